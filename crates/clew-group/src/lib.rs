@@ -1,0 +1,2 @@
+//! Group signatures.
+#![no_std]

@@ -1,0 +1,2 @@
+//! Packet attribution.
+#![no_std]

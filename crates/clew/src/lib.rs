@@ -1,0 +1,1 @@
+//! The program `clew`: commands, captures, clocks, files and terminals.

@@ -1,0 +1,2 @@
+//! The `clew` binary: ten lines over the library.
+fn main() {}
