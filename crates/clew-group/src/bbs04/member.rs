@@ -1,0 +1,228 @@
+//! The member: prepares precursors and signs.
+
+use super::challenge::{self, Encryption};
+use super::{Commitments, IncrementalSignature, MemberKey, PublicKey, Signature};
+use crate::Invalid;
+use crate::curve::{FixedBase, G1, PreparedG2, Scalar, pairing_product};
+use core::fmt;
+use rand_core::CryptoRng;
+use sha2::Sha256;
+use zeroize::Zeroize;
+
+/// A member key with its tables for one epoch (0.4 MB). Signs in constant time.
+pub struct SigningKey {
+    key: MemberKey,
+    id: [u8; 32],
+    u: FixedBase,
+    v: FixedBase,
+    h: FixedBase,
+    a: FixedBase,
+    g2: PreparedG2,
+    w: PreparedG2,
+}
+
+impl SigningKey {
+    /// Prepares a key for the epoch of `group`. A key that does not fit that epoch is refused: with
+    /// it every signature would fail, or be marked by whoever made the bad key.
+    pub fn new(group: &PublicKey, key: MemberKey) -> Result<Self, Invalid> {
+        key.check(group)?;
+        Ok(Self {
+            id: group.id(),
+            u: FixedBase::new(&group.u),
+            v: FixedBase::new(&group.v),
+            h: FixedBase::new(&group.h),
+            a: FixedBase::new(&key.a),
+            g2: PreparedG2::new(&group.g2),
+            w: PreparedG2::new(&group.w),
+            key,
+        })
+    }
+
+    /// Computes everything of one signature that does not depend on the message (Clue,
+    /// "Precomputation").
+    pub fn precursor(&self, rng: &mut impl CryptoRng) -> Precursor {
+        self.precursor_from(Nonces::random(rng))
+    }
+
+    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
+    /// publishes the key.
+    ///
+    /// ```text
+    /// T1 = u^alpha   T2 = v^beta   T3 = A h^(alpha+beta)
+    /// R1 = u^r_alpha   R2 = v^r_beta
+    /// R3 = e(T3,g2)^r_x e(h,w)^(-r_alpha-r_beta) e(h,g2)^(-r_delta1-r_delta2)
+    /// R4 = T1^r_x u^(-r_delta1)   R5 = T2^r_x v^(-r_delta2)
+    /// ```
+    /// With the exponents known, each of these is a product of fixed points:
+    /// T3^r_x = A^r_x h^((alpha+beta) r_x), T1^r_x = u^(alpha r_x), T2^r_x = v^(beta r_x).
+    pub fn precursor_from(&self, n: Nonces) -> Precursor {
+        let sum = n.alpha + n.beta;
+        let in_g2 = self.a.mul(&n.r_x) + self.h.mul(&(sum * n.r_x - n.r_delta1 - n.r_delta2));
+        let in_w = self.h.mul(&-(n.r_alpha + n.r_beta));
+        let r3 = pairing_product([(&in_g2, &self.g2), (&in_w, &self.w)]);
+        let points = [
+            self.u.mul(&n.alpha),
+            self.v.mul(&n.beta),
+            self.key.a + self.h.mul(&sum),
+            self.u.mul(&n.r_alpha),
+            self.v.mul(&n.r_beta),
+            self.u.mul(&(n.alpha * n.r_x - n.r_delta1)),
+            self.v.mul(&(n.beta * n.r_x - n.r_delta2)),
+        ];
+        let [t1, t2, t3, r1, r2, r4, r5] = G1::to_bytes_many(&points);
+        let encoded_t = [t1, t2, t3];
+        let commitments = Commitments {
+            r1,
+            r2,
+            r3: r3.to_bytes(),
+            r4,
+            r5,
+        };
+        let x = self.key.x;
+        Precursor {
+            state: challenge::state(&self.id, &encoded_t, &commitments),
+            t: [points[0], points[1], points[2]],
+            encoded_t,
+            commitments,
+            secrets: Secrets {
+                blinding: [n.r_alpha, n.r_beta, n.r_x, n.r_delta1, n.r_delta2],
+                witness: [n.alpha, n.beta, x, x * n.alpha, x * n.beta],
+            },
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+/// The random values of one signature (section 4). Wiped when dropped.
+pub struct Nonces {
+    /// alpha, of T1.
+    pub alpha: Scalar,
+    /// beta, of T2.
+    pub beta: Scalar,
+    /// r_alpha, of R1.
+    pub r_alpha: Scalar,
+    /// r_beta, of R2.
+    pub r_beta: Scalar,
+    /// r_x, of R3, R4 and R5.
+    pub r_x: Scalar,
+    /// r_delta1, of R3 and R4.
+    pub r_delta1: Scalar,
+    /// r_delta2, of R3 and R5.
+    pub r_delta2: Scalar,
+}
+
+impl Nonces {
+    /// Draws all seven, uniform and independent.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        Self {
+            alpha: Scalar::random(rng),
+            beta: Scalar::random(rng),
+            r_alpha: Scalar::random(rng),
+            r_beta: Scalar::random(rng),
+            r_x: Scalar::random(rng),
+            r_delta1: Scalar::random(rng),
+            r_delta2: Scalar::random(rng),
+        }
+    }
+}
+
+impl fmt::Debug for Nonces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Nonces(..)")
+    }
+}
+
+impl Drop for Nonces {
+    fn drop(&mut self) {
+        let Self {
+            alpha,
+            beta,
+            r_alpha,
+            r_beta,
+            r_x,
+            r_delta1,
+            r_delta2,
+        } = self;
+        for secret in [alpha, beta, r_alpha, r_beta, r_x, r_delta1, r_delta2] {
+            secret.zeroize();
+        }
+    }
+}
+
+/// One signature but for the message. Signing consumes it, so that no precursor signs twice:
+///
+/// ```compile_fail
+/// # fn f(precursor: clew_group::bbs04::Precursor) {
+/// precursor.sign(&[b"one"]);
+/// precursor.sign(&[b"two"]); // use of moved value
+/// # }
+/// ```
+pub struct Precursor {
+    state: Sha256,
+    t: [G1; 3],
+    encoded_t: Encryption,
+    commitments: Commitments,
+    secrets: Secrets,
+}
+
+/// What turns a challenge into responses: s = blinding + c * witness, in the order alpha, beta, x,
+/// delta1, delta2. Wiped when dropped.
+struct Secrets {
+    blinding: [Scalar; 5],
+    witness: [Scalar; 5],
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        self.blinding.zeroize();
+        self.witness.zeroize();
+    }
+}
+
+impl Precursor {
+    /// Signs the concatenation of `message`: one hash and five multiplications of scalars.
+    pub fn sign(self, message: &[&[u8]]) -> Signature {
+        let Self {
+            state,
+            t: [t1, t2, t3],
+            encoded_t,
+            secrets,
+            ..
+        } = self;
+        let c = challenge::challenge(state, message);
+        let [s_alpha, s_beta, s_x, s_delta1, s_delta2] =
+            core::array::from_fn(|i| secrets.blinding[i] + c * secrets.witness[i]);
+        Signature {
+            t1,
+            t2,
+            t3,
+            encoded_t,
+            c,
+            s_alpha,
+            s_beta,
+            s_x,
+            s_delta1,
+            s_delta2,
+        }
+    }
+
+    /// Signs, and keeps R1..R5 with the signature.
+    pub fn sign_incremental(self, message: &[&[u8]]) -> IncrementalSignature {
+        let commitments = self.commitments.clone();
+        IncrementalSignature {
+            signature: self.sign(message),
+            commitments,
+        }
+    }
+}
+
+impl fmt::Debug for Precursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Precursor(..)")
+    }
+}

@@ -1,0 +1,241 @@
+//! Points of G1.
+
+use super::Scalar;
+use crate::DecodeError;
+use alloc::vec;
+use alloc::vec::Vec;
+use blst::{
+    BLST_ERROR, blst_hash_to_g1, blst_p1, blst_p1_add_or_double, blst_p1_add_or_double_affine,
+    blst_p1_affine, blst_p1_affine_compress, blst_p1_affine_in_g1, blst_p1_cneg, blst_p1_compress,
+    blst_p1_double, blst_p1_from_affine, blst_p1_generator, blst_p1_is_equal, blst_p1_is_inf,
+    blst_p1_mult, blst_p1_uncompress, blst_p1s_to_affine,
+};
+use core::fmt;
+use core::ops::{Add, AddAssign, Neg, Sub};
+use core::ptr;
+use zeroize::Zeroize;
+
+/// Size of an encoded point of G1: 48 bytes, the compressed form of the BLS12-381 convention
+/// (big-endian x, three flag bits in front).
+pub const G1_BYTES: usize = 48;
+
+/// A point of G1, the subgroup of prime order of E(Fp).
+#[derive(Clone, Copy, Default)]
+#[repr(transparent)]
+pub struct G1(pub(super) blst_p1);
+
+/// The same in the two coordinates that additions like.
+pub(super) type Affine = blst_p1_affine;
+
+impl G1 {
+    /// The standard generator.
+    pub fn generator() -> Self {
+        // SAFETY: blst returns a pointer to a constant of its own.
+        Self(unsafe { *blst_p1_generator() })
+    }
+
+    /// A point whose discrete logarithm nobody knows: `hash_to_curve` of RFC 9380, suite
+    /// BLS12381G1_XMD:SHA-256_SSWU_RO_.
+    pub fn hash(domain: &[u8], message: &[u8]) -> Self {
+        let mut out = blst_p1::default();
+        // SAFETY: each pointer goes with the length of its slice; no augmentation is given.
+        unsafe {
+            blst_hash_to_g1(
+                &mut out,
+                message.as_ptr(),
+                message.len(),
+                domain.as_ptr(),
+                domain.len(),
+                ptr::null(),
+                0,
+            );
+        }
+        Self(out)
+    }
+
+    /// Decodes a point that is not the identity, checking curve and subgroup.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let bytes: &[u8; G1_BYTES] = bytes.try_into().map_err(|_| DecodeError::Length)?;
+        let mut affine = Affine::default();
+        // SAFETY: `bytes` has the 48 bytes that are read.
+        let read = unsafe { blst_p1_uncompress(&mut affine, bytes.as_ptr()) };
+        if read != BLST_ERROR::BLST_SUCCESS {
+            return Err(DecodeError::Point);
+        }
+        let point = Self::from_affine(&affine);
+        if point.is_identity() {
+            return Err(DecodeError::Identity);
+        }
+        // SAFETY: `affine` is a point on the curve.
+        if unsafe { blst_p1_affine_in_g1(&affine) } {
+            Ok(point)
+        } else {
+            Err(DecodeError::Subgroup)
+        }
+    }
+
+    /// Encodes as 48 compressed bytes.
+    pub fn to_bytes(&self) -> [u8; G1_BYTES] {
+        let mut bytes = [0; G1_BYTES];
+        // SAFETY: `bytes` has the 48 bytes that are written.
+        unsafe { blst_p1_compress(bytes.as_mut_ptr(), &self.0) };
+        bytes
+    }
+
+    /// Encodes many points with one field inversion.
+    pub fn to_bytes_many<const N: usize>(points: &[Self; N]) -> [[u8; G1_BYTES]; N] {
+        let mut out = [[0; G1_BYTES]; N];
+        for (bytes, affine) in out.iter_mut().zip(to_affine(points)) {
+            // SAFETY: `bytes` has the 48 bytes that are written.
+            unsafe { blst_p1_affine_compress(bytes.as_mut_ptr(), &affine) };
+        }
+        out
+    }
+
+    /// `scalar * self`, in constant time.
+    pub fn mul(&self, scalar: &Scalar) -> Self {
+        let bytes = scalar.to_le_bytes();
+        let mut out = blst_p1::default();
+        // SAFETY: `bytes` has the 255 bits that are read.
+        unsafe { blst_p1_mult(&mut out, &self.0, bytes.as_ptr(), 255) };
+        Self(out)
+    }
+
+    /// `self + self`.
+    pub fn double(&self) -> Self {
+        let mut out = blst_p1::default();
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_p1_double(&mut out, &self.0) };
+        Self(out)
+    }
+
+    /// Whether this is the identity.
+    pub fn is_identity(&self) -> bool {
+        // SAFETY: the pointer is to a live value.
+        unsafe { blst_p1_is_inf(&self.0) }
+    }
+
+    pub(super) fn add_affine(&mut self, other: &Affine) {
+        let left = self.0;
+        // SAFETY: all pointers are to live values; the output is another value than the inputs.
+        unsafe { blst_p1_add_or_double_affine(&mut self.0, &left, other) };
+    }
+
+    pub(super) fn from_affine(affine: &Affine) -> Self {
+        let mut out = blst_p1::default();
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_p1_from_affine(&mut out, affine) };
+        Self(out)
+    }
+}
+
+/// Brings points to affine form with one inversion; the identity becomes (0, 0).
+pub(super) fn to_affine(points: &[G1]) -> Vec<Affine> {
+    let mut out = vec![Affine::default(); points.len()];
+    let list = [points.as_ptr().cast::<blst_p1>(), ptr::null()];
+    // SAFETY: `G1` has the layout of `blst_p1` (repr(transparent)); the list is a
+    // pointer to all points and a null, blst's form for "contiguous"; `out` has room for all.
+    unsafe { blst_p1s_to_affine(out.as_mut_ptr(), list.as_ptr(), points.len()) };
+    out
+}
+
+impl PartialEq for G1 {
+    fn eq(&self, other: &Self) -> bool {
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_p1_is_equal(&self.0, &other.0) }
+    }
+}
+
+impl Eq for G1 {}
+
+impl fmt::Debug for G1 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("G1(..)")
+    }
+}
+
+impl Zeroize for G1 {
+    fn zeroize(&mut self) {
+        self.0.x.l.zeroize();
+        self.0.y.l.zeroize();
+        self.0.z.l.zeroize();
+    }
+}
+
+impl Add for G1 {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let mut out = blst_p1::default();
+        // SAFETY: all pointers are to live values.
+        unsafe { blst_p1_add_or_double(&mut out, &self.0, &other.0) };
+        Self(out)
+    }
+}
+
+impl AddAssign for G1 {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Neg for G1 {
+    type Output = Self;
+    fn neg(mut self) -> Self {
+        // SAFETY: the pointer is to a live value.
+        unsafe { blst_p1_cneg(&mut self.0, true) };
+        self
+    }
+}
+
+impl Sub for G1 {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encoding_round_trips_and_refuses_what_it_must() {
+        let point = G1::generator().mul(&Scalar::from_u128(77));
+        let bytes = point.to_bytes();
+        assert_eq!(G1::from_bytes(&bytes), Ok(point));
+        assert_eq!(G1::to_bytes_many(&[point, G1::generator()])[0], bytes);
+        assert_eq!(G1::from_bytes(&bytes[..47]), Err(DecodeError::Length));
+
+        let mut infinity = [0; G1_BYTES];
+        infinity[0] = 0xc0;
+        assert_eq!(G1::from_bytes(&infinity), Err(DecodeError::Identity));
+        infinity[47] = 1;
+        assert_eq!(G1::from_bytes(&infinity), Err(DecodeError::Point));
+
+        let mut uncompressed_flag = bytes;
+        uncompressed_flag[0] &= 0x7f;
+        assert_eq!(G1::from_bytes(&uncompressed_flag), Err(DecodeError::Point));
+    }
+
+    /// x = 4 is on the curve (64 + 4 = 68 is a square) and outside the subgroup.
+    #[test]
+    fn a_point_of_another_order_is_refused() {
+        let outside = (1..=30u8).map(|x| {
+            let mut bytes = [0; G1_BYTES];
+            (bytes[0], bytes[47]) = (0x80, x);
+            G1::from_bytes(&bytes)
+        });
+        assert!(
+            outside
+                .into_iter()
+                .any(|read| read == Err(DecodeError::Subgroup))
+        );
+    }
+
+    #[test]
+    fn hashing_is_deterministic_and_separated() {
+        assert_eq!(G1::hash(b"a", b"m"), G1::hash(b"a", b"m"));
+        assert_ne!(G1::hash(b"a", b"m"), G1::hash(b"b", b"m"));
+        assert!(!G1::hash(b"a", b"m").is_identity());
+    }
+}

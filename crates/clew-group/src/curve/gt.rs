@@ -1,0 +1,216 @@
+//! The pairing and its target group.
+
+use super::{G1, G2, g1};
+use alloc::vec;
+use alloc::vec::Vec;
+use blst::{
+    blst_bendian_from_fp12, blst_final_exp, blst_fp_add, blst_fp_cneg, blst_fp_mul, blst_fp6,
+    blst_fp12, blst_fp12_conjugate, blst_fp12_is_equal, blst_fp12_is_one, blst_fp12_mul,
+    blst_fp12_mul_by_xy00z0, blst_fp12_sqr, blst_p1_affine, blst_p1_affine_is_inf,
+    blst_precompute_lines,
+};
+use core::fmt;
+
+/// Size of an encoded element of GT: twelve field elements of 48 bytes, uncompressed, in the order
+/// that `spec/group-signature.md` section 2 gives.
+pub const GT_BYTES: usize = 576;
+
+/// Lines of one Miller loop: the loop count of BLS12-381 has 64 bits, 6 of them set.
+const LINES: usize = 68;
+
+/// The Miller loop as blst cuts it: after each addition, that many doublings.
+/// z = -0xd201000000010000.
+const DOUBLINGS_AFTER_ADDITION: [usize; 5] = [2, 3, 9, 32, 16];
+
+/// An element of GT.
+#[derive(Clone, Copy)]
+pub struct Gt(blst_fp12);
+
+impl Gt {
+    /// Encodes as 576 bytes.
+    pub fn to_bytes(&self) -> [u8; GT_BYTES] {
+        let mut bytes = [0; GT_BYTES];
+        // SAFETY: `bytes` has the 576 bytes that are written.
+        unsafe { blst_bendian_from_fp12(bytes.as_mut_ptr(), &self.0) };
+        bytes
+    }
+
+    /// Whether this is the identity.
+    pub fn is_identity(&self) -> bool {
+        // SAFETY: the pointer is to a live value.
+        unsafe { blst_fp12_is_one(&self.0) }
+    }
+
+    /// The product of two elements.
+    pub fn mul(&self, other: &Self) -> Self {
+        let mut out = blst_fp12::default();
+        // SAFETY: all pointers are to live values.
+        unsafe { blst_fp12_mul(&mut out, &self.0, &other.0) };
+        Self(out)
+    }
+}
+
+impl PartialEq for Gt {
+    fn eq(&self, other: &Self) -> bool {
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_fp12_is_equal(&self.0, &other.0) }
+    }
+}
+
+impl Eq for Gt {}
+
+impl fmt::Debug for Gt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gt(..)")
+    }
+}
+
+/// A point of G2 with the lines of its Miller loop computed (19 kB).
+#[derive(Clone)]
+pub struct PreparedG2(Vec<blst_fp6>);
+
+impl PreparedG2 {
+    /// Computes the lines; `point` must not be the identity (no decoded point is).
+    pub fn new(point: &G2) -> Self {
+        assert!(!point.is_identity(), "the identity of G2 has no lines");
+        let mut lines = vec![blst_fp6::default(); LINES];
+        // SAFETY: `lines` has room for the 68 lines that are written.
+        unsafe { blst_precompute_lines(lines.as_mut_ptr(), &point.to_affine()) };
+        Self(lines)
+    }
+}
+
+impl fmt::Debug for PreparedG2 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PreparedG2(..)")
+    }
+}
+
+/// The product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share, and one
+/// final exponentiation. The time depends only on the number of pairs and on which points are the
+/// identity.
+pub fn pairing_product<const N: usize>(pairs: [(&G1, &PreparedG2); N]) -> Gt {
+    let points = g1::to_affine(&pairs.map(|(p, _)| *p));
+    // SAFETY: the pointer is to a live value.
+    let live = |p: &blst_p1_affine| unsafe { !blst_p1_affine_is_inf(p) };
+    let terms: Vec<Term<'_>> = points
+        .iter()
+        .zip(pairs)
+        .filter(|(p, _)| live(p))
+        .map(|(p, (_, q))| Term {
+            point: doubled(p),
+            lines: &q.0,
+        })
+        .collect();
+    final_exponentiation(&miller_loop(&terms))
+}
+
+/// (-2x, 2y) of a point of G1, by which blst's lines are scaled, and the lines of its partner.
+struct Term<'a> {
+    point: blst_p1_affine,
+    lines: &'a [blst_fp6],
+}
+
+fn doubled(p: &blst_p1_affine) -> blst_p1_affine {
+    let mut out = blst_p1_affine::default();
+    // SAFETY: all pointers are to live values.
+    unsafe {
+        blst_fp_add(&mut out.x, &p.x, &p.x);
+        let x = out.x;
+        blst_fp_cneg(&mut out.x, &x, true);
+        blst_fp_add(&mut out.y, &p.y, &p.y);
+    }
+    out
+}
+
+fn miller_loop(terms: &[Term<'_>]) -> blst_fp12 {
+    // SAFETY: blst returns a pointer to a constant of its own.
+    let mut f = unsafe { *blst::blst_fp12_one() };
+    let mut line = 0;
+    let mut multiply = |f: &mut blst_fp12| {
+        for term in terms {
+            multiply_by_line(f, &term.lines[line], &term.point);
+        }
+        line += 1;
+    };
+    multiply(&mut f); // the first doubling, from f = 1
+    for doublings in DOUBLINGS_AFTER_ADDITION {
+        multiply(&mut f);
+        for _ in 0..doublings {
+            let square = f;
+            // SAFETY: both pointers are to live values.
+            unsafe { blst_fp12_sqr(&mut f, &square) };
+            multiply(&mut f);
+        }
+    }
+    // SAFETY: the pointer is to a live value. The loop count is negative.
+    unsafe { blst_fp12_conjugate(&mut f) };
+    f
+}
+
+/// Evaluates one line at the point and multiplies it into `f`.
+fn multiply_by_line(f: &mut blst_fp12, line: &blst_fp6, point: &blst_p1_affine) {
+    let mut at = *line;
+    let before = *f;
+    // SAFETY: all pointers are to live values.
+    unsafe {
+        for i in 0..2 {
+            blst_fp_mul(&mut at.fp2[1].fp[i], &line.fp2[1].fp[i], &point.x);
+            blst_fp_mul(&mut at.fp2[2].fp[i], &line.fp2[2].fp[i], &point.y);
+        }
+        blst_fp12_mul_by_xy00z0(f, &before, &at);
+    }
+}
+
+fn final_exponentiation(f: &blst_fp12) -> Gt {
+    let mut out = blst_fp12::default();
+    // SAFETY: both pointers are to live values.
+    unsafe { blst_final_exp(&mut out, f) };
+    Gt(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::Scalar;
+    use blst::{blst_miller_loop, blst_p1_affine_generator, blst_p2_affine_generator};
+
+    fn pairing(p: &G1, q: &G2) -> Gt {
+        pairing_product([(p, &PreparedG2::new(q))])
+    }
+
+    #[test]
+    fn it_is_blsts_pairing() {
+        let mut f = blst_fp12::default();
+        // SAFETY: blst returns pointers to constants of its own.
+        unsafe {
+            blst_miller_loop(
+                &mut f,
+                blst_p2_affine_generator(),
+                blst_p1_affine_generator(),
+            )
+        };
+        assert_eq!(
+            pairing(&G1::generator(), &G2::generator()),
+            final_exponentiation(&f)
+        );
+    }
+
+    #[test]
+    fn it_is_bilinear_over_products() {
+        let (a, b) = (
+            Scalar::from_u128(0x1234_5678_9abc),
+            Scalar::from_u128(987_654_321),
+        );
+        let (g1, g2) = (G1::generator(), G2::generator());
+        assert_eq!(
+            pairing(&g1.mul(&a), &g2.mul(&b)),
+            pairing(&g1.mul(&(a * b)), &g2)
+        );
+        let (p, q) = (PreparedG2::new(&g2), PreparedG2::new(&g2.mul(&b)));
+        let product = pairing_product([(&g1.mul(&a), &p), (&g1, &q)]);
+        assert_eq!(product, pairing(&g1.mul(&(a + b)), &g2));
+        assert!(pairing_product([(&g1.mul(&b), &p), (&-g1, &q)]).is_identity());
+        assert!(pairing_product([(&G1::default(), &p), (&G1::default(), &q)]).is_identity());
+    }
+}

@@ -1,0 +1,212 @@
+//! Integers modulo the group order `r`.
+
+use crate::DecodeError;
+use blst::{
+    blst_bendian_from_scalar, blst_fr, blst_fr_add, blst_fr_cneg, blst_fr_from_scalar,
+    blst_fr_inverse, blst_fr_mul, blst_fr_sub, blst_lendian_from_scalar, blst_scalar,
+    blst_scalar_fr_check, blst_scalar_from_bendian, blst_scalar_from_fr, blst_scalar_from_le_bytes,
+    blst_scalar_from_lendian,
+};
+use core::fmt;
+use core::ops::{Add, Mul, Neg, Sub};
+use rand_core::CryptoRng;
+use zeroize::{Zeroize, Zeroizing};
+
+/// Size of an encoded scalar: 32 bytes, big-endian, below `r`.
+pub const SCALAR_BYTES: usize = 32;
+
+/// An integer modulo `r`, the prime order of G1, G2 and GT (255 bits). Its arithmetic takes
+/// constant time, and it is never printed: most scalars are secrets.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scalar(pub(super) blst_fr);
+
+impl Scalar {
+    /// A uniform scalar: 64 random bytes reduced modulo `r` (bias below 2^-256).
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        let mut wide = Zeroizing::new([0; 64]);
+        rng.fill_bytes(wide.as_mut_slice());
+        Self::from_wide(&wide)
+    }
+
+    /// 64 little-endian bytes reduced modulo `r`.
+    pub fn from_wide(wide: &[u8; 64]) -> Self {
+        let mut scalar = Zeroizing::new(Raw(blst_scalar::default()));
+        // SAFETY: both pointers are to live values; 64 is the length of `wide`.
+        unsafe { blst_scalar_from_le_bytes(&mut scalar.0, wide.as_ptr(), wide.len()) };
+        Self::from_raw(&scalar)
+    }
+
+    /// The integer `n`.
+    pub fn from_u128(n: u128) -> Self {
+        let mut bytes = [0; SCALAR_BYTES];
+        bytes[..16].copy_from_slice(&n.to_le_bytes());
+        let mut scalar = Raw(blst_scalar::default());
+        // SAFETY: `bytes` has the 32 bytes that are read.
+        unsafe { blst_scalar_from_lendian(&mut scalar.0, bytes.as_ptr()) };
+        Self::from_raw(&scalar)
+    }
+
+    /// Decodes 32 big-endian bytes; a value of `r` or more is [`DecodeError::Scalar`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let bytes: &[u8; SCALAR_BYTES] = bytes.try_into().map_err(|_| DecodeError::Length)?;
+        let mut scalar = Zeroizing::new(Raw(blst_scalar::default()));
+        // SAFETY: `bytes` has the 32 bytes that are read.
+        let reduced = unsafe {
+            blst_scalar_from_bendian(&mut scalar.0, bytes.as_ptr());
+            blst_scalar_fr_check(&scalar.0)
+        };
+        if reduced {
+            Ok(Self::from_raw(&scalar))
+        } else {
+            Err(DecodeError::Scalar)
+        }
+    }
+
+    /// Encodes as 32 big-endian bytes.
+    pub fn to_bytes(&self) -> [u8; SCALAR_BYTES] {
+        let raw = self.raw();
+        let mut bytes = [0; SCALAR_BYTES];
+        // SAFETY: `bytes` has the 32 bytes that are written.
+        unsafe { blst_bendian_from_scalar(bytes.as_mut_ptr(), &raw.0) };
+        bytes
+    }
+
+    /// The 32 little-endian bytes that `blst` multiplies by.
+    pub(super) fn to_le_bytes(self) -> Zeroizing<[u8; SCALAR_BYTES]> {
+        let raw = self.raw();
+        let mut bytes = Zeroizing::new([0; SCALAR_BYTES]);
+        // SAFETY: `bytes` has the 32 bytes that are written.
+        unsafe { blst_lendian_from_scalar(bytes.as_mut_ptr(), &raw.0) };
+        bytes
+    }
+
+    /// `1/self`, or nothing for zero.
+    pub fn invert(&self) -> Option<Self> {
+        let mut out = blst_fr::default();
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_fr_inverse(&mut out, &self.0) };
+        (!self.is_zero()).then_some(Self(out))
+    }
+
+    /// Whether this is zero.
+    pub fn is_zero(&self) -> bool {
+        self.0.l.iter().fold(0, |all, limb| all | limb) == 0
+    }
+
+    fn raw(&self) -> Zeroizing<Raw> {
+        let mut raw = Zeroizing::new(Raw(blst_scalar::default()));
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_scalar_from_fr(&mut raw.0, &self.0) };
+        raw
+    }
+
+    fn from_raw(raw: &Raw) -> Self {
+        let mut out = blst_fr::default();
+        // SAFETY: both pointers are to live values; `raw` is below `r`.
+        unsafe { blst_fr_from_scalar(&mut out, &raw.0) };
+        Self(out)
+    }
+}
+
+/// A scalar on its way to or from bytes, wiped when done.
+struct Raw(blst_scalar);
+
+impl Zeroize for Raw {
+    fn zeroize(&mut self) {
+        self.0.b.zeroize();
+    }
+}
+
+impl Zeroize for Scalar {
+    fn zeroize(&mut self) {
+        self.0.l.zeroize();
+    }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scalar(..)")
+    }
+}
+
+impl Add for Scalar {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let mut out = blst_fr::default();
+        // SAFETY: all pointers are to live values.
+        unsafe { blst_fr_add(&mut out, &self.0, &other.0) };
+        Self(out)
+    }
+}
+
+impl Sub for Scalar {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        let mut out = blst_fr::default();
+        // SAFETY: all pointers are to live values.
+        unsafe { blst_fr_sub(&mut out, &self.0, &other.0) };
+        Self(out)
+    }
+}
+
+impl Mul for Scalar {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        let mut out = blst_fr::default();
+        // SAFETY: all pointers are to live values.
+        unsafe { blst_fr_mul(&mut out, &self.0, &other.0) };
+        Self(out)
+    }
+}
+
+impl Neg for Scalar {
+    type Output = Self;
+    fn neg(self) -> Self {
+        let mut out = blst_fr::default();
+        // SAFETY: both pointers are to live values.
+        unsafe { blst_fr_cneg(&mut out, &self.0, true) };
+        Self(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// r, as published with BLS12-381 (RFC 9380, section 8.8).
+    const ORDER: &str = "73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001";
+
+    #[test]
+    fn the_order_itself_is_not_reduced() {
+        let mut order = hex::decode(ORDER).unwrap();
+        assert_eq!(Scalar::from_bytes(&order), Err(DecodeError::Scalar));
+        order[31] -= 1;
+        let minus_one = Scalar::from_bytes(&order).unwrap();
+        assert_eq!(minus_one, -Scalar::from_u128(1));
+        assert_eq!(minus_one.to_bytes().as_slice(), order);
+        assert_eq!(Scalar::from_bytes(&order[1..]), Err(DecodeError::Length));
+    }
+
+    #[test]
+    fn arithmetic_agrees_with_integers() {
+        let (a, b) = (Scalar::from_u128(u128::MAX - 4), Scalar::from_u128(9));
+        assert_eq!(a + Scalar::from_u128(4), Scalar::from_u128(u128::MAX));
+        assert_eq!(b - Scalar::from_u128(10), -Scalar::from_u128(1));
+        assert_eq!(b * b, Scalar::from_u128(81));
+        assert_eq!(a * a.invert().unwrap(), Scalar::from_u128(1));
+        assert!(Scalar::default().invert().is_none());
+    }
+
+    #[test]
+    fn wide_bytes_are_reduced() {
+        let mut wide = [0; 64];
+        wide[32] = 1; // 2^256
+        let two_128 = Scalar::from_u128(u128::MAX) + Scalar::from_u128(1);
+        assert_eq!(Scalar::from_wide(&wide), two_128 * two_128);
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        assert_eq!(alloc::format!("{:?}", Scalar::from_u128(5)), "Scalar(..)");
+    }
+}

@@ -1,0 +1,55 @@
+//! The two answers that are not "yes".
+
+use core::fmt;
+
+/// Verification said no. It has no fields on purpose: why a signature failed is nobody's business
+/// but the caller's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Invalid;
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the signature is not valid")
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+/// The rule of the encoding that some bytes broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The input does not have the length of the value.
+    Length,
+    /// The bytes are not the compressed form of a point on the curve.
+    Point,
+    /// The point is on the curve but outside the subgroup of prime order.
+    Subgroup,
+    /// The point is the identity where none is allowed.
+    Identity,
+    /// The scalar is not below its bound.
+    Scalar,
+    /// Values that decode on their own do not belong together.
+    Inconsistent,
+}
+
+impl DecodeError {
+    /// The rule in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "wrong length",
+            Self::Point => "not a point on the curve",
+            Self::Subgroup => "a point outside the prime-order subgroup",
+            Self::Identity => "the identity point",
+            Self::Scalar => "a scalar that is not reduced",
+            Self::Inconsistent => "values that do not belong together",
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl core::error::Error for DecodeError {}
