@@ -1,5 +1,6 @@
 //! A group with one member, from a seed.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use clew_group::bbs04::{
     IncrementalSignature, IssuerKey, MemberKey, OpenerKey, PublicKey, Revocation, Signature,
