@@ -1,1 +1,19 @@
-//! m
+//! The group manager: creates groups, issues member keys, revokes them, and keeps the store.
+//!
+//! - [`Store`] is the directory of one group: `public/group.clew`, `issuer/` (database and issuer
+//!   key), `trustees/N.key`. Every change is committed to the database before anything is published.
+//! - [`keys`] has the key files and [`sealed`] their encryption; `spec/key-file.md` is the format.
+//! - [`update`] brings a member key to the current epoch with nothing but the group file.
+//!
+//! The clock and the randomness are arguments; files and the database are this crate's business.
+
+mod armor;
+mod error;
+pub mod files;
+pub mod keys;
+pub mod sealed;
+pub mod store;
+pub mod update;
+
+pub use error::StoreError;
+pub use store::{Created, Machine, PendingEnrolment, Store};

@@ -82,6 +82,11 @@ impl PublicKey {
         out
     }
 
+    /// w, encoded: what an epoch adds to its revocation.
+    pub fn w_bytes(&self) -> [u8; G2_BYTES] {
+        self.w.to_bytes()
+    }
+
     /// The id that every signature's challenge binds: SHA-256 of a domain and the encoded key.
     pub fn id(&self) -> [u8; 32] {
         Sha256::new()

@@ -1,0 +1,109 @@
+//! What can go wrong with a store, in sentences for people.
+
+use crate::keys::KeyError;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the store did not do what was asked. Nothing was changed.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The directory for a new store holds something already.
+    Exists(PathBuf),
+    /// The directory is not a store.
+    NotAStore(PathBuf),
+    /// The store was written by a newer program.
+    Newer {
+        /// The store.
+        path: PathBuf,
+        /// Its layout version.
+        version: i64,
+    },
+    /// A machine of that name is enrolled.
+    NameTaken(String),
+    /// No machine of that name is enrolled.
+    NoSuchMachine(String),
+    /// The machine was revoked before.
+    AlreadyRevoked {
+        /// Its name.
+        machine: String,
+        /// The epoch that locked it out.
+        epoch: u32,
+    },
+    /// The epoch would not start later than the newest one.
+    StartTooEarly {
+        /// Start of the newest epoch, nanoseconds since 1970.
+        newest: u64,
+    },
+    /// The group has all the epochs or machines that it may have.
+    Full(&'static str),
+    /// The issuer key belongs to another group than the store.
+    OtherGroupsKey,
+    /// A key file of the store is not readable.
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: KeyError,
+    },
+    /// What the store holds does not fit together: it was damaged.
+    Damaged(String),
+    /// The database refused.
+    Database(rusqlite::Error),
+    /// The system refused.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Io { path, error }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists(path) => {
+                write!(
+                    f,
+                    "{} exists and is not empty: choose a new directory",
+                    path.display()
+                )
+            }
+            Self::NotAStore(path) => write!(f, "{} is not a clew group", path.display()),
+            Self::Newer { path, version } => write!(
+                f,
+                "{} has layout {version}, which this program does not know: use a newer clew",
+                path.display()
+            ),
+            Self::NameTaken(name) => write!(f, "a machine named {name} is enrolled already"),
+            Self::NoSuchMachine(name) => write!(f, "no machine named {name} is enrolled"),
+            Self::AlreadyRevoked { machine, epoch } => {
+                write!(f, "{machine} was revoked already, in epoch {epoch}")
+            }
+            Self::StartTooEarly { .. } => {
+                f.write_str("an epoch must start later than the one before it")
+            }
+            Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
+            Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
+            Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::Database(error) => write!(f, "the database refused: {error}"),
+            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}

@@ -1,0 +1,109 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempPath;
+
+/// Permissions of secret files: their owner's only.
+pub const MODE_SECRET: u32 = 0o600;
+
+/// Permissions of public files, before the user's umask.
+pub const MODE_PUBLIC: u32 = 0o666;
+
+/// A file under its temporary name, in the directory of its final one. Dropped before
+/// [`Pending::commit`], it is removed.
+#[derive(Debug)]
+pub struct Pending {
+    temporary: TempPath,
+    target: PathBuf,
+    replace: bool,
+}
+
+impl Pending {
+    /// Creates the temporary file with permissions `mode` from its first byte on. Without `replace`
+    /// a file that exists is refused now, and again by [`Pending::commit`].
+    pub fn create(target: &Path, mode: u32, replace: bool) -> io::Result<(File, Self)> {
+        if !replace && target.symlink_metadata().is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let mut prefix = target
+            .file_name()
+            .ok_or(io::ErrorKind::InvalidInput)?
+            .to_owned();
+        prefix.push(".clew-");
+        let (file, temporary) = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".partial")
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(directory(target))?
+            .into_parts();
+        Ok((
+            file,
+            Self {
+                temporary,
+                target: target.to_owned(),
+                replace,
+            },
+        ))
+    }
+
+    /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash. A
+    /// failure leaves what was there before.
+    pub fn commit(self, file: &File) -> io::Result<()> {
+        let Self {
+            temporary,
+            target,
+            replace,
+        } = self;
+        file.sync_all()?;
+        // The file may have appeared since the first look: only the rename itself can tell.
+        let renamed = match replace {
+            true => temporary.persist(&target),
+            false => temporary.persist_noclobber(&target),
+        };
+        renamed.map_err(|refused| refused.error)?;
+        sync_directory(directory(&target))
+    }
+}
+
+/// A small file that is written and synced, and waits for its name.
+#[derive(Debug)]
+pub struct Written {
+    file: File,
+    pending: Pending,
+}
+
+impl Written {
+    /// Writes the bytes under a temporary name.
+    pub fn prepare(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<Self> {
+        let (mut file, pending) = Pending::create(path, mode, replace)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        Ok(Self { file, pending })
+    }
+
+    /// Gives the file its name.
+    pub fn commit(self) -> io::Result<()> {
+        self.pending.commit(&self.file)
+    }
+}
+
+/// Writes a small file whole or not at all.
+pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<()> {
+    Written::prepare(path, bytes, mode, replace)?.commit()
+}
+
+/// Syncs a directory, so that names made in it survive a crash.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// The directory that a path is in.
+pub fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
