@@ -1,5 +1,6 @@
 //! Files in and out: input never modified, output never overwritten unasked and never partial.
 
+use std::borrow::Cow;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
@@ -41,13 +42,21 @@ impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists(path) => {
-                write!(f, "{} exists: give --force to replace it", path.display())
+                write!(f, "{} exists: give --force to replace it", name(path))
             }
             Self::IsInput(path) => {
-                write!(f, "{} is the input: choose another output", path.display())
+                write!(f, "{} is the input: choose another output", name(path))
             }
-            Self::Io { path, error } => write!(f, "cannot write {}: {error}", path.display()),
+            Self::Io { path, error } => write!(f, "cannot write {}: {error}", name(path)),
         }
+    }
+}
+
+fn name(path: &Path) -> Cow<'_, str> {
+    if path == Path::new(STANDARD_STREAM) {
+        "standard output".into()
+    } else {
+        path.to_string_lossy()
     }
 }
 

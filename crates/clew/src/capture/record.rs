@@ -18,7 +18,8 @@ pub struct Record {
 /// What a capture says about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketInfo {
-    /// Number of the packet in the file, from 1. Only packets count.
+    /// Number of the packet in the file, from 1: Wireshark's frame number, except behind blocks
+    /// that are no packets and that it lists all the same (custom blocks, journal entries).
     pub frame: u64,
     /// Interface within the section; 0 in pcap.
     pub interface: u32,

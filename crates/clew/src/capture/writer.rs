@@ -40,7 +40,7 @@ pub enum PacketLengths {
     NeverGrow,
 }
 
-/// Writes a capture from its records, in the order in which they were read.
+/// Writes a capture from its records: all of them, in the order in which they were read.
 ///
 /// Two fields follow the packets. A nonzero **snap length** rises to the longest packet that has
 /// grown beyond it, unless simple packet blocks were cut by it: their captured length is derived

@@ -1,6 +1,6 @@
 //! Files built byte by byte: one test per rule of the formats.
 
-use clew::capture::{CaptureError, NotExact, PACKET_LEN_MAX, Reader};
+use clew::capture::{CaptureError, NotExact, PACKET_LEN_MAX, RECORD_LEN_MAX, Reader};
 
 use crate::fuzz::{assert_same, container};
 use crate::support::*;
@@ -337,6 +337,19 @@ fn lengths_that_do_not_fit_forbid_replacing() {
     assert_eq!(tiny.replace(&vec![0; PACKET_LEN_MAX]), Ok(()));
     let (mut records, _) = read(&bytes);
     assert_eq!(records[0].replace(b""), Err(NotExact::NotAPacket));
+}
+
+#[test]
+fn a_block_with_options_has_less_room() {
+    let blocks = Blocks::new(Order::Little);
+    let options = blocks.options(&[(1, b"comment.")]);
+    let blocks = blocks.section(UNSTATED).interface(1, 0, &[]);
+    let bytes = blocks.enhanced(0, 1, b"x", &options).bytes;
+    let mut record = packets(&bytes).remove(0);
+    let room = PACKET_LEN_MAX - options.len();
+    assert_eq!(record.replace(&vec![0; room + 1]), Err(NotExact::Length));
+    assert_eq!(record.replace(&vec![0; room]), Ok(()));
+    assert_eq!(record.bytes().len(), RECORD_LEN_MAX);
 }
 
 #[test]

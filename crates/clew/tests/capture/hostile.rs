@@ -59,6 +59,9 @@ fn mutated_captures() {
     }
 }
 
+/// Length of the first section below, so that mistakes are made in a true length too.
+const TRUE_LENGTH: u64 = 204;
+
 fn bases() -> Vec<Vec<u8>> {
     let ldap = include_bytes!("../captures/zeek--ldap-gap-data-missing.pcapng");
     let cut = include_bytes!("../captures/zeek--tcp-truncated-header.pcap");
@@ -68,7 +71,7 @@ fn bases() -> Vec<Vec<u8>> {
         let resolution = blocks.options(&[(9, &[0x8a]), (14, &[0xff; 8])]);
         let comment = blocks.options(&[(1, b"comment")]);
         let blocks = blocks
-            .section_with(344, &comment)
+            .section_with(TRUE_LENGTH, &comment)
             .interface(1, 96, &resolution);
         let blocks = blocks
             .interface(113, 0, &[])
@@ -76,6 +79,8 @@ fn bases() -> Vec<Vec<u8>> {
         let blocks = blocks
             .simple(6, b"simple")
             .obsolete(1, 5, b"obsolete", &comment);
+        let front_len = 28 + comment.len() as u64;
+        assert_eq!(blocks.bytes.len() as u64, front_len + TRUE_LENGTH);
         let blocks = blocks
             .section(UNSTATED)
             .interface(1, 4, &[])
