@@ -61,8 +61,8 @@ impl<W: Sink> Annotated<W> {
                 record = Record::new(interface_description(header), Kind::Interface(header.order));
             }
             Kind::Section(order) => {
-                let options = comment(*order, &self.section_comment).unwrap_or_default();
-                insert_options(*order, &mut record.raw, section::OPTIONS, &options);
+                let options = comment(*order, &self.section_comment);
+                insert_options(*order, &mut record.raw, section::OPTIONS, options);
             }
             Kind::Packet(packet) => {
                 if let Some(header) = &self.pcap {
@@ -90,22 +90,27 @@ fn add_note(record: &mut Record, note: &Note<'_>) -> bool {
         return false;
     }
     let (order, at) = (packet.order, packet.padded_end());
-    note_options(order, note)
-        .is_some_and(|options| insert_options(order, &mut record.raw, at, &options))
+    insert_options(order, &mut record.raw, at, note_options(order, note))
 }
 
-/// Puts options in front of those that a block has from `at` on; not if it became too large.
-fn insert_options(order: ByteOrder, raw: &mut Vec<u8>, at: usize, options: &[u8]) -> bool {
-    let is_first = at == pcapng::body_end(raw);
-    let end: &[u8] = if is_first && !options.is_empty() {
-        &END_OF_OPTIONS
-    } else {
-        &[]
+/// Puts options, if they could be encoded, in front of those that a block has from `at` on.
+/// Leaves the block alone if it became too large.
+fn insert_options(
+    order: ByteOrder,
+    raw: &mut Vec<u8>,
+    at: usize,
+    options: Option<Vec<u8>>,
+) -> bool {
+    let Some(mut options) = options else {
+        return false;
     };
-    if raw.len() + options.len() + end.len() > RECORD_LEN_MAX {
+    if at == pcapng::body_end(raw) {
+        options.extend(END_OF_OPTIONS);
+    }
+    if raw.len() + options.len() > RECORD_LEN_MAX {
         return false;
     }
-    raw.splice(at..at, options.iter().chain(end).copied());
+    raw.splice(at..at, options);
     pcapng::put_total_length(order, raw);
     true
 }

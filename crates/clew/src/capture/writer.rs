@@ -68,7 +68,6 @@ struct Position {
 struct Section {
     length: Option<SectionLength>,
     interfaces: Vec<Interface>,
-    damaged: bool,
 }
 
 struct SectionLength {
@@ -116,11 +115,7 @@ impl<W: Sink> Writer<W> {
                 self.section.note(packet)?;
                 None
             }
-            Kind::Opaque => {
-                self.section.damaged = true;
-                None
-            }
-            Kind::Other => None,
+            Kind::Other | Kind::Opaque => None,
         };
         self.put(&record.raw, change)?;
         self.at.read += record.read_len as u64;
@@ -204,9 +199,8 @@ impl<W: Sink> Writer<W> {
             self.sink.patch(interface.field_at, &field)?;
         }
         match section.length {
-            // Whether the length was true cannot be told of a section whose end is not known.
-            Some(length) if !section.damaged => self.correct_length(&length),
-            _ => Ok(()),
+            Some(length) => self.correct_length(&length),
+            None => Ok(()),
         }
     }
 

@@ -234,16 +234,16 @@ fn a_true_section_length_stays_true() {
 }
 
 #[test]
-fn section_length_of_a_damaged_section_stays() {
-    let blocks = Blocks::new(Order::Big).section(56).interface(1, 0, &[]);
-    let mut bytes = blocks
-        .enhanced(0, 1, b"four", &[])
-        .enhanced(0, 1, b"more", &[])
-        .bytes;
-    bytes.pop();
-    let longer = resize(&bytes, 4);
-    assert_eq!(longer[16..24], 56_u64.to_be_bytes());
-    assert_same(&resize(&longer, -4), &bytes, "damaged");
+fn section_length_covers_what_follows_damage() {
+    for (before, after) in [(91, 95), (92, 92), (56, 56)] {
+        let blocks = Blocks::new(Order::Big).section(before).interface(1, 0, &[]);
+        let blocks = blocks.enhanced(0, 1, b"four", &[]);
+        let cut = blocks.enhanced(0, 1, b"more", &[]).bytes;
+        let bytes = &cut[..cut.len() - 1];
+        let longer = resize(bytes, 4);
+        assert_eq!(longer[16..24], u64::to_be_bytes(after));
+        assert_same(&resize(&longer, -4), bytes, "damaged");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One test per rule whose breach is damage: named, and nothing lost on either side of it.
 
-use clew::capture::{Fault, INTERFACES_MAX, OPAQUE_LEN_MAX, RECORD_LEN_MAX};
+use clew::capture::{Fault, INTERFACES_MAX, OPAQUE_LEN_MAX, PACKET_LEN_MAX, RECORD_LEN_MAX};
 
 use crate::fuzz::container;
 use crate::support::*;
@@ -91,15 +91,12 @@ fn pcap_cut_in_the_file_header() {
 
 #[test]
 fn pcap_record_too_long() {
-    let mut bytes = pcap(
-        Order::Big,
-        MICROSECONDS,
-        0,
-        1,
-        &[packet(b"good"), packet(b"bad")],
-    );
-    bytes[52..56].fill(0xff);
-    check((bytes, 44), Fault::TooLong(u32::MAX));
+    for captured in [u32::MAX, PACKET_LEN_MAX as u32 + 1] {
+        let packets = [packet(b"good"), packet(b"bad")];
+        let mut bytes = pcap(Order::Big, MICROSECONDS, 0, 1, &packets);
+        bytes[52..56].copy_from_slice(&captured.to_be_bytes());
+        check((bytes, 44), Fault::TooLong(captured));
+    }
 }
 
 #[test]
