@@ -1,1 +1,4 @@
 //! The program `clew`: commands, captures, clocks, files and terminals.
+
+pub mod capture;
+pub mod output;

@@ -1,0 +1,290 @@
+//! Files in and out: input never modified, output never overwritten unasked and never partial.
+
+use std::borrow::Cow;
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::{error, fmt};
+
+use tempfile::TempPath;
+
+use crate::capture::Sink;
+
+/// Stands for standard input or output among the paths of a command line.
+pub const STANDARD_STREAM: &str = "-";
+
+const STANDARD_INPUT: &str = "/dev/stdin";
+const STANDARD_OUTPUT: &str = "/dev/stdout";
+const BUFFER_LEN: usize = 256 << 10;
+/// Permissions of a new file before the user's umask.
+const MODE_NEW: u32 = 0o666;
+const MODE_BITS: u32 = 0o777;
+
+/// Why an output cannot be opened, or made permanent.
+#[derive(Debug)]
+pub enum OutputError {
+    /// There is a file already, and replacing it was not asked for.
+    Exists(PathBuf),
+    /// The output is the input.
+    IsInput(PathBuf),
+    /// The system refused.
+    Io {
+        /// The output.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists(path) => {
+                write!(f, "{} exists: give --force to replace it", name(path))
+            }
+            Self::IsInput(path) => {
+                write!(f, "{} is the input: choose another output", name(path))
+            }
+            Self::Io { path, error } => write!(f, "cannot write {}: {error}", name(path)),
+        }
+    }
+}
+
+fn name(path: &Path) -> Cow<'_, str> {
+    if path == Path::new(STANDARD_STREAM) {
+        "standard output".into()
+    } else {
+        path.to_string_lossy()
+    }
+}
+
+impl error::Error for OutputError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Opens an input, where `-` is standard input.
+pub fn open_input(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if path == Path::new(STANDARD_STREAM) {
+        return Ok(Box::new(io::stdin()));
+    }
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(Box::new(File::open(path)?))
+}
+
+/// Writes a small file whole or not at all, with permissions `mode` from its creation on.
+///
+/// Refuses to replace a file without `force`.
+pub fn write_file_atomically(
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+    force: bool,
+) -> Result<(), OutputError> {
+    let mut output = Output::begin(path, mode, force)?;
+    output.write_all(bytes).map_err(|error| OutputError::Io {
+        path: path.to_owned(),
+        error,
+    })?;
+    output.commit()
+}
+
+/// An output being written: a file that appears whole when it is committed, or a stream.
+///
+/// A file is written under another name in the same directory, which is removed if the output is
+/// dropped before [`Output::commit`]. Standard output, pipes and devices are streams: what is
+/// written to them is gone at once.
+#[derive(Debug)]
+pub struct Output {
+    file: BufWriter<File>,
+    path: PathBuf,
+    /// Nothing for a stream.
+    pending: Option<Pending>,
+}
+
+impl Output {
+    /// Opens an output for what is made from `input`; for either, `-` is the standard stream.
+    ///
+    /// Refuses an output that is the input, and, without `force`, one that exists. A new file gets
+    /// the permissions of the input, and one that is replaced keeps its own.
+    pub fn create(path: &Path, input: &Path, force: bool) -> Result<Self, OutputError> {
+        if is_same_file(path, input) {
+            return Err(OutputError::IsInput(path.to_owned()));
+        }
+        let mode = mode(path).or_else(|| mode(&standard_as_file(input, STANDARD_INPUT)));
+        Self::begin(path, mode.unwrap_or(MODE_NEW), force)
+    }
+
+    /// Makes the output permanent under its name; a failure leaves what was there before.
+    pub fn commit(mut self) -> Result<(), OutputError> {
+        self.file.flush().map_err(|error| OutputError::Io {
+            path: self.path.clone(),
+            error,
+        })?;
+        match self.pending.take() {
+            Some(pending) => pending.commit(self.file.get_ref()),
+            None => Ok(()),
+        }
+    }
+
+    fn begin(path: &Path, mode: u32, force: bool) -> Result<Self, OutputError> {
+        let failed = |error| OutputError::Io {
+            path: path.to_owned(),
+            error,
+        };
+        let create = |target| Pending::create(target, mode, force).map_err(failed);
+        let (file, pending) = match existing(path).map_err(failed)? {
+            Existing::Stream(file) => (file, None),
+            Existing::File(_) if !force => return Err(OutputError::Exists(path.to_owned())),
+            Existing::File(target) => create(&target)?,
+            Existing::Nothing => create(path)?,
+        };
+        let file = BufWriter::with_capacity(BUFFER_LEN, file);
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            pending,
+        })
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Sink for Output {
+    fn can_patch(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    fn patch(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().write_all_at(bytes, offset)
+    }
+}
+
+/// A file under its temporary name.
+#[derive(Debug)]
+struct Pending {
+    temporary: TempPath,
+    target: PathBuf,
+    force: bool,
+}
+
+impl Pending {
+    fn create(target: &Path, mode: u32, force: bool) -> io::Result<(File, Option<Self>)> {
+        let mut prefix = target
+            .file_name()
+            .ok_or(io::ErrorKind::InvalidInput)?
+            .to_owned();
+        prefix.push(".clew-");
+        let (file, temporary) = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".partial")
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(directory(target))?
+            .into_parts();
+        let pending = Self {
+            temporary,
+            target: target.to_owned(),
+            force,
+        };
+        Ok((file, Some(pending)))
+    }
+
+    /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
+    fn commit(self, file: &File) -> Result<(), OutputError> {
+        let Self {
+            temporary,
+            target,
+            force,
+        } = self;
+        let failed = |error| OutputError::Io {
+            path: target.clone(),
+            error,
+        };
+        file.sync_all().map_err(failed)?;
+        // The file may have appeared since the first look: only the rename itself can tell.
+        let renamed = match force {
+            true => temporary.persist(&target),
+            false => temporary.persist_noclobber(&target),
+        };
+        renamed.map_err(|refused| match refused.error.kind() {
+            io::ErrorKind::AlreadyExists => OutputError::Exists(target.clone()),
+            _ => failed(refused.error),
+        })?;
+        File::open(directory(&target))
+            .and_then(|dir| dir.sync_all())
+            .map_err(failed)
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// What stands at the path of an output.
+enum Existing {
+    Nothing,
+    /// A regular file, behind all links: a link stays a link.
+    File(PathBuf),
+    Stream(File),
+}
+
+fn existing(path: &Path) -> io::Result<Existing> {
+    if path == Path::new(STANDARD_STREAM) {
+        return io::stdout()
+            .as_fd()
+            .try_clone_to_owned()
+            .map(|fd| Existing::Stream(fd.into()));
+    }
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Existing::Nothing),
+        other => other?,
+    };
+    if metadata.is_file() {
+        return fs::canonicalize(path).map(Existing::File);
+    }
+    File::options().write(true).open(path).map(Existing::Stream)
+}
+
+/// Compares what the paths lead to, so that links and redirections do not hide it.
+/// Terminals and other devices are not files that an output could damage.
+fn is_same_file(output: &Path, input: &Path) -> bool {
+    let identity = |path: PathBuf| {
+        let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let output = identity(standard_as_file(output, STANDARD_OUTPUT));
+    output.is_some() && output == identity(standard_as_file(input, STANDARD_INPUT))
+}
+
+fn standard_as_file(path: &Path, device: &str) -> PathBuf {
+    if path == Path::new(STANDARD_STREAM) {
+        device.into()
+    } else {
+        path.to_owned()
+    }
+}
+
+fn mode(path: &Path) -> Option<u32> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(metadata.permissions().mode() & MODE_BITS)
+}

@@ -1,0 +1,12 @@
+//! The capture module from outside: real files, files built byte by byte, damaged and hostile ones.
+
+mod annotated;
+mod built;
+mod damage;
+mod files;
+mod hostile;
+mod pipes;
+mod support;
+
+#[path = "../../../../fuzz/src/capture.rs"]
+mod fuzz;
