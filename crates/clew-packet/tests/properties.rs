@@ -6,10 +6,18 @@ use std::ops::Range;
 
 use clew_packet::{Policy, Reason, Stripped};
 use common::{Owned, packets::*};
-use proptest::{collection::vec, prelude::*, sample::select};
+use proptest::{collection::vec, prelude::*, sample::select, test_runner::FileFailurePersistence};
+
+fn config() -> ProptestConfig {
+    let seeds = FileFailurePersistence::WithSource("seeds");
+    ProptestConfig {
+        failure_persistence: Some(Box::new(seeds)),
+        ..ProptestConfig::with_cases(2000)
+    }
+}
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(config())]
 
     #[test]
     fn strip_undoes_sign(original in frames(), policy in policies()) {

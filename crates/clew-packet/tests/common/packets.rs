@@ -63,7 +63,7 @@ pub fn fix_checksum(addresses: &[u8], protocol: u8, upper: &mut [u8]) {
 pub fn tcp(flags: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut upper = vec![0xc0, 0x01, 0, 80, 1, 2, 3, 4, 5, 6, 7, 8];
     upper.extend([
-        (5 + options.len() / 4 << 4) as u8,
+        ((5 + options.len() / 4) << 4) as u8,
         flags,
         0x10,
         0,
@@ -338,7 +338,8 @@ fn extension() -> impl Strategy<Value = Extension> {
     ]
 }
 
-fn ips() -> impl Strategy<Value = Vec<u8>> {
+/// IP packets of both versions with correct checksums, mostly signable.
+pub fn ips() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         (ipv4_options(), uppers())
             .prop_map(|(options, (kind, upper))| ipv4(&options, kind, &upper)),
@@ -371,12 +372,11 @@ pub fn frames() -> impl Strategy<Value = Owned> {
     )
         .prop_map(|(mut ip, wrap, padding, damage, missing)| {
             if let Some((index, byte)) = damage {
-                // Not the fields that decide whether it is signable: those have tests of their own.
-                let volatile = if ip[0] >> 4 == 4 { 20.. } else { 40.. };
-                let at = volatile.start.min(ip.len());
-                if at < ip.len() {
-                    let index = at + index.index(ip.len() - at).min(19);
-                    ip[index.min(at + 19)] = byte;
+                // Addresses, checksums, options and ports: what makes it signable comes before.
+                let from = if ip[0] >> 4 == 4 { 10 } else { 40 };
+                if let Some(bytes) = ip.get_mut(from..).filter(|bytes| !bytes.is_empty()) {
+                    let reach = bytes.len().min(30);
+                    bytes[index.index(reach)] = byte;
                 }
             }
             Owned {
