@@ -1,6 +1,6 @@
 //! The signing side.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use clew_group::bbs04::Precursor;
 
@@ -106,18 +106,16 @@ impl Sender {
             return packet.add_mark(out);
         }
         let trailer = self.trailer(&datagram, time);
-        let mut body = vec![0; trailer.scheme.body_bytes(trailer.incremental)];
+        let mut body = [0; Scheme::BODY_BYTES_MAX];
+        let body = &mut body[..trailer.scheme.body_bytes(trailer.incremental)];
         if let Err(reason) = self.check_size(&datagram, body.len() + trailer.length()) {
             return reason;
         }
         // The message is needed only until it is signed: `out` holds it meanwhile.
         write_message(out, &datagram, &trailer);
-        sign(out, &mut body);
+        sign(out, body);
         out.clear();
-        let trailer = Trailer {
-            body: &body,
-            ..trailer
-        };
+        let trailer = Trailer { body, ..trailer };
         let emit = |buffer: &mut [u8]| trailer.emit(buffer);
         append(out, &datagram, datagram.kind(0), trailer.length(), emit);
         Reason::Signed

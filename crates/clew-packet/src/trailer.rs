@@ -79,6 +79,9 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// Length in bytes of the largest body of any scheme.
+    pub const BODY_BYTES_MAX: usize = bbs04::INCREMENTAL_BYTES;
+
     /// Returns the length in bytes of a body.
     pub const fn body_bytes(self, incremental: bool) -> usize {
         match (self, incremental) {

@@ -139,74 +139,61 @@ fn unsigned_bits(
     bits
 }
 
-/// Flips each bit from the IP header on; `policy` must be one that leaves nothing out.
-fn check_flips(ip: &[u8], upper_at: usize, protocol: u8, policy: Policy) {
-    for wrap in [Wrap::Raw(101), Wrap::Pppoe { tags: 1 }] {
-        let original = wrap.around(ip, &[]);
-        let ip_at = original.bytes.len() - ip.len();
-        let signed = original.signed(policy);
-        assert_eq!(signed.verify(), Reason::Ok);
-        let unsigned = unsigned_bits(&original, ip_at, ip_at + upper_at, protocol);
-        for bit in ip_at * 8..signed.bytes.len() * 8 {
-            let mut flipped = signed.clone();
-            flipped.bytes[bit / 8] ^= 0x80 >> (bit % 8);
-            let expected = unsigned.iter().any(|range| range.contains(&bit));
-            let reason = flipped.verify();
-            assert_eq!(
-                reason == Reason::Ok,
-                expected,
-                "bit {bit} of {wrap:?}: {reason}"
-            );
-        }
+/// Flips each bit from the IP header on, of a packet signed with nothing left out.
+fn check_flips(ip: &[u8], upper_at: usize, protocol: u8) {
+    check_flips_in(Wrap::Raw(101), ip, upper_at, protocol, Policy::default());
+}
+
+fn check_flips_in(wrap: Wrap, ip: &[u8], upper_at: usize, protocol: u8, policy: Policy) {
+    let original = wrap.around(ip, &[]);
+    let ip_at = original.bytes.len() - ip.len();
+    let signed = original.signed(policy);
+    assert_eq!(signed.verify(), Reason::Ok);
+    let unsigned = unsigned_bits(&original, ip_at, ip_at + upper_at, protocol);
+    for bit in ip_at * 8..signed.bytes.len() * 8 {
+        let mut flipped = signed.clone();
+        flipped.bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        let expected = unsigned.iter().any(|range| range.contains(&bit));
+        let reason = flipped.verify();
+        assert_eq!(
+            reason == Reason::Ok,
+            expected,
+            "bit {bit} of {wrap:?}: {reason}"
+        );
     }
 }
 
 #[test]
 fn flips_in_ipv4() {
-    let policy = Policy::default();
-    check_flips(
-        &ipv4(&[], TCP, &tcp(0x18, &[], b"payload")),
-        20,
-        TCP,
-        policy,
-    );
-    check_flips(
-        &ipv4(&[148, 4, 0, 0], UDP, &udp(b"payload")),
-        24,
-        UDP,
-        policy,
-    );
-    check_flips(&ipv4(&[], ICMP, &icmp(8, b"payload")), 20, ICMP, policy);
-    check_flips(&ipv4(&[], 132, b"payload"), 20, 132, policy);
-    let incremental = Policy {
-        incremental: true,
-        ..policy
-    };
-    check_flips(
-        &ipv4(&[], TCP, &tcp(0x02, &[2, 4, 5, 0xb4], b"")),
-        20,
-        TCP,
-        incremental,
-    );
+    check_flips(&ipv4(&[], TCP, &tcp(0x18, &[], b"payload")), 20, TCP);
+    check_flips(&ipv4(&[148, 4, 0, 0], UDP, &udp(b"payload")), 24, UDP);
+    check_flips(&ipv4(&[], ICMP, &icmp(8, b"payload")), 20, ICMP);
+    check_flips(&ipv4(&[], 132, b"payload"), 20, 132);
 }
 
 #[test]
 fn flips_in_ipv6() {
-    let policy = Policy::default();
-    check_flips(
-        &ipv6(&[], TCP, &tcp(0x18, &[], b"payload")),
-        40,
+    check_flips(&ipv6(&[], TCP, &tcp(0x18, &[], b"payload")), 40, TCP);
+    check_flips(&ipv6(&[], UDP, &udp(b"payload")), 40, UDP);
+    check_flips(&ipv6(&[], ICMPV6, &icmp(128, b"payload")), 40, ICMPV6);
+    check_flips(&ipv6(&[], 59, b""), 40, 59);
+}
+
+#[test]
+fn flips_of_other_forms() {
+    let segment = ipv4(&[], TCP, &tcp(0x02, &[2, 4, 5, 0xb4], b""));
+    let incremental = Policy {
+        incremental: true,
+        ..Policy::default()
+    };
+    check_flips_in(Wrap::Raw(101), &segment, 20, TCP, incremental);
+    check_flips_in(
+        Wrap::Pppoe { tags: 1 },
+        &segment,
+        20,
         TCP,
-        policy,
+        Policy::default(),
     );
-    check_flips(&ipv6(&[], UDP, &udp(b"payload")), 40, UDP, policy);
-    check_flips(
-        &ipv6(&[], ICMPV6, &icmp(128, b"payload")),
-        40,
-        ICMPV6,
-        policy,
-    );
-    check_flips(&ipv6(&[], 59, b""), 40, 59, policy);
 }
 
 #[test]
@@ -215,5 +202,34 @@ fn flips_of_a_packet_with_wrong_checksums() {
     ip[10] ^= 1;
     ip[25] ^= 1;
     ip[26] ^= 1;
-    check_flips(&ip, 20, UDP, Policy::default());
+    check_flips(&ip, 20, UDP);
+}
+
+/// What `nat` and `tolerant` leave out may change, and nothing else.
+#[test]
+fn flips_of_what_a_policy_leaves_out() {
+    let policy = Policy {
+        nat: true,
+        tolerant: true,
+        ..Policy::default()
+    };
+    let ip = ipv4(&[], TCP, &tcp(0x02, &[2, 4, 5, 0xb4], b""));
+    let signed = Wrap::Raw(101).around(&ip, &[]).signed(policy);
+    let left_out =
+        [12..16, 20..22, 42..44].map(|bytes: Range<usize>| bytes.start * 8..bytes.end * 8);
+    // AE, CWR, ECE.
+    let bits = left_out
+        .into_iter()
+        .flatten()
+        .chain([32 * 8 + 7, 33 * 8, 33 * 8 + 1]);
+    let bits: Vec<usize> = bits.collect();
+    for bit in (12 * 8..20 * 8).chain(20 * 8..36 * 8).chain(40 * 8..44 * 8) {
+        let mut flipped = signed.clone();
+        flipped.bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        assert_eq!(
+            flipped.verify() == Reason::Ok,
+            bits.contains(&bit),
+            "bit {bit}"
+        );
+    }
 }
