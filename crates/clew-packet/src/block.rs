@@ -5,13 +5,8 @@ use crate::{
     reason::Reason,
 };
 
-/// Code points of the modes.
-pub(crate) mod mode {
-    pub(crate) const MARK: u8 = 0;
-    pub(crate) const EACH: u8 = 1;
-    pub(crate) const WINDOW: u8 = 2;
-    pub(crate) const TREE: u8 = 3;
-}
+/// The code point that stands in a mark where a trailer has its mode.
+pub(crate) const MARK: u8 = 0;
 
 /// Byte ranges of the block section in mode `window`.
 mod window {
@@ -34,18 +29,28 @@ mod tree {
     pub(super) const PATH: usize = 22;
 }
 
-/// Which block section a trailer has.
+/// Which block section a trailer has, by its code point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Every packet is signed for itself.
-    Each = mode::EACH as isize,
+    Each = 1,
     /// One signature for a window of packets.
-    Window = mode::WINDOW as isize,
+    Window = 2,
     /// One signature for a block of packets under a tree.
-    Tree = mode::TREE as isize,
+    Tree = 3,
 }
 
 impl Mode {
+    /// Returns the mode that a trailer's foot names.
+    pub(crate) fn parse(byte: u8) -> Result<Self, Reason> {
+        match byte {
+            1 => Ok(Self::Each),
+            2 => Ok(Self::Window),
+            3 => Ok(Self::Tree),
+            _ => Err(Reason::UnknownMode),
+        }
+    }
+
     /// The word for it in files and on terminals.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -84,16 +89,6 @@ pub enum Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Returns the mode that a trailer's foot names.
-    pub(crate) fn kind(byte: u8) -> Result<Mode, Reason> {
-        match byte {
-            mode::EACH => Ok(Mode::Each),
-            mode::WINDOW => Ok(Mode::Window),
-            mode::TREE => Ok(Mode::Tree),
-            _ => Err(Reason::UnknownMode),
-        }
-    }
-
     /// Parses all of `bytes`; none if they are not exactly what the mode needs.
     pub(crate) fn parse(mode: Mode, bytes: &'a [u8]) -> Option<Self> {
         match mode {
@@ -122,17 +117,12 @@ impl<'a> Block<'a> {
     }
 
     /// Returns the mode.
-    pub const fn kind_of(&self) -> Mode {
+    pub const fn mode(&self) -> Mode {
         match self {
             Self::Each => Mode::Each,
             Self::Window { .. } => Mode::Window,
             Self::Tree { .. } => Mode::Tree,
         }
-    }
-
-    /// Returns the mode's code point.
-    pub(crate) const fn mode(&self) -> u8 {
-        self.kind_of() as u8
     }
 
     /// Returns the length in bytes.

@@ -22,7 +22,7 @@ pub(crate) fn write_message(out: &mut Vec<u8>, original: &Datagram<'_>, trailer:
     out.extend_from_slice(DOMAIN);
     out.extend([
         CARRIER,
-        trailer.block.mode(),
+        trailer.block.mode() as u8,
         trailer.scheme as u8,
         trailer.signed_flags(),
     ]);

@@ -1,7 +1,7 @@
 //! The mark, which says that signing met a trailer: specification section 3.1.
 
 use crate::{
-    block::mode,
+    block::MARK,
     reason::Reason,
     saved::{self, Saved},
     trailer::{FOOT_BYTES, Foot, VERSION, split_end},
@@ -62,7 +62,7 @@ impl Mark {
         let (flags, length) = (self.saved.flags(), self.length());
         Foot {
             flags,
-            mode: mode::MARK,
+            mode: MARK,
             length,
             version: VERSION,
         }

@@ -253,6 +253,9 @@ pub struct Conclusion {
     pub summary: Option<Summary>,
 }
 
+/// What a message has besides the bytes of its packet, at most: one allocation is enough.
+const MESSAGE_EXTRA_BYTES: usize = 64;
+
 /// A packet whose group signature has to be checked. It owns all that this takes.
 #[derive(Debug)]
 pub struct Pending {
@@ -265,7 +268,7 @@ pub struct Pending {
 
 impl Pending {
     fn new(packet: &SignedPacket<'_>, summary: Summary, key: Arc<VerifyingKey>) -> Self {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(packet.length() + MESSAGE_EXTRA_BYTES);
         packet.write_message(&mut bytes);
         let message_bytes = bytes.len();
         bytes.extend_from_slice(packet.trailer().body);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    block::{Mode, mode},
+    block::{MARK, Mode},
     bytes::{put_u16, u16_at},
     datagram::Datagram,
     fields::{append_zeroed, write_message},
@@ -101,7 +101,7 @@ impl<'a> SignedPacket<'a> {
             incremental,
             ..
         } = self.trailer;
-        let (mode, marks) = (self.trailer.block.kind_of(), self.marks());
+        let (mode, marks) = (self.trailer.block.mode(), self.marks());
         Summary {
             group,
             epoch,
@@ -115,11 +115,16 @@ impl<'a> SignedPacket<'a> {
         }
     }
 
+    /// Returns the length of the datagram in bytes, trailer and mark included.
+    pub(crate) fn length(&self) -> usize {
+        self.datagram.place.end - self.datagram.place.start
+    }
+
     /// Reads the end of a signable datagram.
     pub(crate) fn of(datagram: Datagram<'a>) -> Result<Self, Reason> {
         let upper = datagram.upper();
         let foot = Foot::parse(upper)?;
-        if foot.mode == mode::MARK {
+        if foot.mode == MARK {
             return Self::of_marked(datagram, &foot);
         }
         if datagram.room() < MARK_BYTES_MAX {

@@ -7,7 +7,7 @@
 use clew_group::bbs04;
 
 use crate::{
-    block::Block,
+    block::{Block, Mode},
     bytes::{length_u16, put_u16, u16_at},
     reason::Reason,
     saved::Saved,
@@ -150,7 +150,7 @@ impl<'a> Trailer<'a> {
     pub fn parse(upper: &'a [u8]) -> Result<Self, Reason> {
         let foot = Foot::parse(upper)?;
         foot.check(upper.len())?;
-        let kind = Block::kind(foot.mode)?;
+        let mode = Mode::parse(foot.mode)?;
         if foot.flags & flag::RESERVED != 0 {
             return Err(Reason::ReservedBits);
         }
@@ -165,7 +165,7 @@ impl<'a> Trailer<'a> {
             .ok_or(Reason::BadTrailerLength)?;
         Ok(Self {
             body,
-            block: Block::parse(kind, block).ok_or(Reason::BadTrailerLength)?,
+            block: Block::parse(mode, block).ok_or(Reason::BadTrailerLength)?,
             saved: Saved::parse(foot.flags, saved),
             group: GroupTag(array(&head[head::GROUP])),
             epoch: u32::from_be_bytes(array(&head[head::EPOCH])),
@@ -216,7 +216,7 @@ impl<'a> Trailer<'a> {
         head[head::CARRIAGE] = self.carriage as u8;
         Foot {
             flags: self.flags(),
-            mode: self.block.mode(),
+            mode: self.block.mode() as u8,
             length: self.length(),
             version: VERSION,
         }
