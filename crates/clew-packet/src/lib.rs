@@ -1,2 +1,105 @@
-//! Packet attribution.
+//! Packet attribution: a group signature over the fields of an IP packet that do not change on the
+//! way, in a trailer at the packet's end. Anybody with the group's public key can tell that some
+//! machine of the group sent the packet; nobody learns which. The format is specified in
+//! `spec/packet-trailer.md`, and section numbers in this crate are those of that text.
+//!
+//! # How to sign
+//!
+//! A [`Sender`] makes one [`Frame`] of another; [`strip`] leads back, byte for byte. A packet that
+//! carries a trailer already gets a mark instead ([`mark`]), so that one strip undoes one run.
+//!
+//! ```
+//! use clew_packet::{Frame, GroupId, LinkType, Policy, Reason, Sender, Stripped, Timestamp, strip};
+//!
+//! let packet = [0x60, 0, 0, 0, 0, 4, 132, 64].into_iter().chain([1; 32]).chain(*b"data");
+//! let packet: Vec<u8> = packet.collect();
+//! let sender = Sender::new(GroupId([7; 16]), 0, Policy::default());
+//! let (mut signed, mut original) = (Vec::new(), Vec::new());
+//!
+//! // `Sender::sign` takes a precursor; here the signature is a stand-in.
+//! let body = |_message: &[u8], body: &mut [u8]| body.fill(0x5a);
+//! let frame = Frame::whole(LinkType::RAW, &packet);
+//! let reason = sender.sign_with(&frame, Some(Timestamp(1)), body, &mut signed);
+//! assert_eq!(reason, Reason::Signed);
+//!
+//! let frame = Frame::whole(LinkType::RAW, &signed);
+//! assert_eq!(strip(&frame, &mut original), Stripped::Trailer);
+//! assert_eq!(original, packet);
+//! ```
+//!
+//! # How to verify
+//!
+//! A [`Receiver`] holds what has to stay in one place: what was accepted, and the counters. The
+//! group signature, which is nearly all of the work, is checked between its two steps on any thread.
+//!
+//! ```
+//! use clew_packet::{Conclusion, Frame, KeySource, Received, Receiver, Timestamp};
+//! use rand_core::CryptoRng;
+//!
+//! fn verify<K: KeySource>(
+//!     receiver: &mut Receiver<K>,
+//!     frame: &Frame<'_>,
+//!     time: Option<Timestamp>,
+//!     rng: &mut impl CryptoRng,
+//! ) -> Conclusion {
+//!     match receiver.receive(frame, time) {
+//!         Received::Done(conclusion) => conclusion,
+//!         Received::Pending(pending) => {
+//!             let checked = pending.check(rng); // on any thread
+//!             receiver.conclude(checked)
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! # What holds
+//!
+//! - The crate has no IO, no clock and no source of randomness: all three are arguments.
+//! - Whatever the bytes are, nothing panics, and nothing loops or allocates beyond a small multiple
+//!   of them.
+//! - Every frame that is not signed, and every packet that is not valid, has one [`Reason`].
 #![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod block;
+mod bytes;
+mod checksum;
+mod datagram;
+mod fields;
+mod flow;
+mod frame;
+mod ip;
+mod link;
+mod mark;
+mod reason;
+mod receiver;
+mod replay;
+mod saved;
+mod sender;
+mod signable;
+mod signed;
+mod time;
+mod trailer;
+mod upper;
+
+pub use block::{Block, Mode};
+pub use flow::{Flow, flow, source};
+pub use frame::Frame;
+pub use ip::EXTENSION_HEADERS_MAX;
+pub use link::{LinkType, VLAN_TAGS_MAX};
+pub use mark::{MARK_BYTES_MAX, Mark};
+pub use reason::{Counters, Reason, Verdict};
+pub use receiver::{
+    Acceptance, Checked, Conclusion, KeySource, Pending, Received, Receiver, Unknown,
+};
+pub use replay::{REMEMBERED_MAX, Replay};
+pub use saved::Saved;
+pub use sender::{Policy, Sender};
+pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
+pub use time::{SECOND_NS, Timestamp};
+pub use trailer::{
+    Carriage, FOOT_BYTES, GroupId, GroupTag, HEAD_BYTES, MAGIC, Scheme, Trailer, VERSION,
+};

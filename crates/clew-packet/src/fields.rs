@@ -1,0 +1,220 @@
+//! What is signed: the nonvolatile fields and the message around them, specification section 4.
+
+use alloc::vec::Vec;
+
+use crate::{
+    bytes::{length_u16, put_u16},
+    datagram::{Datagram, Place},
+    ip::{Extensions, Ipv4, Ipv6, Version, ipv6, option, protocol},
+    trailer::Trailer,
+    upper::{Upper, icmp, tcp, udp},
+};
+
+/// Names the format and its version; the last two bytes are zero.
+const DOMAIN: &[u8; 16] = b"clew-packet-v1\0\0";
+
+/// The carrier `trailer`.
+const CARRIER: u8 = 1;
+
+/// Appends the message that the group signature of `original` covers. Of the trailer, everything is
+/// used but the body.
+pub(crate) fn write_message(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
+    out.extend_from_slice(DOMAIN);
+    out.extend([
+        CARRIER,
+        trailer.block.mode() as u8,
+        trailer.scheme as u8,
+        trailer.signed_flags(),
+    ]);
+    out.extend(trailer.group.0);
+    out.extend(trailer.epoch.to_be_bytes());
+    out.extend(trailer.timestamp.0.to_be_bytes());
+    out.extend(length_u16(trailer.block.length()).to_be_bytes());
+    append_zeroed(out, trailer.block.length(), |buffer| {
+        trailer.block.emit(buffer)
+    });
+    out.push(trailer.saved.length() as u8);
+    append_zeroed(out, trailer.saved.length(), |buffer| {
+        trailer.saved.emit(buffer)
+    });
+    let length_at = out.len();
+    out.extend([0; 4]);
+    write_fields(out, original, trailer);
+    let length = out.len() - length_at - 4;
+    out[length_at..length_at + 4].copy_from_slice(&(length as u32).to_be_bytes());
+}
+
+/// Appends `length` zeros and lets `write` fill them.
+pub(crate) fn append_zeroed(out: &mut Vec<u8>, length: usize, write: impl FnOnce(&mut [u8])) {
+    let at = out.len();
+    out.resize(at + length, 0);
+    write(&mut out[at..]);
+}
+
+fn write_fields(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
+    match original.place.version {
+        Version::V4 => write_ipv4(out, original, trailer.nat),
+        Version::V6 => write_ipv6(out, original, trailer.nat),
+    }
+    write_upper(out, original, trailer);
+}
+
+fn write_ipv4(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
+    let Datagram { frame, place } = original;
+    let header = Ipv4(&frame[place.start..place.upper]);
+    out.extend([4, header.header_length() as u8]);
+    out.extend(upper_length(place).to_be_bytes());
+    out.push(place.protocol);
+    write_addresses(out, original, nat);
+    let options_at = out.len();
+    out.extend_from_slice(header.options());
+    zero_mutable_options(&mut out[options_at..]);
+}
+
+fn write_ipv6(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
+    out.push(6);
+    out.extend(upper_length(&original.place).to_be_bytes());
+    out.push(original.place.protocol);
+    write_addresses(out, original, nat);
+    let length_at = out.len();
+    out.extend([0; 2]);
+    write_destination_options(out, original);
+    let length = length_u16(out.len() - length_at - 2);
+    put_u16(out, length_at, length);
+}
+
+fn write_addresses(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
+    let Datagram { frame, place } = original;
+    let source_at = out.len();
+    out.extend_from_slice(place.source(frame));
+    if nat {
+        out[source_at..].fill(0);
+    }
+    out.extend_from_slice(place.destination(frame));
+}
+
+/// The IPv4 options that RFC 4302 calls immutable, besides the two of one byte: security, extended
+/// security, commercial security, router alert, sender directed delivery.
+const IMMUTABLE_OPTIONS: [u8; 5] = [130, 133, 134, 148, 149];
+
+/// Zeroes the IPv4 options that may change on the way.
+fn zero_mutable_options(options: &mut [u8]) {
+    let misfit = change_options(options, |option| {
+        if !IMMUTABLE_OPTIONS.contains(&option[0]) {
+            option.fill(0);
+        }
+    });
+    misfit.fill(0);
+}
+
+/// What IPv4 and TCP options have in common.
+mod short_option {
+    pub(super) const END: u8 = 0;
+    pub(super) const NO_OPERATION: u8 = 1;
+    /// Kind and length.
+    pub(super) const BYTES_MIN: usize = 2;
+}
+
+/// Changes each option that has a length, in IPv4 or TCP. Returns everything from the first that does
+/// not fit.
+fn change_options(mut options: &mut [u8], mut change: impl FnMut(&mut [u8])) -> &mut [u8] {
+    loop {
+        let length = match *options {
+            [] | [short_option::END, ..] => return &mut [],
+            [short_option::NO_OPERATION, ..] => 1,
+            [_, length, ..] if usize::from(length) >= short_option::BYTES_MIN => length,
+            _ => return options,
+        };
+        if usize::from(length) > options.len() {
+            return options;
+        }
+        let (option, rest) = options.split_at_mut(usize::from(length));
+        if option.len() >= short_option::BYTES_MIN {
+            change(option);
+        }
+        options = rest;
+    }
+}
+
+fn write_destination_options(out: &mut Vec<u8>, original: &Datagram<'_>) {
+    let Datagram { frame, place } = original;
+    let header = Ipv6(&frame[place.start..place.start + ipv6::HEADER]);
+    let payload = &frame[place.start + ipv6::HEADER..place.end];
+    let mut extensions = Extensions::new(payload, header.next_header());
+    while let Ok(Some(extension)) = extensions.advance() {
+        if extension.protocol == protocol::DESTINATION {
+            extension
+                .options()
+                .filter(|option| is_signed(option))
+                .for_each(|option| {
+                    out.extend_from_slice(option);
+                });
+        }
+    }
+}
+
+fn is_signed(destination_option: &[u8]) -> bool {
+    let kind = destination_option[0];
+    kind & option::CHANGES == 0 && kind != option::PAD_1 && kind != option::PAD_N
+}
+
+fn upper_length(place: &Place) -> u16 {
+    length_u16(place.end - place.upper)
+}
+
+/// Appends the upper layer with the table's changes, and with the UDP length that strip restores.
+fn write_upper(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
+    let at = out.len();
+    out.extend_from_slice(original.upper());
+    let upper = &mut out[at..];
+    let kind = original.kind(0);
+    if let Some(checksum) = kind.checksum_at() {
+        put_u16(upper, checksum, 0);
+    }
+    if kind == Upper::Udp {
+        let length = trailer
+            .saved
+            .udp_length
+            .unwrap_or(upper_length(&original.place));
+        put_u16(upper, udp::LENGTH, length);
+    }
+    if trailer.nat {
+        zero_translated(upper, kind);
+    }
+    if trailer.tolerant && kind == Upper::Tcp {
+        zero_tolerated(upper);
+    }
+}
+
+/// Zeroes what address translation rewrites.
+fn zero_translated(upper: &mut [u8], kind: Upper) {
+    let has_identifier = |types: &[u8], upper: &[u8]| types.contains(&upper[icmp::TYPE]);
+    match kind {
+        Upper::Tcp => upper[tcp::SOURCE_PORT].fill(0),
+        Upper::Udp => upper[udp::SOURCE_PORT].fill(0),
+        Upper::Icmp if has_identifier(&[0, 8, 13, 14, 15, 16, 17, 18], upper) => {
+            upper[icmp::IDENTIFIER].fill(0);
+        }
+        Upper::Icmpv6 if has_identifier(&[128, 129], upper) => upper[icmp::IDENTIFIER].fill(0),
+        Upper::Icmp | Upper::Icmpv6 | Upper::Opaque => {}
+    }
+}
+
+/// Kind of the TCP option that states the maximum segment size.
+const MSS: u8 = 2;
+
+/// Zeroes what clamping and ECN bleaching rewrite in a TCP segment.
+fn zero_tolerated(segment: &mut [u8]) {
+    segment[tcp::OFFSET] &= !tcp::AE;
+    segment[tcp::FLAGS] &= !tcp::CWR_ECE;
+    if segment[tcp::FLAGS] & tcp::SYN == 0 {
+        return;
+    }
+    let header = usize::from(segment[tcp::OFFSET] >> 4) * 4;
+    let header = header.clamp(tcp::HEADER_MIN, segment.len().max(tcp::HEADER_MIN));
+    change_options(&mut segment[tcp::HEADER_MIN..header], |option| {
+        if option[0] == MSS {
+            option[short_option::BYTES_MIN..].fill(0);
+        }
+    });
+}

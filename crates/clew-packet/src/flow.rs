@@ -1,0 +1,64 @@
+//! Who talks to whom: what the program selects packets by.
+
+use core::{iter, net::IpAddr};
+
+use crate::{frame::Frame, reason::Reason, signable, upper::Upper};
+
+/// Addresses and ports of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flow {
+    /// Source address.
+    pub source: IpAddr,
+    /// Final destination address: that of the routing header where one has segments left.
+    pub destination: IpAddr,
+    /// Number of the upper layer.
+    pub protocol: u8,
+    /// Source port of TCP and UDP.
+    pub source_port: Option<u16>,
+    /// Destination port of TCP and UDP.
+    pub destination_port: Option<u16>,
+}
+
+/// Returns the source address of the outermost IP datagram.
+///
+/// # Errors
+/// The reason why the frame is not signable.
+pub fn source(frame: &Frame<'_>) -> Result<IpAddr, Reason> {
+    flow(frame).map(|flow| flow.source)
+}
+
+/// Returns addresses and ports of the outermost IP datagram.
+///
+/// # Errors
+/// The reason why the frame is not signable.
+pub fn flow(frame: &Frame<'_>) -> Result<Flow, Reason> {
+    let datagram = signable::locate(frame)?;
+    let place = datagram.place;
+    let mut ports = match datagram.kind(0) {
+        Upper::Tcp | Upper::Udp => datagram.upper(),
+        _ => &[],
+    }
+    .as_chunks::<2>()
+    .0
+    .iter()
+    .map(|port| u16::from_be_bytes(*port));
+    Ok(Flow {
+        source: address(place.source(frame.bytes)),
+        destination: address(place.destination(frame.bytes)),
+        protocol: place.protocol,
+        source_port: ports.next(),
+        destination_port: ports.next(),
+    })
+}
+
+/// Returns an address of 4 or 16 bytes.
+fn address(bytes: &[u8]) -> IpAddr {
+    match <[u8; 4]>::try_from(bytes) {
+        Ok(bytes) => IpAddr::from(bytes),
+        Err(_) => {
+            let mut all = [0; 16];
+            iter::zip(&mut all, bytes).for_each(|(to, from)| *to = *from);
+            IpAddr::from(all)
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The verifying side, in three steps so that the heavy one runs on any thread: specification
+//! section 6.
+
+use alloc::{sync::Arc, vec::Vec};
+
+use clew_group::bbs04::{IncrementalSignature, Signature, VerifyingKey};
+use rand_core::CryptoRng;
+
+use crate::{
+    block::Block,
+    frame::Frame,
+    reason::{Counters, Reason, Verdict},
+    replay::{Memory, REMEMBERED_MAX, Replay, SignatureId},
+    signed::{SignedPacket, Summary, read},
+    time::{SECOND_NS, Timestamp},
+    trailer::GroupTag,
+};
+
+/// The groups that a receiver knows. Preparing a key is expensive, so that a source may do it when
+/// it is first asked; a packet whose epoch is over does not ask.
+pub trait KeySource {
+    /// Returns when the epoch's successor starts, if it has one.
+    ///
+    /// # Errors
+    /// Which of the two is unknown.
+    fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown>;
+
+    /// Returns the public key of a known group and epoch, prepared.
+    fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>>;
+}
+
+/// What a [`KeySource`] does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The group.
+    Group,
+    /// The epoch of a known group.
+    Epoch,
+}
+
+impl From<Unknown> for Reason {
+    fn from(unknown: Unknown) -> Self {
+        match unknown {
+            Unknown::Group => Self::UnknownGroup,
+            Unknown::Epoch => Self::UnknownEpoch,
+        }
+    }
+}
+
+/// What a receiver accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// How far a timestamp may be from the packet's time, in nanoseconds.
+    pub window_ns: u64,
+    /// The sender's resolution in nanoseconds: how much older rounding may have made a timestamp.
+    pub resolution_ns: u64,
+    /// How long an epoch is accepted after its successor started, in nanoseconds.
+    pub grace_ns: u64,
+    /// What to do with a signature that was accepted before.
+    pub replay: Replay,
+    /// Live: earlier timestamps are `stale`, because it is not known what was accepted then.
+    pub not_before: Timestamp,
+}
+
+impl Acceptance {
+    /// Returns the defaults for captures: 30 s, 1 s, 60 s, duplicates flagged.
+    pub const fn capture() -> Self {
+        Self {
+            window_ns: 30 * SECOND_NS,
+            resolution_ns: SECOND_NS,
+            grace_ns: 60 * SECOND_NS,
+            replay: Replay::Flag,
+            not_before: Timestamp::NONE,
+        }
+    }
+
+    /// Returns the defaults for live traffic, from `start` on: as for captures, duplicates refused.
+    pub const fn live(start: Timestamp) -> Self {
+        Self {
+            replay: Replay::Refuse,
+            not_before: start,
+            ..Self::capture()
+        }
+    }
+
+    /// Judges steps 5 and 6.
+    fn check(
+        &self,
+        time: Timestamp,
+        timestamp: Timestamp,
+        successor_start: Option<Timestamp>,
+    ) -> Result<(), Reason> {
+        if successor_start.is_some_and(|start| time >= start.after(self.grace_ns)) {
+            return Err(Reason::EpochOver);
+        }
+        if timestamp < self.oldest(time) {
+            return Err(Reason::Stale);
+        }
+        if timestamp.since(time) > self.window_ns {
+            return Err(Reason::Future);
+        }
+        Ok(())
+    }
+
+    /// Returns the oldest timestamp that is fresh at `time`.
+    fn oldest(&self, time: Timestamp) -> Timestamp {
+        Timestamp(
+            time.0
+                .saturating_sub(self.window_ns)
+                .saturating_sub(self.resolution_ns),
+        )
+    }
+}
+
+/// The state of verification: what was accepted, and the counters.
+///
+/// Every frame goes through [`receive`](Self::receive). What that leaves [`Pending`] is checked on
+/// any thread and comes back to [`conclude`](Self::conclude), in any order. A pending check that
+/// never comes back costs nothing but its count.
+#[derive(Clone, Debug)]
+pub struct Receiver<K> {
+    keys: K,
+    acceptance: Acceptance,
+    memory: Memory,
+    counters: Counters,
+    /// The latest time that a packet had.
+    latest: Timestamp,
+}
+
+impl<K: KeySource> Receiver<K> {
+    /// Returns a receiver that has accepted nothing yet.
+    pub fn new(keys: K, acceptance: Acceptance) -> Self {
+        let memory = Memory::new(REMEMBERED_MAX, acceptance.not_before);
+        let (counters, latest) = (Counters::new(), Timestamp::NONE);
+        Self {
+            keys,
+            acceptance,
+            memory,
+            counters,
+            latest,
+        }
+    }
+
+    /// Does everything but the group signature: steps 1 to 6, and live a first look at 8, so that a
+    /// replayed packet costs no verification. `time` is the record's in a capture, the clock's live.
+    pub fn receive(&mut self, frame: &Frame<'_>, time: Option<Timestamp>) -> Received {
+        let packet = match read(frame) {
+            Ok(packet) => packet,
+            Err(reason) => return Received::Done(self.done(reason, None)),
+        };
+        let summary = packet.summary();
+        match self.admit(&packet, time) {
+            Ok(key) => Received::Pending(Pending::new(&packet, summary, key)),
+            Err(reason) => Received::Done(self.done(reason, Some(summary))),
+        }
+    }
+
+    /// Takes a checked packet in: step 8.
+    pub fn conclude(&mut self, checked: Checked) -> Conclusion {
+        let Checked {
+            summary,
+            id,
+            signature,
+        } = checked;
+        let replay = self.acceptance.replay;
+        let fresh = signature.and_then(|()| self.memory.check(replay, summary.timestamp, id));
+        if fresh.is_ok() {
+            self.memory.insert(summary.timestamp, id);
+        }
+        self.done(fresh.err().unwrap_or(Reason::Ok), Some(summary))
+    }
+
+    /// Returns how many packets met each reason.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Returns how many accepted signatures were forgotten for want of room.
+    pub fn evictions(&self) -> u64 {
+        self.memory.evictions()
+    }
+
+    /// Returns where the keys come from.
+    pub const fn keys(&self) -> &K {
+        &self.keys
+    }
+
+    /// Returns where the keys come from, to learn of new groups and epochs.
+    pub const fn keys_mut(&mut self) -> &mut K {
+        &mut self.keys
+    }
+
+    fn admit(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        time: Option<Timestamp>,
+    ) -> Result<Arc<VerifyingKey>, Reason> {
+        let trailer = packet.trailer();
+        if trailer.block != Block::Each {
+            return Err(Reason::UnknownMode);
+        }
+        let successor_start = self.keys.successor_start(trailer.group, trailer.epoch)?;
+        if let Some(time) = time {
+            self.acceptance
+                .check(time, trailer.timestamp, successor_start)?;
+            self.forget(time);
+        }
+        if self.acceptance.replay == Replay::Refuse {
+            let id = SignatureId::of(trailer.body);
+            self.memory.check(Replay::Refuse, trailer.timestamp, id)?;
+        }
+        self.keys
+            .key(trailer.group, trailer.epoch)
+            .ok_or(Reason::UnknownEpoch)
+    }
+
+    /// Live, forgets what is no longer fresh. In a capture time may go back.
+    fn forget(&mut self, time: Timestamp) {
+        if self.acceptance.replay == Replay::Refuse && time > self.latest {
+            self.latest = time;
+            self.memory.forget_before(self.acceptance.oldest(time));
+        }
+    }
+
+    fn done(&mut self, reason: Reason, summary: Option<Summary>) -> Conclusion {
+        self.counters.count(reason);
+        let verdict = reason.verdict(self.acceptance.replay);
+        Conclusion {
+            verdict: verdict.unwrap_or(Verdict::Invalid),
+            reason,
+            summary,
+        }
+    }
+}
+
+/// What [`Receiver::receive`] made of a frame.
+#[derive(Debug)]
+pub enum Received {
+    /// The verdict stands.
+    Done(Conclusion),
+    /// The group signature has to be checked.
+    Pending(Pending),
+}
+
+/// What is known about a packet in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub reason: Reason,
+    /// What the trailer says, if there is a well-formed one.
+    pub summary: Option<Summary>,
+}
+
+/// What a message has besides the bytes of its packet, at most: one allocation is enough.
+const MESSAGE_EXTRA_BYTES: usize = 64;
+
+/// A packet whose group signature has to be checked. It owns all that this takes.
+#[derive(Debug)]
+pub struct Pending {
+    summary: Summary,
+    key: Arc<VerifyingKey>,
+    /// The message, then the body.
+    bytes: Vec<u8>,
+    message_bytes: usize,
+}
+
+impl Pending {
+    fn new(packet: &SignedPacket<'_>, summary: Summary, key: Arc<VerifyingKey>) -> Self {
+        let mut bytes = Vec::with_capacity(packet.length() + MESSAGE_EXTRA_BYTES);
+        packet.write_message(&mut bytes);
+        let message_bytes = bytes.len();
+        bytes.extend_from_slice(packet.trailer().body);
+        Self {
+            summary,
+            key,
+            bytes,
+            message_bytes,
+        }
+    }
+
+    /// Decodes and verifies the group signature: step 7, nearly all of the work.
+    pub fn check(self, rng: &mut impl CryptoRng) -> Checked {
+        let (message, body) = self.bytes.split_at(self.message_bytes);
+        let signature = if self.summary.incremental {
+            IncrementalSignature::from_bytes(body)
+                .map(|signature| self.key.verify_incremental(&[message], &signature, rng))
+        } else {
+            Signature::from_bytes(body).map(|signature| self.key.verify(&[message], &signature))
+        };
+        let signature = match signature {
+            Err(_) => Err(Reason::BadEncoding),
+            Ok(verified) => verified.map_err(|_| Reason::BadSignature),
+        };
+        Checked {
+            summary: self.summary,
+            id: SignatureId::of(body),
+            signature,
+        }
+    }
+}
+
+/// A packet whose group signature was checked, for [`Receiver::conclude`].
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    summary: Summary,
+    id: SignatureId,
+    signature: Result<(), Reason>,
+}

@@ -1,0 +1,290 @@
+//! The wire format of the trailer: specification section 3.
+//!
+//! ```text
+//! body | block | saved | head (22) | foot (9)
+//! ```
+
+use clew_group::bbs04;
+
+use crate::{
+    block::{Block, Mode},
+    bytes::{length_u16, put_u16, u16_at},
+    reason::Reason,
+    saved::Saved,
+    time::Timestamp,
+};
+
+/// The last four bytes of every packet with a trailer or a mark.
+pub const MAGIC: [u8; 4] = [0xc1, 0x4c, 0x45, 0x57];
+
+/// The version of the format.
+pub const VERSION: u8 = 1;
+
+/// Length of the head in bytes.
+pub const HEAD_BYTES: usize = 22;
+
+/// Length of the foot in bytes.
+pub const FOOT_BYTES: usize = 9;
+
+/// Byte ranges of the head.
+mod head {
+    use core::ops::Range;
+
+    pub(super) const GROUP: Range<usize> = 0..8;
+    pub(super) const EPOCH: Range<usize> = 8..12;
+    pub(super) const TIMESTAMP: Range<usize> = 12..20;
+    pub(super) const SCHEME: usize = 20;
+    pub(super) const CARRIAGE: usize = 21;
+}
+
+/// Byte ranges of the foot.
+mod foot {
+    use core::ops::Range;
+
+    pub(super) const FLAGS: usize = 0;
+    pub(super) const MODE: usize = 1;
+    pub(super) const LENGTH: usize = 2;
+    pub(super) const VERSION: usize = 4;
+    pub(super) const MAGIC: Range<usize> = 5..9;
+}
+
+/// Bits of the flags.
+mod flag {
+    pub(super) const NAT: u8 = 1 << 0;
+    pub(super) const TOLERANT: u8 = 1 << 1;
+    pub(super) const INCREMENTAL: u8 = 1 << 5;
+    pub(super) const RESERVED: u8 = 0b1100_0000;
+}
+
+/// A group id: the first 16 bytes of SHA-256 of the group file's record 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupId(pub [u8; 16]);
+
+impl GroupId {
+    /// Returns the part that travels.
+    pub fn tag(&self) -> GroupTag {
+        GroupTag(array(&self.0[..8]))
+    }
+}
+
+/// The first 8 bytes of a group id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupTag(pub [u8; 8]);
+
+/// A group signature scheme, by its code point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// BBS04 on BLS12-381.
+    Bbs04 = 1,
+}
+
+impl Scheme {
+    /// Length in bytes of the largest body of any scheme.
+    pub const BODY_BYTES_MAX: usize = bbs04::INCREMENTAL_BYTES;
+
+    /// Returns the length in bytes of a body.
+    pub const fn body_bytes(self, incremental: bool) -> usize {
+        match (self, incremental) {
+            (Self::Bbs04, false) => bbs04::SIGNATURE_BYTES,
+            (Self::Bbs04, true) => bbs04::INCREMENTAL_BYTES,
+        }
+    }
+
+    fn parse(byte: u8) -> Result<Self, Reason> {
+        match byte {
+            1 => Ok(Self::Bbs04),
+            _ => Err(Reason::UnknownScheme),
+        }
+    }
+}
+
+/// How the signature is spread over packets, by its code point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carriage {
+    /// Each packet carries all of it.
+    Full = 1,
+}
+
+impl Carriage {
+    fn parse(byte: u8) -> Result<Self, Reason> {
+        match byte {
+            1 => Ok(Self::Full),
+            _ => Err(Reason::UnknownCarriage),
+        }
+    }
+}
+
+/// A trailer, parsed. Its parts borrow from the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trailer<'a> {
+    /// The group signature's encoding.
+    pub body: &'a [u8],
+    /// What the mode needs.
+    pub block: Block<'a>,
+    /// What the original had in fields that signing rewrote.
+    pub saved: Saved,
+    /// Which group.
+    pub group: GroupTag,
+    /// Number of the epoch whose public key verifies.
+    pub epoch: u32,
+    /// When it was signed, rounded down; [`Timestamp::NONE`] if the packet had no time.
+    pub timestamp: Timestamp,
+    /// How it was signed.
+    pub scheme: Scheme,
+    /// How the signature travels.
+    pub carriage: Carriage,
+    /// Source address, source port and ICMP identifier are not signed.
+    pub nat: bool,
+    /// ECN flags of TCP and the MSS option's value are not signed.
+    pub tolerant: bool,
+    /// The body carries what makes verification incremental.
+    pub incremental: bool,
+}
+
+impl<'a> Trailer<'a> {
+    /// Parses the trailer at the end of `upper`, the bytes of an upper layer. Rules are checked in
+    /// the order of the table in section 3.
+    ///
+    /// # Errors
+    /// `no-trailer` and everything that makes a trailer ill-formed; `unknown-mode` for a mark.
+    pub fn parse(upper: &'a [u8]) -> Result<Self, Reason> {
+        let foot = Foot::parse(upper)?;
+        foot.check(upper.len())?;
+        let mode = Mode::parse(foot.mode)?;
+        if foot.flags & flag::RESERVED != 0 {
+            return Err(Reason::ReservedBits);
+        }
+        let rest = &upper[upper.len() - foot.length..upper.len() - FOOT_BYTES];
+        let (rest, head) = split_end(rest, HEAD_BYTES)?;
+        let (rest, saved) = split_end(rest, Saved::bytes(foot.flags))?;
+        let carriage = Carriage::parse(head[head::CARRIAGE])?;
+        let scheme = Scheme::parse(head[head::SCHEME])?;
+        let incremental = foot.flags & flag::INCREMENTAL != 0;
+        let (body, block) = rest
+            .split_at_checked(scheme.body_bytes(incremental))
+            .ok_or(Reason::BadTrailerLength)?;
+        Ok(Self {
+            body,
+            block: Block::parse(mode, block).ok_or(Reason::BadTrailerLength)?,
+            saved: Saved::parse(foot.flags, saved),
+            group: GroupTag(array(&head[head::GROUP])),
+            epoch: u32::from_be_bytes(array(&head[head::EPOCH])),
+            timestamp: Timestamp(u64::from_be_bytes(array(&head[head::TIMESTAMP]))),
+            scheme,
+            carriage,
+            nat: foot.flags & flag::NAT != 0,
+            tolerant: foot.flags & flag::TOLERANT != 0,
+            incremental,
+        })
+    }
+
+    /// Returns the length of the whole trailer in bytes.
+    pub fn length(&self) -> usize {
+        self.body.len() + self.block.length() + self.saved.length() + HEAD_BYTES + FOOT_BYTES
+    }
+
+    /// Returns the flags as they travel.
+    pub fn flags(&self) -> u8 {
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        bit(self.nat, flag::NAT)
+            | bit(self.tolerant, flag::TOLERANT)
+            | bit(self.incremental, flag::INCREMENTAL)
+            | self.saved.flags()
+    }
+
+    /// Returns the flags as they are signed: how the signature travels is not.
+    pub(crate) fn signed_flags(&self) -> u8 {
+        self.flags() & !flag::INCREMENTAL
+    }
+
+    /// Writes the trailer.
+    ///
+    /// # Panics
+    /// If `buffer` is not [`length`](Self::length) bytes long.
+    pub fn emit(&self, buffer: &mut [u8]) {
+        let (body, rest) = buffer.split_at_mut(self.body.len());
+        let (block, rest) = rest.split_at_mut(self.block.length());
+        let (saved, rest) = rest.split_at_mut(self.saved.length());
+        let (head, foot) = rest.split_at_mut(HEAD_BYTES);
+        body.copy_from_slice(self.body);
+        self.block.emit(block);
+        self.saved.emit(saved);
+        head[head::GROUP].copy_from_slice(&self.group.0);
+        head[head::EPOCH].copy_from_slice(&self.epoch.to_be_bytes());
+        head[head::TIMESTAMP].copy_from_slice(&self.timestamp.0.to_be_bytes());
+        head[head::SCHEME] = self.scheme as u8;
+        head[head::CARRIAGE] = self.carriage as u8;
+        Foot {
+            flags: self.flags(),
+            mode: self.block.mode() as u8,
+            length: self.length(),
+            version: VERSION,
+        }
+        .emit(foot);
+    }
+}
+
+/// The last nine bytes, of trailers and marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Foot {
+    pub flags: u8,
+    pub mode: u8,
+    /// Length in bytes of all parts, the foot counted.
+    pub length: usize,
+    pub version: u8,
+}
+
+impl Foot {
+    /// Reads the last nine bytes of an upper layer, and judges the magic only.
+    ///
+    /// # Errors
+    /// `no-trailer`; `bad-trailer-length` if the IP header would be part of the foot.
+    pub fn parse(upper: &[u8]) -> Result<Self, Reason> {
+        if !upper.ends_with(&MAGIC) {
+            return Err(Reason::NoTrailer);
+        }
+        let (_, foot) = split_end(upper, FOOT_BYTES)?;
+        Ok(Self {
+            flags: foot[foot::FLAGS],
+            mode: foot[foot::MODE],
+            length: usize::from(u16_at(foot, foot::LENGTH)),
+            version: foot[foot::VERSION],
+        })
+    }
+
+    /// Checks version and length against an upper layer of `upper` bytes.
+    pub fn check(&self, upper: usize) -> Result<(), Reason> {
+        if self.version != VERSION {
+            return Err(Reason::UnknownVersion);
+        }
+        if !(FOOT_BYTES..=upper).contains(&self.length) {
+            return Err(Reason::BadTrailerLength);
+        }
+        Ok(())
+    }
+
+    /// Writes the foot to a buffer of nine bytes.
+    pub fn emit(&self, buffer: &mut [u8]) {
+        buffer[foot::FLAGS] = self.flags;
+        buffer[foot::MODE] = self.mode;
+        put_u16(buffer, foot::LENGTH, length_u16(self.length));
+        buffer[foot::VERSION] = self.version;
+        buffer[foot::MAGIC].copy_from_slice(&MAGIC);
+    }
+}
+
+/// Splits the last `length` bytes off.
+pub(crate) fn split_end(bytes: &[u8], length: usize) -> Result<(&[u8], &[u8]), Reason> {
+    let at = bytes
+        .len()
+        .checked_sub(length)
+        .ok_or(Reason::BadTrailerLength)?;
+    Ok(bytes.split_at(at))
+}
+
+/// Copies a range of a known length.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(bytes);
+    array
+}

@@ -1,0 +1,440 @@
+//! Known packets as bytes: each field read, each field written.
+
+mod common;
+
+use clew_packet::{
+    Block, Carriage, GroupTag, Mark, Policy, Saved, Scheme, Timestamp, Trailer, mark, read,
+};
+use common::{NOW, Owned, packets::*, sender};
+
+const BODY: [u8; 336] = [0x5a; 336];
+
+/// Block, saved, head and foot of a trailer that saved two values.
+#[rustfmt::skip]
+const TRAILER_END: [u8; 35] = [
+    0x12, 0x34, 0x56, 0x78,                         // IPv4 checksum, L4 checksum
+    1, 2, 3, 4, 5, 6, 7, 8,                         // group
+    0, 0, 0, 9,                                     // epoch
+    0x17, 0x97, 0x9c, 0xfe, 0x36, 0x2a, 0, 0,       // timestamp
+    1, 1,                                           // scheme, carriage
+    0b0001_0101, 1, 0x01, 0x73, 1,                  // flags, mode, length 371, version
+    0xc1, 0x4c, 0x45, 0x57,
+];
+
+fn trailer() -> Trailer<'static> {
+    Trailer {
+        body: &BODY,
+        block: Block::Each,
+        saved: Saved {
+            ipv4_checksum: Some(0x1234),
+            udp_length: None,
+            l4_checksum: Some(0x5678),
+        },
+        group: GroupTag([1, 2, 3, 4, 5, 6, 7, 8]),
+        epoch: 9,
+        timestamp: Timestamp(1_700_000_000_000_000_000),
+        scheme: Scheme::Bbs04,
+        carriage: Carriage::Full,
+        nat: true,
+        tolerant: false,
+        incremental: false,
+    }
+}
+
+#[test]
+fn deconstruct_trailer() {
+    let upper = [&b"upper layer"[..], &BODY, &TRAILER_END].concat();
+    assert_eq!(Trailer::parse(&upper), Ok(trailer()));
+    assert_eq!(trailer().length(), 371);
+    assert_eq!(trailer().flags(), 0b0001_0101);
+}
+
+#[test]
+fn construct_trailer() {
+    let mut buffer = vec![0xa5; 371];
+    trailer().emit(&mut buffer);
+    assert_eq!(buffer, [&BODY[..], &TRAILER_END].concat());
+}
+
+#[test]
+fn construct_and_deconstruct_flags() {
+    let saved = Saved {
+        ipv4_checksum: Some(1),
+        udp_length: Some(2),
+        l4_checksum: Some(3),
+    };
+    let (nat, tolerant, incremental) = (false, true, true);
+    let trailer = Trailer {
+        body: &[7; 1104],
+        saved,
+        nat,
+        tolerant,
+        incremental,
+        ..trailer()
+    };
+    let mut buffer = vec![0xa5; trailer.length()];
+    trailer.emit(&mut buffer);
+    assert_eq!(buffer.len(), 1104 + 6 + 22 + 9);
+    assert_eq!(buffer[1104..1110], [0, 1, 0, 2, 0, 3]);
+    assert_eq!(buffer[1104 + 6 + 22], 0b0011_1110);
+    assert_eq!(Trailer::parse(&buffer), Ok(trailer));
+}
+
+#[test]
+fn blocks() {
+    let check = |block: Block<'_>, mode: u8, bytes: &[u8]| {
+        let trailer = Trailer { block, ..trailer() };
+        let mut buffer = vec![0xa5; trailer.length()];
+        trailer.emit(&mut buffer);
+        assert_eq!(buffer[336..buffer.len() - 35], *bytes);
+        assert_eq!(buffer[buffer.len() - 8], mode);
+        assert_eq!(Trailer::parse(&buffer), Ok(trailer));
+    };
+    check(Block::Each, 1, &[]);
+    let window = [&[0x01, 0x02][..], &[7; 32]].concat();
+    check(
+        Block::Window {
+            k: 0x0102,
+            h: &[7; 32],
+        },
+        2,
+        &window,
+    );
+    let tree = [&[8; 16][..], &[0, 3, 0, 4, 16, 2], &[9; 32]].concat();
+    let block = Block::Tree {
+        id: &[8; 16],
+        index: 3,
+        count: 4,
+        digest: 16,
+        path: &[9; 32],
+    };
+    check(block, 3, &tree);
+}
+
+#[test]
+fn mark_bytes() {
+    let saved = Saved {
+        ipv4_checksum: None,
+        udp_length: Some(0x0102),
+        l4_checksum: None,
+    };
+    let mark = Mark { saved, count: 3 };
+    let mut buffer = [0xa5; 12];
+    mark.emit(&mut buffer);
+    assert_eq!(
+        buffer,
+        [1, 2, 3, 0b1000, 0, 0, 12, 1, 0xc1, 0x4c, 0x45, 0x57]
+    );
+    assert_eq!(mark.length(), 12);
+}
+
+/// An IPv4 header with router alert, UDP with a wrong checksum, `hello`, and padding.
+#[rustfmt::skip]
+const UDP_PACKET: [u8; 39] = [
+    0x46, 0x28, 0, 37, 0xab, 0xcd, 0x40, 0, 63, 17, 0x0e, 0x97,
+    192, 0, 2, 1, 198, 51, 100, 2,
+    148, 4, 0, 0,
+    0xc0, 0x02, 0, 53, 0, 13, 0xba, 0xad,
+    b'h', b'e', b'l', b'l', b'o',
+    0xee, 0xee,
+];
+
+/// Signs raw IP with a body of `5a`, and returns the message and the frame.
+fn sign(packet: &[u8], policy: Policy) -> (Vec<u8>, Vec<u8>) {
+    let packet = Owned::new(clew_packet::LinkType::RAW, packet.to_vec());
+    let (mut message, mut out) = (Vec::new(), Vec::new());
+    let keep = |bytes: &[u8], body: &mut [u8]| {
+        message.extend_from_slice(bytes);
+        body.fill(0x5a);
+    };
+    let reason = sender(policy).sign_with(&packet.frame(), Some(NOW), keep, &mut out);
+    assert_eq!(reason, clew_packet::Reason::Signed);
+    let mut read_back = Vec::new();
+    let signed = packet.with(out);
+    read(&signed.frame())
+        .expect("it was signed")
+        .write_message(&mut read_back);
+    assert_eq!(read_back, message, "sender and reader agree on the message");
+    (message, signed.bytes)
+}
+
+#[test]
+fn signed_packet() {
+    let (_, signed) = sign(&UDP_PACKET, Policy::default());
+    let total = 37 + 336 + 2 + 22 + 9;
+    assert_eq!(signed.len(), total + 2);
+    assert_eq!(signed[2..4], (total as u16).to_be_bytes());
+    assert_eq!(checksum(&signed[..24]), 0, "header checksum");
+    assert_eq!(
+        signed[28..30],
+        (total as u16 - 24).to_be_bytes(),
+        "UDP length"
+    );
+    let mut upper = signed[24..total].to_vec();
+    fix_checksum(&[SOURCE_4, DESTINATION_4].concat(), UDP, &mut upper);
+    assert_eq!(signed[24..total], upper, "UDP checksum");
+    assert_eq!(signed[32..37], *b"hello");
+    assert_eq!(signed[37..373], BODY);
+    assert_eq!(signed[373..375], [0xba, 0xad], "saved");
+    assert_eq!(signed[375..387], [0xa0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 7]);
+    assert_eq!(
+        signed[387..395],
+        1_700_000_000_000_000_000u64.to_be_bytes(),
+        "rounded down"
+    );
+    assert_eq!(
+        signed[395..406],
+        [1, 1, 16, 1, 1, 0x71, 1, 0xc1, 0x4c, 0x45, 0x57]
+    );
+    assert_eq!(signed[406..], [0xee, 0xee], "padding stays behind");
+}
+
+#[test]
+fn marked_packet() {
+    let (_, signed) = sign(&UDP_PACKET, Policy::default());
+    let signed = Owned::new(clew_packet::LinkType::RAW, signed);
+    let mut marked = Vec::new();
+    mark(&signed.frame(), &mut marked).expect("it has a trailer");
+    assert_eq!(
+        marked[406..],
+        [1, 0, 0, 0, 10, 1, 0xc1, 0x4c, 0x45, 0x57, 0xee, 0xee]
+    );
+    assert_eq!(
+        read(&signed.with(marked).frame()).map(|packet| packet.marks()),
+        Ok(1)
+    );
+}
+
+#[test]
+fn message_of_ipv4() {
+    let (message, _) = sign(&UDP_PACKET, Policy::default());
+    #[rustfmt::skip]
+    let expected = [
+        &b"clew-packet-v1\0\0"[..],
+        &[1, 1, 1, 0x10],                               // carrier, mode, scheme, flags
+        &[0xa0, 1, 2, 3, 4, 5, 6, 7],                   // group
+        &[0, 0, 0, 7],                                  // epoch
+        &[0x17, 0x97, 0x9c, 0xfe, 0x36, 0x2a, 0, 0],    // timestamp
+        &[0, 0],                                        // no block
+        &[2, 0xba, 0xad],                               // saved
+        &[0, 0, 0, 30],                                 // length of fields
+        &[4, 24, 0, 13, 17],                            // version, header, upper length, protocol
+        &[192, 0, 2, 1, 198, 51, 100, 2],               // addresses
+        &[148, 4, 0, 0],                                // options
+        &[0xc0, 0x02, 0, 53, 0, 13, 0, 0],              // UDP without checksum
+        b"hello",
+    ]
+    .concat();
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn message_of_ipv6() {
+    let extensions = [
+        options(HOP_BY_HOP, &[5, 2, 0, 0]),
+        routing(0, 2, &[DESTINATION_6, FINAL_6]),
+        options(DESTINATION, &[0, 0xc9, 2, 7, 7, 0x3e, 1, 5, 1, 1, 0, 4, 0]),
+    ];
+    let packet = ipv6_to(FINAL_6, &extensions, ICMPV6, &icmp(128, b"ping"));
+    let (message, _) = sign(
+        &packet,
+        Policy {
+            nat: true,
+            ..Policy::default()
+        },
+    );
+    #[rustfmt::skip]
+    let expected = [
+        &[0, 0][..],                                    // no block
+        &[0],                                           // nothing saved
+        &[0, 0, 0, 56],                                 // length of fields
+        &[6, 0, 12, 58],                                // version, upper length, protocol
+        &[0; 16][..], &FINAL_6,
+        &[0, 6], &[0xc9, 2, 7, 7, 4, 0],                // options that neither pad nor change
+        &[128, 0, 0, 0, 0, 0, 0, 1],                    // without checksum and identifier
+        b"ping",
+    ]
+    .concat();
+    assert_eq!(message[40..], expected);
+    assert_eq!(message[16..20], [1, 1, 1, 1]);
+}
+
+/// The signed form of an upper layer over IPv4.
+fn upper(protocol: u8, upper: &[u8], policy: Policy) -> Vec<u8> {
+    let (message, _) = sign(&ipv4(&[], protocol, upper), policy);
+    message[message.len() - upper.len()..].to_vec()
+}
+
+/// An upper layer with these bytes zeroed.
+fn without(mut upper: Vec<u8>, zeroed: &[usize]) -> Vec<u8> {
+    zeroed.iter().for_each(|at| upper[*at] = 0);
+    upper
+}
+
+#[test]
+fn upper_layers() {
+    let plain = Policy::default();
+    let nat = Policy { nat: true, ..plain };
+    let segment = tcp(0x18, &[], b"x");
+    assert_eq!(
+        upper(TCP, &segment, plain),
+        without(segment.clone(), &[16, 17])
+    );
+    assert_eq!(
+        upper(TCP, &segment, nat),
+        without(segment.clone(), &[0, 1, 16, 17])
+    );
+    assert_eq!(upper(TCP, &segment[..19], nat), segment[..19], "too short");
+    let datagram = udp(b"x");
+    assert_eq!(
+        upper(UDP, &datagram, nat),
+        without(datagram.clone(), &[0, 1, 6, 7])
+    );
+    assert_eq!(upper(UDP, &datagram[..7], nat), datagram[..7], "too short");
+    for kind in [0, 8, 13, 14, 15, 16, 17, 18] {
+        let query = icmp(kind, b"x");
+        assert_eq!(
+            upper(ICMP, &query, nat),
+            without(query.clone(), &[2, 3, 4, 5])
+        );
+    }
+    let error = icmp(3, b"x");
+    assert_eq!(upper(ICMP, &error, nat), without(error.clone(), &[2, 3]));
+    assert_eq!(upper(132, &segment, nat), segment);
+    assert_eq!(
+        upper(ICMPV6, &error, nat),
+        error,
+        "ICMPv6 over IPv4 is not known"
+    );
+}
+
+#[test]
+fn tolerant_tcp() {
+    let tolerant = Policy {
+        tolerant: true,
+        ..Policy::default()
+    };
+    let check = |flags: u8, options: &[u8], zeroed: &[usize]| {
+        let mut segment = tcp(flags, options, b"x");
+        segment[12] |= 1;
+        let mut expected = without(segment.clone(), &[16, 17]);
+        expected[12] &= 0xfe;
+        expected[13] &= 0x3f;
+        assert_eq!(upper(TCP, &segment, tolerant), without(expected, zeroed));
+    };
+    check(0xc2, &[2, 4, 5, 0xb4], &[22, 23]);
+    check(0x02, &[1, 2, 4, 5, 0xb4, 2, 3, 9], &[23, 24, 27]);
+    check(0x10, &[2, 4, 5, 0xb4], &[]);
+    check(0x02, &[0, 2, 4, 5, 0xb4, 0, 0, 0], &[]);
+    check(0x02, &[2, 5, 5, 0xb4], &[]);
+    check(0x02, &[3, 1, 2, 4, 5, 0xb4, 0, 0], &[]);
+}
+
+#[test]
+fn tcp_header_longer_than_the_segment() {
+    let tolerant = Policy {
+        tolerant: true,
+        ..Policy::default()
+    };
+    let mut segment = tcp(2, &[2, 4, 5, 0xb4], &[]);
+    segment[12] = 0xf0;
+    assert_eq!(
+        upper(TCP, &segment, tolerant),
+        without(segment.clone(), &[16, 17, 22, 23])
+    );
+    segment[12] = 0x10;
+    assert_eq!(
+        upper(TCP, &segment, tolerant),
+        without(segment.clone(), &[16, 17])
+    );
+}
+
+#[test]
+fn ipv4_options() {
+    let check = |options: &[u8], expected: &[u8]| {
+        let (message, _) = sign(&ipv4(options, 132, b""), Policy::default());
+        assert_eq!(message[message.len() - options.len()..], *expected);
+    };
+    check(&[1, 130, 3, 9], &[1, 130, 3, 9]);
+    check(
+        &[133, 2, 134, 3, 7, 148, 2, 149, 2, 1, 1, 1],
+        &[133, 2, 134, 3, 7, 148, 2, 149, 2, 1, 1, 1],
+    );
+    check(&[7, 7, 4, 1, 2, 3, 4, 1], &[0, 0, 0, 0, 0, 0, 0, 1]);
+    check(&[0, 7, 3, 9], &[0, 7, 3, 9]);
+    check(&[1, 68, 4, 9], &[1, 0, 0, 0]);
+    check(&[130, 1, 130, 2], &[0, 0, 0, 0]);
+}
+
+#[test]
+fn ipv6_destination_options() {
+    let check = |body: &[u8], expected: &[u8]| {
+        let packet = ipv6(&[(DESTINATION, body.to_vec())], 59, b"");
+        let (message, _) = sign(&packet, Policy::default());
+        assert_eq!(
+            message[message.len() - expected.len() - 2..][..2],
+            [0, expected.len() as u8]
+        );
+        assert_eq!(message[message.len() - expected.len()..], *expected);
+    };
+    check(&[0xc9, 4, 1, 2, 3, 4], &[0xc9, 4, 1, 2, 3, 4]);
+    check(&[0xe9, 4, 1, 2, 3, 4], &[]);
+    check(&[0, 4, 1, 9, 1, 0], &[4, 1, 9]);
+    check(&[4, 1, 9, 5, 2, 0], &[4, 1, 9]);
+    check(&[1, 4, 0, 0, 0, 0], &[]);
+}
+
+#[test]
+fn final_destination_of_each_routing_header() {
+    let check = |extension: Extension, expected: [u8; 16]| {
+        let (message, _) = sign(&ipv6_to(expected, &[extension], 59, b""), Policy::default());
+        assert_eq!(message[message.len() - 18..message.len() - 2], expected);
+    };
+    check(routing(0, 1, &[DESTINATION_6, FINAL_6]), FINAL_6);
+    check(routing(2, 1, &[FINAL_6]), FINAL_6);
+    check(routing(4, 1, &[FINAL_6, DESTINATION_6]), FINAL_6);
+    check(routing(0, 0, &[SOURCE_6, FINAL_6]), DESTINATION_6);
+    check(routing(253, 0, &[FINAL_6]), DESTINATION_6);
+}
+
+#[test]
+fn values_of_the_original_are_saved() {
+    let saved = |ip: &[u8]| {
+        let (_, signed) = sign(ip, Policy::default());
+        let signed = Owned::new(clew_packet::LinkType::RAW, signed);
+        read(&signed.frame())
+            .expect("it was signed")
+            .trailer()
+            .saved
+    };
+    let mut packet = ipv4(&[], UDP, &udp(b"payload"));
+    assert_eq!(saved(&packet), Saved::default());
+    packet[10..12].copy_from_slice(&[1, 2]);
+    packet[24..26].copy_from_slice(&[3, 4]);
+    packet[26..28].copy_from_slice(&[0, 0]);
+    let all = Saved {
+        ipv4_checksum: Some(0x102),
+        udp_length: Some(0x304),
+        l4_checksum: Some(0),
+    };
+    assert_eq!(saved(&packet), all);
+}
+
+#[test]
+fn udp_checksum_that_computes_to_zero_is_sent_as_ones() {
+    // The payload is the complement of the sum of everything else.
+    let mut packet = ipv4(&[], UDP, &udp(&[0, 0]));
+    let complement = [packet[26], packet[27]];
+    packet[28..30].copy_from_slice(&complement);
+    packet[26..28].copy_from_slice(&[0xff, 0xff]);
+    let (_, signed) = sign(&packet, Policy::default());
+    let signed = Owned::new(clew_packet::LinkType::RAW, signed);
+    assert_eq!(
+        read(&signed.frame()).map(|packet| packet.trailer().saved),
+        Ok(Saved::default())
+    );
+    assert_eq!(
+        signed.strip().0.map(|original| original.bytes),
+        Some(packet)
+    );
+}

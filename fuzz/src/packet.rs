@@ -1,0 +1,97 @@
+//! Fuzzing of `clew-packet`: each function takes any bytes and asserts what must hold for them.
+
+use clew_packet::{
+    Frame, GroupId, LinkType, Policy, Reason, Sender, Stripped, Timestamp, Trailer, flow, mark,
+    read, strip,
+};
+
+/// Byte 0 chooses the link type, byte 1 the policy, byte 2 how much the capture lacks; the rest is
+/// the frame.
+pub fn frame(data: &[u8]) {
+    let [link, choice, missing, bytes @ ..] = data else {
+        return;
+    };
+    const LINKS: [u32; 12] = [1, 0, 9, 12, 14, 101, 108, 113, 228, 229, 276, 147];
+    let link = LinkType(LINKS[usize::from(*link) % LINKS.len()]);
+    let frame = |bytes| Frame {
+        link,
+        bytes,
+        wire_len: bytes.len() + usize::from(*missing % 4),
+    };
+    let policy = Policy {
+        nat: choice & 1 != 0,
+        tolerant: choice & 2 != 0,
+        incremental: choice & 4 != 0,
+        ..Policy::default()
+    };
+    let original = frame(bytes);
+    let mut signed = Vec::new();
+    let reason = sign(&original, policy, &mut signed);
+    assert_eq!(
+        matches!(reason, Reason::Signed | Reason::AlreadySigned),
+        !signed.is_empty()
+    );
+    if signed.is_empty() {
+        if reason != Reason::MarkFull {
+            assert!(matches!(
+                strip(&original, &mut signed),
+                Stripped::Nothing(_)
+            ));
+        }
+        return;
+    }
+    check_signed(&original, reason, &frame(&signed));
+    let mut again = Vec::new();
+    if sign(&frame(&signed), policy, &mut again) == Reason::AlreadySigned {
+        check_signed(&frame(&signed), Reason::AlreadySigned, &frame(&again));
+    }
+}
+
+/// Signs with a body of zeros.
+fn sign(frame: &Frame<'_>, policy: Policy, out: &mut Vec<u8>) -> Reason {
+    let sender = Sender::new(GroupId([7; 16]), 1, policy);
+    sender.sign_with(frame, Some(Timestamp(1)), |_, _| {}, out)
+}
+
+/// Checks that one strip leads back, and that nothing else about the packet has changed.
+fn check_signed(original: &Frame<'_>, reason: Reason, signed: &Frame<'_>) {
+    let mut stripped = Vec::new();
+    let had_trailer = read(original).is_ok();
+    assert_eq!(
+        reason,
+        if had_trailer {
+            Reason::AlreadySigned
+        } else {
+            Reason::Signed
+        }
+    );
+    let expected = if had_trailer {
+        Stripped::Mark
+    } else {
+        Stripped::Trailer
+    };
+    assert_eq!(strip(signed, &mut stripped), expected);
+    assert_eq!(stripped, original.bytes);
+    assert_eq!(
+        flow(signed).map(|flow| flow.source),
+        flow(original).map(|flow| flow.source)
+    );
+    let packet = read(signed).expect("it was signed");
+    packet.write_message(&mut stripped);
+    let mut marked = Vec::new();
+    match mark(signed, &mut marked) {
+        Some(Reason::AlreadySigned) => assert!(marked.len() >= signed.bytes.len()),
+        other => assert_eq!((other, packet.marks()), (Some(Reason::MarkFull), u8::MAX)),
+    }
+}
+
+/// The whole input is an upper layer that may end in a trailer.
+pub fn trailer(data: &[u8]) {
+    let Ok(trailer) = Trailer::parse(data) else {
+        return;
+    };
+    let mut emitted = vec![0xa5; trailer.length()];
+    trailer.emit(&mut emitted);
+    assert!(data.ends_with(&emitted), "parse and emit are inverse");
+    assert_eq!(Trailer::parse(&emitted), Ok(trailer));
+}
