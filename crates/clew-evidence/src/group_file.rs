@@ -1,10 +1,9 @@
 //! Reading a group file: every rule of spec section 3, in its order.
 
-use crate::parts::{
-    EpochRecord, Genesis, GroupId, Kind, RegisterHead, body_hash, kind, signed_message,
-};
+use crate::parts::{EpochRecord, Genesis, Kind, RegisterHead, body_hash, kind, signed_message};
 use crate::wire::Fields;
 use clew_group::bbs04::{Opening, PublicKey, Revocation};
+use clew_packet::GroupId;
 use ed25519_dalek::{Signature, VerifyingKey};
 use std::fmt;
 

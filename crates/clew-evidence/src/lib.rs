@@ -9,7 +9,8 @@ mod name;
 mod parts;
 mod wire;
 
+pub use clew_packet::GroupId;
 pub use group_file::{GroupFile, GroupFileError, HEADER, MAX_EPOCHS, MAX_PART_BYTES, Rule};
 pub use merkle::{Frontier, MAX_PEAKS};
 pub use name::{BadName, MAX_NAME_BYTES, Name};
-pub use parts::{EpochRecord, Genesis, GroupId, RegisterEntry, RegisterHead, seal};
+pub use parts::{EpochRecord, Genesis, RegisterEntry, RegisterHead, seal};

@@ -3,9 +3,9 @@
 use crate::name::Name;
 use crate::wire::Fields;
 use clew_group::bbs04::{PUBLIC_KEY_BYTES, REVOCATION_BYTES};
+use clew_packet::GroupId;
 use ed25519_dalek::{Signer, SigningKey};
 use sha2::{Digest, Sha256};
-use std::fmt;
 
 const SIGNATURE_DOMAIN: &[u8] = b"clew-group-part-1";
 const KIND_GENESIS: u8 = 0;
@@ -19,16 +19,6 @@ const ONE_OF_ONE: [u8; 2] = [1, 1];
 const REVOCATION_G1: std::ops::Range<usize> = 32..80;
 const REVOCATION_G2: std::ops::Range<usize> = 80..176;
 const REVOCATION_LIFT: std::ops::Range<usize> = 176..272;
-
-/// The group id: 16 bytes, of which a trailer carries the first 8.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct GroupId(pub [u8; 16]);
-
-impl fmt::Display for GroupId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
 
 /// SHA-256 of a body, by which the next record names it.
 pub(crate) fn body_hash(body: &[u8]) -> [u8; 32] {

@@ -4,6 +4,8 @@
 //! body | block | saved | head (22) | foot (9)
 //! ```
 
+use core::fmt;
+
 use clew_group::bbs04;
 
 use crate::{
@@ -70,6 +72,18 @@ impl GroupId {
 /// The first 8 bytes of a group id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupTag(pub [u8; 8]);
+
+impl fmt::Display for GroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Display for GroupTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
 
 /// A group signature scheme, by its code point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! Files in and out: input never modified, output never overwritten unasked and never partial.
 
 use std::borrow::Cow;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
-use tempfile::TempPath;
+use clew_manager::files::{MODE_PUBLIC, Pending};
 
 use crate::capture::Sink;
 
@@ -18,8 +18,6 @@ pub const STANDARD_STREAM: &str = "-";
 const STANDARD_INPUT: &str = "/dev/stdin";
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 const BUFFER_LEN: usize = 256 << 10;
-/// Permissions of a new file before the user's umask.
-const MODE_NEW: u32 = 0o666;
 const MODE_BITS: u32 = 0o777;
 
 /// Why an output cannot be opened, or made permanent.
@@ -36,6 +34,16 @@ pub enum OutputError {
         /// The system's reason.
         error: io::Error,
     },
+}
+
+impl OutputError {
+    fn of(path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => Self::Exists(path),
+            _ => Self::Io { path, error },
+        }
+    }
 }
 
 impl fmt::Display for OutputError {
@@ -80,23 +88,6 @@ pub fn open_input(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(File::open(path)?))
 }
 
-/// Writes a small file whole or not at all, with permissions `mode` from its creation on.
-///
-/// Refuses to replace a file without `force`.
-pub fn write_file_atomically(
-    path: &Path,
-    bytes: &[u8],
-    mode: u32,
-    force: bool,
-) -> Result<(), OutputError> {
-    let mut output = Output::begin(path, mode, force)?;
-    output.write_all(bytes).map_err(|error| OutputError::Io {
-        path: path.to_owned(),
-        error,
-    })?;
-    output.commit()
-}
-
 /// An output being written: a file that appears whole when it is committed, or a stream.
 ///
 /// A file is written under another name in the same directory, which is removed if the output is
@@ -120,27 +111,29 @@ impl Output {
             return Err(OutputError::IsInput(path.to_owned()));
         }
         let mode = mode(path).or_else(|| mode(&standard_as_file(input, STANDARD_INPUT)));
-        Self::begin(path, mode.unwrap_or(MODE_NEW), force)
+        Self::begin(path, mode.unwrap_or(MODE_PUBLIC), force)
     }
 
     /// Makes the output permanent under its name; a failure leaves what was there before.
     pub fn commit(mut self) -> Result<(), OutputError> {
-        self.file.flush().map_err(|error| OutputError::Io {
-            path: self.path.clone(),
-            error,
-        })?;
-        match self.pending.take() {
-            Some(pending) => pending.commit(self.file.get_ref()),
+        let Self {
+            file,
+            path,
+            pending,
+        } = &mut self;
+        let committed = file.flush().and_then(|()| match pending.take() {
+            Some(pending) => pending.commit(file.get_ref()),
             None => Ok(()),
-        }
+        });
+        committed.map_err(|error| OutputError::of(path, error))
     }
 
     fn begin(path: &Path, mode: u32, force: bool) -> Result<Self, OutputError> {
-        let failed = |error| OutputError::Io {
-            path: path.to_owned(),
-            error,
+        let failed = |error| OutputError::of(path, error);
+        let create = |target| {
+            let (file, pending) = Pending::create(target, mode, force).map_err(failed)?;
+            Ok((file, Some(pending)))
         };
-        let create = |target| Pending::create(target, mode, force).map_err(failed);
         let (file, pending) = match existing(path).map_err(failed)? {
             Existing::Stream(file) => (file, None),
             Existing::File(_) if !force => return Err(OutputError::Exists(path.to_owned())),
@@ -174,69 +167,6 @@ impl Sink for Output {
     fn patch(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.flush()?;
         self.file.get_ref().write_all_at(bytes, offset)
-    }
-}
-
-/// A file under its temporary name.
-#[derive(Debug)]
-struct Pending {
-    temporary: TempPath,
-    target: PathBuf,
-    force: bool,
-}
-
-impl Pending {
-    fn create(target: &Path, mode: u32, force: bool) -> io::Result<(File, Option<Self>)> {
-        let mut prefix = target
-            .file_name()
-            .ok_or(io::ErrorKind::InvalidInput)?
-            .to_owned();
-        prefix.push(".clew-");
-        let (file, temporary) = tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(".partial")
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(directory(target))?
-            .into_parts();
-        let pending = Self {
-            temporary,
-            target: target.to_owned(),
-            force,
-        };
-        Ok((file, Some(pending)))
-    }
-
-    /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
-    fn commit(self, file: &File) -> Result<(), OutputError> {
-        let Self {
-            temporary,
-            target,
-            force,
-        } = self;
-        let failed = |error| OutputError::Io {
-            path: target.clone(),
-            error,
-        };
-        file.sync_all().map_err(failed)?;
-        // The file may have appeared since the first look: only the rename itself can tell.
-        let renamed = match force {
-            true => temporary.persist(&target),
-            false => temporary.persist_noclobber(&target),
-        };
-        renamed.map_err(|refused| match refused.error.kind() {
-            io::ErrorKind::AlreadyExists => OutputError::Exists(target.clone()),
-            _ => failed(refused.error),
-        })?;
-        File::open(directory(&target))
-            .and_then(|dir| dir.sync_all())
-            .map_err(failed)
-    }
-}
-
-fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
     }
 }
 

@@ -6,7 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use clew::capture::Sink;
-use clew::output::{Output, OutputError, open_input, write_file_atomically};
+use clew::output::{Output, OutputError, open_input};
+use clew_manager::files::write_atomically;
 use tempfile::TempDir;
 
 struct Folder {
@@ -173,14 +174,17 @@ fn a_missing_folder_is_an_error() {
 fn small_files_are_private_from_the_start() {
     let folder = folder();
     let path = folder.path("machine.key");
-    write_file_atomically(&path, b"secret", 0o600, false).unwrap();
+    write_atomically(&path, b"secret", 0o600, false).unwrap();
     assert_eq!(
         (mode(&path), fs::read(&path).unwrap()),
         (0o600, b"secret".to_vec())
     );
-    let refused = write_file_atomically(&path, b"other", 0o600, false);
-    assert!(matches!(refused, Err(OutputError::Exists(_))));
-    write_file_atomically(&path, b"next", 0o600, true).unwrap();
+    let refused = write_atomically(&path, b"other", 0o600, false);
+    assert_eq!(
+        refused.unwrap_err().kind(),
+        std::io::ErrorKind::AlreadyExists
+    );
+    write_atomically(&path, b"next", 0o600, true).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"next");
     assert_eq!(folder.names(), ["in.pcap", "machine.key"]);
 }

@@ -2,12 +2,13 @@
 //!
 //! Keys are made here and nowhere else.
 #![allow(dead_code, reason = "each test program uses its part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 pub mod packets;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use clew_group::bbs04::{Precursor, VerifyingKey};
+use clew_group::bbs04::{IssuerKey, OpenerKey, Precursor, PublicKey, SigningKey, VerifyingKey};
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupId, GroupTag, KeySource, LinkType, Policy, Reason,
     Received, Receiver, SECOND_NS, Sender, Stripped, Timestamp, Unknown, strip,
@@ -20,18 +21,33 @@ pub const NOW: Timestamp = Timestamp(1_700_000_000 * SECOND_NS + 123_456_789);
 pub const EPOCH: u32 = 7;
 pub const SUCCESSOR_START: Timestamp = Timestamp(NOW.0 - 3600 * SECOND_NS);
 
-const SECRET: [u8; 32] = [42; 32];
+/// The group with its one member.
+struct Group {
+    signer: SigningKey,
+    verifier: Arc<VerifyingKey>,
+}
+
+static MADE: LazyLock<Group> = LazyLock::new(|| {
+    let mut rng = ChaCha20Rng::seed_from_u64(42);
+    let (_, opening) = OpenerKey::generate(&[0; 32], &mut rng);
+    let (issuer, issuing) = IssuerKey::generate(&mut rng);
+    let public = PublicKey::genesis(&opening, &issuing);
+    let signer = SigningKey::new(&public, issuer.issue_random(&public, &mut rng)).unwrap();
+    let verifier = Arc::new(VerifyingKey::new(&public));
+    Group { signer, verifier }
+});
 
 /// A precursor of the one member, never the same one twice in a program.
 pub fn precursor() -> Precursor {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NONCE: AtomicU64 = AtomicU64::new(0);
-    Precursor::toy(SECRET, NONCE.fetch_add(1, Ordering::Relaxed))
+    let mut rng = ChaCha20Rng::seed_from_u64(NONCE.fetch_add(1, Ordering::Relaxed));
+    MADE.signer.precursor(&mut rng)
 }
 
 /// The public key that verifies in epochs 6 and 7.
 pub fn verifying_key() -> Arc<VerifyingKey> {
-    Arc::new(VerifyingKey::toy(SECRET))
+    Arc::clone(&MADE.verifier)
 }
 
 #[derive(Clone)]
