@@ -17,6 +17,8 @@ pub struct Flow {
     pub source_port: Option<u16>,
     /// Destination port of TCP and UDP.
     pub destination_port: Option<u16>,
+    /// The first four bytes of the upper layer, whatever it is, if it has so many.
+    pub upper_start: Option<[u8; 4]>,
 }
 
 /// Returns the source address of the outermost IP datagram.
@@ -48,6 +50,7 @@ pub fn flow(frame: &Frame<'_>) -> Result<Flow, Reason> {
         protocol: place.protocol,
         source_port: ports.next(),
         destination_port: ports.next(),
+        upper_start: datagram.upper().first_chunk().copied(),
     })
 }
 

@@ -1,4 +1,69 @@
 //! The program `clew`: commands, captures, clocks, files and terminals.
+//!
+//! [`cli`] is the table of commands from which help, man pages and completions are made;
+//! [`commands`] has one module each. The work itself is in [`sign`], [`verify`] and [`strip`], which
+//! know captures but no command line.
 
+pub mod batch;
 pub mod capture;
+pub mod cli;
+pub mod clock;
+pub mod commands;
+pub mod community_id;
+pub mod failure;
+pub mod keyring;
 pub mod output;
+pub mod random;
+pub mod report;
+pub mod secrets;
+pub mod sign;
+pub mod strip;
+pub mod verify;
+
+use clap::{CommandFactory, FromArgMatches};
+use failure::{Failure, Status};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+/// Runs the program with these arguments, the first of which is its name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let matches = match cli::Cli::command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(usage) => return show_usage(&usage),
+    };
+    // The only failure of this line would be a table that contradicts itself.
+    let cli = match cli::Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(usage) => return show_usage(&usage),
+    };
+    let _ = ctrlc::set_handler(interrupt);
+    match commands::run(cli, &matches) {
+        Ok(status) => ExitCode::from(status.code()),
+        Err(failure) => complain(&failure),
+    }
+}
+
+/// The first signal asks the program to stop cleanly, the second ends it.
+fn interrupt() {
+    if batch::INTERRUPTED.swap(true, Ordering::Relaxed) {
+        std::process::exit(130);
+    }
+}
+
+fn show_usage(usage: &clap::Error) -> ExitCode {
+    let _ = usage.print();
+    ExitCode::from(if usage.use_stderr() {
+        Status::CouldNotTell.code()
+    } else {
+        0
+    })
+}
+
+fn complain(failure: &Failure) -> ExitCode {
+    eprintln!("clew: {}", failure.message);
+    if let Some(hint) = &failure.hint {
+        eprintln!("hint: {hint}");
+    }
+    ExitCode::from(failure.status.code())
+}

@@ -1,2 +1,5 @@
-//! The `clew` binary: ten lines over the library.
-fn main() {}
+//! The `clew` binary.
+
+fn main() -> std::process::ExitCode {
+    clew::run(std::env::args_os())
+}

@@ -32,6 +32,12 @@ impl Clock {
         u64::try_from(ns as i128 + offset).ok()
     }
 
+    /// Returns a number of seconds in ticks, if it is a whole number that 64 bits hold.
+    pub(super) fn ticks(self, seconds: i64) -> Option<i64> {
+        let per_second = i128::try_from(self.ticks_per_second()?).ok()?;
+        i64::try_from(i128::from(seconds).checked_mul(per_second)?).ok()
+    }
+
     fn ticks_per_second(self) -> Option<u128> {
         let exponent = u32::from(self.resolution & !Self::POWER_OF_TWO);
         let base: u128 = if self.resolution & Self::POWER_OF_TWO == 0 {
@@ -84,6 +90,18 @@ mod tests {
         check(6, -1, 1_500_000, Some(500_000_000));
         check(6, -2, 1_500_000, None);
         check(6, i64::MAX, 0, None);
+    }
+
+    #[test]
+    fn seconds_in_ticks() {
+        assert_eq!(Clock::MICROSECONDS.ticks(-3), Some(-3_000_000));
+        let binary = |exponent| Clock {
+            resolution: 0x80 | exponent,
+            offset_s: 5,
+        };
+        assert_eq!(binary(10).ticks(2), Some(2048));
+        assert_eq!(binary(63).ticks(2), None);
+        assert_eq!(binary(127).ticks(1), None);
     }
 
     #[test]

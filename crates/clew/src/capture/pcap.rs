@@ -53,6 +53,13 @@ impl Header {
     }
 }
 
+/// Moves a raw record's time.
+pub(super) fn put_seconds(order: ByteOrder, raw: &mut [u8], seconds: i64) -> Option<()> {
+    let moved = i64::from(order.u32(raw, record::SECONDS)).checked_add(seconds)?;
+    order.put_u32(raw, record::SECONDS, u32::try_from(moved).ok()?);
+    Some(())
+}
+
 /// A pcap file being read.
 pub(super) struct Pcap {
     order: ByteOrder,
@@ -129,6 +136,7 @@ fn read_record<R: Read>(
         },
         form: Form::Pcap,
         order: header.order,
+        clock: header.clock,
         snaplen: header.snaplen,
         len: captured as usize,
         read_len: captured as usize,

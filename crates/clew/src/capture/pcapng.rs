@@ -171,9 +171,8 @@ impl Section {
     }
 
     fn packet(&self, form: Form, interface: u32, raw: &[u8]) -> Result<Kind, Fault> {
-        let high = u64::from(self.order.u32(raw, enhanced::TIME_HIGH));
-        let ticks = high << 32 | u64::from(self.order.u32(raw, enhanced::TIME_LOW));
-        let time_ns = self.interface(interface)?.clock.time_ns(ticks);
+        let clock = self.interface(interface)?.clock;
+        let time_ns = clock.time_ns(ticks(self.order, raw));
         let wire_len = self.order.u32(raw, enhanced::WIRE);
         let captured = self.order.u32(raw, enhanced::CAPTURED);
         self.checked(form, interface, raw, wire_len, captured, time_ns)
@@ -197,7 +196,11 @@ impl Section {
         captured: u32,
         time_ns: Option<u64>,
     ) -> Result<Kind, Fault> {
-        let Interface { link, snaplen, .. } = self.interface(interface)?;
+        let Interface {
+            link,
+            snaplen,
+            clock,
+        } = self.interface(interface)?;
         let room = body_end(raw) - form.data_at();
         if captured as usize > room {
             return Err(Fault::CapturedTooLong { captured, room });
@@ -212,6 +215,7 @@ impl Section {
             },
             form,
             order: self.order,
+            clock,
             snaplen,
             len: captured as usize,
             read_len: captured as usize,
@@ -222,6 +226,20 @@ impl Section {
         let found = self.interfaces.get(number as usize).copied();
         found.ok_or(Fault::UnknownInterface(number))
     }
+}
+
+/// Reads the time of an enhanced or obsolete packet block.
+fn ticks(order: ByteOrder, raw: &[u8]) -> u64 {
+    let high = u64::from(order.u32(raw, enhanced::TIME_HIGH));
+    high << 32 | u64::from(order.u32(raw, enhanced::TIME_LOW))
+}
+
+/// Moves the time of an enhanced or obsolete packet block.
+pub(super) fn put_ticks(order: ByteOrder, raw: &mut [u8], shift: i64) -> Option<()> {
+    let moved = ticks(order, raw).checked_add_signed(shift)?;
+    order.put_u32(raw, enhanced::TIME_HIGH, (moved >> 32) as u32);
+    order.put_u32(raw, enhanced::TIME_LOW, moved as u32);
+    Some(())
 }
 
 fn section_order(raw: &[u8]) -> Result<ByteOrder, Fault> {

@@ -3,8 +3,11 @@
 use std::ops::Range;
 
 use super::bytes::ByteOrder;
+use super::clock::Clock;
 use super::error::NotExact;
 use super::{PACKET_LEN_MAX, RECORD_LEN_MAX, pcap, pcapng};
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// One record or block, as it stands in the file: a header, a packet, or anything else.
 #[derive(Clone, Debug)]
@@ -64,6 +67,16 @@ impl Record {
         let wire_len = packet.wire_len_with(&self.raw, new.len())?;
         packet.splice(&mut self.raw, new, wire_len);
         Ok(())
+    }
+
+    /// Moves the packet's time by whole seconds; false, and nothing moved, where the record has no
+    /// time or the format cannot hold the new one.
+    #[must_use]
+    pub fn delay(&mut self, seconds: i64) -> bool {
+        match &mut self.kind {
+            Kind::Packet(packet) => packet.delay(&mut self.raw, seconds).is_some(),
+            _ => false,
+        }
     }
 
     pub(super) fn new(raw: Vec<u8>, kind: Kind) -> Self {
@@ -141,6 +154,8 @@ pub(super) struct Packet {
     pub(super) info: PacketInfo,
     pub(super) form: Form,
     pub(super) order: ByteOrder,
+    /// How its interface counts time.
+    pub(super) clock: Clock,
     /// The interface's; 0 where it has none.
     pub(super) snaplen: u32,
     /// Captured length now.
@@ -162,6 +177,17 @@ impl Packet {
     /// Whether this is a simple packet block whose captured length is the snap length's doing.
     pub(super) fn is_cut_simple(&self) -> bool {
         self.form == Form::Simple && self.len < self.info.wire_len as usize
+    }
+
+    fn delay(&mut self, raw: &mut [u8], seconds: i64) -> Option<()> {
+        let shift_ns = i128::from(seconds) * i128::from(SECOND_NS);
+        let time_ns = u64::try_from(i128::from(self.info.time_ns?) + shift_ns).ok()?;
+        match self.form {
+            Form::Pcap => pcap::put_seconds(self.order, raw, seconds)?,
+            _ => pcapng::put_ticks(self.order, raw, self.clock.ticks(seconds)?)?,
+        }
+        self.info.time_ns = Some(time_ns);
+        Some(())
     }
 
     fn wire_len_with(&self, raw: &[u8], new_len: usize) -> Result<u32, NotExact> {

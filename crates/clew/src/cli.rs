@@ -1,0 +1,337 @@
+//! The table of commands: help, man pages and shell completions all come from here.
+
+use crate::clock::parse_duration;
+use crate::secrets::{Seal, Unlock};
+use crate::sign::{Oversize, TimeSource};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clew_evidence::Name;
+use ipnet::IpNet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+const EXAMPLE: &str = "\
+Example:
+  clew demo                                               see all of it on real packets
+  clew group create acme --name acme
+  clew enrol acme web-1 -o web-1.key
+  clew sign --key web-1.key --from 10.0.0.1 in.pcap -w signed.pcap
+  clew verify --group acme/public/group.clew signed.pcap
+
+Exit status: 0 yes, 1 no (a signature or evidence is invalid), 2 could not tell or bad usage.";
+
+/// Accountable network traffic that identifies nobody: machines of a group sign their packets,
+/// anybody verifies that some machine of the group did, and only the opener can say which.
+#[derive(Parser, Debug)]
+#[command(name = "clew", version, after_help = EXAMPLE, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Show the whole on real packets: sign, verify, tamper, open, revoke, strip
+    Demo(Demo),
+    /// Create or look at a group
+    #[command(subcommand)]
+    Group(Group),
+    /// Enrol a machine and write its key
+    Enrol(Enrol),
+    /// Revoke a machine: the group's next epoch begins
+    Revoke(Revoke),
+    /// Bring a machine's key to the current epoch, without the manager
+    Update(Update),
+    /// Sign the packets of a capture
+    Sign(Sign),
+    /// Verify the packets of a capture
+    Verify(Verify),
+    /// Undo one run of signing: the original file back, byte for byte
+    Strip(Strip),
+    /// Say what one packet's trailer holds
+    Show(Show),
+    /// Say which machine sent a packet (needs the opening key)
+    Open(Open),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
+}
+
+/// `clew demo`
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// A capture to use instead of the built-in one
+    pub capture: Option<PathBuf>,
+    /// The folder for everything that the demo makes
+    #[arg(short, long, value_name = "DIR", default_value = "clew-demo")]
+    pub output: PathBuf,
+    /// Replace the folder of an earlier demo
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `clew group`
+#[derive(Subcommand, Debug)]
+pub enum Group {
+    /// Create a group in a new directory
+    Create(GroupCreate),
+    /// Describe a group
+    Show(GroupPath),
+    /// List machines (of a directory) or epochs (of a group file)
+    List(GroupPath),
+}
+
+/// `clew group create`
+#[derive(Args, Debug)]
+pub struct GroupCreate {
+    /// The new group's directory
+    pub dir: PathBuf,
+    /// Name of the group
+    #[arg(long)]
+    pub name: Name,
+    /// Signature scheme. With bbs04 the issuer knows every machine's key and could sign as any
+    #[arg(long, value_enum, default_value = "bbs04")]
+    pub scheme: SchemeName,
+    /// What encrypts the new keys.
+    #[command(flatten)]
+    pub seal: Seal,
+}
+
+/// Signature schemes by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemeName {
+    /// Boneh, Boyen, Shacham: Short Group Signatures (2004)
+    Bbs04,
+}
+
+/// A group by its directory or its file.
+#[derive(Args, Debug)]
+pub struct GroupPath {
+    /// The group's directory, or its group file
+    #[arg(value_name = "DIR|GROUPFILE")]
+    pub path: PathBuf,
+}
+
+/// `clew enrol`
+#[derive(Args, Debug)]
+pub struct Enrol {
+    /// The group's directory
+    pub dir: PathBuf,
+    /// Name of the machine
+    pub machine: Name,
+    /// The key file to write
+    #[arg(short, long, value_name = "MACHINE.key")]
+    pub output: PathBuf,
+    /// What unlocks the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+    /// What encrypts the machine's key.
+    #[command(flatten)]
+    pub seal: Seal,
+}
+
+/// `clew revoke`
+#[derive(Args, Debug)]
+pub struct Revoke {
+    /// The group's directory
+    pub dir: PathBuf,
+    /// Name of the machine
+    pub machine: Name,
+    /// When the new epoch starts, as 2026-11-21T10:00:00Z
+    #[arg(long, value_name = "TIME", default_value = "now")]
+    pub at: String,
+    /// What unlocks the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew update`
+#[derive(Args, Debug)]
+pub struct Update {
+    /// The key to bring up to date; replaced only when the new one is known to work
+    #[arg(long, value_name = "MACHINE.key")]
+    pub key: PathBuf,
+    /// The group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// What unlocks the key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew sign`
+#[derive(Args, Debug)]
+pub struct Sign {
+    /// Key of a machine (may be given several times)
+    #[arg(long, value_name = "MACHINE.key", required = true)]
+    pub key: Vec<PathBuf>,
+    /// Sources that the machine of the key before it owns (default: every packet)
+    #[arg(long, value_name = "CIDR", value_parser = parse_net)]
+    pub from: Vec<IpNet>,
+    /// Capture to sign, - for standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Signed capture, - for standard output
+    #[arg(short = 'w', value_name = "OUT")]
+    pub output: PathBuf,
+    /// What one signature covers
+    #[arg(long, value_enum, default_value = "each")]
+    pub mode: ModeName,
+    /// Carry R1..R5 in each signature, so that verifiers reject forgeries early (1,104 bytes)
+    #[arg(long)]
+    pub incremental: bool,
+    /// Leave out what address translation rewrites; verifiers are told that it is not attested
+    #[arg(long)]
+    pub nat: bool,
+    /// Leave out what routers may rewrite in TCP (ECN flags, MSS)
+    #[arg(long)]
+    pub tolerant: bool,
+    /// Largest IP datagram that may result, in bytes
+    #[arg(long, value_name = "N")]
+    pub mtu: Option<usize>,
+    /// What to do with a packet that does not fit
+    #[arg(long, value_enum, default_value = "pass")]
+    pub oversize: Oversize,
+    /// Where timestamps come from
+    #[arg(long, value_enum, default_value = "record")]
+    pub time: TimeSource,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// What unlocks the keys.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// What one signature covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// One packet
+    Each,
+}
+
+/// `clew verify`
+#[derive(Args, Debug)]
+pub struct Verify {
+    /// Group file (may be given several times)
+    #[arg(long, value_name = "GROUPFILE", required = true)]
+    pub group: Vec<PathBuf>,
+    /// Capture to verify, - for standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Write a pcapng whose packets carry their verdict as a comment
+    #[arg(short = 'w', value_name = "ANNOTATED.pcapng")]
+    pub output: Option<PathBuf>,
+    /// One JSON object per packet, then a summary
+    #[arg(long)]
+    pub json: bool,
+    /// Unsigned IP packets are a no, too
+    #[arg(long)]
+    pub strict: bool,
+    /// Timestamps must be this close to now (30s, 5m, 2h)
+    #[arg(long, value_name = "D", value_parser = parse_duration, conflicts_with = "at_capture_time")]
+    pub max_age: Option<u64>,
+    /// Timestamps must be within 30 s of the record's time (the default)
+    #[arg(long)]
+    pub at_capture_time: bool,
+    /// How long an epoch is accepted after its successor started
+    #[arg(long, value_name = "D", value_parser = parse_duration, default_value = "60s")]
+    pub grace: u64,
+    /// Replace ANNOTATED.pcapng if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `clew strip`
+#[derive(Args, Debug)]
+pub struct Strip {
+    /// Signed capture, - for standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Original capture, - for standard output
+    #[arg(short = 'w', value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `clew show`
+#[derive(Args, Debug)]
+pub struct Show {
+    /// Capture
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Frame number, from 1
+    #[arg(long, value_name = "N")]
+    pub packet: u64,
+}
+
+/// `clew open`
+#[derive(Args, Debug)]
+pub struct Open {
+    /// Group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// The opening key (bbs04: dealt at creation, DIR/trustees/1.key)
+    #[arg(long, value_name = "TRUSTEE.key")]
+    pub trustee: PathBuf,
+    /// The group's directory, whose register names machines
+    #[arg(long, value_name = "DIR")]
+    pub register: PathBuf,
+    /// Capture
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Frame number, from 1
+    #[arg(long, value_name = "N")]
+    pub packet: u64,
+    /// Answer as a JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// What unlocks the opening key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew completions`
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `clew man`
+#[derive(Args, Debug)]
+pub struct Man {
+    /// Folder for one page per command
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+}
+
+/// A network in CIDR form, or one address.
+fn parse_net(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| "write 10.0.0.1, 10.0.0.0/8 or fd00::/8".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_does_not_contradict_itself() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn networks_and_addresses() {
+        assert_eq!(parse_net("10.0.0.1").unwrap().to_string(), "10.0.0.1/32");
+        assert_eq!(parse_net("fd00::/8").unwrap().to_string(), "fd00::/8");
+        assert!(parse_net("10.0.0.0/33").is_err());
+    }
+}

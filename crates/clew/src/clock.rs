@@ -1,0 +1,69 @@
+//! Times as people write them and as formats count them. The only place that reads the clock.
+
+use crate::failure::Failure;
+use jiff::{SignedDuration, Timestamp};
+
+/// Now, in nanoseconds since 1970.
+pub fn now_ns() -> u64 {
+    u64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(0)
+}
+
+/// A time as RFC 3339 in UTC, with nanoseconds.
+pub fn rfc3339(ns: u64) -> String {
+    match Timestamp::from_nanosecond(i128::from(ns)) {
+        Ok(time) => format!("{time:.9}"),
+        Err(_) => format!("{ns} ns after 1970"),
+    }
+}
+
+/// A time for people: UTC, to the second.
+pub fn to_the_second(ns: u64) -> String {
+    match Timestamp::from_nanosecond(i128::from(ns)) {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => rfc3339(ns),
+    }
+}
+
+/// Reads a time: RFC 3339, or `now`.
+pub fn parse_time(text: &str) -> Result<u64, Failure> {
+    if text == "now" {
+        return Ok(now_ns());
+    }
+    let time: Timestamp = text.parse().map_err(|_| {
+        Failure::new(format!("{text} is not a time")).hint("write it as 2026-11-21T10:00:00Z")
+    })?;
+    u64::try_from(time.as_nanosecond()).map_err(|_| Failure::new(format!("{text} is before 1970")))
+}
+
+/// Reads a duration such as `30s`, `5m` or `2h`.
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    let duration: SignedDuration = text
+        .parse()
+        .map_err(|_| "write a duration as 30s, 5m or 2h".to_owned())?;
+    u64::try_from(duration.as_nanos()).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_both_ways() {
+        let ns = parse_time("2026-11-21T10:00:00.000000001Z").unwrap();
+        assert_eq!(ns, 1_795_255_200_000_000_001);
+        assert_eq!(rfc3339(ns), "2026-11-21T10:00:00.000000001Z");
+        assert_eq!(to_the_second(ns), "2026-11-21 10:00:00 UTC");
+        assert_eq!(parse_time("2026-11-21T12:00:00+02:00").unwrap(), ns - 1);
+        assert!(parse_time("yesterday").is_err());
+        assert!(parse_time("1969-01-01T00:00:00Z").is_err());
+        assert_eq!(rfc3339(u64::MAX), "2554-07-21T23:34:33.709551615Z");
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(parse_duration("30s"), Ok(30_000_000_000));
+        assert_eq!(parse_duration("2h"), Ok(7_200_000_000_000));
+        assert!(parse_duration("30").is_err());
+        assert!(parse_duration("-1s").is_err());
+    }
+}

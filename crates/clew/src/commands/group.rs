@@ -1,0 +1,214 @@
+//! `clew group`, `enrol`, `revoke`, `update`: the life of a group.
+
+use crate::cli::{Enrol, Group, GroupCreate, GroupPath, Revoke, Update};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::keyring::read_group_file;
+use crate::random;
+use crate::secrets;
+use clew_evidence::GroupFile;
+use clew_manager::Store;
+use clew_manager::keys::{IssuerKeyFile, MemberKeyFile};
+use clew_manager::update::{UpdateError, update as follow};
+use std::path::Path;
+
+pub fn run(arguments: &Group) -> Result<Status, Failure> {
+    match arguments {
+        Group::Create(arguments) => create(arguments),
+        Group::Show(GroupPath { path }) => show(path),
+        Group::List(GroupPath { path }) => list(path),
+    }
+}
+
+fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
+    let secret = arguments.seal.secret()?;
+    let (name, now) = (arguments.name.clone(), clock::now_ns());
+    let made = Store::create(
+        &arguments.dir,
+        name,
+        now,
+        secret.as_ref(),
+        &mut random::os(),
+    )?;
+    let group = made.store.group();
+    println!("group {} created: {}", group.genesis().name, group.id());
+    println!(
+        "  group file   {}  (public: give it to everybody)",
+        made.store.group_file_path().display()
+    );
+    println!(
+        "  issuer key   {}  (keep it here)",
+        made.store.issuer_key_path().display()
+    );
+    println!(
+        "  opening key  {}  (move it away: whoever holds it can open every packet)",
+        made.trustee_key.display()
+    );
+    println!("With bbs04 the issuer knows every machine's key and could sign as any of them.");
+    Ok(Status::Yes)
+}
+
+pub fn enrol(arguments: Enrol) -> Result<Status, Failure> {
+    let Enrol {
+        dir,
+        machine,
+        output,
+        unlock,
+        seal,
+    } = arguments;
+    let mut store = Store::open(&dir)?;
+    let issuer = unlock.load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let secret = seal.secret()?;
+    let pending = store.enrol(&issuer, machine, clock::now_ns(), &mut random::os())?;
+    // The key is written and synced before the register commits to it, and named afterwards: a key
+    // that exists is always in the register.
+    let key = pending.key();
+    let (text, comment, epoch) = (key.encode(), key.comment(), key.epoch);
+    let machine = key.machine.clone();
+    let written = secrets::prepare(&output, &text, &comment, secret.as_ref(), false)?;
+    pending.commit()?;
+    written
+        .commit()
+        .map_err(|e| secrets::cannot_write(&output, &e))?;
+    store.refresh()?;
+    println!("{machine} enrolled in epoch {epoch}: {}", output.display());
+    Ok(Status::Yes)
+}
+
+pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
+    let now = clock::now_ns();
+    let start = clock::parse_time(&arguments.at)?;
+    let mut store = Store::open(&arguments.dir)?;
+    let issuer = arguments
+        .unlock
+        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let machine = arguments.machine.as_str();
+    let epoch = store
+        .revoke(&issuer, machine, start, now)
+        .map_err(|error| match error {
+            clew_manager::StoreError::StartTooEarly { newest } => Failure::new(&error).hint(
+                format!("the newest epoch starts at {}", clock::rfc3339(newest)),
+            ),
+            other => Failure::from(other),
+        })?;
+    println!(
+        "{machine} revoked: epoch {epoch} starts at {}",
+        clock::to_the_second(start)
+    );
+    println!(
+        "Give everybody the new {}; machines run clew update.",
+        store.group_file_path().display()
+    );
+    Ok(Status::Yes)
+}
+
+pub fn update(arguments: &Update) -> Result<Status, Failure> {
+    let group = read_group_file(&arguments.group)?;
+    let (text, secret) = arguments.unlock.read(&arguments.key)?;
+    let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&arguments.key, e))?;
+    let updated = follow(&key, &group).map_err(|e| refused(&arguments.key, &e))?;
+    if updated.epoch == key.epoch {
+        println!("{} is at epoch {} already", key.machine, key.epoch);
+        return Ok(Status::Yes);
+    }
+    let (text, comment) = (updated.encode(), updated.comment());
+    secrets::prepare(&arguments.key, &text, &comment, secret.as_ref(), true)?
+        .commit()
+        .map_err(|e| secrets::cannot_write(&arguments.key, &e))?;
+    println!("{}: epoch {} to {}", key.machine, key.epoch, updated.epoch);
+    if let Some(start) = group
+        .start(updated.epoch)
+        .filter(|start| *start > clock::now_ns())
+    {
+        println!(
+            "That epoch starts at {}: until then it marks who signs in it.",
+            clock::to_the_second(start)
+        );
+    }
+    Ok(Status::Yes)
+}
+
+fn refused(path: &Path, error: &UpdateError) -> Failure {
+    let failure = Failure::file(path, error);
+    match error {
+        UpdateError::Revoked { .. } => failure.no(),
+        UpdateError::KeyIsNewer { .. } => failure.hint("get the newest group file"),
+        _ => failure,
+    }
+}
+
+fn show(path: &Path) -> Result<Status, Failure> {
+    let group = load(path)?;
+    let (genesis, register) = (group.genesis(), group.register());
+    println!("group     {}", genesis.name);
+    println!("id        {}", group.id());
+    println!("scheme    bbs04: the issuer knows every machine's key and could sign as any of them");
+    println!("opening   by 1 of 1 trustees; dealt: whoever dealt the key could open alone");
+    println!("created   {}", clock::to_the_second(genesis.created));
+    match group.start(group.newest_epoch()) {
+        Some(start) => println!(
+            "epoch     {} from {}",
+            group.newest_epoch(),
+            clock::to_the_second(start)
+        ),
+        None => println!("epoch     0"),
+    }
+    println!(
+        "machines  {} enrolled, {} revoked",
+        register.machines,
+        group.newest_epoch()
+    );
+    println!("manager   {}", hex(&genesis.manager));
+    println!(
+        "register  {} at {}",
+        hex(&register.root),
+        clock::to_the_second(register.time)
+    );
+    Ok(Status::Yes)
+}
+
+fn list(path: &Path) -> Result<Status, Failure> {
+    if path.is_dir() {
+        list_machines(&Store::open(path)?)?;
+    } else {
+        list_epochs(&read_group_file(path)?);
+    }
+    Ok(Status::Yes)
+}
+
+fn list_machines(store: &Store) -> Result<(), Failure> {
+    println!(
+        "{:<24} {:<24} {:<7} revoked",
+        "machine", "enrolled", "epoch"
+    );
+    Ok(store.machines(|machine| {
+        let revoked = machine
+            .revoked_in
+            .map_or("-".to_owned(), |e| format!("in epoch {e}"));
+        let enrolled = clock::to_the_second(machine.enrolled_at);
+        println!(
+            "{:<24} {enrolled:<24} {:<7} {revoked}",
+            machine.name, machine.joined
+        );
+    })?)
+}
+
+fn list_epochs(group: &GroupFile) {
+    println!("{:<7} start", "epoch");
+    println!("{:<7} -", 0);
+    for record in group.epochs() {
+        println!("{:<7} {}", record.epoch, clock::rfc3339(record.start));
+    }
+}
+
+/// A group by its directory or its file.
+fn load(path: &Path) -> Result<GroupFile, Failure> {
+    match path.is_dir() {
+        true => Ok(Store::open(path)?.group().clone()),
+        false => read_group_file(path),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,22 @@
+//! `clew completions` and `clew man`: both from the table of commands.
+
+use crate::cli::{Cli, Completions, Man};
+use crate::failure::{Failure, Status};
+use clap::CommandFactory;
+
+pub fn completions(arguments: &Completions) -> Result<Status, Failure> {
+    clap_complete::generate(
+        arguments.shell,
+        &mut Cli::command(),
+        "clew",
+        &mut std::io::stdout(),
+    );
+    Ok(Status::Yes)
+}
+
+pub fn run(arguments: &Man) -> Result<Status, Failure> {
+    std::fs::create_dir_all(&arguments.output)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), &arguments.output))
+        .map_err(|e| Failure::file(&arguments.output, e))?;
+    Ok(Status::Yes)
+}

@@ -1,0 +1,33 @@
+//! One module per command: from its arguments to its answer.
+
+mod demo;
+mod group;
+mod man;
+mod open;
+mod packet;
+mod show;
+mod sign;
+mod strip;
+mod verify;
+
+use crate::cli::{Cli, Command};
+use crate::failure::{Failure, Status};
+use clap::ArgMatches;
+
+/// Runs the command that was asked for. `matches` has the order of arguments, which counts for `sign`.
+pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
+    match cli.command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Group(arguments) => group::run(&arguments),
+        Command::Enrol(arguments) => group::enrol(arguments),
+        Command::Revoke(arguments) => group::revoke(&arguments),
+        Command::Update(arguments) => group::update(&arguments),
+        Command::Sign(arguments) => sign::run(&arguments, matches),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Strip(arguments) => strip::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Open(arguments) => open::run(&arguments),
+        Command::Completions(arguments) => man::completions(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
+    }
+}

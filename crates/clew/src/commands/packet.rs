@@ -1,0 +1,27 @@
+//! Finding one packet of a capture by its number.
+
+use crate::batch::Capture;
+use crate::capture::Record;
+use crate::failure::Failure;
+use std::path::Path;
+
+/// The record that holds packet `number`, as Wireshark numbers them.
+pub fn find(path: &Path, number: u64) -> Result<Record, Failure> {
+    let mut capture = Capture::open(path, "reading")?;
+    let mut packets = 0;
+    loop {
+        let batch = capture.next_batch()?;
+        if batch.is_empty() {
+            break;
+        }
+        for record in batch {
+            match record.packet() {
+                Some(info) if info.frame == number => return Ok(record),
+                Some(info) => packets = info.frame,
+                None => {}
+            }
+        }
+    }
+    let missing = format!("there is no packet {number}: the capture has {packets}");
+    Err(Failure::file(path, missing))
+}

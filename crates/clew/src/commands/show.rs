@@ -1,0 +1,74 @@
+//! `clew show`
+
+use super::packet;
+use crate::batch::frame;
+use crate::cli::Show;
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::report;
+use clew_packet::{SignedPacket, Summary, read};
+
+pub fn run(arguments: &Show) -> Result<Status, Failure> {
+    let record = packet::find(&arguments.input, arguments.packet)?;
+    let number = arguments.packet;
+    let (frame, time) = frame(&record).ok_or_else(|| Failure::new("not a packet"))?;
+    let captured = time.map_or("without a time".to_owned(), |t| clock::to_the_second(t.0));
+    println!("packet {number}, {} bytes, {captured}", frame.bytes.len());
+    match report::endpoints(&frame) {
+        endpoints if endpoints.is_empty() => {}
+        endpoints => println!("{endpoints}"),
+    }
+    match read(&frame) {
+        Ok(packet) => {
+            describe(&packet);
+            Ok(Status::Yes)
+        }
+        Err(reason) => {
+            println!("no readable trailer: {reason}, {}", report::explain(reason));
+            Ok(Status::No)
+        }
+    }
+}
+
+fn describe(packet: &SignedPacket<'_>) {
+    let Summary {
+        group,
+        epoch,
+        timestamp,
+        mode,
+        marks,
+        ..
+    } = packet.summary();
+    let summary = packet.summary();
+    let trailer = packet.trailer();
+    println!("trailer of {} bytes (not verified here)", trailer.length());
+    println!("  scheme     {}", report::scheme(&summary));
+    println!("  mode       {}", report::mode(mode));
+    println!("  group      {group}.. (first 8 bytes of its id)");
+    println!("  epoch      {epoch}");
+    match timestamp.0 {
+        0 => println!("  signed at  not stated"),
+        ns => println!("  signed at  {} (rounded down)", clock::to_the_second(ns)),
+    }
+    let sources = if summary.nat {
+        "not signed (nat)"
+    } else {
+        "signed"
+    };
+    println!("  source     address and port are {sources}");
+    if summary.tolerant {
+        println!("  tolerant   ECN flags and the MSS value are not signed");
+    }
+    println!(
+        "  signature  {} bytes, starts {}",
+        trailer.body.len(),
+        hex(&trailer.body[..16])
+    );
+    if marks > 0 {
+        println!("  marks      {marks}: so many later runs of signing passed this packet");
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,105 @@
+//! `clew sign`
+
+use crate::batch::Capture;
+use crate::cli::Sign;
+use crate::failure::{Failure, Status};
+use crate::output::Output;
+use crate::report;
+use crate::sign::{Options, Signed, Signer, sign_capture};
+use clap::ArgMatches;
+use clew_manager::keys::MemberKeyFile;
+use clew_packet::{Policy, Reason};
+use ipnet::IpNet;
+use std::path::Path;
+
+pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
+    let signers = signers(arguments, matches)?;
+    let capture = Capture::open(&arguments.input, "signing")?;
+    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let options = Options {
+        time: arguments.time,
+        oversize: arguments.oversize,
+    };
+    let (signed, output) = sign_capture(capture, output, &signers, options)?;
+    output.commit()?;
+    report(&signed, &arguments.output);
+    Ok(if signed.damage.is_some() {
+        Status::CouldNotTell
+    } else {
+        Status::Yes
+    })
+}
+
+fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failure> {
+    let policy = Policy {
+        nat: arguments.nat,
+        tolerant: arguments.tolerant,
+        incremental: arguments.incremental,
+        mtu: arguments.mtu,
+        ..Policy::default()
+    };
+    let owned = sources_by_key(arguments, matches)?;
+    let several = arguments.key.len() > 1;
+    arguments
+        .key
+        .iter()
+        .zip(owned)
+        .map(|(path, from)| {
+            if from.is_empty() && several {
+                return Err(Failure::file(
+                    path,
+                    "with several keys, each needs its --from",
+                ));
+            }
+            if from.is_empty() {
+                eprintln!(
+                    "clew: warning: every packet is signed, whoever sent it: name the machine's \
+                     sources with --from"
+                );
+            }
+            let key = arguments.unlock.load(path, MemberKeyFile::decode)?;
+            Signer::new(&key, from, policy).map_err(|f| Failure {
+                hint: f.hint.clone(),
+                ..Failure::file(path, f.message)
+            })
+        })
+        .collect()
+}
+
+/// The `--from` that follow each `--key`.
+fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNet>>, Failure> {
+    let sign = matches.subcommand_matches("sign");
+    let places = |name| sign.and_then(|m| m.indices_of(name)).into_iter().flatten();
+    let keys: Vec<usize> = places("key").collect();
+    let mut owned = vec![Vec::new(); arguments.key.len()];
+    for (place, net) in places("from").zip(&arguments.from) {
+        let before = keys.iter().filter(|key| **key < place).count();
+        let key = before.checked_sub(1).ok_or_else(|| {
+            Failure::new("--from belongs to the --key before it: give the key first")
+        })?;
+        owned[key].push(*net);
+    }
+    Ok(owned)
+}
+
+fn report(signed: &Signed, output: &Path) {
+    let count = signed.reasons.of(Reason::Signed);
+    eprintln!(
+        "signed {count} of {} packets: {}",
+        signed.packets,
+        output.display()
+    );
+    report::reasons(
+        signed
+            .reasons
+            .iter()
+            .filter(|(reason, _)| *reason != Reason::Signed),
+    );
+    report::damage(
+        signed.damage.as_deref(),
+        "what follows was copied as it was",
+    );
+    if count == 0 && signed.packets > 0 {
+        eprintln!("clew: warning: no packet was signed");
+    }
+}

@@ -1,0 +1,32 @@
+//! `clew strip`
+
+use crate::batch::Capture;
+use crate::cli::Strip;
+use crate::failure::{Failure, Status};
+use crate::output::Output;
+use crate::report;
+use crate::strip::strip_capture;
+
+pub fn run(arguments: &Strip) -> Result<Status, Failure> {
+    let capture = Capture::open(&arguments.input, "stripping")?;
+    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let (done, output) = strip_capture(capture, output)?;
+    output.commit()?;
+    let (stripped, packets) = (done.stripped, done.packets);
+    eprintln!(
+        "stripped {stripped} of {packets} packets: {}",
+        arguments.output.display()
+    );
+    if done.unmarked > 0 {
+        eprintln!(
+            "  {} were signed in an earlier run and keep that trailer",
+            done.unmarked
+        );
+    }
+    report::damage(done.damage.as_deref(), "what follows was copied as it was");
+    Ok(if done.damage.is_some() {
+        Status::CouldNotTell
+    } else {
+        Status::Yes
+    })
+}

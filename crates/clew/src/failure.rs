@@ -1,0 +1,86 @@
+//! How a command ends: the answer as exit status, or a sentence for people.
+
+use std::fmt::Display;
+use std::io;
+
+/// The answer of a command, and the program's exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Yes, or done: 0.
+    Yes,
+    /// No: evidence or a signature is invalid. 1.
+    No,
+    /// Could not tell, or bad usage: 2.
+    CouldNotTell,
+}
+
+impl Status {
+    /// The exit status.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Yes => 0,
+            Self::No => 1,
+            Self::CouldNotTell => 2,
+        }
+    }
+}
+
+/// Why a command could not do its work: what went wrong and where, and what to do.
+#[derive(Debug)]
+pub struct Failure {
+    /// Lower case, no full stop.
+    pub message: String,
+    /// What may help, if we know.
+    pub hint: Option<String>,
+    /// Nearly always [`Status::CouldNotTell`].
+    pub status: Status,
+}
+
+impl Failure {
+    /// A failure that leaves the question open.
+    pub fn new(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            hint: None,
+            status: Status::CouldNotTell,
+        }
+    }
+
+    /// The same, with a hint.
+    pub fn hint(self, hint: impl Display) -> Self {
+        Self {
+            hint: Some(hint.to_string()),
+            ..self
+        }
+    }
+
+    /// The same as a "no".
+    pub fn no(self) -> Self {
+        Self {
+            status: Status::No,
+            ..self
+        }
+    }
+
+    /// The failure of a file, by its name.
+    pub fn file(path: &std::path::Path, error: impl Display) -> Self {
+        Self::new(format!("{}: {error}", path.display()))
+    }
+
+    /// Whether the reader of our output went away: no reason to complain.
+    pub fn is_broken_pipe(error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+impl From<clew_manager::StoreError> for Failure {
+    fn from(error: clew_manager::StoreError) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<crate::output::OutputError> for Failure {
+    fn from(error: crate::output::OutputError) -> Self {
+        Self::new(error)
+    }
+}

@@ -1,0 +1,110 @@
+//! The groups that a verifier was given, with keys prepared when they are first needed.
+
+use crate::failure::Failure;
+use clew_evidence::{GroupFile, Name};
+use clew_group::bbs04::VerifyingKey;
+use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most prepared keys that are kept: 64 epochs, 16 MB.
+const PREPARED_MAX: usize = 64;
+
+/// Largest group file that is read: 2^20 epochs.
+const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Group files, and the prepared keys of the epochs used last.
+pub struct Keyring {
+    groups: Vec<GroupFile>,
+    prepared: Mutex<VecDeque<Prepared>>,
+}
+
+struct Prepared {
+    group: GroupTag,
+    epoch: u32,
+    key: Arc<VerifyingKey>,
+}
+
+impl Keyring {
+    /// A keyring of these groups.
+    pub fn new(groups: Vec<GroupFile>) -> Self {
+        Self {
+            groups,
+            prepared: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    /// Reads the group files.
+    pub fn read(paths: &[impl AsRef<Path>]) -> Result<Self, Failure> {
+        let groups = paths.iter().map(|path| read_group_file(path.as_ref()));
+        Ok(Self::new(groups.collect::<Result<_, _>>()?))
+    }
+
+    /// The group with that tag.
+    pub fn group(&self, tag: GroupTag) -> Option<&GroupFile> {
+        self.groups.iter().find(|group| group.id().tag() == tag)
+    }
+
+    /// The name of the group with that tag.
+    pub fn name(&self, tag: GroupTag) -> Option<&Name> {
+        self.group(tag).map(|group| &group.genesis().name)
+    }
+
+    /// All groups.
+    pub fn groups(&self) -> &[GroupFile] {
+        &self.groups
+    }
+
+    fn prepare(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
+        let public = self.group(group)?.public_key(epoch)?;
+        match public {
+            Ok(public) => Some(Arc::new(VerifyingKey::new(&public))),
+            Err(error) => {
+                eprintln!("clew: warning: group file: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl KeySource for Keyring {
+    fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
+        let group = self.group(group).ok_or(Unknown::Group)?;
+        if epoch > group.newest_epoch() {
+            return Err(Unknown::Epoch);
+        }
+        Ok(group.start(epoch + 1).map(Timestamp))
+    }
+
+    fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = prepared
+            .iter()
+            .find(|p| p.group == group && p.epoch == epoch)
+        {
+            return Some(Arc::clone(&found.key));
+        }
+        let key = self.prepare(group, epoch)?;
+        if prepared.len() == PREPARED_MAX {
+            prepared.pop_front();
+        }
+        prepared.push_back(Prepared {
+            group,
+            epoch,
+            key: Arc::clone(&key),
+        });
+        Some(key)
+    }
+}
+
+/// Reads and checks one group file.
+pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes))
+        .map_err(|e| Failure::file(path, e))?;
+    GroupFile::from_bytes(&bytes).map_err(|e| Failure::file(path, e))
+}

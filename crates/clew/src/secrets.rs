@@ -1,0 +1,189 @@
+//! Key files on disk: reading them, asking for what unlocks them, and sealing new ones.
+
+use crate::failure::Failure;
+use crate::random;
+use clap::Args;
+use clew_manager::files::{MODE_SECRET, Written};
+use clew_manager::keys::KeyError;
+use clew_manager::sealed::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Longest key, passphrase or key file that is read, in bytes.
+const MAX_SECRET_BYTES: u64 = 1 << 20;
+
+/// What unlocks a key file that is encrypted.
+#[derive(Args, Debug, Default)]
+pub struct Unlock {
+    /// The key's passphrase is the first line of FILE (asked for if needed)
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Option<PathBuf>,
+    /// The key is encrypted with the content of FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "passphrase_file")]
+    pub key_file: Option<PathBuf>,
+}
+
+/// What encrypts a new key file; nothing leaves it in clear, with permissions 0600.
+#[derive(Args, Debug, Default)]
+pub struct Seal {
+    /// Encrypt the new key with a passphrase that is asked for
+    #[arg(long)]
+    pub encrypt: bool,
+    /// Encrypt the new key with the passphrase in the first line of FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "encrypt")]
+    pub new_passphrase_file: Option<PathBuf>,
+    /// Encrypt the new key with the content of FILE, at least 16 random bytes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
+    pub new_key_file: Option<PathBuf>,
+}
+
+impl Seal {
+    /// The secret to encrypt with, asked for twice if it is typed.
+    pub fn secret(&self) -> Result<Option<Secret>, Failure> {
+        match (&self.new_passphrase_file, &self.new_key_file) {
+            (Some(path), _) => passphrase_from(path).map(Some),
+            (_, Some(path)) => key_file_from(path).map(Some),
+            _ if self.encrypt => ask_twice().map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Unlock {
+    /// Reads the text of a key file, decrypting it if it is encrypted. The secret comes with it, so
+    /// that what is written again stays encrypted.
+    pub fn read(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
+        let text = read_text(path)?;
+        warn_if_exposed(path);
+        let secret = match sealed::needs(&text).map_err(|e| Failure::file(path, e))? {
+            Needs::Nothing => return Ok((text, None)),
+            Needs::Passphrase => self.passphrase(path)?,
+            Needs::KeyFile => self.content(path)?,
+        };
+        let clear = sealed::unseal(&text, &secret).map_err(|e| Failure::file(path, e))?;
+        Ok((clear, Some(secret)))
+    }
+
+    /// Reads and decodes a key file.
+    pub fn load<T>(
+        &self,
+        path: &Path,
+        decode: impl FnOnce(&str) -> Result<T, KeyError>,
+    ) -> Result<T, Failure> {
+        let (text, _) = self.read(path)?;
+        decode(&text).map_err(|e| Failure::file(path, e))
+    }
+
+    fn passphrase(&self, path: &Path) -> Result<Secret, Failure> {
+        match &self.passphrase_file {
+            Some(file) => passphrase_from(file),
+            None => ask(&format!("Passphrase of {}: ", path.display())),
+        }
+    }
+
+    fn content(&self, path: &Path) -> Result<Secret, Failure> {
+        let file = self.key_file.as_ref().ok_or_else(|| {
+            Failure::file(path, "it is encrypted with a key file").hint("give it with --key-file")
+        })?;
+        key_file_from(file)
+    }
+}
+
+/// Writes a key file under a temporary name, sealed if there is a secret; it waits for its commit.
+pub fn prepare(
+    path: &Path,
+    text: &Zeroizing<String>,
+    comment: &str,
+    secret: Option<&Secret>,
+    replace: bool,
+) -> Result<Written, Failure> {
+    let sealed = secret.map(|secret| sealed::seal(text, comment, secret, &mut random::os()));
+    let bytes = sealed.as_ref().unwrap_or(text).as_bytes();
+    Written::prepare(path, bytes, MODE_SECRET, replace).map_err(|e| cannot_write(path, &e))
+}
+
+/// The failure to write a key file.
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::file(path, "it exists").hint("a key is never overwritten: choose another name")
+        }
+        _ => Failure::file(path, error),
+    }
+}
+
+fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
+    let bytes = read_bounded(path)?;
+    String::from_utf8(bytes.to_vec())
+        .map(Zeroizing::new)
+        .map_err(|_| Failure::file(path, KeyError::NotAKey))
+}
+
+fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let mut bytes = Zeroizing::new(Vec::new());
+    let file = File::open(path).map_err(|e| Failure::file(path, e))?;
+    file.take(MAX_SECRET_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Failure::file(path, e))?;
+    Ok(bytes)
+}
+
+fn passphrase_from(path: &Path) -> Result<Secret, Failure> {
+    let text = read_text(path)?;
+    let line = text.lines().next().unwrap_or_default();
+    if line.is_empty() {
+        return Err(Failure::file(
+            path,
+            "its first line, the passphrase, is empty",
+        ));
+    }
+    Ok(Secret::Passphrase(Zeroizing::new(line.to_owned())))
+}
+
+fn key_file_from(path: &Path) -> Result<Secret, Failure> {
+    let bytes = read_bounded(path)?;
+    if bytes.len() < MIN_KEY_FILE_BYTES {
+        return Err(Failure::file(
+            path,
+            format!("a key file has at least {MIN_KEY_FILE_BYTES} bytes"),
+        )
+        .hint("make one with: head -c 32 /dev/urandom > my.secret"));
+    }
+    Ok(Secret::KeyFile(bytes))
+}
+
+fn ask(prompt: &str) -> Result<Secret, Failure> {
+    if !std::io::stderr().is_terminal() {
+        return Err(
+            Failure::new("a passphrase is needed and there is no terminal to ask for it")
+                .hint("give it with --passphrase-file"),
+        );
+    }
+    let typed = rpassword::prompt_password(prompt).map(Zeroizing::new);
+    let typed = typed.map_err(|e| Failure::new(format!("cannot read the passphrase: {e}")))?;
+    Ok(Secret::Passphrase(typed))
+}
+
+fn ask_twice() -> Result<Secret, Failure> {
+    match (ask("New passphrase: ")?, ask("The same again: ")?) {
+        (Secret::Passphrase(one), Secret::Passphrase(two)) if one == two && !one.is_empty() => {
+            Ok(Secret::Passphrase(one))
+        }
+        _ => Err(Failure::new("the two passphrases differ, or are empty")),
+    }
+}
+
+fn warn_if_exposed(path: &Path) {
+    let exposed = path
+        .metadata()
+        .is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
+    if exposed {
+        eprintln!(
+            "clew: warning: others can read {0}: run chmod 600 {0}",
+            path.display()
+        );
+    }
+}

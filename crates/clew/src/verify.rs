@@ -1,0 +1,200 @@
+//! Verifying a capture: one verdict and one reason for every packet.
+
+use crate::batch::{Capture, frame};
+use crate::capture::{PacketInfo, Record};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::keyring::Keyring;
+use crate::random;
+use clew_packet::{
+    Acceptance, Checked, Conclusion, Counters, Reason, Received, Receiver, Timestamp, Verdict,
+};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+
+/// What the timestamps of packets are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// The record's own time, within 30 s.
+    AtCaptureTime,
+    /// The clock: no older than this many nanoseconds.
+    MaxAge(u64),
+}
+
+/// What verification found.
+#[derive(Debug)]
+pub struct Verified {
+    /// All packets.
+    pub packets: u64,
+    /// Packets by verdict, in the order valid, unsigned, invalid, undecided.
+    pub verdicts: [(Verdict, u64); 4],
+    /// Packets by reason.
+    pub reasons: Counters,
+    /// Unsigned packets that are IP.
+    pub unsigned_ip: u64,
+    /// Groups and epochs of the valid packets.
+    pub signed_by: BTreeSet<(String, u32)>,
+    /// Accepted signatures that were forgotten for want of room: duplicates of them go unnoticed.
+    pub forgotten: u64,
+    /// What is wrong with the file, in a sentence.
+    pub damage: Option<String>,
+}
+
+impl Verified {
+    /// Packets with that verdict.
+    pub fn of(&self, verdict: Verdict) -> u64 {
+        self.verdicts
+            .iter()
+            .filter(|(v, _)| *v == verdict)
+            .map(|(_, n)| n)
+            .sum()
+    }
+
+    /// The answer: no if any packet is invalid (strict: or an IP packet unsigned); could not tell if
+    /// any is undecided, the file is damaged, or nothing was signed; else yes.
+    pub fn status(&self, strict: bool) -> Status {
+        let (valid, invalid) = (self.of(Verdict::Valid), self.of(Verdict::Invalid));
+        if invalid > 0 || strict && self.unsigned_ip > 0 {
+            Status::No
+        } else if self.of(Verdict::Undecided) > 0 || self.damage.is_some() || valid == 0 {
+            Status::CouldNotTell
+        } else {
+            Status::Yes
+        }
+    }
+
+    fn count(&mut self, conclusion: &Conclusion) {
+        self.packets += 1;
+        for (verdict, count) in &mut self.verdicts {
+            *count += u64::from(*verdict == conclusion.verdict);
+        }
+        let not_ip = matches!(conclusion.reason, Reason::NotIp | Reason::LinkType);
+        self.unsigned_ip += u64::from(conclusion.verdict == Verdict::Unsigned && !not_ip);
+    }
+}
+
+/// Verifies a capture. `each` gets every record in order, and what was concluded if it is a packet.
+pub fn verify_capture(
+    mut capture: Capture,
+    keyring: Keyring,
+    freshness: Freshness,
+    grace_ns: u64,
+    mut each: impl FnMut(Record, Option<(PacketInfo, Conclusion)>) -> Result<(), Failure>,
+) -> Result<Verified, Failure> {
+    let mut receiver = Receiver::new(keyring, acceptance(freshness, grace_ns));
+    let mut verified = Verified::nothing();
+    loop {
+        let batch = capture.next_batch()?;
+        if batch.is_empty() {
+            break;
+        }
+        let conclusions = conclude(&mut receiver, &batch, freshness);
+        for (record, conclusion) in batch.into_iter().zip(conclusions) {
+            let packet = record.packet().zip(conclusion);
+            if let Some((_, conclusion)) = &packet {
+                verified.count(conclusion);
+                note_signer(&mut verified.signed_by, receiver.keys(), conclusion);
+            }
+            each(record, packet)?;
+        }
+    }
+    verified.damage = capture.damage().map(ToString::to_string);
+    verified.reasons = receiver.counters().clone();
+    verified.forgotten = receiver.evictions();
+    Ok(verified)
+}
+
+impl Verified {
+    fn nothing() -> Self {
+        use Verdict::{Invalid, Undecided, Unsigned, Valid};
+        Self {
+            packets: 0,
+            verdicts: [Valid, Unsigned, Invalid, Undecided].map(|verdict| (verdict, 0)),
+            reasons: Counters::new(),
+            unsigned_ip: 0,
+            signed_by: BTreeSet::new(),
+            forgotten: 0,
+            damage: None,
+        }
+    }
+}
+
+fn acceptance(freshness: Freshness, grace_ns: u64) -> Acceptance {
+    let capture = Acceptance {
+        grace_ns,
+        ..Acceptance::capture()
+    };
+    match freshness {
+        Freshness::AtCaptureTime => capture,
+        Freshness::MaxAge(window_ns) => Acceptance {
+            window_ns,
+            ..capture
+        },
+    }
+}
+
+fn conclude(
+    receiver: &mut Receiver<Keyring>,
+    batch: &[Record],
+    freshness: Freshness,
+) -> Vec<Option<Conclusion>> {
+    let received: Vec<Option<Received>> = batch
+        .iter()
+        .map(|record| {
+            let (frame, time) = frame(record)?;
+            let time = match freshness {
+                Freshness::AtCaptureTime => time,
+                Freshness::MaxAge(_) => Some(Timestamp(clock::now_ns())),
+            };
+            Some(receiver.receive(&frame, time))
+        })
+        .collect();
+    let checked: Vec<Option<Stage>> = received
+        .into_par_iter()
+        .map(|received| received.map(Stage::check))
+        .collect();
+    checked
+        .into_iter()
+        .map(|stage| stage.map(|stage| stage.conclude(receiver)))
+        .collect()
+}
+
+/// A packet between the receiver's two steps.
+enum Stage {
+    Done(Conclusion),
+    Checked(Checked),
+}
+
+impl Stage {
+    fn check(received: Received) -> Self {
+        match received {
+            Received::Done(conclusion) => Self::Done(conclusion),
+            Received::Pending(pending) => Self::Checked(pending.check(&mut random::os())),
+        }
+    }
+
+    fn conclude(self, receiver: &mut Receiver<Keyring>) -> Conclusion {
+        match self {
+            Self::Done(conclusion) => conclusion,
+            Self::Checked(checked) => receiver.conclude(checked),
+        }
+    }
+}
+
+fn note_signer(
+    signed_by: &mut BTreeSet<(String, u32)>,
+    keyring: &Keyring,
+    conclusion: &Conclusion,
+) {
+    let Some(summary) = conclusion
+        .summary
+        .filter(|_| conclusion.verdict == Verdict::Valid)
+    else {
+        return;
+    };
+    let epoch = summary.epoch;
+    if let Some(group) = keyring.group(summary.group) {
+        let name = format!("{} ({})", group.genesis().name, group.id());
+        signed_by.insert((name, epoch));
+    }
+}
