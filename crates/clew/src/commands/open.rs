@@ -26,10 +26,30 @@ pub fn run(arguments: &Open) -> Result<Status, Failure> {
     let store = Store::open(&arguments.register)?;
     check_same_group(&group, &trustee, &store)?;
     let record = packet::find(&arguments.input, arguments.packet)?;
-    let summary = verified(&record, &group, arguments.packet)?;
-    let machine = open(&record, &group, &trustee, &store, summary.epoch)?;
-    tell(arguments, &group, &summary, &machine);
+    let named = name_signer(&record, &group, &trustee, &store, arguments.packet)?;
+    tell(arguments, &group, &named);
     Ok(Status::Yes)
+}
+
+/// The machine that signed a packet, and what the packet says.
+pub struct Named {
+    /// The register's row.
+    pub machine: Machine,
+    /// The trailer.
+    pub summary: Summary,
+}
+
+/// Verifies a packet at its own time and opens it. A packet that is not valid is never opened.
+pub fn name_signer(
+    record: &Record,
+    group: &GroupFile,
+    trustee: &TrusteeKeyFile,
+    store: &Store,
+    number: u64,
+) -> Result<Named, Failure> {
+    let summary = verified(record, group, number)?;
+    let machine = open(record, group, trustee, store, summary.epoch)?;
+    Ok(Named { machine, summary })
 }
 
 fn check_same_group(
@@ -108,7 +128,8 @@ fn signature(packet: &SignedPacket<'_>) -> Signature {
     decoded.expect("a verified signature decodes")
 }
 
-fn tell(arguments: &Open, group: &GroupFile, summary: &Summary, machine: &Machine) {
+fn tell(arguments: &Open, group: &GroupFile, named: &Named) {
+    let Named { machine, summary } = named;
     if arguments.json {
         let object = json!({
             "packet": arguments.packet,

@@ -1,0 +1,213 @@
+//! The players: a capture moved to now, a group, and a machine for each end point.
+
+use super::{CAPTURE, Stage};
+use crate::batch::{Capture, frame};
+use crate::capture::{PacketLengths, Record, Writer};
+use crate::clock;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::random;
+use crate::secrets;
+use crate::sign::Signer;
+use clew_manager::Store;
+use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_packet::{Policy, source};
+use ipnet::IpNet;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+
+/// Most end points that get a machine; packets of others stay unsigned.
+const MACHINES_MAX: usize = 16;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// One end point and its machine.
+pub struct Machine {
+    pub address: IpAddr,
+    pub key: MemberKeyFile,
+    /// Packets that it sent and that can be signed.
+    pub packets: u64,
+}
+
+impl Machine {
+    pub fn name(&self) -> &str {
+        self.key.machine.as_str()
+    }
+
+    pub fn signer(&self) -> Result<Signer, Failure> {
+        Signer::new(
+            &self.key,
+            vec![IpNet::from(self.address)],
+            Policy::default(),
+        )
+    }
+}
+
+/// Everybody who plays.
+pub struct Cast {
+    pub machines: Vec<Machine>,
+    pub issuer: IssuerKeyFile,
+    pub trustee: TrusteeKeyFile,
+    /// Time of the first packet, nanoseconds since 1970, after the move.
+    pub first_ns: u64,
+}
+
+impl Cast {
+    /// Packets that the machines sent.
+    pub fn packets(&self) -> u64 {
+        self.machines.iter().map(|m| m.packets).sum()
+    }
+
+    /// Prepares everything before the first signature.
+    pub fn gather(stage: &mut Stage, given: Option<&Path>) -> Result<Self, Failure> {
+        stage.scene("1. A capture of real traffic, moved to now");
+        let input = input(stage, given)?;
+        let survey = Survey::of(&input)?;
+        let moved = move_to_now(stage, &input, &survey)?;
+        println!(
+            "   {moved} packets from {} end points: {}",
+            survey.senders.len(),
+            stage.path("original.pcap").display()
+        );
+        let mut cast = found_group(stage, &survey)?;
+        for (i, (address, packets)) in survey.busiest().into_iter().enumerate() {
+            let machine = enrol(stage, &cast.issuer, &format!("machine-{}", i + 1))?;
+            println!(
+                "     {} is {address}, which sent {packets} packets",
+                machine.machine
+            );
+            cast.machines.push(Machine {
+                address,
+                key: machine,
+                packets,
+            });
+        }
+        Ok(cast)
+    }
+}
+
+/// The capture as it was given, or the built-in one.
+fn input(stage: &Stage, given: Option<&Path>) -> Result<std::path::PathBuf, Failure> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    let path = stage.path("built-in.pcap");
+    fs::write(&path, CAPTURE).map_err(|e| Failure::file(&path, e))?;
+    Ok(path)
+}
+
+/// Who sends, and when.
+#[derive(Default)]
+struct Survey {
+    senders: BTreeMap<IpAddr, u64>,
+    first_ns: Option<u64>,
+    last_ns: u64,
+}
+
+impl Survey {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let mut survey = Self::default();
+        each_record(path, |record| survey.see(record))?;
+        if survey.senders.is_empty() {
+            return Err(Failure::file(
+                path,
+                "it holds no IP packet that can be signed",
+            ));
+        }
+        Ok(survey)
+    }
+
+    fn see(&mut self, record: &Record) {
+        let Some((frame, time)) = frame(record) else {
+            return;
+        };
+        if let Some(time) = time {
+            self.first_ns = Some(self.first_ns.map_or(time.0, |first| first.min(time.0)));
+            self.last_ns = self.last_ns.max(time.0);
+        }
+        if let Ok(source) = source(&frame) {
+            *self.senders.entry(source).or_default() += 1;
+        }
+    }
+
+    fn busiest(&self) -> Vec<(IpAddr, u64)> {
+        let mut senders: Vec<_> = self.senders.iter().map(|(a, n)| (*a, *n)).collect();
+        senders.sort_by_key(|(address, packets)| (std::cmp::Reverse(*packets), *address));
+        senders.truncate(MACHINES_MAX);
+        senders
+    }
+}
+
+fn each_record(path: &Path, mut each: impl FnMut(&Record)) -> Result<(), Failure> {
+    let mut capture = Capture::open(path, "reading")?;
+    loop {
+        let batch = capture.next_batch()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        batch.iter().for_each(&mut each);
+    }
+}
+
+/// Writes `original.pcap`: every packet later by the same number of seconds, the last one now.
+fn move_to_now(stage: &Stage, input: &Path, survey: &Survey) -> Result<u64, Failure> {
+    let path = stage.path("original.pcap");
+    let seconds = (clock::now_ns() / SECOND_NS) as i64 - (survey.last_ns / SECOND_NS) as i64;
+    let mut capture = Capture::open(input, "moving")?;
+    let output = Output::create(&path, input, false)?;
+    let mut writer = Writer::new(output, PacketLengths::NeverGrow);
+    let mut packets = 0;
+    loop {
+        let batch = capture.next_batch()?;
+        if batch.is_empty() {
+            break;
+        }
+        for mut record in batch {
+            packets += u64::from(record.packet().is_some());
+            let _ = record.delay(seconds); // a packet without a time stays as it is
+            writer.write(&record).map_err(|e| Failure::file(&path, e))?;
+        }
+    }
+    writer
+        .finish()
+        .map_err(|e| Failure::file(&path, e))?
+        .commit()?;
+    Ok(packets)
+}
+
+fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
+    stage.scene("2. A group, and a machine enrolled for each end point");
+    stage.command("group create @acme --name acme");
+    let name = "acme".parse().map_err(Failure::new)?;
+    let now = clock::now_ns();
+    let made = Store::create(&stage.path("acme"), name, now, None, &mut random::os())?;
+    let open = secrets::Unlock::default();
+    let issuer = open.load(&made.store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let trustee = open.load(&made.trustee_key, TrusteeKeyFile::decode)?;
+    let moved = clock::now_ns().saturating_sub(survey.last_ns) / SECOND_NS * SECOND_NS;
+    let first_ns = survey.first_ns.unwrap_or(0) + moved;
+    Ok(Cast {
+        machines: Vec::new(),
+        issuer,
+        trustee,
+        first_ns,
+    })
+}
+
+fn enrol(stage: &mut Stage, issuer: &IssuerKeyFile, name: &str) -> Result<MemberKeyFile, Failure> {
+    stage.command(&format!("enrol @acme {name} -o @keys/{name}.key"));
+    let mut store = Store::open(&stage.path("acme"))?;
+    let name = name.parse().map_err(Failure::new)?;
+    let pending = store.enrol(issuer, name, clock::now_ns(), &mut random::os())?;
+    let key = pending.key().clone();
+    let path = stage.path(&format!("keys/{}.key", key.machine));
+    let written = secrets::prepare(&path, &key.encode(), &key.comment(), None, false)?;
+    pending.commit()?;
+    written
+        .commit()
+        .map_err(|e| secrets::cannot_write(&path, &e))?;
+    store.refresh()?;
+    Ok(key)
+}

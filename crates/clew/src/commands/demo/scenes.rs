@@ -1,0 +1,443 @@
+//! The scenes, in order.
+
+use super::Stage;
+use super::cast::{Cast, Machine};
+use crate::batch::{Capture, frame};
+use crate::capture::{PacketInfo, PacketLengths, Record, Writer};
+use crate::clock;
+use crate::commands::open::name_signer;
+use crate::failure::Failure;
+use crate::keyring::{Keyring, read_group_file};
+use crate::output::Output;
+use crate::report;
+use crate::secrets;
+use crate::sign::{Options, Oversize, Signed, Signer, TimeSource, sign_capture};
+use crate::strip::strip_capture;
+use crate::verify::{Freshness, Verified, verify_capture};
+use clew_manager::Store;
+use clew_manager::update::{UpdateError, update};
+use clew_packet::{Conclusion, Frame, Reason, Verdict, flow, read};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+
+const GROUP_FILE: &str = "acme/public/group.clew";
+const GRACE_NS: u64 = 60_000_000_000;
+
+pub fn sign(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    stage.scene("3. Every machine signs the packets that it sends");
+    stage.command(&format!(
+        "sign {} @original.pcap -w @signed.pcap",
+        keys_and_sources(cast)
+    ));
+    let signers = cast
+        .machines
+        .iter()
+        .map(Machine::signer)
+        .collect::<Result<Vec<_>, _>>()?;
+    let signed = sign_file(stage, "signed.pcap", &signers)?;
+    let count = signed.reasons.of(Reason::Signed);
+    println!("   {count} of {} packets signed", signed.packets);
+    for (reason, n) in signed
+        .reasons
+        .iter()
+        .filter(|(reason, _)| *reason != Reason::Signed)
+    {
+        println!(
+            "   {n} passed unsigned, {reason}: {}",
+            report::explain(reason)
+        );
+    }
+    stage.checks.check(
+        count == cast.packets(),
+        format!("all {count} packets of the machines are signed"),
+    );
+    Ok(())
+}
+
+fn keys_and_sources(cast: &Cast) -> String {
+    let one = |m: &Machine| format!("--key&@keys/{}.key&--from&{}", m.name(), m.address);
+    cast.machines.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn sign_file(stage: &Stage, name: &str, signers: &[Signer]) -> Result<Signed, Failure> {
+    let (input, output) = (stage.path("original.pcap"), stage.path(name));
+    let capture = Capture::open(&input, "signing")?;
+    let options = Options {
+        time: TimeSource::Record,
+        oversize: Oversize::Pass,
+    };
+    let output = Output::create(&output, &input, false)?;
+    let (signed, output) = sign_capture(capture, output, signers, options)?;
+    output.commit()?;
+    Ok(signed)
+}
+
+/// Verifies one of the demo's captures with the group file, as anybody could.
+fn verify_file(
+    stage: &Stage,
+    name: &str,
+    mut each: impl FnMut(&Record, &PacketInfo, &Conclusion),
+) -> Result<Verified, Failure> {
+    let capture = Capture::open(&stage.path(name), "verifying")?;
+    let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
+    verify_capture(
+        capture,
+        keyring,
+        Freshness::AtCaptureTime,
+        GRACE_NS,
+        |record, packet| {
+            if let Some((info, conclusion)) = &packet {
+                each(&record, info, conclusion);
+            }
+            Ok(())
+        },
+    )
+}
+
+pub fn observe(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    stage.scene("4. An observer verifies, with the public group file and nothing else");
+    stage.command(&format!("verify --group @{GROUP_FILE} @signed.pcap"));
+    let mut seen = Observations::default();
+    let verified = verify_file(stage, "signed.pcap", |record, _, conclusion| {
+        seen.look(record, conclusion);
+    })?;
+    let (valid, invalid) = (verified.of(Verdict::Valid), verified.of(Verdict::Invalid));
+    println!(
+        "   {valid} valid, {invalid} invalid, {} unsigned",
+        verified.of(Verdict::Unsigned)
+    );
+    stage.checks.check(
+        valid == cast.packets() && invalid == 0,
+        format!("the observer finds all {valid} signed packets valid and none invalid"),
+    );
+    println!("   Which machine sent a packet? The signatures do not say:");
+    println!(
+        "   {} values in {valid} signatures, {} of them seen twice",
+        seen.values, seen.repeated
+    );
+    stage.checks.check(
+        seen.repeated == 0,
+        format!(
+            "no value of a signature occurs twice in {} values",
+            seen.values
+        ),
+    );
+    stage.checks.check(
+        seen.lengths.len() == 1,
+        "the trailers of all machines have one length",
+    );
+    names_nobody(stage, cast)
+}
+
+/// What an observer could try to link packets by.
+#[derive(Default)]
+struct Observations {
+    lengths: BTreeSet<usize>,
+    seen: BTreeSet<Vec<u8>>,
+    values: usize,
+    repeated: usize,
+}
+
+impl Observations {
+    fn look(&mut self, record: &Record, conclusion: &Conclusion) {
+        let Some((frame, _)) = frame(record).filter(|_| conclusion.verdict == Verdict::Valid)
+        else {
+            return;
+        };
+        let Ok(packet) = read(&frame) else { return };
+        self.lengths.insert(packet.trailer().length());
+        let (points, scalars) = packet.trailer().body.split_at(3 * 48);
+        for value in points.chunks(48).chain(scalars.chunks(32)) {
+            self.values += 1;
+            self.repeated += usize::from(!self.seen.insert(value.to_vec()));
+        }
+    }
+}
+
+/// The full report for programs, kept in the folder, has no machine's name in it.
+fn names_nobody(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    let path = stage.path("report.jsonl");
+    let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
+    let mut lines = String::new();
+    let verified = verify_file(stage, "signed.pcap", |record, info, conclusion| {
+        if let Some((frame, _)) = frame(record) {
+            lines += &format!(
+                "{}\n",
+                report::packet_json(info, &frame, conclusion, &keyring)
+            );
+        }
+    })?;
+    lines += &format!("{}\n", report::summary_json(&verified));
+    fs::write(&path, &lines).map_err(|e| Failure::file(&path, e))?;
+    let named = cast.machines.iter().any(|m| lines.contains(m.name()));
+    stage
+        .checks
+        .check(!named, "the observer's report names no machine");
+    Ok(())
+}
+
+pub fn tamper(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    stage.scene("5. Somebody changes one bit of one packet");
+    let victim = largest_packet(stage, cast)?;
+    edit(stage, "tampered.pcap", |number, frame| {
+        let mut bytes = frame.bytes.to_vec();
+        let trailer = read(frame).ok()?.trailer().length();
+        let last_of_payload = bytes.len().checked_sub(trailer + 1)?;
+        bytes[last_of_payload] ^= 1;
+        (number == victim).then_some(bytes)
+    })?;
+    stage.command(&format!("verify --group @{GROUP_FILE} @tampered.pcap"));
+    let mut invalid = Vec::new();
+    verify_file(stage, "tampered.pcap", |_, info, conclusion| {
+        if conclusion.verdict == Verdict::Invalid {
+            println!("   packet {}: invalid, {}", info.frame, conclusion.reason);
+            invalid.push(info.frame);
+        }
+    })?;
+    stage.checks.check(
+        invalid == [victim],
+        format!("packet {victim} and no other is found invalid"),
+    );
+    Ok(())
+}
+
+/// A packet too long to be padded by its link: its payload ends where its trailer begins.
+fn largest_packet(stage: &Stage, cast: &Cast) -> Result<u64, Failure> {
+    let mut largest = (0, 0);
+    verify_file(stage, "signed.pcap", |record, info, conclusion| {
+        if conclusion.verdict == Verdict::Valid && record.data().len() > largest.0 {
+            largest = (record.data().len(), info.frame);
+        }
+    })?;
+    debug_assert!(largest.1 > 0 || cast.packets() == 0);
+    Ok(largest.1)
+}
+
+pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    stage.scene("6. A router forwards every packet: TTL lowered, DSCP marked, checksum recomputed");
+    edit(stage, "routed.pcap", |_, frame| forward(frame))?;
+    stage.command(&format!("verify --group @{GROUP_FILE} @routed.pcap"));
+    let verified = verify_file(stage, "routed.pcap", |_, _, _| {})?;
+    let valid = verified.of(Verdict::Valid);
+    println!(
+        "   {valid} valid, {} invalid",
+        verified.of(Verdict::Invalid)
+    );
+    stage.checks.check(
+        valid == cast.packets() && verified.of(Verdict::Invalid) == 0,
+        "what routers may change breaks no signature",
+    );
+    Ok(())
+}
+
+/// Writes a copy of `signed.pcap` in which `change` replaced some packets.
+fn edit(
+    stage: &Stage,
+    name: &str,
+    change: impl Fn(u64, &Frame<'_>) -> Option<Vec<u8>>,
+) -> Result<(), Failure> {
+    let (input, path) = (stage.path("signed.pcap"), stage.path(name));
+    let mut capture = Capture::open(&input, "editing")?;
+    let output = Output::create(&path, &input, false)?;
+    let mut writer = Writer::new(output, PacketLengths::NeverGrow);
+    loop {
+        let batch = capture.next_batch()?;
+        if batch.is_empty() {
+            break;
+        }
+        for mut record in batch {
+            let number = record.packet().map_or(0, |info| info.frame);
+            let changed = frame(&record).and_then(|(frame, _)| change(number, &frame));
+            if let Some(bytes) = changed {
+                record
+                    .replace(&bytes)
+                    .map_err(|e| Failure::file(&path, e))?;
+            }
+            writer.write(&record).map_err(|e| Failure::file(&path, e))?;
+        }
+    }
+    writer
+        .finish()
+        .map_err(|e| Failure::file(&path, e))?
+        .commit()?;
+    Ok(())
+}
+
+/// What a router does to the outermost IP header, which is found by its addresses.
+fn forward(frame: &Frame<'_>) -> Option<Vec<u8>> {
+    let flow = flow(frame).ok()?;
+    let mut bytes = frame.bytes.to_vec();
+    let (addresses, before) = match (flow.source, flow.destination) {
+        (IpAddr::V4(s), IpAddr::V4(d)) => ([s.octets(), d.octets()].concat(), 12),
+        (IpAddr::V6(s), IpAddr::V6(d)) => ([s.octets(), d.octets()].concat(), 8),
+        _ => return None,
+    };
+    let at = bytes
+        .windows(addresses.len())
+        .position(|w| w == addresses)?
+        .checked_sub(before)?;
+    let header = &mut bytes[at..];
+    if flow.source.is_ipv4() {
+        header[1] |= 0xb8; // DSCP: expedited forwarding
+        header[8] = header[8].wrapping_sub(1);
+        let length = usize::from(header[0] & 0x0f) * 4;
+        header[10..12].fill(0);
+        let checksum = internet_checksum(header.get(..length)?);
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    } else {
+        header[0] |= 0x0b;
+        header[7] = header[7].wrapping_sub(1);
+    }
+    Some(bytes)
+}
+
+fn internet_checksum(header: &[u8]) -> u16 {
+    let words = header
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0)));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+pub fn open(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    stage.scene("7. The opener, and nobody else, says which machine sent a packet");
+    let group = read_group_file(&stage.path(GROUP_FILE))?;
+    let store = Store::open(&stage.path("acme"))?;
+    let firsts = first_packet_of_each(stage, cast)?;
+    for (number, record, machine) in &firsts {
+        stage.command(&format!(
+            "open --group @{GROUP_FILE} --trustee @acme/trustees/1.key --register @acme @signed.pcap --packet {number}"
+        ));
+        let named = name_signer(record, &group, &cast.trustee, &store, *number)?;
+        println!("   packet {number} was sent by {}", named.machine.name);
+        stage.checks.check(
+            named.machine.name == machine.name(),
+            format!(
+                "opening packet {number} names {}, which sent it",
+                machine.name()
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn first_packet_of_each<'c>(
+    stage: &Stage,
+    cast: &'c Cast,
+) -> Result<Vec<(u64, Record, &'c Machine)>, Failure> {
+    let mut firsts: Vec<(u64, Record, &Machine)> = Vec::new();
+    verify_file(stage, "signed.pcap", |record, info, conclusion| {
+        let Some((frame, _)) = frame(record).filter(|_| conclusion.verdict == Verdict::Valid)
+        else {
+            return;
+        };
+        let source = flow(&frame).ok().map(|flow| flow.source);
+        let sender = cast.machines.iter().find(|m| Some(m.address) == source);
+        if let Some(sender) =
+            sender.filter(|s| firsts.iter().all(|(_, _, m)| m.address != s.address))
+        {
+            firsts.push((info.frame, record.clone(), sender));
+        }
+    })?;
+    Ok(firsts)
+}
+
+pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+    let Some((stolen, others)) = cast.machines.split_last() else {
+        return Ok(());
+    };
+    stage.scene(&format!(
+        "8. {}'s key was stolen before the capture began: it is revoked",
+        stolen.name()
+    ));
+    let start = cast.first_ns.saturating_sub(2 * GRACE_NS).max(1);
+    stage.command(&format!(
+        "revoke @acme {} --at {}",
+        stolen.name(),
+        clock::rfc3339(start)
+    ));
+    Store::open(&stage.path("acme"))?.revoke(
+        &cast.issuer,
+        stolen.name(),
+        start,
+        clock::now_ns(),
+    )?;
+    let group = read_group_file(&stage.path(GROUP_FILE))?;
+    let refused = update(&stolen.key, &group).err() == Some(UpdateError::Revoked { epoch: 1 });
+    println!("   {} cannot update its key", stolen.name());
+    stage.checks.check(
+        refused,
+        format!("{} cannot move to the new epoch", stolen.name()),
+    );
+    let mut signers = vec![stolen.signer()?];
+    for machine in others {
+        stage.command(&format!(
+            "update --key @keys/{}.key --group @{GROUP_FILE}",
+            machine.name()
+        ));
+        signers.push(updated(stage, machine, &group)?.signer()?);
+    }
+    println!(
+        "   All sign again, {} still with the stolen key:",
+        stolen.name()
+    );
+    stage.command(&format!(
+        "sign {} @original.pcap -w @revoked.pcap",
+        keys_and_sources(cast)
+    ));
+    sign_file(stage, "revoked.pcap", &signers)?;
+    let verified = verify_file(stage, "revoked.pcap", |_, _, _| {})?;
+    let over = verified.reasons.of(Reason::EpochOver);
+    println!(
+        "   {} valid, {over} refused: {}",
+        verified.of(Verdict::Valid),
+        report::explain(Reason::EpochOver)
+    );
+    let expected = over == stolen.packets && verified.of(Verdict::Valid) == cast.packets() - over;
+    stage.checks.check(
+        expected,
+        format!("all {over} packets of the stolen key are refused, all others valid"),
+    );
+    Ok(())
+}
+
+fn updated(
+    stage: &Stage,
+    machine: &Machine,
+    group: &clew_evidence::GroupFile,
+) -> Result<Machine, Failure> {
+    let key = update(&machine.key, group).map_err(Failure::new)?;
+    let path = stage.path(&format!("keys/{}.key", machine.name()));
+    secrets::prepare(&path, &key.encode(), &key.comment(), None, true)?
+        .commit()
+        .map_err(|e| secrets::cannot_write(&path, &e))?;
+    Ok(Machine { key, ..*machine })
+}
+
+pub fn restore(stage: &mut Stage, _: &Cast) -> Result<(), Failure> {
+    stage.scene("9. The original comes back, byte for byte");
+    stage.command("strip @signed.pcap -w @restored.pcap");
+    let (input, path) = (stage.path("signed.pcap"), stage.path("restored.pcap"));
+    let capture = Capture::open(&input, "stripping")?;
+    let (_, output) = strip_capture(capture, Output::create(&path, &input, false)?)?;
+    output.commit()?;
+    let same = read_file(&path)? == read_file(&stage.path("original.pcap"))?;
+    println!(
+        "   $ cmp {} {}",
+        stage.path("original.pcap").display(),
+        path.display()
+    );
+    stage
+        .checks
+        .check(same, "the stripped capture is the original, byte for byte");
+    Ok(())
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|e| Failure::file(path, e))
+}
