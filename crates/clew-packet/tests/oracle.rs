@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use clew_packet::{Flow, LinkType, flow};
 use common::{Owned, packets::*};
-use etherparse::{NetHeaders, PacketHeaders, TransportHeader};
+use etherparse::{NetHeaders, NetSlice, PacketHeaders, SlicedPacket, TransportHeader};
 use proptest::prelude::*;
 
 proptest! {
@@ -44,6 +44,33 @@ proptest! {
             _ => return Ok(()),
         };
         prop_assert_eq!(ours.source_port.zip(ours.destination_port), ports);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    #[test]
+    fn descent(ip in ips(), tags in 0u8..=3) {
+        let ethernet = Wrap::Ethernet { tags }.around(&ip, &[0; 3]);
+        let cooked = Wrap::Sll { tags: 0 }.around(&ip, &[0; 3]);
+        for (frame, theirs) in [
+            (&ethernet, SlicedPacket::from_ethernet(&ethernet.bytes)),
+            (&cooked, SlicedPacket::from_linux_sll(&cooked.bytes)),
+        ] {
+            let (Ok(ours), Ok(theirs)) = (flow(&frame.frame()), theirs) else { continue };
+            let (source, destination) = match theirs.net {
+                Some(NetSlice::Ipv4(slice)) => {
+                    (slice.header().source_addr().into(), slice.header().destination_addr().into())
+                }
+                Some(NetSlice::Ipv6(slice)) => {
+                    (slice.header().source_addr().into(), slice.header().destination_addr().into())
+                }
+                _ => (IpAddr::from([0; 4]), IpAddr::from([0; 4])),
+            };
+            prop_assert_eq!(ours.source, source);
+            prop_assert!(ours.destination == destination || ours.destination == IpAddr::from(FINAL_6));
+        }
     }
 }
 
