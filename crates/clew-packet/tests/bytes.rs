@@ -190,6 +190,23 @@ fn signed_packet() {
 }
 
 #[test]
+fn lengths_above_follow() {
+    for packet in [
+        ipv4(&[], UDP, &udp(b"payload")),
+        ipv6(&[], UDP, &udp(b"payload")),
+    ] {
+        let (_, signed) = sign(&packet, Policy::default());
+        for wrap in wraps() {
+            let mut out = Vec::new();
+            let frame = wrap.around(&packet, b"pad");
+            let fill = |_: &[u8], body: &mut [u8]| body.fill(0x5a);
+            sender(Policy::default()).sign_with(&frame.frame(), Some(NOW), fill, &mut out);
+            assert_eq!(frame.with(out), wrap.around(&signed, b"pad"), "{wrap:?}");
+        }
+    }
+}
+
+#[test]
 fn marked_packet() {
     let (_, signed) = sign(&UDP_PACKET, Policy::default());
     let signed = Owned::new(clew_packet::LinkType::RAW, signed);
@@ -298,6 +315,24 @@ fn upper_layers() {
             without(query.clone(), &[2, 3, 4, 5])
         );
     }
+    // The shortest that are known, and one byte less.
+    for (protocol, shortest) in [
+        (TCP, tcp(2, &[], b"")),
+        (UDP, udp(b"")),
+        (ICMP, icmp(8, b"")),
+    ] {
+        let zeroed: &[usize] = match protocol {
+            TCP => &[0, 1, 16, 17],
+            UDP => &[0, 1, 6, 7],
+            _ => &[2, 3, 4, 5],
+        };
+        assert_eq!(
+            upper(protocol, &shortest, nat),
+            without(shortest.clone(), zeroed)
+        );
+        let shorter = &shortest[..shortest.len() - 1];
+        assert_eq!(upper(protocol, shorter, nat), shorter);
+    }
     let error = icmp(3, b"x");
     assert_eq!(upper(ICMP, &error, nat), without(error.clone(), &[2, 3]));
     assert_eq!(upper(132, &segment, nat), segment);
@@ -324,7 +359,8 @@ fn tolerant_tcp() {
     };
     check(0xc2, &[2, 4, 5, 0xb4], &[22, 23]);
     check(0x02, &[1, 2, 4, 5, 0xb4, 2, 3, 9], &[23, 24, 27]);
-    check(0x10, &[2, 4, 5, 0xb4], &[]);
+    check(0x11, &[2, 4, 5, 0xb4], &[]);
+    check(0x02, &[4, 2, 2, 4, 5, 0xb4, 1, 0], &[24, 25]);
     check(0x02, &[0, 2, 4, 5, 0xb4, 0, 0, 0], &[]);
     check(0x02, &[2, 5, 5, 0xb4], &[]);
     check(0x02, &[3, 1, 2, 4, 5, 0xb4, 0, 0], &[]);
@@ -362,6 +398,7 @@ fn ipv4_options() {
     );
     check(&[7, 7, 4, 1, 2, 3, 4, 1], &[0, 0, 0, 0, 0, 0, 0, 1]);
     check(&[0, 7, 3, 9], &[0, 7, 3, 9]);
+    check(&[7, 2, 1, 1], &[0, 0, 1, 1]);
     check(&[1, 68, 4, 9], &[1, 0, 0, 0]);
     check(&[130, 1, 130, 2], &[0, 0, 0, 0]);
 }

@@ -91,6 +91,14 @@ fn not_ip() {
         passes(&Owned::new(LinkType(link), vec![]), Reason::NotIp);
         passes(&Owned::new(LinkType(link), vec![0x12; 40]), Reason::NotIp);
     }
+    let snap = [
+        &[0; 14][..],
+        &[0, 44],
+        &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0],
+        &packet(),
+    ]
+    .concat();
+    passes(&Owned::new(LinkType::SLL, snap), Reason::NotIp);
     passes(
         &Owned::new(LinkType::LOOP, [&[2, 0, 0, 0][..], &packet()].concat()),
         Reason::NotIp,
@@ -99,6 +107,7 @@ fn not_ip() {
 
 #[test]
 fn not_ip_behind_too_many_vlan_tags() {
+    assert_eq!(VLAN_TAGS_MAX, 8, "the specification says so");
     signs(
         &Wrap::Ethernet {
             tags: VLAN_TAGS_MAX as u8,
@@ -227,6 +236,7 @@ fn fragment() {
 #[test]
 fn extension_headers() {
     let header = options(DESTINATION, &[]);
+    assert_eq!(EXTENSION_HEADERS_MAX, 8, "the specification says so");
     let many = |count| raw(ipv6(&vec![header.clone(); count], UDP, &udp(b"")));
     signs(&many(EXTENSION_HEADERS_MAX));
     passes(&many(EXTENSION_HEADERS_MAX + 1), Reason::ExtensionHeaders);
@@ -398,6 +408,45 @@ fn bad_trailer_length() {
     refused(&patched(9, 1 << 5), Reason::BadTrailerLength);
     let end = [1, 0, 9, 1, 0xc1, 0x4c, 0x45, 0x57];
     assert_eq!(raw(ipv4(&[], 132, &end)).verify(), Reason::BadTrailerLength);
+}
+
+#[test]
+fn bad_trailer_length_of_a_block() {
+    let block = Block::Tree {
+        id: &[0; 16],
+        index: 0,
+        count: 1,
+        digest: 16,
+        path: &[0; 32],
+    };
+    let tree = emitted(&Trailer { block, ..trailer() });
+    // Digest size and depth stand before the path.
+    let sizes = 336 + 20;
+    for (digest, depth) in [(16, 1), (16, 3), (15, 2), (0, 0), (32, 2)] {
+        let mut end = tree.clone();
+        end[sizes..sizes + 2].copy_from_slice(&[digest, depth]);
+        refused(&end, Reason::BadTrailerLength);
+    }
+    let block = Block::Tree {
+        id: &[0; 16],
+        index: 0,
+        count: 1,
+        digest: 0,
+        path: &[],
+    };
+    let mut pathless = emitted(&Trailer { block, ..trailer() });
+    assert_eq!(carrying(132, &pathless).verify(), Reason::UnknownMode);
+    pathless[sizes + 1] = 1;
+    refused(&pathless, Reason::BadTrailerLength);
+    let mut window = emitted(&Trailer {
+        block: Block::Window { k: 1, h: &[0; 32] },
+        ..trailer()
+    });
+    let mode_at = window.len() - 8;
+    for mode in [1, 3] {
+        window[mode_at] = mode;
+        refused(&window, Reason::BadTrailerLength);
+    }
 }
 
 #[test]
