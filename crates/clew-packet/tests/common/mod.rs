@@ -5,7 +5,7 @@
 
 pub mod packets;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use clew_group::bbs04::{Precursor, VerifyingKey};
 use clew_packet::{
@@ -29,9 +29,10 @@ pub fn precursor() -> Precursor {
     Precursor::toy(SECRET, NONCE.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The public key that verifies in epochs 6 and 7.
+/// The public key that verifies in epochs 6 and 7, prepared once.
 pub fn verifying_key() -> Arc<VerifyingKey> {
-    Arc::new(VerifyingKey::toy(SECRET))
+    static KEY: LazyLock<Arc<VerifyingKey>> = LazyLock::new(|| Arc::new(VerifyingKey::toy(SECRET)));
+    Arc::clone(&KEY)
 }
 
 #[derive(Clone)]
