@@ -43,7 +43,9 @@ proptest! {
             Some(TransportHeader::Udp(udp)) => Some((udp.source_port, udp.destination_port)),
             _ => return Ok(()),
         };
-        prop_assert_eq!(ours.source_port.zip(ours.destination_port), ports);
+        if matches!(ours.protocol, TCP | UDP) {
+            prop_assert_eq!(ours.source_port.zip(ours.destination_port), ports);
+        }
     }
 }
 
@@ -79,8 +81,13 @@ fn headers(packet: &Owned) -> Result<PacketHeaders<'_>, etherparse::err::packet:
 }
 
 /// Says whether both crates know the checksum. etherparse keeps no reserved bits, of most ICMP
-/// messages only what their type uses, and it reads each ICMP in either version of IP.
+/// messages only what their type uses; it reads each ICMP in either version of IP, and what stands
+/// behind an authentication header.
 fn is_comparable(packet: &Owned) -> bool {
+    let protocol = flow(&packet.frame()).map(|flow| flow.protocol);
+    if !matches!(protocol, Ok(TCP | UDP | ICMP | ICMPV6)) {
+        return false;
+    }
     let Ok(headers) = headers(packet) else {
         return false;
     };
@@ -103,7 +110,10 @@ fn is_comparable(packet: &Owned) -> bool {
 }
 
 fn check_checksums(packet: &Owned) -> Result<(), TestCaseError> {
-    let headers = headers(packet).expect("etherparse read the original");
+    // etherparse refuses an ICMP timestamp of more than 20 bytes.
+    let Ok(headers) = headers(packet) else {
+        return Ok(());
+    };
     let payload = headers.payload.slice();
     let transport = headers.transport.expect("there was one in the original");
     let mut computed = transport.clone();
