@@ -344,6 +344,25 @@ fn upper_layers() {
 }
 
 #[test]
+fn upper_layers_of_ipv6() {
+    let nat = Policy {
+        nat: true,
+        ..Policy::default()
+    };
+    let check = |query: &[u8], zeroed: &[usize]| {
+        let (message, _) = sign(&ipv6(&[], ICMPV6, query), nat);
+        assert_eq!(
+            message[message.len() - query.len()..],
+            without(query.to_vec(), zeroed)
+        );
+    };
+    check(&icmp(128, b""), &[2, 3, 4, 5]);
+    check(&icmp(129, b"x"), &[2, 3, 4, 5]);
+    check(&icmp(8, b""), &[2, 3]);
+    check(&icmp(128, b"")[..7], &[]);
+}
+
+#[test]
 fn tolerant_tcp() {
     let tolerant = Policy {
         tolerant: true,
