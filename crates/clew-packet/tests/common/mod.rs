@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod packets;
+pub mod trailers;
 
 use std::sync::{Arc, LazyLock};
 
