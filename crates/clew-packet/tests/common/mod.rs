@@ -6,7 +6,7 @@
 pub mod packets;
 pub mod trailers;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use clew_group::bbs04::{Precursor, VerifyingKey};
 use clew_packet::{
@@ -30,10 +30,9 @@ pub fn precursor() -> Precursor {
     Precursor::toy(SECRET, NONCE.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The public key that verifies in epochs 6 and 7, prepared once.
+/// The public key that verifies in epochs 6 and 7.
 pub fn verifying_key() -> Arc<VerifyingKey> {
-    static KEY: LazyLock<Arc<VerifyingKey>> = LazyLock::new(|| Arc::new(VerifyingKey::toy(SECRET)));
-    Arc::clone(&KEY)
+    Arc::new(VerifyingKey::toy(SECRET))
 }
 
 #[derive(Clone)]
