@@ -61,6 +61,11 @@ impl Place {
         &frame[self.destination..][..bytes]
     }
 
+    /// Returns the length of the upper layer in bytes.
+    pub fn upper_length(&self) -> u16 {
+        length_u16(self.end - self.upper)
+    }
+
     /// Returns the upper layer as it stands in `frame`.
     pub fn upper<'a>(&self, frame: &'a [u8]) -> &'a [u8] {
         &frame[self.upper..self.end]
@@ -112,8 +117,8 @@ impl Place {
         Sum::default()
             .bytes(self.source(frame))
             .bytes(self.destination(frame))
-            .number(self.end - self.upper)
-            .number(usize::from(self.protocol))
+            .number(self.upper_length())
+            .number(u16::from(self.protocol))
     }
 }
 

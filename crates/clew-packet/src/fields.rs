@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{
     bytes::{length_u16, put_u16},
-    datagram::{Datagram, Place},
+    datagram::Datagram,
     ip::{Extensions, Ipv4, Ipv6, Version, ipv6, option, protocol},
     trailer::Trailer,
     upper::{Upper, icmp, tcp, udp},
@@ -63,7 +63,7 @@ fn write_ipv4(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
     let Datagram { frame, place } = original;
     let header = Ipv4(&frame[place.start..place.upper]);
     out.extend([4, header.header_length() as u8]);
-    out.extend(upper_length(place).to_be_bytes());
+    out.extend(place.upper_length().to_be_bytes());
     out.push(place.protocol);
     write_addresses(out, original, nat);
     let options_at = out.len();
@@ -73,7 +73,7 @@ fn write_ipv4(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
 
 fn write_ipv6(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
     out.push(6);
-    out.extend(upper_length(&original.place).to_be_bytes());
+    out.extend(original.place.upper_length().to_be_bytes());
     out.push(original.place.protocol);
     write_addresses(out, original, nat);
     let length_at = out.len();
@@ -158,10 +158,6 @@ fn is_signed(destination_option: &[u8]) -> bool {
     kind & option::CHANGES == 0 && kind != option::PAD_1 && kind != option::PAD_N
 }
 
-fn upper_length(place: &Place) -> u16 {
-    length_u16(place.end - place.upper)
-}
-
 /// Appends the upper layer with the table's changes, and with the UDP length that strip restores.
 fn write_upper(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
     let at = out.len();
@@ -175,7 +171,7 @@ fn write_upper(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>
         let length = trailer
             .saved
             .udp_length
-            .unwrap_or(upper_length(&original.place));
+            .unwrap_or(original.place.upper_length());
         put_u16(upper, udp::LENGTH, length);
     }
     if trailer.nat {

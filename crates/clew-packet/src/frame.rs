@@ -24,6 +24,20 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Returns the frame that signing or stripping made of this one: its length on the wire differs
+    /// from this one's by as much as its bytes do.
+    pub const fn with<'b>(&self, bytes: &'b [u8]) -> Frame<'b> {
+        let wire_len = self
+            .wire_len
+            .saturating_add(bytes.len())
+            .saturating_sub(self.bytes.len());
+        Frame {
+            link: self.link,
+            bytes,
+            wire_len,
+        }
+    }
+
     /// Returns `len` bytes at `at`.
     ///
     /// # Errors

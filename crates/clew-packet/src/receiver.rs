@@ -25,7 +25,8 @@ pub trait KeySource {
     /// Which of the two is unknown.
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown>;
 
-    /// Returns the public key of a known group and epoch, prepared.
+    /// Returns the public key of a known group and epoch, prepared; without one the epoch counts as
+    /// unknown.
     fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>>;
 }
 

@@ -1,7 +1,7 @@
 //! What the original had in the fields that signing rewrites: specification sections 3 and 5.
 
 use crate::{
-    bytes::{length_u16, put_u16, u16_at},
+    bytes::{put_u16, u16_at},
     datagram::{Datagram, Place},
     upper::Upper,
 };
@@ -35,7 +35,7 @@ impl Saved {
         };
         Self {
             ipv4_checksum: differing(place.ipv4_checksum_at(), place.ipv4_checksum(frame)),
-            udp_length: differing(place.udp_length_at(kind), Some(upper_length(place))),
+            udp_length: differing(place.udp_length_at(kind), Some(place.upper_length())),
             l4_checksum: differing(place.l4_checksum_at(kind), place.l4_checksum(frame, kind)),
         }
     }
@@ -48,7 +48,7 @@ impl Saved {
             put_u16(frame, at, self.ipv4_checksum.or(computed).unwrap_or(0));
         }
         if let Some(at) = place.udp_length_at(kind) {
-            put_u16(frame, at, self.udp_length.unwrap_or(upper_length(place)));
+            put_u16(frame, at, self.udp_length.unwrap_or(place.upper_length()));
         }
         // Last, because it covers the UDP length.
         if let Some(at) = place.l4_checksum_at(kind) {
@@ -115,9 +115,4 @@ impl Saved {
             .into_iter()
             .flatten()
     }
-}
-
-/// What the UDP length states if it is the correct one.
-fn upper_length(place: &Place) -> u16 {
-    length_u16(place.end - place.upper)
 }

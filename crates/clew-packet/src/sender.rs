@@ -68,8 +68,8 @@ impl Sender {
     /// Signs a packet, or marks one that carries a trailer already.
     ///
     /// The new frame is written to `out` with `signed` and `already-signed`; with every other reason
-    /// `out` is left empty and the packet passes as it is. Its length on the wire grows by as much
-    /// as its bytes do. `time` is that of the packet. `precursor` is called only if it is used.
+    /// `out` is left empty and the packet passes as it is. [`Frame::with`] tells the new frame's
+    /// length on the wire. `time` is that of the packet. `precursor` is called only if it is used.
     pub fn sign(
         &self,
         frame: &Frame<'_>,

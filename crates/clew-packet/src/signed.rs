@@ -31,8 +31,8 @@ pub fn read<'a>(frame: &Frame<'a>) -> Result<SignedPacket<'a>, Reason> {
 /// Does what a run of signing does to a packet that carries a trailer already, whether it is
 /// selected or not. Returns none, and leaves `out` empty, if it carries none.
 ///
-/// The marked frame is written to `out` with `already-signed`; with `mark-full` it stays empty and
-/// the packet passes as it is. A mark may exceed an MTU.
+/// The marked frame is written to `out` with `already-signed`; with `mark-full` that stays empty and
+/// the packet passes as it is. A marked packet may exceed the sender's MTU.
 pub fn mark(frame: &Frame<'_>, out: &mut Vec<u8>) -> Option<Reason> {
     out.clear();
     read(frame).ok().map(|packet| packet.add_mark(out))
@@ -40,8 +40,8 @@ pub fn mark(frame: &Frame<'_>, out: &mut Vec<u8>) -> Option<Reason> {
 
 /// Undoes exactly one run of signing: see [`Stripped`].
 ///
-/// The frame is written to `out`, which is left empty if nothing was stripped. Its length on the wire
-/// shrinks by as much as its bytes do.
+/// The frame is written to `out`, which is left empty if nothing was stripped; [`Frame::with`] tells
+/// its length on the wire.
 pub fn strip(frame: &Frame<'_>, out: &mut Vec<u8>) -> Stripped {
     out.clear();
     match read(frame) {

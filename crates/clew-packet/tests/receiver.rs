@@ -103,6 +103,21 @@ fn a_duplicate_in_a_capture_is_valid() {
 }
 
 #[test]
+fn a_capture_whose_time_goes_back_still_has_its_duplicates() {
+    let (mut receiver, signed) = (receiver(Acceptance::capture()), signed());
+    verify_at(&mut receiver, &signed.frame(), Some(NOW));
+    verify_at(
+        &mut receiver,
+        &self::signed().frame(),
+        Some(Timestamp(NOW.0 + 3600 * S)),
+    );
+    assert_eq!(
+        verify_at(&mut receiver, &signed.frame(), Some(NOW)).reason,
+        Reason::Duplicate
+    );
+}
+
+#[test]
 fn a_changed_duplicate_in_a_capture_is_not_valid() {
     let (mut receiver, mut signed) = (receiver(Acceptance::capture()), signed());
     verify_at(&mut receiver, &signed.frame(), Some(NOW));

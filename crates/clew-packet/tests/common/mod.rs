@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 pub mod packets;
+pub mod trailers;
 
 use std::sync::{Arc, LazyLock};
 

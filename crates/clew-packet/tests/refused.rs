@@ -1,0 +1,240 @@
+//! One test for every reason of sections 3 to 6, named after it, but for marks and replays.
+
+mod common;
+
+use clew_packet::{Block, GroupTag, Policy, Reason, Saved, Stripped, Timestamp, Trailer};
+use common::{EPOCH, packets::*, trailers::*};
+
+#[test]
+fn ok() {
+    assert_eq!(raw(packet()).signed(Policy::default()).verify(), Reason::Ok);
+}
+
+/// Checks that this end of a packet is refused, and is no trailer to `sign` and `strip`.
+#[track_caller]
+fn refused(end: &[u8], reason: Reason) {
+    let frame = carrying(132, end);
+    assert_eq!(frame.verify(), reason);
+    assert_eq!(frame.strip(), (None, Stripped::Nothing(reason)));
+    let signed = frame.signed(Policy::default());
+    assert_eq!(signed.verify(), Reason::Ok);
+    assert_eq!(signed.strip(), (Some(frame), Stripped::Trailer));
+}
+
+#[test]
+fn unknown_version() {
+    refused(&patched(5, 0), Reason::UnknownVersion);
+    refused(&patched(5, 2), Reason::UnknownVersion);
+}
+
+#[test]
+fn bad_trailer_length() {
+    let length = |length: u16| {
+        let mut bytes = emitted(&trailer());
+        let at = bytes.len() - 7;
+        bytes[at..at + 2].copy_from_slice(&length.to_be_bytes());
+        bytes
+    };
+    assert_eq!(trailer().length(), 367);
+    for wrong in [0, 8, 9, 30, 31, 366, 368, 378, 379, u16::MAX] {
+        refused(&length(wrong), Reason::BadTrailerLength);
+    }
+    refused(&patched(9, 1 << 5), Reason::BadTrailerLength);
+    let end = [1, 0, 9, 1, 0xc1, 0x4c, 0x45, 0x57];
+    assert_eq!(raw(ipv4(&[], 132, &end)).verify(), Reason::BadTrailerLength);
+}
+
+#[test]
+fn bad_trailer_length_of_a_block() {
+    let block = Block::Tree {
+        id: &[0; 16],
+        index: 0,
+        count: 1,
+        digest: 16,
+        path: &[0; 32],
+    };
+    let tree = emitted(&Trailer { block, ..trailer() });
+    // Digest size and depth stand before the path.
+    let sizes = 336 + 20;
+    for (digest, depth) in [(16, 1), (16, 3), (15, 2), (0, 0), (32, 2)] {
+        let mut end = tree.clone();
+        end[sizes..sizes + 2].copy_from_slice(&[digest, depth]);
+        refused(&end, Reason::BadTrailerLength);
+    }
+    let block = Block::Tree {
+        id: &[0; 16],
+        index: 0,
+        count: 1,
+        digest: 0,
+        path: &[],
+    };
+    let mut pathless = emitted(&Trailer { block, ..trailer() });
+    assert_eq!(carrying(132, &pathless).verify(), Reason::UnknownMode);
+    pathless[sizes + 1] = 1;
+    refused(&pathless, Reason::BadTrailerLength);
+    let mut window = emitted(&Trailer {
+        block: Block::Window { k: 1, h: &[0; 32] },
+        ..trailer()
+    });
+    let mode_at = window.len() - 8;
+    for mode in [1, 3] {
+        window[mode_at] = mode;
+        refused(&window, Reason::BadTrailerLength);
+    }
+}
+
+#[test]
+fn unknown_mode() {
+    refused(&patched(8, 4), Reason::UnknownMode);
+    refused(&patched(8, 255), Reason::UnknownMode);
+}
+
+#[test]
+fn unknown_mode_of_a_well_formed_trailer() {
+    let tree = Block::Tree {
+        id: &[0; 16],
+        index: 0,
+        count: 1,
+        digest: 16,
+        path: &[0; 32],
+    };
+    for block in [Block::Window { k: 8, h: &[0; 32] }, tree] {
+        let frame = carrying(132, &emitted(&Trailer { block, ..trailer() }));
+        assert_eq!(frame.verify(), Reason::UnknownMode);
+        assert_eq!(frame.strip(), (Some(carrying(132, b"")), Stripped::Trailer));
+        assert_eq!(frame.sign(Policy::default()).1, Reason::AlreadySigned);
+    }
+}
+
+#[test]
+fn reserved_bits() {
+    refused(&patched(9, 1 << 6), Reason::ReservedBits);
+    refused(&patched(9, 1 << 7), Reason::ReservedBits);
+}
+
+#[test]
+fn reserved_bits_for_values_that_the_packet_does_not_have() {
+    let none = Saved::default();
+    let ipv4_checksum = Saved {
+        ipv4_checksum: Some(1),
+        ..none
+    };
+    let udp_length = Saved {
+        udp_length: Some(1),
+        ..none
+    };
+    let l4_checksum = Saved {
+        l4_checksum: Some(1),
+        ..none
+    };
+    let check = |protocol: u8, saved: Saved, reason: Reason| {
+        let end = emitted(&Trailer { saved, ..trailer() });
+        assert_eq!(
+            carrying(protocol, &end).verify(),
+            reason,
+            "{protocol} {saved:?}"
+        );
+    };
+    check(132, ipv4_checksum, Reason::BadEncoding);
+    check(132, udp_length, Reason::ReservedBits);
+    check(132, l4_checksum, Reason::ReservedBits);
+    check(UDP, udp_length, Reason::BadEncoding);
+    check(ICMP, l4_checksum, Reason::BadEncoding);
+    check(ICMP, udp_length, Reason::ReservedBits);
+    // Eleven bytes are no TCP header, though with the trailer they are long enough.
+    check(TCP, l4_checksum, Reason::ReservedBits);
+    let end = emitted(&Trailer {
+        saved: ipv4_checksum,
+        ..trailer()
+    });
+    assert_eq!(raw(ipv6(&[], 132, &end)).verify(), Reason::ReservedBits);
+}
+
+#[test]
+fn unknown_carriage() {
+    refused(&patched(10, 0), Reason::UnknownCarriage);
+    refused(&patched(10, 2), Reason::UnknownCarriage);
+}
+
+#[test]
+fn unknown_scheme() {
+    refused(&patched(11, 0), Reason::UnknownScheme);
+    refused(&patched(11, 2), Reason::UnknownScheme);
+}
+
+#[test]
+fn unknown_group() {
+    let end = emitted(&Trailer {
+        group: GroupTag([9; 8]),
+        ..trailer()
+    });
+    assert_eq!(carrying(132, &end).verify(), Reason::UnknownGroup);
+}
+
+#[test]
+fn unknown_epoch() {
+    let end = emitted(&Trailer {
+        epoch: EPOCH + 1,
+        ..trailer()
+    });
+    assert_eq!(carrying(132, &end).verify(), Reason::UnknownEpoch);
+}
+
+#[test]
+fn epoch_over() {
+    let end = emitted(&Trailer {
+        epoch: 6,
+        timestamp: Timestamp(1),
+        ..trailer()
+    });
+    assert_eq!(carrying(132, &end).verify(), Reason::EpochOver);
+}
+
+#[test]
+fn stale() {
+    let end = emitted(&Trailer {
+        timestamp: Timestamp::NONE,
+        ..trailer()
+    });
+    assert_eq!(carrying(132, &end).verify(), Reason::Stale);
+}
+
+#[test]
+fn future() {
+    let end = emitted(&Trailer {
+        timestamp: Timestamp(u64::MAX),
+        ..trailer()
+    });
+    assert_eq!(carrying(132, &end).verify(), Reason::Future);
+}
+
+#[test]
+fn bad_encoding() {
+    // A compressed point begins with a set bit.
+    assert_eq!(
+        carrying(132, &emitted(&trailer())).verify(),
+        Reason::BadEncoding
+    );
+    let trailer = Trailer {
+        body: &[0; 1104],
+        incremental: true,
+        ..trailer()
+    };
+    assert_eq!(
+        carrying(132, &emitted(&trailer)).verify(),
+        Reason::BadEncoding
+    );
+}
+
+#[test]
+fn bad_signature() {
+    for incremental in [false, true] {
+        let policy = Policy {
+            incremental,
+            ..Policy::default()
+        };
+        let mut signed = raw(packet()).signed(policy);
+        signed.bytes[30] ^= 1;
+        assert_eq!(signed.verify(), Reason::BadSignature);
+    }
+}
