@@ -1,6 +1,7 @@
 //! The pairing and its target group.
 
-use super::{G1, G2, g1};
+use super::affine::to_affine;
+use super::{G1, G2};
 use alloc::vec;
 use alloc::vec::Vec;
 use blst::{
@@ -90,7 +91,7 @@ impl fmt::Debug for PreparedG2 {
 /// final exponentiation. The time depends only on the number of pairs and on which points are the
 /// identity.
 pub fn pairing_product<const N: usize>(pairs: [(&G1, &PreparedG2); N]) -> Gt {
-    let points = g1::to_affine(&pairs.map(|(p, _)| *p));
+    let points = to_affine(&pairs.map(|(p, _)| *p));
     // SAFETY: the pointer is to a live value.
     let live = |p: &blst_p1_affine| unsafe { !blst_p1_affine_is_inf(p) };
     let terms: Vec<Term<'_>> = points

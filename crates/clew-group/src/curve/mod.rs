@@ -8,6 +8,7 @@
 //! whatever the scalar is; [`multiexp`] is for public values only, and its names say so.
 #![allow(unsafe_code, reason = "calls into blst, each with its SAFETY line")]
 
+mod affine;
 mod fixed_base;
 mod g1;
 mod g2;

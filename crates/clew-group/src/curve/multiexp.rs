@@ -1,8 +1,10 @@
 //! Products of several points by **public** scalars, as fast as the input allows.
 //!
 //! Straus' method: all terms share their doublings. Each scalar is cut in two halves of 128 bits by
-//! the endomorphism of the curve (Gallant, Lambert and Vanstone, CRYPTO 2001), and each half is
-//! written in width-w non-adjacent form over a table of odd multiples.
+//! the endomorphism of the curve (Gallant, Lambert and Vanstone, CRYPTO 2001), each half in two
+//! quarters of 64 bits over P and 2^64 P, and each quarter is written in width-w non-adjacent form
+//! over a table of odd multiples. So a product takes 64 doublings; those that lead to 2^64 P are
+//! made once for all products with P.
 //!
 //! # The constants
 //!
@@ -11,16 +13,17 @@
 //! modulo p with (BETA x, y) = LAMBDA (x, y) on G1, found as 2^((p-1)/3) mod p or its square,
 //! whichever the test below accepts.
 
-use super::g1::{Affine, to_affine};
+use super::affine::{Affine, to_affine, translate};
 use super::{G1, Scalar};
+use alloc::vec;
 use alloc::vec::Vec;
 use blst::{blst_fp, blst_fp_cneg, blst_fp_from_bendian, blst_fp_mul};
 use core::fmt;
 
-/// Width for points seen once: 8 odd multiples.
+/// Width for points seen once: two tables of 8 odd multiples.
 pub const WIDTH_ONCE: u32 = 5;
 
-/// Width for points used over and over: 256 odd multiples, 48 kB with their images.
+/// Width for points used over and over: two tables of 256 odd multiples, 98 kB with their images.
 pub const WIDTH_FIXED: u32 = 10;
 
 const Z: u128 = 0xd201_0000_0001_0000;
@@ -28,36 +31,31 @@ const LAMBDA: u128 = Z * Z - 1;
 const BETA: &str = "1a0111ea397fe699ec02408663d4de85aa0d857d89759ad4897d29650fb85f9b\
                     409427eb4f49fffd8bfd00000000aaac";
 
-/// Digits of a half: 128 bits and a carry.
-const DIGITS: usize = 129;
+/// Bits of a quarter.
+const QUARTER: u32 = 64;
 
-/// Odd multiples P, 3P, 5P, ... of a point, and their images under the endomorphism.
+/// Digits of a quarter: its bits and a carry.
+const DIGITS: usize = QUARTER as usize + 1;
+
+/// Odd multiples P, 3P, 5P, ... of a point and of 2^64 times it, and their images under the
+/// endomorphism.
 #[derive(Clone)]
 pub struct OddMultiples {
     width: u32,
-    multiples: Vec<Affine>,
-    images: Vec<Affine>,
+    multiples: [Vec<Affine>; 2],
+    images: [Vec<Affine>; 2],
 }
 
 impl OddMultiples {
-    /// The tables of several points, with one inversion for all of them. No point may be the
-    /// identity, and all must be in the subgroup.
+    /// The tables of several points, with `width - 1` inversions for all of them. No point may be
+    /// the identity, and all must be in the subgroup.
     pub fn of<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
-        let count = 1usize << (width - 2);
-        let mut all = Vec::with_capacity(N * count);
-        for point in points {
-            let step = point.double();
-            let mut multiple = *point;
-            for _ in 0..count {
-                all.push(multiple);
-                multiple += step;
-            }
-        }
-        let all = to_affine(&all);
+        let bases: Vec<G1> = points.into_iter().flat_map(|p| [*p, shifted(p)]).collect();
+        let mut tables = odd_multiples(&bases, width).into_iter();
         let beta = beta();
-        core::array::from_fn(|i| {
-            let multiples = all[i * count..][..count].to_vec();
-            let images = multiples.iter().map(|p| image(p, &beta)).collect();
+        core::array::from_fn(|_| {
+            let multiples = [(); 2].map(|()| tables.next().expect("two tables for each point"));
+            let images = multiples.each_ref().map(|table| images(table, &beta));
             Self {
                 width,
                 multiples,
@@ -65,6 +63,30 @@ impl OddMultiples {
             }
         })
     }
+}
+
+/// 2^64 P.
+fn shifted(point: &G1) -> G1 {
+    (0..QUARTER).fold(*point, |p, _| p.double())
+}
+
+/// B, 3B, 5B, ..., (2^(width-1) - 1) B of each base: first B; then P + 2B, P + 4B, P + 8B, ... for
+/// every P that is there already.
+fn odd_multiples(bases: &[G1], width: u32) -> Vec<Vec<Affine>> {
+    let mut power = bases.to_vec();
+    let mut powers = Vec::with_capacity(bases.len() * (width as usize - 1));
+    for _ in 1..width {
+        powers.extend_from_slice(&power);
+        power.iter_mut().for_each(|p| *p = p.double());
+    }
+    let powers = to_affine(&powers);
+    let (first, rest) = powers.split_at(bases.len());
+    let mut tables: Vec<Vec<Affine>> = first.iter().map(|p| vec![*p]).collect();
+    for power in rest.chunks_exact(bases.len()) {
+        let sums = translate(&tables, power);
+        tables.iter_mut().zip(sums).for_each(|(t, s)| t.extend(s));
+    }
+    tables
 }
 
 impl fmt::Debug for OddMultiples {
@@ -75,24 +97,21 @@ impl fmt::Debug for OddMultiples {
 
 /// The sum of `scalar * point` over all terms. Takes time that depends on the scalars.
 pub fn multiexp_vartime<const N: usize>(terms: [(&OddMultiples, Scalar); N]) -> G1 {
-    let mut halves = Vec::with_capacity(2 * N);
+    let mut quarters = Vec::with_capacity(4 * N);
     for (table, scalar) in terms {
         let (low, high) = split(&scalar);
-        halves.push((
-            table.multiples.as_slice(),
-            non_adjacent_form(low, table.width),
-        ));
-        halves.push((
-            table.images.as_slice(),
-            non_adjacent_form(high, table.width),
-        ));
+        for (tables, half) in [(&table.multiples, low), (&table.images, high)] {
+            let pair = [half as u64, (half >> QUARTER) as u64];
+            let digits = pair.map(|quarter| non_adjacent_form(quarter, table.width));
+            quarters.extend(tables.iter().zip(digits));
+        }
     }
     let mut sum = G1::default();
     for i in (0..DIGITS).rev() {
         if !sum.is_identity() {
             sum = sum.double();
         }
-        for (table, digits) in &halves {
+        for (table, digits) in &quarters {
             add_digit(&mut sum, table, digits[i]);
         }
     }
@@ -109,7 +128,7 @@ fn add_digit(sum: &mut G1, odd_multiples: &[Affine], digit: i16) {
         // SAFETY: both pointers are to live values.
         unsafe { blst_fp_cneg(&mut point.y, &y, true) };
     }
-    sum.add_affine(&point);
+    sum.add_affine_vartime(&point);
 }
 
 /// `k = low + LAMBDA * high` by division; both fit because LAMBDA > 2^127 and r < 2^255.
@@ -142,7 +161,7 @@ fn divide_step(rest: u128, next: u64) -> (u128, u128) {
 
 /// Digits of `k`, lowest first: each is zero or odd and below 2^(width-1) in size, and any `width`
 /// neighbours hold at most one that is not zero.
-fn non_adjacent_form(k: u128, width: u32) -> [i16; DIGITS] {
+fn non_adjacent_form(k: u64, width: u32) -> [i16; DIGITS] {
     let mut digits = [0; DIGITS];
     let (mut i, mut carry) = (0, 0);
     while i < DIGITS {
@@ -176,6 +195,10 @@ fn hex_digit(c: u8) -> u8 {
     } else {
         c - b'a' + 10
     }
+}
+
+fn images(points: &[Affine], beta: &blst_fp) -> Vec<Affine> {
+    points.iter().map(|p| image(p, beta)).collect()
 }
 
 fn image(p: &Affine, beta: &blst_fp) -> Affine {
@@ -237,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn digits_make_the_half(k in any::<u128>(), shift in 0u32..128, width in 2u32..=12) {
+        fn digits_make_the_quarter(k in any::<u64>(), shift in 0u32..64, width in 2u32..=12) {
             let k = k >> shift;
             let digits = non_adjacent_form(k, width);
             let two = Scalar::from_u128(2);
@@ -245,7 +268,7 @@ mod tests {
                 let size = Scalar::from_u128(u128::from(d.unsigned_abs()));
                 sum * two + if d < 0 { -size } else { size }
             });
-            prop_assert_eq!(sum, Scalar::from_u128(k));
+            prop_assert_eq!(sum, Scalar::from_u128(k.into()));
             prop_assert!(digits.iter().all(|d| *d == 0 || d & 1 == 1 && d.unsigned_abs() < 1 << (width - 1)));
         }
     }

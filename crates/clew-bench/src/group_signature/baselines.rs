@@ -1,0 +1,44 @@
+//! What the figures are to be compared with on any machine: the textbook's way, and single
+//! operations of the curve library.
+
+use super::fixture::{Fixture, PACKET};
+use super::textbook::{self, Gpk, Values};
+use crate::measure::Case;
+use blst::{blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
+use clew_group::curve::{G1, G2, Scalar};
+
+/// The rows, in the order of the report.
+pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
+    let gpk = Gpk::of(&fixture.group);
+    let values = Values::of(&fixture.signature);
+    assert!(textbook::verify(&gpk, &values, PACKET));
+    let (p, q) = generators();
+    let scalar = Scalar::from_wide(&[0xc3; 64]);
+    vec![
+        Case::new(
+            "textbook-verify",
+            "five pairings, five powers in GT",
+            move || textbook::verify(&gpk, &values, PACKET),
+        ),
+        Case::new(
+            "blst-g1-mul",
+            "one product in G1, constant time",
+            move || G1::generator().mul(&scalar),
+        ),
+        Case::new(
+            "blst-pairing",
+            "Miller loop and final exponentiation",
+            move || blst_fp12::miller_loop(&q, &p).final_exp(),
+        ),
+    ]
+}
+
+/// The generators in blst's own types, through its safe interface.
+fn generators() -> (blst_p1_affine, blst_p2_affine) {
+    let p = min_pk::PublicKey::from_bytes(&G1::generator().to_bytes());
+    let q = min_sig::PublicKey::from_bytes(&G2::generator().to_bytes());
+    (
+        p.expect("the generator").into(),
+        q.expect("the generator").into(),
+    )
+}

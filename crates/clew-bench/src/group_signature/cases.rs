@@ -1,0 +1,170 @@
+//! The rows: what clew itself does.
+//!
+//! Each case asserts its verdict once when it is made, so that nothing fast and wrong is measured.
+
+use super::fixture::{Fixture, PACKET, rng};
+use crate::measure::Case;
+use clew_group::bbs04::{IncrementalSignature, Precursor, Signature, SigningKey, VerifyingKey};
+
+/// A message that was not signed.
+const OTHER: &[u8] = b"another packet";
+
+/// All rows, in the order of the report.
+pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
+    [
+        signing(fixture),
+        verifying(fixture),
+        incremental(fixture),
+        opening_and_revoking(fixture),
+        setup(fixture),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn signing(f: &Fixture) -> Vec<Case<'_>> {
+    let (mut first, mut second) = (rng(3), rng(4));
+    let online = |name, about, message: &'static [&'static [u8]]| {
+        let precursor = || copy(f);
+        Case::with_input(name, about, precursor, |p| p.sign(message))
+    };
+    vec![
+        Case::new("sign", "all of Sign, 1277 bytes", move || {
+            f.signer.precursor(&mut first).sign(&[PACKET])
+        }),
+        Case::new("precursor", "Sign before the message is known", move || {
+            f.signer.precursor(&mut second)
+        }),
+        online("sign-20", "with a precursor, 20 bytes", &[&[0; 20]]),
+        online("sign-1277", "with a precursor, 1277 bytes", &[PACKET]),
+        online(
+            "sign-8x1277",
+            "with a precursor, 8 x 1277 bytes",
+            &[PACKET; 8],
+        ),
+    ]
+}
+
+/// A precursor of the fixture. Making one takes a thousand times what signing with it takes.
+fn copy(f: &Fixture) -> Precursor {
+    f.signer.precursor(&mut rng(5))
+}
+
+fn verifying(f: &Fixture) -> Vec<Case<'_>> {
+    let bytes = f.signature.to_bytes();
+    let decode = move || Signature::from_bytes(&bytes).expect("a good signature");
+    assert!(f.verifier.verify(&[PACKET], &f.signature).is_ok());
+    assert!(f.verifier.verify(&[OTHER], &f.signature).is_err());
+    vec![
+        Case::new("verify", "decoded signature, 1277 bytes", || {
+            f.verifier.verify(&[PACKET], &f.signature)
+        })
+        .paper_ms(29.0),
+        Case::new("verify-reject", "the same, wrong message", || {
+            f.verifier.verify(&[OTHER], &f.signature)
+        }),
+        Case::new("decode", "336 bytes to points, all checks", decode),
+        Case::new("verify-bytes", "decode and verify", move || {
+            f.verifier.verify(&[PACKET], &decode())
+        }),
+    ]
+}
+
+fn incremental(f: &Fixture) -> Vec<Case<'_>> {
+    const ONE_WRONG: [&str; 5] = [
+        "incremental-r1",
+        "incremental-r2",
+        "incremental-r3",
+        "incremental-r4",
+        "incremental-r5",
+    ];
+    let mut cases = vec![
+        incremental_case(
+            f,
+            "incremental",
+            "verify, R1..R5 carried",
+            PACKET,
+            &f.incremental,
+        ),
+        incremental_case(
+            f,
+            "incremental-message",
+            "the same, wrong message",
+            OTHER,
+            &f.incremental,
+        ),
+        incremental_case(
+            f,
+            "incremental-forged",
+            "c fits, no R holds",
+            PACKET,
+            &f.all_wrong,
+        )
+        .paper_ms(4.85),
+    ];
+    cases.extend(
+        ONE_WRONG
+            .into_iter()
+            .zip(&f.one_wrong)
+            .map(|(name, forged)| {
+                incremental_case(
+                    f,
+                    name,
+                    "the signer's own forgery, only this R wrong",
+                    PACKET,
+                    forged,
+                )
+            }),
+    );
+    cases
+}
+
+fn incremental_case<'a>(
+    f: &'a Fixture,
+    name: &'static str,
+    about: &'static str,
+    message: &'static [u8],
+    signature: &'a IncrementalSignature,
+) -> Case<'a> {
+    let mut order = rng(6);
+    let mut verify = move || {
+        f.verifier
+            .verify_incremental(&[message], signature, &mut order)
+    };
+    assert_eq!(verify().is_ok(), name == "incremental", "{name}");
+    Case::new(name, about, verify)
+}
+
+fn opening_and_revoking(f: &Fixture) -> Vec<Case<'_>> {
+    assert_eq!(f.opener.open(&f.signature), f.member.credential());
+    assert!(f.group.after(&f.revocation).is_ok());
+    vec![
+        Case::new("open", "signature to credential", || {
+            f.opener.open(&f.signature)
+        }),
+        Case::new("tag", "credential to row of the register", || {
+            f.group.tag(&f.member.credential())
+        }),
+        Case::new("group-update", "one revocation, with its checks", || {
+            f.group.after(&f.revocation)
+        }),
+        Case::new("member-update", "one revocation, without the check", || {
+            f.member.after(&f.revocation)
+        }),
+        Case::new("member-check", "that a member key fits its epoch", || {
+            f.member.check(&f.group)
+        }),
+    ]
+}
+
+fn setup(f: &Fixture) -> Vec<Case<'_>> {
+    vec![
+        Case::new("verifying-key", "VerifyingKey::new", || {
+            VerifyingKey::new(&f.group)
+        }),
+        Case::new("signing-key", "SigningKey::new, with the check", || {
+            SigningKey::new(&f.group, f.member.clone())
+        }),
+    ]
+}

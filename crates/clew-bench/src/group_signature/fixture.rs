@@ -1,0 +1,65 @@
+//! A group with a member, one revocation, and packets to sign.
+
+use super::forgery;
+use clew_group::bbs04::{
+    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation,
+    Signature, SigningKey, VerifyingKey,
+};
+use clew_group::curve::Scalar;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+/// Clue's packet: with its signature, time and window digest it fills 1500 bytes.
+pub const PACKET: &[u8] = &[0xa5; 1277];
+
+/// What all cases work on.
+pub struct Fixture {
+    pub group: PublicKey,
+    pub member: MemberKey,
+    pub opener: OpenerKey,
+    pub signer: SigningKey,
+    pub verifier: VerifyingKey,
+    pub revocation: Revocation,
+    pub signature: Signature,
+    pub incremental: IncrementalSignature,
+    /// Signature i passes the hash test, and R(i+1) alone is wrong.
+    pub one_wrong: [IncrementalSignature; 5],
+    /// Passes the hash test, and every R is wrong.
+    pub all_wrong: IncrementalSignature,
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        let mut rng = rng(1);
+        let (opener, opening) = OpenerKey::generate(&[7; 32], &mut rng);
+        let (issuer, issuing) = IssuerKey::generate(&mut rng);
+        let group = PublicKey::genesis(&opening, &issuing);
+        let member = issuer.issue_random(&group, &mut rng);
+        let signer = SigningKey::new(&group, member.clone()).expect("the issuer's own key");
+        let incremental = signer.precursor_from(nonces()).sign_incremental(&[PACKET]);
+        let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
+        Self {
+            signature: incremental.signature().clone(),
+            one_wrong: core::array::from_fn(|i| {
+                forgery::one_wrong(i, &incremental, &group, &member, &nonces())
+            }),
+            all_wrong: forgery::all_wrong(&incremental, &group),
+            verifier: VerifyingKey::new(&group),
+            revocation: revocation.expect("a random x is not -gamma"),
+            incremental,
+            group,
+            member,
+            opener,
+            signer,
+        }
+    }
+}
+
+pub fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// The nonces of the fixture's signature, which an attacker on the inside would know.
+fn nonces() -> Nonces {
+    Nonces::random(&mut rng(2))
+}

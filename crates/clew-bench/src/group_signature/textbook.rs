@@ -1,0 +1,101 @@
+//! BBS04's Verify as the paper writes it: five pairings, powers in GT, products of one point by one
+//! scalar. The same plain functions test `clew-group` in its `tests/textbook.rs`.
+
+use clew_group::bbs04::{PublicKey, Signature};
+use clew_group::curve::{G1, G2, Gt, PreparedG2, Scalar, pairing_product};
+use sha2::{Digest, Sha256};
+
+/// The public key, read off its encoding.
+pub struct Gpk {
+    g1: G1,
+    h: G1,
+    u: G1,
+    v: G1,
+    g2: G2,
+    w: G2,
+    id: [u8; 32],
+}
+
+impl Gpk {
+    pub fn of(key: &PublicKey) -> Self {
+        let bytes = key.to_bytes();
+        let p1 = |i: usize| G1::from_bytes(&bytes[48 * i..][..48]).expect("an encoded key");
+        let p2 = |i: usize| G2::from_bytes(&bytes[192 + 96 * i..][..96]).expect("an encoded key");
+        Self {
+            g1: p1(0),
+            h: p1(1),
+            u: p1(2),
+            v: p1(3),
+            g2: p2(0),
+            w: p2(1),
+            id: key.id(),
+        }
+    }
+}
+
+/// A signature's values, read off its encoding: decoding is not measured.
+pub struct Values {
+    t: [G1; 3],
+    s: [Scalar; 6],
+}
+
+impl Values {
+    pub fn of(signature: &Signature) -> Self {
+        let bytes = signature.to_bytes();
+        let (points, scalars) = bytes.split_at(144);
+        let t = |i: usize| G1::from_bytes(&points[48 * i..][..48]).expect("a signature");
+        let s = |i: usize| Scalar::from_bytes(&scalars[32 * i..][..32]).expect("a signature");
+        Self {
+            t: core::array::from_fn(t),
+            s: core::array::from_fn(s),
+        }
+    }
+}
+
+/// Section 4, Verify.
+pub fn verify(gpk: &Gpk, signature: &Values, message: &[u8]) -> bool {
+    let [t1, t2, t3] = signature.t;
+    let [c, s_alpha, s_beta, s_x, s_delta1, s_delta2] = signature.s;
+    let r1 = gpk.u.mul(&s_alpha) - t1.mul(&c);
+    let r2 = gpk.v.mul(&s_beta) - t2.mul(&c);
+    let r3 = power(&pairing(&t3, &gpk.g2), &s_x)
+        .mul(&power(&pairing(&gpk.h, &gpk.w), &-(s_alpha + s_beta)))
+        .mul(&power(&pairing(&gpk.h, &gpk.g2), &-(s_delta1 + s_delta2)))
+        .mul(&power(&pairing(&t3, &gpk.w), &c))
+        .mul(&power(&pairing(&gpk.g1, &gpk.g2), &-c));
+    let r4 = t1.mul(&s_x) - gpk.u.mul(&s_delta1);
+    let r5 = t2.mul(&s_x) - gpk.v.mul(&s_delta2);
+    hash(&gpk.id, &signature.t, (&r1, &r2, &r3, &r4, &r5), message) == c
+}
+
+fn pairing(p: &G1, q: &G2) -> Gt {
+    pairing_product([(p, &PreparedG2::new(q))])
+}
+
+fn power(base: &Gt, exponent: &Scalar) -> Gt {
+    let bytes = exponent.to_bytes().into_iter();
+    let bits = bytes.flat_map(|b| (0..8).rev().map(move |i| b >> i & 1 == 1));
+    let mut bits = bits.skip_while(|bit| !bit);
+    let Some(_) = bits.next() else {
+        return pairing(&G1::default(), &G2::generator());
+    };
+    bits.fold(*base, |out, bit| {
+        let square = out.mul(&out);
+        if bit { square.mul(base) } else { square }
+    })
+}
+
+fn hash(id: &[u8; 32], t: &[G1; 3], r: (&G1, &G1, &Gt, &G1, &G1), message: &[u8]) -> Scalar {
+    let mut hash = Sha256::new_with_prefix(b"clew-bbs04-sig-1");
+    hash.update(id);
+    t.iter().for_each(|point| hash.update(point.to_bytes()));
+    hash.update(r.0.to_bytes());
+    hash.update(r.1.to_bytes());
+    hash.update(r.2.to_bytes());
+    hash.update(r.3.to_bytes());
+    hash.update(r.4.to_bytes());
+    hash.update(message);
+    let mut digest: [u8; 32] = hash.finalize().into();
+    digest[0] &= 0x3f;
+    Scalar::from_bytes(&digest).expect("254 bits are below the group order")
+}

@@ -1,0 +1,60 @@
+//! `clew-bench`: one program for each published table or figure that clew measures itself against.
+//!
+//! A program is a list of [`measure::Case`]s. They run interleaved, so that load on the machine
+//! falls on all of them alike, and the report gives medians beside the paper's and a peer's figures.
+
+mod group_signature;
+mod machine;
+mod measure;
+mod options;
+mod report;
+
+use clap::Parser;
+use options::Options;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A benchmark that can be asked for by name.
+struct Program {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Options) -> io::Result<()>,
+}
+
+const PROGRAMS: [Program; 1] = [Program {
+    name: "group-signature",
+    about: "BBS04: the rows of Clue's table of microbenchmarks, and all other operations",
+    run: group_signature::run,
+}];
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match start(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("clew-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start(options: &Options) -> io::Result<()> {
+    let Some(name) = options.program.as_deref().filter(|_| !options.list) else {
+        return list();
+    };
+    let program = PROGRAMS.iter().find(|program| program.name == name);
+    let program = program.ok_or_else(|| {
+        io::Error::other(format!(
+            "no program {name}\nhint: clew-bench --list names them"
+        ))
+    })?;
+    (program.run)(options)
+}
+
+fn list() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for program in &PROGRAMS {
+        writeln!(out, "{:<18} {}", program.name, program.about)?;
+    }
+    Ok(())
+}

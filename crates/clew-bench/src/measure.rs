@@ -1,0 +1,125 @@
+//! Measuring: many short samples of each case in turn, so that all cases see the same machine.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// A sample repeats its case until it has lasted about this long: far above the clock's resolution.
+const SAMPLE: Duration = Duration::from_micros(100);
+
+/// A sample and the making of its inputs together take no longer than about this.
+const SAMPLE_WITH_INPUTS: Duration = Duration::from_millis(10);
+
+/// Repetitions of one sample; the shortest case takes about 100 ns.
+const REPETITIONS_MAX: u32 = 1000;
+
+/// Rounds that are measured even if the time is up: fewer make no percentiles.
+const ROUNDS_MIN: usize = 11;
+
+/// One row of a report: a piece of work and what the paper says it took.
+pub struct Case<'a> {
+    /// By which `--peer` and readers of the JSON find the row.
+    pub name: &'static str,
+    pub about: &'static str,
+    /// In milliseconds, where the paper has the row.
+    pub paper_ms: Option<f64>,
+    /// Does the work that many times and says how long that took.
+    sample: Box<dyn FnMut(u32) -> Duration + 'a>,
+}
+
+impl<'a> Case<'a> {
+    /// A case that repeats `work`.
+    pub fn new<T>(
+        name: &'static str,
+        about: &'static str,
+        mut work: impl FnMut() -> T + 'a,
+    ) -> Self {
+        Self::with_input(name, about, || (), move |()| work())
+    }
+
+    /// A case whose work consumes an input, which is made outside the measured time.
+    pub fn with_input<I, T>(
+        name: &'static str,
+        about: &'static str,
+        mut input: impl FnMut() -> I + 'a,
+        mut work: impl FnMut(I) -> T + 'a,
+    ) -> Self {
+        let sample = move |repetitions| {
+            let inputs: Vec<I> = (0..repetitions).map(|_| input()).collect();
+            let start = Instant::now();
+            for input in inputs {
+                black_box(work(black_box(input)));
+            }
+            start.elapsed()
+        };
+        Self {
+            name,
+            about,
+            paper_ms: None,
+            sample: Box::new(sample),
+        }
+    }
+
+    /// The same with the paper's figure.
+    pub fn paper_ms(self, milliseconds: f64) -> Self {
+        Self {
+            paper_ms: Some(milliseconds),
+            ..self
+        }
+    }
+}
+
+/// What a case took, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    pub median: f64,
+    pub mean: f64,
+    pub p10: f64,
+    pub p90: f64,
+    pub samples: usize,
+    pub repetitions: u32,
+}
+
+/// Runs all cases in turn for about `time`, and at least eleven rounds.
+pub fn run(cases: &mut [Case<'_>], time: Duration) -> Vec<Figures> {
+    let repetitions: Vec<u32> = cases.iter_mut().map(repetitions).collect();
+    let mut samples = vec![Vec::new(); cases.len()];
+    let start = Instant::now();
+    let mut rounds = 0;
+    while rounds < ROUNDS_MIN || start.elapsed() < time {
+        for ((case, samples), n) in cases.iter_mut().zip(&mut samples).zip(&repetitions) {
+            samples.push((case.sample)(*n).as_secs_f64() * 1e6 / f64::from(*n));
+        }
+        rounds += 1;
+    }
+    let figures = samples.into_iter().zip(repetitions);
+    figures.map(|(samples, n)| summary(samples, n)).collect()
+}
+
+/// How often a case must be repeated to fill a sample, or how often its inputs can be made in
+/// [`SAMPLE_WITH_INPUTS`]. Warms it up, too.
+fn repetitions(case: &mut Case<'_>) -> u32 {
+    let trials = (0..3).map(|_| {
+        let start = Instant::now();
+        let work = (case.sample)(1);
+        (work, start.elapsed())
+    });
+    let (work, whole) = trials.min().unwrap_or((SAMPLE, SAMPLE));
+    let fill = |time: Duration, once: Duration| time.as_nanos() / once.as_nanos().max(1);
+    let repetitions = fill(SAMPLE, work).min(fill(SAMPLE_WITH_INPUTS, whole));
+    u32::try_from(repetitions)
+        .unwrap_or(REPETITIONS_MAX)
+        .clamp(1, REPETITIONS_MAX)
+}
+
+fn summary(mut samples: Vec<f64>, repetitions: u32) -> Figures {
+    samples.sort_by(f64::total_cmp);
+    let at = |percent: usize| samples[(samples.len() - 1) * percent / 100];
+    Figures {
+        median: at(50),
+        mean: samples.iter().sum::<f64>() / samples.len() as f64,
+        p10: at(10),
+        p90: at(90),
+        samples: samples.len(),
+        repetitions,
+    }
+}

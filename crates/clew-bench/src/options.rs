@@ -1,0 +1,58 @@
+//! The command line.
+
+use clap::Parser;
+use std::time::Duration;
+
+/// Runs one benchmark program and prints medians with their spread.
+#[derive(Parser, Debug)]
+#[command(
+    name = "clew-bench",
+    version,
+    after_help = "Example: taskset -c 1 clew-bench group-signature --peer verify=1369"
+)]
+pub struct Options {
+    /// The program to run; without it, or with --list, the programs are listed
+    #[arg(value_name = "NAME")]
+    pub program: Option<String>,
+
+    /// Lists the programs
+    #[arg(long)]
+    pub list: bool,
+
+    /// Prints JSON Lines: one for machine and build, one for each row
+    #[arg(long)]
+    pub json: bool,
+
+    /// How long to measure
+    #[arg(long, value_name = "N", default_value = "20", value_parser = seconds)]
+    pub seconds: Duration,
+
+    /// A peer's figure to print beside the row of that name; repeatable
+    #[arg(long, value_name = "ROW=MICROSECONDS", value_parser = peer)]
+    pub peer: Vec<Peer>,
+}
+
+/// What somebody else's program took for the work of a row.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    pub row: String,
+    pub microseconds: f64,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number")?;
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    Ok(duration)
+}
+
+fn peer(text: &str) -> Result<Peer, String> {
+    let (row, figure) = text.split_once('=').ok_or("write ROW=MICROSECONDS")?;
+    let microseconds: f64 = figure.parse().map_err(|_| "microseconds are a number")?;
+    if !(microseconds.is_finite() && microseconds > 0.0) {
+        return Err("microseconds are positive".into());
+    }
+    Ok(Peer {
+        row: row.to_owned(),
+        microseconds,
+    })
+}
