@@ -51,9 +51,10 @@ fn files() -> BTreeMap<String, String> {
 
 fn cases() -> Vec<Case> {
     let parse = |(path, text): (String, String)| {
-        Case::parse(&path, &text).unwrap_or_else(|| panic!("{path} is not in the format"))
+        Case::parse(&path, &text).ok_or(format!("{path} is not in the format"))
     };
-    files().into_iter().map(parse).collect()
+    let cases: Result<_, String> = files().into_iter().map(parse).collect();
+    cases.unwrap()
 }
 
 #[test]
