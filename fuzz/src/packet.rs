@@ -5,7 +5,8 @@ use clew_packet::{
     read, strip,
 };
 
-const LINKS: [u32; 12] = [1, 0, 9, 12, 14, 101, 108, 113, 228, 229, 276, 147];
+/// Link types by the byte that chooses one; the last is not descended.
+pub const LINKS: [u32; 12] = [1, 0, 9, 12, 14, 101, 108, 113, 228, 229, 276, 147];
 
 /// Byte 0 chooses the link type, byte 1 the policy, byte 2 how much the capture lacks; the rest is
 /// the frame.

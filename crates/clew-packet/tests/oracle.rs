@@ -82,7 +82,8 @@ fn headers(packet: &Owned) -> Result<PacketHeaders<'_>, etherparse::err::packet:
 
 /// Says whether both crates know the checksum. etherparse keeps no reserved bits, of most ICMP
 /// messages only what their type uses; it reads each ICMP in either version of IP, and what stands
-/// behind an authentication header.
+/// behind an authentication header; it refuses an ICMP message of fixed size (a timestamp) that a
+/// trailer made longer.
 fn is_comparable(packet: &Owned) -> bool {
     let protocol = flow(&packet.frame()).map(|flow| flow.protocol);
     if !matches!(protocol, Ok(TCP | UDP | ICMP | ICMPV6)) {
@@ -97,7 +98,7 @@ fn is_comparable(packet: &Owned) -> bool {
     };
     let known = match &transport {
         TransportHeader::Tcp(_) | TransportHeader::Udp(_) => true,
-        TransportHeader::Icmpv4(_) => v4,
+        TransportHeader::Icmpv4(header) => v4 && header.fixed_payload_size().is_none(),
         TransportHeader::Icmpv6(_) => !v4,
         _ => false,
     };

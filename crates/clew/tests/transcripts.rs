@@ -13,8 +13,13 @@ fn transcripts() {
 #[test]
 fn the_readme_shows_commands_that_work() {
     let commands = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter_map(|line| line.trim().strip_prefix("$ "));
-        lines.filter(|line| line.starts_with("clew ")).map(str::to_owned).collect()
+        let lines = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("$ "));
+        lines
+            .filter(|line| line.starts_with("clew "))
+            .map(str::to_owned)
+            .collect()
     };
     let shown = commands(README);
     assert!(shown.len() >= 6);

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn seconds_in_ticks() {
         assert_eq!(Clock::MICROSECONDS.ticks(-3), Some(-3_000_000));
-        let binary = |exponent| Clock {
+        let binary = |exponent: u8| Clock {
             resolution: 0x80 | exponent,
             offset_s: 5,
         };

@@ -1,0 +1,138 @@
+//! Every fuzz function on stable: over its seeds, and over mutations of them.
+//!
+//! `CLEW_SEED` repeats a run, `CLEW_ROUNDS` makes it so many times longer. Seeds are the vectors and
+//! the captures; `cargo test -p clew --test fuzz -- --ignored` writes them to `fuzz/corpus`.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+#[path = "fuzz/seeds.rs"]
+mod seeds;
+#[path = "capture/support.rs"]
+#[allow(dead_code, reason = "the capture tests use the rest")]
+mod support;
+
+#[path = "../../../fuzz/src/lib.rs"]
+mod targets;
+
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+use std::{env, fs};
+
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use targets::TARGETS;
+
+#[test]
+fn container() {
+    run("container", 4_000);
+}
+
+#[test]
+fn frame() {
+    run("frame", 50_000);
+}
+
+#[test]
+fn group_file() {
+    run("group_file", 3_000);
+}
+
+#[test]
+fn key_file() {
+    run("key_file", 10_000);
+}
+
+#[test]
+fn public_key() {
+    run("public_key", 1_000);
+}
+
+#[test]
+fn revocation() {
+    run("revocation", 1_000);
+}
+
+#[test]
+fn signature() {
+    run("signature", 3_000);
+}
+
+#[test]
+fn trailer() {
+    run("trailer", 50_000);
+}
+
+#[test]
+fn every_target_is_a_program() {
+    let read = fs::read_dir(fuzz_folder().join("fuzz_targets")).unwrap();
+    let files = read.map(|entry| entry.unwrap().path());
+    let programs: BTreeSet<_> = files
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let targets: BTreeSet<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(programs, targets);
+}
+
+#[test]
+#[ignore = "writes fuzz/corpus, for cargo fuzz"]
+fn corpus() {
+    for (name, _) in TARGETS {
+        let folder = fuzz_folder().join("corpus").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        for (number, seed) in seeds::of(name).into_iter().enumerate() {
+            fs::write(folder.join(format!("seed-{number}")), seed).unwrap();
+        }
+    }
+}
+
+fn fuzz_folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+/// Runs a target over its seeds, then over mutations.
+fn run(name: &str, rounds: u64) {
+    let (_, target) = TARGETS.iter().find(|(n, _)| *n == name).unwrap();
+    let seeds = seeds::of(name);
+    assert!(!seeds.is_empty(), "{name} has no seeds");
+    seeds.iter().for_each(|seed| target(seed));
+    let seed = number("CLEW_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
+    println!("CLEW_SEED={seed} repeats this run");
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    for _ in 0..rounds * number("CLEW_ROUNDS").unwrap_or(1) {
+        let mut data = seeds[below(&mut rng, seeds.len())].clone();
+        mutate(&mut rng, &mut data);
+        target(&data);
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(text.parse().expect("it is a number"))
+}
+
+/// One to four edits; half of them in the last bytes, where a trailer says what it is.
+fn mutate(rng: &mut ChaCha20Rng, data: &mut Vec<u8>) {
+    for _ in 0..=below(rng, 4) {
+        if data.is_empty() {
+            return;
+        }
+        let reach = [data.len(), data.len().min(50)][below(rng, 2)];
+        let at = data.len() - 1 - below(rng, reach);
+        let end = (at + below(rng, 64)).min(data.len());
+        match below(rng, 12) {
+            0 => data.truncate(at),
+            1 => data.insert(at, rng.next_u32() as u8),
+            2 => drop(data.drain(at..end)),
+            3 => data.extend_from_within(at..end),
+            4 => data[at..end].fill(0xff),
+            5 => data[at] = [0, 1, 0x7f, 0x80, 0xff][below(rng, 5)],
+            6 | 7 => data[at] = rng.next_u32() as u8,
+            _ => data[at] ^= 1 << below(rng, 8),
+        }
+    }
+}
+
+fn below(rng: &mut ChaCha20Rng, limit: usize) -> usize {
+    rng.next_u32() as usize % limit
+}

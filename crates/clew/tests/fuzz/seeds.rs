@@ -1,0 +1,171 @@
+//! What fuzzing starts from: the vectors, the captures, and captures built here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clew::capture::Reader;
+
+use crate::support::*;
+use crate::targets::packet::LINKS;
+
+/// Larger files make fewer rounds, and find nothing that small ones do not.
+const CAPTURE_BYTES_MAX: u64 = 30_000;
+
+/// The seeds of a target.
+pub fn of(target: &str) -> Vec<Vec<u8>> {
+    match target {
+        "container" => [captures(), built_captures()].concat(),
+        "frame" => [captured_frames(), vector_frames()].concat(),
+        "group_file" => vectors("group-file").flat_map(|v| v.all("file")).collect(),
+        "key_file" => vectors("key-file").map(|v| v.text("line")).collect(),
+        "public_key" => vectors("group-signature")
+            .flat_map(|v| v.all("public-key"))
+            .collect(),
+        "revocation" => vectors("group-signature")
+            .filter_map(|v| revocation(&v))
+            .collect(),
+        "signature" => vectors("group-signature")
+            .flat_map(|v| v.all("signature"))
+            .collect(),
+        "trailer" => vectors("packet-trailer")
+            .flat_map(|v| v.all("frame"))
+            .collect(),
+        other => unreachable!("{other} has no seeds"),
+    }
+}
+
+/// The text of a vector.
+struct Vector(String);
+
+impl Vector {
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let lines = self.0.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .filter(move |(n, _)| *n == name)
+            .map(|(_, value)| value)
+    }
+
+    /// All values of a name that are hex.
+    fn all(&self, name: &str) -> Vec<Vec<u8>> {
+        self.values(name)
+            .filter_map(|value| hex::decode(value).ok())
+            .collect()
+    }
+
+    /// The lines of text with that name.
+    fn text(&self, name: &str) -> Vec<u8> {
+        let lines = self.values(name).map(|line| line.trim_matches('"'));
+        lines
+            .flat_map(|line| [line.as_bytes(), b"\n"].concat())
+            .collect()
+    }
+}
+
+fn vectors(folder: &str) -> impl Iterator<Item = Vector> {
+    let folder = root().join("../../spec/vectors").join(folder);
+    files(&folder)
+        .into_iter()
+        .map(|path| Vector(fs::read_to_string(path).unwrap()))
+}
+
+/// Public key, revocation and, if there is one, member key.
+fn revocation(vector: &Vector) -> Option<Vec<u8>> {
+    let [key, revocation, member] =
+        ["public-key", "revocation", "member-key"].map(|name| vector.all(name).concat());
+    (!revocation.is_empty()).then(|| [key, revocation, member].concat())
+}
+
+/// What `packet::frame` takes: selector of the link type, policy, bytes that the capture lacks.
+fn selected(link: u32, missing: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+    let link = LINKS.iter().position(|number| *number == link)?;
+    Some([&[link as u8, 0, missing as u8][..], bytes].concat())
+}
+
+fn vector_frames() -> Vec<Vec<u8>> {
+    let frames = |vector: Vector| {
+        let link = vector.all("link-type").concat();
+        let link = u32::from_be_bytes(link.try_into().unwrap());
+        let frames = [vector.all("frame"), vector.all("original")].concat();
+        frames
+            .into_iter()
+            .filter_map(move |frame| selected(link, 0, &frame))
+    };
+    vectors("packet-trailer").flat_map(frames).collect()
+}
+
+/// The first packets of each capture.
+fn captured_frames() -> Vec<Vec<u8>> {
+    let frames = |capture: Vec<u8>| -> Vec<Vec<u8>> {
+        let records = Reader::new(&capture[..])
+            .expect("it is a capture")
+            .map(Result::unwrap);
+        let packets = records.filter_map(|record| {
+            let packet = record.packet()?;
+            let missing = (packet.wire_len as usize).saturating_sub(record.data().len());
+            selected(u32::from(packet.link), missing.min(3), record.data())
+        });
+        packets.take(20).collect()
+    };
+    captures().into_iter().flat_map(frames).collect()
+}
+
+fn captures() -> Vec<Vec<u8>> {
+    let paths = files(&root().join("tests/captures"));
+    let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|m| m.len() <= CAPTURE_BYTES_MAX);
+    let is_capture = |path: &PathBuf| path.extension().is_some_and(|e| e != "md");
+    let paths = paths
+        .into_iter()
+        .filter(|path| is_capture(path) && small(path));
+    paths.map(|path| fs::read(path).unwrap()).collect()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files of a folder by name, so that a seed always means the same run.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = paths.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// Length of the first section below, so that mistakes are made in a true length too.
+const TRUE_LENGTH: u64 = 204;
+
+/// Captures with every kind of record, in both byte orders.
+fn built_captures() -> Vec<Vec<u8>> {
+    let mut built = Vec::new();
+    for order in ORDERS {
+        let blocks = Blocks::new(order);
+        let resolution = blocks.options(&[(9, &[0x8a]), (14, &[0xff; 8])]);
+        let comment = blocks.options(&[(1, b"comment")]);
+        let blocks = blocks
+            .section_with(TRUE_LENGTH, &comment)
+            .interface(1, 96, &resolution);
+        let blocks = blocks
+            .interface(113, 0, &[])
+            .enhanced(0, 77, b"first packet", &comment);
+        let blocks = blocks
+            .simple(6, b"simple")
+            .obsolete(1, 5, b"obsolete", &comment);
+        let front_len = 28 + comment.len() as u64;
+        assert_eq!(blocks.bytes.len() as u64, front_len + TRUE_LENGTH);
+        let blocks = blocks
+            .section(UNSTATED)
+            .interface(1, 4, &[])
+            .simple(9, b"cut!");
+        built.push(blocks.enhanced(0, 1, b"last", &[]).bytes);
+        built.push(pcap(
+            order,
+            NANOSECONDS,
+            16,
+            1,
+            &[packet(b"one"), packet(b"two")],
+        ));
+    }
+    built
+}

@@ -1,0 +1,160 @@
+//! Vectors of packets: a receiver that starts new, and a sender where all secrets are given.
+
+use std::fs;
+use std::sync::Arc;
+
+use clew_evidence::GroupFile;
+use clew_group::bbs04::{SigningKey, VerifyingKey};
+use clew_manager::keys::MemberKeyFile;
+use clew_packet::{
+    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received,
+    Receiver, Sender, Stripped, Timestamp, Unknown, mark, read, strip,
+};
+use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
+
+use super::group_signature::nonces;
+use super::{Stop, holds};
+use crate::case::Case;
+
+pub fn judge(case: &Case) -> Result<(), Stop> {
+    let conclusion = verify(case)?;
+    case.check("verdict", conclusion.verdict.as_str())?;
+    if conclusion.reason != Reason::Ok {
+        return Err(Stop::Rule(conclusion.reason.as_str()));
+    }
+    message(case)?;
+    if case.has("original") {
+        undo(case)?;
+        redo(case)?;
+    }
+    Ok(())
+}
+
+/// A vector of this or another folder, by its file name.
+fn other(folder: &str, name: &str) -> Result<Case, Stop> {
+    let path = format!("{folder}/{name}");
+    let text = fs::read_to_string(crate::root().join(&path)).ok();
+    let case = text.and_then(|text| Case::parse(&path, &text));
+    case.ok_or_else(|| Stop::Wrong(format!("no {path}")))
+}
+
+fn time(case: &Case) -> Result<Option<Timestamp>, Stop> {
+    match case.has("time") {
+        true => case.u64("time").map(Timestamp).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
+    // What the capture lacks of the frame, it lacks of the original too.
+    let missing = case.u32("wire-length")? as usize - case.bytes("frame")?.len();
+    Ok(Frame {
+        link: LinkType(case.u32("link-type")?),
+        bytes,
+        wire_len: bytes.len() + missing,
+    })
+}
+
+/// What a new receiver says about the frame, after the earlier one if there is one.
+fn verify(case: &Case) -> Result<Conclusion, Stop> {
+    let file = other("group-file", case.word("group-file")?)?;
+    let keys = Keys(GroupFile::from_bytes(file.bytes("file")?)?);
+    let acceptance = if case.has("receiver-start") {
+        Acceptance::live(Timestamp(case.u64("receiver-start")?))
+    } else {
+        Acceptance::capture()
+    };
+    let mut receiver = Receiver::new(keys, acceptance);
+    if case.has("earlier-frame") {
+        let earlier = frame(case, case.bytes("earlier-frame")?)?;
+        let before = receive(&mut receiver, &earlier, time(case)?);
+        holds(before.reason == Reason::Ok, "the earlier frame is valid")?;
+    }
+    let frame = frame(case, case.bytes("frame")?)?;
+    Ok(receive(&mut receiver, &frame, time(case)?))
+}
+
+fn receive(
+    receiver: &mut Receiver<Keys>,
+    frame: &Frame<'_>,
+    time: Option<Timestamp>,
+) -> Conclusion {
+    match receiver.receive(frame, time) {
+        Received::Done(conclusion) => conclusion,
+        Received::Pending(pending) => {
+            let checked = pending.check(&mut ChaCha20Rng::seed_from_u64(1));
+            receiver.conclude(checked)
+        }
+    }
+}
+
+fn message(case: &Case) -> Result<(), Stop> {
+    let frame = frame(case, case.bytes("frame")?)?;
+    let mut message = Vec::new();
+    let packet = read(&frame).map_err(|reason| Stop::Rule(reason.as_str()))?;
+    packet.write_message(&mut message);
+    case.check("message", &message)?;
+    let fields = case.bytes("fields")?;
+    let length = (fields.len() as u32).to_be_bytes();
+    let ends = message.ends_with(&[&length, fields].concat());
+    holds(ends, "the message ends with the fields and their length")
+}
+
+fn undo(case: &Case) -> Result<(), Stop> {
+    let mut out = Vec::new();
+    let stripped = strip(&frame(case, case.bytes("frame")?)?, &mut out);
+    case.check("original", &out)?;
+    let expected = match case.has("member-key") {
+        true => Stripped::Trailer,
+        false => Stripped::Mark,
+    };
+    holds(stripped == expected, "what strip undoes")
+}
+
+/// Signs again with the same nonces; a frame without a key in its file was marked.
+fn redo(case: &Case) -> Result<(), Stop> {
+    let original = frame(case, case.bytes("original")?)?;
+    let mut out = Vec::new();
+    if !case.has("member-key") {
+        holds(
+            mark(&original, &mut out) == Some(Reason::AlreadySigned),
+            "a mark",
+        )?;
+        return case.check("frame", &out);
+    }
+    let key = other("key-file", case.word("member-key")?)?;
+    let key = MemberKeyFile::decode(&key.joined("line")?)?;
+    let signer = SigningKey::new(&key.public, key.key.clone())?;
+    let precursor = signer.precursor_from(nonces(case)?);
+    let flags = case.word("policy")?;
+    let policy = Policy {
+        nat: flags.contains("nat"),
+        tolerant: flags.contains("tolerant"),
+        incremental: flags.contains("incremental"),
+        ..Policy::default()
+    };
+    let sender = Sender::new(key.group, key.epoch, policy);
+    let reason = sender.sign(&original, time(case)?, || precursor, &mut out);
+    holds(reason == Reason::Signed, "it is signed")?;
+    case.check("frame", &out)
+}
+
+/// The keys of one group file.
+struct Keys(GroupFile);
+
+impl KeySource for Keys {
+    fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
+        if group != self.0.id().tag() {
+            return Err(Unknown::Group);
+        }
+        if epoch > self.0.newest_epoch() {
+            return Err(Unknown::Epoch);
+        }
+        Ok(self.0.start(epoch + 1).map(Timestamp))
+    }
+
+    fn key(&self, _: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
+        let key = self.0.public_key(epoch)?.ok()?;
+        Some(Arc::new(VerifyingKey::new(&key)))
+    }
+}
