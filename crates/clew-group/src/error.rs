@@ -28,27 +28,30 @@ pub enum DecodeError {
     Identity,
     /// The scalar is not below its bound.
     Scalar,
-    /// Values that decode on their own do not belong together.
-    Inconsistent,
 }
 
 impl DecodeError {
-    /// The rule in words.
+    /// The rule's name in `spec/group-signature.md` section 2.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Length => "wrong length",
-            Self::Point => "not a point on the curve",
-            Self::Subgroup => "a point outside the prime-order subgroup",
-            Self::Identity => "the identity point",
-            Self::Scalar => "a scalar that is not reduced",
-            Self::Inconsistent => "values that do not belong together",
+            Self::Length => "length",
+            Self::Point => "point",
+            Self::Subgroup => "subgroup",
+            Self::Identity => "identity",
+            Self::Scalar => "scalar",
         }
     }
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(match self {
+            Self::Length => "wrong length",
+            Self::Point => "not a point on the curve",
+            Self::Subgroup => "a point outside the prime-order subgroup",
+            Self::Identity => "the identity point",
+            Self::Scalar => "a scalar that is not reduced",
+        })
     }
 }
 

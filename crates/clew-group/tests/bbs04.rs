@@ -5,8 +5,9 @@
 mod common;
 
 use clew_group::bbs04::{
-    INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, OpenerKey, PUBLIC_KEY_BYTES,
-    PublicKey, REVOCATION_BYTES, Revocation, Revoked, SIGNATURE_BYTES, Signature, SigningKey,
+    INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey,
+    PUBLIC_KEY_BYTES, PublicKey, REVOCATION_BYTES, Revocation, Revoked, SIGNATURE_BYTES, Signature,
+    SigningKey,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::{DecodeError, Invalid};
@@ -78,36 +79,63 @@ fn incremental_form_is_the_same_signature() {
     assert_eq!(&bytes[..SIGNATURE_BYTES], group.sign(b"m").to_bytes());
 }
 
-/// Each R in turn is replaced, and the challenge made to fit: the hash test passes, and the one
-/// equation that no longer holds must be found in whatever order they are tried.
+/// Each R in turn is replaced by the signer itself, and challenge and responses made to fit: the
+/// hash test passes, four equations hold, and the one that does not must be found in whatever order
+/// they are tried.
 #[test]
 fn each_wrong_commitment_is_found_in_any_order() {
     let group = Group::new(6);
     let verifier = group.verifier();
-    let good = group.sign_incremental(b"m").to_bytes();
-    let places = [(336, 48), (384, 48), (432, 576), (1008, 48), (1056, 48)];
-    for (start, length) in places {
-        let mut bytes = good;
-        bytes[start + length - 1] ^= 1;
-        refit_challenge(&mut bytes, &group.public, b"m");
+    let good = group
+        .signer()
+        .precursor_from(nonces())
+        .sign_incremental(&[b"m"]);
+    for last in [383, 431, 1007, 1055, 1103] {
+        let mut bytes = good.to_bytes();
+        bytes[last] ^= 1;
+        refit(&mut bytes, &group, b"m");
+        let forged = IncrementalSignature::from_bytes(&bytes).unwrap();
         for seed in 0..8 {
-            let forged = IncrementalSignature::from_bytes(&bytes).unwrap();
             let verdict = verifier.verify_incremental(&[b"m"], &forged, &mut rng(seed));
-            assert_eq!(verdict, Err(Invalid), "R at {start}, seed {seed}");
+            assert_eq!(verdict, Err(Invalid), "R that ends at {last}, seed {seed}");
         }
     }
+    // What is refitted without any change is a valid signature: the refitting itself is right.
+    let mut bytes = good.to_bytes();
+    refit(&mut bytes, &group, b"another message");
+    let refitted = IncrementalSignature::from_bytes(&bytes).unwrap();
+    let verdict = verifier.verify_incremental(&[b"another message"], &refitted, &mut rng(1));
+    assert_eq!(verdict, Ok(()));
 }
 
-/// Writes the c that the R's in `bytes` hash to.
-fn refit_challenge(bytes: &mut [u8; INCREMENTAL_BYTES], public: &PublicKey, message: &[u8]) {
+fn nonces() -> Nonces {
+    Nonces::random(&mut rng(77))
+}
+
+/// Writes the c that the R's in `bytes` hash to, and the responses of the signer to it.
+fn refit(bytes: &mut [u8; INCREMENTAL_BYTES], group: &Group, message: &[u8]) {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new_with_prefix(b"clew-bbs04-sig-1");
-    hash.update(public.id());
+    hash.update(group.public.id());
     hash.update(&bytes[..144]);
     hash.update(&bytes[336..]);
     hash.update(message);
-    bytes[144..176].copy_from_slice(&hash.finalize());
-    bytes[144] &= 0x3f;
+    let mut digest: [u8; 32] = hash.finalize().into();
+    digest[0] &= 0x3f;
+    let c = Scalar::from_bytes(&digest).unwrap();
+    let x = Scalar::from_bytes(&group.member.to_bytes()[48..]).unwrap();
+    let n = nonces();
+    let scalars = [
+        c,
+        n.r_alpha + c * n.alpha,
+        n.r_beta + c * n.beta,
+        n.r_x + c * x,
+        n.r_delta1 + c * x * n.alpha,
+        n.r_delta2 + c * x * n.beta,
+    ];
+    for (place, scalar) in bytes[144..336].chunks_exact_mut(32).zip(scalars) {
+        place.copy_from_slice(&scalar.to_bytes());
+    }
 }
 
 #[test]

@@ -29,10 +29,20 @@ pub enum KeyError {
     },
     /// The text was changed: base64, checksum or a field is wrong.
     Damaged,
-    /// The file is encrypted.
-    Sealed,
     /// The passphrase or key file does not open it.
     WrongSecret,
+}
+
+impl KeyError {
+    /// The rule's name in `spec/key-file.md` section 4.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotAKey => "not-a-key",
+            Self::Label { .. } => "label",
+            Self::Damaged => "damaged",
+            Self::WrongSecret => "wrong-secret",
+        }
+    }
 }
 
 impl fmt::Display for KeyError {
@@ -43,7 +53,6 @@ impl fmt::Display for KeyError {
                 write!(f, "this is a {found}, and a {wanted} is needed")
             }
             Self::Damaged => f.write_str("the key file is damaged"),
-            Self::Sealed => f.write_str("the key file is encrypted"),
             Self::WrongSecret => f.write_str("the passphrase or key file does not open it"),
         }
     }

@@ -68,14 +68,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
 
 impl From<DecodeError> for Stop {
     fn from(error: DecodeError) -> Self {
-        Self::Rule(match error {
-            DecodeError::Length => "length",
-            DecodeError::Point => "point",
-            DecodeError::Subgroup => "subgroup",
-            DecodeError::Identity => "identity",
-            DecodeError::Scalar => "scalar",
-            DecodeError::Inconsistent => "inconsistent",
-        })
+        Self::Rule(error.as_str())
     }
 }
 
@@ -105,13 +98,7 @@ impl From<GroupFileError> for Stop {
 
 impl From<KeyError> for Stop {
     fn from(error: KeyError) -> Self {
-        Self::Rule(match error {
-            KeyError::NotAKey => "not-a-key",
-            KeyError::Label { .. } => "label",
-            KeyError::Damaged => "damaged",
-            KeyError::Sealed => "sealed",
-            KeyError::WrongSecret => "wrong-secret",
-        })
+        Self::Rule(error.as_str())
     }
 }
 
