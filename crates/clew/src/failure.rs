@@ -28,7 +28,7 @@ impl Status {
 /// Why a command could not do its work: what went wrong and where, and what to do.
 #[derive(Debug)]
 pub struct Failure {
-    /// Lower case, no full stop.
+    /// Lower case, no full stop; empty if there is nothing to say.
     pub message: String,
     /// What may help, if we know.
     pub hint: Option<String>,
@@ -67,9 +67,12 @@ impl Failure {
         Self::new(format!("{}: {error}", path.display()))
     }
 
-    /// Whether the reader of our output went away: no reason to complain.
-    pub fn is_broken_pipe(error: &io::Error) -> bool {
-        error.kind() == io::ErrorKind::BrokenPipe
+    /// The failure to write output. If its reader went away there is nothing to say.
+    pub fn write(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(""),
+            _ => Self::new(format!("cannot write: {error}")),
+        }
     }
 }
 

@@ -4,6 +4,14 @@
 //! [`commands`] has one module each. The work itself is in [`sign`], [`verify`] and [`strip`], which
 //! know captures but no command line.
 
+/// Prints a line. A reader that went away (`clew show ... | head -1`) is no reason to complain.
+macro_rules! say {
+    ($($line:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($line)*);
+    }};
+}
+
 pub mod batch;
 pub mod capture;
 pub mod cli;
@@ -61,7 +69,9 @@ fn show_usage(usage: &clap::Error) -> ExitCode {
 }
 
 fn complain(failure: &Failure) -> ExitCode {
-    eprintln!("clew: {}", failure.message);
+    if !failure.message.is_empty() {
+        eprintln!("clew: {}", failure.message);
+    }
     if let Some(hint) = &failure.hint {
         eprintln!("hint: {hint}");
     }

@@ -105,15 +105,11 @@ pub fn sign_capture<S: Sink>(
             if let Some(reason) = reason {
                 signed.count(reason, options.oversize)?;
             }
-            writer
-                .write(record)
-                .map_err(|e| Failure::new(format!("cannot write: {e}")))?;
+            writer.write(record).map_err(Failure::write)?;
         }
     }
     signed.damage = capture.damage().map(ToString::to_string);
-    let sink = writer
-        .finish()
-        .map_err(|e| Failure::new(format!("cannot write: {e}")))?;
+    let sink = writer.finish().map_err(Failure::write)?;
     Ok((signed, sink))
 }
 

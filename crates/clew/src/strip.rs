@@ -30,15 +30,11 @@ pub fn strip_capture<S: Sink>(mut capture: Capture, sink: S) -> Result<(StripRep
         }
         for mut record in batch {
             report.strip(&mut record, &mut out);
-            writer
-                .write(&record)
-                .map_err(|e| Failure::new(format!("cannot write: {e}")))?;
+            writer.write(&record).map_err(Failure::write)?;
         }
     }
     report.damage = capture.damage().map(ToString::to_string);
-    let sink = writer
-        .finish()
-        .map_err(|e| Failure::new(format!("cannot write: {e}")))?;
+    let sink = writer.finish().map_err(Failure::write)?;
     Ok((report, sink))
 }
 

@@ -31,20 +31,20 @@ fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
         &mut random::os(),
     )?;
     let group = made.store.group();
-    println!("group {} created: {}", group.genesis().name, group.id());
-    println!(
+    say!("group {} created: {}", group.genesis().name, group.id());
+    say!(
         "  group file   {}  (public: give it to everybody)",
         made.store.group_file_path().display()
     );
-    println!(
+    say!(
         "  issuer key   {}  (keep it here)",
         made.store.issuer_key_path().display()
     );
-    println!(
+    say!(
         "  opening key  {}  (move it away: whoever holds it can open every packet)",
         made.trustee_key.display()
     );
-    println!("With bbs04 the issuer knows every machine's key and could sign as any of them.");
+    say!("With bbs04 the issuer knows every machine's key and could sign as any of them.");
     Ok(Status::Yes)
 }
 
@@ -71,7 +71,7 @@ pub fn enrol(arguments: Enrol) -> Result<Status, Failure> {
         .commit()
         .map_err(|e| secrets::cannot_write(&output, &e))?;
     store.refresh()?;
-    println!("{machine} enrolled in epoch {epoch}: {}", output.display());
+    say!("{machine} enrolled in epoch {epoch}: {}", output.display());
     Ok(Status::Yes)
 }
 
@@ -91,11 +91,11 @@ pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
             ),
             other => Failure::from(other),
         })?;
-    println!(
+    say!(
         "{machine} revoked: epoch {epoch} starts at {}",
         clock::to_the_second(start)
     );
-    println!(
+    say!(
         "Give everybody the new {}; machines run clew update.",
         store.group_file_path().display()
     );
@@ -108,19 +108,19 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
     let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&arguments.key, e))?;
     let updated = follow(&key, &group).map_err(|e| refused(&arguments.key, &e))?;
     if updated.epoch == key.epoch {
-        println!("{} is at epoch {} already", key.machine, key.epoch);
+        say!("{} is at epoch {} already", key.machine, key.epoch);
         return Ok(Status::Yes);
     }
     let (text, comment) = (updated.encode(), updated.comment());
     secrets::prepare(&arguments.key, &text, &comment, secret.as_ref(), true)?
         .commit()
         .map_err(|e| secrets::cannot_write(&arguments.key, &e))?;
-    println!("{}: epoch {} to {}", key.machine, key.epoch, updated.epoch);
+    say!("{}: epoch {} to {}", key.machine, key.epoch, updated.epoch);
     if let Some(start) = group
         .start(updated.epoch)
         .filter(|start| *start > clock::now_ns())
     {
-        println!(
+        say!(
             "That epoch starts at {}: until then it marks who signs in it.",
             clock::to_the_second(start)
         );
@@ -140,26 +140,26 @@ fn refused(path: &Path, error: &UpdateError) -> Failure {
 fn show(path: &Path) -> Result<Status, Failure> {
     let group = load(path)?;
     let (genesis, register) = (group.genesis(), group.register());
-    println!("group     {}", genesis.name);
-    println!("id        {}", group.id());
-    println!("scheme    bbs04: the issuer knows every machine's key and could sign as any of them");
-    println!("opening   by 1 of 1 trustees; dealt: whoever dealt the key could open alone");
-    println!("created   {}", clock::to_the_second(genesis.created));
+    say!("group     {}", genesis.name);
+    say!("id        {}", group.id());
+    say!("scheme    bbs04: the issuer knows every machine's key and could sign as any of them");
+    say!("opening   by 1 of 1 trustees; dealt: whoever dealt the key could open alone");
+    say!("created   {}", clock::to_the_second(genesis.created));
     match group.start(group.newest_epoch()) {
-        Some(start) => println!(
+        Some(start) => say!(
             "epoch     {} from {}",
             group.newest_epoch(),
             clock::to_the_second(start)
         ),
-        None => println!("epoch     0"),
+        None => say!("epoch     0"),
     }
-    println!(
+    say!(
         "machines  {} enrolled, {} revoked",
         register.machines,
         group.newest_epoch()
     );
-    println!("manager   {}", hex(&genesis.manager));
-    println!(
+    say!("manager   {}", hex(&genesis.manager));
+    say!(
         "register  {} at {}",
         hex(&register.root),
         clock::to_the_second(register.time)
@@ -177,27 +177,30 @@ fn list(path: &Path) -> Result<Status, Failure> {
 }
 
 fn list_machines(store: &Store) -> Result<(), Failure> {
-    println!(
+    say!(
         "{:<24} {:<24} {:<7} revoked",
-        "machine", "enrolled", "epoch"
+        "machine",
+        "enrolled",
+        "epoch"
     );
     Ok(store.machines(|machine| {
         let revoked = machine
             .revoked_in
             .map_or("-".to_owned(), |e| format!("in epoch {e}"));
         let enrolled = clock::to_the_second(machine.enrolled_at);
-        println!(
+        say!(
             "{:<24} {enrolled:<24} {:<7} {revoked}",
-            machine.name, machine.joined
+            machine.name,
+            machine.joined
         );
     })?)
 }
 
 fn list_epochs(group: &GroupFile) {
-    println!("{:<7} start", "epoch");
-    println!("{:<7} -", 0);
+    say!("{:<7} start", "epoch");
+    say!("{:<7} -", 0);
     for record in group.epochs() {
-        println!("{:<7} {}", record.epoch, clock::rfc3339(record.start));
+        say!("{:<7} {}", record.epoch, clock::rfc3339(record.start));
     }
 }
 

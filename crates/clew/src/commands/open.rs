@@ -140,20 +140,20 @@ fn tell(arguments: &Open, group: &GroupFile, named: &Named) {
             "enrolled_at": clock::rfc3339(machine.enrolled_at),
             "revoked_in": machine.revoked_in,
         });
-        println!("{object}");
+        say!("{object}");
         return;
     }
     let (packet, name) = (arguments.packet, &group.genesis().name);
-    println!("packet {packet} was sent by {}", machine.name);
-    println!(
+    say!("packet {packet} was sent by {}", machine.name);
+    say!(
         "  group     {name} ({}), epoch {}",
         group.id(),
         summary.epoch
     );
-    println!("  signed    {}", clock::to_the_second(summary.timestamp.0));
-    println!("  enrolled  {}", clock::to_the_second(machine.enrolled_at));
+    say!("  signed    {}", clock::to_the_second(summary.timestamp.0));
+    say!("  enrolled  {}", clock::to_the_second(machine.enrolled_at));
     if let Some(epoch) = machine.revoked_in {
-        println!("  revoked   in epoch {epoch}");
+        say!("  revoked   in epoch {epoch}");
     }
-    println!("  With bbs04 the issuer could have made this signature itself.");
+    say!("  With bbs04 the issuer could have made this signature itself.");
 }

@@ -13,10 +13,10 @@ pub fn run(arguments: &Show) -> Result<Status, Failure> {
     let number = arguments.packet;
     let (frame, time) = frame(&record).ok_or_else(|| Failure::new("not a packet"))?;
     let captured = time.map_or("without a time".to_owned(), |t| clock::to_the_second(t.0));
-    println!("packet {number}, {} bytes, {captured}", frame.bytes.len());
+    say!("packet {number}, {} bytes, {captured}", frame.bytes.len());
     match report::endpoints(&frame) {
         endpoints if endpoints.is_empty() => {}
-        endpoints => println!("{endpoints}"),
+        endpoints => say!("{endpoints}"),
     }
     match read(&frame) {
         Ok(packet) => {
@@ -24,7 +24,7 @@ pub fn run(arguments: &Show) -> Result<Status, Failure> {
             Ok(Status::Yes)
         }
         Err(reason) => {
-            println!("no readable trailer: {reason}, {}", report::explain(reason));
+            say!("no readable trailer: {reason}, {}", report::explain(reason));
             Ok(Status::No)
         }
     }
@@ -41,31 +41,31 @@ fn describe(packet: &SignedPacket<'_>) {
     } = packet.summary();
     let summary = packet.summary();
     let trailer = packet.trailer();
-    println!("trailer of {} bytes (not verified here)", trailer.length());
-    println!("  scheme     {}", report::scheme(&summary));
-    println!("  mode       {}", report::mode(mode));
-    println!("  group      {group}.. (first 8 bytes of its id)");
-    println!("  epoch      {epoch}");
+    say!("trailer of {} bytes (not verified here)", trailer.length());
+    say!("  scheme     {}", report::scheme(&summary));
+    say!("  mode       {}", report::mode(mode));
+    say!("  group      {group}.. (first 8 bytes of its id)");
+    say!("  epoch      {epoch}");
     match timestamp.0 {
-        0 => println!("  signed at  not stated"),
-        ns => println!("  signed at  {} (rounded down)", clock::to_the_second(ns)),
+        0 => say!("  signed at  not stated"),
+        ns => say!("  signed at  {} (rounded down)", clock::to_the_second(ns)),
     }
     let sources = if summary.nat {
         "not signed (nat)"
     } else {
         "signed"
     };
-    println!("  source     address and port are {sources}");
+    say!("  source     address and port are {sources}");
     if summary.tolerant {
-        println!("  tolerant   ECN flags and the MSS value are not signed");
+        say!("  tolerant   ECN flags and the MSS value are not signed");
     }
-    println!(
+    say!(
         "  signature  {} bytes, starts {}",
         trailer.body.len(),
         hex(&trailer.body[..16])
     );
     if marks > 0 {
-        println!("  marks      {marks}: so many later runs of signing passed this packet");
+        say!("  marks      {marks}: so many later runs of signing passed this packet");
     }
 }
 

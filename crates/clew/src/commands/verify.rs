@@ -82,7 +82,7 @@ impl<'a> Report<'a> {
         annotated
             .write(record, note)
             .map(|_| ())
-            .map_err(cannot_write)
+            .map_err(Failure::write)
     }
 
     /// Tells about one packet; its JSON object, where somebody needs it.
@@ -121,19 +121,19 @@ impl<'a> Report<'a> {
     }
 
     fn line(&mut self, line: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{line}").map_err(cannot_write)
+        writeln!(self.out, "{line}").map_err(Failure::write)
     }
 
     fn finish(mut self, verified: &Verified) -> Result<(), Failure> {
         if let Some(annotated) = self.annotated.take() {
-            annotated.finish().map_err(cannot_write)?.commit()?;
+            annotated.finish().map_err(Failure::write)?.commit()?;
         }
         if self.arguments.json {
             self.line(&report::summary_json(verified).to_string())?;
         } else {
             self.summary(verified)?;
         }
-        self.out.flush().map_err(cannot_write)
+        self.out.flush().map_err(Failure::write)
     }
 
     fn summary(&mut self, verified: &Verified) -> Result<(), Failure> {
@@ -208,8 +208,4 @@ fn comment(conclusion: &Conclusion) -> String {
         );
     }
     line
-}
-
-fn cannot_write(error: io::Error) -> Failure {
-    Failure::new(format!("cannot write: {error}"))
 }

@@ -66,7 +66,7 @@ impl Cast {
         let input = input(stage, given)?;
         let survey = Survey::of(&input)?;
         let moved = move_to_now(stage, &input, &survey)?;
-        println!(
+        say!(
             "   {moved} packets from {} end points: {}",
             survey.senders.len(),
             stage.path("original.pcap").display()
@@ -74,7 +74,7 @@ impl Cast {
         let mut cast = found_group(stage, &survey)?;
         for (i, (address, packets)) in survey.busiest().into_iter().enumerate() {
             let machine = enrol(stage, &cast.issuer, &format!("machine-{}", i + 1))?;
-            println!(
+            say!(
                 "     {} is {address}, which sent {packets} packets",
                 machine.machine
             );

@@ -14,13 +14,13 @@ impl Checks {
 
     /// Prints all checks; yes only if all hold.
     pub fn finish(self) -> Status {
-        println!("\nChecks");
+        say!("\nChecks");
         for (what, holds) in &self.0 {
-            println!("   {}  {what}", if *holds { "ok    " } else { "FAILED" });
+            say!("   {}  {what}", if *holds { "ok    " } else { "FAILED" });
         }
         let passed = self.0.iter().filter(|(_, holds)| *holds).count();
         let failed = self.0.len() - passed;
-        println!("{passed} passed, {failed} failed");
+        say!("{passed} passed, {failed} failed");
         if failed == 0 && passed > 0 {
             Status::Yes
         } else {

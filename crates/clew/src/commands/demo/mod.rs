@@ -41,7 +41,7 @@ impl Stage {
     }
 
     fn scene(&mut self, title: &str) {
-        println!("\n{title}");
+        say!("\n{title}");
         self.commands += &format!("\n# {title}\n");
         self.shown = 0;
     }
@@ -53,9 +53,9 @@ impl Stage {
         self.commands += &format!("clew {}\n", line.replace('&', " "));
         self.shown += 1;
         match self.shown {
-            1..=SHOWN_MAX => println!("   $ clew {}", shortened(&line)),
+            1..=SHOWN_MAX => say!("   $ clew {}", shortened(&line)),
             n if n == SHOWN_MAX + 1 => {
-                println!("   ... and so on: {}", self.path(COMMANDS).display())
+                say!("   ... and so on: {}", self.path(COMMANDS).display())
             }
             _ => {}
         }
@@ -94,7 +94,7 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
         commands: String::new(),
         shown: 0,
     };
-    println!(
+    say!(
         "Everything that this demo makes is in {}.",
         stage.dir.display()
     );

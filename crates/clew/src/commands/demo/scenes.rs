@@ -38,13 +38,13 @@ pub fn sign(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let signed = sign_file(stage, "signed.pcap", &signers)?;
     let count = signed.reasons.of(Reason::Signed);
-    println!("   {count} of {} packets signed", signed.packets);
+    say!("   {count} of {} packets signed", signed.packets);
     for (reason, n) in signed
         .reasons
         .iter()
         .filter(|(reason, _)| *reason != Reason::Signed)
     {
-        println!(
+        say!(
             "   {n} passed unsigned, {reason}: {}",
             report::explain(reason)
         );
@@ -104,7 +104,7 @@ pub fn observe(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         seen.look(record, conclusion);
     })?;
     let (valid, invalid) = (verified.of(Verdict::Valid), verified.of(Verdict::Invalid));
-    println!(
+    say!(
         "   {valid} valid, {invalid} invalid, {} unsigned",
         verified.of(Verdict::Unsigned)
     );
@@ -112,10 +112,11 @@ pub fn observe(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         valid == cast.packets() && invalid == 0,
         format!("the observer finds all {valid} signed packets valid and none invalid"),
     );
-    println!("   Which machine sent a packet? The signatures do not say:");
-    println!(
+    say!("   Which machine sent a packet? The signatures do not say:");
+    say!(
         "   {} values in {valid} signatures, {} of them seen twice",
-        seen.values, seen.repeated
+        seen.values,
+        seen.repeated
     );
     stage.checks.check(
         seen.repeated == 0,
@@ -192,7 +193,7 @@ pub fn tamper(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     let mut invalid = Vec::new();
     verify_file(stage, "tampered.pcap", |_, info, conclusion| {
         if conclusion.verdict == Verdict::Invalid {
-            println!("   packet {}: invalid, {}", info.frame, conclusion.reason);
+            say!("   packet {}: invalid, {}", info.frame, conclusion.reason);
             invalid.push(info.frame);
         }
     })?;
@@ -221,7 +222,7 @@ pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     stage.command(&format!("verify --group @{GROUP_FILE} @routed.pcap"));
     let verified = verify_file(stage, "routed.pcap", |_, _, _| {})?;
     let valid = verified.of(Verdict::Valid);
-    println!(
+    say!(
         "   {valid} valid, {} invalid",
         verified.of(Verdict::Invalid)
     );
@@ -314,7 +315,7 @@ pub fn open(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
             "open --group @{GROUP_FILE} --trustee @acme/trustees/1.key --register @acme @signed.pcap --packet {number}"
         ));
         let named = name_signer(record, &group, &cast.trustee, &store, *number)?;
-        println!("   packet {number} was sent by {}", named.machine.name);
+        say!("   packet {number} was sent by {}", named.machine.name);
         stage.checks.check(
             named.machine.name == machine.name(),
             format!(
@@ -369,7 +370,7 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     )?;
     let group = read_group_file(&stage.path(GROUP_FILE))?;
     let refused = update(&stolen.key, &group).err() == Some(UpdateError::Revoked { epoch: 1 });
-    println!("   {} cannot update its key", stolen.name());
+    say!("   {} cannot update its key", stolen.name());
     stage.checks.check(
         refused,
         format!("{} cannot move to the new epoch", stolen.name()),
@@ -382,7 +383,7 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         ));
         signers.push(updated(stage, machine, &group)?.signer()?);
     }
-    println!(
+    say!(
         "   All sign again, {} still with the stolen key:",
         stolen.name()
     );
@@ -393,7 +394,7 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     sign_file(stage, "revoked.pcap", &signers)?;
     let verified = verify_file(stage, "revoked.pcap", |_, _, _| {})?;
     let over = verified.reasons.of(Reason::EpochOver);
-    println!(
+    say!(
         "   {} valid, {over} refused: {}",
         verified.of(Verdict::Valid),
         report::explain(Reason::EpochOver)
@@ -427,7 +428,7 @@ pub fn restore(stage: &mut Stage, _: &Cast) -> Result<(), Failure> {
     let (_, output) = strip_capture(capture, Output::create(&path, &input, false)?)?;
     output.commit()?;
     let same = read_file(&path)? == read_file(&stage.path("original.pcap"))?;
-    println!(
+    say!(
         "   $ cmp {} {}",
         stage.path("original.pcap").display(),
         path.display()
