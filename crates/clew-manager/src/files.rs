@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,18 @@ pub struct Pending {
 
 impl Pending {
     /// Creates the temporary file with permissions `mode` from its first byte on. Without `replace`
-    /// a file that exists is refused now, and again by [`Pending::commit`].
+    /// a file that exists is refused now, and again by [`Pending::commit`]; with it, what a link
+    /// leads to is replaced, and the link stays.
     pub fn create(target: &Path, mode: u32, replace: bool) -> io::Result<(File, Self)> {
-        if !replace && target.symlink_metadata().is_ok() {
+        let exists = target.symlink_metadata().is_ok();
+        if exists && !replace {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
+        let target = if exists {
+            fs::canonicalize(target)?
+        } else {
+            target.to_owned()
+        };
         let mut prefix = target
             .file_name()
             .ok_or(io::ErrorKind::InvalidInput)?
@@ -37,13 +44,13 @@ impl Pending {
             .prefix(&prefix)
             .suffix(".partial")
             .permissions(Permissions::from_mode(mode))
-            .tempfile_in(directory(target))?
+            .tempfile_in(directory(&target))?
             .into_parts();
         Ok((
             file,
             Self {
                 temporary,
-                target: target.to_owned(),
+                target,
                 replace,
             },
         ))

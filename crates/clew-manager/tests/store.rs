@@ -326,6 +326,20 @@ fn a_key_file_says_what_is_wrong_with_it() {
 }
 
 #[test]
+fn replacing_a_file_keeps_a_link_to_it() {
+    use clew_manager::files::{MODE_SECRET, write_atomically};
+    let temp = tempfile::tempdir().unwrap();
+    let (file, link) = (temp.path().join("real.key"), temp.path().join("link.key"));
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(write_atomically(&link, b"new", MODE_SECRET, false).is_err());
+    write_atomically(&link, b"new", MODE_SECRET, true).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), b"new");
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(mode(&file), 0o600);
+}
+
+#[test]
 fn sealed_keys_open_with_their_secret_only() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("g");

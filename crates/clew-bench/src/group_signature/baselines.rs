@@ -10,7 +10,7 @@ use clew_group::curve::{G1, G2, Scalar};
 /// The rows, in the order of the report.
 pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
     let gpk = Gpk::of(&fixture.group);
-    let values = Values::of(&fixture.signature);
+    let values = Values::of(&fixture.signature.to_bytes());
     assert!(textbook::verify(&gpk, &values, PACKET));
     let (p, q) = generators();
     let scalar = Scalar::from_wide(&[0xc3; 64]);

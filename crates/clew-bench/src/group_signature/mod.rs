@@ -4,6 +4,7 @@ mod baselines;
 mod cases;
 mod fixture;
 mod forgery;
+#[path = "../../../clew-group/tests/common/textbook.rs"]
 mod textbook;
 
 use crate::machine::Machine;

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+pub mod textbook;
+
 use clew_group::bbs04::{
     IncrementalSignature, IssuerKey, MemberKey, OpenerKey, PublicKey, Revocation, Signature,
     SigningKey, VerifyingKey,

@@ -1,18 +1,20 @@
-//! BBS04's Verify as the paper writes it: five pairings, powers in GT, products of one point by one
-//! scalar. The same plain functions test `clew-group` in its `tests/textbook.rs`.
+//! BBS04 as the paper writes it: five pairings, powers in GT, products of one point by one scalar.
+//! Nothing is shared with `clew_group` but the curve. Tests compare with it; `clew-bench` has it as
+//! its baseline.
+#![allow(dead_code, reason = "each program uses its part")]
 
-use clew_group::bbs04::{PublicKey, Signature};
+use clew_group::bbs04::{MemberKey, Nonces, PublicKey};
 use clew_group::curve::{G1, G2, Gt, PreparedG2, Scalar, pairing_product};
 use sha2::{Digest, Sha256};
 
 /// The public key, read off its encoding.
 pub struct Gpk {
-    g1: G1,
-    h: G1,
-    u: G1,
-    v: G1,
-    g2: G2,
-    w: G2,
+    pub g1: G1,
+    pub h: G1,
+    pub u: G1,
+    pub v: G1,
+    pub g2: G2,
+    pub w: G2,
     id: [u8; 32],
 }
 
@@ -21,6 +23,7 @@ impl Gpk {
         let bytes = key.to_bytes();
         let p1 = |i: usize| G1::from_bytes(&bytes[48 * i..][..48]).expect("an encoded key");
         let p2 = |i: usize| G2::from_bytes(&bytes[192 + 96 * i..][..96]).expect("an encoded key");
+        let id = Sha256::digest([b"clew-bbs04-public-key-1".as_slice(), &bytes].concat()).into();
         Self {
             g1: p1(0),
             h: p1(1),
@@ -28,7 +31,7 @@ impl Gpk {
             v: p1(3),
             g2: p2(0),
             w: p2(1),
-            id: key.id(),
+            id,
         }
     }
 }
@@ -40,8 +43,7 @@ pub struct Values {
 }
 
 impl Values {
-    pub fn of(signature: &Signature) -> Self {
-        let bytes = signature.to_bytes();
+    pub fn of(bytes: &[u8]) -> Self {
         let (points, scalars) = bytes.split_at(144);
         let t = |i: usize| G1::from_bytes(&points[48 * i..][..48]).expect("a signature");
         let s = |i: usize| Scalar::from_bytes(&scalars[32 * i..][..32]).expect("a signature");
@@ -50,6 +52,42 @@ impl Values {
             s: core::array::from_fn(s),
         }
     }
+}
+
+/// Section 4, Sign.
+pub fn sign(gpk: &Gpk, key: &MemberKey, n: &Nonces, message: &[u8]) -> Vec<u8> {
+    let bytes = key.to_bytes();
+    let (a, x) = (
+        G1::from_bytes(&bytes[..48]).expect("a member key"),
+        Scalar::from_bytes(&bytes[48..]).expect("a member key"),
+    );
+    let t1 = gpk.u.mul(&n.alpha);
+    let t2 = gpk.v.mul(&n.beta);
+    let t3 = a + gpk.h.mul(&(n.alpha + n.beta));
+    let (delta1, delta2) = (x * n.alpha, x * n.beta);
+    let r1 = gpk.u.mul(&n.r_alpha);
+    let r2 = gpk.v.mul(&n.r_beta);
+    let r3 = power(&pairing(&t3, &gpk.g2), &n.r_x)
+        .mul(&power(&pairing(&gpk.h, &gpk.w), &-(n.r_alpha + n.r_beta)))
+        .mul(&power(
+            &pairing(&gpk.h, &gpk.g2),
+            &-(n.r_delta1 + n.r_delta2),
+        ));
+    let r4 = t1.mul(&n.r_x) - gpk.u.mul(&n.r_delta1);
+    let r5 = t2.mul(&n.r_x) - gpk.v.mul(&n.r_delta2);
+    let c = hash(&gpk.id, &[t1, t2, t3], (&r1, &r2, &r3, &r4, &r5), message);
+    let mut out = [t1, t2, t3].map(|p| p.to_bytes()).concat();
+    for s in [
+        c,
+        n.r_alpha + c * n.alpha,
+        n.r_beta + c * n.beta,
+        n.r_x + c * x,
+        n.r_delta1 + c * delta1,
+        n.r_delta2 + c * delta2,
+    ] {
+        out.extend(s.to_bytes());
+    }
+    out
 }
 
 /// Section 4, Verify.
@@ -68,7 +106,7 @@ pub fn verify(gpk: &Gpk, signature: &Values, message: &[u8]) -> bool {
     hash(&gpk.id, &signature.t, (&r1, &r2, &r3, &r4, &r5), message) == c
 }
 
-fn pairing(p: &G1, q: &G2) -> Gt {
+pub fn pairing(p: &G1, q: &G2) -> Gt {
     pairing_product([(p, &PreparedG2::new(q))])
 }
 
