@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Most records of one batch.
-const BATCH_RECORDS: usize = 2048;
+const BATCH_RECORDS: usize = 512;
 
 /// A batch ends when it holds this many bytes; one record more may be in it.
 const BATCH_BYTES: usize = 8 << 20;
