@@ -147,7 +147,7 @@ mod loopback {
     pub(super) const HEADER: usize = 4;
     pub(super) const INET: u32 = 2;
     /// NetBSD and OpenBSD, FreeBSD, macOS.
-    pub(super) const INET6: [u32; 3] = [24, 28, 30];
+    pub(super) const INET6: [u32; 5] = [10, 23, 24, 28, 30];
 }
 
 /// A descent under way.
