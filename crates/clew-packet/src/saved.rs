@@ -91,7 +91,7 @@ impl Saved {
     }
 
     /// Returns the length in bytes.
-    pub(crate) fn length(&self) -> usize {
+    pub fn length(&self) -> usize {
         Self::bytes(self.flags())
     }
 

@@ -287,6 +287,25 @@ fn a_damaged_capture_is_signed_as_far_as_it_goes() {
 }
 
 #[test]
+fn the_demo_plays_on_any_capture_and_overwrites_only_itself() {
+    let desk = Desk::new();
+    for (name, force) in [
+        ("zeek--linux_dlt_sll2.pcap", false),
+        ("zeek--ldap-gap-data-missing.pcapng", true),
+    ] {
+        let capture = Path::new(CAPTURES).join(name);
+        let demo = ["demo", capture.to_str().unwrap(), "-o", "stage"];
+        let told = desk.yes(&[&demo[..], if force { &["--force"] } else { &[] }].concat());
+        assert!(told.ends_with(" passed, 0 failed\n"), "{told}");
+        assert_eq!(desk.status(&demo), 2, "a second demo needs --force");
+    }
+    fs::create_dir(desk.path("mine")).unwrap();
+    fs::write(desk.path("mine/file"), "precious").unwrap();
+    assert_eq!(desk.status(&["demo", "-o", "mine", "--force"]), 2);
+    assert_eq!(fs::read(desk.path("mine/file")).unwrap(), b"precious");
+}
+
+#[test]
 fn pipes_work_on_both_ends() {
     let desk = Desk::new();
     beginning(

@@ -11,7 +11,7 @@ use crate::secrets;
 use crate::sign::Signer;
 use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
-use clew_packet::{Policy, source};
+use clew_packet::{GroupId, Policy, Reason, Sender, source};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::fs;
@@ -104,6 +104,7 @@ struct Survey {
     senders: BTreeMap<IpAddr, u64>,
     first_ns: Option<u64>,
     last_ns: u64,
+    scratch: Vec<u8>,
 }
 
 impl Survey {
@@ -127,7 +128,10 @@ impl Survey {
             self.first_ns = Some(self.first_ns.map_or(time.0, |first| first.min(time.0)));
             self.last_ns = self.last_ns.max(time.0);
         }
-        if let Ok(source) = source(&frame) {
+        // A signature in form only: what counts is whether the packet takes one.
+        let sender = Sender::new(GroupId([0; 16]), 0, Policy::default());
+        let takes = sender.sign_with(&frame, time, |_, _| {}, &mut self.scratch) == Reason::Signed;
+        if let Some(source) = source(&frame).ok().filter(|_| takes) {
             *self.senders.entry(source).or_default() += 1;
         }
     }
