@@ -4,6 +4,7 @@
 //! makes stays in its folder, all commands included.
 
 mod cast;
+mod changes;
 mod checks;
 mod scenes;
 

@@ -2,8 +2,9 @@
 
 use super::Stage;
 use super::cast::{Cast, Machine};
+use super::changes::{edit, forward};
 use crate::batch::{Capture, frame};
-use crate::capture::{PacketInfo, PacketLengths, Record, Writer};
+use crate::capture::{PacketInfo, Record};
 use crate::clock;
 use crate::commands::open::name_signer;
 use crate::failure::Failure;
@@ -16,10 +17,9 @@ use crate::strip::strip_capture;
 use crate::verify::{Freshness, Verified, verify_capture};
 use clew_manager::Store;
 use clew_manager::update::{UpdateError, update};
-use clew_packet::{Conclusion, Frame, Reason, Verdict, flow, read};
+use clew_packet::{Conclusion, Reason, Verdict, flow, read};
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::IpAddr;
 use std::path::Path;
 
 const GROUP_FILE: &str = "acme/public/group.clew";
@@ -236,78 +236,6 @@ pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         "what routers may change breaks no signature",
     );
     Ok(())
-}
-
-/// Writes a copy of `signed.pcap` in which `change` replaced some packets.
-fn edit(
-    stage: &Stage,
-    name: &str,
-    change: impl Fn(u64, &Frame<'_>) -> Option<Vec<u8>>,
-) -> Result<(), Failure> {
-    let (input, path) = (stage.path("signed.pcap"), stage.path(name));
-    let mut capture = Capture::open(&input, "editing")?;
-    let output = Output::create(&path, &input, false)?;
-    let mut writer = Writer::new(output, PacketLengths::NeverGrow);
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
-        for mut record in batch {
-            let number = record.packet().map_or(0, |info| info.frame);
-            let changed = frame(&record).and_then(|(frame, _)| change(number, &frame));
-            if let Some(bytes) = changed {
-                record
-                    .replace(&bytes)
-                    .map_err(|e| Failure::file(&path, e))?;
-            }
-            writer.write(&record).map_err(|e| Failure::file(&path, e))?;
-        }
-    }
-    writer
-        .finish()
-        .map_err(|e| Failure::file(&path, e))?
-        .commit()?;
-    Ok(())
-}
-
-/// What a router does to the outermost IP header, which is found by its addresses.
-fn forward(frame: &Frame<'_>) -> Option<Vec<u8>> {
-    let flow = flow(frame).ok()?;
-    let mut bytes = frame.bytes.to_vec();
-    let (addresses, before) = match (flow.source, flow.destination) {
-        (IpAddr::V4(s), IpAddr::V4(d)) => ([s.octets(), d.octets()].concat(), 12),
-        (IpAddr::V6(s), IpAddr::V6(d)) => ([s.octets(), d.octets()].concat(), 8),
-        _ => return None,
-    };
-    let at = bytes
-        .windows(addresses.len())
-        .position(|w| w == addresses)?
-        .checked_sub(before)?;
-    let header = &mut bytes[at..];
-    if flow.source.is_ipv4() {
-        header[1] |= 0xb8; // DSCP: expedited forwarding
-        header[8] = header[8].wrapping_sub(1);
-        let length = usize::from(header[0] & 0x0f) * 4;
-        header[10..12].fill(0);
-        let checksum = internet_checksum(header.get(..length)?);
-        header[10..12].copy_from_slice(&checksum.to_be_bytes());
-    } else {
-        header[0] |= 0x0b;
-        header[7] = header[7].wrapping_sub(1);
-    }
-    Some(bytes)
-}
-
-fn internet_checksum(header: &[u8]) -> u16 {
-    let words = header
-        .chunks(2)
-        .map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0)));
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 pub fn open(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
