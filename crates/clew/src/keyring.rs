@@ -70,7 +70,7 @@ impl Keyring {
     }
 }
 
-impl KeySource for Keyring {
+impl KeySource for &Keyring {
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
         let group = self.group(group).ok_or(Unknown::Group)?;
         if epoch > group.newest_epoch() {

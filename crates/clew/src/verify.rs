@@ -76,7 +76,7 @@ impl Verified {
 /// Verifies a capture. `each` gets every record in order, and what was concluded if it is a packet.
 pub fn verify_capture(
     mut capture: Capture,
-    keyring: Keyring,
+    keyring: &Keyring,
     freshness: Freshness,
     grace_ns: u64,
     mut each: impl FnMut(Record, Option<(PacketInfo, Conclusion)>) -> Result<(), Failure>,
@@ -134,7 +134,7 @@ fn acceptance(freshness: Freshness, grace_ns: u64) -> Acceptance {
 }
 
 fn conclude(
-    receiver: &mut Receiver<Keyring>,
+    receiver: &mut Receiver<&Keyring>,
     batch: &[Record],
     freshness: Freshness,
 ) -> Vec<Option<Conclusion>> {
@@ -173,7 +173,7 @@ impl Stage {
         }
     }
 
-    fn conclude(self, receiver: &mut Receiver<Keyring>) -> Conclusion {
+    fn conclude(self, receiver: &mut Receiver<&Keyring>) -> Conclusion {
         match self {
             Self::Done(conclusion) => conclusion,
             Self::Checked(checked) => receiver.conclude(checked),

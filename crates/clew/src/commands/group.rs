@@ -6,9 +6,10 @@ use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use crate::random;
 use crate::secrets;
-use clew_evidence::GroupFile;
+use clew_evidence::{GroupFile, Name};
 use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile};
+use clew_manager::sealed::Secret;
 use clew_manager::update::{UpdateError, update as follow};
 use std::path::Path;
 
@@ -59,20 +60,37 @@ pub fn enrol(arguments: Enrol) -> Result<Status, Failure> {
     let mut store = Store::open(&dir)?;
     let issuer = unlock.load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
     let secret = seal.secret()?;
-    let pending = store.enrol(&issuer, machine, clock::now_ns(), &mut random::os())?;
-    // The key is written and synced before the register commits to it, and named afterwards: a key
-    // that exists is always in the register.
-    let key = pending.key();
-    let (text, comment, epoch) = (key.encode(), key.comment(), key.epoch);
-    let machine = key.machine.clone();
-    let written = secrets::prepare(&output, &text, &comment, secret.as_ref(), false)?;
+    let key = issue(&mut store, &issuer, machine, &output, secret.as_ref())?;
+    let (machine, epoch) = (&key.machine, key.epoch);
+    say!("{machine} enrolled in epoch {epoch}: {}", output.display());
+    Ok(Status::Yes)
+}
+
+/// Enrols a machine and writes its key. The key is written and synced before the register commits to
+/// it, and named afterwards: a key that exists is always in the register.
+pub fn issue(
+    store: &mut Store,
+    issuer: &IssuerKeyFile,
+    machine: Name,
+    output: &Path,
+    secret: Option<&Secret>,
+) -> Result<MemberKeyFile, Failure> {
+    let pending = store.enrol(issuer, machine, clock::now_ns(), &mut random::os())?;
+    let key = pending.key().clone();
+    let written = secrets::prepare(output, &key.encode(), &key.comment(), secret, false)?;
     pending.commit()?;
     written
         .commit()
-        .map_err(|e| secrets::cannot_write(&output, &e))?;
+        .map_err(|e| secrets::cannot_write(output, &e))?;
     store.refresh()?;
-    say!("{machine} enrolled in epoch {epoch}: {}", output.display());
-    Ok(Status::Yes)
+    Ok(key)
+}
+
+/// Replaces a machine's key.
+pub fn replace(path: &Path, key: &MemberKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
+    secrets::prepare(path, &key.encode(), &key.comment(), secret, true)?
+        .commit()
+        .map_err(|e| secrets::cannot_write(path, &e))
 }
 
 pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
@@ -111,10 +129,7 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
         say!("{} is at epoch {} already", key.machine, key.epoch);
         return Ok(Status::Yes);
     }
-    let (text, comment) = (updated.encode(), updated.comment());
-    secrets::prepare(&arguments.key, &text, &comment, secret.as_ref(), true)?
-        .commit()
-        .map_err(|e| secrets::cannot_write(&arguments.key, &e))?;
+    replace(&arguments.key, &updated, secret.as_ref())?;
     say!("{}: epoch {} to {}", key.machine, key.epoch, updated.epoch);
     if let Some(start) = group
         .start(updated.epoch)

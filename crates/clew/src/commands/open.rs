@@ -89,7 +89,8 @@ fn verified(record: &Record, group: &GroupFile, number: u64) -> Result<Summary, 
 }
 
 fn conclude(record: &Record, group: &GroupFile) -> Conclusion {
-    let mut receiver = Receiver::new(Keyring::new(vec![group.clone()]), Acceptance::capture());
+    let keyring = Keyring::new(vec![group.clone()]);
+    let mut receiver = Receiver::new(&keyring, Acceptance::capture());
     let received = frame(record).map(|(frame, time)| receiver.receive(&frame, time));
     match received.expect("the record found is a packet") {
         Received::Done(conclusion) => conclusion,

@@ -17,14 +17,13 @@ const LISTED_MAX: u64 = 20;
 
 pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     let keyring = Keyring::read(&arguments.group)?;
-    let names = Keyring::new(keyring.groups().to_vec());
     let capture = Capture::open(&arguments.input, "verifying")?;
-    let mut report = Report::new(arguments, names)?;
+    let mut report = Report::new(arguments, &keyring)?;
     let freshness = arguments
         .max_age
         .map_or(Freshness::AtCaptureTime, Freshness::MaxAge);
     let each = |record, packet| report.take(record, packet);
-    let verified = verify_capture(capture, keyring, freshness, arguments.grace, each)?;
+    let verified = verify_capture(capture, &keyring, freshness, arguments.grace, each)?;
     report.finish(&verified)?;
     Ok(verified.status(arguments.strict))
 }
@@ -32,14 +31,14 @@ pub fn run(arguments: &Verify) -> Result<Status, Failure> {
 /// Everything that is written while packets come by.
 struct Report<'a> {
     arguments: &'a Verify,
-    keyring: Keyring,
+    keyring: &'a Keyring,
     annotated: Option<Annotated<Output>>,
     out: BufWriter<io::Stdout>,
     listed: u64,
 }
 
 impl<'a> Report<'a> {
-    fn new(arguments: &'a Verify, keyring: Keyring) -> Result<Self, Failure> {
+    fn new(arguments: &'a Verify, keyring: &'a Keyring) -> Result<Self, Failure> {
         let annotated = match &arguments.output {
             Some(path) => {
                 let output = Output::create(path, &arguments.input, arguments.force)?;
@@ -96,7 +95,7 @@ impl<'a> Report<'a> {
             return Ok(None);
         };
         let wanted = self.arguments.json || self.annotated.is_some();
-        let json = wanted.then(|| report::packet_json(info, &frame, conclusion, &self.keyring));
+        let json = wanted.then(|| report::packet_json(info, &frame, conclusion, self.keyring));
         match &json {
             Some(json) if self.arguments.json => self.line(&json.to_string())?,
             _ if conclusion.verdict == Verdict::Invalid => {

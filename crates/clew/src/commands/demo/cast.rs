@@ -4,6 +4,7 @@ use super::{CAPTURE, Stage};
 use crate::batch::{Capture, frame};
 use crate::capture::{PacketLengths, Record, Writer};
 use crate::clock;
+use crate::commands::group::issue;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::random;
@@ -203,15 +204,12 @@ fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
 fn enrol(stage: &mut Stage, issuer: &IssuerKeyFile, name: &str) -> Result<MemberKeyFile, Failure> {
     stage.command(&format!("enrol @acme {name} -o @keys/{name}.key"));
     let mut store = Store::open(&stage.path("acme"))?;
-    let name = name.parse().map_err(Failure::new)?;
-    let pending = store.enrol(issuer, name, clock::now_ns(), &mut random::os())?;
-    let key = pending.key().clone();
-    let path = stage.path(&format!("keys/{}.key", key.machine));
-    let written = secrets::prepare(&path, &key.encode(), &key.comment(), None, false)?;
-    pending.commit()?;
-    written
-        .commit()
-        .map_err(|e| secrets::cannot_write(&path, &e))?;
-    store.refresh()?;
-    Ok(key)
+    let path = stage.path(&format!("keys/{name}.key"));
+    issue(
+        &mut store,
+        issuer,
+        name.parse().map_err(Failure::new)?,
+        &path,
+        None,
+    )
 }

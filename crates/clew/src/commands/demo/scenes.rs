@@ -6,12 +6,12 @@ use super::changes::{edit, forward};
 use crate::batch::{Capture, frame};
 use crate::capture::{PacketInfo, Record};
 use crate::clock;
+use crate::commands::group::replace;
 use crate::commands::open::name_signer;
 use crate::failure::Failure;
 use crate::keyring::{Keyring, read_group_file};
 use crate::output::Output;
 use crate::report;
-use crate::secrets;
 use crate::sign::{Options, Oversize, Signed, Signer, TimeSource, sign_capture};
 use crate::strip::strip_capture;
 use crate::verify::{Freshness, Verified, verify_capture};
@@ -87,7 +87,7 @@ fn verify_file(
     let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
     verify_capture(
         capture,
-        keyring,
+        &keyring,
         Freshness::AtCaptureTime,
         GRACE_NS,
         |record, packet| {
@@ -347,9 +347,7 @@ fn updated(
 ) -> Result<Machine, Failure> {
     let key = update(&machine.key, group).map_err(Failure::new)?;
     let path = stage.path(&format!("keys/{}.key", machine.name()));
-    secrets::prepare(&path, &key.encode(), &key.comment(), None, true)?
-        .commit()
-        .map_err(|e| secrets::cannot_write(&path, &e))?;
+    replace(&path, &key, None)?;
     Ok(Machine { key, ..*machine })
 }
 
