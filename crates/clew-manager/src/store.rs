@@ -137,7 +137,7 @@ impl Store {
     }
 
     /// Reads the group again and publishes it: the end of every change.
-    fn changed(&mut self) -> Result<(), StoreError> {
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
         self.group = read_group(&self.db)?;
         self.publish()
     }

@@ -43,8 +43,8 @@ impl Capture {
         })
     }
 
-    /// The next records, in order; none at the end.
-    pub fn next_batch(&mut self) -> Result<Vec<Record>, Failure> {
+    /// The next records, at least one, in order; none at the end.
+    pub fn next_batch(&mut self) -> Result<Option<Vec<Record>>, Failure> {
         if INTERRUPTED.load(Ordering::Relaxed) {
             return Err(Failure::new("interrupted: no output was written"));
         }
@@ -61,18 +61,14 @@ impl Capture {
         self.progress.set_position(self.reader.bytes_read());
         if batch.is_empty() {
             self.progress.finish_and_clear();
+            return Ok(None);
         }
-        Ok(batch)
+        Ok(Some(batch))
     }
 
     /// What is wrong with the file, once it is read.
     pub fn damage(&self) -> Option<&Damage> {
         self.reader.damage()
-    }
-
-    /// The name of the file.
-    pub fn name(&self) -> &Path {
-        &self.name
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most prepared keys that are kept: 64 epochs, 16 MB.
+/// Most prepared keys that are kept: 64 epochs, 29 MB.
 const PREPARED_MAX: usize = 64;
 
 /// Largest group file that is read: 2^20 epochs.

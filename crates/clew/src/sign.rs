@@ -90,11 +90,7 @@ pub fn sign_capture<S: Sink>(
         reasons: Counters::new(),
         damage: None,
     };
-    loop {
-        let mut batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
+    while let Some(mut batch) = capture.next_batch()? {
         let reasons: Vec<Option<Reason>> = batch
             .par_iter_mut()
             .map_init(Vec::new, |out, record| {

@@ -23,11 +23,7 @@ pub fn strip_capture<S: Sink>(mut capture: Capture, sink: S) -> Result<(StripRep
     let mut writer = Writer::new(sink, PacketLengths::NeverGrow);
     let mut report = StripReport::default();
     let mut out = Vec::new();
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
+    while let Some(batch) = capture.next_batch()? {
         for mut record in batch {
             report.strip(&mut record, &mut out);
             writer.write(&record).map_err(Failure::write)?;

@@ -83,11 +83,7 @@ pub fn verify_capture(
 ) -> Result<Verified, Failure> {
     let mut receiver = Receiver::new(keyring, acceptance(freshness, grace_ns));
     let mut verified = Verified::nothing();
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
+    while let Some(batch) = capture.next_batch()? {
         let conclusions = conclude(&mut receiver, &batch, freshness);
         for (record, conclusion) in batch.into_iter().zip(conclusions) {
             let packet = record.packet().zip(conclusion);

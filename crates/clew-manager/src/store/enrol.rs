@@ -85,11 +85,6 @@ impl Store {
         };
         Ok(PendingEnrolment { transaction, key })
     }
-
-    /// Reads the group again after a change and publishes it.
-    pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.changed()
-    }
 }
 
 fn name_is_taken(db: &Connection, name: &Name) -> Result<bool, StoreError> {

@@ -41,7 +41,7 @@ impl Store {
             transaction.query_row("SELECT peaks FROM register", [], |row| row.get(0))?;
         write_register(&transaction, &head, &peaks, issuer)?;
         transaction.commit()?;
-        self.changed()?;
+        self.refresh()?;
         Ok(record.epoch)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use clew_packet::SECOND_NS;
+
 use super::bytes::ByteOrder;
 use super::clock::Clock;
 use super::error::NotExact;
 use super::{PACKET_LEN_MAX, RECORD_LEN_MAX, pcap, pcapng};
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// One record or block, as it stands in the file: a header, a packet, or anything else.
 #[derive(Clone, Debug)]

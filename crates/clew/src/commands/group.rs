@@ -5,6 +5,7 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use crate::random;
+use crate::report;
 use crate::secrets;
 use clew_evidence::{GroupFile, Name};
 use clew_manager::Store;
@@ -173,10 +174,10 @@ fn show(path: &Path) -> Result<Status, Failure> {
         register.machines,
         group.newest_epoch()
     );
-    say!("manager   {}", hex(&genesis.manager));
+    say!("manager   {}", report::hex(&genesis.manager));
     say!(
         "register  {} at {}",
-        hex(&register.root),
+        report::hex(&register.root),
         clock::to_the_second(register.time)
     );
     Ok(Status::Yes)
@@ -225,8 +226,4 @@ fn load(path: &Path) -> Result<GroupFile, Failure> {
         true => Ok(Store::open(path)?.group().clone()),
         false => read_group_file(path),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -9,11 +9,7 @@ use std::path::Path;
 pub fn find(path: &Path, number: u64) -> Result<Record, Failure> {
     let mut capture = Capture::open(path, "reading")?;
     let mut packets = 0;
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
+    while let Some(batch) = capture.next_batch()? {
         for record in batch {
             match record.packet() {
                 Some(info) if info.frame == number => return Ok(record),

@@ -62,13 +62,9 @@ fn describe(packet: &SignedPacket<'_>) {
     say!(
         "  signature  {} bytes, starts {}",
         trailer.body.len(),
-        hex(&trailer.body[..16])
+        report::hex(&trailer.body[..16])
     );
     if marks > 0 {
         say!("  marks      {marks}: so many later runs of signing passed this packet");
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,18 +1,18 @@
 //! The players: a capture moved to now, a group, and a machine for each end point.
 
+use super::changes::copy;
 use super::{CAPTURE, Stage};
 use crate::batch::{Capture, frame};
-use crate::capture::{PacketLengths, Record, Writer};
+use crate::capture::Record;
 use crate::clock;
 use crate::commands::group::issue;
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::random;
 use crate::secrets;
 use crate::sign::Signer;
 use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
-use clew_packet::{GroupId, Policy, Reason, Sender, source};
+use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +21,6 @@ use std::path::Path;
 
 /// Most end points that get a machine; packets of others stay unsigned.
 const MACHINES_MAX: usize = 16;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// One end point and its machine.
 pub struct Machine {
@@ -111,7 +109,10 @@ struct Survey {
 impl Survey {
     fn of(path: &Path) -> Result<Self, Failure> {
         let mut survey = Self::default();
-        each_record(path, |record| survey.see(record))?;
+        let mut capture = Capture::open(path, "reading")?;
+        while let Some(batch) = capture.next_batch()? {
+            batch.iter().for_each(|record| survey.see(record));
+        }
         if survey.senders.is_empty() {
             return Err(Failure::file(
                 path,
@@ -145,40 +146,16 @@ impl Survey {
     }
 }
 
-fn each_record(path: &Path, mut each: impl FnMut(&Record)) -> Result<(), Failure> {
-    let mut capture = Capture::open(path, "reading")?;
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        batch.iter().for_each(&mut each);
-    }
-}
-
 /// Writes `original.pcap`: every packet later by the same number of seconds, the last one now.
 fn move_to_now(stage: &Stage, input: &Path, survey: &Survey) -> Result<u64, Failure> {
     let path = stage.path("original.pcap");
     let seconds = (clock::now_ns() / SECOND_NS) as i64 - (survey.last_ns / SECOND_NS) as i64;
-    let mut capture = Capture::open(input, "moving")?;
-    let output = Output::create(&path, input, false)?;
-    let mut writer = Writer::new(output, PacketLengths::NeverGrow);
     let mut packets = 0;
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
-        for mut record in batch {
-            packets += u64::from(record.packet().is_some());
-            let _ = record.delay(seconds); // a packet without a time stays as it is
-            writer.write(&record).map_err(|e| Failure::file(&path, e))?;
-        }
-    }
-    writer
-        .finish()
-        .map_err(|e| Failure::file(&path, e))?
-        .commit()?;
+    copy(input, &path, |record| {
+        packets += u64::from(record.packet().is_some());
+        let _ = record.delay(seconds); // a packet without a time stays as it is
+        Ok(())
+    })?;
     Ok(packets)
 }
 

@@ -2,11 +2,33 @@
 
 use super::Stage;
 use crate::batch::{Capture, frame};
-use crate::capture::{PacketLengths, Writer};
+use crate::capture::{NotExact, PacketLengths, Record, Writer};
 use crate::failure::Failure;
 use crate::output::Output;
 use clew_packet::{Frame, flow};
 use std::net::IpAddr;
+use std::path::Path;
+
+/// Writes a copy of a capture, each record as `change` leaves it.
+pub fn copy(
+    input: &Path,
+    path: &Path,
+    mut change: impl FnMut(&mut Record) -> Result<(), NotExact>,
+) -> Result<(), Failure> {
+    let mut capture = Capture::open(input, "copying")?;
+    let mut writer = Writer::new(
+        Output::create(path, input, false)?,
+        PacketLengths::NeverGrow,
+    );
+    while let Some(batch) = capture.next_batch()? {
+        for mut record in batch {
+            change(&mut record).map_err(|e| Failure::file(path, e))?;
+            writer.write(&record).map_err(|e| Failure::file(path, e))?;
+        }
+    }
+    let output = writer.finish().map_err(|e| Failure::file(path, e))?;
+    Ok(output.commit()?)
+}
 
 /// Writes a copy of `signed.pcap` in which `change` replaced some packets.
 pub fn edit(
@@ -14,31 +36,11 @@ pub fn edit(
     name: &str,
     change: impl Fn(u64, &Frame<'_>) -> Option<Vec<u8>>,
 ) -> Result<(), Failure> {
-    let (input, path) = (stage.path("signed.pcap"), stage.path(name));
-    let mut capture = Capture::open(&input, "editing")?;
-    let output = Output::create(&path, &input, false)?;
-    let mut writer = Writer::new(output, PacketLengths::NeverGrow);
-    loop {
-        let batch = capture.next_batch()?;
-        if batch.is_empty() {
-            break;
-        }
-        for mut record in batch {
-            let number = record.packet().map_or(0, |info| info.frame);
-            let changed = frame(&record).and_then(|(frame, _)| change(number, &frame));
-            if let Some(bytes) = changed {
-                record
-                    .replace(&bytes)
-                    .map_err(|e| Failure::file(&path, e))?;
-            }
-            writer.write(&record).map_err(|e| Failure::file(&path, e))?;
-        }
-    }
-    writer
-        .finish()
-        .map_err(|e| Failure::file(&path, e))?
-        .commit()?;
-    Ok(())
+    copy(&stage.path("signed.pcap"), &stage.path(name), |record| {
+        let number = record.packet().map_or(0, |info| info.frame);
+        let changed = frame(record).and_then(|(frame, _)| change(number, &frame));
+        changed.map_or(Ok(()), |bytes| record.replace(&bytes))
+    })
 }
 
 /// What a router does to the outermost IP header, which is found by its addresses.
