@@ -6,6 +6,7 @@
 mod cast;
 mod changes;
 mod checks;
+mod observe;
 mod scenes;
 
 use crate::cli;
@@ -101,10 +102,10 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
     );
     let cast = Cast::gather(&mut stage, arguments.capture.as_deref())?;
     scenes::sign(&mut stage, &cast)?;
-    scenes::observe(&mut stage, &cast)?;
-    scenes::tamper(&mut stage, &cast)?;
+    let observed = observe::observe(&mut stage, &cast)?;
+    scenes::tamper(&mut stage, &observed)?;
     scenes::route(&mut stage, &cast)?;
-    scenes::open(&mut stage, &cast)?;
+    scenes::open(&mut stage, &cast, &observed)?;
     scenes::revoke(&mut stage, &cast)?;
     scenes::restore(&mut stage, &cast)?;
     let path = stage.path(COMMANDS);

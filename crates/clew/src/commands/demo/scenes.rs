@@ -3,7 +3,8 @@
 use super::Stage;
 use super::cast::{Cast, Machine};
 use super::changes::{edit, forward};
-use crate::batch::{Capture, frame};
+use super::observe::Observed;
+use crate::batch::Capture;
 use crate::capture::{PacketInfo, Record};
 use crate::clock;
 use crate::commands::group::replace;
@@ -17,12 +18,11 @@ use crate::strip::strip_capture;
 use crate::verify::{Freshness, Verified, verify_capture};
 use clew_manager::Store;
 use clew_manager::update::{UpdateError, update};
-use clew_packet::{Conclusion, Reason, Verdict, flow, read};
-use std::collections::BTreeSet;
+use clew_packet::{Conclusion, Reason, Verdict, read};
 use std::fs;
 use std::path::Path;
 
-const GROUP_FILE: &str = "acme/public/group.clew";
+pub const GROUP_FILE: &str = "acme/public/group.clew";
 /// Where a pcap file states its snap length.
 const PCAP_SNAPLEN: std::ops::Range<usize> = 16..20;
 
@@ -78,7 +78,7 @@ fn sign_file(stage: &Stage, name: &str, signers: &[Signer]) -> Result<Signed, Fa
 }
 
 /// Verifies one of the demo's captures with the group file, as anybody could.
-fn verify_file(
+pub fn verify_file(
     stage: &Stage,
     name: &str,
     mut each: impl FnMut(&Record, &PacketInfo, &Conclusion),
@@ -99,94 +99,9 @@ fn verify_file(
     )
 }
 
-pub fn observe(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
-    stage.scene("4. An observer verifies, with the public group file and nothing else");
-    stage.command(&format!("verify --group @{GROUP_FILE} @signed.pcap"));
-    let mut seen = Observations::default();
-    let verified = verify_file(stage, "signed.pcap", |record, _, conclusion| {
-        seen.look(record, conclusion);
-    })?;
-    let (valid, invalid) = (verified.of(Verdict::Valid), verified.of(Verdict::Invalid));
-    say!(
-        "   {valid} valid, {invalid} invalid, {} unsigned",
-        verified.of(Verdict::Unsigned)
-    );
-    stage.checks.check(
-        valid == cast.packets() && invalid == 0,
-        format!("the observer finds all {valid} signed packets valid and none invalid"),
-    );
-    say!("   Which machine sent a packet? The signatures do not say:");
-    say!(
-        "   {} values in {valid} signatures, {} of them seen twice",
-        seen.values,
-        seen.repeated
-    );
-    stage.checks.check(
-        seen.repeated == 0,
-        format!(
-            "no value of a signature occurs twice in {} values",
-            seen.values
-        ),
-    );
-    stage.checks.check(
-        seen.lengths.len() == 1,
-        "the trailers of all machines have one length, wrong checksums kept in them aside",
-    );
-    names_nobody(stage, cast)
-}
-
-/// What an observer could try to link packets by.
-#[derive(Default)]
-struct Observations {
-    lengths: BTreeSet<usize>,
-    seen: BTreeSet<Vec<u8>>,
-    values: usize,
-    repeated: usize,
-}
-
-impl Observations {
-    fn look(&mut self, record: &Record, conclusion: &Conclusion) {
-        let Some((frame, _)) = frame(record).filter(|_| conclusion.verdict == Verdict::Valid)
-        else {
-            return;
-        };
-        let Ok(packet) = read(&frame) else { return };
-        let trailer = packet.trailer();
-        self.lengths
-            .insert(trailer.length() - trailer.saved.length());
-        let (points, scalars) = packet.trailer().body.split_at(3 * 48);
-        for value in points.chunks(48).chain(scalars.chunks(32)) {
-            self.values += 1;
-            self.repeated += usize::from(!self.seen.insert(value.to_vec()));
-        }
-    }
-}
-
-/// The full report for programs, kept in the folder, has no machine's name in it.
-fn names_nobody(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
-    let path = stage.path("report.jsonl");
-    let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
-    let mut lines = String::new();
-    let verified = verify_file(stage, "signed.pcap", |record, info, conclusion| {
-        if let Some((frame, _)) = frame(record) {
-            lines += &format!(
-                "{}\n",
-                report::packet_json(info, &frame, conclusion, &keyring)
-            );
-        }
-    })?;
-    lines += &format!("{}\n", report::summary_json(&verified));
-    fs::write(&path, &lines).map_err(|e| Failure::file(&path, e))?;
-    let named = cast.machines.iter().any(|m| lines.contains(m.name()));
-    stage
-        .checks
-        .check(!named, "the observer's report names no machine");
-    Ok(())
-}
-
-pub fn tamper(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+pub fn tamper(stage: &mut Stage, observed: &Observed<'_>) -> Result<(), Failure> {
     stage.scene("5. Somebody changes one bit of one packet");
-    let victim = largest_packet(stage, cast)?;
+    let victim = observed.largest;
     edit(stage, "tampered.pcap", |number, frame| {
         let mut bytes = frame.bytes.to_vec();
         let trailer = read(frame).ok()?.trailer().length();
@@ -209,18 +124,6 @@ pub fn tamper(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A packet too long to be padded by its link: its payload ends where its trailer begins.
-fn largest_packet(stage: &Stage, cast: &Cast) -> Result<u64, Failure> {
-    let mut largest = (0, 0);
-    verify_file(stage, "signed.pcap", |record, info, conclusion| {
-        if conclusion.verdict == Verdict::Valid && record.data().len() > largest.0 {
-            largest = (record.data().len(), info.frame);
-        }
-    })?;
-    debug_assert!(largest.1 > 0 || cast.packets() == 0);
-    Ok(largest.1)
-}
-
 pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     stage.scene("6. A router forwards every packet: TTL lowered, DSCP marked, checksum recomputed");
     edit(stage, "routed.pcap", |_, frame| forward(frame))?;
@@ -238,12 +141,11 @@ pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn open(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
+pub fn open(stage: &mut Stage, cast: &Cast, observed: &Observed<'_>) -> Result<(), Failure> {
     stage.scene("7. The opener, and nobody else, says which machine sent a packet");
     let group = read_group_file(&stage.path(GROUP_FILE))?;
     let store = Store::open(&stage.path("acme"))?;
-    let firsts = first_packet_of_each(stage, cast)?;
-    for (number, record, machine) in &firsts {
+    for (number, record, machine) in &observed.firsts {
         stage.command(&format!(
             "open --group @{GROUP_FILE} --trustee @acme/trustees/1.key --register @acme @signed.pcap --packet {number}"
         ));
@@ -258,27 +160,6 @@ pub fn open(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-fn first_packet_of_each<'c>(
-    stage: &Stage,
-    cast: &'c Cast,
-) -> Result<Vec<(u64, Record, &'c Machine)>, Failure> {
-    let mut firsts: Vec<(u64, Record, &Machine)> = Vec::new();
-    verify_file(stage, "signed.pcap", |record, info, conclusion| {
-        let Some((frame, _)) = frame(record).filter(|_| conclusion.verdict == Verdict::Valid)
-        else {
-            return;
-        };
-        let source = flow(&frame).ok().map(|flow| flow.source);
-        let sender = cast.machines.iter().find(|m| Some(m.address) == source);
-        if let Some(sender) =
-            sender.filter(|s| firsts.iter().all(|(_, _, m)| m.address != s.address))
-        {
-            firsts.push((info.frame, record.clone(), sender));
-        }
-    })?;
-    Ok(firsts)
 }
 
 pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {

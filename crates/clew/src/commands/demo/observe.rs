@@ -1,0 +1,144 @@
+//! The observer's scene: one pass over the signed capture shows all that an observer gets to see.
+
+use super::Stage;
+use super::cast::{Cast, Machine};
+use super::scenes::{GROUP_FILE, verify_file};
+use crate::batch::frame;
+use crate::capture::{PacketInfo, Record};
+use crate::failure::Failure;
+use crate::keyring::{Keyring, read_group_file};
+use crate::report;
+use clew_packet::{Conclusion, Frame, Verdict, flow, read};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// What later scenes need of the signed capture.
+pub struct Observed<'c> {
+    /// The longest packet, too long to be padded by its link: its payload ends where its trailer
+    /// begins.
+    pub largest: u64,
+    /// The first packet of each machine.
+    pub firsts: Vec<(u64, Record, &'c Machine)>,
+}
+
+pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Failure> {
+    stage.scene("4. An observer verifies, with the public group file and nothing else");
+    stage.command(&format!("verify --group @{GROUP_FILE} @signed.pcap"));
+    let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
+    let mut seen = Observer::new(cast);
+    let verified = verify_file(stage, "signed.pcap", |record, info, conclusion| {
+        seen.look(record, info, conclusion, &keyring);
+    })?;
+    let (valid, invalid) = (verified.of(Verdict::Valid), verified.of(Verdict::Invalid));
+    say!(
+        "   {valid} valid, {invalid} invalid, {} unsigned",
+        verified.of(Verdict::Unsigned)
+    );
+    stage.checks.check(
+        valid == cast.packets() && invalid == 0,
+        format!("the observer finds all {valid} signed packets valid and none invalid"),
+    );
+    seen.lines += &format!("{}\n", report::summary_json(&verified));
+    seen.learn_nothing(stage, valid)
+}
+
+/// What an observer could try to link packets by, and the report for programs.
+struct Observer<'c> {
+    cast: &'c Cast,
+    lengths: BTreeSet<usize>,
+    seen: BTreeSet<Vec<u8>>,
+    values: usize,
+    repeated: usize,
+    lines: String,
+    /// Length and number of the longest packet.
+    largest: (usize, u64),
+    firsts: Vec<(u64, Record, &'c Machine)>,
+}
+
+impl<'c> Observer<'c> {
+    fn new(cast: &'c Cast) -> Self {
+        Self {
+            cast,
+            lengths: BTreeSet::new(),
+            seen: BTreeSet::new(),
+            values: 0,
+            repeated: 0,
+            lines: String::new(),
+            largest: (0, 0),
+            firsts: Vec::new(),
+        }
+    }
+
+    fn look(
+        &mut self,
+        record: &Record,
+        info: &PacketInfo,
+        conclusion: &Conclusion,
+        keyring: &Keyring,
+    ) {
+        let Some((frame, _)) = frame(record) else {
+            return;
+        };
+        let json = report::packet_json(info, &frame, conclusion, keyring);
+        self.lines += &format!("{json}\n");
+        if conclusion.verdict == Verdict::Valid {
+            self.compare(&frame);
+            self.remember(record, &frame, info.frame);
+        }
+    }
+
+    fn compare(&mut self, frame: &Frame<'_>) {
+        let Ok(packet) = read(frame) else { return };
+        let trailer = packet.trailer();
+        self.lengths
+            .insert(trailer.length() - trailer.saved.length());
+        let (points, scalars) = trailer.body.split_at(3 * 48);
+        for value in points.chunks(48).chain(scalars.chunks(32)) {
+            self.values += 1;
+            self.repeated += usize::from(!self.seen.insert(value.to_vec()));
+        }
+    }
+
+    fn remember(&mut self, record: &Record, frame: &Frame<'_>, number: u64) {
+        if frame.bytes.len() > self.largest.0 {
+            self.largest = (frame.bytes.len(), number);
+        }
+        let source = flow(frame).ok().map(|flow| flow.source);
+        let sender = self
+            .cast
+            .machines
+            .iter()
+            .find(|m| Some(m.address) == source);
+        let is_new = |s: &&Machine| self.firsts.iter().all(|(_, _, m)| m.address != s.address);
+        if let Some(sender) = sender.filter(is_new) {
+            self.firsts.push((number, record.clone(), sender));
+        }
+    }
+
+    /// Checks that nothing tells machines apart: values, lengths, and the report, which stays in the
+    /// folder.
+    fn learn_nothing(self, stage: &mut Stage, valid: u64) -> Result<Observed<'c>, Failure> {
+        let (values, repeated) = (self.values, self.repeated);
+        say!("   Which machine sent a packet? The signatures do not say:");
+        say!("   {values} values in {valid} signatures, {repeated} of them seen twice");
+        stage.checks.check(
+            repeated == 0,
+            format!("no value of a signature occurs twice in {values} values"),
+        );
+        stage.checks.check(
+            self.lengths.len() == 1,
+            "the trailers of all machines have one length, wrong checksums kept in them aside",
+        );
+        let path = stage.path("report.jsonl");
+        fs::write(&path, &self.lines).map_err(|e| Failure::file(&path, e))?;
+        let mut machines = self.cast.machines.iter();
+        let named = machines.any(|m| self.lines.contains(m.name()));
+        stage
+            .checks
+            .check(!named, "the observer's report names no machine");
+        Ok(Observed {
+            largest: self.largest.1,
+            firsts: self.firsts,
+        })
+    }
+}
