@@ -14,18 +14,20 @@
 //!
 //! ```
 //! # use rand_core::SeedableRng;
+//! use clew_group::EpochId;
 //! use clew_group::bbs04::{IssuerKey, OpenerKey, PublicKey, SigningKey, VerifyingKey};
 //! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! let nonce = [7; 32];
 //! let (opener, opening) = OpenerKey::generate(&nonce, &mut rng);
 //! let (issuer, issuing) = IssuerKey::generate(&mut rng);
 //! let group = PublicKey::genesis(&opening, &issuing);
+//! let epoch = EpochId([1; 32]); // of the record that publishes this key
 //!
 //! let member = issuer.issue_random(&group, &mut rng);
-//! let signer = SigningKey::new(&group, member.clone()).expect("the issuer gave a good key");
+//! let signer = SigningKey::new(&group, epoch, member.clone()).expect("the issuer gave a good key");
 //! let signature = signer.precursor(&mut rng).sign(&[b"a packet"]);
 //!
-//! assert!(VerifyingKey::new(&group).verify(&[b"a packet"], &signature).is_ok());
+//! assert!(VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature).is_ok());
 //! assert_eq!(opener.open(&signature), member.credential());
 //! ```
 //!
@@ -39,5 +41,7 @@ extern crate std;
 pub mod bbs04;
 pub mod curve;
 mod error;
+mod scheme;
 
 pub use error::{DecodeError, Invalid};
+pub use scheme::{EpochId, Scheme};

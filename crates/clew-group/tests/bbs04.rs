@@ -11,7 +11,7 @@ use clew_group::bbs04::{
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::{DecodeError, Invalid};
-use common::{Group, rng};
+use common::{EPOCH, Group, rng};
 use std::collections::BTreeSet;
 
 #[test]
@@ -116,7 +116,7 @@ fn nonces() -> Nonces {
 fn refit(bytes: &mut [u8; INCREMENTAL_BYTES], group: &Group, message: &[u8]) {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new_with_prefix(b"clew-bbs04-sig-1");
-    hash.update(group.public.id());
+    hash.update(EPOCH);
     hash.update(&bytes[..144]);
     hash.update(&bytes[336..]);
     hash.update(message);
@@ -175,14 +175,14 @@ fn revocation_locks_out_one_member_and_nobody_else() {
 
     assert_eq!(victim.after(&revocation).unwrap_err(), Revoked);
     assert!(
-        SigningKey::new(&next, victim).is_err(),
+        SigningKey::new(&next, EPOCH, victim).is_err(),
         "the old key does not fit the new epoch"
     );
 
     let updated = group.member.after(&revocation).unwrap();
-    let signer = SigningKey::new(&next, updated).unwrap();
+    let signer = SigningKey::new(&next, EPOCH, updated).unwrap();
     let signature = signer.precursor(&mut rng(1)).sign(&[b"m"]);
-    let verifier = clew_group::bbs04::VerifyingKey::new(&next);
+    let verifier = clew_group::bbs04::VerifyingKey::new(&next, EPOCH);
     assert_eq!(verifier.verify(&[b"m"], &signature), Ok(()));
     assert_eq!(group.verifier().verify(&[b"m"], &signature), Err(Invalid));
     assert!(next.check_descends_from(&group.public).is_ok());
@@ -265,8 +265,8 @@ fn a_bad_member_key_does_not_sign() {
     let mut bytes = group.member.to_bytes();
     bytes[..48].copy_from_slice(&other.credential().to_bytes());
     let mixed = MemberKey::from_bytes(bytes.as_slice()).unwrap();
-    assert!(SigningKey::new(&group.public, mixed).is_err());
-    assert!(SigningKey::new(&Group::new(17).public, group.member.clone()).is_err());
+    assert!(SigningKey::new(&group.public, EPOCH, mixed).is_err());
+    assert!(SigningKey::new(&Group::new(17).public, EPOCH, group.member.clone()).is_err());
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod common;
 use clew_group::bbs04::{IssuerKey, Nonces, OpenerKey, Signature, SigningKey, VerifyingKey};
 use clew_group::curve::{G1, Scalar};
 use common::textbook::{Gpk, Values, pairing, sign, verify};
-use common::{Group, rng};
+use common::{EPOCH, Group, rng};
 use proptest::prelude::*;
 
 fn nonces(seed: u64) -> Nonces {
@@ -21,11 +21,11 @@ proptest! {
     #[test]
     fn signing_gives_the_papers_bytes(seed in any::<u64>(), message in any::<Vec<u8>>()) {
         let group = Group::new(seed);
-        let signer = SigningKey::new(&group.public, group.member.clone()).unwrap();
+        let signer = SigningKey::new(&group.public, EPOCH, group.member.clone()).unwrap();
         let ours = signer.precursor_from(nonces(!seed)).sign(&[&message]).to_bytes();
         prop_assert_eq!(
             ours.as_slice(),
-            sign(&Gpk::of(&group.public), &group.member, &nonces(!seed), &message)
+            sign(&Gpk::of(&group.public, EPOCH), &group.member, &nonces(!seed), &message)
         );
     }
 
@@ -36,13 +36,13 @@ proptest! {
         flip in prop::option::of((144usize..336, 0u8..8)),
     ) {
         let group = Group::new(seed);
-        let gpk = Gpk::of(&group.public);
+        let gpk = Gpk::of(&group.public, EPOCH);
         let mut bytes = sign(&gpk, &group.member, &nonces(!seed), &message);
         if let Some((byte, bit)) = flip {
             bytes[byte] ^= 1 << bit;
         }
         if let Ok(signature) = Signature::from_bytes(&bytes) {
-            let ours = VerifyingKey::new(&group.public).verify(&[&message], &signature).is_ok();
+            let ours = VerifyingKey::new(&group.public, EPOCH).verify(&[&message], &signature).is_ok();
             prop_assert_eq!(ours, verify(&gpk, &Values::of(&bytes), &message));
             prop_assert_eq!(ours, flip.is_none());
         }
@@ -54,12 +54,12 @@ fn both_verifiers_agree_after_revocations() {
     let mut group = Group::new(5);
     for _ in 0..3 {
         let message = b"in every epoch";
-        let gpk = Gpk::of(&group.public);
+        let gpk = Gpk::of(&group.public, EPOCH);
         let bytes = sign(&gpk, &group.member, &nonces(9), message);
         assert!(verify(&gpk, &Values::of(&bytes), message));
         let signature = Signature::from_bytes(&bytes).unwrap();
         assert!(
-            VerifyingKey::new(&group.public)
+            VerifyingKey::new(&group.public, EPOCH)
                 .verify(&[message], &signature)
                 .is_ok()
         );
@@ -86,7 +86,7 @@ fn issuing_is_the_papers() {
     let group = Group::new(7);
     let bytes = group.member.to_bytes();
     let x = Scalar::from_bytes(&bytes[48..]).unwrap();
-    let gpk = Gpk::of(&group.public);
+    let gpk = Gpk::of(&group.public, EPOCH);
     let left = pairing(&group.member.credential(), &(gpk.w + gpk.g2.mul(&x)));
     assert_eq!(left, pairing(&gpk.g1, &gpk.g2));
     let gamma = Scalar::from_bytes(group.issuer.to_bytes().as_slice()).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! c = H( "clew-bbs04-sig-1"      16 bytes
-//!     || id of the public key    32
+//!     || epoch id                32
 //!     || T1 || T2 || T3          48 each, compressed
 //!     || R1 || R2                48 each
 //!     || R3                      576
@@ -13,6 +13,7 @@
 //! hence below r, so that no reduction is needed. Everything before the message fills exactly
 //! fifteen SHA-256 blocks, which a precursor has hashed already.
 
+use crate::EpochId;
 use crate::curve::{G1_BYTES, GT_BYTES, SCALAR_BYTES, Scalar};
 use sha2::{Digest, Sha256};
 
@@ -38,7 +39,7 @@ impl Commitments {
 }
 
 /// The hash of everything but the message.
-pub(super) fn state(id: &[u8; 32], t: &Encryption, r: &Commitments) -> Sha256 {
+pub(super) fn state(id: &EpochId, t: &Encryption, r: &Commitments) -> Sha256 {
     let mut hash = Sha256::new();
     hash.update(DOMAIN);
     hash.update(id);

@@ -4,7 +4,6 @@ use super::{Issuing, Opening};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
 use crate::{DecodeError, Invalid};
 use core::fmt;
-use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Size of an encoded public key: g1, h, u, v (48 bytes each), g2, w, lift (96 each).
@@ -12,8 +11,6 @@ pub const PUBLIC_KEY_BYTES: usize = 4 * G1_BYTES + 3 * G2_BYTES;
 
 /// Size of an encoded member key: A (48 bytes), x (32).
 pub const MEMBER_KEY_BYTES: usize = G1_BYTES + SCALAR_BYTES;
-
-const ID_DOMAIN: &[u8] = b"clew-bbs04-public-key-1";
 
 /// The group public key gpk of one epoch (section 4), and its lift.
 ///
@@ -85,15 +82,6 @@ impl PublicKey {
     /// w, encoded: what an epoch adds to its revocation.
     pub fn w_bytes(&self) -> [u8; G2_BYTES] {
         self.w.to_bytes()
-    }
-
-    /// The id that every signature's challenge binds: SHA-256 of a domain and the encoded key.
-    pub fn id(&self) -> [u8; 32] {
-        Sha256::new()
-            .chain_update(ID_DOMAIN)
-            .chain_update(self.to_bytes())
-            .finalize()
-            .into()
     }
 
     /// Whether this key is of epoch 0: g1, g2 and lift are the standard generators.

@@ -2,8 +2,8 @@
 
 use super::challenge::{self, Encryption};
 use super::{Commitments, IncrementalSignature, MemberKey, PublicKey, Signature};
-use crate::Invalid;
 use crate::curve::{FixedBase, G1, PreparedG2, Scalar, pairing_product};
+use crate::{EpochId, Invalid};
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::Sha256;
@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 /// A member key with its tables for one epoch (0.4 MB). Signs in constant time.
 pub struct SigningKey {
     key: MemberKey,
-    id: [u8; 32],
+    id: EpochId,
     u: FixedBase,
     v: FixedBase,
     h: FixedBase,
@@ -24,10 +24,10 @@ pub struct SigningKey {
 impl SigningKey {
     /// Prepares a key for the epoch of `group`. A key that does not fit that epoch is refused: with
     /// it every signature would fail, or be marked by whoever made the bad key.
-    pub fn new(group: &PublicKey, key: MemberKey) -> Result<Self, Invalid> {
+    pub fn new(group: &PublicKey, id: EpochId, key: MemberKey) -> Result<Self, Invalid> {
         key.check(group)?;
         Ok(Self {
-            id: group.id(),
+            id,
             u: FixedBase::new(&group.u),
             v: FixedBase::new(&group.v),
             h: FixedBase::new(&group.h),

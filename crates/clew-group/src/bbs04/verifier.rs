@@ -2,16 +2,16 @@
 
 use super::challenge::{Encryption, challenge, state};
 use super::{Commitments, IncrementalSignature, PublicKey, Signature};
-use crate::Invalid;
 use crate::curve::multiexp::{OddMultiples, WIDTH_FIXED, WIDTH_ONCE, multiexp_vartime};
 use crate::curve::{G1, GT_BYTES, PreparedG2, pairing_product};
+use crate::{EpochId, Invalid};
 use core::cell::OnceCell;
 use core::fmt;
 use rand_core::CryptoRng;
 
 /// The public key of one epoch with its tables (0.45 MB; to make takes about as long as to verify).
 pub struct VerifyingKey {
-    id: [u8; 32],
+    id: EpochId,
     g1: OddMultiples,
     h: OddMultiples,
     u: OddMultiples,
@@ -22,12 +22,12 @@ pub struct VerifyingKey {
 
 impl VerifyingKey {
     /// Prepares a public key.
-    pub fn new(group: &PublicKey) -> Self {
+    pub fn new(group: &PublicKey, id: EpochId) -> Self {
         let [g1, h, u, v] =
             OddMultiples::of([&group.g1, &group.h, &group.u, &group.v], WIDTH_FIXED);
         let (g2, w) = (PreparedG2::new(&group.g2), PreparedG2::new(&group.w));
         Self {
-            id: group.id(),
+            id,
             g1,
             h,
             u,

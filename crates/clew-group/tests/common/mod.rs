@@ -4,6 +4,7 @@
 
 pub mod textbook;
 
+use clew_group::EpochId;
 use clew_group::bbs04::{
     IncrementalSignature, IssuerKey, MemberKey, OpenerKey, PublicKey, Revocation, Signature,
     SigningKey, VerifyingKey,
@@ -14,6 +15,9 @@ use rand_chacha::rand_core::SeedableRng;
 pub fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
+
+/// The id of every epoch in tests that do not look at it.
+pub const EPOCH: EpochId = EpochId([0xe0; 32]);
 
 pub struct Group {
     pub issuer: IssuerKey,
@@ -40,11 +44,11 @@ impl Group {
     }
 
     pub fn signer(&self) -> SigningKey {
-        SigningKey::new(&self.public, self.member.clone()).unwrap()
+        SigningKey::new(&self.public, EPOCH, self.member.clone()).unwrap()
     }
 
     pub fn verifier(&self) -> VerifyingKey {
-        VerifyingKey::new(&self.public)
+        VerifyingKey::new(&self.public, EPOCH)
     }
 
     pub fn sign(&self, message: &[u8]) -> Signature {

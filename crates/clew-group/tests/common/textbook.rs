@@ -3,6 +3,7 @@
 //! its baseline.
 #![allow(dead_code, reason = "each program uses its part")]
 
+use clew_group::EpochId;
 use clew_group::bbs04::{MemberKey, Nonces, PublicKey};
 use clew_group::curve::{G1, G2, Gt, PreparedG2, Scalar, pairing_product};
 use sha2::{Digest, Sha256};
@@ -19,11 +20,10 @@ pub struct Gpk {
 }
 
 impl Gpk {
-    pub fn of(key: &PublicKey) -> Self {
+    pub fn of(key: &PublicKey, epoch: EpochId) -> Self {
         let bytes = key.to_bytes();
         let p1 = |i: usize| G1::from_bytes(&bytes[48 * i..][..48]).expect("an encoded key");
         let p2 = |i: usize| G2::from_bytes(&bytes[192 + 96 * i..][..96]).expect("an encoded key");
-        let id = Sha256::digest([b"clew-bbs04-public-key-1".as_slice(), &bytes].concat()).into();
         Self {
             g1: p1(0),
             h: p1(1),
@@ -31,7 +31,7 @@ impl Gpk {
             v: p1(3),
             g2: p2(0),
             w: p2(1),
-            id,
+            id: epoch.0,
         }
     }
 }
