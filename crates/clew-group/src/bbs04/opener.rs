@@ -16,8 +16,8 @@ const TAG_DOMAIN: &[u8] = b"clew-bbs04-tag-1";
 
 /// The opener's secrets xi1 and xi2, with u^xi1 = v^xi2 = h. Wiped when dropped.
 pub struct OpenerKey {
-    xi1: Scalar,
-    xi2: Scalar,
+    pub(super) xi1: Scalar,
+    pub(super) xi2: Scalar,
 }
 
 /// What the opener publishes: h, u, v.
