@@ -2,7 +2,7 @@
 
 use super::valgrind;
 use clew_group::bbs04::{
-    IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Signature, SigningKey,
+    IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation, Signature, SigningKey,
 };
 use clew_group::curve::{FixedBase, G1, G2, PreparedG2, Scalar, pairing_product};
 use core::convert::Infallible;
@@ -32,13 +32,13 @@ impl<'a> Operation<'a> {
         work: impl Fn(I) -> O + Copy + 'a,
     ) -> Self {
         let prepare = move |draws: &mut Draws| -> Work<'a> {
-            let input = secret(draws);
-            valgrind::mark_secret(&input);
+            let mut input = secret(draws);
+            valgrind::mark_secret(&mut input);
             Box::new(move || {
-                let output = black_box(work(black_box(input)));
+                let mut output = black_box(work(black_box(input)));
                 let is_secret = valgrind::is_secret(&output);
                 // Declassified: nothing is done with a result after this but to drop it.
-                valgrind::mark_public(&output);
+                valgrind::mark_public(&mut output);
                 is_secret
             })
         };
@@ -118,12 +118,40 @@ impl TryRng for Draws {
 /// Sparse draws are no randomness, but what is measured asks for this.
 impl TryCryptoRng for Draws {}
 
+/// Draws that are followed: where an operation makes its secrets itself.
+struct Followed(Draws);
+
+impl TryRng for Followed {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut value = self.0.try_next_u32()?;
+        valgrind::mark_secret(&mut value);
+        Ok(value)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut value = self.0.try_next_u64()?;
+        valgrind::mark_secret(&mut value);
+        Ok(value)
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(out)?;
+        valgrind::mark_secret(out);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Followed {}
+
 /// What is public, or was made before: a group, a signature, tables.
 pub struct Fixture {
     group: PublicKey,
     issuer: IssuerKey,
     signature: Signature,
     signer: SigningKey,
+    revocation: Revocation,
     fixed: FixedBase,
     prepared: [PreparedG2; 2],
 }
@@ -134,14 +162,16 @@ impl Fixture {
         let (_, opening) = OpenerKey::generate(&[7; 32], &mut rng);
         let (issuer, issuing) = IssuerKey::generate(&mut rng);
         let group = PublicKey::genesis(&opening, &issuing);
-        let member = issuer.issue_random(&group, &mut rng);
-        valgrind::mark_secret(&member);
+        let mut member = issuer.issue_random(&group, &mut rng);
+        valgrind::mark_secret(&mut member);
         let signer = SigningKey::new(&group, member).expect("the issuer's own key");
         // What others see is of a member whose secrets are not followed.
         let public = issuer.issue_random(&group, &mut rng);
         let other = SigningKey::new(&group, public).expect("the issuer's own key");
+        let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
         Self {
             signature: other.precursor(&mut rng).sign(&[b"opened"]),
+            revocation: revocation.expect("a random x is not -gamma"),
             fixed: FixedBase::new(&G1::generator()),
             prepared: [G2::generator(), G2::generator().mul(&Scalar::from_u128(7))]
                 .map(|point| PreparedG2::new(&point)),
@@ -192,7 +222,20 @@ pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
         }),
         Operation::new("bbs04 open", opener, |key| key.open(&f.signature)).timed(),
         Operation::new("bbs04 issue", issuer, |(key, x)| key.issue(&f.group, x)).timed(),
-        Operation::new("bbs04 issuing key", issuer, |(key, _)| key.to_bytes()),
+        Operation::new("bbs04 revoke", issuer, |(key, x)| key.revoke(&f.group, x)),
+        Operation::new("bbs04 member update", member(f), |(key, _)| {
+            key.after(&f.revocation)
+        }),
+        Operation::new("bbs04 precursor", nothing, |()| {
+            f.signer.precursor(&mut Followed(Draws::random(5)))
+        }),
+        Operation::new("bbs04 new issuing key", nothing, |()| {
+            let (key, issuing) = IssuerKey::generate(&mut Followed(Draws::random(6)));
+            (key.to_bytes(), issuing)
+        }),
+        Operation::new("bbs04 keys to bytes", member_and_opener(f), |(a, b)| {
+            (a.to_bytes(), b.to_bytes())
+        }),
     ]
 }
 
@@ -208,6 +251,12 @@ fn member(f: &Fixture) -> impl Fn(&mut Draws) -> (MemberKey, Nonces) + '_ {
         )
     }
 }
+
+fn member_and_opener(f: &Fixture) -> impl Fn(&mut Draws) -> (MemberKey, OpenerKey) + '_ {
+    |draws| (f.issuer.issue_random(&f.group, draws), opener(draws))
+}
+
+fn nothing(_: &mut Draws) {}
 
 fn opener(draws: &mut Draws) -> OpenerKey {
     let bytes = [draws.scalar(), draws.scalar()].map(|xi| xi.to_bytes());
