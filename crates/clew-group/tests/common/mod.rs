@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+pub mod quorum;
 pub mod textbook;
 
 use clew_group::EpochId;
