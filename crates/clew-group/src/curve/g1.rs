@@ -55,8 +55,10 @@ impl G1 {
         let mut affine = Affine::default();
         // SAFETY: `bytes` has the 48 bytes that are read.
         let read = unsafe { blst_p1_uncompress(&mut affine, bytes.as_ptr()) };
-        if read != BLST_ERROR::BLST_SUCCESS {
-            return Err(DecodeError::Point);
+        match read {
+            BLST_ERROR::BLST_SUCCESS => {}
+            BLST_ERROR::BLST_POINT_NOT_IN_GROUP => return Err(DecodeError::Subgroup), // (0, 2)
+            _ => return Err(DecodeError::Point),
         }
         let point = Self::from_affine(&affine);
         if point.is_identity() {
