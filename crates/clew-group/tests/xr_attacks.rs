@@ -113,6 +113,11 @@ fn a_doctored_later_key_is_refused() {
         let fake = PublicKey::from_bytes(&replaced(&good, at, &point.to_bytes())).unwrap();
         assert_eq!(check(&fake), Err(Invalid), "at {at}");
     }
+    let other = IssuerKey::generate(&mut rng(1)).found(&NONCE, group.public.h(), &mut rng(2));
+    let other = other.0.to_bytes();
+    let fake = replaced(&good, 192, &other[192..336]); // another gamma: h_w and w
+    let fake = PublicKey::from_bytes(&fake).unwrap();
+    assert_eq!(check(&fake), Err(Invalid));
 
     // The same values as an update: the step is refused, and so is the key that comes out of it.
     let good = revocation.to_bytes();
@@ -128,6 +133,11 @@ fn a_doctored_later_key_is_refused() {
     let lift = G2::from_bytes(&good[128..]).unwrap().mul(&t).to_bytes();
     let fake = Revocation::from_bytes(&replaced(&good, 128, &lift)).unwrap();
     assert_eq!(group.genesis.after(&fake), Err(Invalid));
+    let lift = G2::from_bytes(&good[128..]).unwrap();
+    let lift = lift.mul(&t.invert().unwrap()).to_bytes();
+    let fake = replaced(&good, 32, &g1(&good[32..80]).mul(&t).to_bytes());
+    let fake = Revocation::from_bytes(&replaced(&fake, 128, &lift)).unwrap();
+    assert_eq!(group.genesis.after(&fake), Err(Invalid), "g1 and lift fit");
     let other_x = Scalar::from_u128(5).to_bytes();
     let fake = Revocation::from_bytes(&replaced(&good, 0, &other_x)).unwrap();
     assert_eq!(group.genesis.after(&fake), Err(Invalid));

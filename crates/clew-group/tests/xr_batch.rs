@@ -27,9 +27,11 @@ enum Fault {
     R1,
     /// R3 replaced by the signer, and all the rest made to fit: only the pairing does not hold.
     R3,
+    /// R1 and R3 with opposite errors.
+    Both,
 }
 
-use Fault::{Credential, Message, None as Good, R1, R3, Response};
+use Fault::{Both, Credential, Message, None as Good, R1, R3, Response};
 
 struct Case {
     plain: Signature,
@@ -45,7 +47,7 @@ struct Pool {
 static POOL: LazyLock<Pool> = LazyLock::new(|| {
     let group = Group::new(1);
     let faults = [
-        Good, Good, Good, Good, Message, Response, Credential, R1, R3, R3,
+        Good, Good, Good, Good, Message, Response, Credential, R1, R3, R3, Both,
     ];
     let cases = faults.iter().zip(0..).map(|(f, i)| case(&group, *f, i));
     Pool {
@@ -65,7 +67,11 @@ fn case(group: &Group, fault: Fault, seed: u64) -> Case {
     match fault {
         R1 => points[2] += G1::generator(),
         // Two of these have opposite errors.
-        R3 if seed % 2 == 0 => points[3] += G1::generator(),
+        R3 if seed.is_multiple_of(2) => points[3] += G1::generator(),
+        Both => {
+            points[2] += -G1::generator();
+            points[3] += G1::generator();
+        }
         R3 => points[3] += -G1::generator(),
         _ => {}
     }
@@ -120,7 +126,7 @@ proptest! {
 
     #[test]
     fn batches_say_what_single_signatures_say(
-        batch in prop::collection::vec((0usize..10, any::<bool>()), 0..20),
+        batch in prop::collection::vec((0usize..11, any::<bool>()), 0..20),
         seed in any::<u64>(),
     ) {
         POOL.check(&batch, seed);
@@ -128,7 +134,7 @@ proptest! {
 
     #[test]
     fn few_bad_ones_among_many(
-        bad in prop::collection::btree_map(0usize..40, 4usize..10, 0..3),
+        bad in prop::collection::btree_map(0usize..40, 4usize..11, 0..3),
         seed in any::<u64>(),
     ) {
         let case = |i: usize| bad.get(&i).copied().unwrap_or(i % 4);
@@ -139,7 +145,7 @@ proptest! {
 
 #[test]
 fn each_fault_alone_and_in_each_place_of_three() {
-    for fault in 0..10 {
+    for fault in 0..11 {
         for incremental in [false, true] {
             POOL.check(&[(fault, incremental)], 1);
             for place in 0..3 {
