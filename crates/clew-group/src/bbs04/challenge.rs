@@ -14,7 +14,7 @@
 //! fifteen SHA-256 blocks, which a precursor has hashed already.
 
 use crate::EpochId;
-use crate::curve::{G1_BYTES, GT_BYTES, SCALAR_BYTES, Scalar};
+use crate::curve::{G1_BYTES, GT_BYTES, Scalar};
 use sha2::{Digest, Sha256};
 
 const DOMAIN: &[u8; 16] = b"clew-bbs04-sig-1";
@@ -51,7 +51,5 @@ pub(super) fn state(id: &EpochId, t: &Encryption, r: &Commitments) -> Sha256 {
 /// The challenge for the message that is the concatenation of `message`.
 pub(super) fn challenge(mut state: Sha256, message: &[&[u8]]) -> Scalar {
     message.iter().for_each(|part| state.update(part));
-    let mut digest: [u8; SCALAR_BYTES] = state.finalize().into();
-    digest[0] &= 0x3f;
-    Scalar::from_bytes(&digest).expect("254 bits are below the group order")
+    Scalar::from_254_bits(state.finalize().into())
 }

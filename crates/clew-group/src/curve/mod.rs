@@ -12,8 +12,10 @@ mod affine;
 mod fixed_base;
 mod g1;
 mod g2;
+mod glv;
 mod gt;
 pub mod multiexp;
+mod pippenger;
 mod scalar;
 
 pub use fixed_base::FixedBase;

@@ -1,68 +1,72 @@
 //! Products of several points by **public** scalars, as fast as the input allows.
 //!
 //! Straus' method: all terms share their doublings. Each scalar is cut in two halves of 128 bits by
-//! the endomorphism of the curve (Gallant, Lambert and Vanstone, CRYPTO 2001), each half in two
-//! quarters of 64 bits over P and 2^64 P, and each quarter is written in width-w non-adjacent form
-//! over a table of odd multiples. So a product takes 64 doublings; those that lead to 2^64 P are
-//! made once for all products with P.
-//!
-//! # The constants
-//!
-//! With z = -0xd201000000010000 the group order is r = z^4 - z^2 + 1, so LAMBDA = z^2 - 1 is a cube
-//! root of one modulo r: LAMBDA^2 + LAMBDA + 1 = z^4 - z^2 + 1 = r. BETA is the cube root of one
-//! modulo p with (BETA x, y) = LAMBDA (x, y) on G1, found as 2^((p-1)/3) mod p or its square,
-//! whichever the test below accepts.
+//! the endomorphism ([`super::glv`]), and where the point is used often, each half in two quarters of
+//! 64 bits over P and 2^64 P: so a product takes 64 doublings, and those that lead to 2^64 P are made
+//! once for all products with P. Each half or quarter is written in width-w non-adjacent form over a
+//! table of odd multiples. For many points, Pippenger's method ([`multiexp_many_vartime`]).
 
 use super::affine::{Affine, to_affine, translate};
+use super::glv::{Halves, beta, image, negated_if};
 use super::{G1, Scalar};
 use alloc::vec;
 use alloc::vec::Vec;
-use blst::{blst_fp, blst_fp_cneg, blst_fp_from_bendian, blst_fp_mul};
 use core::fmt;
 
-/// Width for points seen once: two tables of 8 odd multiples.
+pub use super::pippenger::multiexp_many_vartime;
+
+/// Width for points seen once: tables of 8 odd multiples.
 pub const WIDTH_ONCE: u32 = 5;
+
+/// Width for points seen once, without 2^64 P: a table of 4 odd multiples.
+pub const WIDTH_SHORT: u32 = 4;
 
 /// Width for points used over and over: two tables of 256 odd multiples, 98 kB with their images.
 pub const WIDTH_FIXED: u32 = 10;
 
-const Z: u128 = 0xd201_0000_0001_0000;
-const LAMBDA: u128 = Z * Z - 1;
-const BETA: &str = "1a0111ea397fe699ec02408663d4de85aa0d857d89759ad4897d29650fb85f9b\
-                    409427eb4f49fffd8bfd00000000aaac";
-
 /// Bits of a quarter.
 const QUARTER: u32 = 64;
 
-/// Digits of a quarter: its bits and a carry.
-const DIGITS: usize = QUARTER as usize + 1;
-
-/// Odd multiples P, 3P, 5P, ... of a point and of 2^64 times it, and their images under the
+/// Odd multiples P, 3P, 5P, ... of a point, and mostly of 2^64 times it, and their images under the
 /// endomorphism.
 #[derive(Clone)]
 pub struct OddMultiples {
     width: u32,
-    multiples: [Vec<Affine>; 2],
-    images: [Vec<Affine>; 2],
+    /// Multiples and images, of P for a whole half, or of P and 2^64 P for its quarters.
+    tables: Vec<[Vec<Affine>; 2]>,
 }
 
 impl OddMultiples {
     /// The tables of several points, with `width - 1` inversions for all of them. No point may be
-    /// the identity, and all must be in the subgroup.
+    /// the identity.
     pub fn of<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
         let bases: Vec<G1> = points.into_iter().flat_map(|p| [*p, shifted(p)]).collect();
-        let mut tables = odd_multiples(&bases, width).into_iter();
-        let beta = beta();
-        core::array::from_fn(|_| {
-            let multiples = [(); 2].map(|()| tables.next().expect("two tables for each point"));
-            let images = multiples.each_ref().map(|table| images(table, &beta));
-            Self {
-                width,
-                multiples,
-                images,
-            }
-        })
+        array(Self::of_bases(&bases, 2, width))
     }
+
+    /// The same without 2^64 P: half the table and none of its doublings, for points that meet only
+    /// scalars of [`Scalar::from_halves`] or their negatives. Any other scalar is right too, but
+    /// takes 128 doublings.
+    pub fn of_short<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
+        array(Self::of_bases(&points.map(|p| *p), 1, width))
+    }
+
+    /// The tables of points of which each has `each` bases, one behind the other.
+    pub(super) fn of_bases(bases: &[G1], each: usize, width: u32) -> Vec<Self> {
+        let beta = beta();
+        let with_images = odd_multiples(bases, width).into_iter().map(|multiples| {
+            let images = multiples.iter().map(|p| image(p, &beta)).collect();
+            [multiples, images]
+        });
+        let mut with_images = with_images.collect::<Vec<_>>().into_iter();
+        let tables = (0..bases.len() / each).map(|_| with_images.by_ref().take(each).collect());
+        tables.map(|tables| Self { width, tables }).collect()
+    }
+}
+
+fn array<const N: usize>(tables: Vec<OddMultiples>) -> [OddMultiples; N] {
+    let mut tables = tables.into_iter();
+    core::array::from_fn(|_| tables.next().expect("each point has its tables"))
 }
 
 /// 2^64 P.
@@ -97,74 +101,64 @@ impl fmt::Debug for OddMultiples {
 
 /// The sum of `scalar * point` over all terms. Takes time that depends on the scalars.
 pub fn multiexp_vartime<const N: usize>(terms: [(&OddMultiples, Scalar); N]) -> G1 {
-    let mut quarters = Vec::with_capacity(4 * N);
-    for (table, scalar) in terms {
-        let (low, high) = split(&scalar);
-        for (tables, half) in [(&table.multiples, low), (&table.images, high)] {
-            let pair = [half as u64, (half >> QUARTER) as u64];
-            let digits = pair.map(|quarter| non_adjacent_form(quarter, table.width));
-            quarters.extend(tables.iter().zip(digits));
+    straus_vartime(terms)
+}
+
+/// The same for any number of terms.
+pub(super) fn straus_vartime<'a>(
+    terms: impl IntoIterator<Item = (&'a OddMultiples, Scalar)>,
+) -> G1 {
+    let mut parts = Vec::new();
+    for (points, scalar) in terms {
+        let halves = Halves::of_vartime(&scalar);
+        for (i, half) in [halves.low, halves.high].into_iter().enumerate() {
+            for (tables, part) in points
+                .tables
+                .iter()
+                .zip(parts_of(half, points.tables.len()))
+            {
+                let digits = non_adjacent_form(part, points.width);
+                parts.push((tables[i].as_slice(), halves.negative, digits));
+            }
         }
     }
+    let digits = parts.iter().map(|(_, _, digits)| digits.len()).max();
     let mut sum = G1::default();
-    for i in (0..DIGITS).rev() {
+    for i in (0..digits.unwrap_or(0)).rev() {
         if !sum.is_identity() {
             sum = sum.double();
         }
-        for (table, digits) in &quarters {
-            add_digit(&mut sum, table, digits[i]);
+        for (table, negative, digits) in &parts {
+            match digits.get(i) {
+                None | Some(0) => {}
+                Some(digit) => sum.add_affine_vartime(&point_of(table, *digit, *negative)),
+            }
         }
     }
     sum
 }
 
-fn add_digit(sum: &mut G1, odd_multiples: &[Affine], digit: i16) {
-    if digit == 0 {
-        return;
+/// A half as it is, or cut in two quarters, the lower first.
+fn parts_of(half: u128, parts: usize) -> [u128; 2] {
+    if parts == 1 {
+        [half, 0]
+    } else {
+        [half & u128::from(u64::MAX), half >> QUARTER]
     }
-    let mut point = odd_multiples[usize::from(digit.unsigned_abs() / 2)];
-    if digit < 0 {
-        let y = point.y;
-        // SAFETY: both pointers are to live values.
-        unsafe { blst_fp_cneg(&mut point.y, &y, true) };
-    }
-    sum.add_affine_vartime(&point);
 }
 
-/// `k = low + LAMBDA * high` by division; both fit because LAMBDA > 2^127 and r < 2^255.
-fn split(scalar: &Scalar) -> (u128, u128) {
-    let bytes = scalar.to_le_bytes();
-    let word = |i: usize| {
-        let mut limb = [0; 8];
-        limb.copy_from_slice(&bytes[8 * i..8 * i + 8]);
-        u64::from_le_bytes(limb)
-    };
-    let top = u128::from(word(3)) << 64 | u128::from(word(2));
-    let (upper, rest) = divide_step(top, word(1));
-    let (lower, low) = divide_step(rest, word(0));
-    (low, upper << 64 | lower)
+/// `digit` times the first point of the table, or minus that.
+fn point_of(odd_multiples: &[Affine], digit: i16, negative: bool) -> Affine {
+    let point = &odd_multiples[usize::from(digit.unsigned_abs() / 2)];
+    negated_if(point, negative ^ (digit < 0))
 }
 
-/// `(rest * 2^64 + next) / LAMBDA` and its remainder, for rest < LAMBDA (Knuth, algorithm D).
-fn divide_step(rest: u128, next: u64) -> (u128, u128) {
-    const HIGH: u128 = LAMBDA >> 64;
-    const LOW: u128 = LAMBDA & u64::MAX as u128;
-    let mut quotient = (rest / HIGH).min(u128::from(u64::MAX));
-    let mut excess = rest - quotient * HIGH;
-    while excess >> 64 == 0 && quotient * LOW > (excess << 64 | u128::from(next)) {
-        quotient -= 1;
-        excess += HIGH;
-    }
-    let remainder = (excess << 64 | u128::from(next)).wrapping_sub(quotient * LOW);
-    (quotient, remainder)
-}
-
-/// Digits of `k`, lowest first: each is zero or odd and below 2^(width-1) in size, and any `width`
-/// neighbours hold at most one that is not zero.
-fn non_adjacent_form(k: u64, width: u32) -> [i16; DIGITS] {
-    let mut digits = [0; DIGITS];
-    let (mut i, mut carry) = (0, 0);
-    while i < DIGITS {
+/// Digits of `k`, lowest first and ending with one that is not zero: each is zero or odd and below
+/// 2^(width-1) in size, and any `width` neighbours hold at most one that is not zero.
+fn non_adjacent_form(k: u128, width: u32) -> Vec<i16> {
+    let mut digits = vec![0; (u128::BITS - k.leading_zeros()) as usize + 1];
+    let (mut i, mut carry, mut used) = (0, 0, 0);
+    while i < digits.len() {
         let rest = k.checked_shr(i as u32).unwrap_or(0);
         if rest & 1 == carry {
             i += 1;
@@ -173,94 +167,24 @@ fn non_adjacent_form(k: u64, width: u32) -> [i16; DIGITS] {
         let window = (rest & ((1 << width) - 1)) + carry;
         carry = window >> (width - 1);
         digits[i] = (window as i32 - ((carry as i32) << width)) as i16;
+        used = i + 1;
         i += width as usize;
     }
+    digits.truncate(used);
     digits
-}
-
-fn beta() -> blst_fp {
-    let mut bytes = [0; 48];
-    for (byte, pair) in bytes.iter_mut().zip(BETA.as_bytes().chunks_exact(2)) {
-        *byte = hex_digit(pair[0]) << 4 | hex_digit(pair[1]);
-    }
-    let mut out = blst_fp::default();
-    // SAFETY: `bytes` has the 48 bytes that are read.
-    unsafe { blst_fp_from_bendian(&mut out, bytes.as_ptr()) };
-    out
-}
-
-fn hex_digit(c: u8) -> u8 {
-    if c.is_ascii_digit() {
-        c - b'0'
-    } else {
-        c - b'a' + 10
-    }
-}
-
-fn images(points: &[Affine], beta: &blst_fp) -> Vec<Affine> {
-    points.iter().map(|p| image(p, beta)).collect()
-}
-
-fn image(p: &Affine, beta: &blst_fp) -> Affine {
-    let mut out = *p;
-    // SAFETY: all pointers are to live values.
-    unsafe { blst_fp_mul(&mut out.x, &p.x, beta) };
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curve::glv::tests::edge_scalar;
     use proptest::prelude::*;
-
-    #[test]
-    fn the_endomorphism_multiplies_by_lambda() {
-        let point = G1::generator();
-        let affine = to_affine(&[point])[0];
-        assert_eq!(
-            G1::from_affine(&image(&affine, &beta())),
-            point.mul(&Scalar::from_u128(LAMBDA))
-        );
-    }
-
-    fn arbitrary_scalar() -> impl Strategy<Value = Scalar> {
-        any::<[u8; 32]>().prop_map(|half| {
-            let mut wide = [0; 64];
-            wide[..32].copy_from_slice(&half);
-            Scalar::from_wide(&wide)
-        })
-    }
-
-    fn edge_scalar() -> impl Strategy<Value = Scalar> {
-        let one = Scalar::from_u128(1);
-        let lambda = Scalar::from_u128(LAMBDA);
-        prop_oneof![
-            arbitrary_scalar(),
-            Just(Scalar::default()),
-            Just(one),
-            Just(-one),
-            Just(lambda),
-            Just(lambda - one),
-            Just(-lambda),
-            Just(lambda * Scalar::from_u128(u128::MAX)),
-            any::<u128>().prop_map(Scalar::from_u128),
-            (0u32..128).prop_map(|i| Scalar::from_u128(u128::MAX >> i)),
-        ]
-    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
-        fn halves_make_the_scalar(k in edge_scalar()) {
-            let (low, high) = split(&k);
-            prop_assert!(low < LAMBDA);
-            let again = Scalar::from_u128(low) + Scalar::from_u128(LAMBDA) * Scalar::from_u128(high);
-            prop_assert_eq!(again, k);
-        }
-
-        #[test]
-        fn digits_make_the_quarter(k in any::<u64>(), shift in 0u32..64, width in 2u32..=12) {
+        fn digits_make_the_part(k in any::<u128>(), shift in 0u32..128, width in 2u32..=12) {
             let k = k >> shift;
             let digits = non_adjacent_form(k, width);
             let two = Scalar::from_u128(2);
@@ -268,8 +192,9 @@ mod tests {
                 let size = Scalar::from_u128(u128::from(d.unsigned_abs()));
                 sum * two + if d < 0 { -size } else { size }
             });
-            prop_assert_eq!(sum, Scalar::from_u128(k.into()));
+            prop_assert_eq!(sum, Scalar::from_u128(k));
             prop_assert!(digits.iter().all(|d| *d == 0 || d & 1 == 1 && d.unsigned_abs() < 1 << (width - 1)));
+            prop_assert_ne!(digits.last(), Some(&0));
         }
     }
 
@@ -280,12 +205,14 @@ mod tests {
         fn it_agrees_with_the_plain_products(a in edge_scalar(), b in edge_scalar(), k in any::<u128>()) {
             let (p, q) = (G1::generator(), G1::generator().mul(&Scalar::from_u128(k | 1)));
             let [p_once] = OddMultiples::of([&p], WIDTH_ONCE);
+            let [p_short] = OddMultiples::of_short([&p], WIDTH_ONCE);
             let [q_fixed] = OddMultiples::of([&q], WIDTH_FIXED);
-            let fast = multiexp_vartime([(&p_once, a), (&q_fixed, b)]);
-            prop_assert_eq!(fast, p.mul(&a) + q.mul(&b));
+            let expected = p.mul(&a) + q.mul(&b);
+            prop_assert_eq!(multiexp_vartime([(&p_once, a), (&q_fixed, b)]), expected);
+            prop_assert_eq!(multiexp_vartime([(&q_fixed, b), (&p_short, a)]), expected);
             // Terms that meet: equal points, opposite sums.
             prop_assert_eq!(multiexp_vartime([(&p_once, a), (&p_once, a)]), p.mul(&(a + a)));
-            prop_assert!(multiexp_vartime([(&p_once, a), (&p_once, -a)]).is_identity());
+            prop_assert!(multiexp_vartime([(&p_short, a), (&p_once, -a)]).is_identity());
         }
     }
 }

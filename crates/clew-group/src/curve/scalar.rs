@@ -1,5 +1,6 @@
 //! Integers modulo the group order `r`.
 
+use super::glv::LAMBDA;
 use crate::DecodeError;
 use blst::{
     blst_bendian_from_scalar, blst_fr, blst_fr_add, blst_fr_cneg, blst_fr_from_scalar,
@@ -43,6 +44,26 @@ impl Scalar {
         let mut scalar = Raw(blst_scalar::default());
         // SAFETY: `bytes` has the 32 bytes that are read.
         unsafe { blst_scalar_from_lendian(&mut scalar.0, bytes.as_ptr()) };
+        Self::from_raw(&scalar)
+    }
+
+    /// The 128-bit challenge `c1 + LAMBDA * c2`, with c1 the first eight bytes and c2 the last eight,
+    /// big-endian, and LAMBDA = z^2 - 1 the eigenvalue of the curve's endomorphism: chosen so that a
+    /// verifier's T^c takes 64 doublings and half the additions. No two inputs meet, because c1 is
+    /// below LAMBDA and the sum below 2^192, hence below `r`.
+    pub fn from_halves(bytes: &[u8; 16]) -> Self {
+        let both = u128::from_be_bytes(*bytes);
+        let [c1, c2] = [both >> 64, both & u128::from(u64::MAX)].map(Self::from_u128);
+        c1 + Self::from_u128(LAMBDA) * c2
+    }
+
+    /// 32 big-endian bytes, such as a hash, without their two most significant bits: below 2^254,
+    /// hence below `r` and not reduced.
+    pub fn from_254_bits(mut bytes: [u8; SCALAR_BYTES]) -> Self {
+        bytes[0] &= 0x3f;
+        let mut scalar = Zeroizing::new(Raw(blst_scalar::default()));
+        // SAFETY: `bytes` has the 32 bytes that are read.
+        unsafe { blst_scalar_from_bendian(&mut scalar.0, bytes.as_ptr()) };
         Self::from_raw(&scalar)
     }
 
@@ -203,6 +224,33 @@ mod tests {
         wide[32] = 1; // 2^256
         let two_128 = Scalar::from_u128(u128::MAX) + Scalar::from_u128(1);
         assert_eq!(Scalar::from_wide(&wide), two_128 * two_128);
+    }
+
+    #[test]
+    fn halves_are_joined_by_lambda() {
+        let of = |c1: u64, c2: u64| {
+            let both = u128::from(c1) << 64 | u128::from(c2);
+            Scalar::from_halves(&both.to_be_bytes())
+        };
+        // z^2 - 1, written out.
+        let lambda = Scalar::from_u128(0xac45_a401_0001_a402_0000_0000_ffff_ffff);
+        assert_eq!(of(7, 0), Scalar::from_u128(7));
+        assert_eq!(of(0, 1), lambda);
+        let max = Scalar::from_u128(u64::MAX.into());
+        assert_eq!(of(u64::MAX, u64::MAX), max + max * lambda);
+        // An integer below 2^192: nothing was reduced.
+        assert_eq!(of(u64::MAX, u64::MAX).to_bytes()[..8], [0; 8]);
+    }
+
+    #[test]
+    fn bits_254_are_not_reduced() {
+        let all = Scalar::from_254_bits([0xff; SCALAR_BYTES]);
+        let mut expected = [0xff; SCALAR_BYTES];
+        expected[0] = 0x3f;
+        assert_eq!(all.to_bytes(), expected);
+        let mut five = [0; SCALAR_BYTES];
+        (five[0], five[31]) = (0xc0, 5);
+        assert_eq!(Scalar::from_254_bits(five), Scalar::from_u128(5));
     }
 
     #[test]
