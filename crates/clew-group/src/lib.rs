@@ -10,6 +10,7 @@
 //! 4. A member prepares [`bbs04::Precursor`]s ahead of time; each signs one message.
 //! 5. A **verifier** holds a [`bbs04::VerifyingKey`] and answers yes or no.
 //! 6. The opener finds the member's credential in a signature ([`bbs04::OpenerKey::open`]).
+//!    Its key can be shared among trustees, any t of whom open together ([`quorum`]).
 //! 7. The issuer revokes a member: everybody moves to the next epoch ([`bbs04::Revocation`]).
 //!
 //! ```
@@ -41,6 +42,7 @@ extern crate std;
 pub mod bbs04;
 pub mod curve;
 mod error;
+pub mod quorum;
 mod scheme;
 
 pub use error::{DecodeError, Invalid};

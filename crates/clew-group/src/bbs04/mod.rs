@@ -16,6 +16,7 @@ mod issuer;
 mod keys;
 mod member;
 mod opener;
+mod quorum;
 mod revocation;
 mod signature;
 mod verifier;

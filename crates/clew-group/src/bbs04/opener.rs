@@ -20,8 +20,8 @@ pub type Tag = [u8; 32];
 
 /// The opener's secrets xi1 and xi2, with u^xi1 = v^xi2 = h. Wiped when dropped.
 pub struct OpenerKey {
-    xi1: Scalar,
-    xi2: Scalar,
+    pub(super) xi1: Scalar,
+    pub(super) xi2: Scalar,
 }
 
 /// What the opener publishes: h, u, v.
