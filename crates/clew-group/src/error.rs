@@ -1,4 +1,4 @@
-//! The two answers that are not "yes".
+//! The answers that are not "yes".
 
 use core::fmt;
 
@@ -14,6 +14,18 @@ impl fmt::Display for Invalid {
 }
 
 impl core::error::Error for Invalid {}
+
+/// This member is the one that was revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revoked;
+
+impl fmt::Display for Revoked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this member was revoked")
+    }
+}
+
+impl core::error::Error for Revoked {}
 
 /// The rule of the encoding that some bytes broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,8 +42,15 @@ extern crate std;
 pub mod bbs04;
 pub mod curve;
 mod error;
+mod pairings;
+mod proof;
 pub mod quorum;
 mod scheme;
+mod transcript;
+mod wire;
+pub mod xr;
 
-pub use error::{DecodeError, Invalid};
+pub use error::{DecodeError, Invalid, Revoked};
+pub use pairings::Tag;
+pub use proof::{PROOF_BYTES, Proof};
 pub use scheme::{EpochId, Scheme};

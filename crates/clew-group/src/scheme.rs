@@ -7,7 +7,7 @@ use core::fmt;
 pub enum Scheme {
     /// [`crate::bbs04`].
     Bbs04 = 1,
-    /// XR, the default.
+    /// [`crate::xr`], the default.
     Xr = 2,
 }
 

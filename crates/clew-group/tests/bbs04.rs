@@ -6,11 +6,11 @@ mod common;
 
 use clew_group::bbs04::{
     INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey,
-    PUBLIC_KEY_BYTES, PublicKey, REVOCATION_BYTES, Revocation, Revoked, SIGNATURE_BYTES, Signature,
+    PUBLIC_KEY_BYTES, PublicKey, REVOCATION_BYTES, Revocation, SIGNATURE_BYTES, Signature,
     SigningKey,
 };
 use clew_group::curve::{G1, Scalar};
-use clew_group::{DecodeError, Invalid};
+use clew_group::{DecodeError, Invalid, Revoked};
 use common::{EPOCH, Group, rng};
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
 use crate::keys::IssuerKeyFile;
 use clew_evidence::{EpochRecord, GroupFile, HEADER, RegisterHead, seal};
-use clew_group::bbs04::Tag;
+use clew_group::Tag;
 use hkdf::Hkdf;
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params,

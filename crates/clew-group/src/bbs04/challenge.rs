@@ -15,6 +15,7 @@
 
 use crate::EpochId;
 use crate::curve::{G1_BYTES, GT_BYTES, Scalar};
+use crate::transcript::long_challenge;
 use sha2::{Digest, Sha256};
 
 const DOMAIN: &[u8; 16] = b"clew-bbs04-sig-1";
@@ -51,5 +52,5 @@ pub(super) fn state(id: &EpochId, t: &Encryption, r: &Commitments) -> Sha256 {
 /// The challenge for the message that is the concatenation of `message`.
 pub(super) fn challenge(mut state: Sha256, message: &[&[u8]]) -> Scalar {
     message.iter().for_each(|part| state.update(part));
-    Scalar::from_254_bits(state.finalize().into())
+    long_challenge(state)
 }

@@ -2,6 +2,7 @@
 
 use super::{Issuing, Opening};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
+use crate::pairings::equal;
 use crate::{DecodeError, Invalid};
 use core::fmt;
 use zeroize::{Zeroize, Zeroizing};
@@ -119,11 +120,6 @@ impl Standing {
         let [g2, w, lift] = [&key.g2, &key.w, &key.lift].map(PreparedG2::new);
         Self { g2, w, lift }
     }
-}
-
-/// Whether e(left) = e(right).
-pub(super) fn equal(left: (&G1, &PreparedG2), right: (&G1, &PreparedG2)) -> bool {
-    pairing_product([left, (&-*right.0, right.1)]).is_identity()
 }
 
 /// A member's key gsk\[i\] = (A, x) with A = g1^(1/(gamma + x)), for one epoch. Secret; wiped when

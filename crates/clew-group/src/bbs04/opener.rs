@@ -1,8 +1,8 @@
 //! The opener: finds the credential in a signature.
 
 use super::{PublicKey, Signature};
-use crate::DecodeError;
-use crate::curve::{G1, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
+use crate::curve::{G1, SCALAR_BYTES, Scalar};
+use crate::{DecodeError, Tag, pairings};
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
@@ -13,10 +13,6 @@ pub const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
 
 const H_DOMAIN: &[u8] = b"clew-bbs04-h-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 const TAG_DOMAIN: &[u8] = b"clew-bbs04-tag-1";
-
-/// By which a member's row is found, whatever the epoch: SHA-256 of e(A, lift), which is
-/// e(A of epoch 0, G2) in every epoch.
-pub type Tag = [u8; 32];
 
 /// The opener's secrets xi1 and xi2, with u^xi1 = v^xi2 = h. Wiped when dropped.
 pub struct OpenerKey {
@@ -96,12 +92,7 @@ impl OpenerKey {
 impl PublicKey {
     /// The tag of the member whose credential in this epoch is `a`.
     pub fn tag(&self, a: &G1) -> Tag {
-        let value = pairing_product([(a, &PreparedG2::new(&self.lift))]);
-        Sha256::new()
-            .chain_update(TAG_DOMAIN)
-            .chain_update(value.to_bytes())
-            .finalize()
-            .into()
+        pairings::tag(Sha256::new_with_prefix(TAG_DOMAIN), a, &self.lift)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Revocation (section 7; Clue, "Revocation"): the group's key and every other member's key move on,
 //! and the revoked key cannot.
 
-use super::keys::equal;
 use super::{MemberKey, PublicKey};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2, SCALAR_BYTES, Scalar};
-use crate::{DecodeError, Invalid};
-use core::fmt;
+use crate::pairings::equal;
+use crate::{DecodeError, Invalid, Revoked};
 use zeroize::Zeroizing;
 
 /// Size of an encoded revocation: x (32 bytes), g1 (48), g2 (96), lift (96).
@@ -78,18 +77,6 @@ impl PublicKey {
         if holds { Ok(next) } else { Err(Invalid) }
     }
 }
-
-/// This member is the one that was revoked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Revoked;
-
-impl fmt::Display for Revoked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this member was revoked")
-    }
-}
-
-impl core::error::Error for Revoked {}
 
 impl MemberKey {
     /// The member update: A' = (g1' / A)^(1/(x - x*)). A revoked member would divide by zero. The

@@ -29,6 +29,16 @@ impl Scalar {
         Self::from_wide(&wide)
     }
 
+    /// A uniform scalar that is not zero.
+    pub fn random_secret(rng: &mut impl CryptoRng) -> Self {
+        loop {
+            let scalar = Self::random(rng);
+            if !scalar.is_zero() {
+                return scalar;
+            }
+        }
+    }
+
     /// 64 little-endian bytes reduced modulo `r`.
     pub fn from_wide(wide: &[u8; 64]) -> Self {
         let mut scalar = Zeroizing::new(Raw(blst_scalar::default()));

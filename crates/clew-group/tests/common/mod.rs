@@ -2,7 +2,10 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+pub mod points;
 pub mod textbook;
+pub mod xr;
+pub mod xr_textbook;
 
 use clew_group::EpochId;
 use clew_group::bbs04::{

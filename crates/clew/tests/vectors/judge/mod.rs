@@ -6,7 +6,7 @@ mod key_file;
 mod packet_trailer;
 
 use clew_evidence::{GroupFileError, Rule};
-use clew_group::bbs04::Revoked;
+use clew_group::Revoked;
 use clew_group::{DecodeError, Invalid};
 use clew_manager::keys::KeyError;
 use clew_packet::{Reason, Replay};

@@ -1,0 +1,210 @@
+//! Many signatures of one epoch at once (spec 3.5).
+
+use super::{IncrementalSignature, Signature, VerifyingKey};
+use crate::Invalid;
+use crate::curve::multiexp::{multiexp_many_vartime, multiexp_vartime};
+use crate::curve::{G1, Scalar};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Sub;
+use rand_core::CryptoRng;
+
+/// A signature of a batch, with its message.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    /// The message is the concatenation of these.
+    pub message: &'a [&'a [u8]],
+    /// Its signature.
+    pub form: Form<'a>,
+}
+
+/// The forms that a batch takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Form<'a> {
+    /// XR.
+    Plain(&'a Signature),
+    /// XRR: faster in a batch, as R1 need not be derived alone.
+    Incremental(&'a IncrementalSignature),
+}
+
+impl VerifyingKey {
+    /// Verifies signatures together: two sums over all of them and one pairing if all are good; if
+    /// not, it halves the batch until the bad ones are found. The answers, in the order of `items`,
+    /// are those of [`Self::verify`] and [`Self::verify_incremental`] one by one, but for a
+    /// probability below 2^-120. `rng` must be unpredictable to whoever made the signatures.
+    pub fn verify_batch(
+        &self,
+        items: &[Item<'_>],
+        rng: &mut impl CryptoRng,
+    ) -> Vec<Result<(), Invalid>> {
+        let mut verdicts: Vec<_> = items.iter().map(|item| self.check_hash(item)).collect();
+        let passed = items.iter().enumerate().zip(&verdicts);
+        let candidates: Vec<Candidate<'_>> = passed
+            .filter(|(_, verdict)| verdict.is_ok())
+            .map(|((place, item), _)| Candidate::new(place, item.form, rng))
+            .collect();
+        let sums = self.sums(&candidates);
+        if !candidates.is_empty() && !self.holds(&sums) {
+            for place in self.find_bad(&candidates, sums) {
+                verdicts[place] = Err(Invalid);
+            }
+        }
+        verdicts
+    }
+
+    /// What each signature passes before it enters the sums.
+    fn check_hash(&self, item: &Item<'_>) -> Result<(), Invalid> {
+        match item.form {
+            Form::Plain(signature) => self.check_derived(item.message, signature),
+            Form::Incremental(signature) => self.check_carried(item.message, signature),
+        }
+    }
+
+    /// The places of the bad ones among candidates whose sums do not hold. Sums of the second half
+    /// are what is left of the whole's; if the first half is good, the second is bad.
+    fn find_bad(&self, candidates: &[Candidate<'_>], sums: Sums) -> Vec<usize> {
+        let mut bad = vec![];
+        let mut to_split = vec![(candidates, sums)];
+        while let Some((candidates, sums)) = to_split.pop() {
+            if let [candidate] = candidates {
+                bad.push(candidate.place);
+                continue;
+            }
+            let (left, right) = candidates.split_at(candidates.len() / 2);
+            let of_left = self.sums(left);
+            let of_right = sums - of_left;
+            let left_holds = self.holds(&of_left);
+            if left_holds || !self.holds(&of_right) {
+                to_split.push((right, of_right));
+            }
+            if !left_holds {
+                to_split.push((left, of_left));
+            }
+        }
+        bad
+    }
+
+    /// e(S1, G2) e(S2, w) = 1
+    fn holds(&self, sums: &Sums) -> bool {
+        self.is_one(&sums.s1, &sums.s2)
+    }
+
+    /// ```text
+    /// S1 = prod ( T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1) )^d  prod ( u^sa T1^(-c) R1^(-1) )^q
+    /// S2 = prod ( T2^c h^(-sa) )^d
+    /// ```
+    /// with the powers of each fixed point added up first.
+    fn sums(&self, candidates: &[Candidate<'_>]) -> Sums {
+        let mut fixed = FixedPowers::default();
+        let (mut in_s1, mut in_s2) = (Terms::default(), Terms::default());
+        for Candidate {
+            signature, d, r1, ..
+        } in candidates
+        {
+            let (s, c) = (&signature.s, signature.c.scalar());
+            in_s1.push(&signature.t2, s.x * *d);
+            in_s1.push(&signature.r3, -*d);
+            in_s2.push(&signature.t2, c * *d);
+            fixed.h = fixed.h - s.d * *d;
+            fixed.h0 = fixed.h0 - s.y * *d;
+            fixed.g1 = fixed.g1 - c * *d;
+            fixed.h_in_s2 = fixed.h_in_s2 - s.a * *d;
+            if let Some((r1, q)) = r1 {
+                in_s1.push(&signature.t1, -(c * *q));
+                in_s1.push(r1, -*q);
+                fixed.u = fixed.u + s.a * *q;
+            }
+        }
+        let of_fixed = multiexp_vartime([
+            (&self.h, fixed.h),
+            (&self.h0, fixed.h0),
+            (&self.g1, fixed.g1),
+            (&self.u, fixed.u),
+        ]);
+        Sums {
+            s1: of_fixed + in_s1.sum(),
+            s2: multiexp_vartime([(&self.h, fixed.h_in_s2)]) + in_s2.sum(),
+        }
+    }
+}
+
+/// A signature whose hash is right, with its multipliers.
+struct Candidate<'a> {
+    place: usize,
+    signature: &'a Signature,
+    d: Scalar,
+    /// Of the incremental form: R1 and q.
+    r1: Option<(G1, Scalar)>,
+}
+
+impl<'a> Candidate<'a> {
+    fn new(place: usize, form: Form<'a>, rng: &mut impl CryptoRng) -> Self {
+        let d = multiplier(rng);
+        match form {
+            Form::Plain(signature) => Self {
+                place,
+                signature,
+                d,
+                r1: None,
+            },
+            Form::Incremental(IncrementalSignature { signature, r1, .. }) => Self {
+                place,
+                signature,
+                d,
+                r1: Some((*r1, multiplier(rng))),
+            },
+        }
+    }
+}
+
+/// A random short challenge.
+fn multiplier(rng: &mut impl CryptoRng) -> Scalar {
+    let mut bytes = [0; 16];
+    rng.fill_bytes(&mut bytes);
+    Scalar::from_halves(&bytes)
+}
+
+/// Points with their powers.
+#[derive(Default)]
+struct Terms {
+    points: Vec<G1>,
+    powers: Vec<Scalar>,
+}
+
+impl Terms {
+    fn push(&mut self, point: &G1, power: Scalar) {
+        self.points.push(*point);
+        self.powers.push(power);
+    }
+
+    fn sum(&self) -> G1 {
+        multiexp_many_vartime(&self.points, &self.powers)
+    }
+}
+
+/// The powers of fixed points.
+#[derive(Default)]
+struct FixedPowers {
+    h: Scalar,
+    h0: Scalar,
+    g1: Scalar,
+    u: Scalar,
+    h_in_s2: Scalar,
+}
+
+/// S1 and S2.
+#[derive(Clone, Copy)]
+struct Sums {
+    s1: G1,
+    s2: G1,
+}
+
+impl Sub for Sums {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self {
+            s1: self.s1 - other.s1,
+            s2: self.s2 - other.s2,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Signatures and their encodings.
+
+use super::challenge::{CHALLENGE_BYTES, Challenge};
+use crate::DecodeError;
+use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
+use crate::wire::{Reader, concat};
+
+/// Size of a signature: T1, T2, R3 (48 bytes each), c (16), sa, sx, sd, sy (32 each).
+pub const SIGNATURE_BYTES: usize = 3 * G1_BYTES + CHALLENGE_BYTES + 4 * SCALAR_BYTES;
+
+/// Size of a signature that carries R1: 48 bytes more.
+pub const INCREMENTAL_BYTES: usize = SIGNATURE_BYTES + G1_BYTES;
+
+/// (T1, T2, R3, c, sa, sx, sd, sy) (spec 3.3). Its points are in the prime-order subgroup and not
+/// the identity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Signature {
+    pub(super) t1: G1,
+    pub(super) t2: G1,
+    pub(super) r3: G1,
+    /// T1, T2, R3 as they were read or hashed.
+    pub(super) encoded: [[u8; G1_BYTES]; 3],
+    pub(super) c: Challenge,
+    pub(super) s: Responses,
+}
+
+/// sa, sx, sd, sy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Responses {
+    pub(super) a: Scalar,
+    pub(super) x: Scalar,
+    pub(super) d: Scalar,
+    pub(super) y: Scalar,
+}
+
+impl Signature {
+    /// Decodes 288 bytes, with the checks of every value: each encoding is the only one of its
+    /// value.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::exactly(SIGNATURE_BYTES, bytes)?;
+        let encoded: [[u8; G1_BYTES]; 3] = [*reader.take()?, *reader.take()?, *reader.take()?];
+        let c = Challenge(*reader.take()?);
+        // Scalars first: they cost nothing, and a forger's garbage fails here.
+        let s = Responses {
+            a: reader.scalar()?,
+            x: reader.scalar()?,
+            d: reader.scalar()?,
+            y: reader.scalar()?,
+        };
+        let [t1, t2, r3] = &encoded;
+        Ok(Self {
+            t1: G1::from_bytes(t1)?,
+            t2: G1::from_bytes(t2)?,
+            r3: G1::from_bytes(r3)?,
+            encoded,
+            c,
+            s,
+        })
+    }
+
+    /// Encodes as T1 || T2 || R3 || c || sa || sx || sd || sy.
+    pub fn to_bytes(&self) -> [u8; SIGNATURE_BYTES] {
+        let Responses { a, x, d, y } = &self.s;
+        let scalars = [a, x, d, y].map(Scalar::to_bytes);
+        let points = self.encoded.as_flattened();
+        concat(&[points, &self.c.0, scalars.as_flattened()])
+    }
+
+    /// T1 = u^alpha, of which trustees make decryptions (spec 5.3).
+    pub fn t1(&self) -> &G1 {
+        &self.t1
+    }
+
+    /// T2 = A h^alpha.
+    pub fn t2(&self) -> &G1 {
+        &self.t2
+    }
+}
+
+/// A signature with R1 beside it (Clue, "Incremental verification").
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IncrementalSignature {
+    pub(super) signature: Signature,
+    pub(super) r1: G1,
+    pub(super) encoded_r1: [u8; G1_BYTES],
+}
+
+impl IncrementalSignature {
+    /// Decodes 336 bytes, with the checks of [`Signature::from_bytes`], R1 included.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (signature, encoded_r1) = bytes.split_last_chunk().ok_or(DecodeError::Length)?;
+        Ok(Self {
+            signature: Signature::from_bytes(signature)?,
+            r1: G1::from_bytes(encoded_r1)?,
+            encoded_r1: *encoded_r1,
+        })
+    }
+
+    /// Encodes as the signature || R1.
+    pub fn to_bytes(&self) -> [u8; INCREMENTAL_BYTES] {
+        concat(&[&self.signature.to_bytes(), &self.encoded_r1])
+    }
+
+    /// The plain signature within, without R1.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+}

@@ -1,0 +1,216 @@
+//! The member: prepares precursors and signs.
+
+use super::challenge::{self, Challenge, Transcript};
+use super::signature::Responses;
+use super::{IncrementalSignature, MemberKey, PublicKey, Signature};
+use crate::curve::{FixedBase, G1, Scalar};
+use crate::{EpochId, Invalid};
+use core::fmt;
+use rand_core::CryptoRng;
+use sha2::Sha256;
+use zeroize::Zeroize;
+
+/// A member key with its tables for one epoch (0.4 MB). Signs in constant time.
+pub struct SigningKey {
+    pub(super) key: MemberKey,
+    pub(super) id: EpochId,
+    u: FixedBase,
+    h: FixedBase,
+    h0: FixedBase,
+    h_w: FixedBase,
+    a: FixedBase,
+}
+
+impl SigningKey {
+    /// Prepares a key for the epoch of `group`, after the member's check ([`MemberKey::check`]): with
+    /// a key that does not fit, every signature would fail, or be marked by whoever made the bad key.
+    /// `group` is one of the group's: loading it checked that.
+    pub fn new(group: &PublicKey, id: EpochId, key: MemberKey) -> Result<Self, Invalid> {
+        key.check(group)?;
+        Ok(Self {
+            id,
+            u: FixedBase::new(&group.u),
+            h: FixedBase::new(&group.h),
+            h0: FixedBase::new(&group.h0),
+            h_w: FixedBase::new(&group.h_w),
+            a: FixedBase::new(&key.a),
+            key,
+        })
+    }
+
+    /// Computes everything of one signature that does not depend on the message (Clue,
+    /// "Precomputation").
+    pub fn precursor(&self, rng: &mut impl CryptoRng) -> Precursor {
+        self.precursor_from(Nonces::random(rng))
+    }
+
+    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
+    /// publishes the key.
+    pub fn precursor_from(&self, n: Nonces) -> Precursor {
+        let commitments = self.commitments(&n);
+        let state = challenge::state(&self.id, &commitments.encoded);
+        Precursor::new(state, commitments, self.secrets(&n))
+    }
+
+    /// ```text
+    /// T1 = u^alpha   T2 = A h^alpha   R1 = u^ra   R3 = T2^rx h^(-rd) h0^(-ry) h_w^(-ra)
+    /// ```
+    /// With alpha known, R3 is a product of fixed points: T2^rx = A^rx h^(alpha rx).
+    pub(super) fn commitments(&self, n: &Nonces) -> Commitments {
+        let points = [
+            self.u.mul(&n.alpha),
+            self.key.a + self.h.mul(&n.alpha),
+            self.u.mul(&n.ra),
+            self.a.mul(&n.rx) + self.h.mul(&(n.alpha * n.rx - n.rd))
+                - self.h0.mul(&n.ry)
+                - self.h_w.mul(&n.ra),
+        ];
+        let encoded = G1::to_bytes_many(&points);
+        Commitments { points, encoded }
+    }
+
+    pub(super) fn secrets(&self, n: &Nonces) -> Secrets {
+        let MemberKey { x, y, .. } = self.key;
+        Secrets {
+            blinding: [n.ra, n.rx, n.rd, n.ry],
+            witness: [n.alpha, x, n.alpha * x, y],
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+/// The random values of one signature (spec 3.3). Wiped when dropped.
+pub struct Nonces {
+    /// alpha, of T1 and T2.
+    pub alpha: Scalar,
+    /// ra, of R1 and R3.
+    pub ra: Scalar,
+    /// rx, of R3.
+    pub rx: Scalar,
+    /// rd, of R3.
+    pub rd: Scalar,
+    /// ry, of R3.
+    pub ry: Scalar,
+}
+
+impl Nonces {
+    /// Draws all five, uniform and independent.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        Self {
+            alpha: Scalar::random(rng),
+            ra: Scalar::random(rng),
+            rx: Scalar::random(rng),
+            rd: Scalar::random(rng),
+            ry: Scalar::random(rng),
+        }
+    }
+}
+
+impl fmt::Debug for Nonces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Nonces(..)")
+    }
+}
+
+impl Drop for Nonces {
+    fn drop(&mut self) {
+        let Self {
+            alpha,
+            ra,
+            rx,
+            rd,
+            ry,
+        } = self;
+        for secret in [alpha, ra, rx, rd, ry] {
+            secret.zeroize();
+        }
+    }
+}
+
+/// T1, T2, R1, R3.
+pub(super) struct Commitments {
+    pub(super) points: [G1; 4],
+    pub(super) encoded: Transcript,
+}
+
+/// What turns a challenge into responses: s = blinding + c * witness, in the order alpha, x, delta,
+/// y. Wiped when dropped.
+pub(super) struct Secrets {
+    blinding: [Scalar; 4],
+    witness: [Scalar; 4],
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        self.blinding.zeroize();
+        self.witness.zeroize();
+    }
+}
+
+/// One signature but for the message. Signing consumes it, so that no precursor signs twice:
+///
+/// ```compile_fail,E0382
+/// # fn f(precursor: clew_group::xr::Precursor) {
+/// precursor.sign(&[b"one"]);
+/// precursor.sign(&[b"two"]); // use of moved value
+/// # }
+/// ```
+pub struct Precursor {
+    state: Sha256,
+    commitments: Commitments,
+    secrets: Secrets,
+}
+
+impl Precursor {
+    pub(super) fn new(state: Sha256, commitments: Commitments, secrets: Secrets) -> Self {
+        Self {
+            state,
+            commitments,
+            secrets,
+        }
+    }
+
+    /// Signs the concatenation of `message`: one hash and four multiplications of scalars.
+    pub fn sign(self, message: &[&[u8]]) -> Signature {
+        self.sign_incremental(message).signature
+    }
+
+    /// Signs, and keeps R1 with the signature.
+    pub fn sign_incremental(self, message: &[&[u8]]) -> IncrementalSignature {
+        let Self {
+            state,
+            commitments,
+            secrets,
+        } = self;
+        let c = Challenge::of(state, message);
+        let value = c.scalar();
+        let [a, x, d, y] =
+            core::array::from_fn(|i| secrets.blinding[i] + value * secrets.witness[i]);
+        let [t1, t2, r1, r3] = commitments.points;
+        let [encoded_t1, encoded_t2, encoded_r1, encoded_r3] = commitments.encoded;
+        let signature = Signature {
+            t1,
+            t2,
+            r3,
+            encoded: [encoded_t1, encoded_t2, encoded_r3],
+            c,
+            s: Responses { a, x, d, y },
+        };
+        IncrementalSignature {
+            signature,
+            r1,
+            encoded_r1,
+        }
+    }
+}
+
+impl fmt::Debug for Precursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Precursor(..)")
+    }
+}

@@ -1,0 +1,155 @@
+//! The verifier: says yes or no.
+
+use super::challenge::{Challenge, Transcript, state};
+use super::{IncrementalSignature, PublicKey, Signature};
+use crate::curve::multiexp::{OddMultiples, WIDTH_FIXED, WIDTH_ONCE, multiexp_vartime};
+use crate::curve::{G1, G1_BYTES, G2, PreparedG2, pairing_product};
+use crate::{EpochId, Invalid};
+use core::fmt;
+use rand_core::CryptoRng;
+
+/// The public key of one epoch with its tables (0.45 MB; to make takes about as long as to verify).
+pub struct VerifyingKey {
+    pub(super) id: EpochId,
+    pub(super) g1: OddMultiples,
+    pub(super) h0: OddMultiples,
+    pub(super) u: OddMultiples,
+    pub(super) h: OddMultiples,
+    standard: PreparedG2,
+    w: PreparedG2,
+}
+
+impl VerifyingKey {
+    /// Prepares a public key, which was checked when it was loaded.
+    pub fn new(group: &PublicKey, id: EpochId) -> Self {
+        let [g1, h0, u, h] =
+            OddMultiples::of([&group.g1, &group.h0, &group.u, &group.h], WIDTH_FIXED);
+        let [standard, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
+        Self {
+            id,
+            g1,
+            h0,
+            u,
+            h,
+            standard,
+            w,
+        }
+    }
+
+    /// Verify (spec 3.4): the challenge first, with R1' derived; the pairing then.
+    pub fn verify(&self, message: &[&[u8]], signature: &Signature) -> Result<(), Invalid> {
+        self.check_derived(message, signature)?;
+        self.check_pairing(signature)
+    }
+
+    /// Verify the incremental form: the hash of the R1 that the signature carries first, without
+    /// any group operation; then R1 = R1' and the pairing in random order.
+    pub fn verify_incremental(
+        &self,
+        message: &[&[u8]],
+        signature: &IncrementalSignature,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(), Invalid> {
+        self.check_carried(message, signature)?;
+        let IncrementalSignature { signature, r1, .. } = signature;
+        let check_r1 = || {
+            if self.r1(signature) == *r1 {
+                Ok(())
+            } else {
+                Err(Invalid)
+            }
+        };
+        if rng.next_u32() & 1 == 0 {
+            check_r1()?;
+            self.check_pairing(signature)
+        } else {
+            self.check_pairing(signature)?;
+            check_r1()
+        }
+    }
+
+    /// c is the hash with R1', which is not the identity.
+    pub(super) fn check_derived(
+        &self,
+        message: &[&[u8]],
+        signature: &Signature,
+    ) -> Result<(), Invalid> {
+        let r1 = self.encoded_r1(signature)?;
+        self.check_challenge(message, signature, &r1)
+    }
+
+    /// c is the hash with the R1 that is carried.
+    pub(super) fn check_carried(
+        &self,
+        message: &[&[u8]],
+        signature: &IncrementalSignature,
+    ) -> Result<(), Invalid> {
+        self.check_challenge(message, &signature.signature, &signature.encoded_r1)
+    }
+
+    /// R1', encoded; refused if it is the identity.
+    pub(super) fn encoded_r1(&self, s: &Signature) -> Result<[u8; G1_BYTES], Invalid> {
+        let r1 = self.r1(s);
+        if r1.is_identity() {
+            Err(Invalid)
+        } else {
+            Ok(r1.to_bytes())
+        }
+    }
+
+    /// R1' = u^sa T1^(-c)
+    fn r1(&self, s: &Signature) -> G1 {
+        let [t1] = OddMultiples::of_short([&s.t1], WIDTH_ONCE);
+        multiexp_vartime([(&self.u, s.s.a), (&t1, -s.c.scalar())])
+    }
+
+    fn check_challenge(
+        &self,
+        message: &[&[u8]],
+        s: &Signature,
+        encoded_r1: &[u8; G1_BYTES],
+    ) -> Result<(), Invalid> {
+        let state = state(&self.id, &transcript(s, encoded_r1));
+        if Challenge::of(state, message) == s.c {
+            Ok(())
+        } else {
+            Err(Invalid)
+        }
+    }
+
+    /// e(T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
+    pub(super) fn check_pairing(&self, signature: &Signature) -> Result<(), Invalid> {
+        let Signature { t2, r3, s, .. } = signature;
+        let c = signature.c.scalar();
+        let [t2] = OddMultiples::of([t2], WIDTH_ONCE);
+        let in_g2 = multiexp_vartime([
+            (&t2, s.x),
+            (&self.h, -s.d),
+            (&self.h0, -s.y),
+            (&self.g1, -c),
+        ]);
+        let in_w = multiexp_vartime([(&t2, c), (&self.h, -s.a)]);
+        if self.is_one(&(in_g2 - *r3), &in_w) {
+            Ok(())
+        } else {
+            Err(Invalid)
+        }
+    }
+
+    /// e(in_g2, G2) e(in_w, w) = 1
+    pub(super) fn is_one(&self, in_g2: &G1, in_w: &G1) -> bool {
+        pairing_product([(in_g2, &self.standard), (in_w, &self.w)]).is_identity()
+    }
+}
+
+/// T1, T2, R1, R3 as they are hashed.
+pub(super) fn transcript(s: &Signature, encoded_r1: &[u8; G1_BYTES]) -> Transcript {
+    let [t1, t2, r3] = s.encoded;
+    [t1, t2, *encoded_r1, r3]
+}
+
+impl fmt::Debug for VerifyingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VerifyingKey(..)")
+    }
+}
