@@ -46,7 +46,7 @@ pub fn frame(data: &[u8]) {
 
 /// Signs with a body of zeros.
 fn sign(frame: &Frame<'_>, policy: Policy, out: &mut Vec<u8>) -> Reason {
-    let sender = Sender::new(GroupId([7; 16]), 1, policy);
+    let sender = Sender::new(clew_group::Scheme::Xr, GroupId([7; 16]), 1, policy);
     sender.sign_with(frame, Some(Timestamp(1)), |_, _| {}, out)
 }
 

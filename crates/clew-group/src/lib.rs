@@ -39,6 +39,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod any;
 pub mod bbs04;
 pub mod curve;
 mod error;
@@ -50,6 +51,7 @@ mod transcript;
 mod wire;
 pub mod xr;
 
+pub use any::{Fault, MemberKey, Precursor, PublicKey, Signed, SigningKey, VerifyingKey};
 pub use error::{DecodeError, Invalid, Revoked};
 pub use pairings::Tag;
 pub use proof::{PROOF_BYTES, Proof};

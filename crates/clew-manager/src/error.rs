@@ -1,6 +1,7 @@
 //! What can go wrong with a store, in sentences for people.
 
-use crate::keys::KeyError;
+use clew_evidence::armor::KeyError;
+use clew_group::xr::JoinError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,14 @@ pub enum StoreError {
     Full(&'static str),
     /// The issuer key belongs to another group than the store.
     OtherGroupsKey,
+    /// A group of this scheme has no join.
+    NoJoin,
+    /// The two sides of a join do not agree.
+    Join(JoinError),
+    /// The device did not sign its register entry.
+    DeviceSignature,
+    /// So many trustees cannot be, or so many of them cannot be asked for.
+    BadQuorum,
     /// A key file of the store is not readable.
     Key {
         /// The file.
@@ -72,6 +81,12 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
+impl From<JoinError> for StoreError {
+    fn from(error: JoinError) -> Self {
+        Self::Join(error)
+    }
+}
+
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -98,6 +113,12 @@ impl fmt::Display for StoreError {
             }
             Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
+            Self::NoJoin => f.write_str("the scheme of this group has no join"),
+            Self::Join(error) => write!(f, "the join failed: {error}"),
+            Self::DeviceSignature => {
+                f.write_str("the device did not sign its entry of the register")
+            }
+            Self::BadQuorum => f.write_str("a group has 1 to 32 trustees, and needs 1 to all of them to open"),
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::Database(error) => write!(f, "the database refused: {error}"),

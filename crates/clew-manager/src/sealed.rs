@@ -4,8 +4,7 @@
 //! the key of XChaCha20-Poly1305 over the text of the key file, with everything before the
 //! ciphertext as associated data. The format is `spec/key-file.md` section 3.
 
-use crate::armor::{self, MAX_TEXT_BYTES};
-use crate::keys::KeyError;
+use clew_evidence::armor::{self, KeyError, MAX_TEXT_BYTES};
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};

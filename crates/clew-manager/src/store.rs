@@ -4,7 +4,7 @@
 //! DIR/public/group.clew     the group file, rewritten from the database after every change
 //! DIR/issuer/store.db       the database (0600)
 //! DIR/issuer/issuer.key     the issuer's secrets (0600, sealed on request)
-//! DIR/trustees/1.key        the dealt opening key, to be moved away (0600, sealed on request)
+//! DIR/trustees/N.key        each trustee's dealt share, to be moved away (0600, sealed on request)
 //! ```
 //! A change is one database transaction. The group file is published afterwards from what the
 //! database then holds, under its write lock, so that two processes cannot publish out of order; a
@@ -12,39 +12,38 @@
 
 mod create;
 mod enrol;
+mod join;
+mod register;
 mod revoke;
 
-pub use create::Created;
+pub use create::{Created, Quorum};
 pub use enrol::PendingEnrolment;
+pub use join::{Admitted, Join, Offered};
+pub use register::Machine;
 
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
 use crate::keys::IssuerKeyFile;
-use clew_evidence::{EpochRecord, GroupFile, HEADER, RegisterHead, seal};
-use clew_group::Tag;
-use hkdf::Hkdf;
-use rusqlite::{
-    Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params,
-};
-use sha2::{Digest, Sha256};
+use clew_evidence::{GroupFile, HEADER};
+use clew_group::PublicKey;
+use register::append;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use zeroize::Zeroizing;
 
 const SCHEMA: &str = include_str!("schema.sql");
 /// "clew" in the database's header.
 const APPLICATION_ID: i64 = 0x636c_6577;
-const LAYOUT_VERSION: i64 = 1;
+const LAYOUT_VERSION: i64 = 2;
 /// How long one process waits for another's transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-const X_INFO: &[u8] = b"clew-bbs04-x-1";
 
 /// The group file within a store.
 pub const GROUP_FILE: &str = "public/group.clew";
 /// The issuer key within a store.
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
-/// The dealt opening key within a store.
-pub const TRUSTEE_KEY: &str = "trustees/1.key";
+/// The dealt shares of the opening key within a store: `N.key` each.
+pub const TRUSTEES: &str = "trustees";
 const DATABASE: &str = "issuer/store.db";
 
 /// One group's store, open.
@@ -52,19 +51,6 @@ pub struct Store {
     dir: PathBuf,
     db: Connection,
     group: GroupFile,
-}
-
-/// A machine's row in the register.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Its name.
-    pub name: String,
-    /// Epoch of its enrolment.
-    pub joined: u32,
-    /// Nanoseconds since 1970.
-    pub enrolled_at: u64,
-    /// The epoch that locked it out, if it was revoked.
-    pub revoked_in: Option<u32>,
 }
 
 impl Store {
@@ -94,31 +80,6 @@ impl Store {
     /// Where the issuer key is.
     pub fn issuer_key_path(&self) -> PathBuf {
         self.dir.join(ISSUER_KEY)
-    }
-
-    /// Calls `each` for every machine in the order of enrolment.
-    pub fn machines(&self, mut each: impl FnMut(Machine)) -> Result<(), StoreError> {
-        let mut statement = self.db.prepare(&format!("{SELECT_MACHINE} ORDER BY idx"))?;
-        let rows = statement.query_map([], machine)?;
-        for row in rows {
-            each(row?);
-        }
-        Ok(())
-    }
-
-    /// The machine of that name.
-    pub fn machine(&self, name: &str) -> Result<Option<Machine>, StoreError> {
-        let query = format!("{SELECT_MACHINE} WHERE name = ?1");
-        Ok(self.db.query_row(&query, [name], machine).optional()?)
-    }
-
-    /// The machine whose credential has that tag: what opening a packet asks.
-    pub fn find(&self, tag: &Tag) -> Result<Option<Machine>, StoreError> {
-        let query = format!("{SELECT_MACHINE} WHERE tag = ?1");
-        Ok(self
-            .db
-            .query_row(&query, [tag.as_slice()], machine)
-            .optional()?)
     }
 
     /// Writes the group file if it is not what the database says, under the database's write lock.
@@ -152,17 +113,6 @@ impl Store {
             Err(StoreError::OtherGroupsKey)
         }
     }
-}
-
-const SELECT_MACHINE: &str = "SELECT name, joined, enrolled_at, revoked_in FROM machine";
-
-fn machine(row: &Row<'_>) -> rusqlite::Result<Machine> {
-    Ok(Machine {
-        name: row.get(0)?,
-        joined: row.get(1)?,
-        enrolled_at: row.get::<_, i64>(2)?.cast_unsigned(),
-        revoked_in: row.get(3)?,
-    })
 }
 
 /// Opens an existing database; one that is not ours is refused before anything is read from it.
@@ -212,36 +162,11 @@ fn read_group(db: &Connection) -> Result<GroupFile, StoreError> {
     GroupFile::from_bytes(&group_bytes(db)?).map_err(|e| StoreError::Damaged(e.to_string()))
 }
 
-/// SHA-256 of the last record's body: what the next record and the register name.
-fn last_hash(group: &GroupFile) -> [u8; 32] {
-    let body = match group.epochs().last() {
-        Some(record) => EpochRecord::encode(record),
-        None => group.genesis().encode(),
-    };
-    Sha256::digest(body).into()
-}
-
-fn write_register(
-    db: &Connection,
-    head: &RegisterHead,
-    peaks: &[u8],
-    key: &IssuerKeyFile,
-) -> Result<(), StoreError> {
-    let sealed = seal(&head.encode(), &key.manager);
-    db.execute(
-        "UPDATE register SET bytes = ?1, peaks = ?2",
-        params![sealed, peaks],
-    )?;
-    Ok(())
-}
-
-/// x of the member with this salt and name, from the issuer's seed.
-fn derive_x(key: &IssuerKeyFile, salt: &[u8], name: &str) -> clew_group::curve::Scalar {
-    let mut wide = Zeroizing::new([0; 64]);
-    Hkdf::<Sha256>::new(Some(salt), key.seed.as_slice())
-        .expand_multi_info(&[X_INFO, name.as_bytes()], wide.as_mut_slice())
-        .expect("64 bytes are within HKDF's limit");
-    clew_group::curve::Scalar::from_wide(&wide)
+fn key_of(group: &GroupFile, epoch: u32) -> Result<PublicKey, StoreError> {
+    group
+        .public_key(epoch)
+        .ok_or_else(|| StoreError::Damaged(format!("epoch {epoch} is missing")))?
+        .map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
 /// Begins a change: from here on no other process changes the store.

@@ -2,7 +2,7 @@
 
 use crate::keys::MemberKeyFile;
 use clew_evidence::{GroupFile, GroupFileError, GroupId};
-use clew_group::bbs04::SigningKey;
+use clew_group::{EpochId, MemberKey, PublicKey, SigningKey};
 use std::fmt;
 
 /// Why a member key was not updated.
@@ -22,8 +22,11 @@ pub enum UpdateError {
         /// The newest epoch of the file.
         file: u32,
     },
-    /// The key's own public key is not the one that the file has for its epoch.
-    OtherPublicKey,
+    /// The key and the file know different histories of the group.
+    OtherHistory {
+        /// The epoch of the key, for which they differ.
+        epoch: u32,
+    },
     /// This machine was revoked.
     Revoked {
         /// The epoch from which it is locked out.
@@ -50,9 +53,11 @@ impl fmt::Display for UpdateError {
                     "the key is of epoch {key}, the group file ends at epoch {file}"
                 )
             }
-            Self::OtherPublicKey => {
-                f.write_str("the key's public key is not the group file's for that epoch")
-            }
+            Self::OtherHistory { epoch } => write!(
+                f,
+                "the key and the group file have different records of epoch {epoch}: somebody shows \
+                 two histories of this group, do not sign"
+            ),
             Self::Revoked { epoch } => write!(f, "this machine was revoked in epoch {epoch}"),
             Self::BadUpdate => f.write_str("the group file's update does not give a working key"),
             Self::GroupFile(error) => write!(f, "group file: {error}"),
@@ -68,28 +73,48 @@ impl From<GroupFileError> for UpdateError {
     }
 }
 
-/// Follows every revocation since the key's epoch, and checks the result before it is ever used:
-/// a bad update would tag whoever signs with it.
+/// Follows every change since the key's epoch, and checks the result before it is ever used: a bad
+/// update would tag whoever signs with it.
 pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, UpdateError> {
-    check_same_group(key, group)?;
+    check_same_history(key, group)?;
     let mut member = key.key.clone();
-    for (epoch, revocation) in (key.epoch + 1..).zip(group.revocations_after(key.epoch)) {
-        member = member
-            .after(&revocation?)
-            .map_err(|_| UpdateError::Revoked { epoch })?;
+    for epoch in key.epoch + 1..=group.newest_epoch() {
+        member = follow(member, group, epoch)?;
     }
     let epoch = group.newest_epoch();
-    let public = group.public_key(epoch).ok_or(UpdateError::BadUpdate)??;
-    SigningKey::new(&public, member.clone()).map_err(|_| UpdateError::BadUpdate)?;
+    let (public, id) = public_key(group, epoch)?;
+    SigningKey::new(&public, id, member.clone()).map_err(|_| UpdateError::BadUpdate)?;
     Ok(MemberKeyFile {
         epoch,
+        id,
         public,
         key: member,
         ..key.clone()
     })
 }
 
-fn check_same_group(key: &MemberKeyFile, group: &GroupFile) -> Result<(), UpdateError> {
+/// The member key after the change that made `epoch`.
+fn follow(member: MemberKey, group: &GroupFile, epoch: u32) -> Result<MemberKey, UpdateError> {
+    let change = group.change(epoch).ok_or(UpdateError::BadUpdate)??;
+    let revoked = |_| UpdateError::Revoked { epoch };
+    match (member, change) {
+        (MemberKey::Bbs04(key), GroupChange::RevocationBbs04(revocation)) => {
+            key.after(&revocation).map(MemberKey::Bbs04).map_err(revoked)
+        }
+        (MemberKey::Xr(key), GroupChange::RevocationXr(revocation)) => {
+            key.after(&revocation).map(MemberKey::Xr).map_err(revoked)
+        }
+        (member, GroupChange::Sharing) => Ok(member),
+        _ => Err(UpdateError::BadUpdate),
+    }
+}
+
+fn public_key(group: &GroupFile, epoch: u32) -> Result<(PublicKey, EpochId), UpdateError> {
+    let public = group.public_key(epoch).ok_or(UpdateError::BadUpdate)??;
+    Ok((public, group.epoch_id(epoch).ok_or(UpdateError::BadUpdate)?))
+}
+
+fn check_same_history(key: &MemberKeyFile, group: &GroupFile) -> Result<(), UpdateError> {
     if key.group != group.id() {
         return Err(UpdateError::OtherGroup {
             key: key.group,
@@ -97,15 +122,14 @@ fn check_same_group(key: &MemberKeyFile, group: &GroupFile) -> Result<(), Update
         });
     }
     let newest = group.newest_epoch();
-    let public = group
-        .public_key(key.epoch)
-        .ok_or(UpdateError::KeyIsNewer {
-            key: key.epoch,
-            file: newest,
-        })??;
-    if public == key.public {
+    let known = group.epoch_id(key.epoch).ok_or(UpdateError::KeyIsNewer {
+        key: key.epoch,
+        file: newest,
+    })?;
+    let (public, _) = public_key(group, key.epoch)?;
+    if known == key.id && public == key.public {
         Ok(())
     } else {
-        Err(UpdateError::OtherPublicKey)
+        Err(UpdateError::OtherHistory { epoch: key.epoch })
     }
 }

@@ -9,11 +9,12 @@
 //! carries a trailer already gets a mark instead ([`mark`]), so that one strip undoes one run.
 //!
 //! ```
+//! use clew_group::Scheme;
 //! use clew_packet::{Frame, GroupId, LinkType, Policy, Reason, Sender, Stripped, Timestamp, strip};
 //!
 //! let packet = [0x60, 0, 0, 0, 0, 4, 132, 64].into_iter().chain([1; 32]).chain(*b"data");
 //! let packet: Vec<u8> = packet.collect();
-//! let sender = Sender::new(GroupId([7; 16]), 0, Policy::default());
+//! let sender = Sender::new(Scheme::Xr, GroupId([7; 16]), 0, Policy::default());
 //! let (mut signed, mut original) = (Vec::new(), Vec::new());
 //!
 //! // `Sender::sign` takes a precursor; here the signature is a stand-in.
@@ -100,6 +101,4 @@ pub use saved::Saved;
 pub use sender::{Policy, Sender};
 pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
 pub use time::{SECOND_NS, Timestamp};
-pub use trailer::{
-    Carriage, FOOT_BYTES, GroupId, GroupTag, HEAD_BYTES, MAGIC, Scheme, Trailer, VERSION,
-};
+pub use trailer::{Carriage, FOOT_BYTES, GroupId, GroupTag, HEAD_BYTES, MAGIC, Trailer, VERSION};

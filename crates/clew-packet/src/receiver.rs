@@ -3,7 +3,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use clew_group::bbs04::{IncrementalSignature, Signature, VerifyingKey};
+use clew_group::{Fault, Signed, VerifyingKey};
 use rand_core::CryptoRng;
 
 use crate::{
@@ -210,9 +210,10 @@ impl<K: KeySource> Receiver<K> {
             let id = SignatureId::of(trailer.body);
             self.memory.check(Replay::Refuse, trailer.timestamp, id)?;
         }
-        self.keys
-            .key(trailer.group, trailer.epoch)
-            .ok_or(Reason::UnknownEpoch)
+        let key = self.keys.key(trailer.group, trailer.epoch);
+        let key = key.ok_or(Reason::UnknownEpoch)?;
+        let own = key.scheme() == trailer.scheme;
+        own.then_some(key).ok_or(Reason::UnknownScheme)
     }
 
     /// Live, forgets what is no longer fresh. In a capture time may go back.
@@ -283,20 +284,41 @@ impl Pending {
 
     /// Decodes and verifies the group signature: step 7, nearly all of the work.
     pub fn check(self, rng: &mut impl CryptoRng) -> Checked {
+        let verified = self.key.verify(self.signed(), rng);
+        self.checked(verified)
+    }
+
+    /// The same for many packets, which is much cheaper for each where the scheme has batches. The
+    /// answers are those of [`check`](Self::check), in the order of the packets.
+    pub fn check_all(pending: Vec<Self>, rng: &mut impl CryptoRng) -> Vec<Checked> {
+        let mut verified = Vec::with_capacity(pending.len());
+        for same_key in pending.chunk_by(|a, b| Arc::ptr_eq(&a.key, &b.key)) {
+            let signed: Vec<_> = same_key.iter().map(Self::signed).collect();
+            verified.extend(same_key[0].key.verify_batch(&signed, rng));
+        }
+        let answers = pending.into_iter().zip(verified);
+        answers
+            .map(|(packet, verified)| packet.checked(verified))
+            .collect()
+    }
+
+    fn signed(&self) -> Signed<'_> {
         let (message, body) = self.bytes.split_at(self.message_bytes);
-        let signature = if self.summary.incremental {
-            IncrementalSignature::from_bytes(body)
-                .map(|signature| self.key.verify_incremental(&[message], &signature, rng))
-        } else {
-            Signature::from_bytes(body).map(|signature| self.key.verify(&[message], &signature))
-        };
-        let signature = match signature {
-            Err(_) => Err(Reason::BadEncoding),
-            Ok(verified) => verified.map_err(|_| Reason::BadSignature),
-        };
+        Signed {
+            message,
+            body,
+            incremental: self.summary.incremental,
+        }
+    }
+
+    fn checked(self, verified: Result<(), Fault>) -> Checked {
+        let signature = verified.map_err(|fault| match fault {
+            Fault::Encoding(_) => Reason::BadEncoding,
+            Fault::Invalid => Reason::BadSignature,
+        });
         Checked {
             summary: self.summary,
-            id: SignatureId::of(body),
+            id: SignatureId::of(self.signed().body),
             signature,
         }
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use clew_group::bbs04::Precursor;
+use clew_group::{Precursor, Scheme};
 
 use crate::{
     block::Block,
@@ -15,7 +15,7 @@ use crate::{
     signable,
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
-    trailer::{Carriage, GroupId, Scheme, Trailer},
+    trailer::{Carriage, GroupId, Trailer},
 };
 
 /// What a sender signs, and how.
@@ -25,7 +25,7 @@ pub struct Policy {
     pub nat: bool,
     /// Leaves out what routers rewrite in TCP: ECN flags, the MSS option's value.
     pub tolerant: bool,
-    /// Sends the body of 1,104 bytes, which is faster to verify, instead of 336.
+    /// Sends the signature in its incremental form, which is longer and lets verifiers reject early.
     pub incremental: bool,
     /// Timestamps are rounded down to a multiple of this many nanoseconds.
     pub resolution_ns: u64,
@@ -50,6 +50,7 @@ impl Default for Policy {
 /// Signs packets in mode `each` for one member of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
+    scheme: Scheme,
     group: GroupId,
     epoch: u32,
     policy: Policy,
@@ -57,8 +58,9 @@ pub struct Sender {
 
 impl Sender {
     /// Returns a sender for the member key's group and epoch.
-    pub const fn new(group: GroupId, epoch: u32, policy: Policy) -> Self {
+    pub const fn new(scheme: Scheme, group: GroupId, epoch: u32, policy: Policy) -> Self {
         Self {
+            scheme,
             group,
             epoch,
             policy,
@@ -79,17 +81,13 @@ impl Sender {
     ) -> Reason {
         let incremental = self.policy.incremental;
         let sign = |message: &[u8], body: &mut [u8]| {
-            if incremental {
-                body.copy_from_slice(&precursor().sign_incremental(&[message]).to_bytes());
-            } else {
-                body.copy_from_slice(&precursor().sign(&[message]).to_bytes());
-            }
+            precursor().sign(&[message], incremental, body);
         };
         self.sign_with(frame, time, sign, out)
     }
 
     /// As [`sign`](Self::sign), with a signature from elsewhere: `sign` reads the message `M` and
-    /// fills the body, 336 or 1,104 bytes.
+    /// fills the body, as long as the scheme's signature in the policy's form.
     pub fn sign_with(
         &self,
         frame: &Frame<'_>,
@@ -106,8 +104,8 @@ impl Sender {
             return packet.add_mark(out);
         }
         let trailer = self.trailer(&datagram, time);
-        let mut body = [0; Scheme::BODY_BYTES_MAX];
-        let body = &mut body[..trailer.scheme.body_bytes(trailer.incremental)];
+        let mut body = [0; Scheme::SIGNATURE_BYTES_MAX];
+        let body = &mut body[..trailer.scheme.signature_bytes(trailer.incremental)];
         if let Err(reason) = self.check_size(&datagram, body.len() + trailer.length()) {
             return reason;
         }
@@ -131,7 +129,7 @@ impl Sender {
             group: self.group.tag(),
             epoch: self.epoch,
             timestamp: time.map_or(Timestamp::NONE, floor),
-            scheme: Scheme::Bbs04,
+            scheme: self.scheme,
             carriage: Carriage::Full,
             nat: self.policy.nat,
             tolerant: self.policy.tolerant,

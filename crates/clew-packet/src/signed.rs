@@ -1,6 +1,7 @@
 //! A packet that carries a trailer: read, mark, strip. No key is needed for any of it.
 
 use alloc::vec::Vec;
+use clew_group::Scheme;
 
 use crate::{
     block::{MARK, Mode},
@@ -13,7 +14,7 @@ use crate::{
     saved::Saved,
     signable,
     time::Timestamp,
-    trailer::{FOOT_BYTES, Foot, GroupTag, Scheme, Trailer},
+    trailer::{FOOT_BYTES, Foot, GroupTag, Trailer},
     upper::Upper,
 };
 

@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use clew_group::bbs04;
+use clew_group::Scheme;
 
 use crate::{
     block::{Block, Mode},
@@ -85,33 +85,6 @@ impl fmt::Display for GroupTag {
     }
 }
 
-/// A group signature scheme, by its code point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// BBS04 on BLS12-381.
-    Bbs04 = 1,
-}
-
-impl Scheme {
-    /// Length in bytes of the largest body of any scheme.
-    pub const BODY_BYTES_MAX: usize = bbs04::INCREMENTAL_BYTES;
-
-    /// Returns the length in bytes of a body.
-    pub const fn body_bytes(self, incremental: bool) -> usize {
-        match (self, incremental) {
-            (Self::Bbs04, false) => bbs04::SIGNATURE_BYTES,
-            (Self::Bbs04, true) => bbs04::INCREMENTAL_BYTES,
-        }
-    }
-
-    fn parse(byte: u8) -> Result<Self, Reason> {
-        match byte {
-            1 => Ok(Self::Bbs04),
-            _ => Err(Reason::UnknownScheme),
-        }
-    }
-}
-
 /// How the signature is spread over packets, by its code point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carriage {
@@ -172,10 +145,10 @@ impl<'a> Trailer<'a> {
         let (rest, head) = split_end(rest, HEAD_BYTES)?;
         let (rest, saved) = split_end(rest, Saved::bytes(foot.flags))?;
         let carriage = Carriage::parse(head[head::CARRIAGE])?;
-        let scheme = Scheme::parse(head[head::SCHEME])?;
+        let scheme = Scheme::from_code(head[head::SCHEME]).ok_or(Reason::UnknownScheme)?;
         let incremental = foot.flags & flag::INCREMENTAL != 0;
         let (body, block) = rest
-            .split_at_checked(scheme.body_bytes(incremental))
+            .split_at_checked(scheme.signature_bytes(incremental))
             .ok_or(Reason::BadTrailerLength)?;
         Ok(Self {
             body,
@@ -226,7 +199,7 @@ impl<'a> Trailer<'a> {
         head[head::GROUP].copy_from_slice(&self.group.0);
         head[head::EPOCH].copy_from_slice(&self.epoch.to_be_bytes());
         head[head::TIMESTAMP].copy_from_slice(&self.timestamp.0.to_be_bytes());
-        head[head::SCHEME] = self.scheme as u8;
+        head[head::SCHEME] = self.scheme.code();
         head[head::CARRIAGE] = self.carriage as u8;
         Foot {
             flags: self.flags(),

@@ -1,6 +1,7 @@
 //! Trailers and marks as bytes: each field read, each field written.
 
-use clew_packet::{Block, Carriage, GroupTag, Mark, Saved, Scheme, Timestamp, Trailer};
+use clew_group::Scheme;
+use clew_packet::{Block, Carriage, GroupTag, Mark, Saved, Timestamp, Trailer};
 
 const BODY: [u8; 336] = [0x5a; 336];
 

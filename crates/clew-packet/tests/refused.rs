@@ -159,7 +159,9 @@ fn unknown_carriage() {
 #[test]
 fn unknown_scheme() {
     refused(&patched(11, 0), Reason::UnknownScheme);
-    refused(&patched(11, 2), Reason::UnknownScheme);
+    refused(&patched(11, 3), Reason::UnknownScheme);
+    // A scheme that is known, whose signature would be shorter.
+    refused(&patched(11, 2), Reason::BadTrailerLength);
 }
 
 #[test]

@@ -20,7 +20,8 @@ Example:
 Exit status: 0 yes, 1 no (a signature or evidence is invalid), 2 could not tell or bad usage.";
 
 /// Accountable network traffic that identifies nobody: machines of a group sign their packets,
-/// anybody verifies that some machine of the group did, and only the opener can say which.
+/// anybody verifies that some machine of the group did, and only several trustees together can say
+/// which.
 #[derive(Parser, Debug)]
 #[command(name = "clew", version, after_help = EXAMPLE, max_term_width = 100)]
 pub struct Cli {
@@ -51,8 +52,14 @@ pub enum Command {
     Strip(Strip),
     /// Say what one packet's trailer holds
     Show(Show),
-    /// Say which machine sent a packet (needs the opening key)
+    /// Give one trustee's share towards opening a packet, or comparing it with a machine
+    Share(Share),
+    /// Say which machine sent a packet, from the shares of several trustees
     Open(Open),
+    /// Say whether one machine sent a packet, from the shares of several trustees
+    Match(Match),
+    /// Check an opening or a match: anybody can, offline, with public files
+    Judge(Judge),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages
@@ -81,6 +88,8 @@ pub enum Group {
     Show(GroupPath),
     /// List machines (of a directory) or epochs (of a group file)
     List(GroupPath),
+    /// Write machines of the register to a file, for those who open or compare elsewhere
+    Register(GroupRegister),
 }
 
 /// `clew group create`
@@ -92,8 +101,14 @@ pub struct GroupCreate {
     #[arg(long)]
     pub name: Name,
     /// Signature scheme. With bbs04 the issuer knows every machine's key and could sign as any
-    #[arg(long, value_enum, default_value = "bbs04")]
+    #[arg(long, value_enum, default_value = "xr")]
     pub scheme: SchemeName,
+    /// How many trustees share the opening key
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub trustees: u8,
+    /// How many of them open together
+    #[arg(long, value_name = "T", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub threshold: u8,
     /// What encrypts the new keys.
     #[command(flatten)]
     pub seal: Seal,
@@ -102,8 +117,32 @@ pub struct GroupCreate {
 /// Signature schemes by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemeName {
+    /// Machines choose their own secret: nobody else can sign as one
+    Xr,
     /// Boneh, Boyen, Shacham: Short Group Signatures (2004)
     Bbs04,
+}
+
+/// `clew group register`
+#[derive(Args, Debug)]
+pub struct GroupRegister {
+    /// The group's directory
+    pub dir: PathBuf,
+    /// The register file to write
+    #[arg(short = 'w', value_name = "REGISTER")]
+    pub output: PathBuf,
+    /// Only this machine (may be given several times)
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Vec<Name>,
+    /// Credentials of this epoch (default: the newest)
+    #[arg(long, value_name = "E")]
+    pub epoch: Option<u32>,
+    /// Replace REGISTER if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// What unlocks the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
 }
 
 /// A group by its directory or its file.
@@ -179,7 +218,7 @@ pub struct Sign {
     /// What one signature covers
     #[arg(long, value_enum, default_value = "each")]
     pub mode: ModeName,
-    /// Carry R1..R5 in each signature, so that verifiers reject forgeries early (1,104 bytes)
+    /// Carry what lets verifiers reject forgeries early (xr: 48 bytes more; bbs04: 768)
     #[arg(long)]
     pub incremental: bool,
     /// Leave out what address translation rewrites; verifiers are told that it is not attested
@@ -269,30 +308,110 @@ pub struct Show {
     pub packet: u64,
 }
 
-/// `clew open`
+/// A packet of a capture, and the group that it is of.
 #[derive(Args, Debug)]
-pub struct Open {
+pub struct PacketOf {
     /// Group file
     #[arg(long, value_name = "GROUPFILE")]
     pub group: PathBuf,
-    /// The opening key (bbs04: dealt at creation, DIR/trustees/1.key)
-    #[arg(long, value_name = "TRUSTEE.key")]
-    pub trustee: PathBuf,
-    /// The group's directory, whose register names machines
-    #[arg(long, value_name = "DIR")]
-    pub register: PathBuf,
     /// Capture
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// Frame number, from 1
     #[arg(long, value_name = "N")]
     pub packet: u64,
+}
+
+/// `clew share`
+#[derive(Args, Debug)]
+pub struct Share {
+    /// The trustee's key
+    #[arg(long, value_name = "TRUSTEE.key")]
+    pub trustee: PathBuf,
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// The warrant: the share counts for it only
+    #[arg(long, value_name = "FILE")]
+    pub warrant: Option<PathBuf>,
+    /// Compare with this machine instead of opening
+    #[arg(long = "match", value_name = "MACHINE", requires = "register")]
+    pub matched: Option<Name>,
+    /// Where the machine is looked up: a register file, or the group's directory
+    #[arg(long, value_name = "DIR|REGISTER")]
+    pub register: Option<PathBuf>,
+    /// The trustees that compare, as 1,3: all that take part, for the first of three steps
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "matched")]
+    pub with: Vec<u8>,
+    /// What all of them gave in the step before (repeat; comparing only)
+    #[arg(long, value_name = "S.share", requires = "matched")]
+    pub share: Vec<PathBuf>,
+    /// The share to write
+    #[arg(short, long, value_name = "S.share")]
+    pub output: PathBuf,
+    /// What unlocks the trustee's key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew open`
+#[derive(Args, Debug)]
+pub struct Open {
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// A trustee's share (repeat)
+    #[arg(long, value_name = "S.share", required = true)]
+    pub share: Vec<PathBuf>,
+    /// The register that names machines: the group's directory, or a register file
+    #[arg(long, value_name = "DIR|REGISTER")]
+    pub register: PathBuf,
+    /// The opening to write, which anybody can judge
+    #[arg(short, long, value_name = "OPENING")]
+    pub output: PathBuf,
     /// Answer as a JSON object
     #[arg(long)]
     pub json: bool,
-    /// What unlocks the opening key.
+}
+
+/// `clew match`
+#[derive(Args, Debug)]
+pub struct Match {
+    /// Which packet.
     #[command(flatten)]
-    pub unlock: Unlock,
+    pub of: PacketOf,
+    /// A trustee's share of the third step (repeat)
+    #[arg(long, value_name = "S.share", required = true)]
+    pub share: Vec<PathBuf>,
+    /// The machine that it was compared with
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Name,
+    /// The register that names machines: a register file, or the group's directory
+    #[arg(long, value_name = "DIR|REGISTER")]
+    pub register: PathBuf,
+    /// The result to write, which anybody can judge
+    #[arg(short, long, value_name = "RESULT")]
+    pub output: PathBuf,
+    /// Answer as a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `clew judge`
+#[derive(Args, Debug)]
+pub struct Judge {
+    /// Group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// What clew open or clew match wrote
+    #[arg(value_name = "OPENING|RESULT")]
+    pub evidence: PathBuf,
+    /// A capture that holds the packet
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Answer as a JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `clew completions`

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clew_evidence::{GroupFile, Name};
-use clew_group::bbs04::VerifyingKey;
+use clew_group::VerifyingKey;
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -59,9 +59,10 @@ impl Keyring {
     }
 
     fn prepare(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
-        let public = self.group(group)?.public_key(epoch)?;
-        match public {
-            Ok(public) => Some(Arc::new(VerifyingKey::new(&public))),
+        let group = self.group(group)?;
+        let id = group.epoch_id(epoch)?;
+        match group.public_key(epoch)? {
+            Ok(public) => Some(Arc::new(VerifyingKey::new(&public, id))),
             Err(error) => {
                 eprintln!("clew: warning: group file: {error}");
                 None

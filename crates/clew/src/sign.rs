@@ -5,7 +5,7 @@ use crate::capture::{PacketLengths, Record, Sink, Writer};
 use crate::clock;
 use crate::failure::Failure;
 use crate::random;
-use clew_group::bbs04::SigningKey;
+use clew_group::SigningKey;
 use clew_manager::keys::MemberKeyFile;
 use clew_packet::{Counters, Frame, Policy, Reason, Sender, Timestamp, mark, source};
 use ipnet::IpNet;
@@ -22,8 +22,8 @@ pub struct Signer {
 impl Signer {
     /// Prepares a machine's key.
     pub fn new(key: &MemberKeyFile, from: Vec<IpNet>, policy: Policy) -> Result<Self, Failure> {
-        let sender = Sender::new(key.group, key.epoch, policy);
-        let key = SigningKey::new(&key.public, key.key.clone()).map_err(|_| {
+        let sender = Sender::new(key.public.scheme(), key.group, key.epoch, policy);
+        let key = SigningKey::new(&key.public, key.id, key.key.clone()).map_err(|_| {
             Failure::new(format!(
                 "the key of {} does not sign in epoch {}",
                 key.machine, key.epoch

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::random;
 use clew_packet::{
-    Acceptance, Checked, Conclusion, Counters, Reason, Received, Receiver, Timestamp, Verdict,
+    Acceptance, Checked, Conclusion, Counters, Pending, Reason, Received, Receiver, Timestamp, Verdict,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -134,7 +134,7 @@ fn conclude(
     batch: &[Record],
     freshness: Freshness,
 ) -> Vec<Option<Conclusion>> {
-    let received: Vec<Option<Received>> = batch
+    let received = batch
         .iter()
         .map(|record| {
             let (frame, time) = frame(record)?;
@@ -145,14 +145,47 @@ fn conclude(
             Some(receiver.receive(&frame, time))
         })
         .collect();
-    let checked: Vec<Option<Stage>> = received
+    let checked: Vec<Vec<Option<Stage>>> = parts(received)
         .into_par_iter()
-        .map(|received| received.map(Stage::check))
+        .map(check_together)
         .collect();
     checked
         .into_iter()
+        .flatten()
         .map(|stage| stage.map(|stage| stage.conclude(receiver)))
         .collect()
+}
+
+/// One part for each core: the more signatures are verified together, the less each one costs.
+fn parts(mut received: Vec<Option<Received>>) -> Vec<Vec<Option<Received>>> {
+    let size = received.len().div_ceil(rayon::current_num_threads()).max(1);
+    let mut parts = Vec::new();
+    while !received.is_empty() {
+        let rest = received.split_off(size.min(received.len()));
+        parts.push(std::mem::replace(&mut received, rest));
+    }
+    parts
+}
+
+fn check_together(received: Vec<Option<Received>>) -> Vec<Option<Stage>> {
+    let mut pending = Vec::new();
+    let mut put_aside = |received| match received {
+        Received::Done(conclusion) => Some(conclusion),
+        Received::Pending(packet) => {
+            pending.push(packet);
+            None
+        }
+    };
+    let done: Vec<Option<Option<Conclusion>>> = received
+        .into_iter()
+        .map(|received| received.map(&mut put_aside))
+        .collect();
+    let mut checked = Pending::check_all(pending, &mut random::os()).into_iter();
+    let stage = |done: Option<Conclusion>| match done {
+        Some(conclusion) => Some(Stage::Done(conclusion)),
+        None => checked.next().map(Stage::Checked),
+    };
+    done.into_iter().map(|packet| packet.and_then(stage)).collect()
 }
 
 /// A packet between the receiver's two steps.
@@ -162,13 +195,6 @@ enum Stage {
 }
 
 impl Stage {
-    fn check(received: Received) -> Self {
-        match received {
-            Received::Done(conclusion) => Self::Done(conclusion),
-            Received::Pending(pending) => Self::Checked(pending.check(&mut random::os())),
-        }
-    }
-
     fn conclude(self, receiver: &mut Receiver<&Keyring>) -> Conclusion {
         match self {
             Self::Done(conclusion) => conclusion,

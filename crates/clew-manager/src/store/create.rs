@@ -1,19 +1,20 @@
 //! Founding a group.
 
 use super::{
-    APPLICATION_ID, DATABASE, GROUP_FILE, ISSUER_KEY, LAYOUT_VERSION, SCHEMA, Store, TRUSTEE_KEY,
+    APPLICATION_ID, DATABASE, GROUP_FILE, ISSUER_KEY, LAYOUT_VERSION, SCHEMA, Store, TRUSTEES,
     configure,
 };
 use crate::error::StoreError;
 use crate::files::{self, MODE_SECRET, directory};
-use crate::keys::{IssuerKeyFile, TrusteeKeyFile};
+use crate::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
 use crate::sealed::{self, Secret};
-use clew_evidence::{Genesis, Name, RegisterHead, seal};
-use clew_group::bbs04::{IssuerKey, OpenerKey, PublicKey};
+use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, seal};
+use clew_group::curve::Scalar;
+use clew_group::quorum::{Quorum, Sharing};
+use clew_group::{PublicKey, Scheme, bbs04, xr};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
-use rusqlite::{Connection, params};
-use sha2::{Digest, Sha256};
+use rusqlite::Connection;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -23,16 +24,20 @@ use zeroize::Zeroizing;
 pub struct Created {
     /// The store.
     pub store: Store,
-    /// The key to move away from the issuer.
-    pub trustee_key: PathBuf,
+    /// The keys to move away from the issuer and from each other, trustee 1 first.
+    pub trustee_keys: Vec<PathBuf>,
 }
 
 impl Store {
     /// Founds a group in a new or empty directory. All of it is made under another name and synced
     /// before the directory gets its own, so that no half-made group is ever seen.
+    ///
+    /// The opening key is dealt here, one share to each trustee's file, and forgotten.
     pub fn create(
         dir: &Path,
         name: Name,
+        scheme: Scheme,
+        quorum: Quorum,
         now: u64,
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
@@ -43,13 +48,18 @@ impl Store {
             .prefix(".clew-group-")
             .tempdir_in(parent)
             .map_err(StoreError::io(parent))?;
-        Founding::new(name, now, rng).write(making.path(), secret, rng)?;
+        Founding::new(name, scheme, quorum, now, rng)?.write(making.path(), secret, rng)?;
         place(making, dir)?;
+        let key = |i: u8| dir.join(trustee_key(i));
         Ok(Created {
             store: Self::open(dir)?,
-            trustee_key: dir.join(TRUSTEE_KEY),
+            trustee_keys: (1..=quorum.trustees()).map(key).collect(),
         })
     }
+}
+
+fn trustee_key(index: u8) -> PathBuf {
+    Path::new(TRUSTEES).join(format!("{index}.key"))
 }
 
 /// Gives the finished directory its name; an empty directory of that name is replaced.
@@ -71,42 +81,61 @@ fn place(making: tempfile::TempDir, dir: &Path) -> Result<(), StoreError> {
 struct Founding {
     genesis: Genesis,
     issuer: IssuerKeyFile,
-    trustee: TrusteeKeyFile,
+    trustees: Vec<TrusteeKeyFile>,
     now: u64,
 }
 
+/// The scheme's part of it.
+struct Keys {
+    issuer: IssuerKey,
+    public: PublicKey,
+    proof: Option<xr::IssuerProof>,
+    sharing: SharingRecord,
+    shares: Vec<OpeningShare>,
+}
+
 impl Founding {
-    fn new(name: Name, now: u64, rng: &mut impl CryptoRng) -> Self {
+    fn new(
+        name: Name,
+        scheme: Scheme,
+        quorum: Quorum,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self, StoreError> {
         let mut nonce = [0; 32];
         rng.fill_bytes(&mut nonce);
-        let (opener, opening) = OpenerKey::generate(&nonce, rng);
-        let (issuer, issuing) = IssuerKey::generate(rng);
+        let keys = match scheme {
+            Scheme::Bbs04 => Keys::bbs04(&nonce, quorum, rng)?,
+            Scheme::Xr => Keys::xr(&nonce, quorum, rng)?,
+        };
         let manager = SigningKey::from_bytes(&random_secret(rng));
         let genesis = Genesis {
             created: now,
             nonce,
             manager: manager.verifying_key().to_bytes(),
             name,
-            public_key: PublicKey::genesis(&opening, &issuing).to_bytes(),
+            public_key: keys.public,
+            issuer_proof: keys.proof,
+            sharing: keys.sharing,
         };
         let group = genesis.group_id();
         let issuer = IssuerKeyFile {
             group,
-            issuer,
+            issuer: keys.issuer,
             manager,
             seed: random_secret(rng),
         };
-        let trustee = TrusteeKeyFile {
+        let trustees = keys.shares.into_iter().map(|share| TrusteeKeyFile {
             group,
-            index: 1,
-            opener,
-        };
-        Self {
+            since: 0,
+            share,
+        });
+        Ok(Self {
             genesis,
             issuer,
-            trustee,
+            trustees: trustees.collect(),
             now,
-        }
+        })
     }
 
     fn write(
@@ -122,21 +151,13 @@ impl Founding {
                 .create(&path)
                 .map_err(StoreError::io(&path))?;
         }
-        let (issuer, trustee) = (&self.issuer, &self.trustee);
-        write_key(
-            &dir.join(ISSUER_KEY),
-            issuer.encode(),
-            issuer.comment(),
-            secret,
-            rng,
-        )?;
-        write_key(
-            &dir.join(TRUSTEE_KEY),
-            trustee.encode(),
-            trustee.comment(),
-            secret,
-            rng,
-        )?;
+        let key = &self.issuer;
+        let path = dir.join(ISSUER_KEY);
+        write_key(&path, key.encode(), key.comment(), secret, rng)?;
+        for key in &self.trustees {
+            let path = dir.join(trustee_key(key.trustee().index()));
+            write_key(&path, key.encode(), key.comment(), secret, rng)?;
+        }
         self.write_database(&dir.join(DATABASE))?;
         // A place for the group file; opening the store writes it from the database.
         files::sync_directory(&dir.join(directory(Path::new(GROUP_FILE))))
@@ -150,24 +171,57 @@ impl Founding {
         let db = Connection::open(path)?;
         configure(&db)?;
         db.execute_batch(SCHEMA)?;
-        let body = self.genesis.encode();
-        let last = Sha256::digest(&body).into();
         let register = RegisterHead {
-            last,
+            last: self.genesis.epoch_id().0,
             time: self.now,
             machines: 0,
             root: [0; 32],
         };
         let manager = &self.issuer.manager;
-        db.execute("INSERT INTO part VALUES (0, ?1)", [seal(&body, manager)])?;
-        let sealed = seal(&register.encode(), manager);
-        db.execute(
-            "INSERT INTO register VALUES (0, ?1, ?2)",
-            params![sealed, [0u8; 0]],
-        )?;
+        let record = seal(&self.genesis.encode(), manager);
+        db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
+        let register = seal(&register.encode(), manager);
+        db.execute("INSERT INTO register VALUES (0, ?1)", [register])?;
         db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
         db.pragma_update(None, "application_id", APPLICATION_ID)?;
         Ok(())
+    }
+}
+
+impl Keys {
+    /// The opening key of XR is dealt in base u.
+    fn xr(nonce: &[u8; 32], quorum: Quorum, rng: &mut impl CryptoRng) -> Result<Self, StoreError> {
+        let base = xr::Generators::of(nonce).u;
+        let secret = Zeroizing::new(Scalar::random(rng));
+        let (sharing, shares) = Sharing::deal(base, &secret, quorum, rng)?;
+        let issuer = xr::IssuerKey::generate(rng);
+        let (public, proof) = issuer.found(nonce, sharing.public(), rng);
+        Ok(Self {
+            issuer: IssuerKey::Xr(issuer),
+            public: PublicKey::Xr(public),
+            proof: Some(proof),
+            sharing: SharingRecord::xr(Origin::Dealt, &sharing),
+            shares: shares.into_iter().map(OpeningShare::Xr).collect(),
+        })
+    }
+
+    /// That of BBS04 in the bases u and v.
+    fn bbs04(
+        nonce: &[u8; 32],
+        quorum: Quorum,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self, StoreError> {
+        let (opener, opening) = bbs04::OpenerKey::generate(nonce, rng);
+        let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
+        let public = bbs04::PublicKey::genesis(&opening, &issuing);
+        let (sharings, shares) = opener.deal(&public, quorum, rng)?;
+        Ok(Self {
+            issuer: IssuerKey::Bbs04(issuer),
+            public: PublicKey::Bbs04(public),
+            proof: None,
+            sharing: SharingRecord::bbs04(&sharings),
+            shares: shares.into_iter().map(OpeningShare::Bbs04).collect(),
+        })
     }
 }
 

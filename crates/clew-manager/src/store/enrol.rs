@@ -1,12 +1,16 @@
 //! Enrolling a machine.
+//!
+//! With bbs04 the issuer makes the machine's key. With xr the device joins with a secret of its own
+//! ([`super::join`]); [`Store::enrol`] plays both sides where both are on this host.
 
-use super::{Store, begin, derive_x, last_hash, read_group, write_register};
+use super::{Store, append, begin, key_of, read_group};
 use crate::error::StoreError;
-use crate::keys::{IssuerKeyFile, MemberKeyFile};
-use clew_evidence::{Frontier, GroupFile, Name, RegisterEntry, RegisterHead};
-use clew_group::bbs04::PublicKey;
+use crate::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile};
+use clew_evidence::{GroupFile, Name, RegisterEntry};
+use clew_group::curve::Scalar;
+use clew_group::{MemberKey, PublicKey, bbs04};
 use rand_core::CryptoRng;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
 /// An enrolment that is written to the database and not yet committed. Dropped, it never happened.
 ///
@@ -17,7 +21,11 @@ pub struct PendingEnrolment<'a> {
     key: MemberKeyFile,
 }
 
-impl PendingEnrolment<'_> {
+impl<'a> PendingEnrolment<'a> {
+    pub(super) fn new(transaction: Transaction<'a>, key: MemberKeyFile) -> Self {
+        Self { transaction, key }
+    }
+
     /// The new machine's key.
     pub fn key(&self) -> &MemberKeyFile {
         &self.key
@@ -30,7 +38,7 @@ impl PendingEnrolment<'_> {
 }
 
 impl Store {
-    /// Prepares the enrolment of a machine in the newest epoch.
+    /// Prepares the enrolment of a machine in the newest epoch, on this host.
     pub fn enrol(
         &mut self,
         issuer: &IssuerKeyFile,
@@ -38,6 +46,51 @@ impl Store {
         now: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<PendingEnrolment<'_>, StoreError> {
+        match &issuer.issuer {
+            IssuerKey::Bbs04(gamma) => self.issue(issuer, gamma, name, now, rng),
+            IssuerKey::Xr(_) => self.join_here(issuer, name, now, rng),
+        }
+    }
+
+    fn issue(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        gamma: &bbs04::IssuerKey,
+        name: Name,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<PendingEnrolment<'_>, StoreError> {
+        let place = self.place(issuer, name, now, rng)?;
+        let key_in = |epoch: u32| match key_of(&place.group, epoch)? {
+            PublicKey::Bbs04(public) => {
+                let key = gamma.issue(&public, place.x).ok_or_else(no_inverse)?;
+                Ok((public, key))
+            }
+            PublicKey::Xr(_) => Err(StoreError::OtherGroupsKey),
+        };
+        let (first, first_key) = key_in(0)?;
+        let (public, key) = key_in(place.joined())?;
+        let credential = first_key.credential();
+        let entry = RegisterEntry {
+            index: place.index(),
+            joined: place.joined(),
+            credential: credential.to_bytes(),
+            name: place.name.clone(),
+            device: None,
+        };
+        place.write(&entry, &first.tag(&credential), issuer)?;
+        let file = place.key_file(PublicKey::Bbs04(public), MemberKey::Bbs04(key), None)?;
+        Ok(PendingEnrolment::new(place.transaction, file))
+    }
+
+    /// Takes the next place in the register, under the database's write lock.
+    pub(super) fn place(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        name: Name,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Place<'_>, StoreError> {
         self.check_key(issuer)?;
         let transaction = begin(&mut self.db)?;
         let group = read_group(&transaction)?; // another process may have changed it
@@ -46,45 +99,80 @@ impl Store {
         }
         let mut salt = [0; 16];
         rng.fill_bytes(&mut salt);
-        let x = derive_x(issuer, &salt, name.as_str());
-        let public = key_of(&group, group.newest_epoch())?;
-        let first = key_of(&group, 0)?;
-        let not_issued = || StoreError::Damaged("a derived key has no inverse".to_owned());
-        let key = issuer.issuer.issue(&public, x).ok_or_else(not_issued)?;
-        let credential = issuer
-            .issuer
-            .issue(&first, x)
-            .ok_or_else(not_issued)?
-            .credential();
-        let entry = RegisterEntry {
-            index: group.register().machines,
-            joined: group.newest_epoch(),
-            credential: credential.to_bytes(),
+        let x = issuer.derive_x(&salt, name.as_str());
+        Ok(Place {
+            transaction,
+            group,
             name,
-        };
-        transaction.execute(
-            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)",
-            params![
+            salt,
+            x,
+            now,
+        })
+    }
+}
+
+/// A machine's place in the register, while it is being enrolled.
+pub(super) struct Place<'a> {
+    pub transaction: Transaction<'a>,
+    pub group: GroupFile,
+    pub name: Name,
+    pub x: Scalar,
+    salt: [u8; 16],
+    now: u64,
+}
+
+impl Place<'_> {
+    pub fn index(&self) -> u32 {
+        self.group.register().machines
+    }
+
+    pub fn joined(&self) -> u32 {
+        self.group.newest_epoch()
+    }
+
+    /// Writes the machine's row and extends the register.
+    pub fn write(
+        &self,
+        entry: &RegisterEntry,
+        tag: &[u8; 32],
+        issuer: &IssuerKeyFile,
+    ) -> Result<(), StoreError> {
+        self.transaction.execute(
+            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)",
+            rusqlite::params![
                 entry.index,
                 entry.name.as_str(),
-                entry.joined,
-                now.cast_signed(),
-                salt,
-                entry.credential,
-                first.tag(&credential)
+                self.now.cast_signed(),
+                self.salt,
+                entry.encode(),
+                tag
             ],
         )?;
-        append(&transaction, &group, &entry, now, issuer)?;
-        let (group, epoch, machine) = (group.id(), entry.joined, entry.name);
-        let key = MemberKeyFile {
-            group,
+        append(&self.transaction, &self.group, entry, self.now, issuer)
+    }
+
+    pub fn key_file(
+        &self,
+        public: PublicKey,
+        key: MemberKey,
+        device: Option<ed25519_dalek::SigningKey>,
+    ) -> Result<MemberKeyFile, StoreError> {
+        let epoch = self.joined();
+        let id = self.group.epoch_id(epoch);
+        Ok(MemberKeyFile {
+            group: self.group.id(),
             epoch,
-            machine,
+            id: id.ok_or_else(|| StoreError::Damaged(format!("epoch {epoch} is missing")))?,
+            machine: self.name.clone(),
             public,
             key,
-        };
-        Ok(PendingEnrolment { transaction, key })
+            device,
+        })
     }
+}
+
+pub(super) fn no_inverse() -> StoreError {
+    StoreError::Damaged("a derived key has no inverse".to_owned())
 }
 
 fn name_is_taken(db: &Connection, name: &Name) -> Result<bool, StoreError> {
@@ -96,34 +184,4 @@ fn name_is_taken(db: &Connection, name: &Name) -> Result<bool, StoreError> {
         )
         .optional()?;
     Ok(found.is_some())
-}
-
-pub(super) fn key_of(group: &GroupFile, epoch: u32) -> Result<PublicKey, StoreError> {
-    group
-        .public_key(epoch)
-        .ok_or_else(|| StoreError::Damaged(format!("epoch {epoch} is missing")))?
-        .map_err(|error| StoreError::Damaged(error.to_string()))
-}
-
-/// Extends the register by one entry.
-fn append(
-    db: &Connection,
-    group: &GroupFile,
-    entry: &RegisterEntry,
-    now: u64,
-    issuer: &IssuerKeyFile,
-) -> Result<(), StoreError> {
-    let peaks: Vec<u8> = db.query_row("SELECT peaks FROM register", [], |row| row.get(0))?;
-    let mut frontier = Frontier::from_parts(group.register().machines, &peaks)
-        .ok_or_else(|| StoreError::Damaged("the register's state does not fit".to_owned()))?;
-    if !frontier.append(&entry.encode()) {
-        return Err(StoreError::Full("machines"));
-    }
-    let head = RegisterHead {
-        last: last_hash(group),
-        time: now,
-        machines: frontier.entries(),
-        root: frontier.root(),
-    };
-    write_register(db, &head, &frontier.peaks(), issuer)
 }

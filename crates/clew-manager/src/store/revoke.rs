@@ -1,13 +1,13 @@
 //! Revoking a machine: the next epoch.
 
-use super::enrol::key_of;
-use super::{Store, begin, derive_x, last_hash, read_group, write_register};
+use super::register::write_head;
+use super::{Store, begin, key_of, read_group};
 use crate::error::StoreError;
-use crate::keys::IssuerKeyFile;
-use clew_evidence::{EpochRecord, GroupFile, MAX_EPOCHS, RegisterHead, seal};
+use crate::keys::{IssuerKey, IssuerKeyFile};
+use clew_evidence::{Change, EpochRecord, GroupFile, MAX_EPOCHS, RegisterHead, seal};
+use clew_group::PublicKey;
 use clew_group::curve::Scalar;
 use rusqlite::{Connection, OptionalExtension, params};
-use sha2::{Digest, Sha256};
 
 impl Store {
     /// Revokes a machine from `start` (nanoseconds since 1970) on, and returns the new epoch.
@@ -23,23 +23,20 @@ impl Store {
         let group = read_group(&transaction)?; // another process may have changed it
         let x = secret_of(&transaction, issuer, machine)?;
         let record = next_epoch(&group, issuer, x, start)?;
-        let body = record.encode();
         transaction.execute(
             "INSERT INTO part VALUES (?1, ?2)",
-            params![record.epoch, seal(&body, &issuer.manager)],
+            params![record.epoch, seal(&record.encode(), &issuer.manager)],
         )?;
         transaction.execute(
             "UPDATE machine SET revoked_in = ?1 WHERE name = ?2",
             params![record.epoch, machine],
         )?;
         let head = RegisterHead {
-            last: Sha256::digest(&body).into(),
+            last: record.id().0,
             time: now,
             ..group.register().clone()
         };
-        let peaks: Vec<u8> =
-            transaction.query_row("SELECT peaks FROM register", [], |row| row.get(0))?;
-        write_register(&transaction, &head, &peaks, issuer)?;
+        write_head(&transaction, &head, issuer)?;
         transaction.commit()?;
         self.refresh()?;
         Ok(record.epoch)
@@ -60,7 +57,7 @@ fn secret_of(db: &Connection, issuer: &IssuerKeyFile, name: &str) -> Result<Scal
             machine: name.to_owned(),
             epoch,
         }),
-        Some((salt, None)) => Ok(derive_x(issuer, &salt, name)),
+        Some((salt, None)) => Ok(issuer.derive_x(&salt, name)),
     }
 }
 
@@ -80,15 +77,29 @@ fn next_epoch(
     if newest as usize >= MAX_EPOCHS {
         return Err(StoreError::Full("epochs"));
     }
-    let current = key_of(group, newest)?;
-    let damaged = || StoreError::Damaged("the issuer key does not fit the group".to_owned());
-    let revocation = issuer.issuer.revoke(&current, x).ok_or_else(damaged)?;
-    let next = current.after(&revocation).map_err(|_| damaged())?;
+    let change = change(&key_of(group, newest)?, issuer, x)
+        .ok_or_else(|| StoreError::Damaged("the issuer key does not fit the group".to_owned()))?;
     Ok(EpochRecord {
         epoch: newest + 1,
-        previous: last_hash(group),
+        previous: group.last_id().0,
         start,
-        revocation: revocation.to_bytes(),
-        w: next.w_bytes(),
+        change,
     })
+}
+
+/// The revocation of x, once it is known to lead somewhere.
+fn change(current: &PublicKey, issuer: &IssuerKeyFile, x: Scalar) -> Option<Change> {
+    match (current, &issuer.issuer) {
+        (PublicKey::Bbs04(key), IssuerKey::Bbs04(gamma)) => {
+            let revocation = gamma.revoke(key, x)?;
+            let next = key.after(&revocation).ok()?;
+            Some(Change::revocation_bbs04(&revocation, &next))
+        }
+        (PublicKey::Xr(key), IssuerKey::Xr(gamma)) => {
+            let revocation = gamma.revoke(key, x)?;
+            key.after(&revocation).ok()?;
+            Some(Change::revocation_xr(&revocation))
+        }
+        _ => None,
+    }
 }

@@ -9,7 +9,8 @@ pub mod trailers;
 
 use std::sync::{Arc, LazyLock};
 
-use clew_group::bbs04::{IssuerKey, OpenerKey, Precursor, PublicKey, SigningKey, VerifyingKey};
+use clew_group::bbs04::{IssuerKey, OpenerKey, PublicKey};
+use clew_group::{EpochId, MemberKey, Precursor, Scheme, SigningKey, VerifyingKey};
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupId, GroupTag, KeySource, LinkType, Policy, Reason,
     Received, Receiver, SECOND_NS, Sender, Stripped, Timestamp, Unknown, strip,
@@ -33,8 +34,10 @@ static MADE: LazyLock<Group> = LazyLock::new(|| {
     let (_, opening) = OpenerKey::generate(&[0; 32], &mut rng);
     let (issuer, issuing) = IssuerKey::generate(&mut rng);
     let public = PublicKey::genesis(&opening, &issuing);
-    let signer = SigningKey::new(&public, issuer.issue_random(&public, &mut rng)).unwrap();
-    let verifier = Arc::new(VerifyingKey::new(&public));
+    let member = MemberKey::Bbs04(issuer.issue_random(&public, &mut rng));
+    let (public, id) = (clew_group::PublicKey::Bbs04(public), EpochId([7; 32]));
+    let signer = SigningKey::new(&public, id, member).unwrap();
+    let verifier = Arc::new(VerifyingKey::new(&public, id));
     Group { signer, verifier }
 });
 
@@ -74,7 +77,7 @@ pub fn receiver(acceptance: Acceptance) -> Receiver<Keys> {
 }
 
 pub fn sender(policy: Policy) -> Sender {
-    Sender::new(GROUP, EPOCH, policy)
+    Sender::new(Scheme::Bbs04, GROUP, EPOCH, policy)
 }
 
 /// All three steps.

@@ -1,6 +1,7 @@
 //! Packets that end in a trailer made by hand.
 
-use clew_packet::{Block, Carriage, LinkType, Saved, Scheme, Trailer};
+use clew_group::Scheme;
+use clew_packet::{Block, Carriage, LinkType, Saved, Trailer};
 
 use super::{EPOCH, GROUP, NOW, Owned, packets::*};
 

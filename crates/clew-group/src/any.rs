@@ -1,0 +1,323 @@
+//! Both schemes behind one set of types, for those who carry signatures and do not look into them.
+
+use crate::{DecodeError, EpochId, Invalid, Scheme, bbs04, xr};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+impl Scheme {
+    /// Length of the longest signature in any form of any scheme, in bytes.
+    pub const SIGNATURE_BYTES_MAX: usize = bbs04::INCREMENTAL_BYTES;
+
+    /// Length of a signature in bytes.
+    pub const fn signature_bytes(self, incremental: bool) -> usize {
+        match (self, incremental) {
+            (Self::Bbs04, false) => bbs04::SIGNATURE_BYTES,
+            (Self::Bbs04, true) => bbs04::INCREMENTAL_BYTES,
+            (Self::Xr, false) => xr::SIGNATURE_BYTES,
+            (Self::Xr, true) => xr::INCREMENTAL_BYTES,
+        }
+    }
+
+    /// Length of a public key in bytes.
+    pub const fn public_key_bytes(self) -> usize {
+        match self {
+            Self::Bbs04 => bbs04::PUBLIC_KEY_BYTES,
+            Self::Xr => xr::PUBLIC_KEY_BYTES,
+        }
+    }
+
+    /// Length of a member key in bytes.
+    pub const fn member_key_bytes(self) -> usize {
+        match self {
+            Self::Bbs04 => bbs04::MEMBER_KEY_BYTES,
+            Self::Xr => xr::MEMBER_KEY_BYTES,
+        }
+    }
+}
+
+/// The group public key of one epoch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PublicKey {
+    /// Of BBS04.
+    Bbs04(bbs04::PublicKey),
+    /// Of XR.
+    Xr(xr::PublicKey),
+}
+
+impl PublicKey {
+    /// Decodes, with the checks of every point.
+    pub fn from_bytes(scheme: Scheme, bytes: &[u8]) -> Result<Self, DecodeError> {
+        match scheme {
+            Scheme::Bbs04 => bbs04::PublicKey::from_bytes(bytes).map(Self::Bbs04),
+            Scheme::Xr => xr::PublicKey::from_bytes(bytes).map(Self::Xr),
+        }
+    }
+
+    /// Encodes as [`Scheme::public_key_bytes`] bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Bbs04(key) => key.to_bytes().to_vec(),
+            Self::Xr(key) => key.to_bytes().to_vec(),
+        }
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Self::Bbs04(_) => Scheme::Bbs04,
+            Self::Xr(_) => Scheme::Xr,
+        }
+    }
+
+    /// Checks that this is a later epoch of the group whose first key is `genesis`.
+    pub fn check_descends_from(&self, genesis: &Self) -> Result<(), Invalid> {
+        match (self, genesis) {
+            (Self::Bbs04(key), Self::Bbs04(genesis)) => key.check_descends_from(genesis),
+            (Self::Xr(key), Self::Xr(genesis)) => key.check_descends_from(genesis),
+            _ => Err(Invalid),
+        }
+    }
+}
+
+/// A member's key for one epoch. Secret; wiped when dropped.
+#[derive(Clone, Debug)]
+pub enum MemberKey {
+    /// (A, x).
+    Bbs04(bbs04::MemberKey),
+    /// (A, x, y).
+    Xr(xr::MemberKey),
+}
+
+impl MemberKey {
+    /// Decodes; that the key is of some group is checked by [`SigningKey::new`].
+    pub fn from_bytes(scheme: Scheme, bytes: &[u8]) -> Result<Self, DecodeError> {
+        match scheme {
+            Scheme::Bbs04 => bbs04::MemberKey::from_bytes(bytes).map(Self::Bbs04),
+            Scheme::Xr => xr::MemberKey::from_bytes(bytes).map(Self::Xr),
+        }
+    }
+
+    /// Encodes as [`Scheme::member_key_bytes`] bytes. Secret.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(match self {
+            Self::Bbs04(key) => key.to_bytes().to_vec(),
+            Self::Xr(key) => key.to_bytes().to_vec(),
+        })
+    }
+}
+
+/// A member key with its tables for one epoch.
+pub enum SigningKey {
+    /// Of BBS04.
+    Bbs04(Box<bbs04::SigningKey>),
+    /// Of XR.
+    Xr(Box<xr::SigningKey>),
+}
+
+impl SigningKey {
+    /// Prepares a key for the epoch of `group`, with the member's check.
+    pub fn new(group: &PublicKey, id: EpochId, key: MemberKey) -> Result<Self, Invalid> {
+        match (group, key) {
+            (PublicKey::Bbs04(group), MemberKey::Bbs04(key)) => {
+                bbs04::SigningKey::new(group, id, key).map(|key| Self::Bbs04(Box::new(key)))
+            }
+            (PublicKey::Xr(group), MemberKey::Xr(key)) => {
+                xr::SigningKey::new(group, id, key).map(|key| Self::Xr(Box::new(key)))
+            }
+            _ => Err(Invalid),
+        }
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Self::Bbs04(_) => Scheme::Bbs04,
+            Self::Xr(_) => Scheme::Xr,
+        }
+    }
+
+    /// Computes everything of one signature that does not depend on the message.
+    pub fn precursor(&self, rng: &mut impl CryptoRng) -> Precursor {
+        match self {
+            Self::Bbs04(key) => Precursor::Bbs04(Box::new(key.precursor(rng))),
+            Self::Xr(key) => Precursor::Xr(Box::new(key.precursor(rng))),
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+/// One signature but for the message. Signing consumes it.
+#[derive(Debug)]
+pub enum Precursor {
+    /// Of BBS04.
+    Bbs04(Box<bbs04::Precursor>),
+    /// Of XR.
+    Xr(Box<xr::Precursor>),
+}
+
+impl Precursor {
+    /// Signs the concatenation of `message` into `body`.
+    ///
+    /// # Panics
+    /// If `body` is not [`Scheme::signature_bytes`] long.
+    pub fn sign(self, message: &[&[u8]], incremental: bool, body: &mut [u8]) {
+        match (self, incremental) {
+            (Self::Bbs04(p), false) => body.copy_from_slice(&p.sign(message).to_bytes()),
+            (Self::Bbs04(p), true) => body.copy_from_slice(&p.sign_incremental(message).to_bytes()),
+            (Self::Xr(p), false) => body.copy_from_slice(&p.sign(message).to_bytes()),
+            (Self::Xr(p), true) => body.copy_from_slice(&p.sign_incremental(message).to_bytes()),
+        }
+    }
+}
+
+/// Why a signature in bytes was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The bytes are no signature.
+    Encoding(DecodeError),
+    /// Verification said no.
+    Invalid,
+}
+
+impl From<DecodeError> for Fault {
+    fn from(error: DecodeError) -> Self {
+        Self::Encoding(error)
+    }
+}
+
+impl From<Invalid> for Fault {
+    fn from(_: Invalid) -> Self {
+        Self::Invalid
+    }
+}
+
+/// A message, the encoded signature over it, and the form of that.
+#[derive(Clone, Copy, Debug)]
+pub struct Signed<'a> {
+    /// What was signed.
+    pub message: &'a [u8],
+    /// The encoded signature.
+    pub body: &'a [u8],
+    /// Whether it is in incremental form.
+    pub incremental: bool,
+}
+
+/// The public key of one epoch with its tables.
+#[derive(Debug)]
+pub enum VerifyingKey {
+    /// Of BBS04.
+    Bbs04(Box<bbs04::VerifyingKey>),
+    /// Of XR.
+    Xr(Box<xr::VerifyingKey>),
+}
+
+impl VerifyingKey {
+    /// Prepares a public key.
+    pub fn new(group: &PublicKey, id: EpochId) -> Self {
+        match group {
+            PublicKey::Bbs04(key) => Self::Bbs04(Box::new(bbs04::VerifyingKey::new(key, id))),
+            PublicKey::Xr(key) => Self::Xr(Box::new(xr::VerifyingKey::new(key, id))),
+        }
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Self::Bbs04(_) => Scheme::Bbs04,
+            Self::Xr(_) => Scheme::Xr,
+        }
+    }
+
+    /// Decodes and verifies. `rng` chooses the order of the equations of an incremental form.
+    pub fn verify(&self, signed: Signed<'_>, rng: &mut impl CryptoRng) -> Result<(), Fault> {
+        let Signed {
+            message,
+            body,
+            incremental,
+        } = signed;
+        match (self, incremental) {
+            (Self::Bbs04(key), false) => {
+                key.verify(&[message], &bbs04::Signature::from_bytes(body)?)?;
+            }
+            (Self::Bbs04(key), true) => {
+                let signature = bbs04::IncrementalSignature::from_bytes(body)?;
+                key.verify_incremental(&[message], &signature, rng)?;
+            }
+            (Self::Xr(key), false) => key.verify(&[message], &xr::Signature::from_bytes(body)?)?,
+            (Self::Xr(key), true) => {
+                let signature = xr::IncrementalSignature::from_bytes(body)?;
+                key.verify_incremental(&[message], &signature, rng)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same answers for many signatures, by batches where the scheme has them.
+    pub fn verify_batch(
+        &self,
+        signed: &[Signed<'_>],
+        rng: &mut impl CryptoRng,
+    ) -> Vec<Result<(), Fault>> {
+        match self {
+            Self::Bbs04(_) => signed.iter().map(|s| self.verify(*s, rng)).collect(),
+            Self::Xr(key) => verify_xr_batch(key, signed, rng),
+        }
+    }
+}
+
+/// Either form of an XR signature.
+enum Xr {
+    Plain(xr::Signature),
+    Incremental(xr::IncrementalSignature),
+}
+
+impl Xr {
+    fn from_bytes(signed: &Signed<'_>) -> Result<Self, DecodeError> {
+        if signed.incremental {
+            xr::IncrementalSignature::from_bytes(signed.body).map(Self::Incremental)
+        } else {
+            xr::Signature::from_bytes(signed.body).map(Self::Plain)
+        }
+    }
+
+    fn form(&self) -> xr::Form<'_> {
+        match self {
+            Self::Plain(signature) => xr::Form::Plain(signature),
+            Self::Incremental(signature) => xr::Form::Incremental(signature),
+        }
+    }
+}
+
+/// What does not decode keeps its fault; the rest is one batch.
+fn verify_xr_batch(
+    key: &xr::VerifyingKey,
+    signed: &[Signed<'_>],
+    rng: &mut impl CryptoRng,
+) -> Vec<Result<(), Fault>> {
+    let decoded: Vec<Result<Xr, DecodeError>> = signed.iter().map(Xr::from_bytes).collect();
+    let messages: Vec<[&[u8]; 1]> = signed.iter().map(|s| [s.message]).collect();
+    let items: Vec<xr::Item<'_>> = decoded
+        .iter()
+        .zip(&messages)
+        .filter_map(|(signature, message)| {
+            let form = signature.as_ref().ok()?.form();
+            Some(xr::Item { message, form })
+        })
+        .collect();
+    let mut verdicts = key.verify_batch(&items, rng).into_iter();
+    decoded
+        .iter()
+        .map(|signature| match signature {
+            Err(error) => Err(Fault::Encoding(*error)),
+            Ok(_) => verdicts.next().unwrap_or(Err(Invalid)).map_err(Fault::from),
+        })
+        .collect()
+}

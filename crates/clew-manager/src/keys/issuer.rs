@@ -1,0 +1,111 @@
+//! The issuer's key.
+
+use super::{scheme, whole};
+use clew_evidence::GroupId;
+use clew_evidence::armor::{self, KeyError};
+use clew_evidence::wire::Fields;
+use clew_group::curve::Scalar;
+use clew_group::{DecodeError, Scheme, bbs04, xr};
+use ed25519_dalek::SigningKey;
+use hkdf::Hkdf;
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+const LABEL: &str = "clew-issuer-key-1";
+const X_INFO: &[u8] = b"clew-x-1";
+
+/// gamma, of either scheme.
+#[derive(Debug)]
+pub enum IssuerKey {
+    /// Of BBS04.
+    Bbs04(bbs04::IssuerKey),
+    /// Of XR.
+    Xr(xr::IssuerKey),
+}
+
+impl IssuerKey {
+    fn from_bytes(scheme: Scheme, bytes: &[u8]) -> Result<Self, DecodeError> {
+        match scheme {
+            Scheme::Bbs04 => bbs04::IssuerKey::from_bytes(bytes).map(Self::Bbs04),
+            Scheme::Xr => xr::IssuerKey::from_bytes(bytes).map(Self::Xr),
+        }
+    }
+
+    fn scheme(&self) -> Scheme {
+        match self {
+            Self::Bbs04(_) => Scheme::Bbs04,
+            Self::Xr(_) => Scheme::Xr,
+        }
+    }
+
+    fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+        match self {
+            Self::Bbs04(key) => key.to_bytes(),
+            Self::Xr(key) => key.to_bytes(),
+        }
+    }
+}
+
+/// The issuer's secrets: gamma, the manager's signing key, and the seed that members' x derive from.
+#[derive(Debug)]
+pub struct IssuerKeyFile {
+    /// The group.
+    pub group: GroupId,
+    /// gamma.
+    pub issuer: IssuerKey,
+    /// Signs the parts of the group file.
+    pub manager: SigningKey,
+    /// From which each member's x is derived, so that the database holds no secret.
+    pub seed: Zeroizing<[u8; 32]>,
+}
+
+impl IssuerKeyFile {
+    /// The text of the file. Secret.
+    pub fn encode(&self) -> Zeroizing<String> {
+        let mut out = Zeroizing::new(vec![self.issuer.scheme().code()]);
+        out.extend_from_slice(&self.group.0);
+        out.extend_from_slice(self.issuer.to_bytes().as_slice());
+        out.extend_from_slice(Zeroizing::new(self.manager.to_bytes()).as_slice());
+        out.extend_from_slice(self.seed.as_slice());
+        armor::encode(&self.comment(), LABEL, &out)
+    }
+
+    /// What the file's first line says.
+    pub fn comment(&self) -> String {
+        let power = match self.issuer {
+            IssuerKey::Bbs04(_) => "it enrols, revokes, and could sign as any machine",
+            IssuerKey::Xr(_) => "it enrols and revokes",
+        };
+        format!("clew issuer key of group {}. SECRET: {power}.", self.group)
+    }
+
+    /// Reads the text of a file.
+    pub fn decode(text: &str) -> Result<Self, KeyError> {
+        let payload = armor::decode(text, LABEL)?;
+        Self::from_payload(&payload).ok_or(KeyError::Damaged)
+    }
+
+    fn from_payload(payload: &[u8]) -> Option<Self> {
+        let mut fields = Fields(payload);
+        let (scheme, group) = (scheme(&mut fields)?, fields.array()?);
+        let gamma = Zeroizing::new(fields.array::<32>()?);
+        let manager = Zeroizing::new(fields.array()?);
+        let seed = Zeroizing::new(fields.array()?);
+        let read = Self {
+            group: GroupId(group),
+            issuer: IssuerKey::from_bytes(scheme, gamma.as_slice()).ok()?,
+            manager: SigningKey::from_bytes(&manager),
+            seed,
+        };
+        whole(&fields, read)
+    }
+
+    /// x of the machine with this salt and name (spec section 2).
+    pub fn derive_x(&self, salt: &[u8], name: &str) -> Scalar {
+        let mut wide = Zeroizing::new([0; 64]);
+        Hkdf::<Sha256>::new(Some(salt), self.seed.as_slice())
+            .expand_multi_info(&[X_INFO, name.as_bytes()], wide.as_mut_slice())
+            .expect("64 bytes are within HKDF's limit");
+        Scalar::from_wide(&wide)
+    }
+}

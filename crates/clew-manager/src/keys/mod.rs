@@ -1,0 +1,22 @@
+//! Key files: the member's, the issuer's, a trustee's. Formats in `spec/key-file.md`.
+
+mod issuer;
+mod member;
+mod trustee;
+
+pub use issuer::{IssuerKey, IssuerKeyFile};
+pub use member::MemberKeyFile;
+pub use trustee::{OpeningShare, TrusteeKeyFile};
+
+use clew_evidence::wire::Fields;
+use clew_group::Scheme;
+
+/// Reads a scheme's code point.
+fn scheme(fields: &mut Fields<'_>) -> Option<Scheme> {
+    Scheme::from_code(fields.u8()?)
+}
+
+/// All of `read`, or nothing if bytes are left over.
+fn whole<T>(fields: &Fields<'_>, read: T) -> Option<T> {
+    fields.0.is_empty().then_some(read)
+}
