@@ -1,9 +1,24 @@
-//! The Merkle tree hash of RFC 6962 section 2.1 over a growing list, in logarithmic state.
+//! The Merkle tree hash of RFC 6962 section 2.1 over a growing list, and inclusion proofs (RFC 9162
+//! section 2.1.3), both from the roots of complete subtrees.
 
 use sha2::{Digest, Sha256};
 
 /// A list of up to 2^32 entries has at most 32 complete subtrees.
 pub const MAX_PEAKS: usize = 32;
+
+/// Most hashes of an inclusion proof.
+pub const MAX_PROOF_HASHES: usize = 32;
+
+/// The root of a complete subtree: of the 2^level entries from `index` * 2^level on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its height; 0 for an entry.
+    pub level: u8,
+    /// Its place among those of its level.
+    pub index: u32,
+    /// Its hash.
+    pub hash: [u8; 32],
+}
 
 /// The roots of the complete subtrees of a list, largest first: enough to append and to compute the
 /// root.
@@ -24,6 +39,13 @@ impl Frontier {
         })
     }
 
+    /// Restores a frontier from the nodes that [`Frontier::append`] returned, by level and index;
+    /// nothing if one is missing.
+    pub fn from_nodes(entries: u32, node: impl FnMut(u8, u32) -> Option<[u8; 32]>) -> Option<Self> {
+        let peaks = peaks(0, u64::from(entries), node)?;
+        Some(Self { entries, peaks })
+    }
+
     /// The peaks, 32 bytes each, largest subtree first.
     pub fn peaks(&self) -> Vec<u8> {
         self.peaks.as_flattened().to_vec()
@@ -34,40 +56,108 @@ impl Frontier {
         self.entries
     }
 
-    /// Appends an entry; false, and nothing appended, when the list is full.
+    /// Appends an entry by its leaf hash, and returns the nodes that this completes, the entry's own
+    /// first: who keeps them all serves proofs from them. Nothing, and nothing appended, when the
+    /// list is full.
     #[must_use]
-    pub fn append(&mut self, entry: &[u8]) -> bool {
-        let Some(entries) = self.entries.checked_add(1) else {
-            return false;
-        };
-        let mut hash = leaf(entry);
-        for _ in 0..self.entries.trailing_ones() {
+    pub fn append(&mut self, leaf: [u8; 32]) -> Option<Vec<Node>> {
+        let index = self.entries;
+        self.entries = index.checked_add(1)?;
+        let mut added = vec![Node {
+            level: 0,
+            index,
+            hash: leaf,
+        }];
+        let mut hash = leaf;
+        for level in 1..=index.trailing_ones() {
             let left = self.peaks.pop().expect("a peak for every set bit");
-            hash = node(&left, &hash);
+            hash = parent(&left, &hash);
+            added.push(Node {
+                level: level as u8,
+                index: index.unbounded_shr(level),
+                hash,
+            });
         }
         self.peaks.push(hash);
-        self.entries = entries;
-        true
+        Some(added)
     }
 
     /// The Merkle tree hash; 32 zero bytes for the empty list (RFC 6962 would hash nothing: a root
     /// of zeros cannot be taken for one).
     pub fn root(&self) -> [u8; 32] {
-        let smallest_first = self.peaks.iter().rev().copied();
-        smallest_first
-            .reduce(|right, left| node(&left, &right))
-            .unwrap_or_default()
+        fold(&self.peaks).unwrap_or_default()
     }
 }
 
-fn leaf(entry: &[u8]) -> [u8; 32] {
+/// Makes the inclusion proof of entry `index` in the list of the first `entries`, with about 32
+/// calls of `node`, which gives roots of complete subtrees by level and index. Nothing if there is
+/// no such entry or a node is missing.
+pub fn inclusion_proof(
+    index: u32,
+    entries: u32,
+    mut node: impl FnMut(u8, u32) -> Option<[u8; 32]>,
+) -> Option<Vec<[u8; 32]>> {
+    if index >= entries {
+        return None;
+    }
+    let mut hashes = Vec::new();
+    for level in 0..MAX_PROOF_HASHES as u8 {
+        let (own, last) = (index >> level, (entries - 1) >> level);
+        let sibling = own ^ 1;
+        if last == 0 {
+            break;
+        }
+        let start = u64::from(sibling) << level;
+        let whole = ((u64::from(sibling) + 1) << level) <= u64::from(entries);
+        if whole {
+            hashes.push(node(level, sibling)?);
+        } else if sibling <= last {
+            hashes.push(fold(&peaks(start, u64::from(entries), &mut node)?)?);
+        }
+    }
+    Some(hashes)
+}
+
+/// The root that a proof leads to (RFC 9162, 2.1.3.2); nothing if it has another number of hashes
+/// than a proof for this entry of this list.
+pub(crate) fn root_of_proof(
+    index: u32,
+    entries: u32,
+    leaf: [u8; 32],
+    hashes: &[[u8; 32]],
+) -> Option<[u8; 32]> {
+    let mut own = index;
+    let mut last = entries.checked_sub(1).filter(|last| index <= *last)?;
+    let mut root = leaf;
+    for hash in hashes {
+        if last == 0 {
+            return None;
+        }
+        if own & 1 == 1 || own == last {
+            root = parent(hash, &root);
+            let alone = if own & 1 == 1 {
+                0
+            } else {
+                own.trailing_zeros()
+            };
+            (own, last) = (own.unbounded_shr(alone), last.unbounded_shr(alone));
+        } else {
+            root = parent(&root, hash);
+        }
+        (own, last) = (own >> 1, last >> 1);
+    }
+    (last == 0).then_some(root)
+}
+
+/// The hash of an entry.
+pub(crate) fn leaf(entry: &[u8]) -> [u8; 32] {
     Sha256::new_with_prefix([0])
         .chain_update(entry)
         .finalize()
         .into()
 }
 
-fn node(left: &[u8; 32], right: &[u8; 32]) -> [u8; 32] {
+fn parent(left: &[u8; 32], right: &[u8; 32]) -> [u8; 32] {
     Sha256::new_with_prefix([1])
         .chain_update(left)
         .chain_update(right)
@@ -75,9 +165,31 @@ fn node(left: &[u8; 32], right: &[u8; 32]) -> [u8; 32] {
         .into()
 }
 
+/// The roots of the complete subtrees from `start` to `end`, largest first; `start` is a multiple of
+/// the largest.
+fn peaks(
+    mut start: u64,
+    end: u64,
+    mut node: impl FnMut(u8, u32) -> Option<[u8; 32]>,
+) -> Option<Vec<[u8; 32]>> {
+    let mut peaks = Vec::new();
+    let length = end - start;
+    for level in (0..MAX_PEAKS as u8).rev().filter(|l| length >> l & 1 == 1) {
+        peaks.push(node(level, (start >> level) as u32)?);
+        start += 1 << level;
+    }
+    Some(peaks)
+}
+
+fn fold(peaks: &[[u8; 32]]) -> Option<[u8; 32]> {
+    let smallest_first = peaks.iter().rev().copied();
+    smallest_first.reduce(|right, left| parent(&left, &right))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
 
     /// RFC 6962 section 2.1, by its recursive definition.
     fn tree_hash(entries: &[Vec<u8>]) -> [u8; 32] {
@@ -85,22 +197,87 @@ mod tests {
             return leaf(entry);
         }
         let split = (entries.len().next_power_of_two() / 2).max(1);
-        node(&tree_hash(&entries[..split]), &tree_hash(&entries[split..]))
+        parent(&tree_hash(&entries[..split]), &tree_hash(&entries[split..]))
+    }
+
+    /// RFC 9162 section 2.1.3.1, likewise.
+    fn path(index: usize, entries: &[Vec<u8>]) -> Vec<[u8; 32]> {
+        if entries.len() == 1 {
+            return vec![];
+        }
+        let (left, right) = entries.split_at(entries.len().next_power_of_two() / 2);
+        let (mut path, other) = if index < left.len() {
+            (path(index, left), right)
+        } else {
+            (path(index - left.len(), right), left)
+        };
+        path.push(tree_hash(other));
+        path
+    }
+
+    fn some_entries() -> Vec<Vec<u8>> {
+        (0u8..40).map(|i| vec![i; usize::from(i)]).collect()
     }
 
     #[test]
-    fn roots_are_those_of_the_definition() {
-        let entries: Vec<Vec<u8>> = (0u8..40).map(|i| vec![i; usize::from(i)]).collect();
-        let mut frontier = Frontier::default();
+    fn roots_and_proofs_are_those_of_the_definitions() {
+        let entries = some_entries();
+        let (mut frontier, mut nodes) = (Frontier::default(), HashMap::new());
         assert_eq!(frontier.root(), [0; 32]);
         for n in 1..=entries.len() {
-            assert!(frontier.append(&entries[n - 1]));
-            assert_eq!(frontier.root(), tree_hash(&entries[..n]), "{n} entries");
+            for node in frontier.append(leaf(&entries[n - 1])).unwrap() {
+                assert_eq!(nodes.insert((node.level, node.index), node.hash), None);
+            }
+            let root = frontier.root();
+            assert_eq!(root, tree_hash(&entries[..n]), "{n} entries");
             let again = Frontier::from_parts(frontier.entries(), &frontier.peaks());
             assert_eq!(again.as_ref(), Some(&frontier));
+            let source = |level, index| nodes.get(&(level, index)).copied();
+            let again = Frontier::from_nodes(n as u32, source);
+            assert_eq!(again.as_ref(), Some(&frontier));
+            for index in 0..n {
+                let proof = inclusion_proof(index as u32, n as u32, source).unwrap();
+                assert_eq!(proof, path(index, &entries[..n]), "{index} of {n}");
+                let leaf = leaf(&entries[index]);
+                let found = root_of_proof(index as u32, n as u32, leaf, &proof);
+                assert_eq!(found, Some(root), "{index} of {n}");
+            }
         }
         assert_eq!(Frontier::from_parts(3, &[0; 32]), None);
         assert_eq!(Frontier::from_parts(1, &[0; 33]), None);
+        assert_eq!(Frontier::from_nodes(1, |_, _| None), None);
+    }
+
+    #[test]
+    fn proofs_of_another_place_size_or_length_do_not_hold() {
+        let entries = some_entries();
+        let (root, proof) = (tree_hash(&entries[..11]), path(9, &entries[..11]));
+        let leaf = leaf(&entries[9]);
+        let holds =
+            |index, size, proof: &[[u8; 32]]| root_of_proof(index, size, leaf, proof) == Some(root);
+        assert!(holds(9, 11, &proof));
+        assert!((0..11).filter(|i| *i != 9).all(|i| !holds(i, 11, &proof)));
+        assert!(!holds(11, 11, &proof) && !holds(0, 0, &[]));
+        assert!(!holds(9, 11, &proof[..3]));
+        assert!(!holds(9, 11, &[proof.clone(), vec![[0; 32]]].concat()));
+        assert!(!holds(
+            9,
+            11,
+            &proof.iter().rev().copied().collect::<Vec<_>>()
+        ));
+    }
+
+    #[test]
+    fn the_largest_list_has_proofs_too() {
+        let node =
+            |level: u8, index: u32| Some(leaf(&[&[level][..], &index.to_be_bytes()].concat()));
+        for index in [0, 1, u32::MAX / 2, u32::MAX - 1] {
+            let proof = inclusion_proof(index, u32::MAX, node).unwrap();
+            assert!(proof.len() <= MAX_PROOF_HASHES);
+            assert!(root_of_proof(index, u32::MAX, [0; 32], &proof).is_some());
+        }
+        assert_eq!(inclusion_proof(u32::MAX, u32::MAX, node), None);
+        assert_eq!(inclusion_proof(0, 2, |_, _| None), None);
     }
 
     /// The known answer of the Certificate Transparency test data (eight entries).
@@ -118,7 +295,11 @@ mod tests {
         let last = "606162636465666768696a6b6c6d6e6f";
         let mut frontier = Frontier::default();
         for entry in entries.into_iter().chain([last]) {
-            assert!(frontier.append(&hex::decode(entry).unwrap()));
+            assert!(
+                frontier
+                    .append(leaf(&hex::decode(entry).unwrap()))
+                    .is_some()
+            );
         }
         let root = "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328";
         assert_eq!(hex::encode(frontier.root()), root);
@@ -130,7 +311,7 @@ mod tests {
             entries: u32::MAX,
             peaks: vec![[1; 32]; 32],
         };
-        assert!(!full.append(b"one more"));
+        assert_eq!(full.append([1; 32]), None);
         assert_eq!(full.entries(), u32::MAX);
     }
 }

@@ -1,0 +1,184 @@
+//! The text form of keys, shares, openings and matches (`spec/key-file.md` section 1): comment lines
+//! for people, then one line `LABEL BASE64`.
+//!
+//! The base64 (RFC 4648, with padding) holds the payload and, last, the first 8 bytes of
+//! SHA-256(label || payload), so that a damaged file is told from one of another kind.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use zeroize::Zeroizing;
+
+const CHECKSUM_BYTES: usize = 8;
+
+/// Longest text that is read, in bytes.
+pub const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+/// Why a text was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextError {
+    /// It is none of clew's texts.
+    NotAKey,
+    /// It is one of another kind.
+    Label {
+        /// The kind it says it is.
+        found: String,
+        /// The kind that was asked for.
+        wanted: &'static str,
+    },
+    /// It was changed: base64, checksum or a field is wrong.
+    Damaged,
+}
+
+impl TextError {
+    /// The rule's name in `spec/key-file.md` section 4.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotAKey => "not-a-key",
+            Self::Label { .. } => "label",
+            Self::Damaged => "damaged",
+        }
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAKey => f.write_str("this is not a file of clew"),
+            Self::Label { found, wanted } => {
+                write!(f, "this is a {found}, and a {wanted} is needed")
+            }
+            Self::Damaged => f.write_str("the file is damaged"),
+        }
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// The text of a payload: the comment, each of its lines with `#` before it, and the line itself.
+pub fn encode(comment: &str, label: &str, payload: &[u8]) -> Zeroizing<String> {
+    let mut bytes = Zeroizing::new(payload.to_vec());
+    bytes.extend_from_slice(&checksum(label, payload));
+    let base64 = Zeroizing::new(STANDARD.encode(&*bytes));
+    let comment = comment.replace(['\n', '\r'], "\n# ");
+    Zeroizing::new(format!("# {comment}\n{label} {}\n", *base64))
+}
+
+/// The label of the line, whatever it is.
+pub fn label(text: &str) -> Result<&str, TextError> {
+    one_line(text).map(|(label, _)| label)
+}
+
+/// The payload, if the line has this label and its checksum holds.
+pub fn decode(text: &str, label: &'static str) -> Result<Zeroizing<Vec<u8>>, TextError> {
+    let (found, base64) = one_line(text)?;
+    if found != label {
+        return Err(TextError::Label {
+            found: printable(found),
+            wanted: label,
+        });
+    }
+    let decoded = STANDARD.decode(base64).map_err(|_| TextError::Damaged)?;
+    let mut bytes = Zeroizing::new(decoded);
+    let (payload, found) = bytes
+        .split_last_chunk::<CHECKSUM_BYTES>()
+        .ok_or(TextError::Damaged)?;
+    if *found != checksum(label, payload) {
+        return Err(TextError::Damaged);
+    }
+    let length = payload.len();
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+fn one_line(text: &str) -> Result<(&str, &str), TextError> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(TextError::NotAKey);
+    }
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (label, base64) = lines
+        .next()
+        .and_then(|line| line.split_once(' '))
+        .ok_or(TextError::NotAKey)?;
+    let ours = label.starts_with("clew-") && lines.next().is_none();
+    if ours {
+        Ok((label, base64.trim()))
+    } else {
+        Err(TextError::NotAKey)
+    }
+}
+
+fn printable(label: &str) -> String {
+    label.chars().filter(|c| !c.is_control()).take(40).collect()
+}
+
+fn checksum(label: &str, payload: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let digest = Sha256::new_with_prefix(label)
+        .chain_update(payload)
+        .finalize();
+    let mut out = [0; CHECKSUM_BYTES];
+    out.copy_from_slice(&digest[..CHECKSUM_BYTES]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LABEL: &str = "clew-test-1";
+
+    #[test]
+    fn what_was_written_is_read() {
+        let text = encode("for people\nwho read", LABEL, b"payload");
+        assert!(text.starts_with("# for people\n# who read\nclew-test-1 "));
+        assert_eq!(label(&text), Ok(LABEL));
+        assert_eq!(&**decode(&text, LABEL).unwrap(), b"payload");
+        let spaced = format!("\r\n# more\r\n  {}\r\n\r\n", text.lines().last().unwrap());
+        assert_eq!(&**decode(&spaced, LABEL).unwrap(), b"payload");
+    }
+
+    #[test]
+    fn not_a_key() {
+        let line = encode("", LABEL, b"payload");
+        let long = format!("{}#{}", *line, "x".repeat(MAX_TEXT_BYTES));
+        for text in ["", "# only", "clew-test-1", "ssh-rsa AAAA", &long] {
+            assert_eq!(decode(text, LABEL), Err(TextError::NotAKey), "{text:.40}");
+        }
+        let twice = format!("{0}{0}", *line);
+        assert_eq!(decode(&twice, LABEL), Err(TextError::NotAKey));
+    }
+
+    #[test]
+    fn label_of_another_kind() {
+        let text = encode("", "clew-other-1", b"payload");
+        let error = decode(&text, LABEL).unwrap_err();
+        assert_eq!(error.as_str(), "label");
+        assert_eq!(
+            error.to_string(),
+            "this is a clew-other-1, and a clew-test-1 is needed"
+        );
+    }
+
+    #[test]
+    fn damaged() {
+        let text = encode("", LABEL, b"payload");
+        let other_label = text.replace(LABEL, "clew-test-2");
+        assert_eq!(
+            decode(&other_label, "clew-test-2"),
+            Err(TextError::Damaged),
+            "the checksum binds the label"
+        );
+        for line in [
+            "clew-test-1 AAAA",
+            "clew-test-1 A",
+            "clew-test-1 ä",
+            "clew-test-1  ",
+        ] {
+            assert_eq!(decode(line, LABEL), Err(TextError::Damaged), "{line}");
+        }
+    }
+}

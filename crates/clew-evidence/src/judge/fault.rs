@@ -1,0 +1,89 @@
+//! The rules of `spec/opening.md` sections 6 and 7.
+
+use clew_group::quorum::Trustee;
+use std::fmt;
+
+/// The first rule that evidence broke, and by whose contribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The rule.
+    pub rule: JudgeRule,
+    /// The trustee whose share or blind broke it.
+    pub trustee: Option<Trustee>,
+}
+
+/// The rules that an opening or a match can break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JudgeRule {
+    /// A field does not decode, something is left over, or the trustees are not those of a quorum.
+    Layout,
+    /// It is not about this group, or not about this history of it; or the group file's keys of that
+    /// epoch are not good.
+    Group,
+    /// The packet is another than the one that was asked about.
+    Packet,
+    /// The packet's signature does not verify.
+    Signature,
+    /// A decryption does not hold.
+    Share,
+    /// The row is not in the register of the group, or its machine joined later.
+    Register,
+    /// The device did not sign what the row says.
+    Device,
+    /// The row's credential is not the one of the signature.
+    Credential,
+    /// A blind does not hold, or the blinds cancel each other out.
+    Blind,
+}
+
+impl JudgeRule {
+    /// The name that the specification gives it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Layout => "layout",
+            Self::Group => "group",
+            Self::Packet => "packet",
+            Self::Signature => "signature",
+            Self::Share => "share",
+            Self::Register => "register",
+            Self::Device => "device",
+            Self::Credential => "credential",
+            Self::Blind => "blind",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Layout => "its fields do not have the right lengths or values",
+            Self::Group => "it is not about this group file",
+            Self::Packet => "this is not the packet that it is about",
+            Self::Signature => "the packet's signature does not verify",
+            Self::Share => "a trustee's share does not hold",
+            Self::Register => "the machine's row is not in the register of this group",
+            Self::Device => "the device did not sign what the machine's row says",
+            Self::Credential => "the credential is not the one of the machine's row",
+            Self::Blind => "a trustee's blind does not hold",
+        }
+    }
+}
+
+impl From<JudgeRule> for Fault {
+    fn from(rule: JudgeRule) -> Self {
+        Self {
+            rule,
+            trustee: None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = self.rule;
+        match self.trustee {
+            None => write!(f, "{} (rule {})", rule.sentence(), rule.as_str()),
+            Some(who) => write!(f, "{}: {who} (rule {})", rule.sentence(), rule.as_str()),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

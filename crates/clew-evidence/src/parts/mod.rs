@@ -1,0 +1,84 @@
+//! The parts of a group file: record 0, the records of later epochs, the register's head (spec
+//! section 2).
+
+mod epoch;
+mod genesis;
+mod head;
+mod sharing;
+
+pub use epoch::{Change, EpochRecord, NewOpeningKey};
+pub use genesis::Genesis;
+pub use head::{RegisterHead, SealedHead};
+pub use sharing::{Origin, SharingRecord};
+
+use crate::signed::SIGNATURE_BYTES;
+use crate::wire::Fields;
+use ed25519_dalek::{Signer, SigningKey};
+use sha2::{Digest, Sha256};
+
+const SIGNATURE_DOMAIN: &[u8] = b"clew-group-part-1";
+const KIND_GENESIS: u8 = 0;
+const KIND_EPOCH: u8 = 1;
+const KIND_REGISTER: u8 = 2;
+
+/// Longest body of a part.
+pub const MAX_PART_BYTES: usize = 4096;
+
+/// SHA-256 of a body: the epoch id of a record, by which the next one names it.
+pub(crate) fn body_hash(body: &[u8]) -> [u8; 32] {
+    Sha256::digest(body).into()
+}
+
+pub(crate) fn signed_message(body: &[u8]) -> Vec<u8> {
+    [SIGNATURE_DOMAIN, body].concat()
+}
+
+/// Wraps a body as a part of the file: length, body, the manager's signature.
+pub fn seal(body: &[u8], manager: &SigningKey) -> Vec<u8> {
+    let mut part = (body.len() as u32).to_be_bytes().to_vec();
+    part.extend_from_slice(body);
+    part.extend_from_slice(&manager.sign(&signed_message(body)).to_bytes());
+    part
+}
+
+/// One part as it stands in the file.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub body: &'a [u8],
+    pub signature: [u8; SIGNATURE_BYTES],
+}
+
+/// Why the next part was not read.
+pub(crate) enum NoPart {
+    Truncated,
+    TooLong,
+}
+
+impl<'a> Part<'a> {
+    pub(crate) fn read(fields: &mut Fields<'a>) -> Result<Self, NoPart> {
+        let length = fields.u32().ok_or(NoPart::Truncated)? as usize;
+        if length > MAX_PART_BYTES {
+            return Err(NoPart::TooLong);
+        }
+        let body = fields.take(length).ok_or(NoPart::Truncated)?;
+        let signature = fields.array().ok_or(NoPart::Truncated)?;
+        Ok(Self { body, signature })
+    }
+}
+
+/// Which of the three kinds a body claims to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Genesis,
+    Epoch,
+    Register,
+}
+
+pub(crate) fn kind(body: &[u8]) -> Option<Kind> {
+    match *body.first()? {
+        KIND_GENESIS => Some(Kind::Genesis),
+        KIND_EPOCH => Some(Kind::Epoch),
+        KIND_REGISTER => Some(Kind::Register),
+        _ => None,
+    }
+}
