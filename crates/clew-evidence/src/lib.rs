@@ -3,7 +3,6 @@
 //! Formats only, no IO: a [`GroupFile`] is read from bytes with every rule of `spec/group-file.md`
 //! section 3, and its parts are written by [`Genesis`], [`EpochRecord`] and [`RegisterHead`].
 
-mod any;
 pub mod armor;
 mod evidence;
 mod group_file;
@@ -17,9 +16,8 @@ mod register_file;
 mod request;
 mod share;
 mod signed;
-mod wire;
+pub mod wire;
 
-pub use any::PublicKey;
 pub use armor::TextError;
 pub use clew_packet::GroupId;
 pub use evidence::{Match, Opening, ReadError};

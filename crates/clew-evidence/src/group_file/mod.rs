@@ -6,7 +6,7 @@ mod rule;
 pub use read::{HEADER, MAX_EPOCHS};
 pub use rule::{GroupFileError, Rule};
 
-use crate::any::PublicKey;
+use clew_group::PublicKey;
 use crate::parts::{
     Change, EpochRecord, Genesis, NewOpeningKey, Origin, SealedHead, SharingRecord,
 };

@@ -2,7 +2,7 @@
 
 use super::rule::at;
 use super::{GroupFileError, Rule};
-use crate::any::PublicKey;
+use clew_group::PublicKey;
 use crate::parts::{
     EpochRecord, Genesis, Kind, NoPart, Part, RegisterHead, SealedHead, body_hash, kind,
     signed_message,

@@ -2,7 +2,7 @@
 //! everybody else before they believe what came of it.
 
 use super::{Fault, JudgeRule};
-use crate::any::PublicKey;
+use clew_group::PublicKey;
 use crate::group_file::{EpochSharing, GroupFile};
 use crate::proof::Row;
 use crate::request::{Packet, Question, Request};
