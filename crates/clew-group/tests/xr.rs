@@ -286,6 +286,9 @@ fn one_pseudonym_in_a_scope_and_another_in_another() {
     let within = Signature::from_bytes(&one.to_bytes()[..SIGNATURE_BYTES]).unwrap();
     assert_eq!(verifier.verify(&[b"m"], &within), Err(Invalid));
 
+    let other_id = group.verifier_of(EpochId([0xe1; 32]));
+    assert!(other_id.verify_pseudonymous(home, &[b"m"], &one).is_err());
+
     // The name survives an epoch; the signature does not.
     group.revoke_somebody();
     assert_eq!(group.signer().pseudonym(home), one.pseudonym());

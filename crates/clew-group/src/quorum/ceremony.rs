@@ -70,8 +70,8 @@ impl Founding {
         let all = self.round.quorum.all();
         let dealt = self.round.receive(all, trustee, broadcasts, dealt)?;
         let zero = Scalar::default();
-        let share = dealt.iter().fold(zero, |sum, dealt| sum + dealt.scalar);
-        SecretShare::of_sum(trustee, share).map(|share| (sharing, share))
+        let share = Zeroizing::new(dealt.iter().fold(zero, |sum, dealt| sum + dealt.scalar));
+        SecretShare::of_sum(trustee, *share).map(|share| (sharing, share))
     }
 }
 
@@ -143,10 +143,10 @@ impl<'a> Resharing<'a> {
         let dealt = self
             .round
             .receive(self.dealers, trustee, broadcasts, dealt)?;
-        let share = dealt.iter().fold(Scalar::default(), |sum, dealt| {
-            sum + self.dealers.lagrange_at_zero(dealt.dealer) * dealt.scalar
-        });
-        SecretShare::of_sum(trustee, share).map(|share| (sharing, share))
+        let weighted = |d: &DealtShare| self.dealers.lagrange_at_zero(d.dealer) * d.scalar;
+        let zero = Scalar::default();
+        let share = Zeroizing::new(dealt.iter().fold(zero, |sum, dealt| sum + weighted(dealt)));
+        SecretShare::of_sum(trustee, *share).map(|share| (sharing, share))
     }
 }
 

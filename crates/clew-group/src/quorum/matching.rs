@@ -158,7 +158,7 @@ impl<'a> Match<'a> {
     }
 
     /// What the set gave in place of `trustee`.
-    fn of<'b, T>(&self, values: &'b [T], trustee: Trustee) -> Option<&'b T> {
+    fn given_by<'b, T>(&self, trustee: Trustee, values: &'b [T]) -> Option<&'b T> {
         let mut pairs = self.set.iter().zip(values);
         pairs.find_map(|(i, value)| (i == trustee).then_some(value))
     }
@@ -229,7 +229,7 @@ impl Blinding {
     ) -> Result<(Revealed, Blind), QuorumError> {
         let Self { trustee, blind } = self;
         check_count(asked.set, commitments)?;
-        if asked.of(commitments, trustee) != Some(&asked.commitment(trustee, &blind)) {
+        if asked.given_by(trustee, commitments) != Some(&asked.commitment(trustee, &blind)) {
             return Err(QuorumError::OwnBlind);
         }
         let commitments = commitments.to_vec();
@@ -282,23 +282,31 @@ impl Revealed {
         share: &SecretShare,
         rng: &mut impl CryptoRng,
     ) -> Result<Decryption, QuorumError> {
-        check_count(asked.set, blinds)?;
-        check_count(asked.set, &self.commitments)?;
-        asked.set.check_contains(self.trustee)?;
-        for ((trustee, blind), committed) in asked.set.iter().zip(blinds).zip(&self.commitments) {
-            if asked.commitment(trustee, blind) == *committed {
-                continue;
-            }
-            return Err(match trustee == self.trustee {
-                true => QuorumError::OwnBlind,
-                false => QuorumError::Revealed { trustee },
-            });
-        }
+        self.check_blinds(asked, blinds)?;
         if share.trustee() != self.trustee {
             let trustee = self.trustee;
             return Err(QuorumError::SecretShare { trustee });
         }
         asked.product(blinds)?.part().decrypt(share, rng)
+    }
+
+    /// That the blinds are those committed to, the own one first: without it, what came is not to be
+    /// believed.
+    fn check_blinds(&self, asked: &Match<'_>, blinds: &[Blind]) -> Result<(), QuorumError> {
+        check_count(asked.set, blinds)?;
+        check_count(asked.set, &self.commitments)?;
+        asked.set.check_contains(self.trustee)?;
+        let committed = self.commitments.iter();
+        let all = asked.set.iter().zip(blinds).zip(committed);
+        let changed = all
+            .filter(|((i, blind), committed)| asked.commitment(*i, blind) != **committed)
+            .map(|((i, _), _)| i);
+        let changed: Vec<Trustee> = changed.collect();
+        match changed.first() {
+            None => Ok(()),
+            Some(_) if changed.contains(&self.trustee) => Err(QuorumError::OwnBlind),
+            Some(trustee) => Err(QuorumError::Revealed { trustee: *trustee }),
+        }
     }
 }
 

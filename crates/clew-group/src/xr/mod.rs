@@ -29,6 +29,8 @@ mod public_key;
 mod revocation;
 mod signature;
 mod signer;
+#[cfg(test)]
+mod torsion;
 mod verifier;
 
 pub use batch::{Form, Item};

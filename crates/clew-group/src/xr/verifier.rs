@@ -8,7 +8,7 @@ use crate::{EpochId, Invalid};
 use core::fmt;
 use rand_core::CryptoRng;
 
-/// The public key of one epoch with its tables (0.45 MB; to make takes about as long as to verify).
+/// The public key of one epoch with its tables (0.45 MB; to make takes as long as two verifications).
 pub struct VerifyingKey {
     pub(super) id: EpochId,
     pub(super) g1: OddMultiples,

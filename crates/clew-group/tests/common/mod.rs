@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 pub mod points;
+pub mod quorum;
 pub mod textbook;
 pub mod xr;
 pub mod xr_textbook;

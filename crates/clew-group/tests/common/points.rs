@@ -1,6 +1,7 @@
 //! Points that no decoder may let in.
 
 use blst::min_pk::{AggregatePublicKey, PublicKey};
+use blst::{blst_fp, blst_p1_affine};
 use clew_group::DecodeError;
 use clew_group::curve::{G1, G2};
 
@@ -13,16 +14,24 @@ pub const ORDER_3: [u8; 48] = {
 
 /// A good point plus (0, 2): in another coset of G1, and 3 times it is in G1 again.
 pub fn with_torsion(good: &[u8]) -> [u8; 48] {
-    sum(good, &ORDER_3)
-}
-
-/// The sum of two points of the curve, in G1 or not.
-pub fn sum(a: &[u8], b: &[u8]) -> [u8; 48] {
-    let [a, b] = [a, b].map(|p| PublicKey::uncompress(p).expect("a point of the curve"));
-    let mut sum = AggregatePublicKey::from_public_key(&a);
-    sum.add_public_key(&b, false).expect("not asked to check");
+    let (x, y) = (blst_fp::default(), blst_fp { l: TWO });
+    let torsion = PublicKey::from(blst_p1_affine { x, y });
+    assert_eq!(torsion.compress(), ORDER_3);
+    let good = PublicKey::uncompress(good).expect("a good point");
+    let mut sum = AggregatePublicKey::from_public_key(&good);
+    sum.add_public_key(&torsion, false).expect("unchecked");
     sum.to_public_key().compress()
 }
+
+/// 2 as the field has it: 2^385 mod p.
+const TWO: [u64; 6] = [
+    0x3213_0000_0006_554f,
+    0xb93c_0018_d6c4_0005,
+    0x5760_5e0d_b0dd_bb51,
+    0x8b25_6521_ed1f_9bcb,
+    0x6cf2_8d79_0162_2c03,
+    0x11eb_ab9d_bb81_e28c,
+];
 
 pub fn g2_outside_subgroup() -> [u8; 96] {
     let mut candidates = (1..=60u8).map(|x| {

@@ -1,10 +1,14 @@
 //! One module per command: from its arguments to its answer.
 
 mod demo;
+mod evidence;
 mod group;
+mod judge;
 mod man;
 mod open;
 mod packet;
+mod register;
+mod share;
 mod show;
 mod sign;
 mod strip;
@@ -26,7 +30,10 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Strip(arguments) => strip::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Share(arguments) => share::run(&arguments),
         Command::Open(arguments) => open::run(&arguments),
+        Command::Match(arguments) => open::run_match(&arguments),
+        Command::Judge(arguments) => judge::run(&arguments),
         Command::Completions(arguments) => man::completions(&arguments),
         Command::Man(arguments) => man::run(&arguments),
     }

@@ -32,13 +32,13 @@ impl<'a> Operation<'a> {
         work: impl Fn(I) -> O + Copy + 'a,
     ) -> Self {
         let prepare = move |draws: &mut Draws| -> Work<'a> {
-            let input = secret(draws);
-            valgrind::mark_secret(&input);
+            let mut input = secret(draws);
+            valgrind::mark_secret(&mut input);
             Box::new(move || {
-                let output = black_box(work(black_box(input)));
+                let mut output = black_box(work(black_box(input)));
                 let is_secret = valgrind::is_secret(&output);
                 // Declassified: nothing is done with a result after this but to drop it.
-                valgrind::mark_public(&output);
+                valgrind::mark_public(&mut output);
                 is_secret
             })
         };
@@ -125,14 +125,14 @@ impl TryRng for Followed {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let value = self.0.try_next_u32()?;
-        valgrind::mark_secret(&value);
+        let mut value = self.0.try_next_u32()?;
+        valgrind::mark_secret(&mut value);
         Ok(value)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let value = self.0.try_next_u64()?;
-        valgrind::mark_secret(&value);
+        let mut value = self.0.try_next_u64()?;
+        valgrind::mark_secret(&mut value);
         Ok(value)
     }
 
@@ -162,8 +162,8 @@ impl Fixture {
         let (_, opening) = OpenerKey::generate(&[7; 32], &mut rng);
         let (issuer, issuing) = IssuerKey::generate(&mut rng);
         let group = PublicKey::genesis(&opening, &issuing);
-        let member = issuer.issue_random(&group, &mut rng);
-        valgrind::mark_secret(&member);
+        let mut member = issuer.issue_random(&group, &mut rng);
+        valgrind::mark_secret(&mut member);
         let signer = SigningKey::new(&group, member).expect("the issuer's own key");
         // What others see is of a member whose secrets are not followed.
         let public = issuer.issue_random(&group, &mut rng);
@@ -229,7 +229,7 @@ pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
         Operation::new("bbs04 precursor", nothing, |()| {
             f.signer.precursor(&mut Followed(Draws::random(5)))
         }),
-        Operation::new("bbs04 issuer's key", nothing, |()| {
+        Operation::new("bbs04 new issuing key", nothing, |()| {
             let (key, issuing) = IssuerKey::generate(&mut Followed(Draws::random(6)));
             (key.to_bytes(), issuing)
         }),

@@ -30,13 +30,14 @@ pub fn errors() -> usize {
 }
 
 /// Makes all bytes of `value` secret. What it points to is not followed, so it should hold no
-/// pointers: they would be secret themselves.
-pub fn mark_secret<T: ?Sized>(value: &T) {
+/// pointers: they would be secret themselves. Exclusive, so that the compiler keeps no copy of an
+/// unmarked byte in a register.
+pub fn mark_secret<T: ?Sized>(value: &mut T) {
     request([MAKE_MEM_UNDEFINED, address(value), size_of_val(value), 0]);
 }
 
 /// Makes all bytes of `value` public: whatever it says may be known to all.
-pub fn mark_public<T>(value: &T) {
+pub fn mark_public<T>(value: &mut T) {
     request([MAKE_MEM_DEFINED, address(value), size_of_val(value), 0]);
 }
 

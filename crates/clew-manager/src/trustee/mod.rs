@@ -1,0 +1,293 @@
+//! What one trustee does with its share of the opening key (`spec/opening.md` section 3): it looks at
+//! the packet itself, keeps its ledger, and gives a share that counts for one request only.
+
+pub mod ledger;
+mod pending;
+
+use crate::keys::{OpeningShare, TrusteeKeyFile};
+use clew_evidence::{
+    Asked, CombineError, Fault, GroupFile, Packet, Question, Request, Row, Share, Step,
+    gather_blinds, gather_commitments,
+};
+use clew_group::curve::G1;
+use clew_group::quorum::{Blinding, Match, QuorumError, Revealed, SecretShare, Set};
+use ledger::{Entry, LedgerError};
+use pending::Pending;
+use rand_core::CryptoRng;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const BEGUN: u8 = 1;
+const REVEALED: u8 = 2;
+
+/// A trustee at its desk: its key, and the files beside it.
+#[derive(Debug)]
+pub struct Desk<'a> {
+    key: &'a TrusteeKeyFile,
+    key_path: &'a Path,
+}
+
+/// What a trustee is asked: the request, and what it sees of it with its own eyes.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The group.
+    pub group: &'a GroupFile,
+    /// The request.
+    pub request: &'a Request,
+    /// The packet that it is about.
+    pub packet: &'a Packet<'a>,
+}
+
+/// The machine of a match.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Its entry with its proof.
+    pub row: &'a Row,
+    /// Its credential in the packet's epoch.
+    pub credential: &'a G1,
+}
+
+/// Why a trustee gives no share.
+#[derive(Debug)]
+pub enum TrusteeError {
+    /// The key is of another group.
+    OtherGroup,
+    /// The packet's epoch has another sharing than the key's.
+    OtherSharing {
+        /// Since when the key's counts.
+        key: u32,
+        /// Since when the packet's counts.
+        packet: u32,
+    },
+    /// What was shown does not hold.
+    Fault(Fault),
+    /// The shares of the step before do not fit.
+    Combine(CombineError),
+    /// A proof, a set or a share does not fit.
+    Quorum(QuorumError),
+    /// The ledger refuses.
+    Ledger {
+        /// The ledger.
+        path: PathBuf,
+        /// Why.
+        error: LedgerError,
+    },
+    /// This trustee did not begin this match, or finished it.
+    NotUnderWay,
+    /// The group's scheme has no matches.
+    NoMatches,
+    /// The system refused.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for TrusteeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherGroup => f.write_str("the trustee's key is of another group"),
+            Self::OtherSharing { key, packet } => write!(
+                f,
+                "the trustee's share counts since epoch {key}, the packet needs one that counts since epoch {packet}"
+            ),
+            Self::Fault(fault) => write!(f, "{fault}"),
+            Self::Combine(error) => write!(f, "{error}"),
+            Self::Quorum(error) => write!(f, "{error}"),
+            Self::Ledger { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::NotUnderWay => f.write_str(
+                "this trustee has no match under way with these others, or gave its share already",
+            ),
+            Self::NoMatches => f.write_str("bbs04 groups have no matches"),
+            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for TrusteeError {}
+
+impl From<Fault> for TrusteeError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<CombineError> for TrusteeError {
+    fn from(error: CombineError) -> Self {
+        Self::Combine(error)
+    }
+}
+
+impl From<QuorumError> for TrusteeError {
+    fn from(error: QuorumError) -> Self {
+        Self::Quorum(error)
+    }
+}
+
+impl<'a> Desk<'a> {
+    /// The desk of the trustee whose key is in that file.
+    pub fn new(key: &'a TrusteeKeyFile, key_path: &'a Path) -> Self {
+        Self { key, key_path }
+    }
+
+    /// Where the ledger is: beside the key.
+    pub fn ledger(&self) -> PathBuf {
+        let mut path = OsString::from(self.key_path);
+        path.push(".ledger");
+        path.into()
+    }
+
+    /// A share towards opening.
+    pub fn open(
+        &self,
+        case: Case<'_>,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Share, TrusteeError> {
+        let asked = self.look(case)?;
+        self.record(case, now)?;
+        let shares = match &self.key.share {
+            OpeningShare::Bbs04(both) => &both[..],
+            OpeningShare::Xr(one) => std::slice::from_ref(one),
+        };
+        let decryptions = asked.parts().iter().zip(shares);
+        let decryptions = decryptions.map(|(part, share)| part.decrypt(share, rng));
+        let step = Step::Opening(decryptions.collect::<Result<_, _>>()?);
+        Ok(self.share(case, step))
+    }
+
+    /// Step 1 of a match by all of `set`: the commitment to a blind.
+    pub fn commit(
+        &self,
+        case: Case<'_>,
+        with: Candidate<'_>,
+        set: Set,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Share, TrusteeError> {
+        let asked = self.look(case)?;
+        let question = self.question(case, &asked, with, set)?;
+        self.record(case, now)?;
+        let (blinding, commitment) = question.begin(self.key.trustee(), rng)?;
+        let pending = Pending::beside(self.key_path, question.session());
+        let put = pending.put(BEGUN, &blinding.into_bytes());
+        put.map_err(|error| io_at(&pending, error))?;
+        Ok(self.share(case, Step::Commitment { set, commitment }))
+    }
+
+    /// Step 2, with the commitments of all: the blind.
+    pub fn reveal(
+        &self,
+        case: Case<'_>,
+        with: Candidate<'_>,
+        commitments: &[Share],
+    ) -> Result<Share, TrusteeError> {
+        let asked = self.look(case)?;
+        let (set, commitments) = gather_commitments(case.request, commitments)?;
+        let question = self.question(case, &asked, with, set)?;
+        let pending = Pending::beside(self.key_path, question.session());
+        let state = take(&pending, BEGUN)?;
+        let blinding = Blinding::from_bytes(self.key.trustee(), &state);
+        let blinding = blinding.map_err(|_| TrusteeError::NotUnderWay)?;
+        let (revealed, blind) = blinding.reveal(&question, &commitments)?;
+        let put = pending.put(REVEALED, &revealed.into_bytes());
+        put.map_err(|error| io_at(&pending, error))?;
+        Ok(self.share(case, Step::Blind { set, blind }))
+    }
+
+    /// Step 3, with the blinds of all: the share of their product.
+    pub fn compare(
+        &self,
+        case: Case<'_>,
+        with: Candidate<'_>,
+        blinds: &[Share],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Share, TrusteeError> {
+        let asked = self.look(case)?;
+        let (set, blinds) = gather_blinds(case.request, blinds)?;
+        let question = self.question(case, &asked, with, set)?;
+        let pending = Pending::beside(self.key_path, question.session());
+        let state = take(&pending, REVEALED)?;
+        let revealed = Revealed::from_bytes(self.key.trustee(), &state);
+        let revealed = revealed.map_err(|_| TrusteeError::NotUnderWay)?;
+        let decryption = revealed.share(&question, &blinds, self.secret()?, rng)?;
+        let step = Step::Match {
+            set,
+            blinds,
+            decryption,
+        };
+        Ok(self.share(case, step))
+    }
+
+    /// The trustee verifies the packet itself, and that its share is one of the packet's epoch.
+    fn look(&self, case: Case<'_>) -> Result<Asked, TrusteeError> {
+        if self.key.group != case.group.id() || self.key.share.scheme() != case.group.scheme() {
+            return Err(TrusteeError::OtherGroup);
+        }
+        let asked = Asked::new(case.group, case.request, case.packet)?;
+        let (key, packet) = (self.key.since, asked.sharing().since);
+        if key == packet {
+            Ok(asked)
+        } else {
+            Err(TrusteeError::OtherSharing { key, packet })
+        }
+    }
+
+    fn question<'q>(
+        &self,
+        case: Case<'_>,
+        asked: &'q Asked,
+        with: Candidate<'_>,
+        set: Set,
+    ) -> Result<Match<'q>, TrusteeError> {
+        asked.check_candidate(case.group, case.request, with.row, with.credential)?;
+        Ok(asked.question(set, with.credential)?)
+    }
+
+    fn secret(&self) -> Result<&SecretShare, TrusteeError> {
+        match &self.key.share {
+            OpeningShare::Xr(share) => Ok(share),
+            OpeningShare::Bbs04(_) => Err(TrusteeError::NoMatches),
+        }
+    }
+
+    fn record(&self, case: Case<'_>, now: u64) -> Result<(), TrusteeError> {
+        let t1 = case.packet.body.first_chunk().ok_or(TrusteeError::Fault(
+            clew_evidence::JudgeRule::Signature.into(),
+        ))?;
+        let entry = Entry {
+            time: now,
+            t1: *t1,
+            packet: case.request.packet,
+            machine: match case.request.question {
+                Question::Opening => None,
+                Question::Match { machine } => Some(machine),
+            },
+            request: case.request.id(),
+        };
+        let path = self.ledger();
+        ledger::record(&path, &entry).map_err(|error| TrusteeError::Ledger { path, error })
+    }
+
+    fn share(&self, case: Case<'_>, step: Step) -> Share {
+        Share {
+            request: case.request.clone(),
+            trustee: self.key.trustee(),
+            step,
+        }
+    }
+}
+
+fn take(pending: &Pending, step: u8) -> Result<zeroize::Zeroizing<Vec<u8>>, TrusteeError> {
+    let state = pending.take(step).map_err(|error| io_at(pending, error))?;
+    state.ok_or(TrusteeError::NotUnderWay)
+}
+
+fn io_at(pending: &Pending, error: io::Error) -> TrusteeError {
+    let path = pending.path().to_owned();
+    TrusteeError::Io { path, error }
+}

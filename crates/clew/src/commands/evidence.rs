@@ -1,0 +1,98 @@
+//! One signed packet of a capture, as trustees and judges look at it.
+
+use super::packet;
+use crate::batch::{Capture, frame};
+use crate::capture::Record;
+use crate::failure::Failure;
+use crate::keyring::Keyring;
+use crate::random;
+use crate::report;
+use clew_evidence::{GroupFile, Packet};
+use clew_packet::{Acceptance, Conclusion, Received, Receiver, Summary, Verdict, read};
+use std::path::Path;
+
+/// A signed packet, taken apart.
+pub struct Evidence {
+    /// Its frame number.
+    pub number: u64,
+    /// What its trailer says.
+    pub summary: Summary,
+    message: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Evidence {
+    /// Packet `number` of a capture, once its signature was verified. When it was seen is not judged:
+    /// what counts is the time that it was signed with.
+    pub fn verified(path: &Path, number: u64, group: &GroupFile) -> Result<Self, Failure> {
+        Self::of_verified(&packet::find(path, number)?, number, group)
+    }
+
+    /// The same of a record.
+    pub fn of_verified(record: &Record, number: u64, group: &GroupFile) -> Result<Self, Failure> {
+        let Conclusion {
+            verdict, reason, ..
+        } = conclude(record, group);
+        match (verdict, Self::of(record, number)) {
+            (Verdict::Valid, Some(evidence)) => Ok(evidence),
+            (Verdict::Invalid, _) => {
+                let why = report::explain(reason);
+                Err(Failure::new(format!("packet {number} is invalid, {reason}: {why}")).no())
+            }
+            _ => Err(Failure::new(format!(
+                "packet {number} is {verdict}, {reason}: there is nothing to open"
+            ))),
+        }
+    }
+
+    /// The first packet of a capture with that digest, not verified.
+    pub fn find(path: &Path, digest: &[u8; 32]) -> Result<Option<Self>, Failure> {
+        let mut capture = Capture::open(path, "reading")?;
+        while let Some(batch) = capture.next_batch()? {
+            for record in &batch {
+                let number = record.packet().map_or(0, |info| info.frame);
+                let found = Self::of(record, number).filter(|e| e.packet().digest() == *digest);
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What trustees and judges are shown.
+    pub fn packet(&self) -> Packet<'_> {
+        Packet {
+            epoch: self.summary.epoch,
+            message: &self.message,
+            body: &self.body,
+        }
+    }
+
+    fn of(record: &Record, number: u64) -> Option<Self> {
+        let (frame, _) = frame(record)?;
+        let signed = read(&frame).ok()?;
+        let summary = signed.summary();
+        let mut message = Vec::new();
+        signed.write_message(&mut message);
+        // The plain form is what both forms begin with.
+        let plain = summary.scheme.signature_bytes(false);
+        let body = signed.trailer().body.get(..plain)?.to_vec();
+        Some(Self {
+            number,
+            summary,
+            message,
+            body,
+        })
+    }
+}
+
+fn conclude(record: &Record, group: &GroupFile) -> Conclusion {
+    let keyring = Keyring::new(vec![group.clone()]);
+    let mut receiver = Receiver::new(&keyring, Acceptance::capture());
+    let received = frame(record).map(|(frame, _)| receiver.receive(&frame, None));
+    match received.expect("the record found is a packet") {
+        Received::Done(conclusion) => conclusion,
+        Received::Pending(pending) => receiver.conclude(pending.check(&mut random::os())),
+    }
+}

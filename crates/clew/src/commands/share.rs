@@ -1,0 +1,187 @@
+//! `clew share`: one trustee's answer to one request.
+
+use super::evidence::Evidence;
+use super::register::Register;
+use crate::cli::Share as Arguments;
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::keyring::read_group_file;
+use crate::random;
+use clew_evidence::{GroupFile, Question, Request, Share, Step};
+use clew_group::quorum::{Set, Trustee};
+use clew_manager::files::{MODE_PUBLIC, write_atomically};
+use clew_manager::keys::TrusteeKeyFile;
+use clew_manager::trustee::{Candidate, Case, Desk, TrusteeError};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Longest text of a share, an opening or a match that is read, in bytes.
+const TEXT_BYTES_MAX: u64 = 1 << 16;
+
+pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
+    let group = read_group_file(&arguments.of.group)?;
+    let key = arguments
+        .unlock
+        .load(&arguments.trustee, TrusteeKeyFile::decode)?;
+    let evidence = Evidence::verified(&arguments.of.input, arguments.of.packet, &group)?;
+    let desk = Desk::new(&key, &arguments.trustee);
+    let share = match &arguments.matched {
+        None => opening(arguments, &group, &evidence, &desk)?,
+        Some(machine) => matching(arguments, machine.as_str(), &group, &evidence, &desk)?,
+    };
+    write(&arguments.output, &share.encode())?;
+    tell(arguments, &share, &desk);
+    Ok(Status::Yes)
+}
+
+fn opening(
+    arguments: &Arguments,
+    group: &GroupFile,
+    evidence: &Evidence,
+    desk: &Desk<'_>,
+) -> Result<Share, Failure> {
+    let warrant = warrant(arguments.warrant.as_deref())?;
+    let request = request(group, Question::Opening, evidence, warrant)?;
+    let packet = evidence.packet();
+    let case = Case {
+        group,
+        request: &request,
+        packet: &packet,
+    };
+    desk.open(case, clock::now_ns(), &mut random::os())
+        .map_err(refused)
+}
+
+/// Which of the three steps it is follows from what the others gave.
+fn matching(
+    arguments: &Arguments,
+    machine: &str,
+    group: &GroupFile,
+    evidence: &Evidence,
+    desk: &Desk<'_>,
+) -> Result<Share, Failure> {
+    let register = arguments.register.as_deref().unwrap_or(Path::new("."));
+    let register = Register::open(register, group)?;
+    let (row, credential) = register.by_name(machine, evidence.summary.epoch)?;
+    let warrant = warrant(arguments.warrant.as_deref())?;
+    let question = Question::Match {
+        machine: row.entry.leaf_hash(),
+    };
+    let request = request(group, question, evidence, warrant)?;
+    let packet = evidence.packet();
+    let case = Case {
+        group,
+        request: &request,
+        packet: &packet,
+    };
+    let with = Candidate {
+        row: &row,
+        credential: &credential,
+    };
+    let given = read_shares(&arguments.share)?;
+    let share = match given.first().map(|share| &share.step) {
+        None => {
+            let set = set(&arguments.with)?;
+            desk.commit(case, with, set, clock::now_ns(), &mut random::os())
+        }
+        Some(Step::Commitment { .. }) => desk.reveal(case, with, &given),
+        Some(Step::Blind { .. }) => desk.compare(case, with, &given, &mut random::os()),
+        Some(step) => {
+            let what = step.as_str();
+            return Err(Failure::new(format!("a {what} is no answer to a step of a match")));
+        }
+    };
+    share.map_err(refused)
+}
+
+fn set(with: &[u8]) -> Result<Set, Failure> {
+    if with.is_empty() {
+        return Err(Failure::new("who compares?")
+            .hint("name all trustees that take part, for example --with 1,3"));
+    }
+    let trustees: Result<Vec<_>, _> = with.iter().map(|index| Trustee::new(*index)).collect();
+    trustees.and_then(Set::of).map_err(Failure::new)
+}
+
+fn tell(arguments: &Arguments, share: &Share, desk: &Desk<'_>) {
+    let (who, what) = (share.trustee, share.step.as_str());
+    say!("{who}: {what} for packet {}: {}", arguments.of.packet, arguments.output.display());
+    match &share.step {
+        Step::Opening(_) | Step::Match { .. } => {
+            say!("  Opening one packet opens all that have the same signature.");
+            say!("  The request is in the ledger: {}", desk.ledger().display());
+        }
+        Step::Commitment { .. } => {
+            say!("  Next, when all have given theirs: the same command with --share of each of them.");
+        }
+        Step::Blind { .. } => {
+            say!("  Last, when all have given theirs: the same command with --share of each of them.");
+        }
+    }
+}
+
+fn refused(error: TrusteeError) -> Failure {
+    let failure = Failure::new(&error);
+    match error {
+        TrusteeError::NotUnderWay => failure.hint("all begin again with --with"),
+        TrusteeError::OtherSharing { .. } => {
+            failure.hint("use the trustee key that was given out for that epoch")
+        }
+        _ => failure,
+    }
+}
+
+/// The request about a packet.
+pub fn request(
+    group: &GroupFile,
+    question: Question,
+    evidence: &Evidence,
+    warrant: Option<[u8; 32]>,
+) -> Result<Request, Failure> {
+    Request::new(group, question, &evidence.packet(), warrant)
+        .ok_or_else(|| Failure::new("bbs04 groups have no matches: only xr groups compare"))
+}
+
+/// The hash of a warrant's file.
+fn warrant(path: Option<&Path>) -> Result<Option<[u8; 32]>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let mut file = File::open(path).map_err(|e| Failure::file(path, e))?;
+    let mut hash = Sha256::new();
+    let mut piece = [0; 1 << 14];
+    loop {
+        match file.read(&mut piece).map_err(|e| Failure::file(path, e))? {
+            0 => return Ok(Some(hash.finalize().into())),
+            n => hash.update(&piece[..n]),
+        }
+    }
+}
+
+/// Reads shares.
+pub fn read_shares(paths: &[PathBuf]) -> Result<Vec<Share>, Failure> {
+    let read = |path: &PathBuf| {
+        let share = Share::decode(&read_text(path)?);
+        share.map_err(|e| Failure::file(path, e))
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Reads the text of a share, an opening or a match.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_string(&mut text))
+        .map_err(|e| Failure::file(path, e))?;
+    Ok(text)
+}
+
+/// Writes a share, an opening or a match: public, and never over another file.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::file(path, "it exists").hint("choose another name: evidence is not overwritten")
+        }
+        _ => Failure::file(path, e),
+    })
+}
