@@ -1,107 +1,51 @@
 //! The Merkle tree hash of RFC 6962 section 2.1 over a growing list, and inclusion proofs (RFC 9162
-//! section 2.1.3), both from the roots of complete subtrees.
+//! section 2.1.3), both from the roots
+//! of complete subtrees: node (level, index) is that of the 2^level entries from index * 2^level on.
 
 use sha2::{Digest, Sha256};
-
-/// A list of up to 2^32 entries has at most 32 complete subtrees.
-pub const MAX_PEAKS: usize = 32;
 
 /// Most hashes of an inclusion proof.
 pub const MAX_PROOF_HASHES: usize = 32;
 
-/// The root of a complete subtree: of the 2^level entries from `index` * 2^level on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// Its height; 0 for an entry.
-    pub level: u8,
-    /// Its place among those of its level.
-    pub index: u32,
-    /// Its hash.
-    pub hash: [u8; 32],
-}
-
-/// The roots of the complete subtrees of a list, largest first: enough to append and to compute the
-/// root.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frontier {
+/// The nodes that appending a leaf hash to a list of `entries` completes, the leaf first, each with
+/// level and index: who keeps them all serves roots and proofs from them. Nothing if the list is full
+/// or a node is missing.
+pub fn appended_nodes(
     entries: u32,
-    peaks: Vec<[u8; 32]>,
+    leaf: &[u8; 32],
+    mut node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
+) -> Option<Vec<(u32, u32, [u8; 32])>> {
+    entries.checked_add(1)?;
+    let mut added = vec![(0, entries, *leaf)];
+    let mut hash = *leaf;
+    for level in 0..entries.trailing_ones() {
+        let own = entries >> level;
+        hash = parent(&node(level, own - 1)?, &hash);
+        added.push((level + 1, own >> 1, hash));
+    }
+    Some(added)
 }
 
-impl Frontier {
-    /// Restores a frontier from its parts; nothing if the number of peaks does not fit the entries.
-    pub fn from_parts(entries: u32, peaks: &[u8]) -> Option<Self> {
-        let (peaks, rest) = peaks.as_chunks();
-        let fits = rest.is_empty() && peaks.len() == entries.count_ones() as usize;
-        fits.then(|| Self {
-            entries,
-            peaks: peaks.to_vec(),
-        })
-    }
-
-    /// Restores a frontier from the nodes that [`Frontier::append`] returned, by level and index;
-    /// nothing if one is missing.
-    pub fn from_nodes(entries: u32, node: impl FnMut(u8, u32) -> Option<[u8; 32]>) -> Option<Self> {
-        let peaks = peaks(0, u64::from(entries), node)?;
-        Some(Self { entries, peaks })
-    }
-
-    /// The peaks, 32 bytes each, largest subtree first.
-    pub fn peaks(&self) -> Vec<u8> {
-        self.peaks.as_flattened().to_vec()
-    }
-
-    /// Number of entries.
-    pub fn entries(&self) -> u32 {
-        self.entries
-    }
-
-    /// Appends an entry by its leaf hash, and returns the nodes that this completes, the entry's own
-    /// first: who keeps them all serves proofs from them. Nothing, and nothing appended, when the
-    /// list is full.
-    #[must_use]
-    pub fn append(&mut self, leaf: [u8; 32]) -> Option<Vec<Node>> {
-        let index = self.entries;
-        self.entries = index.checked_add(1)?;
-        let mut added = vec![Node {
-            level: 0,
-            index,
-            hash: leaf,
-        }];
-        let mut hash = leaf;
-        for level in 1..=index.trailing_ones() {
-            let left = self.peaks.pop().expect("a peak for every set bit");
-            hash = parent(&left, &hash);
-            added.push(Node {
-                level: level as u8,
-                index: index.unbounded_shr(level),
-                hash,
-            });
-        }
-        self.peaks.push(hash);
-        Some(added)
-    }
-
-    /// The Merkle tree hash; 32 zero bytes for the empty list (RFC 6962 would hash nothing: a root
-    /// of zeros cannot be taken for one).
-    pub fn root(&self) -> [u8; 32] {
-        fold(&self.peaks).unwrap_or_default()
-    }
+/// The Merkle tree hash of the first `entries`; 32 zero bytes for the empty list (RFC 6962 would hash
+/// nothing: a root of zeros cannot be taken for one). Nothing if a node is missing.
+pub fn root(entries: u32, node: impl FnMut(u32, u32) -> Option<[u8; 32]>) -> Option<[u8; 32]> {
+    let peaks = peaks(0, u64::from(entries), node)?;
+    Some(fold(&peaks).unwrap_or_default())
 }
 
 /// Makes the inclusion proof of entry `index` in the list of the first `entries`, with about 32
 /// calls of `node`, which gives roots of complete subtrees by level and index. Nothing if there is
 /// no such entry or a node is missing.
-pub fn inclusion_proof(
+pub fn inclusion(
     index: u32,
     entries: u32,
-    mut node: impl FnMut(u8, u32) -> Option<[u8; 32]>,
+    mut node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
 ) -> Option<Vec<[u8; 32]>> {
     if index >= entries {
         return None;
     }
     let mut hashes = Vec::new();
-    for level in 0..MAX_PROOF_HASHES as u8 {
+    for level in 0..MAX_PROOF_HASHES as u32 {
         let (own, last) = (index >> level, (entries - 1) >> level);
         let sibling = own ^ 1;
         if last == 0 {
@@ -170,11 +114,11 @@ fn parent(left: &[u8; 32], right: &[u8; 32]) -> [u8; 32] {
 fn peaks(
     mut start: u64,
     end: u64,
-    mut node: impl FnMut(u8, u32) -> Option<[u8; 32]>,
+    mut node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
 ) -> Option<Vec<[u8; 32]>> {
     let mut peaks = Vec::new();
     let length = end - start;
-    for level in (0..MAX_PEAKS as u8).rev().filter(|l| length >> l & 1 == 1) {
+    for level in (0..u32::BITS).rev().filter(|l| length >> l & 1 == 1) {
         peaks.push(node(level, (start >> level) as u32)?);
         start += 1 << level;
     }
@@ -222,30 +166,27 @@ mod tests {
     #[test]
     fn roots_and_proofs_are_those_of_the_definitions() {
         let entries = some_entries();
-        let (mut frontier, mut nodes) = (Frontier::default(), HashMap::new());
-        assert_eq!(frontier.root(), [0; 32]);
+        let mut nodes = HashMap::new();
+        assert_eq!(root(0, |_, _| None), Some([0; 32]));
         for n in 1..=entries.len() {
-            for node in frontier.append(leaf(&entries[n - 1])).unwrap() {
-                assert_eq!(nodes.insert((node.level, node.index), node.hash), None);
-            }
-            let root = frontier.root();
-            assert_eq!(root, tree_hash(&entries[..n]), "{n} entries");
-            let again = Frontier::from_parts(frontier.entries(), &frontier.peaks());
-            assert_eq!(again.as_ref(), Some(&frontier));
             let source = |level, index| nodes.get(&(level, index)).copied();
-            let again = Frontier::from_nodes(n as u32, source);
-            assert_eq!(again.as_ref(), Some(&frontier));
+            let added = appended_nodes(n as u32 - 1, &leaf(&entries[n - 1]), source).unwrap();
+            for (level, index, hash) in added {
+                assert_eq!(nodes.insert((level, index), hash), None);
+            }
+            let source = |level, index| nodes.get(&(level, index)).copied();
+            let top = tree_hash(&entries[..n]);
+            assert_eq!(root(n as u32, source), Some(top), "{n} entries");
             for index in 0..n {
-                let proof = inclusion_proof(index as u32, n as u32, source).unwrap();
+                let proof = inclusion(index as u32, n as u32, source).unwrap();
                 assert_eq!(proof, path(index, &entries[..n]), "{index} of {n}");
                 let leaf = leaf(&entries[index]);
                 let found = root_of_proof(index as u32, n as u32, leaf, &proof);
-                assert_eq!(found, Some(root), "{index} of {n}");
+                assert_eq!(found, Some(top), "{index} of {n}");
             }
         }
-        assert_eq!(Frontier::from_parts(3, &[0; 32]), None);
-        assert_eq!(Frontier::from_parts(1, &[0; 33]), None);
-        assert_eq!(Frontier::from_nodes(1, |_, _| None), None);
+        assert_eq!(root(1, |_, _| None), None);
+        assert_eq!(appended_nodes(1, &[0; 32], |_, _| None), None);
     }
 
     #[test]
@@ -272,12 +213,14 @@ mod tests {
         let node =
             |level: u8, index: u32| Some(leaf(&[&[level][..], &index.to_be_bytes()].concat()));
         for index in [0, 1, u32::MAX / 2, u32::MAX - 1] {
-            let proof = inclusion_proof(index, u32::MAX, node).unwrap();
-            assert!(proof.len() <= MAX_PROOF_HASHES);
+            let proof = inclusion(index, u32::MAX, node).unwrap();
+            |level: u32, index: u32| {
+                Some(leaf(&[level.to_be_bytes(), index.to_be_bytes()].concat()))
+            };
             assert!(root_of_proof(index, u32::MAX, [0; 32], &proof).is_some());
         }
-        assert_eq!(inclusion_proof(u32::MAX, u32::MAX, node), None);
-        assert_eq!(inclusion_proof(0, 2, |_, _| None), None);
+        assert_eq!(inclusion(u32::MAX, u32::MAX, node), None);
+        assert_eq!(inclusion(0, 2, |_, _| None), None);
     }
 
     /// The known answer of the Certificate Transparency test data (eight entries).
@@ -293,25 +236,27 @@ mod tests {
             "5051525354555657",
         ];
         let last = "606162636465666768696a6b6c6d6e6f";
-        let mut frontier = Frontier::default();
-        for entry in entries.into_iter().chain([last]) {
-            assert!(
-                frontier
-                    .append(leaf(&hex::decode(entry).unwrap()))
-                    .is_some()
+        let mut nodes = HashMap::new();
+        for (i, entry) in (0..).zip(entries.into_iter().chain([last])) {
+            let leaf = leaf(&hex::decode(entry).unwrap());
+            let source = |level, index| nodes.get(&(level, index)).copied();
+            let added = appended_nodes(i, &leaf, source).unwrap();
+            nodes.extend(
+                added
+                    .into_iter()
+                    .map(|(level, index, hash)| ((level, index), hash)),
             );
         }
-        let root = "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328";
-        assert_eq!(hex::encode(frontier.root()), root);
+        let found = root(8, |level, index| nodes.get(&(level, index)).copied()).unwrap();
+        let published = "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328";
+        assert_eq!(hex::encode(found), published);
     }
 
     #[test]
     fn a_full_list_takes_no_more() {
-        let mut full = Frontier {
-            entries: u32::MAX,
-            peaks: vec![[1; 32]; 32],
-        };
-        assert_eq!(full.append([1; 32]), None);
-        assert_eq!(full.entries(), u32::MAX);
+        let node = |_, _| Some([1; 32]);
+        assert!(appended_nodes(u32::MAX - 1, &[1; 32], node).is_some());
+        assert_eq!(appended_nodes(u32::MAX, &[1; 32], node), None);
+        assert!(root(u32::MAX, node).is_some());
     }
 }

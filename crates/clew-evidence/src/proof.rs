@@ -49,9 +49,9 @@ impl Row {
     pub fn decode(scheme: Scheme, bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let length = usize::from(u16::from_be_bytes(fields.array()?));
-        let entry = RegisterEntry::decode(scheme, fields.take(length)?)?;
+        let entry = RegisterEntry::decode(fields.take(length)?)?;
         let hashes = usize::from(fields.u8()?);
-        if hashes > MAX_PROOF_HASHES {
+        if entry.scheme() != scheme || hashes > MAX_PROOF_HASHES {
             return None;
         }
         let (hashes, _) = fields.take(32 * hashes)?.as_chunks();
@@ -67,6 +67,7 @@ impl Row {
         let Self { entry, proof } = self;
         let head = &proof.head.head;
         let signed = || group.manager().is_some_and(|m| proof.head.is_of(&m));
+        let fits = entry.scheme() == group.scheme();
         let in_time = || {
             group
                 .epoch_of(&head.last)
@@ -76,6 +77,6 @@ impl Row {
             let leaf = entry.leaf_hash();
             root_of_proof(entry.index, head.machines, leaf, &proof.hashes)
         };
-        signed() && in_time() && root() == Some(head.root)
+        fits && signed() && in_time() && root() == Some(head.root)
     }
 }

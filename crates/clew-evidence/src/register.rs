@@ -4,7 +4,7 @@ use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
 use crate::wire::{Fields, domain};
-use clew_group::Scheme;
+use clew_group::{Invalid, Scheme};
 use clew_packet::GroupId;
 use sha2::{Digest, Sha256};
 
@@ -25,17 +25,17 @@ pub struct RegisterEntry {
     /// Name of the machine.
     pub name: Name,
     /// With `xr`: that the device itself joined. Nothing with `bbs04`.
-    pub device: Option<Device>,
+    pub device: Option<DeviceEntry>,
 }
 
 /// What ties an entry to the device that joined (`xr`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct DeviceEntry {
     /// C of the device's secret y in epoch 0, encoded.
     pub commitment: [u8; 48],
     /// Ed25519 public key of the device.
     pub key: [u8; 32],
-    /// S: the device's signature over [`DeviceStatement`].
+    /// S: the device's signature over [`RegisterEntry::statement`].
     pub signature: [u8; SIGNATURE_BYTES],
 }
 
@@ -54,15 +54,14 @@ impl RegisterEntry {
         out
     }
 
-    /// Decodes an entry of a group with that scheme; nothing if a field or the length is wrong. Its
-    /// points are bytes still.
-    pub fn decode(scheme: Scheme, bytes: &[u8]) -> Option<Self> {
+    /// Decodes an entry; nothing if a field or the length is wrong. Its points are bytes still.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let (index, joined, credential) = (fields.u32()?, fields.u32()?, fields.array()?);
         let name = Name::read(&mut fields)?;
-        let device = match scheme {
-            Scheme::Bbs04 => None,
-            Scheme::Xr => Some(Device {
+        let device = match fields.0.is_empty() {
+            true => None,
+            false => Some(DeviceEntry {
                 commitment: fields.array()?,
                 key: fields.array()?,
                 signature: fields.array()?,
@@ -77,63 +76,45 @@ impl RegisterEntry {
         })
     }
 
+    /// The scheme of the group that has such entries.
+    pub fn scheme(&self) -> Scheme {
+        match self.device {
+            None => Scheme::Bbs04,
+            Some(_) => Scheme::Xr,
+        }
+    }
+
     /// SHA-256(00 || entry), by which the register's tree and a request for a match name it.
     pub fn leaf_hash(&self) -> [u8; 32] {
         merkle::leaf(&self.encode())
     }
 
-    /// What the device signed; nothing with `bbs04`, where no device signs.
-    pub fn statement(&self, group: GroupId) -> Option<DeviceStatement<'_>> {
-        let device = self.device.as_ref()?;
-        Some(DeviceStatement {
-            group,
-            joined: self.joined,
-            commitment: &device.commitment,
-            credential: &self.credential,
-            device_key: &device.key,
-            name: &self.name,
-        })
-    }
-
-    /// Whether S holds under the device key; true with `bbs04`, where there is none.
-    pub fn check_device(&self, group: GroupId) -> bool {
-        let (Some(device), Some(statement)) = (&self.device, self.statement(group)) else {
-            return true;
+    /// What the device signs when it joins: "this credential of this group is mine". Its Ed25519
+    /// signature over these bytes is S. With `bbs04`, where no device signs, nothing.
+    pub fn statement(&self, group: GroupId) -> Vec<u8> {
+        let Some(device) = &self.device else {
+            return Vec::new();
         };
-        strict_key(&device.key)
-            .is_some_and(|key| holds(&key, &statement.to_bytes(), &device.signature))
-    }
-}
-
-/// What a device says when it joins: "this credential of this group is mine". Its Ed25519 signature
-/// over the bytes is S.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceStatement<'a> {
-    /// The group.
-    pub group: GroupId,
-    /// Epoch in which the device joins.
-    pub joined: u32,
-    /// C of epoch 0, encoded.
-    pub commitment: &'a [u8; 48],
-    /// A of epoch 0, encoded.
-    pub credential: &'a [u8; 48],
-    /// Ed25519 public key of the device.
-    pub device_key: &'a [u8; 32],
-    /// Name of the machine.
-    pub name: &'a Name,
-}
-
-impl DeviceStatement<'_> {
-    /// The bytes that are signed.
-    pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = STATEMENT_DOMAIN.to_vec();
-        out.extend_from_slice(&self.group.0);
+        out.extend_from_slice(&group.0);
         out.extend_from_slice(&self.joined.to_be_bytes());
-        out.extend_from_slice(self.commitment);
-        out.extend_from_slice(self.credential);
-        out.extend_from_slice(self.device_key);
+        out.extend_from_slice(&device.commitment);
+        out.extend_from_slice(&self.credential);
+        out.extend_from_slice(&device.key);
         self.name.write(&mut out);
         out
+    }
+
+    /// Checks that S holds under the device key; with `bbs04` there is nothing to check.
+    pub fn check_device(&self, group: GroupId) -> Result<(), Invalid> {
+        let Some(device) = &self.device else {
+            return Ok(());
+        };
+        let key = strict_key(&device.key).ok_or(Invalid)?;
+        match holds(&key, &self.statement(group), &device.signature) {
+            true => Ok(()),
+            false => Err(Invalid),
+        }
     }
 }
 
@@ -164,7 +145,7 @@ mod tests {
 
     fn entry() -> RegisterEntry {
         let key = SigningKey::from_bytes(&[8; 32]);
-        let device = Device {
+        let device = DeviceEntry {
             commitment: [2; 48],
             key: key.verifying_key().to_bytes(),
             signature: [0; 64],
@@ -176,7 +157,7 @@ mod tests {
             name: "web-1".parse().unwrap(),
             device: Some(device),
         };
-        let statement = entry.statement(GROUP).unwrap().to_bytes();
+        let statement = entry.statement(GROUP);
         entry.device.as_mut().unwrap().signature = key.sign(&statement).to_bytes();
         entry
     }
@@ -191,11 +172,13 @@ mod tests {
         for (scheme, entry) in [(Scheme::Xr, xr), (Scheme::Bbs04, bbs04)] {
             let bytes = entry.encode();
             assert!(bytes.len() <= MAX_ENTRY_BYTES);
-            assert_eq!(RegisterEntry::decode(scheme, &bytes), Some(entry));
+            assert_eq!(entry.scheme(), scheme);
+            assert_eq!(RegisterEntry::decode(&bytes), Some(entry));
             let longer = [&bytes[..], &[0]].concat();
-            assert_eq!(RegisterEntry::decode(scheme, &longer), None);
-            for cut in 0..bytes.len() {
-                assert_eq!(RegisterEntry::decode(scheme, &bytes[..cut]), None);
+            assert_eq!(RegisterEntry::decode(&longer), None);
+            let without_device = bytes.len() - (48 + 32 + 64);
+            for cut in (0..bytes.len()).filter(|cut| *cut != without_device) {
+                assert_eq!(RegisterEntry::decode(&bytes[..cut]), None, "{scheme} {cut}");
             }
         }
     }
@@ -213,17 +196,14 @@ mod tests {
             &device.key,
             b"\x05web-1",
         ];
-        assert_eq!(
-            entry.statement(GROUP).unwrap().to_bytes(),
-            expected.concat()
-        );
+        assert_eq!(entry.statement(GROUP), expected.concat());
     }
 
     #[test]
     fn the_device_signs_every_field_but_the_place() {
-        assert!(entry().check_device(GROUP));
-        assert!(!entry().check_device(GroupId([8; 16])));
-        type Change = fn(&mut RegisterEntry, &mut Device);
+        assert!(entry().check_device(GROUP).is_ok());
+        assert!(entry().check_device(GroupId([8; 16])).is_err());
+        type Change = fn(&mut RegisterEntry, &mut DeviceEntry);
         let changes: [Change; 6] = [
             |e, _| e.joined += 1,
             |e, _| e.credential[0] ^= 1,
@@ -237,11 +217,11 @@ mod tests {
             let mut device = changed.device.take().unwrap();
             change(&mut changed, &mut device);
             changed.device = Some(device);
-            assert!(!changed.check_device(GROUP));
+            assert!(changed.check_device(GROUP).is_err());
         }
         let mut moved = entry();
         moved.index = 6;
-        assert!(moved.check_device(GROUP));
+        assert!(moved.check_device(GROUP).is_ok());
         assert_ne!(moved.leaf_hash(), entry().leaf_hash());
     }
 

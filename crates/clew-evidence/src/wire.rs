@@ -1,34 +1,35 @@
 //! Reading fixed fields from the front of a slice.
 
 /// The bytes not read yet.
+#[derive(Clone, Debug)]
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// The next `n` bytes, or nothing if there are fewer.
+    /// The next `n` bytes, or nothing, and nothing taken, if there are fewer. So of all that follow.
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(n)?;
         self.0 = tail;
         Some(head)
     }
 
-    /// The next N bytes.
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, tail) = self.0.split_first_chunk()?;
         self.0 = tail;
         Some(*head)
     }
 
-    /// One byte.
+    /// The next byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.array().map(|[byte]| byte)
     }
 
-    /// Four bytes, big-endian.
+    /// The next four bytes, big-endian.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Eight bytes, big-endian.
+    /// The next eight bytes, big-endian.
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
     }

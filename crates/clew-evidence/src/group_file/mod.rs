@@ -6,15 +6,14 @@ mod rule;
 pub use read::{HEADER, MAX_EPOCHS};
 pub use rule::{GroupFileError, Rule};
 
-use clew_group::PublicKey;
 use crate::parts::{
-    Change, EpochRecord, Genesis, NewOpeningKey, Origin, SealedHead, SharingRecord,
+    Change, EpochRecord, Genesis, NewOpeningKey, Origin, RegisterHead, SealedHead, SharingRecord,
 };
 use crate::register::RegisterEntry;
 use crate::signed::strict_key;
 use clew_group::curve::{G1, G2, PreparedG2, Scalar, pairing_product};
 use clew_group::quorum::{Quorum, Sharing};
-use clew_group::{DecodeError, EpochId, Scheme, bbs04, xr};
+use clew_group::{DecodeError, EpochId, PublicKey, Scheme, bbs04, xr};
 use clew_packet::GroupId;
 use ed25519_dalek::VerifyingKey;
 use read::{Read, read};
@@ -53,13 +52,15 @@ pub struct EpochSharing {
     pub parts: Vec<Sharing>,
 }
 
-/// What a member key follows, of either scheme.
-#[derive(Clone, Debug)]
-pub enum Revocation {
-    /// Of BBS04.
-    Bbs04(bbs04::Revocation),
-    /// Of XR.
-    Xr(xr::Revocation),
+/// What a member key follows from one epoch to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupChange {
+    /// A machine of a `bbs04` group was revoked.
+    RevocationBbs04(bbs04::Revocation),
+    /// A machine of an `xr` group was revoked.
+    RevocationXr(xr::Revocation),
+    /// The opening key is another: member keys stay as they are.
+    Sharing,
 }
 
 impl GroupFile {
@@ -109,7 +110,12 @@ impl GroupFile {
     }
 
     /// The register's head.
-    pub fn register(&self) -> &SealedHead {
+    pub fn register(&self) -> &RegisterHead {
+        &self.register.head
+    }
+
+    /// The register's head with the manager's signature, as proofs have it.
+    pub fn sealed_register(&self) -> &SealedHead {
         &self.register
     }
 
@@ -129,9 +135,14 @@ impl GroupFile {
     pub fn epoch_id(&self, epoch: u32) -> Option<EpochId> {
         match self.epochs.get(epoch as usize) {
             Some(successor) => Some(successor.previous),
-            None if epoch == self.newest_epoch() => Some(self.register.head.last),
+            None if epoch == self.newest_epoch() => Some(self.last_id()),
             None => None,
         }
+    }
+
+    /// The epoch id of the newest epoch.
+    pub fn last_id(&self) -> EpochId {
+        self.register.head.last
     }
 
     /// The epoch with that id. Looks at every epoch, newest first.
@@ -185,29 +196,30 @@ impl GroupFile {
         })
     }
 
-    /// The revocations that a member key of `epoch` has yet to follow, with their epochs, oldest
-    /// first.
-    pub fn revocations_after(
-        &self,
-        epoch: u32,
-    ) -> impl Iterator<Item = (u32, Result<Revocation, GroupFileError>)> {
-        let first = self.revocations.partition_point(|e| *e <= epoch);
-        let records = self.revocations[first..].iter();
+    /// What a member key has to follow to get from the epoch before into `epoch`; nothing for epoch
+    /// 0 and for epochs that are not in the file.
+    pub fn change(&self, epoch: u32) -> Option<Result<GroupChange, GroupFileError>> {
+        let change = match &self.record(epoch)?.change {
+            Change::Bbs04Revocation { revocation, .. } => {
+                bbs04::Revocation::from_bytes(&revocation[..]).map(GroupChange::RevocationBbs04)
+            }
+            Change::XrRevocation(revocation) => {
+                xr::Revocation::from_bytes(&revocation[..]).map(GroupChange::RevocationXr)
+            }
+            Change::Sharing(_) => Ok(GroupChange::Sharing),
+        };
+        Some(change.map_err(|_| at(epoch as usize, Rule::PublicKey)))
+    }
+
+    /// Every x that is revoked in `epoch`, oldest first: what an issuer's credentials are scaled by.
+    pub fn revoked_until(&self, epoch: u32) -> Vec<Scalar> {
+        let until = self.revocations.partition_point(|e| *e <= epoch);
+        let records = self.revocations[..until]
+            .iter()
+            .filter_map(|e| self.record(*e));
         records
-            .filter_map(|e| Some((*e, self.record(*e)?)))
-            .map(|(e, record)| {
-                let error = at(e as usize, Rule::PublicKey);
-                let revocation = match &record.change {
-                    Change::Bbs04Revocation { revocation, .. } => {
-                        bbs04::Revocation::from_bytes(&revocation[..]).map(Revocation::Bbs04)
-                    }
-                    Change::XrRevocation(bytes) => {
-                        xr::Revocation::from_bytes(&bytes[..]).map(Revocation::Xr)
-                    }
-                    Change::Sharing(_) => Err(DecodeError::Length),
-                };
-                (e, revocation.map_err(|_| error))
-            })
+            .filter_map(|record| revoked_x(&record.change))
+            .collect()
     }
 
     /// The epoch after `epoch` that revoked this entry's machine, from public values alone: A_0 with

@@ -2,14 +2,13 @@
 
 use super::rule::at;
 use super::{GroupFileError, Rule};
-use clew_group::PublicKey;
 use crate::parts::{
     EpochRecord, Genesis, Kind, NoPart, Part, RegisterHead, SealedHead, body_hash, kind,
     signed_message,
 };
 use crate::signed::{holds, strict_key};
 use crate::wire::Fields;
-use clew_group::{Proof, bbs04};
+use clew_group::{Proof, PublicKey, bbs04};
 
 /// The first bytes of every group file.
 pub const HEADER: &[u8; 16] = b"clew-group-file\n";

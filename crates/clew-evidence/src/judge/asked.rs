@@ -1,14 +1,13 @@
 //! A request beside the packet that it is about: what a trustee checks before it uses its secret, and
 //! everybody else before they believe what came of it.
 
-use super::{Fault, JudgeRule};
-use clew_group::PublicKey;
+use super::{Fault, JudgeRule, decoded_credential};
 use crate::group_file::{EpochSharing, GroupFile};
 use crate::proof::Row;
 use crate::request::{Packet, Question, Request};
 use clew_group::curve::{G1, G2, PreparedG2, pairing_product};
 use clew_group::quorum::{Match, Part, QuorumError, Set};
-use clew_group::{bbs04, xr};
+use clew_group::{PublicKey, bbs04, xr};
 
 /// A request about a packet whose signature verified.
 #[derive(Debug)]
@@ -98,6 +97,23 @@ impl Asked {
         Match::new(&self.id, set, sharing, points, credential)
     }
 
+    /// Rules `layout`, `register`, `device` and `credential` for the machine of a match, which a
+    /// trustee checks before it answers: `credential` is the row's, in the packet's epoch.
+    pub fn check_candidate(
+        &self,
+        group: &GroupFile,
+        request: &Request,
+        row: &Row,
+        credential: &G1,
+    ) -> Result<(), Fault> {
+        let a_0 = decoded_credential(&row.entry).ok_or(JudgeRule::Layout)?;
+        Self::check_row(group, request, row)?;
+        match self.names(credential, &a_0) {
+            true => Ok(()),
+            false => Err(JudgeRule::Credential.into()),
+        }
+    }
+
     /// Whether `a`, of the packet's epoch, is the credential that was `a_0` in epoch 0:
     /// e(A, lift) = e(A_0, G2).
     pub fn names(&self, a: &G1, a_0: &G1) -> bool {
@@ -134,10 +150,10 @@ impl Asked {
         if !(asked_for && was_there && row.is_in_register_of(group)) {
             return Err(JudgeRule::Register.into());
         }
-        if !row.entry.check_device(group.id()) {
-            return Err(JudgeRule::Device.into());
+        match row.entry.check_device(group.id()) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(JudgeRule::Device.into()),
         }
-        Ok(())
     }
 }
 

@@ -224,14 +224,13 @@ fn decryptions<'s>(
     }
 }
 
-/// Step 1 of a match, seen from outside: the commitments of all of the set, in the order of indices,
-/// or who is in the way.
+/// Step 1 of a match: the set, and the commitments of all of it in the order of indices, or who is in
+/// the way.
 pub fn gather_commitments(
     request: &Request,
-    set: Set,
     shares: &[Share],
-) -> Result<Vec<BlindCommitment>, Vec<Refused>> {
-    gather(request, set, shares, |step| match step {
+) -> Result<(Set, Vec<BlindCommitment>), CombineError> {
+    gather(request, shares, |step| match step {
         Step::Commitment { commitment, .. } => Some(*commitment),
         _ => None,
     })
@@ -241,10 +240,9 @@ pub fn gather_commitments(
 /// third step.
 pub fn gather_blinds(
     request: &Request,
-    set: Set,
     shares: &[Share],
-) -> Result<Vec<Blind>, Vec<Refused>> {
-    gather(request, set, shares, |step| match step {
+) -> Result<(Set, Vec<Blind>), CombineError> {
+    gather(request, shares, |step| match step {
         Step::Blind { blind, .. } => Some(*blind),
         _ => None,
     })
@@ -255,22 +253,21 @@ pub fn gather_blinds(
 pub fn combine_match(
     group: &GroupFile,
     request: &Request,
-    set: Set,
     shares: &[Share],
     packet: &Packet<'_>,
     credential: &G1,
     row: Row,
 ) -> Result<Combined<Match>, CombineError> {
     let asked = Asked::new(group, request, packet)?;
-    let given = gather(request, set, shares, |step| match step {
+    let (set, given) = gather(request, shares, |step| match step {
         Step::Match {
             blinds, decryption, ..
         } => Some((blinds.clone(), *decryption)),
         _ => None,
-    });
-    let (lists, decryptions): (Vec<_>, Vec<_>) =
-        given.map_err(CombineError::Refused)?.into_iter().unzip();
+    })?;
+    let (lists, decryptions): (Vec<_>, Vec<_>) = given.into_iter().unzip();
     let blinds = same_blinds(set, &lists)?;
+    asked.check_candidate(group, request, &row, credential)?;
     check_transcript(&asked, set, credential, &blinds, &decryptions)?;
     let evidence = Match {
         request: request.clone(),
@@ -288,14 +285,36 @@ pub fn combine_match(
     })
 }
 
+/// The set that most shares of this request and step name.
+fn most_named<T>(
+    request: &Request,
+    shares: &[Share],
+    of_step: impl Fn(&Step) -> Option<T>,
+) -> Result<Set, CombineError> {
+    let ours = |s: &&Share| s.request == *request && of_step(&s.step).is_some();
+    let sets: Vec<Set> = shares.iter().filter(ours).filter_map(Share::set).collect();
+    let votes = |set: &Set| sets.iter().filter(|other| *other == set).count();
+    let most = sets.iter().rev().max_by_key(|set| votes(set));
+    most.copied().ok_or_else(|| {
+        let refused = shares.iter().map(|share| Refused {
+            trustee: share.trustee,
+            why: match share.request == *request {
+                true => Why::OtherStep,
+                false => Why::OtherRequest,
+            },
+        });
+        CombineError::Refused(refused.collect())
+    })
+}
+
 /// What each of the set gave in one step, in the order of indices, or who is in the way. A share too
 /// many does no harm, unless its trustee gave two that differ.
 fn gather<T: PartialEq>(
     request: &Request,
-    set: Set,
     shares: &[Share],
     of_step: impl Fn(&Step) -> Option<T>,
-) -> Result<Vec<T>, Vec<Refused>> {
+) -> Result<(Set, Vec<T>), CombineError> {
+    let set = most_named(request, shares, &of_step)?;
     let (mut given, mut refused): (Vec<(Trustee, T)>, Vec<Refused>) = (Vec::new(), Vec::new());
     let mut in_the_way = false;
     for share in shares {
@@ -319,7 +338,7 @@ fn gather<T: PartialEq>(
     }
     if given.len() == usize::from(set.count()) && !in_the_way {
         given.sort_by_key(|(trustee, _)| *trustee);
-        return Ok(given.into_iter().map(|(_, value)| value).collect());
+        return Ok((set, given.into_iter().map(|(_, value)| value).collect()));
     }
     let seen = |who: Trustee| given.iter().any(|(other, _)| *other == who);
     let named: Vec<Trustee> = refused.iter().map(|one| one.trustee).collect();
@@ -328,7 +347,7 @@ fn gather<T: PartialEq>(
         trustee,
         why: Why::Missing,
     }));
-    Err(refused)
+    Err(CombineError::Refused(refused))
 }
 
 /// The list of blinds that all of the set have; else those who have another than most.

@@ -58,15 +58,12 @@ pub fn judge_opening(
     packet: &Packet<'_>,
 ) -> Result<Judgement, Fault> {
     let (request, row) = (&opening.request, &opening.row);
-    let (a_0, keys) = check_layout(group, request, row, |quorum| {
+    let keys = check_layout(group, request, row, |quorum| {
         request.question == Question::Opening && has_shares_of(opening, quorum)
     })?;
     let asked = Asked::with_keys(keys, request, packet)?;
     let a = open(&asked, &opening.shares)?;
-    Asked::check_row(group, request, row)?;
-    if !asked.names(&a, &a_0) {
-        return Err(JudgeRule::Credential.into());
-    }
+    asked.check_candidate(group, request, row, &a)?;
     Ok(judgement(group, request, &row.entry, true))
 }
 
@@ -79,14 +76,11 @@ pub fn judge_match(
 ) -> Result<Judgement, Fault> {
     let (request, row) = (&matched.request, &matched.row);
     let a = G1::from_bytes(&matched.credential).map_err(|_| JudgeRule::Layout)?;
-    let (a_0, keys) = check_layout(group, request, row, |quorum| {
+    let keys = check_layout(group, request, row, |quorum| {
         request.question != Question::Opening && has_set_of(matched, quorum)
     })?;
     let asked = Asked::with_keys(keys, request, packet)?;
-    Asked::check_row(group, request, row)?;
-    if !asked.names(&a, &a_0) {
-        return Err(JudgeRule::Credential.into());
-    }
+    asked.check_candidate(group, request, row, &a)?;
     let question = asked.question(matched.set, &a);
     let question = question.map_err(blamed(JudgeRule::Blind))?;
     let product = question.product(&matched.blinds);
@@ -103,17 +97,17 @@ fn blamed(rule: JudgeRule) -> impl Fn(QuorumError) -> Fault {
     }
 }
 
-/// Rules `layout`, but for what only a quorum can say, `group`, and that. A_0 and the keys.
+/// Rules `layout`, but for what only a quorum can say, `group`, and that: the keys.
 fn check_layout(
     group: &GroupFile,
     request: &Request,
     row: &Row,
     fits: impl FnOnce(Quorum) -> bool,
-) -> Result<(G1, Keys), Fault> {
-    let a_0 = decoded_credential(&row.entry).ok_or(JudgeRule::Layout)?;
+) -> Result<Keys, Fault> {
+    decoded_credential(&row.entry).ok_or(JudgeRule::Layout)?;
     let keys = Keys::of(group, request)?;
     if fits(keys.sharing.quorum) {
-        Ok((a_0, keys))
+        Ok(keys)
     } else {
         Err(JudgeRule::Layout.into())
     }

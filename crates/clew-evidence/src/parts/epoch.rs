@@ -77,6 +77,28 @@ impl EpochRecord {
 }
 
 impl Change {
+    /// The revocation that leads to the epoch with this public key.
+    pub fn revocation_bbs04(revocation: &bbs04::Revocation, next: &bbs04::PublicKey) -> Self {
+        Self::Bbs04Revocation {
+            revocation: Box::new(revocation.to_bytes()),
+            w: Box::new(next.w_bytes()),
+        }
+    }
+
+    /// A revocation.
+    pub fn revocation_xr(revocation: &xr::Revocation) -> Self {
+        Self::XrRevocation(Box::new(revocation.to_bytes()))
+    }
+
+    /// A new opening key: that of the epoch's public key, or the same with other trustees.
+    pub fn sharing(next: &xr::PublicKey, sharing: SharingRecord) -> Self {
+        Self::Sharing(Box::new(NewOpeningKey {
+            h: next.h().to_bytes(),
+            h_w: next.h_w().to_bytes(),
+            sharing,
+        }))
+    }
+
     /// Whether a machine is revoked.
     pub fn is_revocation(&self) -> bool {
         !matches!(self, Self::Sharing(_))

@@ -53,7 +53,7 @@ impl SharingRecord {
     }
 
     /// Of the two sharings of a `bbs04` group's key, which have one quorum.
-    pub fn bbs04(of_xi1: &Sharing, of_xi2: &Sharing) -> Self {
+    pub fn bbs04([of_xi1, of_xi2]: &[Sharing; 2]) -> Self {
         Self {
             origin: Origin::Dealt,
             quorum: of_xi1.quorum(),
