@@ -1,7 +1,7 @@
 //! Bringing a member key to the current epoch, without the manager.
 
 use crate::keys::MemberKeyFile;
-use clew_evidence::{GroupFile, GroupFileError, GroupId, Revocation};
+use clew_evidence::{GroupChange, GroupFile, GroupFileError, GroupId};
 use clew_group::{EpochId, MemberKey, PublicKey, SigningKey};
 use std::fmt;
 
@@ -78,8 +78,9 @@ impl From<GroupFileError> for UpdateError {
 pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, UpdateError> {
     check_same_history(key, group)?;
     let mut member = key.key.clone();
-    for (epoch, revocation) in group.revocations_after(key.epoch) {
-        member = follow(&member, &revocation?, epoch)?;
+    for epoch in key.epoch + 1..=group.newest_epoch() {
+        let change = group.change(epoch).ok_or(UpdateError::BadUpdate)??;
+        member = follow(&member, &change, epoch)?;
     }
     let epoch = group.newest_epoch();
     let (public, id) = public_key(group, epoch)?;
@@ -93,19 +94,20 @@ pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, U
     })
 }
 
-/// The member key after the revocation that made `epoch`.
+/// The member key after the change that made `epoch`.
 fn follow(
     member: &MemberKey,
-    revocation: &Revocation,
+    change: &GroupChange,
     epoch: u32,
 ) -> Result<MemberKey, UpdateError> {
-    let followed = match (member, revocation) {
-        (MemberKey::Bbs04(key), Revocation::Bbs04(revocation)) => {
+    let followed = match (member, change) {
+        (MemberKey::Bbs04(key), GroupChange::RevocationBbs04(revocation)) => {
             key.after(revocation).map(MemberKey::Bbs04)
         }
-        (MemberKey::Xr(key), Revocation::Xr(revocation)) => {
+        (MemberKey::Xr(key), GroupChange::RevocationXr(revocation)) => {
             key.after(revocation).map(MemberKey::Xr)
         }
+        (member, GroupChange::Sharing) => Ok(member.clone()),
         _ => return Err(UpdateError::BadUpdate),
     };
     followed.map_err(|_| UpdateError::Revoked { epoch })

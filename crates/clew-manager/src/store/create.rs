@@ -216,13 +216,13 @@ impl Keys {
         let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
         let public = bbs04::PublicKey::genesis(&opening, &issuing);
         let dealt = opener.deal(&public, quorum, rng);
-        let ([in_u, in_v], [of_xi1, of_xi2]) = dealt.map_err(|_| no_luck())?;
+        let (sharings, [of_xi1, of_xi2]) = dealt.map_err(|_| no_luck())?;
         let shares = of_xi1.into_iter().zip(of_xi2);
         Ok(Self {
             issuer: IssuerKey::Bbs04(issuer),
             public: PublicKey::Bbs04(public),
             proof: None,
-            sharing: SharingRecord::bbs04(&in_u, &in_v),
+            sharing: SharingRecord::bbs04(&sharings),
             shares: shares.map(|(a, b)| OpeningShare::Bbs04([a, b])).collect(),
         })
     }

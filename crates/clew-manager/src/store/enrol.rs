@@ -124,7 +124,7 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     pub fn index(&self) -> u32 {
-        self.group.register().head.machines
+        self.group.register().machines
     }
 
     pub fn joined(&self) -> u32 {

@@ -9,7 +9,7 @@ use super::register::scale;
 use super::{Store, key_of};
 use crate::error::StoreError;
 use crate::keys::{IssuerKey, IssuerKeyFile};
-use clew_evidence::{Device as DeviceEntry, Name, RegisterEntry, join_session};
+use clew_evidence::{DeviceEntry, Name, RegisterEntry, join_session};
 use clew_group::xr::{self, Credential, Device, JoinRequest, Offer};
 use clew_group::{MemberKey, PublicKey};
 use ed25519_dalek::{Signer, SigningKey};
@@ -136,8 +136,7 @@ impl<'s> Offered<'s, '_> {
 
     /// What the device signs: S.
     pub fn statement(&self) -> Vec<u8> {
-        let statement = self.entry.statement(self.join.place.group.id());
-        statement.map_or_else(Vec::new, |statement| statement.to_bytes())
+        self.entry.statement(self.join.place.group.id())
     }
 
     /// Takes the device's signature S over its entry, and enters the machine in the register. Only
@@ -147,7 +146,7 @@ impl<'s> Offered<'s, '_> {
             device.signature = signature;
         }
         let place = self.join.place;
-        if !self.entry.check_device(place.group.id()) {
+        if self.entry.check_device(place.group.id()).is_err() {
             return Err(StoreError::DeviceSignature);
         }
         let credential = self.offer.credential();

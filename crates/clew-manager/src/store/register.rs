@@ -4,10 +4,10 @@ use super::Store;
 use crate::error::StoreError;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
-    Frontier, GroupFile, Proof, RegisterEntry, RegisterHead, RegisterLine, Row as EvidenceRow,
-    SealedHead, inclusion_proof,
+    GroupFile, Proof, RegisterEntry, RegisterHead, RegisterLine, Row as EvidenceRow,
+    SealedHead, appended_nodes, inclusion, root,
 };
-use clew_group::curve::{G1, Scalar};
+use clew_group::curve::G1;
 use clew_group::xr;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -64,7 +64,7 @@ impl Store {
 
     fn machine_of(&self, row: &Row<'_>) -> Result<Machine, StoreError> {
         let entry: Vec<u8> = row.get(0)?;
-        let entry = RegisterEntry::decode(self.group.scheme(), &entry)
+        let entry = RegisterEntry::decode(&entry)
             .ok_or_else(|| StoreError::Damaged("a register entry does not decode".to_owned()))?;
         Ok(Machine {
             entry,
@@ -78,14 +78,14 @@ impl Store {
     /// The machine's entry with the proof that it is in the register of today.
     pub fn row(&self, machine: &Machine) -> Result<EvidenceRow, StoreError> {
         let damaged = || StoreError::Damaged("the register's tree has holes".to_owned());
-        let machines = self.group.register().head.machines;
+        let machines = self.group.register().machines;
         let node = |level, index| node(&self.db, level, index).ok().flatten();
-        let hashes = inclusion_proof(machine.entry.index, machines, node).ok_or_else(damaged)?;
+        let hashes = inclusion(machine.entry.index, machines, node).ok_or_else(damaged)?;
         Ok(EvidenceRow {
             entry: machine.entry.clone(),
             proof: Proof {
                 hashes,
-                head: self.group.register().clone(),
+                head: self.group.sealed_register().clone(),
             },
         })
     }
@@ -142,7 +142,7 @@ impl RegisterLines<'_> {
         let first = G1::from_bytes(&entry.credential)
             .map_err(|_| StoreError::Damaged("a credential does not decode".to_owned()))?;
         let x = self.issuer.derive_x(&machine.salt, entry.name.as_str());
-        Ok(Some(scale.credential(&first, &x).a()))
+        Ok(Some(scale.credential(&first, &x).credential()))
     }
 }
 
@@ -152,19 +152,11 @@ pub(super) fn scale(
     group: &GroupFile,
     epoch: u32,
 ) -> Result<xr::Scale, StoreError> {
-    let revoked: Vec<Scalar> = group
-        .revocations_after(0)
-        .take_while(|(e, _)| *e <= epoch)
-        .map(|(_, revocation)| match revocation {
-            Ok(clew_evidence::Revocation::Xr(revocation)) => Ok(*revocation.x()),
-            Ok(clew_evidence::Revocation::Bbs04(_)) => Err(StoreError::OtherGroupsKey),
-            Err(error) => Err(StoreError::Damaged(error.to_string())),
-        })
-        .collect::<Result<_, _>>()?;
+    let revoked = group.revoked_until(epoch);
     gamma.scale(&revoked).ok_or(StoreError::OtherGroupsKey)
 }
 
-fn node(db: &Connection, level: u8, index: u32) -> rusqlite::Result<Option<[u8; 32]>> {
+fn node(db: &Connection, level: u32, index: u32) -> rusqlite::Result<Option<[u8; 32]>> {
     db.prepare_cached("SELECT hash FROM node WHERE level = ?1 AND idx = ?2")?
         .query_row(params![level, index], |row| row.get(0))
         .optional()
@@ -179,20 +171,18 @@ pub(super) fn append(
     issuer: &IssuerKeyFile,
 ) -> Result<(), StoreError> {
     let at = |level, index| node(db, level, index).ok().flatten();
-    let mut frontier = Frontier::from_nodes(group.register().head.machines, at)
-        .ok_or_else(|| StoreError::Damaged("the register's tree has holes".to_owned()))?;
-    let added = frontier.append(entry.leaf_hash());
-    for node in added.ok_or(StoreError::Full("machines"))? {
-        db.execute(
-            "INSERT INTO node VALUES (?1, ?2, ?3)",
-            params![node.level, node.index, node.hash],
-        )?;
+    let holes = || StoreError::Damaged("the register's tree has holes".to_owned());
+    let machines = group.register().machines;
+    let after = machines.checked_add(1).ok_or(StoreError::Full("machines"))?;
+    let added = appended_nodes(machines, &entry.leaf_hash(), at).ok_or_else(holes)?;
+    for (level, index, hash) in added {
+        db.execute("INSERT INTO node VALUES (?1, ?2, ?3)", params![level, index, hash])?;
     }
     let head = RegisterHead {
-        last: group.register().head.last,
+        last: group.last_id(),
         time: now,
-        machines: frontier.entries(),
-        root: frontier.root(),
+        machines: after,
+        root: root(after, at).ok_or_else(holes)?,
     };
     write_head(db, &head.seal(&issuer.manager))
 }

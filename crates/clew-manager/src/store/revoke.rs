@@ -34,7 +34,7 @@ impl Store {
         let head = RegisterHead {
             last: record.epoch_id(),
             time: now,
-            ..group.register().head.clone()
+            ..group.register().clone()
         };
         write_head(&transaction, &head.seal(&issuer.manager))?;
         transaction.commit()?;
@@ -81,7 +81,7 @@ fn next_epoch(
         .ok_or_else(|| StoreError::Damaged("the issuer key does not fit the group".to_owned()))?;
     Ok(EpochRecord {
         epoch: newest + 1,
-        previous: group.register().head.last,
+        previous: group.last_id(),
         start,
         change,
     })

@@ -164,6 +164,11 @@ impl Credential {
         })
     }
 
+    /// A, by which trustees compare signatures with this member.
+    pub fn credential(&self) -> G1 {
+        self.a
+    }
+
     /// Encodes as A || x. Secret.
     pub fn to_bytes(&self) -> Zeroizing<[u8; CREDENTIAL_BYTES]> {
         let mut out = Zeroizing::new([0; CREDENTIAL_BYTES]);
