@@ -3,7 +3,7 @@
 use super::{IncrementalSignature, Signature, VerifyingKey};
 use crate::Invalid;
 use crate::curve::multiexp::{multiexp_many_vartime, multiexp_vartime};
-use crate::curve::{G1, Scalar};
+use crate::curve::{G1, G1_BYTES, Scalar};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Sub;
@@ -27,6 +27,18 @@ pub enum Form<'a> {
     Incremental(&'a IncrementalSignature),
 }
 
+impl<'a> Item<'a> {
+    fn plain(&self) -> Option<&'a Signature> {
+        match self.form {
+            Form::Plain(signature) => Some(signature),
+            Form::Incremental(_) => None,
+        }
+    }
+}
+
+/// Signatures whose R1' are derived together.
+const AT_ONCE: usize = 32;
+
 impl VerifyingKey {
     /// Verifies signatures together: two sums over all of them and one pairing if all are good; if
     /// not, it halves the batch until the bad ones are found. The answers, in the order of `items`,
@@ -37,7 +49,7 @@ impl VerifyingKey {
         items: &[Item<'_>],
         rng: &mut impl CryptoRng,
     ) -> Vec<Result<(), Invalid>> {
-        let mut verdicts: Vec<_> = items.iter().map(|item| self.check_hash(item)).collect();
+        let mut verdicts: Vec<_> = self.check_hashes(items);
         let passed = items.iter().enumerate().zip(&verdicts);
         let candidates: Vec<Candidate<'_>> = passed
             .filter(|(_, verdict)| verdict.is_ok())
@@ -52,12 +64,35 @@ impl VerifyingKey {
         verdicts
     }
 
-    /// What each signature passes before it enters the sums.
-    fn check_hash(&self, item: &Item<'_>) -> Result<(), Invalid> {
-        match item.form {
-            Form::Plain(signature) => self.check_derived(item.message, signature),
+    /// What each signature passes before it enters the sums: c is the hash with R1', or with the R1
+    /// that is carried.
+    fn check_hashes(&self, items: &[Item<'_>]) -> Vec<Result<(), Invalid>> {
+        let plain: Vec<&Signature> = items.iter().filter_map(Item::plain).collect();
+        let mut derived = plain
+            .chunks(AT_ONCE)
+            .flat_map(|few| self.encoded_r1_all(few));
+        let mut check = |item: &Item<'_>| match item.form {
+            Form::Plain(signature) => {
+                let r1 = derived.next().ok_or(Invalid)??;
+                self.check_challenge(item.message, signature, &r1)
+            }
             Form::Incremental(signature) => self.check_carried(item.message, signature),
-        }
+        };
+        items.iter().map(&mut check).collect()
+    }
+
+    /// R1' of each signature as it is hashed; refused if it is the identity.
+    fn encoded_r1_all(&self, signatures: &[&Signature]) -> Vec<Result<[u8; G1_BYTES], Invalid>> {
+        let points = self.r1_all(signatures);
+        let all = points.iter().zip(G1::to_bytes_all(&points));
+        all.map(|(r1, bytes)| {
+            if r1.is_identity() {
+                Err(Invalid)
+            } else {
+                Ok(bytes)
+            }
+        })
+        .collect()
     }
 
     /// The places of the bad ones among candidates whose sums do not hold. Sums of the second half
