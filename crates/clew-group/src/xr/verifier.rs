@@ -5,7 +5,7 @@ use super::{IncrementalSignature, PublicKey, Signature};
 use crate::curve::multiexp::{
     OddMultiples, WIDTH_FIXED, WIDTH_ONCE, WIDTH_SHORT, multiexp_vartime,
 };
-use crate::curve::{G1, G1_BYTES, G2, PreparedG2, pairing_product};
+use crate::curve::{G1, G1_BYTES, G2, Gt, PreparedG2, pairing_product};
 use crate::{EpochId, Invalid};
 use alloc::vec::Vec;
 use core::fmt;
@@ -132,16 +132,16 @@ impl VerifyingKey {
             (&self.g1, -c),
         ]);
         let in_w = multiexp_vartime([(&t2, c), (&self.h, -s.a)]);
-        if self.is_one(&(in_g2 - *r3), &in_w) {
+        if self.value(&(in_g2 - *r3), &in_w).is_identity() {
             Ok(())
         } else {
             Err(Invalid)
         }
     }
 
-    /// e(in_g2, G2) e(in_w, w) = 1
-    pub(super) fn is_one(&self, in_g2: &G1, in_w: &G1) -> bool {
-        pairing_product([(in_g2, &self.standard), (in_w, &self.w)]).is_identity()
+    /// e(in_g2, G2) e(in_w, w)
+    pub(super) fn value(&self, in_g2: &G1, in_w: &G1) -> Gt {
+        pairing_product([(in_g2, &self.standard), (in_w, &self.w)])
     }
 }
 
