@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use blst::{
     BLST_ERROR, blst_hash_to_g1, blst_p1, blst_p1_add_affine, blst_p1_add_or_double,
     blst_p1_add_or_double_affine, blst_p1_affine_compress, blst_p1_affine_in_g1, blst_p1_cneg,
-    blst_p1_compress, blst_p1_double, blst_p1_from_affine, blst_p1_generator, blst_p1_is_equal,
-    blst_p1_is_inf, blst_p1_mult, blst_p1_uncompress,
+    blst_p1_double, blst_p1_from_affine, blst_p1_generator, blst_p1_is_equal, blst_p1_is_inf,
+    blst_p1_mult, blst_p1_uncompress,
 };
 use core::fmt;
 use core::ops::{Add, AddAssign, Neg, Sub};
@@ -85,11 +85,10 @@ impl G1 {
         out
     }
 
-    /// Encodes as 48 compressed bytes.
+    /// Encodes as 48 compressed bytes. Takes the same time for a point that was decoded as for one
+    /// that was computed, which blst's own function does not.
     pub fn to_bytes(&self) -> [u8; G1_BYTES] {
-        let mut bytes = [0; G1_BYTES];
-        // SAFETY: `bytes` has the 48 bytes that are written.
-        unsafe { blst_p1_compress(bytes.as_mut_ptr(), &self.0) };
+        let [bytes] = Self::to_bytes_many(&[*self]);
         bytes
     }
 

@@ -96,18 +96,16 @@ impl fmt::Debug for PreparedG2 {
 }
 
 /// The product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share, and one
-/// final exponentiation. The time depends only on the number of pairs and on which points are the
-/// identity.
+/// final exponentiation. The time depends only on the number of pairs: a signer's points are secret,
+/// even whether one is the identity.
 pub fn pairing_product<const N: usize>(pairs: [(&G1, &PreparedG2); N]) -> Gt {
     let points = to_affine(&pairs.map(|(p, _)| *p));
-    // SAFETY: the pointer is to a live value.
-    let live = |p: &blst_p1_affine| unsafe { !blst_p1_affine_is_inf(p) };
     let terms: Vec<Term<'_>> = points
         .iter()
         .zip(pairs)
-        .filter(|(p, _)| live(p))
         .map(|(p, (_, q))| Term {
             point: doubled(p),
+            identity: mask_of_identity(p),
             lines: &q.0,
         })
         .collect();
@@ -117,7 +115,15 @@ pub fn pairing_product<const N: usize>(pairs: [(&G1, &PreparedG2); N]) -> Gt {
 /// (-2x, 2y) of a point of G1, by which blst's lines are scaled, and the lines of its partner.
 struct Term<'a> {
     point: blst_p1_affine,
+    /// All bits are set for the identity, whose lines are one.
+    identity: u64,
     lines: &'a [blst_fp6],
+}
+
+fn mask_of_identity(p: &blst_p1_affine) -> u64 {
+    // SAFETY: the pointer is to a live value. The time does not depend on it.
+    let is_identity = unsafe { blst_p1_affine_is_inf(p) };
+    u64::from(is_identity).wrapping_neg()
 }
 
 fn doubled(p: &blst_p1_affine) -> blst_p1_affine {
@@ -138,7 +144,7 @@ fn miller_loop(terms: &[Term<'_>]) -> blst_fp12 {
     let mut line = 0;
     let mut multiply = |f: &mut blst_fp12| {
         for term in terms {
-            multiply_by_line(f, &term.lines[line], &term.point);
+            multiply_by_line(f, &term.lines[line], term);
         }
         line += 1;
     };
@@ -157,15 +163,23 @@ fn miller_loop(terms: &[Term<'_>]) -> blst_fp12 {
     f
 }
 
-/// Evaluates one line at the point and multiplies it into `f`.
-fn multiply_by_line(f: &mut blst_fp12, line: &blst_fp6, point: &blst_p1_affine) {
+/// Evaluates one line at the point and multiplies it into `f`: the last two of its three values take
+/// a coordinate each, both zero at the identity, and the first becomes one there.
+fn multiply_by_line(f: &mut blst_fp12, line: &blst_fp6, term: &Term<'_>) {
     let mut at = *line;
     let before = *f;
+    // SAFETY: blst returns a pointer to a constant of its own.
+    let one = unsafe { &(*blst::blst_fp12_one()).fp6[0].fp2[0] };
+    for (value, one) in at.fp2[0].fp.iter_mut().zip(&one.fp) {
+        for (limb, one) in value.l.iter_mut().zip(one.l) {
+            *limb ^= (*limb ^ one) & term.identity;
+        }
+    }
     // SAFETY: all pointers are to live values.
     unsafe {
         for i in 0..2 {
-            blst_fp_mul(&mut at.fp2[1].fp[i], &line.fp2[1].fp[i], &point.x);
-            blst_fp_mul(&mut at.fp2[2].fp[i], &line.fp2[2].fp[i], &point.y);
+            blst_fp_mul(&mut at.fp2[1].fp[i], &line.fp2[1].fp[i], &term.point.x);
+            blst_fp_mul(&mut at.fp2[2].fp[i], &line.fp2[2].fp[i], &term.point.y);
         }
         blst_fp12_mul_by_xy00z0(f, &before, &at);
     }
@@ -221,6 +235,8 @@ mod tests {
         assert_eq!(product, pairing(&g1.mul(&(a + b)), &g2));
         assert!(pairing_product([(&g1.mul(&b), &p), (&-g1, &q)]).is_identity());
         assert_eq!(pairing(&-g1, &g2), pairing(&g1, &g2).inverse());
+        let with_identity = [(&g1, &q), (&G1::default(), &p), (&g1.mul(&a), &p)];
+        assert_eq!(pairing_product(with_identity), product);
         assert!(pairing_product([(&G1::default(), &p), (&G1::default(), &q)]).is_identity());
     }
 }

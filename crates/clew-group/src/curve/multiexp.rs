@@ -1,7 +1,7 @@
 //! Products of several points by **public** scalars, as fast as the input allows.
 //!
 //! Straus' method: all terms share their doublings. Each scalar is cut in two halves of 128 bits by
-//! the endomorphism ([`super::glv`]), and where the point is used often, each half in two quarters of
+//! the endomorphism (`glv.rs`), and where the point is used often, each half in two quarters of
 //! 64 bits over P and 2^64 P: so a product takes 64 doublings, and those that lead to 2^64 P are made
 //! once for all products with P. Each half or quarter is written in width-w non-adjacent form over a
 //! table of odd multiples. For many points, Pippenger's method ([`multiexp_many_vartime`]).
