@@ -26,7 +26,7 @@ def pcap(data):
         break
     else:
         raise Refused("damaged")
-    link_type, at = struct.unpack_from(order + "I", data, 20)[0] & 0x0FFFFFFF, 24
+    link_type, at = struct.unpack_from(order + "I", data, 20)[0] & 0x03FFFFFF, 24
     while at < len(data):
         seconds, fraction, length, wire = struct.unpack_from(order + "IIII", data, at)
         need(at + 16 + length <= len(data), "damaged")

@@ -1,6 +1,7 @@
 """group-signature.md sections 1 and 2: BLS12-381, its encodings, and hashes. Groups are written multiplicatively:
 `power(P, n)` is P^n and `product(P, Q)` is P Q."""
 
+from functools import lru_cache
 from hashlib import sha256
 
 from py_ecc.bls.hash_to_curve import hash_to_G1
@@ -79,10 +80,12 @@ def _decode(data, size):
     return point
 
 
+@lru_cache(1000)
 def decode_g1(data):
     return _decode(data, 48)
 
 
+@lru_cache(1000)
 def decode_g2(data):
     return _decode(data, 96)
 

@@ -6,7 +6,7 @@ from . import bbs04, need, quorum, Reader, receiver, Refused, xr
 from .curve import *
 from .group_file import read_name, read_register, SCHEMES, signed
 from .ed25519 import verifies
-from .trailer import message
+from .trailer import EACH, message
 
 OPENING, MATCH = "clew-opening-1", "clew-match-1"
 WAS, WAS_NOT = "it was this machine", "it was not this machine"
@@ -143,6 +143,8 @@ def find_packet(group, request, packets):
             packet, found = receiver.read(data, wire, link_type)
         except Refused:
             continue
+        if found.mode != EACH:  # window and tree are not specified yet
+            continue
         same = found.group == group.id[:8] and SCHEMES[found.scheme] is group.scheme and found.epoch == request.epoch
         body = found.body[: group.scheme.SIGNATURE]
         if same and packet_digest(message(packet, found), body) == request.packet:
@@ -180,7 +182,7 @@ def judge(group, label, payload, packets, say=lambda rule: None):
     except Refused:
         raise Refused("signature")
     say("signature")
-    rest = (judge_opening if kind == 1 else judge_match)
+    rest = judge_opening if kind == 1 else judge_match
     return rest(group, request, key, commitments, fields, row, body, say)
 
 

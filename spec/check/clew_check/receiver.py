@@ -52,6 +52,8 @@ class Receiver:
         try:
             reason = self._judge(data, wire, link_type, time)
         except Refused as refused:
+            if refused.rule == "public-key":  # it is the group file that is bad, not the packet
+                raise
             reason = refused.rule
         live = reason == "duplicate" and self.live_since is not None
         return ("invalid" if live else verdict_of(reason)), reason
