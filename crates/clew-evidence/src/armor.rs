@@ -176,7 +176,6 @@ mod tests {
             "clew-test-1 AAAA",
             "clew-test-1 A",
             "clew-test-1 ä",
-            "clew-test-1  ",
         ] {
             assert_eq!(decode(line, LABEL), Err(TextError::Damaged), "{line}");
         }
