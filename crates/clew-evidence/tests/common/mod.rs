@@ -13,6 +13,8 @@
     reason = "helpers of tests fail the test, and not every test needs all"
 )]
 
+pub mod evidence;
+
 use clew_evidence::{
     Change, DeviceEntry, EpochRecord, Genesis, GroupFile, HEADER, Name, Origin, Packet, Proof,
     RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes, inclusion, root, seal,
