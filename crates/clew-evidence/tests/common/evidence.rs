@@ -1,6 +1,6 @@
 //! Trustees who answer.
 
-use super::{EPOCH, World, rng};
+use super::{World, rng};
 use clew_evidence::{
     Asked, Combined, Match, Opening, Question, Request, Row, Share, Step, combine_match,
     combine_opening, gather_blinds, gather_commitments,
@@ -127,10 +127,5 @@ impl World {
             self.row(asked_for),
         )
         .unwrap()
-    }
-
-    /// A packet signed in the packets' epoch, which says that it is of another.
-    pub fn other_epoch(&self) -> u32 {
-        EPOCH + 1
     }
 }
