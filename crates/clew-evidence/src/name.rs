@@ -32,12 +32,14 @@ impl Name {
         &self.0
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    /// Appends the encoding: length (1), UTF-8.
+    pub fn write(&self, out: &mut Vec<u8>) {
         out.push(self.0.len() as u8);
         out.extend_from_slice(self.0.as_bytes());
     }
 
-    pub(crate) fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    /// Reads an encoded name; nothing if it is none.
+    pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let length = usize::from(fields.u8()?);
         std::str::from_utf8(fields.take(length)?).ok()?.parse().ok()
     }

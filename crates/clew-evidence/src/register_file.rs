@@ -109,7 +109,7 @@ impl RegisterReader {
     }
 
     /// Checks that the file ended where a line did.
-    pub fn finish(self) -> Result<(), RegisterFileError> {
+    pub fn finish(&self) -> Result<(), RegisterFileError> {
         match self.header {
             None => Err(RegisterFileError::Header),
             Some(_) if self.rest().is_empty() => Ok(()),

@@ -1,7 +1,10 @@
 //! Group signatures: a member of a group signs, anybody checks that *some* member signed, and only
-//! the opener can say which.
+//! the trustees can say which. Two schemes: [`xr`], the default, where nobody but a machine signs as
+//! that machine; and [`bbs04`], where the issuer knows every key.
 //!
 //! # Who asks whom for what
+//!
+//! In `bbs04`, which is the simpler one (for `xr` see there):
 //!
 //! 1. The **opener** makes the opening key and publishes `h`, `u`, `v` ([`bbs04::OpenerKey`]).
 //! 2. The **issuer** makes the issuing key and publishes `w` ([`bbs04::IssuerKey`]). Both halves

@@ -1,10 +1,11 @@
-//! Schnorr's proof that somebody knows the logarithm of a point, bound to what a hash has read.
+//! Proofs of knowledge of an exponent, and of one exponent in several bases (Schnorr; Chaum and
+//! Pedersen, CRYPTO 1992), bound to what a hash has read.
 
 use crate::DecodeError;
-use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, SCALAR_BYTES, Scalar};
+use crate::curve::multiexp::multiexp_many_vartime;
+use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
 use crate::transcript::long_challenge;
 use crate::wire::{Reader, concat};
-use core::ops::Sub;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -12,18 +13,12 @@ use zeroize::Zeroizing;
 /// Size of an encoded proof: c, s (32 bytes each).
 pub const PROOF_BYTES: usize = 2 * SCALAR_BYTES;
 
-/// A proof of knowledge of one exponent: a long challenge c, and s.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A proof `c || s`: c is the long challenge of the statement and of the points
+/// R = base^s power^(-c).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proof {
     c: Scalar,
     s: Scalar,
-}
-
-/// Points of G1 or G2.
-pub(crate) trait Point: Copy + Sub<Output = Self> {
-    type Bytes: AsRef<[u8]>;
-    fn times(&self, scalar: &Scalar) -> Self;
-    fn encoded(&self) -> Self::Bytes;
 }
 
 impl Proof {
@@ -42,45 +37,72 @@ impl Proof {
         concat(&[&self.c.to_bytes(), &self.s.to_bytes()])
     }
 
-    /// R = base^k, c = SHA-256(what `hash` has read || R), s = k + c secret.
-    pub(crate) fn of<P: Point>(
+    /// Proves that `secret` is the exponent in each base: R = base^k, s = k + c secret. `statement`
+    /// has read everything but the R.
+    pub(crate) fn new<P: Point, const N: usize>(
+        bases: [&P; N],
         secret: &Scalar,
-        base: &P,
-        hash: Sha256,
+        statement: Sha256,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let k = Zeroizing::new(Scalar::random(rng));
-        let c = challenge(hash, &base.times(&k));
+        let c = challenge(statement, &bases.map(|base| base.power(&k)));
         let s = *k + c * *secret;
         Self { c, s }
     }
 
-    /// Whether it proves the logarithm of `power` in `base`: R' = base^s power^(-c) makes c.
-    pub(crate) fn holds<P: Point>(&self, base: &P, power: &P, hash: Sha256) -> bool {
-        self.c == challenge(hash, &(base.times(&self.s) - power.times(&self.c)))
+    /// Whether each pair is a base and its power with one exponent, for this statement.
+    pub(crate) fn holds<P: Point, const N: usize>(
+        &self,
+        pairs: [[&P; 2]; N],
+        statement: Sha256,
+    ) -> bool {
+        let r = pairs.map(|pair| P::product_vartime(pair, [self.s, -self.c]));
+        self.c == challenge(statement, &r)
     }
 }
 
-fn challenge(hash: Sha256, r: &impl Point) -> Scalar {
-    long_challenge(hash.chain_update(r.encoded()))
+fn challenge<P: Point>(statement: Sha256, r: &[P]) -> Scalar {
+    long_challenge(P::read_by(statement, r))
+}
+
+/// Points of G1 or G2.
+pub(crate) trait Point: Copy {
+    /// `self^exponent`, in constant time.
+    fn power(&self, exponent: &Scalar) -> Self;
+
+    /// The product of two public powers.
+    fn product_vartime(bases: [&Self; 2], exponents: [Scalar; 2]) -> Self;
+
+    /// `hash`, with points behind what it has read.
+    fn read_by(hash: Sha256, points: &[Self]) -> Sha256;
 }
 
 impl Point for G1 {
-    type Bytes = [u8; G1_BYTES];
-    fn times(&self, scalar: &Scalar) -> Self {
-        self.mul(scalar)
+    fn power(&self, exponent: &Scalar) -> Self {
+        self.mul(exponent)
     }
-    fn encoded(&self) -> Self::Bytes {
-        self.to_bytes()
+
+    fn product_vartime(bases: [&Self; 2], exponents: [Scalar; 2]) -> Self {
+        multiexp_many_vartime(&bases.map(|base| *base), &exponents)
+    }
+
+    fn read_by(hash: Sha256, points: &[Self]) -> Sha256 {
+        hash.chain_update(Self::to_bytes_all(points).as_flattened())
     }
 }
 
 impl Point for G2 {
-    type Bytes = [u8; G2_BYTES];
-    fn times(&self, scalar: &Scalar) -> Self {
-        self.mul(scalar)
+    fn power(&self, exponent: &Scalar) -> Self {
+        self.mul(exponent)
     }
-    fn encoded(&self) -> Self::Bytes {
-        self.to_bytes()
+
+    fn product_vartime([a, b]: [&Self; 2], [k, l]: [Scalar; 2]) -> Self {
+        a.mul(&k) + b.mul(&l)
+    }
+
+    fn read_by(hash: Sha256, points: &[Self]) -> Sha256 {
+        let read = |hash: Sha256, point: &Self| hash.chain_update(point.to_bytes());
+        points.iter().fold(hash, read)
     }
 }

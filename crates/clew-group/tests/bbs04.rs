@@ -9,8 +9,9 @@ use clew_group::bbs04::{
     PUBLIC_KEY_BYTES, PublicKey, REVOCATION_BYTES, Revocation, SIGNATURE_BYTES, Signature,
     SigningKey,
 };
-use clew_group::curve::{G1, Scalar};
+use clew_group::curve::Scalar;
 use clew_group::{DecodeError, Invalid, Revoked};
+use common::points::{bad_g1, bad_g2, bad_scalar, order};
 use common::{EPOCH, Group, rng};
 use std::collections::BTreeSet;
 
@@ -305,62 +306,9 @@ fn bad_points_are_refused_everywhere() {
     bad_g2(&revocation, 176, |b| Revocation::from_bytes(b).err());
 }
 
-fn bad_g1(good: &[u8], at: usize, decode: impl Fn(&[u8]) -> Option<DecodeError>) {
-    bad_point(good, at, 48, &common_g1_outside_subgroup(), decode);
-}
-
-fn bad_g2(good: &[u8], at: usize, decode: impl Fn(&[u8]) -> Option<DecodeError>) {
-    let outside = (1..=60u8)
-        .map(|x| {
-            let mut bytes = [0; 96];
-            (bytes[0], bytes[95]) = (0x80, x);
-            bytes
-        })
-        .find(|b| clew_group::curve::G2::from_bytes(b) == Err(DecodeError::Subgroup))
-        .unwrap();
-    bad_point(good, at, 96, &outside, decode);
-}
-
-fn common_g1_outside_subgroup() -> [u8; 48] {
-    (1..=60u8)
-        .map(|x| {
-            let mut bytes = [0; 48];
-            (bytes[0], bytes[47]) = (0x80, x);
-            bytes
-        })
-        .find(|b| G1::from_bytes(b) == Err(DecodeError::Subgroup))
-        .unwrap()
-}
-
-fn bad_point(
-    good: &[u8],
-    at: usize,
-    length: usize,
-    outside: &[u8],
-    decode: impl Fn(&[u8]) -> Option<DecodeError>,
-) {
-    let with = |point: &[u8]| {
-        let mut bytes = good.to_vec();
-        bytes[at..at + length].copy_from_slice(point);
-        decode(&bytes)
-    };
-    assert_eq!(decode(good), None);
-    assert_eq!(with(outside), Some(DecodeError::Subgroup), "at {at}");
-    let mut infinity = vec![0; length];
-    infinity[0] = 0xc0;
-    assert_eq!(with(&infinity), Some(DecodeError::Identity), "at {at}");
-    let mut field_overflow = vec![0xff; length];
-    field_overflow[0] = 0x9f;
-    assert_eq!(with(&field_overflow), Some(DecodeError::Point), "at {at}");
-    let mut flag = good[at..at + length].to_vec();
-    flag[0] &= 0x7f;
-    assert_eq!(with(&flag), Some(DecodeError::Point), "at {at}");
-}
-
 #[test]
 fn scalars_that_are_not_reduced_are_refused_everywhere() {
-    let order = hex::decode("73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001");
-    let order = order.unwrap();
+    let order = order();
     let group = Group::new(21);
     let revocation = Group::new(21).revoke_somebody().0.to_bytes();
     let signature = group.sign(b"m").to_bytes();
@@ -394,13 +342,6 @@ fn scalars_that_are_not_reduced_are_refused_everywhere() {
         IssuerKey::from_bytes(&[0; 32]).err(),
         Some(DecodeError::Scalar)
     );
-}
-
-fn bad_scalar(good: &[u8], at: usize, bad: &[u8], decode: impl Fn(&[u8]) -> Option<DecodeError>) {
-    let mut bytes = good.to_vec();
-    assert_eq!(decode(&bytes), None);
-    bytes[at..at + 32].copy_from_slice(bad);
-    assert_eq!(decode(&bytes), Some(DecodeError::Scalar), "at {at}");
 }
 
 #[test]

@@ -187,4 +187,11 @@ fn an_r1_of_the_identity_is_refused_on_every_path() {
     };
     let verdicts = verifier.verify_batch(&[item], &mut rng(1));
     assert_eq!(verdicts, [Err(Invalid)]);
+    let good = group.sign(b"m");
+    let good = Item {
+        message: &[b"m"],
+        form: Form::Plain(&good),
+    };
+    let verdicts = verifier.verify_batch(&[good, item, good], &mut rng(1));
+    assert_eq!(verdicts, [Ok(()), Err(Invalid), Ok(())]);
 }

@@ -1,6 +1,6 @@
 //! What can go wrong with a store, in sentences for people.
 
-use clew_evidence::armor::KeyError;
+use crate::keys::KeyError;
 use clew_group::xr::JoinError;
 use std::fmt;
 use std::io;

@@ -17,4 +17,4 @@ pub mod trustee;
 pub mod update;
 
 pub use error::StoreError;
-pub use store::{Created, Machine, PendingEnrolment, Quorum, Store};
+pub use store::{Created, Machine, PendingEnrolment, RegisterLines, Store};

@@ -4,7 +4,8 @@
 //! the key of XChaCha20-Poly1305 over the text of the key file, with everything before the
 //! ciphertext as associated data. The format is `spec/key-file.md` section 3.
 
-use clew_evidence::armor::{self, KeyError, MAX_TEXT_BYTES};
+use crate::keys::KeyError;
+use clew_evidence::armor::{self, MAX_TEXT_BYTES};
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -62,7 +63,7 @@ pub fn needs(text: &str) -> Result<Needs, KeyError> {
     match armor::decode(text, LABEL)?.first() {
         Some(&BY_PASSPHRASE) => Ok(Needs::Passphrase),
         Some(&BY_KEY_FILE) => Ok(Needs::KeyFile),
-        _ => Err(KeyError::Damaged),
+        _ => Err(KeyError::DAMAGED),
     }
 }
 
@@ -103,9 +104,9 @@ pub fn seal(
 /// Decrypts the text of a sealed key file.
 pub fn unseal(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyError> {
     let payload = armor::decode(text, LABEL)?;
-    let (head, ciphertext) = payload.split_first_chunk().ok_or(KeyError::Damaged)?;
+    let (head, ciphertext) = payload.split_first_chunk().ok_or(KeyError::DAMAGED)?;
     if ciphertext.len() > MAX_TEXT_BYTES {
-        return Err(KeyError::Damaged);
+        return Err(KeyError::DAMAGED);
     }
     let plain = cipher(head, secret)?
         .decrypt(
@@ -118,7 +119,7 @@ pub fn unseal(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyError
         .map_err(|_| KeyError::WrongSecret)?;
     String::from_utf8(plain)
         .map(Zeroizing::new)
-        .map_err(|_| KeyError::Damaged)
+        .map_err(|_| KeyError::DAMAGED)
 }
 
 fn nonce(head: &[u8; HEAD_BYTES]) -> XNonce {
@@ -133,13 +134,13 @@ fn cipher(head: &[u8; HEAD_BYTES], secret: &Secret) -> Result<XChaCha20Poly1305,
     match (head[0], secret) {
         (BY_PASSPHRASE, Secret::Passphrase(passphrase)) => argon2(head)?
             .hash_password_into(passphrase.as_bytes(), salt, key.as_mut_slice())
-            .map_err(|_| KeyError::Damaged)?,
+            .map_err(|_| KeyError::DAMAGED)?,
         (BY_KEY_FILE, Secret::KeyFile(content)) => Hkdf::<Sha256>::new(Some(salt), content)
             .expand(HKDF_INFO, key.as_mut_slice())
-            .map_err(|_| KeyError::Damaged)?,
+            .map_err(|_| KeyError::DAMAGED)?,
         _ => return Err(KeyError::WrongSecret),
     }
-    XChaCha20Poly1305::new_from_slice(key.as_slice()).map_err(|_| KeyError::Damaged)
+    XChaCha20Poly1305::new_from_slice(key.as_slice()).map_err(|_| KeyError::DAMAGED)
 }
 
 fn argon2(head: &[u8; HEAD_BYTES]) -> Result<Argon2<'static>, KeyError> {
@@ -150,8 +151,8 @@ fn argon2(head: &[u8; HEAD_BYTES]) -> Result<Argon2<'static>, KeyError> {
     };
     let (memory, passes, lanes) = (word(17), word(21), word(25));
     if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES {
-        return Err(KeyError::Damaged);
+        return Err(KeyError::DAMAGED);
     }
-    let params = Params::new(memory, passes, lanes, None).map_err(|_| KeyError::Damaged)?;
+    let params = Params::new(memory, passes, lanes, None).map_err(|_| KeyError::DAMAGED)?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }

@@ -16,17 +16,16 @@ mod join;
 mod register;
 mod revoke;
 
-pub use create::{Created, Quorum};
+pub use create::Created;
 pub use enrol::PendingEnrolment;
 pub use join::{Admitted, Join, Offered};
-pub use register::Machine;
+pub use register::{Machine, RegisterLines};
 
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
 use crate::keys::IssuerKeyFile;
 use clew_evidence::{GroupFile, HEADER};
 use clew_group::PublicKey;
-use register::append;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

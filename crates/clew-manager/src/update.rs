@@ -1,7 +1,7 @@
 //! Bringing a member key to the current epoch, without the manager.
 
 use crate::keys::MemberKeyFile;
-use clew_evidence::{GroupFile, GroupFileError, GroupId};
+use clew_evidence::{GroupChange, GroupFile, GroupFileError, GroupId};
 use clew_group::{EpochId, MemberKey, PublicKey, SigningKey};
 use std::fmt;
 
@@ -79,7 +79,8 @@ pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, U
     check_same_history(key, group)?;
     let mut member = key.key.clone();
     for epoch in key.epoch + 1..=group.newest_epoch() {
-        member = follow(member, group, epoch)?;
+        let change = group.change(epoch).ok_or(UpdateError::BadUpdate)??;
+        member = follow(&member, &change, epoch)?;
     }
     let epoch = group.newest_epoch();
     let (public, id) = public_key(group, epoch)?;
@@ -94,19 +95,22 @@ pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, U
 }
 
 /// The member key after the change that made `epoch`.
-fn follow(member: MemberKey, group: &GroupFile, epoch: u32) -> Result<MemberKey, UpdateError> {
-    let change = group.change(epoch).ok_or(UpdateError::BadUpdate)??;
-    let revoked = |_| UpdateError::Revoked { epoch };
-    match (member, change) {
+fn follow(
+    member: &MemberKey,
+    change: &GroupChange,
+    epoch: u32,
+) -> Result<MemberKey, UpdateError> {
+    let followed = match (member, change) {
         (MemberKey::Bbs04(key), GroupChange::RevocationBbs04(revocation)) => {
-            key.after(&revocation).map(MemberKey::Bbs04).map_err(revoked)
+            key.after(revocation).map(MemberKey::Bbs04)
         }
         (MemberKey::Xr(key), GroupChange::RevocationXr(revocation)) => {
-            key.after(&revocation).map(MemberKey::Xr).map_err(revoked)
+            key.after(revocation).map(MemberKey::Xr)
         }
-        (member, GroupChange::Sharing) => Ok(member),
-        _ => Err(UpdateError::BadUpdate),
-    }
+        (member, GroupChange::Sharing) => Ok(member.clone()),
+        _ => return Err(UpdateError::BadUpdate),
+    };
+    followed.map_err(|_| UpdateError::Revoked { epoch })
 }
 
 fn public_key(group: &GroupFile, epoch: u32) -> Result<(PublicKey, EpochId), UpdateError> {

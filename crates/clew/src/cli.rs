@@ -5,6 +5,7 @@ use crate::secrets::{Seal, Unlock};
 use crate::sign::{Oversize, TimeSource};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clew_evidence::Name;
+use clew_group::Scheme;
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -143,6 +144,15 @@ pub struct GroupRegister {
     /// What unlocks the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
+}
+
+impl From<SchemeName> for Scheme {
+    fn from(name: SchemeName) -> Self {
+        match name {
+            SchemeName::Xr => Self::Xr,
+            SchemeName::Bbs04 => Self::Bbs04,
+        }
+    }
 }
 
 /// A group by its directory or its file.

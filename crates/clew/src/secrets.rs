@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::random;
 use clap::Args;
 use clew_manager::files::{MODE_SECRET, Written};
+use clew_evidence::TextError;
 use clew_manager::keys::KeyError;
 use clew_manager::sealed::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use std::fs::File;
@@ -119,7 +120,7 @@ fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let bytes = read_bounded(path)?;
     String::from_utf8(bytes.to_vec())
         .map(Zeroizing::new)
-        .map_err(|_| Failure::file(path, KeyError::NotAKey))
+        .map_err(|_| Failure::file(path, KeyError::Text(TextError::NotAKey)))
 }
 
 fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {

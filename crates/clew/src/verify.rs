@@ -181,11 +181,11 @@ fn check_together(received: Vec<Option<Received>>) -> Vec<Option<Stage>> {
         .map(|received| received.map(&mut put_aside))
         .collect();
     let mut checked = Pending::check_all(pending, &mut random::os()).into_iter();
-    let stage = |done: Option<Conclusion>| match done {
+    let mut stage = |done: Option<Conclusion>| match done {
         Some(conclusion) => Some(Stage::Done(conclusion)),
         None => checked.next().map(Stage::Checked),
     };
-    done.into_iter().map(|packet| packet.and_then(stage)).collect()
+    done.into_iter().map(|packet| packet.and_then(&mut stage)).collect()
 }
 
 /// A packet between the receiver's two steps.

@@ -3,6 +3,7 @@
 use super::Scalar;
 use super::affine::{Affine, to_affine};
 use crate::DecodeError;
+use alloc::vec::Vec;
 use blst::{
     BLST_ERROR, blst_hash_to_g1, blst_p1, blst_p1_add_affine, blst_p1_add_or_double,
     blst_p1_add_or_double_affine, blst_p1_affine_compress, blst_p1_affine_in_g1, blst_p1_cneg,
@@ -94,11 +95,20 @@ impl G1 {
     /// Encodes many points with one field inversion.
     pub fn to_bytes_many<const N: usize>(points: &[Self; N]) -> [[u8; G1_BYTES]; N] {
         let mut out = [[0; G1_BYTES]; N];
-        for (bytes, affine) in out.iter_mut().zip(to_affine(points)) {
-            // SAFETY: `bytes` has the 48 bytes that are written.
-            unsafe { blst_p1_affine_compress(bytes.as_mut_ptr(), &affine) };
-        }
+        let all = out.iter_mut().zip(Self::to_bytes_all(points));
+        all.for_each(|(place, bytes)| *place = bytes);
         out
+    }
+
+    /// Encodes any number of points with one field inversion.
+    pub fn to_bytes_all(points: &[Self]) -> Vec<[u8; G1_BYTES]> {
+        let compress = |affine: &Affine| {
+            let mut bytes = [0; G1_BYTES];
+            // SAFETY: `bytes` has the 48 bytes that are written.
+            unsafe { blst_p1_affine_compress(bytes.as_mut_ptr(), affine) };
+            bytes
+        };
+        to_affine(points).iter().map(compress).collect()
     }
 
     /// `scalar * self`, in constant time.

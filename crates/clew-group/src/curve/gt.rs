@@ -42,6 +42,14 @@ impl Gt {
         unsafe { blst_fp12_is_one(&self.0) }
     }
 
+    /// `1/self`: the conjugate, because elements of GT have norm one.
+    pub fn inverse(&self) -> Self {
+        let mut out = self.0;
+        // SAFETY: the pointer is to a live value.
+        unsafe { blst_fp12_conjugate(&mut out) };
+        Self(out)
+    }
+
     /// The product of two elements.
     pub fn mul(&self, other: &Self) -> Self {
         let mut out = blst_fp12::default();
@@ -226,6 +234,7 @@ mod tests {
         let product = pairing_product([(&g1.mul(&a), &p), (&g1, &q)]);
         assert_eq!(product, pairing(&g1.mul(&(a + b)), &g2));
         assert!(pairing_product([(&g1.mul(&b), &p), (&-g1, &q)]).is_identity());
+        assert_eq!(pairing(&-g1, &g2), pairing(&g1, &g2).inverse());
         let with_identity = [(&g1, &q), (&G1::default(), &p), (&g1.mul(&a), &p)];
         assert_eq!(pairing_product(with_identity), product);
         assert!(pairing_product([(&G1::default(), &p), (&G1::default(), &q)]).is_identity());

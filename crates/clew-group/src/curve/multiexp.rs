@@ -48,7 +48,12 @@ impl OddMultiples {
     /// scalars of [`Scalar::from_halves`] or their negatives. Any other scalar is right too, but
     /// takes 128 doublings.
     pub fn of_short<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
-        array(Self::of_bases(&points.map(|p| *p), 1, width))
+        array(Self::of_short_all(&points.map(|p| *p), width))
+    }
+
+    /// The same for any number of points.
+    pub fn of_short_all(points: &[G1], width: u32) -> Vec<Self> {
+        Self::of_bases(points, 1, width)
     }
 
     /// The tables of points of which each has `each` bases, one behind the other.

@@ -83,6 +83,11 @@ impl<'a> Match<'a> {
         })
     }
 
+    /// What names this match: request and set.
+    pub fn session(&self) -> &[u8; 32] {
+        &self.session
+    }
+
     /// Step 1, in constant time: what `trustee` keeps and what it publishes.
     pub fn begin(
         &self,

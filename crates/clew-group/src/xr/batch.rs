@@ -3,10 +3,9 @@
 use super::{IncrementalSignature, Signature, VerifyingKey};
 use crate::Invalid;
 use crate::curve::multiexp::{multiexp_many_vartime, multiexp_vartime};
-use crate::curve::{G1, Scalar};
+use crate::curve::{G1, G1_BYTES, Gt, Scalar};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Sub;
 use rand_core::CryptoRng;
 
 /// A signature of a batch, with its message.
@@ -27,74 +26,102 @@ pub enum Form<'a> {
     Incremental(&'a IncrementalSignature),
 }
 
+impl<'a> Item<'a> {
+    fn plain(&self) -> Option<&'a Signature> {
+        match self.form {
+            Form::Plain(signature) => Some(signature),
+            Form::Incremental(_) => None,
+        }
+    }
+}
+
+/// Signatures whose R1' are derived together.
+const AT_ONCE: usize = 32;
+
 impl VerifyingKey {
     /// Verifies signatures together: two sums over all of them and one pairing if all are good; if
     /// not, it halves the batch until the bad ones are found. The answers, in the order of `items`,
     /// are those of [`Self::verify`] and [`Self::verify_incremental`] one by one, but for a
-    /// probability below 2^-120. `rng` must be unpredictable to whoever made the signatures.
+    /// probability below n 2^-127 for n signatures. `rng` must be unpredictable to whoever made them.
+    /// A batch of bad ones only takes up to twice the time of one by one.
     pub fn verify_batch(
         &self,
         items: &[Item<'_>],
         rng: &mut impl CryptoRng,
     ) -> Vec<Result<(), Invalid>> {
-        let mut verdicts: Vec<_> = items.iter().map(|item| self.check_hash(item)).collect();
+        let mut verdicts = self.check_hashes(items);
         let passed = items.iter().enumerate().zip(&verdicts);
         let candidates: Vec<Candidate<'_>> = passed
             .filter(|(_, verdict)| verdict.is_ok())
             .map(|((place, item), _)| Candidate::new(place, item.form, rng))
             .collect();
-        let sums = self.sums(&candidates);
-        if !candidates.is_empty() && !self.holds(&sums) {
-            for place in self.find_bad(&candidates, sums) {
-                verdicts[place] = Err(Invalid);
-            }
+        for place in self.find_bad(&candidates) {
+            verdicts[place] = Err(Invalid);
         }
         verdicts
     }
 
-    /// What each signature passes before it enters the sums.
-    fn check_hash(&self, item: &Item<'_>) -> Result<(), Invalid> {
-        match item.form {
-            Form::Plain(signature) => self.check_derived(item.message, signature),
+    /// What each signature passes before it enters the sums: c is the hash with R1', or with the R1
+    /// that is carried.
+    fn check_hashes(&self, items: &[Item<'_>]) -> Vec<Result<(), Invalid>> {
+        let plain: Vec<&Signature> = items.iter().filter_map(Item::plain).collect();
+        let mut derived = plain
+            .chunks(AT_ONCE)
+            .flat_map(|few| self.encoded_r1_all(few));
+        let mut check = |item: &Item<'_>| match item.form {
+            Form::Plain(signature) => {
+                let r1 = derived.next().ok_or(Invalid)??;
+                self.check_challenge(item.message, signature, &r1)
+            }
             Form::Incremental(signature) => self.check_carried(item.message, signature),
-        }
+        };
+        items.iter().map(&mut check).collect()
     }
 
-    /// The places of the bad ones among candidates whose sums do not hold. Sums of the second half
-    /// are what is left of the whole's; if the first half is good, the second is bad.
-    fn find_bad(&self, candidates: &[Candidate<'_>], sums: Sums) -> Vec<usize> {
+    /// R1' of each signature as it is hashed; refused if it is the identity.
+    fn encoded_r1_all(&self, signatures: &[&Signature]) -> Vec<Result<[u8; G1_BYTES], Invalid>> {
+        let points = self.r1_all(signatures);
+        let all = points.iter().zip(G1::to_bytes_all(&points));
+        all.map(|(r1, bytes)| {
+            if r1.is_identity() {
+                Err(Invalid)
+            } else {
+                Ok(bytes)
+            }
+        })
+        .collect()
+    }
+
+    /// The places of the bad ones. The value of a whole is the product of its halves', so that each
+    /// cut takes one pairing.
+    fn find_bad(&self, candidates: &[Candidate<'_>]) -> Vec<usize> {
         let mut bad = vec![];
-        let mut to_split = vec![(candidates, sums)];
-        while let Some((candidates, sums)) = to_split.pop() {
-            if let [candidate] = candidates {
-                bad.push(candidate.place);
-                continue;
-            }
-            let (left, right) = candidates.split_at(candidates.len() / 2);
-            let of_left = self.sums(left);
-            let of_right = sums - of_left;
-            let left_holds = self.holds(&of_left);
-            if left_holds || !self.holds(&of_right) {
-                to_split.push((right, of_right));
-            }
-            if !left_holds {
-                to_split.push((left, of_left));
+        let mut parts = vec![];
+        if !candidates.is_empty() {
+            parts.push((candidates, self.value_of(candidates)));
+        }
+        while let Some((part, value)) = parts.pop() {
+            match part {
+                _ if value.is_identity() => {}
+                [candidate] => bad.push(candidate.place),
+                _ => {
+                    let (left, right) = part.split_at(part.len() / 2);
+                    let of_left = self.value_of(left);
+                    parts.push((right, value.mul(&of_left.inverse())));
+                    parts.push((left, of_left));
+                }
             }
         }
         bad
-    }
-
-    /// e(S1, G2) e(S2, w) = 1
-    fn holds(&self, sums: &Sums) -> bool {
-        self.is_one(&sums.s1, &sums.s2)
     }
 
     /// ```text
     /// S1 = prod ( T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1) )^d  prod ( u^sa T1^(-c) R1^(-1) )^q
     /// S2 = prod ( T2^c h^(-sa) )^d
     /// ```
-    /// with the powers of each fixed point added up first.
-    fn sums(&self, candidates: &[Candidate<'_>]) -> Sums {
+    /// with the powers of each fixed point added up first; and of these e(S1, G2) e(S2, w), which is
+    /// one if all are good.
+    fn value_of(&self, candidates: &[Candidate<'_>]) -> Gt {
         let mut fixed = FixedPowers::default();
         let (mut in_s1, mut in_s2) = (Terms::default(), Terms::default());
         for Candidate {
@@ -121,10 +148,9 @@ impl VerifyingKey {
             (&self.g1, fixed.g1),
             (&self.u, fixed.u),
         ]);
-        Sums {
-            s1: of_fixed + in_s1.sum(),
-            s2: multiexp_vartime([(&self.h, fixed.h_in_s2)]) + in_s2.sum(),
-        }
+        let s1 = of_fixed + in_s1.sum();
+        let s2 = multiexp_vartime([(&self.h, fixed.h_in_s2)]) + in_s2.sum();
+        self.value(&s1, &s2)
     }
 }
 
@@ -139,20 +165,15 @@ struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     fn new(place: usize, form: Form<'a>, rng: &mut impl CryptoRng) -> Self {
-        let d = multiplier(rng);
-        match form {
-            Form::Plain(signature) => Self {
-                place,
-                signature,
-                d,
-                r1: None,
-            },
-            Form::Incremental(IncrementalSignature { signature, r1, .. }) => Self {
-                place,
-                signature,
-                d,
-                r1: Some((*r1, multiplier(rng))),
-            },
+        let (signature, r1) = match form {
+            Form::Plain(signature) => (signature, None),
+            Form::Incremental(form) => (&form.signature, Some((form.r1, multiplier(rng)))),
+        };
+        Self {
+            place,
+            signature,
+            d: multiplier(rng),
+            r1,
         }
     }
 }
@@ -190,21 +211,4 @@ struct FixedPowers {
     g1: Scalar,
     u: Scalar,
     h_in_s2: Scalar,
-}
-
-/// S1 and S2.
-#[derive(Clone, Copy)]
-struct Sums {
-    s1: G1,
-    s2: G1,
-}
-
-impl Sub for Sums {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self {
-            s1: self.s1 - other.s1,
-            s2: self.s2 - other.s2,
-        }
-    }
 }

@@ -38,7 +38,7 @@ impl IssuerKey {
         let Generators { u, g1, h0 } = Generators::of(nonce);
         let standard = G2::generator();
         let w = standard.mul(&self.gamma);
-        let proof = Proof::of(&self.gamma, &standard, issuer_hash(nonce, &w), rng);
+        let proof = Proof::new([&standard], &self.gamma, issuer_hash(nonce, &w), rng);
         let public = PublicKey {
             g1,
             h0,

@@ -3,9 +3,41 @@
 //! of G1 and a base of its own for the member's secret. Written additively here: `u^alpha` of the
 //! specification is `u.mul(&alpha)`.
 //!
-//! **Nobody signs as a machine but the machine**: its secret y never leaves it ([`Device`]), the
-//! issuer included. Trustees hold the opening key together ([`crate::xr`] has only its public point
-//! h); nobody opens alone.
+//! **Nobody signs as a machine but the machine**, the issuer included: its secret y never leaves it
+//! ([`Device`]). Trustees hold the opening key together; nobody opens alone.
+//!
+//! ```
+//! # use rand_core::SeedableRng;
+//! use clew_group::EpochId;
+//! use clew_group::curve::Scalar;
+//! use clew_group::xr::{Device, Generators, IssuerKey, SigningKey, VerifyingKey};
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! let nonce = [7; 32];
+//! let xi = Scalar::random_secret(&mut rng); // shared among trustees, and never in one place
+//! let h = Generators::of(&nonce).u.mul(&xi);
+//! let issuer = IssuerKey::generate(&mut rng);
+//! let (group, proof) = issuer.found(&nonce, &h, &mut rng);
+//! group.check_genesis(&nonce, &proof)?; // everybody who loads it
+//!
+//! // A machine joins, in four messages.
+//! let session = [8; 32];
+//! let (device, request) = Device::new(&group, &session, &mut rng);
+//! let x = Scalar::random_secret(&mut rng);
+//! let offer = issuer.offer(&group, &session, &request, &x, &mut rng)?;
+//! let accepted = device.accept(&group, &offer)?; // and signs for it with its device key
+//! let revoked: [Scalar; 0] = [];
+//! let scale = issuer.scale(&revoked).expect("nobody is revoked");
+//! let member = accepted.finish(&group, &scale.credential(&offer.credential(), &x))?;
+//!
+//! let epoch = EpochId([1; 32]); // of the record that publishes this key
+//! let signer = SigningKey::new(&group, epoch, member)?;
+//! let signature = signer.precursor(&mut rng).sign(&[b"a packet"]);
+//! VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature)?;
+//!
+//! let a = *signature.t2() - signature.t1().mul(&xi);
+//! assert!(group.names(&a, &offer.credential()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Who checks what
 //!

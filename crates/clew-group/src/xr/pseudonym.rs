@@ -2,7 +2,7 @@
 //! linked. Made from y, which nobody but the machine knows.
 
 use super::challenge::{Challenge, state_in_scope};
-use super::verifier::transcript;
+use super::verifier::{encoded, transcript};
 use super::{Nonces, Precursor, SIGNATURE_BYTES, Signature, SigningKey, VerifyingKey};
 use crate::curve::multiexp::{OddMultiples, WIDTH_ONCE, multiexp_vartime};
 use crate::curve::{G1, G1_BYTES};
@@ -134,7 +134,7 @@ impl VerifyingKey {
         signature: &PseudonymousSignature,
     ) -> Result<(), Invalid> {
         let PseudonymousSignature { signature, nym, .. } = signature;
-        let encoded_r1 = self.encoded_r1(signature)?;
+        let encoded_r1 = encoded(&self.r1(signature))?;
         let base = base(scope);
         let [b] = OddMultiples::of([&base], WIDTH_ONCE);
         let [nym_table] = OddMultiples::of_short([nym], WIDTH_ONCE);

@@ -71,7 +71,7 @@ impl PublicKey {
         let Generators { u, g1, h0 } = Generators::of(nonce);
         let holds = (self.u, self.g1, self.h0) == (u, g1, h0)
             && self.lift == G2::generator()
-            && proof.holds(&G2::generator(), &self.w, issuer_hash(nonce, &self.w))
+            && proof.holds([[&G2::generator(), &self.w]], issuer_hash(nonce, &self.w))
             && self.has_good_h_w();
         if holds { Ok(()) } else { Err(Invalid) }
     }

@@ -1,7 +1,7 @@
 //! A machine's key.
 
-use super::{scheme, whole};
-use clew_evidence::armor::{self, KeyError};
+use super::{KeyError, scheme, whole};
+use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_evidence::{GroupId, Name};
 use clew_group::{EpochId, MemberKey, PublicKey, Scheme};
@@ -56,7 +56,7 @@ impl MemberKeyFile {
     /// Reads the text of a file.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::Damaged)
+        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
     }
 
     fn from_payload(payload: &[u8]) -> Option<Self> {

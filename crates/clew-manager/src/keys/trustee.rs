@@ -1,8 +1,8 @@
 //! A trustee's key.
 
-use super::{scheme, whole};
+use super::{KeyError, scheme, whole};
 use clew_evidence::GroupId;
-use clew_evidence::armor::{self, KeyError};
+use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::Scheme;
 use clew_group::quorum::{SecretShare, Trustee};
@@ -78,7 +78,7 @@ impl TrusteeKeyFile {
     /// Reads the text of a file.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::Damaged)
+        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
     }
 
     fn from_payload(payload: &[u8]) -> Option<Self> {

@@ -11,7 +11,7 @@ use crate::sealed::{self, Secret};
 use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, seal};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
-use clew_group::{PublicKey, Scheme, bbs04, xr};
+use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use rusqlite::Connection;
@@ -89,7 +89,7 @@ struct Founding {
 struct Keys {
     issuer: IssuerKey,
     public: PublicKey,
-    proof: Option<xr::IssuerProof>,
+    proof: Option<Proof>,
     sharing: SharingRecord,
     shares: Vec<OpeningShare>,
 }
@@ -114,8 +114,9 @@ impl Founding {
             nonce,
             manager: manager.verifying_key().to_bytes(),
             name,
-            public_key: keys.public,
-            issuer_proof: keys.proof,
+            scheme,
+            public_key: keys.public.to_bytes(),
+            issuer_proof: keys.proof.map(|proof| proof.to_bytes()),
             sharing: keys.sharing,
         };
         let group = genesis.group_id();
@@ -172,7 +173,7 @@ impl Founding {
         configure(&db)?;
         db.execute_batch(SCHEMA)?;
         let register = RegisterHead {
-            last: self.genesis.epoch_id().0,
+            last: self.genesis.epoch_id(),
             time: self.now,
             machines: 0,
             root: [0; 32],
@@ -180,7 +181,7 @@ impl Founding {
         let manager = &self.issuer.manager;
         let record = seal(&self.genesis.encode(), manager);
         db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
-        let register = seal(&register.encode(), manager);
+        let register = register.seal(manager).encode();
         db.execute("INSERT INTO register VALUES (0, ?1)", [register])?;
         db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
         db.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -193,7 +194,7 @@ impl Keys {
     fn xr(nonce: &[u8; 32], quorum: Quorum, rng: &mut impl CryptoRng) -> Result<Self, StoreError> {
         let base = xr::Generators::of(nonce).u;
         let secret = Zeroizing::new(Scalar::random(rng));
-        let (sharing, shares) = Sharing::deal(base, &secret, quorum, rng)?;
+        let (sharing, shares) = Sharing::deal(&base, &secret, quorum, rng).map_err(|_| no_luck())?;
         let issuer = xr::IssuerKey::generate(rng);
         let (public, proof) = issuer.found(nonce, sharing.public(), rng);
         Ok(Self {
@@ -214,15 +215,22 @@ impl Keys {
         let (opener, opening) = bbs04::OpenerKey::generate(nonce, rng);
         let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
         let public = bbs04::PublicKey::genesis(&opening, &issuing);
-        let (sharings, shares) = opener.deal(&public, quorum, rng)?;
+        let dealt = opener.deal(&public, quorum, rng);
+        let (sharings, [of_xi1, of_xi2]) = dealt.map_err(|_| no_luck())?;
+        let shares = of_xi1.into_iter().zip(of_xi2);
         Ok(Self {
             issuer: IssuerKey::Bbs04(issuer),
             public: PublicKey::Bbs04(public),
             proof: None,
             sharing: SharingRecord::bbs04(&sharings),
-            shares: shares.into_iter().map(OpeningShare::Bbs04).collect(),
+            shares: shares.map(|(a, b)| OpeningShare::Bbs04([a, b])).collect(),
         })
     }
+}
+
+/// A secret was drawn as zero: with probability 2^-255.
+fn no_luck() -> StoreError {
+    StoreError::Damaged("a random secret was zero: try again".to_owned())
 }
 
 fn random_secret(rng: &mut impl CryptoRng) -> Zeroizing<[u8; 32]> {

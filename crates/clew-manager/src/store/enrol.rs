@@ -3,7 +3,8 @@
 //! With bbs04 the issuer makes the machine's key. With xr the device joins with a secret of its own
 //! ([`super::join`]); [`Store::enrol`] plays both sides where both are on this host.
 
-use super::{Store, append, begin, key_of, read_group};
+use super::register::append;
+use super::{Store, begin, key_of, read_group};
 use crate::error::StoreError;
 use crate::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile};
 use clew_evidence::{GroupFile, Name, RegisterEntry};

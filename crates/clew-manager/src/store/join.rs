@@ -4,12 +4,12 @@
 //! A join holds the database's write lock from its first round to its last, so that joins of one
 //! group run one after the other, as the security argument has it.
 
-use super::enrol::{PendingEnrolment, Place, no_inverse};
+use super::enrol::{PendingEnrolment, Place};
+use super::register::scale;
 use super::{Store, key_of};
 use crate::error::StoreError;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{DeviceEntry, Name, RegisterEntry, join_session};
-use clew_group::curve::Scalar;
 use clew_group::xr::{self, Credential, Device, JoinRequest, Offer};
 use clew_group::{MemberKey, PublicKey};
 use ed25519_dalek::{Signer, SigningKey};
@@ -79,11 +79,11 @@ impl Store {
         rng.fill_bytes(seed.as_mut_slice());
         let key = SigningKey::from_bytes(&seed);
         let join = self.join(issuer, name, key.verifying_key().to_bytes(), now, rng)?;
-        let (device, request) = Device::begin(&join.first, join.session, rng);
+        let (device, request) = Device::new(&join.first, &join.session, rng);
         let first = join.first.clone();
         let offered = join.offer(&request, rng)?;
         let accepted = device.accept(&first, &offered.offer)?;
-        let statement = offered.entry.statement(offered.join.place.group.id());
+        let statement = offered.statement();
         let Admitted {
             place,
             credential,
@@ -108,7 +108,7 @@ impl<'s, 'i> Join<'s, 'i> {
         rng: &mut impl CryptoRng,
     ) -> Result<Offered<'s, 'i>, StoreError> {
         let (gamma, x) = (self.gamma, self.place.x);
-        let offer = gamma.offer(&self.first, &self.session, request, x, rng)?;
+        let offer = gamma.offer(&self.first, &self.session, request, &x, rng)?;
         let entry = RegisterEntry {
             index: self.place.index(),
             joined: self.place.joined(),
@@ -134,6 +134,11 @@ impl<'s> Offered<'s, '_> {
         &self.offer
     }
 
+    /// What the device signs: S.
+    pub fn statement(&self) -> Vec<u8> {
+        self.entry.statement(self.join.place.group.id())
+    }
+
     /// Takes the device's signature S over its entry, and enters the machine in the register. Only
     /// then is there a credential to send.
     pub fn admit(mut self, signature: [u8; 64]) -> Result<Admitted<'s>, StoreError> {
@@ -141,13 +146,13 @@ impl<'s> Offered<'s, '_> {
             device.signature = signature;
         }
         let place = self.join.place;
-        self.entry
-            .check_device(place.group.id())
-            .map_err(|_| StoreError::DeviceSignature)?;
+        if self.entry.check_device(place.group.id()).is_err() {
+            return Err(StoreError::DeviceSignature);
+        }
         let credential = self.offer.credential();
         place.write(&self.entry, &self.join.first.tag(&credential), self.join.issuer)?;
-        let k = scale(self.join.gamma, &place)?;
-        let credential = self.join.gamma.credential(&credential, place.x, &k);
+        let scale = scale(self.join.gamma, &place.group, place.joined())?;
+        let credential = scale.credential(&credential, &place.x);
         let public = key_in(&place, place.joined())?;
         Ok(Admitted {
             place,
@@ -168,11 +173,6 @@ impl Admitted<'_> {
         self.place.transaction.commit()?;
         Ok(self.credential)
     }
-}
-
-/// k of the newest epoch.
-fn scale(gamma: &xr::IssuerKey, place: &Place<'_>) -> Result<Scalar, StoreError> {
-    gamma.scale(place.group.revoked()).ok_or_else(no_inverse)
 }
 
 fn key_in(place: &Place<'_>, epoch: u32) -> Result<xr::PublicKey, StoreError> {

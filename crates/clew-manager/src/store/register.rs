@@ -4,11 +4,11 @@ use super::Store;
 use crate::error::StoreError;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
-    GroupFile, Proof, RegisterEntry, RegisterHead, RegisterRow, Row as EvidenceRow, appended_nodes,
-    inclusion, seal,
+    GroupFile, Proof, RegisterEntry, RegisterHead, RegisterLine, Row as EvidenceRow,
+    SealedHead, appended_nodes, inclusion, root,
 };
-use clew_group::PublicKey;
 use clew_group::curve::G1;
+use clew_group::xr;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// A machine's row in the register.
@@ -21,9 +21,10 @@ pub struct Machine {
     /// The epoch that locked it out, if it was revoked.
     pub revoked_in: Option<u32>,
     tag: [u8; 32],
+    salt: Vec<u8>,
 }
 
-const SELECT: &str = "SELECT entry, enrolled_at, revoked_in, tag FROM machine";
+const SELECT: &str = "SELECT entry, enrolled_at, revoked_in, tag, salt FROM machine";
 
 impl Store {
     /// Calls `each` for every machine in the order of enrolment.
@@ -35,7 +36,7 @@ impl Store {
         let mut statement = query().map_err(StoreError::from)?;
         let mut rows = statement.query([]).map_err(StoreError::from)?;
         while let Some(row) = rows.next().map_err(StoreError::from)? {
-            each(machine(row).map_err(StoreError::from)??)?;
+            each(self.machine_of(row)?)?;
         }
         Ok(())
     }
@@ -56,8 +57,22 @@ impl Store {
         value: impl rusqlite::ToSql,
     ) -> Result<Option<Machine>, StoreError> {
         let query = format!("{SELECT} WHERE {which}");
-        let found = self.db.query_row(&query, [value], machine).optional()?;
-        found.transpose()
+        let mut statement = self.db.prepare_cached(&query)?;
+        let mut rows = statement.query([value])?;
+        rows.next()?.map(|row| self.machine_of(row)).transpose()
+    }
+
+    fn machine_of(&self, row: &Row<'_>) -> Result<Machine, StoreError> {
+        let entry: Vec<u8> = row.get(0)?;
+        let entry = RegisterEntry::decode(&entry)
+            .ok_or_else(|| StoreError::Damaged("a register entry does not decode".to_owned()))?;
+        Ok(Machine {
+            entry,
+            enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
+            revoked_in: row.get(2)?,
+            tag: row.get(3)?,
+            salt: row.get(4)?,
+        })
     }
 
     /// The machine's entry with the proof that it is in the register of today.
@@ -66,64 +81,79 @@ impl Store {
         let machines = self.group.register().machines;
         let node = |level, index| node(&self.db, level, index).ok().flatten();
         let hashes = inclusion(machine.entry.index, machines, node).ok_or_else(damaged)?;
-        let register = self
-            .db
-            .query_row("SELECT bytes FROM register", [], |row| row.get(0))?;
         Ok(EvidenceRow {
             entry: machine.entry.clone(),
-            proof: Proof { hashes, register },
+            proof: Proof {
+                hashes,
+                head: self.group.sealed_register().clone(),
+            },
         })
     }
 
-    /// The machine as a register file for others has it, with its credential in `epoch`. Computed
-    /// from the register's own value only, and only for a machine that is not revoked in that
-    /// epoch: made from a point that somebody sends, it would help a revoked key along.
-    pub fn register_row(
-        &self,
-        issuer: &IssuerKeyFile,
-        machine: &Machine,
+    /// Makes lines of a register file for others, with credentials of `epoch`.
+    pub fn lines<'a>(
+        &'a self,
+        issuer: &'a IssuerKeyFile,
         epoch: u32,
-    ) -> Result<RegisterRow, StoreError> {
+    ) -> Result<RegisterLines<'a>, StoreError> {
         self.check_key(issuer)?;
-        Ok(RegisterRow {
-            row: self.row(machine)?,
-            tag: machine.tag,
-            credential: self.credential(issuer, machine, epoch)?,
-        })
-    }
-
-    /// A of the machine in `epoch`, if it was a member then.
-    fn credential(
-        &self,
-        issuer: &IssuerKeyFile,
-        machine: &Machine,
-        epoch: u32,
-    ) -> Result<Option<G1>, StoreError> {
-        let revoked = machine.revoked_in.is_some_and(|from| from <= epoch);
-        if revoked || machine.entry.joined > epoch {
-            return Ok(None);
-        }
-        let first = G1::from_bytes(&machine.entry.credential)
-            .map_err(|_| StoreError::Damaged("a credential does not decode".to_owned()))?;
-        let IssuerKey::Xr(gamma) = &issuer.issuer else {
-            return Ok(None);
+        let scale = match &issuer.issuer {
+            IssuerKey::Bbs04(_) => None,
+            IssuerKey::Xr(gamma) => Some(scale(gamma, &self.group, epoch)?),
         };
-        let k = gamma.scale(self.group.revoked_until(epoch));
-        Ok(k.map(|k| first.mul(&k)))
+        Ok(RegisterLines {
+            store: self,
+            issuer,
+            epoch,
+            scale,
+        })
     }
 }
 
-fn machine(row: &Row<'_>) -> rusqlite::Result<Result<Machine, StoreError>> {
-    let entry: Vec<u8> = row.get(0)?;
-    let (enrolled_at, revoked_in, tag) = (row.get::<_, i64>(1)?, row.get(2)?, row.get(3)?);
-    let entry = RegisterEntry::decode(&entry)
-        .ok_or_else(|| StoreError::Damaged("a register entry does not decode".to_owned()));
-    Ok(entry.map(|entry| Machine {
-        entry,
-        enrolled_at: enrolled_at.cast_unsigned(),
-        revoked_in,
-        tag,
-    }))
+/// Makes lines of a register file.
+pub struct RegisterLines<'a> {
+    store: &'a Store,
+    issuer: &'a IssuerKeyFile,
+    epoch: u32,
+    scale: Option<xr::Scale>,
+}
+
+impl RegisterLines<'_> {
+    /// The line of a machine. Its credential is computed from the register's own value only, and
+    /// only if the machine is not revoked in that epoch: made from a point that somebody sends, it
+    /// would help a revoked key along.
+    pub fn line(&self, machine: &Machine) -> Result<RegisterLine, StoreError> {
+        Ok(RegisterLine {
+            row: self.store.row(machine)?,
+            tag: machine.tag,
+            credential: self.credential(machine)?.map(|a| a.to_bytes()),
+        })
+    }
+
+    fn credential(&self, machine: &Machine) -> Result<Option<G1>, StoreError> {
+        let entry = &machine.entry;
+        let revoked = machine.revoked_in.is_some_and(|from| from <= self.epoch);
+        let Some(scale) = self.scale.as_ref().filter(|_| !revoked) else {
+            return Ok(None);
+        };
+        if entry.joined > self.epoch {
+            return Ok(None);
+        }
+        let first = G1::from_bytes(&entry.credential)
+            .map_err(|_| StoreError::Damaged("a credential does not decode".to_owned()))?;
+        let x = self.issuer.derive_x(&machine.salt, entry.name.as_str());
+        Ok(Some(scale.credential(&first, &x).credential()))
+    }
+}
+
+/// k of `epoch`.
+pub(super) fn scale(
+    gamma: &xr::IssuerKey,
+    group: &GroupFile,
+    epoch: u32,
+) -> Result<xr::Scale, StoreError> {
+    let revoked = group.revoked_until(epoch);
+    gamma.scale(&revoked).ok_or(StoreError::OtherGroupsKey)
 }
 
 fn node(db: &Connection, level: u32, index: u32) -> rusqlite::Result<Option<[u8; 32]>> {
@@ -140,32 +170,25 @@ pub(super) fn append(
     now: u64,
     issuer: &IssuerKeyFile,
 ) -> Result<(), StoreError> {
-    let damaged = || StoreError::Damaged("the register's tree has holes".to_owned());
     let at = |level, index| node(db, level, index).ok().flatten();
+    let holes = || StoreError::Damaged("the register's tree has holes".to_owned());
     let machines = group.register().machines;
-    let full = || StoreError::Full("machines");
-    let after = machines.checked_add(1).ok_or_else(full)?;
-    let added = appended_nodes(machines, &entry.leaf_hash(), at).ok_or_else(damaged)?;
-    for (level, index, hash) in &added {
+    let after = machines.checked_add(1).ok_or(StoreError::Full("machines"))?;
+    let added = appended_nodes(machines, &entry.leaf_hash(), at).ok_or_else(holes)?;
+    for (level, index, hash) in added {
         db.execute("INSERT INTO node VALUES (?1, ?2, ?3)", params![level, index, hash])?;
     }
-    let root = clew_evidence::root(after, at).ok_or_else(damaged)?;
     let head = RegisterHead {
-        last: group.last_id().0,
+        last: group.last_id(),
         time: now,
         machines: after,
-        root,
+        root: root(after, at).ok_or_else(holes)?,
     };
-    write_head(db, &head, issuer)
+    write_head(db, &head.seal(&issuer.manager))
 }
 
 /// Replaces the register's head.
-pub(super) fn write_head(
-    db: &Connection,
-    head: &RegisterHead,
-    key: &IssuerKeyFile,
-) -> Result<(), StoreError> {
-    let sealed = seal(&head.encode(), &key.manager);
-    db.execute("UPDATE register SET bytes = ?1", [sealed])?;
+pub(super) fn write_head(db: &Connection, head: &SealedHead) -> Result<(), StoreError> {
+    db.execute("UPDATE register SET bytes = ?1", [head.encode()])?;
     Ok(())
 }

@@ -32,11 +32,11 @@ impl Store {
             params![record.epoch, machine],
         )?;
         let head = RegisterHead {
-            last: record.id().0,
+            last: record.epoch_id(),
             time: now,
             ..group.register().clone()
         };
-        write_head(&transaction, &head, issuer)?;
+        write_head(&transaction, &head.seal(&issuer.manager))?;
         transaction.commit()?;
         self.refresh()?;
         Ok(record.epoch)
@@ -81,7 +81,7 @@ fn next_epoch(
         .ok_or_else(|| StoreError::Damaged("the issuer key does not fit the group".to_owned()))?;
     Ok(EpochRecord {
         epoch: newest + 1,
-        previous: group.last_id().0,
+        previous: group.last_id(),
         start,
         change,
     })
@@ -93,12 +93,15 @@ fn change(current: &PublicKey, issuer: &IssuerKeyFile, x: Scalar) -> Option<Chan
         (PublicKey::Bbs04(key), IssuerKey::Bbs04(gamma)) => {
             let revocation = gamma.revoke(key, x)?;
             let next = key.after(&revocation).ok()?;
-            Some(Change::revocation_bbs04(&revocation, &next))
+            Some(Change::Bbs04Revocation {
+                revocation: Box::new(revocation.to_bytes()),
+                w: Box::new(next.w_bytes()),
+            })
         }
         (PublicKey::Xr(key), IssuerKey::Xr(gamma)) => {
-            let revocation = gamma.revoke(key, x)?;
+            let revocation = gamma.revoke(key, &x)?;
             key.after(&revocation).ok()?;
-            Some(Change::revocation_xr(&revocation))
+            Some(Change::XrRevocation(Box::new(revocation.to_bytes())))
         }
         _ => None,
     }

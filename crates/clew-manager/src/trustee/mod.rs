@@ -154,7 +154,8 @@ impl<'a> Desk<'a> {
             OpeningShare::Bbs04(both) => &both[..],
             OpeningShare::Xr(one) => std::slice::from_ref(one),
         };
-        let decryptions = asked.parts().iter().zip(shares);
+        let parts = asked.parts();
+        let decryptions = parts.iter().zip(shares);
         let decryptions = decryptions.map(|(part, share)| part.decrypt(share, rng));
         let step = Step::Opening(decryptions.collect::<Result<_, _>>()?);
         Ok(self.share(case, step))

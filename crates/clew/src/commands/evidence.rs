@@ -7,8 +7,10 @@ use crate::failure::Failure;
 use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
-use clew_evidence::{GroupFile, Packet};
-use clew_packet::{Acceptance, Conclusion, Received, Receiver, Summary, Verdict, read};
+use clew_evidence::{GroupFile, Packet, Request};
+use clew_packet::{
+    Acceptance, Conclusion, Mode, Received, Receiver, Summary, Verdict, read,
+};
 use std::path::Path;
 
 /// A signed packet, taken apart.
@@ -45,19 +47,35 @@ impl Evidence {
         }
     }
 
-    /// The first packet of a capture with that digest, not verified.
-    pub fn find(path: &Path, digest: &[u8; 32]) -> Result<Option<Self>, Failure> {
+    /// The first packet of a capture that a request is about, not verified.
+    pub fn find(
+        path: &Path,
+        request: &Request,
+        group: &GroupFile,
+    ) -> Result<Option<Self>, Failure> {
         let mut capture = Capture::open(path, "reading")?;
         while let Some(batch) = capture.next_batch()? {
             for record in &batch {
                 let number = record.packet().map_or(0, |info| info.frame);
-                let found = Self::of(record, number).filter(|e| e.packet().digest() == *digest);
+                let found = Self::of(record, number).filter(|e| e.is_of(request, group));
                 if found.is_some() {
                     return Ok(found);
                 }
             }
         }
         Ok(None)
+    }
+
+    fn is_of(&self, request: &Request, group: &GroupFile) -> bool {
+        let Summary {
+            group: tag,
+            scheme,
+            epoch,
+            mode,
+            ..
+        } = self.summary;
+        let about = (group.id().tag(), group.scheme(), request.epoch, Mode::Each);
+        (tag, scheme, epoch, mode) == about && self.packet().digest() == request.packet
     }
 
     /// What trustees and judges are shown.

@@ -1,5 +1,6 @@
 //! `clew group`, `enrol`, `revoke`, `update`: the life of a group.
 
+use super::register;
 use crate::cli::{Enrol, Group, GroupCreate, GroupPath, Revoke, Update};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -7,27 +8,41 @@ use crate::keyring::read_group_file;
 use crate::random;
 use crate::report;
 use crate::secrets;
-use clew_evidence::{GroupFile, Name};
+use clew_evidence::{GroupFile, Name, Origin};
+use clew_group::Scheme;
+use clew_group::quorum::Quorum;
 use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile};
 use clew_manager::sealed::Secret;
 use clew_manager::update::{UpdateError, update as follow};
 use std::path::Path;
 
+const BBS04_WARNING: &str =
+    "With bbs04 the issuer knows every machine's key and could sign as any of them.";
+
 pub fn run(arguments: &Group) -> Result<Status, Failure> {
     match arguments {
         Group::Create(arguments) => create(arguments),
         Group::Show(GroupPath { path }) => show(path),
         Group::List(GroupPath { path }) => list(path),
+        Group::Register(arguments) => register::export(arguments),
     }
 }
 
 fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
     let secret = arguments.seal.secret()?;
     let (name, now) = (arguments.name.clone(), clock::now_ns());
+    let (threshold, trustees) = (arguments.threshold, arguments.trustees);
+    let quorum = Quorum::new(threshold, trustees).map_err(|_| {
+        Failure::new(format!(
+            "{threshold} of {trustees} trustees cannot open together"
+        ))
+    })?;
     let made = Store::create(
         &arguments.dir,
         name,
+        arguments.scheme.into(),
+        quorum,
         now,
         secret.as_ref(),
         &mut random::os(),
@@ -42,11 +57,16 @@ fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
         "  issuer key   {}  (keep it here)",
         made.store.issuer_key_path().display()
     );
+    for (i, key) in (1..).zip(&made.trustee_keys) {
+        say!("  trustee {i}    {}  (give it to its trustee, and delete it here)", key.display());
+    }
     say!(
-        "  opening key  {}  (move it away: whoever holds it can open every packet)",
-        made.trustee_key.display()
+        "Any {threshold} of {trustees} trustees open together. Their key was dealt here: until the shares are gone from"
     );
-    say!("With bbs04 the issuer knows every machine's key and could sign as any of them.");
+    say!("this host, and if somebody kept them, it can be opened without asking anybody.");
+    if group.scheme() == Scheme::Bbs04 {
+        say!("{BBS04_WARNING}");
+    }
     Ok(Status::Yes)
 }
 
@@ -158,8 +178,11 @@ fn show(path: &Path) -> Result<Status, Failure> {
     let (genesis, register) = (group.genesis(), group.register());
     say!("group     {}", genesis.name);
     say!("id        {}", group.id());
-    say!("scheme    bbs04: the issuer knows every machine's key and could sign as any of them");
-    say!("opening   by 1 of 1 trustees; dealt: whoever dealt the key could open alone");
+    say!("scheme    {}", group.scheme());
+    if group.scheme() == Scheme::Bbs04 {
+        say!("          {BBS04_WARNING}");
+    }
+    say!("opening   {}", opening(&group));
     say!("created   {}", clock::to_the_second(genesis.created));
     match group.start(group.newest_epoch()) {
         Some(start) => say!(
@@ -172,7 +195,7 @@ fn show(path: &Path) -> Result<Status, Failure> {
     say!(
         "machines  {} enrolled, {} revoked",
         register.machines,
-        group.newest_epoch()
+        group.revoked_until(group.newest_epoch()).len()
     );
     say!("manager   {}", report::hex(&genesis.manager));
     say!(
@@ -181,6 +204,19 @@ fn show(path: &Path) -> Result<Status, Failure> {
         clock::to_the_second(register.time)
     );
     Ok(Status::Yes)
+}
+
+/// Who opens packets of the newest epoch.
+fn opening(group: &GroupFile) -> String {
+    let Some((_, sharing)) = group.sharing_record(group.newest_epoch()) else {
+        return "unknown".to_owned();
+    };
+    let (t, n) = (sharing.quorum.threshold(), sharing.quorum.trustees());
+    let origin = match sharing.origin {
+        Origin::Dealt => "dealt: whoever dealt the key could open alone",
+        Origin::Distributed => "made by the trustees together: nobody ever had the whole key",
+    };
+    format!("by {t} of {n} trustees; {origin}")
 }
 
 fn list(path: &Path) -> Result<Status, Failure> {
@@ -199,17 +235,18 @@ fn list_machines(store: &Store) -> Result<(), Failure> {
         "enrolled",
         "epoch"
     );
-    Ok(store.machines(|machine| {
+    store.machines(|machine| {
         let revoked = machine
             .revoked_in
             .map_or("-".to_owned(), |e| format!("in epoch {e}"));
         let enrolled = clock::to_the_second(machine.enrolled_at);
         say!(
             "{:<24} {enrolled:<24} {:<7} {revoked}",
-            machine.name,
-            machine.joined
+            machine.entry.name,
+            machine.entry.joined
         );
-    })?)
+        Ok::<(), Failure>(())
+    })
 }
 
 fn list_epochs(group: &GroupFile) {

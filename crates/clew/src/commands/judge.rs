@@ -7,7 +7,8 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use clew_evidence::{
-    Caveat, Fault, GroupFile, Judgement, Match, Opening, TextError, judge_match, judge_opening,
+    Caveat, Fault, GroupFile, Judgement, Match, Opening, ReadError, Request, TextError,
+    judge_match, judge_opening,
 };
 use serde_json::json;
 use std::path::Path;
@@ -15,8 +16,8 @@ use std::path::Path;
 /// `clew judge`
 pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     let group = read_group_file(&arguments.group)?;
-    let file = EvidenceFile::read(&arguments.evidence)?;
-    let found = Evidence::find(&arguments.input, file.packet())?;
+    let file = EvidenceFile::read(&arguments.evidence, &group)?;
+    let found = Evidence::find(&arguments.input, file.request(), &group)?;
     let Some(evidence) = found else {
         return Err(Failure::file(
             &arguments.input,
@@ -39,40 +40,49 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
 }
 
 /// An opening or a match.
-enum EvidenceFile {
+pub enum EvidenceFile {
     Opening(Box<Opening>),
     Match(Box<Match>),
 }
 
 impl EvidenceFile {
-    fn read(path: &Path) -> Result<Self, Failure> {
+    /// Reads either; what it holds is not judged.
+    pub fn read(path: &Path, group: &GroupFile) -> Result<Self, Failure> {
         let text = read_text(path)?;
-        match Opening::decode(&text) {
+        match Opening::decode(&text, group) {
             Ok(opening) => return Ok(Self::Opening(Box::new(opening))),
-            Err(TextError::Label { .. }) => {}
-            Err(error) => return Err(Failure::file(path, error)),
+            Err(ReadError::Text(TextError::Label { .. })) => {}
+            Err(error) => return Err(unread(path, &error)),
         }
-        let matched = Match::decode(&text).map_err(|e| match e {
-            TextError::Label { found, .. } => {
-                Failure::file(path, format!("this is a {found}, neither an opening nor a match"))
-            }
-            error => Failure::file(path, error),
-        })?;
+        let matched = Match::decode(&text, group).map_err(|error| unread(path, &error))?;
         Ok(Self::Match(Box::new(matched)))
     }
 
-    fn packet(&self) -> &[u8; 32] {
+    /// What it answers.
+    pub fn request(&self) -> &Request {
         match self {
-            Self::Opening(opening) => &opening.request.packet,
-            Self::Match(matched) => &matched.request.packet,
+            Self::Opening(opening) => &opening.request,
+            Self::Match(matched) => &matched.request,
         }
     }
 
-    fn judge(&self, group: &GroupFile, evidence: &Evidence) -> Result<Judgement, Fault> {
+    /// Judges it, for the packet that it is about.
+    pub fn judge(&self, group: &GroupFile, evidence: &Evidence) -> Result<Judgement, Fault> {
         match self {
             Self::Opening(opening) => judge_opening(group, opening, &evidence.packet()),
             Self::Match(matched) => judge_match(group, matched, &evidence.packet()),
         }
+    }
+}
+
+/// A text that is no evidence is no answer; a rule that is broken is a no.
+fn unread(path: &Path, error: &ReadError) -> Failure {
+    match error {
+        ReadError::Text(TextError::Label { found, .. }) => {
+            Failure::file(path, format!("this is a {found}, neither an opening nor a match"))
+        }
+        ReadError::Text(error) => Failure::file(path, error),
+        ReadError::Fault(fault) => Failure::file(path, format!("it does not hold: {fault}")).no(),
     }
 }
 

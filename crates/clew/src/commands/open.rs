@@ -80,11 +80,8 @@ pub fn compare(
     };
     let warrant = first.and_then(|share| share.request.warrant);
     let request = request(group, question, evidence, warrant)?;
-    let set = first.and_then(Share::set).ok_or_else(|| {
-        Failure::new("these are shares of an opening").hint("clew open combines them")
-    })?;
     let packet = evidence.packet();
-    combine_match(group, &request, set, shares, &packet, &credential, row).map_err(failed)
+    combine_match(group, &request, shares, &packet, &credential, row).map_err(failed)
 }
 
 fn warn(refused: &[Refused]) {

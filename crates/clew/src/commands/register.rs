@@ -167,7 +167,8 @@ impl Lines {
                 return Ok(line);
             }
             if !self.more()? {
-                return self.reader.finish().map(|()| None).map_err(|e| self.fail(e));
+                self.reader.finish().map_err(|e| self.fail(e))?;
+                return Ok(None);
             }
         }
     }
@@ -194,12 +195,13 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     if epoch > newest {
         return Err(Failure::new(format!("the group's newest epoch is {newest}")));
     }
+    let lines = store.lines(&issuer, epoch)?;
     let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;
     let header = register_file_header(store.group().id(), epoch);
     output.write_all(&header).map_err(Failure::write)?;
     let mut written = 0u64;
     let mut write = |machine: &Machine| {
-        let line = store.register_line(&issuer, machine, epoch)?;
+        let line = lines.line(machine)?;
         written += 1;
         output.write_all(&line.encode()).map_err(Failure::write)
     };

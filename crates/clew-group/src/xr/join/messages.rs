@@ -36,7 +36,7 @@ impl JoinRequest {
     ) -> Self {
         let c = genesis.commitment(y);
         let hash = request_hash(session, &genesis.h0, &c);
-        let proof = Proof::of(y, &genesis.h0, hash, rng);
+        let proof = Proof::new([&genesis.h0], y, hash, rng);
         Self { c, proof }
     }
 
@@ -65,7 +65,7 @@ impl JoinRequest {
         session: &[u8; 32],
     ) -> Result<(), JoinError> {
         let hash = request_hash(session, &genesis.h0, &self.c);
-        if self.proof.holds(&genesis.h0, &self.c, hash) {
+        if self.proof.holds([[&genesis.h0, &self.c]], hash) {
             Ok(())
         } else {
             Err(JoinError::DeviceDoesNotKnowY)
@@ -98,7 +98,7 @@ impl Offer {
         rng: &mut impl CryptoRng,
     ) -> Self {
         let d = a.mul(x);
-        let proof = Proof::of(x, a, offer_hash(session, &request.c, a, &d), rng);
+        let proof = Proof::new([a], x, offer_hash(session, &request.c, a, &d), rng);
         Self { a: *a, d, proof }
     }
 
@@ -130,7 +130,7 @@ impl Offer {
         c: &G1,
     ) -> Result<(), JoinError> {
         let hash = offer_hash(session, c, &self.a, &self.d);
-        if !self.proof.holds(&self.a, &self.d, hash) {
+        if !self.proof.holds([[&self.a, &self.d]], hash) {
             return Err(JoinError::IssuerDoesNotKnowX);
         }
         if genesis.certifies(&self.a, &self.d, c) {
@@ -162,6 +162,11 @@ impl Credential {
             a: reader.g1()?,
             x: reader.secret()?,
         })
+    }
+
+    /// A, by which trustees compare signatures with this member.
+    pub fn credential(&self) -> G1 {
+        self.a
     }
 
     /// Encodes as A || x. Secret.

@@ -10,6 +10,8 @@ use crate::failure::Failure;
 use crate::random;
 use crate::secrets;
 use crate::sign::Signer;
+use clew_group::Scheme;
+use clew_group::quorum::Quorum;
 use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
@@ -17,7 +19,7 @@ use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most end points that get a machine; packets of others stay unsigned.
 const MACHINES_MAX: usize = 16;
@@ -48,7 +50,8 @@ impl Machine {
 pub struct Cast {
     pub machines: Vec<Machine>,
     pub issuer: IssuerKeyFile,
-    pub trustee: TrusteeKeyFile,
+    /// Each trustee's key file and key, trustee 1 first.
+    pub trustees: Vec<(PathBuf, TrusteeKeyFile)>,
     /// Time of the first packet, nanoseconds since 1970, after the move.
     pub first_ns: u64,
 }
@@ -131,7 +134,7 @@ impl Survey {
             self.last_ns = self.last_ns.max(time.0);
         }
         // A signature in form only: what counts is whether the packet takes one.
-        let sender = Sender::new(GroupId([0; 16]), 0, Policy::default());
+        let sender = Sender::new(Scheme::Xr, GroupId([0; 16]), 0, Policy::default());
         let takes = sender.sign_with(&frame, time, |_, _| {}, &mut self.scratch) == Reason::Signed;
         if let Some(source) = source(&frame).ok().filter(|_| takes) {
             *self.senders.entry(source).or_default() += 1;
@@ -161,19 +164,34 @@ fn move_to_now(stage: &Stage, input: &Path, survey: &Survey) -> Result<u64, Fail
 
 fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
     stage.scene("2. A group, and a machine enrolled for each end point");
-    stage.command("group create @acme --name acme");
+    stage.command("group create @acme --name acme --trustees 3 --threshold 2");
     let name = "acme".parse().map_err(Failure::new)?;
     let now = clock::now_ns();
-    let made = Store::create(&stage.path("acme"), name, now, None, &mut random::os())?;
+    let made = Store::create(
+        &stage.path("acme"),
+        name,
+        Scheme::Xr,
+        Quorum::new(2, 3).map_err(Failure::new)?,
+        now,
+        None,
+        &mut random::os(),
+    )?;
+    say!("   Machines choose their own secret: the issuer could not sign as one.");
+    say!("   Three trustees share the opening key, any two open; it was dealt here, so the dealer could too.");
     let open = secrets::Unlock::default();
     let issuer = open.load(&made.store.issuer_key_path(), IssuerKeyFile::decode)?;
-    let trustee = open.load(&made.trustee_key, TrusteeKeyFile::decode)?;
+    let load = |path: &PathBuf| {
+        let key = open.load(path, TrusteeKeyFile::decode)?;
+        Ok((path.clone(), key))
+    };
+    let trustees = made.trustee_keys.iter().map(load);
+    let trustees = trustees.collect::<Result<_, Failure>>()?;
     let moved = clock::now_ns().saturating_sub(survey.last_ns) / SECOND_NS * SECOND_NS;
     let first_ns = survey.first_ns.unwrap_or(0) + moved;
     Ok(Cast {
         machines: Vec::new(),
         issuer,
-        trustee,
+        trustees,
         first_ns,
     })
 }

@@ -7,6 +7,7 @@ mod cast;
 mod changes;
 mod checks;
 mod observe;
+mod quorum;
 mod scenes;
 
 use crate::cli;
@@ -105,7 +106,8 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
     let observed = observe::observe(&mut stage, &cast)?;
     scenes::tamper(&mut stage, &observed)?;
     scenes::route(&mut stage, &cast)?;
-    scenes::open(&mut stage, &cast, &observed)?;
+    quorum::open(&mut stage, &cast, &observed)?;
+    quorum::compare_machines(&mut stage, &cast, &observed)?;
     scenes::revoke(&mut stage, &cast)?;
     scenes::restore(&mut stage, &cast)?;
     let path = stage.path(COMMANDS);
@@ -127,7 +129,9 @@ fn prepare(dir: &Path, force: bool) -> Result<(), Failure> {
         };
         return Err(Failure::file(dir, "it exists and is not empty").hint(hint));
     }
-    fs::create_dir_all(dir.join("keys")).map_err(failed)?;
+    for folder in ["keys", "shares"] {
+        fs::create_dir_all(dir.join(folder)).map_err(failed)?;
+    }
     fs::write(
         dir.join(MARKER),
         "clew demo --force may replace this folder\n",

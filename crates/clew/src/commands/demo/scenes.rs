@@ -8,7 +8,6 @@ use crate::batch::Capture;
 use crate::capture::{PacketInfo, Record};
 use crate::clock;
 use crate::commands::group::replace;
-use crate::commands::open::name_signer;
 use crate::failure::Failure;
 use crate::keyring::{Keyring, read_group_file};
 use crate::output::Output;
@@ -141,33 +140,12 @@ pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn open(stage: &mut Stage, cast: &Cast, observed: &Observed<'_>) -> Result<(), Failure> {
-    stage.scene("7. The opener, and nobody else, says which machine sent a packet");
-    let group = read_group_file(&stage.path(GROUP_FILE))?;
-    let store = Store::open(&stage.path("acme"))?;
-    for (number, record, machine) in &observed.firsts {
-        stage.command(&format!(
-            "open --group @{GROUP_FILE} --trustee @acme/trustees/1.key --register @acme @signed.pcap --packet {number}"
-        ));
-        let named = name_signer(record, &group, &cast.trustee, &store, *number)?;
-        say!("   packet {number} was sent by {}", named.machine.name);
-        stage.checks.check(
-            named.machine.name == machine.name(),
-            format!(
-                "opening packet {number} names {}, which sent it",
-                machine.name()
-            ),
-        );
-    }
-    Ok(())
-}
-
 pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     let Some((stolen, others)) = cast.machines.split_last() else {
         return Ok(());
     };
     stage.scene(&format!(
-        "8. {}'s key was stolen before the capture began: it is revoked",
+        "9. {}'s key was stolen before the capture began: it is revoked",
         stolen.name()
     ));
     let start = cast.first_ns.saturating_sub(2 * GRACE_NS).max(1);
@@ -233,7 +211,7 @@ fn updated(
 }
 
 pub fn restore(stage: &mut Stage, _: &Cast) -> Result<(), Failure> {
-    stage.scene("9. The original comes back, byte for byte");
+    stage.scene("10. The original comes back, byte for byte");
     stage.command("strip @signed.pcap -w @restored.pcap");
     let (input, path) = (stage.path("signed.pcap"), stage.path("restored.pcap"));
     let capture = Capture::open(&input, "stripping")?;

@@ -1,0 +1,299 @@
+//! The trustees' scenes: two of three open a packet, one lies and is named, a match and a
+//! non-match, and a judge who has public files only.
+
+use super::Stage;
+use super::cast::{Cast, Machine};
+use super::observe::Observed;
+use super::scenes::GROUP_FILE;
+use crate::capture::Record;
+use crate::clock;
+use crate::commands::evidence::Evidence;
+use crate::commands::judge::EvidenceFile;
+use crate::commands::open::{compare, open as combine};
+use crate::commands::register::Register;
+use crate::commands::share::{request, write};
+use crate::failure::Failure;
+use crate::keyring::read_group_file;
+use crate::random;
+use clew_evidence::{Caveat, GroupFile, Question, Request, Row, Share};
+use clew_group::curve::G1;
+use clew_group::quorum::Set;
+use clew_manager::trustee::{Candidate, Case, Desk};
+
+/// What all scenes here look at.
+struct Court<'c> {
+    cast: &'c Cast,
+    group: GroupFile,
+    register: Register,
+}
+
+impl<'c> Court<'c> {
+    fn new(stage: &Stage, cast: &'c Cast) -> Result<Self, Failure> {
+        let group = read_group_file(&stage.path(GROUP_FILE))?;
+        let register = Register::open(&stage.path("acme"), &group)?;
+        Ok(Self {
+            cast,
+            group,
+            register,
+        })
+    }
+
+    fn desk(&self, trustee: usize) -> Desk<'_> {
+        let (path, key) = &self.cast.trustees[trustee - 1];
+        Desk::new(key, path)
+    }
+}
+
+/// One packet before the court.
+struct Matter<'m> {
+    number: u64,
+    evidence: Evidence,
+    sender: &'m Machine,
+}
+
+impl<'m> Matter<'m> {
+    fn new(
+        court: &Court<'_>,
+        (number, record, sender): &(u64, Record, &'m Machine),
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            number: *number,
+            evidence: Evidence::of_verified(record, *number, &court.group)?,
+            sender,
+        })
+    }
+}
+
+pub fn open(stage: &mut Stage, cast: &Cast, observed: &Observed<'_>) -> Result<(), Failure> {
+    stage.scene("7. Any two of three trustees, and nobody else, say which machine sent a packet");
+    let court = Court::new(stage, cast)?;
+    for (i, first) in observed.firsts.iter().enumerate() {
+        let matter = Matter::new(&court, first)?;
+        let honest = if i == 0 {
+            let shares = share(stage, &court, &matter, &[1, 2, 3])?;
+            expose(stage, &court, &matter, &shares)?;
+            shares
+        } else {
+            share(stage, &court, &matter, &[1, 3])?
+        };
+        let opening = name(stage, &court, &matter, &honest)?;
+        judge(stage, &court, &matter, &opening, true)?;
+    }
+    Ok(())
+}
+
+/// Each of the trustees looks at the packet and gives its share.
+fn share(
+    stage: &mut Stage,
+    court: &Court<'_>,
+    matter: &Matter<'_>,
+    trustees: &[usize],
+) -> Result<Vec<Share>, Failure> {
+    let number = matter.number;
+    let request = request(&court.group, Question::Opening, &matter.evidence, None)?;
+    let packet = matter.evidence.packet();
+    let case = Case {
+        group: &court.group,
+        request: &request,
+        packet: &packet,
+    };
+    let mut shares = Vec::new();
+    for i in trustees {
+        stage.command(&format!(
+            "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet {number} -o @shares/{number}-{i}.share"
+        ));
+        let share = court.desk(*i).open(case, clock::now_ns(), &mut random::os());
+        let share = share.map_err(Failure::new)?;
+        let path = stage.path(&format!("shares/{number}-{i}.share"));
+        write(&path, &share.encode())?;
+        shares.push(share);
+    }
+    Ok(shares)
+}
+
+/// Trustee 2 passes on what trustee 3 gave, as its own.
+fn expose(
+    stage: &mut Stage,
+    court: &Court<'_>,
+    matter: &Matter<'_>,
+    shares: &[Share],
+) -> Result<(), Failure> {
+    let [one, two, three] = shares else {
+        return Ok(());
+    };
+    let lie = Share {
+        trustee: two.trustee,
+        ..three.clone()
+    };
+    let number = matter.number;
+    write(&stage.path(&format!("shares/{number}-2.lie.share")), &lie.encode())?;
+    say!("   Trustee 2 lies: it hands in another share than its own.");
+    stage.command(&format!(
+        "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
+    ));
+    let refused = combine(&court.group, &matter.evidence, &court.register, &[one.clone(), lie]);
+    let said = refused.err().map(|failure| failure.message).unwrap_or_default();
+    say!("   {said}");
+    stage.checks.check(
+        said.contains("trustee 2") && !said.contains("trustee 1"),
+        "trustee 2, who lies, is named, and one good share opens nothing",
+    );
+    Ok(())
+}
+
+/// Combines the shares, writes the opening, and says who it was.
+fn name(
+    stage: &mut Stage,
+    court: &Court<'_>,
+    matter: &Matter<'_>,
+    shares: &[Share],
+) -> Result<String, Failure> {
+    let (number, sender) = (matter.number, matter.sender.name());
+    let file = format!("{number}.opening");
+    let given: Vec<String> = shares
+        .iter()
+        .map(|share| format!("--share&@shares/{number}-{}.share", share.trustee.index()))
+        .collect();
+    stage.command(&format!(
+        "open --group @{GROUP_FILE} --register @acme {} @signed.pcap --packet {number} -o @{file}",
+        given.join(" ")
+    ));
+    let opened = combine(&court.group, &matter.evidence, &court.register, shares)?;
+    write(&stage.path(&file), &opened.evidence.encode())?;
+    let named = opened.judgement.machine.as_str();
+    say!("   packet {number} was sent by {named}");
+    stage.checks.check(
+        named == sender,
+        format!("opening packet {number} names {sender}, which sent it"),
+    );
+    Ok(file)
+}
+
+/// Reads evidence back as a judge would, with the group file and the capture.
+fn judge(
+    stage: &mut Stage,
+    court: &Court<'_>,
+    matter: &Matter<'_>,
+    file: &str,
+    sent: bool,
+) -> Result<(), Failure> {
+    stage.command(&format!("judge --group @{GROUP_FILE} @{file} @signed.pcap"));
+    let evidence = EvidenceFile::read(&stage.path(file), &court.group)?;
+    let found = Evidence::find(&stage.path("signed.pcap"), evidence.request(), &court.group)?;
+    let judged = found.map(|found| evidence.judge(&court.group, &found));
+    let holds = match judged {
+        Some(Ok(judgement)) => {
+            judgement.signed == sent && judgement.caveats.contains(&Caveat::Dealt)
+        }
+        _ => false,
+    };
+    stage.checks.check(
+        holds,
+        format!(
+            "a judge with public files finds that {file} holds, for packet {}",
+            matter.number
+        ),
+    );
+    Ok(())
+}
+
+pub fn compare_machines(
+    stage: &mut Stage,
+    cast: &Cast,
+    observed: &Observed<'_>,
+) -> Result<(), Failure> {
+    let Some(first) = observed.firsts.first() else {
+        return Ok(());
+    };
+    stage.scene(&format!(
+        "8. Did this machine send packet {}? Two trustees say yes or no, and open nothing",
+        first.0
+    ));
+    let court = Court::new(stage, cast)?;
+    let matter = Matter::new(&court, first)?;
+    let other = cast.machines.iter().find(|m| m.name() != matter.sender.name());
+    for machine in [Some(matter.sender), other].into_iter().flatten() {
+        match_with(stage, &court, &matter, machine)?;
+    }
+    Ok(())
+}
+
+fn match_with(
+    stage: &mut Stage,
+    court: &Court<'_>,
+    matter: &Matter<'_>,
+    machine: &Machine,
+) -> Result<(), Failure> {
+    let (number, name) = (matter.number, machine.name());
+    let (row, credential) = court.register.by_name(name, matter.evidence.summary.epoch)?;
+    let shares = three_steps(stage, court, matter, name, &row, &credential)?;
+    let file = format!("{number}-{name}.match");
+    stage.command(&format!(
+        "match --group @{GROUP_FILE} --machine {name} --register @acme --share @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap --packet {number} -o @{file}"
+    ));
+    let matched = compare(&court.group, &matter.evidence, &court.register, name, &shares)?;
+    write(&stage.path(&file), &matched.evidence.encode())?;
+    let sent = name == matter.sender.name();
+    let word = if matched.judgement.signed { "yes" } else { "no" };
+    say!("   Did {name} send packet {number}? {word}");
+    stage.checks.check(
+        matched.judgement.signed == sent,
+        format!("the match of packet {number} with {name} says {word}"),
+    );
+    judge(stage, court, matter, &file, sent)
+}
+
+/// Trustees 1 and 3: commitments, blinds, shares.
+fn three_steps(
+    stage: &mut Stage,
+    court: &Court<'_>,
+    matter: &Matter<'_>,
+    name: &str,
+    row: &Row,
+    credential: &G1,
+) -> Result<Vec<Share>, Failure> {
+    let question = Question::Match {
+        machine: row.entry.leaf_hash(),
+    };
+    let request: Request = request(&court.group, question, &matter.evidence, None)?;
+    let packet = matter.evidence.packet();
+    let case = Case {
+        group: &court.group,
+        request: &request,
+        packet: &packet,
+    };
+    let with = Candidate { row, credential };
+    let set = Set::from_bytes(&[0, 0, 0, 0b101]).map_err(Failure::new)?;
+    let mut rng = random::os();
+    let mut given: Vec<Share> = Vec::new();
+    for (ending, before) in [("commit", None), ("blind", Some("commit")), ("share", Some("blind"))] {
+        let mut step = Vec::new();
+        for i in [1, 3] {
+            stage.command(&step_command(matter.number, name, i, ending, before));
+            let desk = court.desk(i);
+            let share = match ending {
+                "commit" => desk.commit(case, with, set, clock::now_ns(), &mut rng),
+                "blind" => desk.reveal(case, with, &given),
+                _ => desk.compare(case, with, &given, &mut rng),
+            };
+            let share = share.map_err(Failure::new)?;
+            let file = format!("shares/{}-{name}-{i}.{ending}", matter.number);
+            write(&stage.path(&file), &share.encode())?;
+            step.push(share);
+        }
+        given = step;
+    }
+    Ok(given)
+}
+
+fn step_command(number: u64, name: &str, i: usize, ending: &str, before: Option<&str>) -> String {
+    let others = match before {
+        None => "--with 1,3".to_owned(),
+        Some(before) => [1, 3]
+            .map(|j| format!("--share&@shares/{number}-{name}-{j}.{before}"))
+            .join(" "),
+    };
+    format!(
+        "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} --match {name} --register @acme {others} @signed.pcap --packet {number} -o @shares/{number}-{name}-{i}.{ending}"
+    )
+}
