@@ -1,6 +1,10 @@
 //! From shares to evidence: good ones are enough, and bad ones are named.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
 
 mod common;
 
