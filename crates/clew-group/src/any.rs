@@ -236,7 +236,8 @@ impl VerifyingKey {
         }
     }
 
-    /// Decodes and verifies. `rng` chooses the order of the equations of an incremental form.
+    /// Decodes and verifies; of an incremental form the hash comes first, over its bytes, so that a
+    /// packet that was changed costs no more than that. `rng` chooses the order of the equations of an incremental form.
     pub fn verify(&self, signed: Signed<'_>, rng: &mut impl CryptoRng) -> Result<(), Fault> {
         let Signed {
             message,
@@ -248,11 +249,19 @@ impl VerifyingKey {
                 key.verify(&[message], &bbs04::Signature::from_bytes(body)?)?;
             }
             (Self::Bbs04(key), true) => {
+                key.check_hash(
+                    &[message],
+                    body.try_into().map_err(|_| DecodeError::Length)?,
+                )?;
                 let signature = bbs04::IncrementalSignature::from_bytes(body)?;
                 key.verify_incremental(&[message], &signature, rng)?;
             }
             (Self::Xr(key), false) => key.verify(&[message], &xr::Signature::from_bytes(body)?)?,
             (Self::Xr(key), true) => {
+                key.check_hash(
+                    &[message],
+                    body.try_into().map_err(|_| DecodeError::Length)?,
+                )?;
                 let signature = xr::IncrementalSignature::from_bytes(body)?;
                 key.verify_incremental(&[message], &signature, rng)?;
             }
@@ -280,12 +289,21 @@ enum Xr {
 }
 
 impl Xr {
-    fn from_bytes(signed: &Signed<'_>) -> Result<Self, DecodeError> {
-        if signed.incremental {
-            xr::IncrementalSignature::from_bytes(signed.body).map(Self::Incremental)
+    fn decode(key: &xr::VerifyingKey, signed: &Signed<'_>) -> Result<Self, Fault> {
+        let Signed {
+            message,
+            body,
+            incremental,
+        } = *signed;
+        Ok(if incremental {
+            key.check_hash(
+                &[message],
+                body.try_into().map_err(|_| DecodeError::Length)?,
+            )?;
+            Self::Incremental(xr::IncrementalSignature::from_bytes(body)?)
         } else {
-            xr::Signature::from_bytes(signed.body).map(Self::Plain)
-        }
+            Self::Plain(xr::Signature::from_bytes(body)?)
+        })
     }
 
     fn form(&self) -> xr::Form<'_> {
@@ -302,7 +320,7 @@ fn verify_xr_batch(
     signed: &[Signed<'_>],
     rng: &mut impl CryptoRng,
 ) -> Vec<Result<(), Fault>> {
-    let decoded: Vec<Result<Xr, DecodeError>> = signed.iter().map(Xr::from_bytes).collect();
+    let decoded: Vec<Result<Xr, Fault>> = signed.iter().map(|s| Xr::decode(key, s)).collect();
     let messages: Vec<[&[u8]; 1]> = signed.iter().map(|s| [s.message]).collect();
     let items: Vec<xr::Item<'_>> = decoded
         .iter()
@@ -316,7 +334,7 @@ fn verify_xr_batch(
     decoded
         .iter()
         .map(|signature| match signature {
-            Err(error) => Err(Fault::Encoding(*error)),
+            Err(fault) => Err(*fault),
             Ok(_) => verdicts.next().unwrap_or(Err(Invalid)).map_err(Fault::from),
         })
         .collect()

@@ -59,3 +59,4 @@ pub use error::{DecodeError, Invalid, Revoked};
 pub use pairings::Tag;
 pub use proof::{PROOF_BYTES, Proof};
 pub use scheme::{EpochId, Scheme};
+pub use transcript::domain_separator;

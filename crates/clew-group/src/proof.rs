@@ -4,7 +4,7 @@
 use crate::DecodeError;
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
-use crate::transcript::long_challenge;
+use crate::transcript::{long_challenge, with_points};
 use crate::wire::{Reader, concat};
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
@@ -88,7 +88,7 @@ impl Point for G1 {
     }
 
     fn read_by(hash: Sha256, points: &[Self]) -> Sha256 {
-        hash.chain_update(Self::to_bytes_all(points).as_flattened())
+        with_points(hash, points)
     }
 }
 

@@ -41,12 +41,19 @@ impl Commitments {
 
 /// The hash of everything but the message.
 pub(super) fn state(id: &EpochId, t: &Encryption, r: &Commitments) -> Sha256 {
-    let mut hash = Sha256::new();
-    hash.update(DOMAIN);
-    hash.update(id);
-    t.iter().for_each(|point| hash.update(point));
-    r.parts().iter().for_each(|part| hash.update(part));
-    hash
+    let hash = state_of_bytes(id, t.as_flattened(), &[]);
+    let parts = r.parts();
+    parts
+        .iter()
+        .fold(hash, |hash, part| hash.chain_update(part))
+}
+
+/// The same from T1..T3 and R1..R5 one behind the other.
+pub(super) fn state_of_bytes(id: &EpochId, t: &[u8], r: &[u8]) -> Sha256 {
+    Sha256::new_with_prefix(DOMAIN)
+        .chain_update(id)
+        .chain_update(t)
+        .chain_update(r)
 }
 
 /// The challenge for the message that is the concatenation of `message`.

@@ -1,9 +1,11 @@
 //! The verifier: says yes or no.
 
-use super::challenge::{Encryption, challenge, state};
-use super::{Commitments, IncrementalSignature, PublicKey, Signature};
+use super::challenge::{Encryption, challenge, state, state_of_bytes};
+use super::{
+    Commitments, INCREMENTAL_BYTES, IncrementalSignature, PublicKey, SIGNATURE_BYTES, Signature,
+};
 use crate::curve::multiexp::{OddMultiples, WIDTH_FIXED, WIDTH_ONCE, multiexp_vartime};
-use crate::curve::{G1, GT_BYTES, PreparedG2, pairing_product};
+use crate::curve::{G1, G1_BYTES, GT_BYTES, PreparedG2, SCALAR_BYTES, pairing_product};
 use crate::{EpochId, Invalid};
 use core::cell::OnceCell;
 use core::fmt;
@@ -78,6 +80,23 @@ impl VerifyingKey {
             _ => equations.r5().to_bytes() == commitments.r5,
         };
         if random_order(rng).into_iter().all(holds) {
+            Ok(())
+        } else {
+            Err(Invalid)
+        }
+    }
+
+    /// Whether c of an encoded incremental signature is the hash of what it carries: what a verifier
+    /// can tell before it decodes anything.
+    pub fn check_hash(
+        &self,
+        message: &[&[u8]],
+        encoded: &[u8; INCREMENTAL_BYTES],
+    ) -> Result<(), Invalid> {
+        let (signature, commitments) = encoded.split_at(SIGNATURE_BYTES);
+        let (t, scalars) = signature.split_at(3 * G1_BYTES);
+        let derived = challenge(state_of_bytes(&self.id, t, commitments), message);
+        if derived.to_bytes() == scalars[..SCALAR_BYTES] {
             Ok(())
         } else {
             Err(Invalid)

@@ -6,19 +6,19 @@
 //! shares are there, a trustee checks them and has its share of the key. Whoever cheats is named; the
 //! ceremony starts again without it, under another context.
 
-use super::proof::with_points;
 use super::sharing::{Polynomial, evaluate, interpolate, random_not_zero};
-use super::{PROOF_BYTES, Proof, Quorum, QuorumError, SecretShare, Set, Sharing, Trustee, domain};
-use crate::DecodeError;
+use super::{Quorum, QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
+use crate::transcript::{domain_separator, with_points};
+use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
-const DEAL: [u8; 32] = domain("clew-deal-1");
-const RESHARE: [u8; 32] = domain("clew-reshare-1");
+const DEAL: [u8; 32] = domain_separator("clew-deal-1");
+const RESHARE: [u8; 32] = domain_separator("clew-reshare-1");
 
 /// The ceremony for a new key, of all its trustees.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! Decryptions: a point to the power of a share, with the proof that it is (section 5.3).
 
-use super::proof::with_points;
 use super::sharing::interpolate;
 use super::trustee::check_count;
-use super::{PROOF_BYTES, Proof, QuorumError, SecretShare, Set, Sharing, Trustee, domain};
-use crate::DecodeError;
+use super::{QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES};
+use crate::transcript::{domain_separator, with_points};
+use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 /// Size of a decryption: D (48 bytes), c, s (32 each).
 pub const DECRYPTION_BYTES: usize = G1_BYTES + PROOF_BYTES;
 
-const DOMAIN: [u8; 32] = domain("clew-share-1");
+const DOMAIN: [u8; 32] = domain_separator("clew-share-1");
 
 /// One point to decrypt, in one request. `xr` asks for one part of each packet, `bbs04` for two; of
 /// all of a signature's parts the context is the same.

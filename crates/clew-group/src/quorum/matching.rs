@@ -23,14 +23,12 @@
 //! # }
 //! ```
 
-use super::proof::with_points;
 use super::sharing::random_not_zero;
 use super::trustee::check_count;
-use super::{
-    Decryption, PROOF_BYTES, Part, Proof, QuorumError, SecretShare, Set, Sharing, Trustee, domain,
-};
-use crate::DecodeError;
+use super::{Decryption, Part, QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES};
+use crate::transcript::{domain_separator, with_points};
+use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
@@ -40,10 +38,10 @@ use zeroize::Zeroizing;
 /// Size of a blind: E, F (48 bytes each), c, s (32 each).
 pub const BLIND_BYTES: usize = 2 * G1_BYTES + PROOF_BYTES;
 
-const SESSION: [u8; 32] = domain("clew-match-1");
-const BLIND: [u8; 32] = domain("clew-blind-1");
-const COMMITMENT: [u8; 32] = domain("clew-blind-commit-1");
-const PRODUCT: [u8; 32] = domain("clew-product-1");
+const SESSION: [u8; 32] = domain_separator("clew-match-1");
+const BLIND: [u8; 32] = domain_separator("clew-blind-1");
+const COMMITMENT: [u8; 32] = domain_separator("clew-blind-commit-1");
+const PRODUCT: [u8; 32] = domain_separator("clew-product-1");
 
 /// What is asked, of whom.
 #[derive(Clone, Debug)]

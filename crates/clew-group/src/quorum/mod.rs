@@ -38,7 +38,6 @@ mod ceremony;
 mod decryption;
 mod error;
 mod matching;
-mod proof;
 mod sharing;
 mod trustee;
 
@@ -46,17 +45,5 @@ pub use ceremony::{Broadcast, DEALT_SHARE_BYTES, DealtShare, Founding, Resharing
 pub use decryption::{DECRYPTION_BYTES, Decryption, Part};
 pub use error::QuorumError;
 pub use matching::{BLIND_BYTES, Blind, BlindCommitment, Blinding, Match, Product, Revealed};
-pub use proof::{PROOF_BYTES, Proof};
 pub use sharing::{SecretShare, Sharing};
 pub use trustee::{Quorum, Set, TRUSTEES_MAX, Trustee};
-
-/// D("text") of section 2: the text, filled with zero bytes.
-const fn domain(text: &str) -> [u8; 32] {
-    let (mut out, text) = ([0; 32], text.as_bytes());
-    let mut i = 0;
-    while i < text.len() {
-        out[i] = text[i];
-        i += 1;
-    }
-    out
-}

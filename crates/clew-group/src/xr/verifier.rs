@@ -1,7 +1,7 @@
 //! The verifier: says yes or no.
 
-use super::challenge::{Challenge, Transcript, state};
-use super::{IncrementalSignature, PublicKey, Signature};
+use super::challenge::{CHALLENGE_BYTES, Challenge, Transcript, state};
+use super::{INCREMENTAL_BYTES, IncrementalSignature, PublicKey, Signature};
 use crate::curve::multiexp::{
     OddMultiples, WIDTH_FIXED, WIDTH_ONCE, WIDTH_SHORT, multiexp_vartime,
 };
@@ -68,6 +68,24 @@ impl VerifyingKey {
         } else {
             self.check_pairing(signature)?;
             check_r1()
+        }
+    }
+
+    /// Whether c of an encoded incremental signature is the hash of what it carries: what a verifier
+    /// can tell before it decodes anything.
+    pub fn check_hash(
+        &self,
+        message: &[&[u8]],
+        encoded: &[u8; INCREMENTAL_BYTES],
+    ) -> Result<(), Invalid> {
+        let (points, rest) = encoded.split_at(3 * G1_BYTES);
+        let (points, _) = points.as_chunks();
+        let r1 = encoded.last_chunk().ok_or(Invalid)?;
+        let state = state(&self.id, &[points[0], points[1], *r1, points[2]]);
+        if Challenge::of(state, message).0 == rest[..CHALLENGE_BYTES] {
+            Ok(())
+        } else {
+            Err(Invalid)
         }
     }
 

@@ -128,7 +128,8 @@ fn not_a_member(name: &str, epoch: u32) -> Failure {
 }
 
 fn decode(credential: &[u8; 48]) -> Result<G1, Failure> {
-    G1::from_bytes(credential).map_err(|e| Failure::new(format!("a credential of the register: {e}")))
+    G1::from_bytes(credential)
+        .map_err(|e| Failure::new(format!("a credential of the register: {e}")))
 }
 
 /// The lines of a register file, read piece by piece.
@@ -193,7 +194,9 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     let newest = store.group().newest_epoch();
     let epoch = arguments.epoch.unwrap_or(newest);
     if epoch > newest {
-        return Err(Failure::new(format!("the group's newest epoch is {newest}")));
+        return Err(Failure::new(format!(
+            "the group's newest epoch is {newest}"
+        )));
     }
     let lines = store.lines(&issuer, epoch)?;
     let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;

@@ -102,7 +102,9 @@ fn share(
         stage.command(&format!(
             "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet {number} -o @shares/{number}-{i}.share"
         ));
-        let share = court.desk(*i).open(case, clock::now_ns(), &mut random::os());
+        let share = court
+            .desk(*i)
+            .open(case, clock::now_ns(), &mut random::os());
         let share = share.map_err(Failure::new)?;
         let path = stage.path(&format!("shares/{number}-{i}.share"));
         write(&path, &share.encode())?;
@@ -126,13 +128,24 @@ fn expose(
         ..three.clone()
     };
     let number = matter.number;
-    write(&stage.path(&format!("shares/{number}-2.lie.share")), &lie.encode())?;
+    write(
+        &stage.path(&format!("shares/{number}-2.lie.share")),
+        &lie.encode(),
+    )?;
     say!("   Trustee 2 lies: it hands in another share than its own.");
     stage.command(&format!(
         "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
     ));
-    let refused = combine(&court.group, &matter.evidence, &court.register, &[one.clone(), lie]);
-    let said = refused.err().map(|failure| failure.message).unwrap_or_default();
+    let refused = combine(
+        &court.group,
+        &matter.evidence,
+        &court.register,
+        &[one.clone(), lie],
+    );
+    let said = refused
+        .err()
+        .map(|failure| failure.message)
+        .unwrap_or_default();
     say!("   {said}");
     stage.checks.check(
         said.contains("trustee 2") && !said.contains("trustee 1"),
@@ -211,7 +224,10 @@ pub fn compare_machines(
     ));
     let court = Court::new(stage, cast)?;
     let matter = Matter::new(&court, first)?;
-    let other = cast.machines.iter().find(|m| m.name() != matter.sender.name());
+    let other = cast
+        .machines
+        .iter()
+        .find(|m| m.name() != matter.sender.name());
     for machine in [Some(matter.sender), other].into_iter().flatten() {
         match_with(stage, &court, &matter, machine)?;
     }
@@ -225,16 +241,28 @@ fn match_with(
     machine: &Machine,
 ) -> Result<(), Failure> {
     let (number, name) = (matter.number, machine.name());
-    let (row, credential) = court.register.by_name(name, matter.evidence.summary.epoch)?;
+    let (row, credential) = court
+        .register
+        .by_name(name, matter.evidence.summary.epoch)?;
     let shares = three_steps(stage, court, matter, name, &row, &credential)?;
     let file = format!("{number}-{name}.match");
     stage.command(&format!(
         "match --group @{GROUP_FILE} --machine {name} --register @acme --share @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap --packet {number} -o @{file}"
     ));
-    let matched = compare(&court.group, &matter.evidence, &court.register, name, &shares)?;
+    let matched = compare(
+        &court.group,
+        &matter.evidence,
+        &court.register,
+        name,
+        &shares,
+    )?;
     write(&stage.path(&file), &matched.evidence.encode())?;
     let sent = name == matter.sender.name();
-    let word = if matched.judgement.signed { "yes" } else { "no" };
+    let word = if matched.judgement.signed {
+        "yes"
+    } else {
+        "no"
+    };
     say!("   Did {name} send packet {number}? {word}");
     stage.checks.check(
         matched.judgement.signed == sent,
@@ -266,7 +294,11 @@ fn three_steps(
     let set = Set::from_bytes(&[0, 0, 0, 0b101]).map_err(Failure::new)?;
     let mut rng = random::os();
     let mut given: Vec<Share> = Vec::new();
-    for (ending, before) in [("commit", None), ("blind", Some("commit")), ("share", Some("blind"))] {
+    for (ending, before) in [
+        ("commit", None),
+        ("blind", Some("commit")),
+        ("share", Some("blind")),
+    ] {
         let mut step = Vec::new();
         for i in [1, 3] {
             stage.command(&step_command(matter.number, name, i, ending, before));

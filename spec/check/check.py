@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The independent verifier. Exit status: 0 holds, 1 does not, 2 undecided or unreadable."""
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from clew_check import capture, group_file, opening, receiver, Refused, text, vectors
+
+
+def load(path):
+    return group_file.Group(Path(path).read_bytes())
+
+
+def verify(args):
+    judge, counts = receiver.Receiver(load(args.group)), Counter()
+    try:
+        for number, packet in enumerate(capture.packets(Path(args.capture).read_bytes()), 1):
+            if args.limit is not None and number > args.limit:
+                break
+            verdict, reason = judge.judge(*packet)
+            counts[verdict] += 1
+            print(number, verdict, reason, flush=True)
+    except Refused as refused:
+        print(f"capture: {refused}", file=sys.stderr)
+        counts["undecided"] += 1
+    if counts["invalid"]:
+        return 1
+    return 0 if counts["valid"] and not counts["undecided"] else 2
+
+
+def judge(args):
+    try:
+        group = load(args.group)
+        packets = list(capture.packets(Path(args.capture).read_bytes()))
+        label, payload = text.read(Path(args.evidence).read_bytes())
+        if label not in (opening.OPENING, opening.MATCH):
+            raise Refused("label", label)
+    except (Refused, OSError) as refused:
+        print(f"unreadable: {refused}")
+        return 2
+    try:
+        answer = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"))
+    except Refused as refused:
+        print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
+        # without the packet, or with a bad group file, there is no judgement
+        return 2 if refused.rule in ("packet", "public-key", "sharing") else 1
+    print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {answer}")
+    return 0
+
+
+def group(args):
+    try:
+        found = load(args.group)
+        found.check_all()
+    except Refused as refused:
+        print(refused)
+        return 1
+    scheme = found.scheme.__name__.rpartition(".")[2]
+    print(f"group {found.id.hex()} ({found.name[1:].decode()}), {scheme}, epochs 0 to {found.last_epoch}: all rules hold")
+    for e in range(found.last_epoch + 1):
+        sharing, _ = found.sharing(e)
+        origin = ("dealt", "distributed")[sharing.origin - 1]
+        print(f"  epoch {e} {found.epoch_ids[e].hex()}: any {sharing.t} of {sharing.n} trustees open, {origin}")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("verify", help="every packet's verdict and reason")
+    command.add_argument("--group", required=True)
+    command.add_argument("--limit", type=int)
+    command.add_argument("capture")
+    command.set_defaults(run=verify)
+    command = commands.add_parser("judge", help="does an opening or a match hold?")
+    command.add_argument("--group", required=True)
+    command.add_argument("evidence")
+    command.add_argument("capture")
+    command.set_defaults(run=judge)
+    command = commands.add_parser("group", help="all rules of a group file")
+    command.add_argument("group")
+    command.set_defaults(run=group)
+    command = commands.add_parser("vectors", help="the test vectors in a folder")
+    command.add_argument("folder", type=Path)
+    command.set_defaults(run=lambda args: 0 if vectors.run(args.folder) else 1)
+    args = parser.parse_args()
+    try:
+        return args.run(args)
+    except (Refused, OSError) as e:
+        print(f"unreadable: {e}", file=sys.stderr)
+        return 2
+
+
+sys.exit(main())

@@ -1,0 +1,83 @@
+"""packet-trailer.md section 6: the verdict on a packet."""
+
+from dataclasses import dataclass
+
+from . import datagram, need, Refused, trailer
+from .group_file import SCHEMES
+
+SECOND = 10**9
+UNSIGNED = "link-type not-ip bad-version zero-length jumbo bad-length fragment extension-headers routing-header too-big"
+UNSIGNED = tuple(UNSIGNED.split()) + ("no-trailer",)
+
+
+def verdict_of(reason):
+    """Section 7, for captures."""
+    if reason in ("ok", "duplicate"):
+        return "valid"
+    return "unsigned" if reason in UNSIGNED else "undecided" if reason == "truncated" else "invalid"
+
+
+def read(data, wire, link_type):
+    """Steps 1 to 3: the datagram and its trailer."""
+    packet = datagram.read(datagram.Frame(data, wire), link_type)
+    return packet, trailer.read(packet)
+
+
+def check_signature(group, packet, found, epoch, plain=False):
+    """Step 7; `plain`: of a body in the incremental form only the signature within."""
+    scheme, key = group.scheme, group.key(epoch)
+    body = found.body[: scheme.SIGNATURE] if plain else found.body
+    try:
+        M = trailer.message(packet, found)
+        scheme.verify(key, group.epoch_ids[epoch], M, body, found.incremental and not plain)
+    except Refused as refused:
+        raise Refused("bad-signature" if refused.rule == "invalid" else "bad-encoding")
+
+
+@dataclass
+class Receiver:
+    """Judges the packets of a capture; with `live_since` (a time), as a live receiver."""
+
+    group: object
+    live_since: int = None
+    grace: int = 60 * SECOND
+    window: int = 30 * SECOND
+    resolution: int = SECOND
+
+    def __post_init__(self):
+        self.accepted = set()
+
+    def judge(self, data, wire, link_type, time):
+        """The verdict and the reason."""
+        try:
+            reason = self._judge(data, wire, link_type, time)
+        except Refused as refused:
+            if refused.rule == "public-key":  # it is the group file that is bad, not the packet
+                raise
+            reason = refused.rule
+        live = reason == "duplicate" and self.live_since is not None
+        return ("invalid" if live else verdict_of(reason)), reason
+
+    def _judge(self, data, wire, link_type, time):
+        group = self.group
+        packet, found = read(data, wire, link_type)
+        need(found.mode == trailer.EACH, "unknown-mode")
+        # 4. group and epoch
+        need(found.group == group.id[:8], "unknown-group")
+        need(SCHEMES[found.scheme] is group.scheme, "unknown-scheme")
+        need(found.epoch <= group.last_epoch, "unknown-epoch")
+        if time is not None:
+            # 5. epoch
+            if found.epoch < group.last_epoch:
+                need(time < group.start(found.epoch + 1) + self.grace, "epoch-over")
+            # 6. freshness
+            need(time - found.timestamp <= self.window + self.resolution, "stale")
+            need(found.timestamp - time <= self.window, "future")
+        need(self.live_since is None or found.timestamp >= self.live_since, "stale")
+        # 7. the signature
+        check_signature(group, packet, found, found.epoch)
+        # 8. replay: named by its first three points, which both forms share, and the timestamp
+        name = (found.body[:144], found.timestamp)
+        duplicate = name in self.accepted
+        self.accepted.add(name)
+        return "duplicate" if duplicate else "ok"

@@ -1,0 +1,216 @@
+"""packet-trailer.md sections 3 and 4: the parts of a trailer, and the message that it signs."""
+
+from dataclasses import dataclass
+
+from . import bbs04, need, Reader, Refused, xr
+from .datagram import DESTINATION, MARK
+
+MAGIC = bytes.fromhex("c14c4557")
+NAT, TOLERANT, IPV4_CHECKSUM, UDP_LENGTH, L4_CHECKSUM, INCREMENTAL = 1, 2, 4, 8, 16, 32
+SAVED = IPV4_CHECKSUM | UDP_LENGTH | L4_CHECKSUM
+MODE_MARK, EACH, WINDOW, TREE = range(4)
+SCHEMES = {1: bbs04, 2: xr}
+TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
+# section 4, "upper layer": least length, place of the checksum
+CHECKED = {(4, TCP): (20, 16), (6, TCP): (20, 16), (4, UDP): (8, 6), (6, UDP): (8, 6), (4, ICMP): (8, 2), (6, ICMPV6): (8, 2)}
+
+
+@dataclass
+class Trailer:
+    upper: bytes  # of the packet without trailer and marks
+    body: bytes
+    block: bytes
+    saved: dict  # by flag
+    group: bytes
+    epoch: int
+    timestamp: int
+    scheme: int
+    flags: int
+    mode: int
+    marks: int
+
+    @property
+    def incremental(self):
+        return bool(self.flags & INCREMENTAL)
+
+
+def has_magic(upper):
+    return upper[-4:] == MAGIC
+
+
+def known_upper(datagram, upper):
+    """(least length, place of the checksum) or None, judged without mark and trailer."""
+    known = CHECKED.get((datagram.version, datagram.protocol))
+    return known if known and len(upper) >= known[0] else None
+
+
+def read_saved(flags, data):
+    at, saved = Reader(data, "bad-trailer-length"), {}
+    for flag in (IPV4_CHECKSUM, UDP_LENGTH, L4_CHECKSUM):
+        if flags & flag:
+            saved[flag] = at.take(2)
+    at.end()
+    return saved
+
+
+def check_saved(datagram, upper, flags):
+    """Section 3, last: a saved flag that makes no sense for the packet."""
+    known = known_upper(datagram, upper)
+    need(not flags & IPV4_CHECKSUM or datagram.version == 4, "reserved-bits")
+    need(not flags & UDP_LENGTH or (known and datagram.protocol == UDP), "reserved-bits")
+    need(not flags & L4_CHECKSUM or known, "reserved-bits")
+
+
+def read(datagram):
+    """Section 2's `too-big`, then sections 3 and 3.1: the trailer of a datagram, behind a mark if there is one."""
+    upper = datagram.upper
+    need(not has_magic(upper) or len(upper) < 9 or upper[-8] == MODE_MARK or datagram.room >= MARK, "too-big")
+    need(has_magic(upper), "no-trailer")
+    flags, mode, length = read_foot(upper)
+    if mode != MODE_MARK:
+        return read_trailer(datagram, upper)
+    need(not flags & ~SAVED, "reserved-bits")
+    read_saved(flags, upper[len(upper) - length : -10])
+    count, inside = upper[-10], upper[: len(upper) - length]
+    need(count != 0, "bad-mark")
+    try:
+        need(has_magic(inside) and read_foot(inside)[1] != MODE_MARK, "bad-mark")
+        trailer = read_trailer(datagram, inside)
+    except Refused:
+        raise Refused("bad-mark")
+    need(datagram.room + length >= MARK, "bad-mark")
+    check_saved(datagram, trailer.upper, flags)
+    trailer.marks = count
+    return trailer
+
+
+def read_foot(upper):
+    """version, length against the upper layer, mode, flags"""
+    need(len(upper) >= 5, "bad-trailer-length")
+    need(upper[-5] == 1, "unknown-version")
+    need(len(upper) >= 9, "bad-trailer-length")
+    flags, mode, length = upper[-9], upper[-8], int.from_bytes(upper[-7:-5], "big")
+    need(9 <= length <= len(upper), "bad-trailer-length")
+    need(mode <= TREE, "unknown-mode")
+    need(not flags & 0xC0, "reserved-bits")
+    need(mode != MODE_MARK or length >= 10, "bad-trailer-length")
+    return flags, mode, length
+
+
+def read_trailer(datagram, upper):
+    flags, mode, length = read_foot(upper)
+    need(length >= 31, "bad-trailer-length")
+    trailer, original = upper[-length:], upper[:-length]
+    head = Reader(trailer[-31:-9])
+    group, epoch, timestamp = head.take(8), head.number(4), head.number(8)
+    scheme, carriage = head.number(1), head.number(1)
+    need(carriage == 1, "unknown-carriage")
+    need(scheme in SCHEMES, "unknown-scheme")
+    at = Reader(trailer[:-31], "bad-trailer-length")
+    body = at.take(SCHEMES[scheme].INCREMENTAL if flags & INCREMENTAL else SCHEMES[scheme].SIGNATURE)
+    block = read_block(at, mode)
+    saved = read_saved(flags, at.rest())
+    check_saved(datagram, original, flags)
+    return Trailer(original, body, block, saved, group, epoch, timestamp, scheme, flags, mode, 0)
+
+
+def read_block(at, mode):
+    """3.2"""
+    if mode == EACH:
+        return b""
+    if mode == WINDOW:
+        return at.take(34)
+    block = at.take(22)
+    size, depth = block[20], block[21]
+    need(size or not depth, "bad-trailer-length")
+    return block + at.take(size * depth)
+
+
+# Section 4 -----------------------------------------------------------------------------------------------------------
+
+
+def message(datagram, trailer):
+    """M"""
+    saved, fields = b"".join(trailer.saved.values()), nonvolatile(datagram, trailer)
+    return b"".join(
+        [b"clew-packet-v1\0\0", bytes([1, trailer.mode, trailer.scheme, trailer.flags & 0x1F]), trailer.group]
+        + [trailer.epoch.to_bytes(4, "big"), trailer.timestamp.to_bytes(8, "big")]
+        + [len(trailer.block).to_bytes(2, "big"), trailer.block, bytes([len(saved)]), saved]
+        + [len(fields).to_bytes(4, "big"), fields]
+    )
+
+
+def nonvolatile(datagram, trailer):
+    header, length = datagram.header, len(trailer.upper).to_bytes(2, "big")
+    upper = nonvolatile_upper(datagram, trailer)
+    size = 4 if datagram.version == 4 else 16
+    source = header[12:16] if size == 4 else header[8:24]
+    source = bytes(size) if trailer.flags & NAT else source
+    if size == 4:
+        options = ipv4_options(header[20:])
+        return bytes([4, len(header)]) + length + header[9:10] + source + datagram.final + options + upper
+    options = b"".join(ipv6_options(data[2:]) for kind, data in datagram.extensions if kind == DESTINATION)
+    start = b"\6" + length + bytes([datagram.protocol]) + source + datagram.final
+    return start + len(options).to_bytes(2, "big") + options + upper
+
+
+def ipv4_options(options):
+    out, at = b"", 0
+    while at < len(options):
+        kind = options[at]
+        if kind == 0:  # end of list, with all that follows
+            return out + options[at:]
+        length = 1 if kind == 1 else options[at + 1] if at + 1 < len(options) else 0
+        if kind != 1 and length < 2 or at + length > len(options):
+            return out + bytes(len(options) - at)
+        out += options[at : at + length] if kind in (1, 130, 133, 134, 148, 149) else bytes(length)
+        at += length
+    return out
+
+
+def ipv6_options(options):
+    out, at = b"", 0
+    while at < len(options):
+        if options[at] == 0:
+            at += 1
+            continue
+        if at + 2 > len(options) or at + 2 + options[at + 1] > len(options):
+            return b""  # an option that does not fit its header: none of that header
+        end = at + 2 + options[at + 1]
+        if options[at] != 1 and not options[at] & 0x20:
+            out += options[at:end]
+        at = end
+    return out
+
+
+def nonvolatile_upper(datagram, trailer):
+    upper = bytearray(trailer.upper)
+    known = known_upper(datagram, upper)
+    if not known:
+        return bytes(upper)
+    upper[known[1] : known[1] + 2] = bytes(2)
+    nat, protocol = trailer.flags & NAT, datagram.protocol
+    if protocol == UDP:
+        upper[4:6] = trailer.saved.get(UDP_LENGTH, len(upper).to_bytes(2, "big"))
+    if nat and protocol in (TCP, UDP):
+        upper[0:2] = bytes(2)
+    echo = (0, 8, 13, 14, 15, 16, 17, 18) if protocol == ICMP else (128, 129) if protocol == ICMPV6 else ()
+    if nat and upper[0] in echo:
+        upper[4:6] = bytes(2)
+    if trailer.flags & TOLERANT and protocol == TCP:
+        upper[12] &= 0xFE  # AE
+        upper[13] &= 0x3F  # CWR, ECE
+        if upper[13] & 2:  # SYN
+            zero_mss(upper)
+    return bytes(upper)
+
+
+def zero_mss(tcp):
+    at, end = 20, min(4 * (tcp[12] >> 4), len(tcp))
+    while at < end and tcp[at] != 0:
+        length = 1 if tcp[at] == 1 else tcp[at + 1] if at + 1 < end else 0
+        if tcp[at] != 1 and length < 2 or at + length > end:
+            return
+        if tcp[at] == 2:
+            tcp[at + 2 : at + length] = bytes(length - 2)
+        at += length

@@ -1,0 +1,287 @@
+"""A tiny prover: founds groups, enrols machines, signs packets, opens and matches. For tests only: not constant in
+time, with secrets from a seeded generator."""
+
+import random
+from dataclasses import dataclass, replace
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from clew_check import bbs04, datagram, opening, quorum, trailer, xr
+from clew_check.curve import *
+
+rng = random.Random(1)
+
+
+def rand():
+    return rng.randrange(1, r)
+
+
+def device(label):
+    return Ed25519PrivateKey.from_private_bytes(hash_of(label.encode()))
+
+
+def public(key):
+    return key.public_key().public_bytes_raw()
+
+
+def prove(exponent, *bases, prefix):
+    """A proof c || s that every base was raised to this exponent."""
+    k = rand()
+    c = long_challenge(*prefix, *(power(B, k) for B in bases))
+    return c + encode_scalar(k + int.from_bytes(c, "big") * exponent)
+
+
+def name(text):
+    return bytes([len(text.encode())]) + text.encode()
+
+
+def u32(n):
+    return n.to_bytes(4, "big")
+
+
+def u64(n):
+    return n.to_bytes(8, "big")
+
+
+@dataclass
+class Machine:
+    name: str
+    index: int
+    joined: int
+    A_0: tuple
+    x: int
+    y: int = 0
+    entry: bytes = b""
+
+
+def deal(secret, t, n, base):
+    """5.1: {i: f(i)}, [C_0 .. C_t-1]"""
+    a = [secret] + [rand() for _ in range(t - 1)]
+    shares = {i: sum(a_k * i**k for k, a_k in enumerate(a)) % r for i in range(1, n + 1)}
+    return shares, [power(base, a_k) for a_k in a]
+
+
+def sharing(t, n, lists, origin=1):
+    return bytes([origin, t, n]) + b"".join(encode(C) for Cs in lists for C in Cs[1:])
+
+
+class Maker:
+    """Issuer, manager and dealer of a group in one."""
+
+    def __init__(self, scheme, t=2, n=3, nonce=b"n" * 32, gamma=None):
+        self.scheme, self.t, self.n, self.manager = scheme, t, n, device("manager")
+        self.gamma = gamma or rand()
+        self.machines, self.keys, self.shares, self.lists = [], [], [], []
+        if scheme is xr:
+            u, g1, h0 = xr.generators(nonce)
+            xi, w = rand(), power(G2, self.gamma)
+            h = power(u, xi)
+            key = xr.Key(g1, h0, u, h, power(h, self.gamma), w, G2)
+            proof = prove(self.gamma, G2, prefix=(D("clew-xr-issuer-1"), nonce, w))
+            dealt = [deal(xi, t, n, u)]
+        else:
+            h, secrets = bbs04.hash_h(nonce), (rand(), rand())
+            u, v = (power(h, pow(s, -1, r)) for s in secrets)
+            key, proof = bbs04.Key(G1, h, u, v, G2, power(G2, self.gamma), G2), b""
+            dealt = [deal(s, t, n, base) for s, base in zip(secrets, (u, v))]
+        self.keep(key, dealt)
+        body = b"\0" + bytes([scheme.CODE]) + u64(5) + nonce + public(self.manager) + b"\0" + name("test")
+        self.bodies = [body + key.encode() + proof + sharing(t, n, self.lists[0])]
+
+    def keep(self, key, dealt=None):
+        self.keys.append(key)
+        self.shares.append([s for s, _ in dealt] if dealt else self.shares[-1])
+        self.lists.append([C for _, C in dealt] if dealt else self.lists[-1])
+
+    @property
+    def id(self):
+        return hash_of(self.bodies[0])[:16]
+
+    def epoch_id(self, e):
+        return hash_of(self.bodies[e])
+
+    # Joining (3.2, 4.1)
+
+    def enrol(self, label):
+        e, key = len(self.keys) - 1, self.keys[0]
+        x, index = rand(), len(self.machines)
+        inverse = pow(self.gamma + x, -1, r)
+        y, tail, C = 0, b"", None
+        if self.scheme is xr:
+            y = rand()
+            C = power(key.h0, y)
+        A = power(product(key.g1, C) if C else key.g1, inverse)
+        if C:
+            text = b"clew-device-1\0\0\0" + self.id + u32(e) + encode(C) + encode(A) + public(device(label)) + name(label)
+            tail = encode(C) + public(device(label)) + device(label).sign(text)
+        entry = u32(index) + u32(e) + encode(A) + name(label) + tail
+        machine = Machine(label, index, e, A, x, y, entry)
+        self.machines.append(machine)
+        return machine
+
+    def credential(self, machine, e):
+        """A_e made from gamma"""
+        key = self.keys[e]
+        base = powers((key.g1, 1), (key.h0, machine.y)) if self.scheme is xr else key.g1
+        return power(base, pow(self.gamma + machine.x, -1, r))
+
+    # Epochs (3.7, 3.8, 4.6)
+
+    def revoke(self, x, start):
+        key, k = self.keys[-1], pow(self.gamma + x, -1, r)
+        g1, lift = power(key.g1, k), power(key.lift, self.gamma + x)
+        if self.scheme is xr:
+            h0 = power(key.h0, k)
+            values = encode_scalar(x) + encode(g1) + encode(h0) + encode(lift)
+            self.keep(replace(key, g1=g1, h0=h0, lift=lift))
+        else:
+            g2 = power(key.g2, k)
+            w = power(g2, self.gamma)
+            values = encode_scalar(x) + encode(g1) + encode(g2) + encode(lift) + encode(w)
+            self.keep(replace(key, g1=g1, g2=g2, lift=lift, w=w))
+        self.epoch(start, 1, values)
+
+    def new_opening_key(self, t, n, start):
+        key, xi = self.keys[-1], rand()
+        h = power(key.u, xi)
+        self.keep(replace(key, h=h, h_w=power(h, self.gamma)), [deal(xi, t, n, key.u)])
+        self.epoch(start, 2, encode(h) + encode(self.keys[-1].h_w) + sharing(t, n, self.lists[-1], 2))
+
+    def epoch(self, start, change, values):
+        e = len(self.bodies)
+        self.bodies.append(b"\1" + u32(e) + self.epoch_id(e - 1) + u64(start) + bytes([change]) + values)
+
+    # Files
+
+    def part(self, body):
+        return u32(len(body)) + body + self.manager.sign(b"clew-group-part-1" + body)
+
+    def register(self, last=None, machines=None):
+        machines = self.machines if machines is None else machines
+        root = opening.tree_hash([m.entry for m in machines])
+        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + u32(len(machines)) + root
+
+    def file(self, bodies=None):
+        return b"clew-group-file\n" + b"".join(map(self.part, bodies or self.bodies + [self.register()]))
+
+    def row(self, machine, part=None):
+        path = inclusion(machine.index, [m.entry for m in self.machines])
+        raw = len(machine.entry).to_bytes(2, "big") + machine.entry
+        return raw + bytes([len(path)]) + b"".join(path) + self.part(part or self.register())
+
+    # Signing (3.3, 4.2)
+
+    def sign(self, machine, e, M, incremental=False, **twist):
+        key, id, A = self.keys[e], self.epoch_id(e), self.credential(machine, e)
+        return (sign_xr if self.scheme is xr else sign_bbs04)(key, id, M, A, machine, incremental, **twist)
+
+    def packet(self, machine, e, payload=b"hello", time=0, incremental=False, sign=None):
+        """An IPv4 UDP packet with a trailer; link type raw IP."""
+        sign = sign or (lambda M: self.sign(machine, e, M, incremental))
+        original = ipv4_udp(payload)
+        found = trailer.Trailer(original[20:], b"", b"", {}, self.id[:8], e, time, self.scheme.CODE, 0, 1, 0)
+        found.flags = trailer.INCREMENTAL if incremental else 0
+        read = datagram.Datagram(original[:20], [], 17, original[20:], 9999, original[16:20])
+        body = sign(trailer.message(read, found))
+        head = found.group + u32(e) + u64(time) + bytes([self.scheme.CODE, 1])
+        length = len(body) + 31
+        foot = bytes([found.flags, 1]) + length.to_bytes(2, "big") + b"\1" + trailer.MAGIC
+        return ipv4_udp(payload, body + head + foot)
+
+    # Openings (5.3, opening.md 6) and matches (5.4, opening.md 7)
+
+    def request(self, kind, e, frame, machine=None, group=None):
+        packet, found = read_packet(frame)
+        digest = opening.packet_digest(trailer.message(packet, found), found.body[: self.scheme.SIGNATURE])
+        leaf = opening.leaf_hash(machine.entry) if machine else bytes(32)
+        start = b"clew-request-1\0\0" + bytes([kind, self.scheme.CODE]) + (group or self.id) + u32(e) + self.epoch_id(e)
+        return start + digest + bytes(32) + leaf + bytes(8), found.body[: self.scheme.SIGNATURE]
+
+    def decrypt(self, e, i, part, context, P):
+        base, _ = self.scheme.share_bases(self.keys[e])[part]
+        share = self.shares[e][part][i]
+        D_ = power(P, share)
+        prefix = (D("clew-share-1"), context, bytes([i, part + 1]), base, power(base, share), P, D_)
+        return encode(D_) + prove(share, base, P, prefix=prefix)
+
+    def opening(self, e, frame, machine, indices, **changes):
+        request, body = self.request(1, e, frame)
+        points, _ = self.scheme.ciphertext(body)
+        shares = [
+            bytes([i]) + b"".join(self.decrypt(e, i, part, hash_of(request), P) for part, P in enumerate(points))
+            for i in indices
+        ]
+        fields = {"request": request, "shares": b"".join(shares), "row": self.row(machine)} | changes
+        return b"".join(fields.values())
+
+    def match(self, e, frame, machine, indices, rho=None, A_X=None, **changes):
+        request, body = self.request(2, e, frame, machine)
+        (T1,), T2 = xr.ciphertext(body)
+        set_, A_X = sum(1 << i - 1 for i in indices), A_X or self.credential(machine, e)
+        session, Delta = quorum.match_session(hash_of(request), set_), powers((T2, 1), (A_X, -1))
+        blinds = []
+        for i in indices:
+            rho_i = rho[i] if rho else rand()
+            E, F = power(T1, rho_i), power(Delta, rho_i)
+            proof = prove(rho_i, T1, Delta, prefix=(D("clew-blind-1"), session, bytes([i]), T1, Delta, E, F))
+            blinds.append(encode(E) + encode(F) + proof)
+        E, context = product(*(decode_g1(b[:48]) for b in blinds)), quorum.product_context(session, blinds)
+        decryptions = b"" if is_inf(E) else b"".join(self.decrypt(e, i, 0, context, E) for i in indices)
+        fields = {"request": request, "set": u32(set_), "A_X": encode(A_X), "blinds": b"".join(blinds)}
+        fields |= {"decryptions": decryptions or bytes(0), "row": self.row(machine)}
+        return b"".join((fields | changes).values())
+
+
+def inclusion(index, entries):
+    """RFC 6962, 2.1.1"""
+    if len(entries) == 1:
+        return []
+    k = 1 << (len(entries) - 1).bit_length() - 1
+    if index < k:
+        return inclusion(index, entries[:k]) + [opening.tree_hash(entries[k:])]
+    return inclusion(index - k, entries[k:]) + [opening.tree_hash(entries[:k])]
+
+
+def sign_xr(key, id, M, A, machine, incremental=False, ra=None, alpha=None, twist=None):
+    alpha, ra, rx, rd, ry = alpha or rand(), ra if ra is not None else rand(), rand(), rand(), rand()
+    T1, T2 = power(key.u, alpha), powers((A, 1), (key.h, alpha))
+    R1, R3 = power(key.u, ra), powers((T2, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
+    if twist == "R1":  # everything fits an R1 that is not the derived one
+        R1 = power(R1, 2)
+    c_bytes = hash_of(D("clew-xr-signature-1"), id, T1, T2, R1, R3, M)[:16]
+    c = decode_short(c_bytes)
+    s = [ra + c * alpha, rx + c * machine.x, rd + c * alpha * machine.x, ry + c * machine.y]
+    data = encode(T1) + encode(T2) + encode(R3) + c_bytes + b"".join(map(encode_scalar, s))
+    return data + (encode(R1) if incremental else b"")
+
+
+def sign_bbs04(key, id, M, A, machine, incremental=False):
+    alpha, beta, ra, rb, rx, rd1, rd2 = (rand() for _ in range(7))
+    T1, T2, T3 = power(key.u, alpha), power(key.v, beta), powers((A, 1), (key.h, alpha + beta))
+    R = [encode(power(key.u, ra)), encode(power(key.v, rb))]
+    R += [gt_bytes((powers((T3, rx), (key.h, -rd1 - rd2)), key.g2), (power(key.h, -ra - rb), key.w))]
+    R += [encode(powers((T1, rx), (key.u, -rd1))), encode(powers((T2, rx), (key.v, -rd2)))]
+    digest = long_challenge(b"clew-bbs04-sig-1", id, T1, T2, T3, *R, M)
+    c, x = int.from_bytes(digest, "big"), machine.x
+    s = [ra + c * alpha, rb + c * beta, rx + c * x, rd1 + c * x * alpha, rd2 + c * x * beta]
+    data = encode(T1) + encode(T2) + encode(T3) + digest + b"".join(map(encode_scalar, s))
+    return data + (b"".join(R) if incremental else b"")
+
+
+def ipv4_udp(payload, behind=b""):
+    upper = bytes.fromhex("c6336402") + (8 + len(payload) + len(behind)).to_bytes(2, "big") + b"\0\0" + payload + behind
+    return bytes([0x45, 0]) + (20 + len(upper)).to_bytes(2, "big") + bytes.fromhex("abcd000040110000c0000201c6336402") + upper
+
+
+def read_packet(frame):
+    packet = datagram.read(datagram.Frame(frame, len(frame)), 101)
+    return packet, trailer.read(packet)
+
+
+def pcap(frames):
+    """frames: (time in ns, frame); link type raw IP"""
+    out = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 ffff0000 65000000")
+    for time, frame in frames:
+        words = (time // 10**9, time % 10**9, len(frame), len(frame))
+        out += b"".join(n.to_bytes(4, "little") for n in words) + frame
+    return out

@@ -1,0 +1,332 @@
+"""opening.md sections 6 and 7 and packet-trailer.md section 6: round trips, and every rule broken."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import replace
+from pathlib import Path
+
+from common import bbs04, Case, flip, group_file, opening, put, quorum, receiver, text, xr
+from clew_check.curve import *
+from prover import Maker, pcap, rand, u32
+
+SECOND = 10**9
+
+
+class Judge(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.maker = maker = Maker(xr, nonce=b"o" * 32)
+        cls.machines = [maker.enrol(label) for label in ("one", "two", "three")]
+        cls.one, cls.two, cls.three = cls.machines
+        maker.revoke(cls.three.x, 100 * SECOND)
+        cls.late = maker.enrol("late")
+        cls.group = group_file.Group(maker.file())
+        cls.frame = maker.packet(cls.one, 1, time=150 * SECOND)
+        cls.other = maker.packet(cls.two, 1, payload=b"other", incremental=True)
+        cls.opening = maker.opening(1, cls.frame, cls.one, [1, 3])
+        cls.match = maker.match(1, cls.frame, cls.one, [2, 3])
+
+    def judge(self, payload, label=opening.OPENING, frames=None, rules=None):
+        packets = [(frame, len(frame), 101, None) for frame in frames or [b"x", self.other, self.frame]]
+        say = rules.append if rules is not None else lambda rule: None
+        return opening.judge(self.group, label, payload, packets, say)
+
+    def judge_match(self, payload, frames=None, rules=None):
+        return self.judge(payload, opening.MATCH, frames, rules)
+
+    def opened(self, *arguments, **changes):
+        return self.maker.opening(*arguments, **changes)
+
+    # Openings
+
+    def test_opening_holds(self):
+        rules = []
+        self.assertEqual(self.judge(self.opening, rules=rules), "one")
+        self.assertEqual(rules, "layout group packet signature share register device credential".split())
+        self.assertEqual(self.judge(self.opened(1, self.other, self.two, [2, 3])), "two")
+
+    def test_opening_of_epoch_0(self):
+        frame = self.maker.packet(self.three, 0)
+        self.assertEqual(self.judge(self.opened(0, frame, self.three, [1, 2]), frames=[frame]), "three")
+        late = self.opened(0, frame, self.late, [1, 2])
+        self.refuses("register", self.judge, late, opening.OPENING, [frame])
+
+    def test_incremental_with_wrong_R1(self):
+        """The signature is judged in its plain form."""
+        at = self.other.index(b"other") + 5 + 288
+        frame = put(self.other, at, encode(G1))
+        self.assertEqual(self.judge(self.opened(1, self.other, self.two, [2, 3]), frames=[frame]), "two")
+
+    def test_layout(self):
+        good = self.opening
+        for data in (good[:100], good[:-1], good + b"\0", b""):
+            self.refuses("layout", self.judge, data)
+        for at in (0, 15, 16, 17):  # domain, kind, scheme
+            self.refuses("layout", self.judge, flip(good, at, 4))
+        for at in (134, 166):  # machine, log
+            self.refuses("layout", self.judge, flip(good, at))
+        for indices in ([3, 1], [1, 1], [0, 1], [1, 4]):
+            shares = b"".join(bytes([i]) + good[175:287] for i in indices)
+            self.refuses("layout", self.judge, put(good, 174, shares))
+        for at, value in ((175, bytes([0xC0]) + bytes(47)), (223, b"\x40"), (255, b"\xff" * 32)):  # D, c, s
+            self.refuses("layout", self.judge, put(good, at, value))
+        credential = good.index(encode(self.one.A_0))
+        self.refuses("layout", self.judge, put(good, credential, bytes([0xC0]) + bytes(47)))
+        self.refuses("layout", self.judge, put(good, credential + 48, b"\0"))
+        self.refuses("layout", self.judge, good[:174] + self.opening[174:287] + self.maker.row(self.one))  # t - 1
+
+    def test_group(self):
+        for at in (18, 37, 38):  # group id, epoch, epoch id
+            self.refuses("group", self.judge, flip(self.opening, at))
+        self.refuses("group", self.judge, put(self.opening, 34, u32(7)))
+        self.refuses("group", self.judge, put(self.opening, 34, u32(0)))
+        self.refuses("group", self.judge, put(self.opening, 17, b"\1"))
+
+    def test_packet(self):
+        self.refuses("packet", self.judge, self.opening, opening.OPENING, [self.other])
+        self.refuses("packet", self.judge, self.opening, opening.OPENING, [put(self.frame, 28, b"J")])
+        self.refuses("packet", self.judge, flip(self.opening, 70))
+
+    def test_packet_of_another_epoch(self):
+        """A signer binds the id of epoch 1 and writes epoch 0 into the trailer."""
+        one, maker = self.one, self.maker
+        frame = maker.packet(one, 0, sign=lambda M: maker.sign(one, 1, M))
+        self.refuses("packet", self.judge, self.opened(1, frame, one, [1, 2]), opening.OPENING, [frame])
+
+    def test_signature(self):
+        bad = self.maker.packet(self.one, 1, sign=lambda M: self.maker.sign(self.one, 1, b"another message"))
+        self.refuses("signature", self.judge, self.opened(1, bad, self.one, [1, 2]), opening.OPENING, [bad])
+
+    def test_share(self):
+        good = self.opening
+        self.refuses("share", self.judge, flip(good, 174 + 112), where=1)
+        self.refuses("share", self.judge, flip(good, 174 + 113 + 112), where=3)
+        self.refuses("share", self.judge, put(good, 175, encode(G1)), where=1)
+        request, _ = self.maker.request(1, 1, self.frame)
+        other = self.opened(1, self.frame, self.one, [1, 3], request=put(request, 102, b"warrant"))  # other context
+        self.refuses("share", self.judge, other, where=1)
+        swapped = good[:174] + b"\1" + good[288:400] + b"\3" + good[175:287] + good[400:]
+        self.refuses("share", self.judge, swapped, where=1)
+
+    def test_register(self):
+        maker, row = self.maker, self.maker.row(self.one)
+
+        def refused(row):
+            self.refuses("register", self.judge, self.opened(1, self.frame, self.one, [1, 3], row=row))
+
+        refused(flip(row, len(row) - 1))  # manager's signature
+        refused(maker.row(self.one, maker.register(last=b"?" * 32)))
+        refused(maker.row(self.late, maker.register(last=maker.epoch_id(0))))  # joined later than that register
+        refused(maker.row(self.one, maker.register(machines=self.machines[:1])))  # another root
+        refused(maker.row(self.late, maker.register(machines=[])))  # index
+        refused(flip(row, len(self.one.entry) + 3))  # a hash of the proof
+        refused(flip(row, 2 + 3))  # index of the entry
+        old = maker.row(self.one, maker.register(last=maker.epoch_id(0)))  # an older register is as good
+        self.assertEqual(self.judge(self.opened(1, self.frame, self.one, [1, 3], row=old)), "one")
+
+    def test_device(self):
+        one = self.one
+        for entry in (flip(one.entry, len(one.entry) - 1), put(one.entry, 57, b"O")):
+            changed = Maker.__new__(Maker)
+            changed.__dict__.update(self.maker.__dict__)
+            forged = replace(one, entry=entry)
+            changed.machines = [forged] + self.maker.machines[1:]
+            self.refuses("device", self.judge, changed.opening(1, self.frame, forged, [1, 3]))
+
+    def test_credential(self):
+        self.refuses("credential", self.judge, self.opened(1, self.frame, self.two, [1, 3]))
+
+    def test_bbs04(self):
+        maker = Maker(bbs04, 2, 3)
+        one, two = maker.enrol("one"), maker.enrol("two")
+        maker.revoke(two.x, 1)
+        group, frame = group_file.Group(maker.file()), maker.packet(one, 1, incremental=True)
+        packets = [(frame, len(frame), 101, None)]
+
+        def judge(payload):
+            return opening.judge(group, opening.OPENING, payload, packets)
+
+        good = maker.opening(1, frame, one, [2, 3])
+        self.assertEqual(judge(good), "one")
+        self.refuses("share", judge, flip(good, 174 + 112), where=2)  # of xi1
+        self.refuses("share", judge, flip(good, 174 + 224), where=2)  # of xi2
+        self.refuses("credential", judge, maker.opening(1, frame, two, [2, 3]))
+        self.refuses("layout", judge, maker.opening(1, frame, one, [2]))
+
+    # Matches
+
+    def test_match_answers(self):
+        rules = []
+        self.assertEqual(self.judge_match(self.match, rules=rules), opening.WAS)
+        self.assertEqual(rules, "layout group packet signature register device credential blind share".split())
+        all_ = self.maker.match(1, self.frame, self.one, [1, 2, 3])  # more than t
+        self.assertEqual(self.judge_match(all_), opening.WAS)
+        self.assertEqual(self.judge_match(self.maker.match(1, self.frame, self.two, [1, 2])), opening.WAS_NOT)
+        self.assertEqual(self.judge_match(self.maker.match(1, self.other, self.two, [1, 3])), opening.WAS)
+
+    def test_match_layout(self):
+        good = self.match
+        for set_ in (0, 1, 2, 8 + 1, 7, 1 << 31 | 1):  # too few, above n, more than there are fields
+            self.refuses("layout", self.judge_match, put(good, 174, u32(set_)))
+        self.refuses("layout", self.judge_match, good[:-1])
+        self.refuses("layout", self.judge_match, put(good, 178, bytes([0xC0]) + bytes(47)))
+        self.refuses("layout", self.judge_match, put(good, 226, bytes([0xC0]) + bytes(47)))
+        self.refuses("layout", self.judge_match, put(good, 226 + 320, bytes([0xC0]) + bytes(47)))
+        self.refuses("layout", self.judge_match, flip(good, 16, 3))  # kind
+        self.refuses("layout", self.judge_match, put(good, 17, b"\1"))
+        self.refuses("layout", self.judge, good)
+        self.refuses("layout", self.judge_match, self.opening)
+
+    def test_match_head(self):
+        self.refuses("group", self.judge_match, flip(self.match, 18))
+        self.refuses("packet", self.judge_match, self.match, [self.other])
+        bad = self.maker.packet(self.one, 1, sign=lambda M: self.maker.sign(self.one, 1, b"another message"))
+        self.refuses("signature", self.judge_match, self.maker.match(1, bad, self.one, [1, 2]), [bad])
+
+    def test_match_register(self):
+        other = self.maker.match(1, self.frame, self.one, [2, 3], row=self.maker.row(self.two))
+        self.refuses("register", self.judge_match, other, where="machine")
+        self.refuses("register", self.judge_match, flip(self.match, len(self.match) - 1))
+
+    def test_match_device(self):
+        forged = replace(self.one, entry=flip(self.one.entry, len(self.one.entry) - 1))
+        changed = Maker.__new__(Maker)
+        changed.__dict__.update(self.maker.__dict__)
+        changed.machines = [forged] + self.maker.machines[1:]
+        self.refuses("device", self.judge_match, changed.match(1, self.frame, forged, [2, 3]))
+
+    def test_match_credential(self):
+        other = self.maker.credential(self.two, 1)
+        self.refuses("credential", self.judge_match, self.maker.match(1, self.frame, self.one, [2, 3], A_X=other))
+        old = self.maker.credential(self.one, 0)  # of another epoch
+        self.refuses("credential", self.judge_match, self.maker.match(1, self.frame, self.one, [2, 3], A_X=old))
+
+    def test_match_blind(self):
+        good = self.match
+        self.refuses("blind", self.judge_match, flip(good, 226 + 159), where=2)
+        self.refuses("blind", self.judge_match, flip(good, 226 + 319), where=3)
+        self.refuses("blind", self.judge_match, put(good, 226, encode(G1)), where=2)
+        rho = {2: 5, 3: -5}  # E is the identity
+        payload = self.maker.match(1, self.frame, self.one, [2, 3], rho=rho, decryptions=good[546 : 546 + 224])
+        self.refuses("blind", self.judge_match, payload, where="E")
+
+    def test_match_delta(self):
+        """T2 = A_X. An issuer can make such a signature, with z = -(gamma + x) in (*) of group-signature.md 6.2: it
+        verifies and opens to A_X / h, which is no credential."""
+        key, one, A = self.maker.keys[1], self.one, self.maker.credential(self.one, 1)
+
+        def sign(M):
+            ra, rx, rd, ry = (rand() for _ in range(4))
+            R1, R3 = power(key.u, ra), powers((A, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
+            c = hash_of(D("clew-xr-signature-1"), self.maker.epoch_id(1), key.u, A, R1, R3, M)[:16]
+            n = decode_short(c)
+            s = (ra + n, rx + n * one.x, rd - n * self.maker.gamma, ry + n * one.y)
+            return encode(key.u) + encode(A) + encode(R3) + c + b"".join(map(encode_scalar, s))
+
+        frame = self.maker.packet(one, 1, payload=b"delta", sign=sign)
+        self.assertEqual(receiver.Receiver(self.group).judge(frame, len(frame), 101, None), ("valid", "ok"))
+        payload = self.maker.match(1, frame, one, [2, 3], blinds=self.match[226:546])
+        self.refuses("blind", self.judge_match, payload, [frame], where="Delta")
+        self.refuses("credential", self.judge, self.opened(1, frame, one, [2, 3]), opening.OPENING, [frame])
+
+    def test_match_share(self):
+        good = self.match
+        self.refuses("share", self.judge_match, flip(good, 546 + 111), where=2)
+        self.refuses("share", self.judge_match, flip(good, 546 + 223), where=3)
+        # a decryption for another context: that of the request
+        request, body = self.maker.request(2, 1, self.frame, self.one)
+        E = product(decode_g1(good[226:274]), decode_g1(good[386:434]))
+        stolen = self.maker.decrypt(1, 2, 0, hash_of(request), E)
+        self.refuses("share", self.judge_match, put(good, 546, stolen), where=2)
+
+    # Packets and the program
+
+    def test_verify(self):
+        judge = receiver.Receiver(self.group).judge
+        now = 150 * SECOND
+        self.assertEqual(judge(self.frame, len(self.frame), 101, now), ("valid", "ok"))
+        self.assertEqual(judge(self.frame, len(self.frame), 101, now), ("valid", "duplicate"))
+        self.assertEqual(judge(self.frame, len(self.frame), 101, now + 31 * SECOND + 1), ("invalid", "stale"))
+        self.assertEqual(judge(self.frame, len(self.frame), 101, now - 30 * SECOND - 1), ("invalid", "future"))
+        old = self.maker.packet(self.three, 0, time=150 * SECOND)
+        self.assertEqual(judge(old, len(old), 101, 160 * SECOND), ("invalid", "epoch-over"))
+        self.assertEqual(judge(old, len(old), 101, 160 * SECOND - 1), ("valid", "ok"))
+        at = len(self.frame) - 31 - 288
+        self.assertEqual(judge(flip(self.frame, at - 1), len(self.frame), 101, now), ("invalid", "bad-signature"))
+        self.assertEqual(judge(put(self.frame, at, b"\0"), len(self.frame), 101, now), ("invalid", "bad-encoding"))
+        self.assertEqual(judge(self.frame[:30], len(self.frame), 101, now), ("undecided", "truncated"))
+        for back, value, reason in ((31, b"?", "group"), (20, b"\2", "epoch"), (11, b"\3", "scheme"), (10, b"\2", "carriage")):
+            changed = put(self.frame, len(self.frame) - back, value)
+            self.assertEqual(judge(changed, len(changed), 101, now), ("invalid", f"unknown-{reason}"))
+        twice = self.maker.packet(self.two, 1, b"other", now, sign=lambda M: self.maker.sign(self.two, 1, M, True)[:288])
+        self.assertEqual(judge(twice, len(twice), 101, now), ("valid", "ok"))
+
+    def test_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            (folder / "group").write_bytes(self.maker.file())
+            (folder / "good.pcap").write_bytes(pcap([(150 * SECOND, self.frame), (0, b"E")]))
+            (folder / "bad.pcap").write_bytes(pcap([(150 * SECOND, flip(self.frame, 28))]))
+            (folder / "opening").write_bytes(b"# for people\n" + text.write(opening.OPENING, self.opening))
+            (folder / "match").write_bytes(text.write(opening.MATCH, self.match))
+            (folder / "broken").write_bytes(text.write(opening.OPENING, flip(self.opening, 174 + 112)))
+            for status, said, arguments in (
+                (0, "all rules hold", "group group"),
+                (1, "header", "group opening"),
+                (0, "1 valid ok\n2 unsigned bad-length", "verify --group group good.pcap"),
+                (1, "1 invalid bad-signature", "verify --group group bad.pcap"),
+                (2, "", "verify --group group good.pcap --limit 0"),
+                (0, "credential: holds\nthe opening holds: one", "judge --group group opening good.pcap"),
+                (0, opening.WAS, "judge --group group match good.pcap"),
+                (1, "share: fails (trustee 1)", "judge --group group broken good.pcap"),
+                (2, "packet: fails", "judge --group group opening bad.pcap"),
+                (2, "unreadable", "judge --group group group good.pcap"),
+            ):
+                program = [sys.executable, str(Path(__file__).parent.parent / "check.py"), *arguments.split()]
+                done = subprocess.run(program, cwd=folder, capture_output=True, text=True)
+                self.assertIn(said, done.stdout, arguments)
+                self.assertEqual(done.returncode, status, arguments + done.stdout + done.stderr)
+
+
+class Quorum(Case):
+    """group-signature.md section 5"""
+
+    def test_distributed(self):
+        """5.2: sums of dealt polynomials, and a resharing to other trustees with the same h"""
+        from prover import deal
+
+        u, t, n = power(G1, 77), 2, 3
+        dealt = [deal(rand(), t, n, u) for _ in range(n)]
+        shares = {j: sum(f[j] for f, _ in dealt) for j in range(1, n + 1)}
+        C = [product(*(Cs[k] for _, Cs in dealt)) for k in range(t)]
+        for j, share in shares.items():
+            self.assertTrue(eq(power(u, share), quorum.share_key(C, j)))
+            for f, Cs in dealt:
+                self.assertTrue(eq(power(u, f[j]), quorum.share_key(Cs, j)))
+        old, t, n = [1, 3], 3, 4
+        again = {i: deal(shares[i], t, n, u) for i in old}
+        for i, (_, Cs) in again.items():
+            self.assertTrue(eq(Cs[0], quorum.share_key(C, i)))
+        new = {j: sum(quorum.lagrange(i, old) * again[i][0][j] for i in old) for j in range(1, n + 1)}
+        C2 = [powers(*((again[i][1][k], quorum.lagrange(i, old)) for i in old)) for k in range(t)]
+        self.assertTrue(eq(C2[0], C[0]))
+        for j, share in new.items():
+            self.assertTrue(eq(power(u, share), quorum.share_key(C2, j)))
+
+    def test_inclusion(self):
+        from prover import inclusion
+
+        entries = [bytes([i]) for i in range(9)]
+        for size in range(1, 10):
+            root = opening.tree_hash(entries[:size])
+            for i in range(size):
+                leaf, path = opening.leaf_hash(entries[i]), inclusion(i, entries[:size])
+                self.assertEqual(opening.root_of(leaf, i, size, path), root)
+                self.assertNotEqual(opening.root_of(leaf, i, size, path + [bytes(32)]), root)
+                self.assertNotEqual(opening.root_of(leaf, i + 1, size, path), root) if size > 1 else None
+
+
+if __name__ == "__main__":
+    unittest.main()
