@@ -200,7 +200,8 @@ mod tests {
         assert!((0..11).filter(|i| *i != 9).all(|i| !holds(i, 11, &proof)));
         assert!(!holds(11, 11, &proof) && !holds(0, 0, &[]));
         assert!(!holds(9, 11, &proof[..2]));
-        assert!(!holds(9, 11, &[proof.clone(), vec![[0; 32]]].concat()));
+        let longer = [proof.clone(), vec![[0; 32]]].concat();
+        assert_eq!(root_of_proof(9, 11, leaf, &longer), None);
         assert!(!holds(
             9,
             11,

@@ -135,6 +135,8 @@ fn group() {
         let found = match_fault(|m| change(&mut m.request));
         assert_eq!(found, fault(JudgeRule::Group));
     }
+    let other_scheme = opening_fault(&XR, |o| o.request.scheme = clew_group::Scheme::Bbs04);
+    assert_eq!(other_scheme, fault(JudgeRule::Group));
     let other = judge_opening(&BBS04.group, &XR.opening(0), &XR.packet(0));
     assert_eq!(other, Err(fault(JudgeRule::Group)));
     // A sharing of the epoch that does not decode is the group file's fault.

@@ -80,6 +80,12 @@ fn what_a_proof_needs() {
     assert!(!holds(stranger), "a signature of somebody else");
     let elsewhere = XR.lone_row(XR.entries[0].clone(), EpochId([1; 32]));
     assert!(!holds(elsewhere), "an epoch of another history");
+    let mut bare = XR.entries[0].clone();
+    bare.device = None;
+    assert!(
+        !holds(XR.lone_row(bare, first)),
+        "an entry of the other scheme"
+    );
     let mut late = XR.entries[0].clone();
     late.joined = 1;
     assert!(!holds(XR.lone_row(late, first)), "joined after that epoch");
