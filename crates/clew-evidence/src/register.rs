@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(RegisterEntry::decode(&bytes), Some(entry));
             let longer = [&bytes[..], &[0]].concat();
             assert_eq!(RegisterEntry::decode(&longer), None);
-            let without_device = bytes.len() - (48 + 32 + 64);
+            let without_device = bytes.len().wrapping_sub(48 + 32 + 64);
             for cut in (0..bytes.len()).filter(|cut| *cut != without_device) {
                 assert_eq!(RegisterEntry::decode(&bytes[..cut]), None, "{scheme} {cut}");
             }
