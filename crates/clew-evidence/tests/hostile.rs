@@ -84,7 +84,7 @@ fn group_files() {
                         group.change(epoch),
                     );
                 }
-                let _ = group.revoked_after(0, &world.entries[1]);
+                let _ = group.revoked_in(&world.entries[1]);
                 assert_eq!(group.epochs()[0].encode(), all[1]);
                 assert_eq!(group.register().encode(), all[4]);
             });
