@@ -1,0 +1,27 @@
+//! Flow signatures (Wong and Lam, *Digital Signatures for Flows and Multicasts*, 1998, section 2): one
+//! signature for a block of packets. The packets' digests are the leaves of a tree, the signature
+//! covers its root, and each packet carries the digests that lead from it to the root: it is
+//! verifiable alone, whatever else is lost. The format is `spec/tree.md`.
+//!
+//! ```
+//! use clew_flow::{Block, DigestSize, Tree};
+//!
+//! let packets: [&[u8]; 3] = [b"one", b"two", b"three"];
+//! let block = Block::new([7; 16], 3, DigestSize::D16).expect("a block has 1 to 1024 packets");
+//! let leaves = (0..).zip(packets).map(|(i, packet)| block.leaf(i, &[packet]));
+//! let tree = Tree::new(block, &leaves.collect::<Vec<_>>()).expect("a leaf for each packet");
+//!
+//! // What travels with the second packet leads to the root that was signed.
+//! let path = tree.path(1).expect("the block has this packet");
+//! let leaf = block.leaf(1, &[b"two"]);
+//! assert_eq!(block.root(1, &leaf, &path), Some(tree.root()));
+//! ```
+//!
+//! No IO, no clock, no randomness: all are arguments.
+#![no_std]
+
+extern crate alloc;
+
+mod tree;
+
+pub use tree::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX, Tree};
