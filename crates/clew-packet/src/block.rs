@@ -1,9 +1,14 @@
 //! What the mode needs besides the signature: specification section 3.2.
 
+use clew_flow::DigestSize;
+
 use crate::{
     bytes::{put_u16, u16_at},
     reason::Reason,
 };
+
+/// Most packets of a window.
+pub const WINDOW_MAX: u16 = 1024;
 
 /// The code point that stands in a mark where a trailer has its mode.
 pub(crate) const MARK: u8 = 0;
@@ -66,54 +71,66 @@ impl Mode {
 pub enum Block<'a> {
     /// Empty: every packet is signed for itself.
     Each,
-    /// One signature for a window of packets.
+    /// One signature for this packet and those before it in its flow.
     Window {
-        /// Number of packets.
+        /// Number of packets, this one counted: 1 to [`WINDOW_MAX`].
         k: u16,
-        /// Hash over the window, 32 bytes.
-        h: &'a [u8],
+        /// Hash over those before, 32 bytes; zeros if there are none.
+        h: &'a [u8; 32],
     },
     /// One signature for a block of packets under a tree.
     Tree {
-        /// Which block, 16 bytes.
-        id: &'a [u8],
+        /// Which block.
+        block: clew_flow::Block,
         /// Which packet of it.
         index: u16,
-        /// Number of packets.
-        count: u16,
-        /// Size of a digest in bytes.
-        digest: u8,
-        /// Siblings on the way to the root, each of the digest's size.
+        /// Digests on the way to the root.
         path: &'a [u8],
     },
 }
 
 impl<'a> Block<'a> {
-    /// Parses all of `bytes`; none if they are not exactly what the mode needs.
-    pub(crate) fn parse(mode: Mode, bytes: &'a [u8]) -> Option<Self> {
+    /// Parses all of `bytes`.
+    ///
+    /// # Errors
+    /// `bad-trailer-length` if they are not exactly what the mode needs; `bad-block` if a value is
+    /// out of its bounds.
+    pub(crate) fn parse(mode: Mode, bytes: &'a [u8]) -> Result<Self, Reason> {
         match mode {
-            Mode::Each => bytes.is_empty().then_some(Self::Each),
-            Mode::Window => (bytes.len() == window::BYTES).then(|| Self::Window {
-                k: u16_at(bytes, window::K),
-                h: &bytes[window::H],
-            }),
+            Mode::Each if bytes.is_empty() => Ok(Self::Each),
+            Mode::Each => Err(Reason::BadTrailerLength),
+            Mode::Window => Self::parse_window(bytes),
             Mode::Tree => Self::parse_tree(bytes),
         }
     }
 
-    fn parse_tree(bytes: &'a [u8]) -> Option<Self> {
-        let (fixed, path) = bytes.split_at_checked(tree::PATH)?;
-        let digest = fixed[tree::DIGEST];
-        let path_bytes = usize::from(digest) * usize::from(fixed[tree::DEPTH]);
-        // The depth is known from the path again, so that a digest of no bytes has no depth.
-        let canonical = digest > 0 || fixed[tree::DEPTH] == 0;
-        (path.len() == path_bytes && canonical).then(|| Self::Tree {
-            id: &fixed[tree::ID],
-            index: u16_at(fixed, tree::INDEX),
-            count: u16_at(fixed, tree::COUNT),
-            digest,
-            path,
-        })
+    fn parse_window(bytes: &'a [u8]) -> Result<Self, Reason> {
+        let fits = bytes.len() == window::BYTES;
+        let h = bytes.last_chunk().filter(|_| fits);
+        let h = h.ok_or(Reason::BadTrailerLength)?;
+        let k = u16_at(bytes, window::K);
+        let canonical = (1..=WINDOW_MAX).contains(&k) && (k > 1 || *h == [0; 32]);
+        canonical
+            .then_some(Self::Window { k, h })
+            .ok_or(Reason::BadBlock)
+    }
+
+    fn parse_tree(bytes: &'a [u8]) -> Result<Self, Reason> {
+        let (fixed, path) = bytes
+            .split_at_checked(tree::PATH)
+            .ok_or(Reason::BadTrailerLength)?;
+        let (digest, depth) = (fixed[tree::DIGEST], usize::from(fixed[tree::DEPTH]));
+        if path.len() != usize::from(digest) * depth {
+            return Err(Reason::BadTrailerLength);
+        }
+        let (index, count) = (u16_at(fixed, tree::INDEX), u16_at(fixed, tree::COUNT));
+        let mut id = [0; clew_flow::ID_BYTES];
+        id.copy_from_slice(&fixed[tree::ID]);
+        DigestSize::from_bytes(digest)
+            .and_then(|digest| clew_flow::Block::new(id, count, digest))
+            .filter(|block| block.depth(index) == Some(depth))
+            .map(|block| Self::Tree { block, index, path })
+            .ok_or(Reason::BadBlock)
     }
 
     /// Returns the mode.
@@ -122,6 +139,14 @@ impl<'a> Block<'a> {
             Self::Each => Mode::Each,
             Self::Window { .. } => Mode::Window,
             Self::Tree { .. } => Mode::Tree,
+        }
+    }
+
+    /// Returns which packet of its block it is, in a tree.
+    pub(crate) const fn index(&self) -> Option<u16> {
+        match self {
+            Self::Tree { index, .. } => Some(*index),
+            _ => None,
         }
     }
 
@@ -134,6 +159,16 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// Returns the length in bytes of a section in a block of up to `most` packets, at most.
+    pub(crate) fn length_max(mode: Mode, digest: DigestSize, most: u16) -> usize {
+        let depth = u16::BITS - most.saturating_sub(1).leading_zeros();
+        match mode {
+            Mode::Each => 0,
+            Mode::Window => window::BYTES,
+            Mode::Tree => tree::PATH + digest.bytes() * depth as usize,
+        }
+    }
+
     /// Writes the section to a buffer of its length.
     pub(crate) fn emit(&self, buffer: &mut [u8]) {
         match *self {
@@ -142,19 +177,13 @@ impl<'a> Block<'a> {
                 put_u16(buffer, window::K, k);
                 buffer[window::H].copy_from_slice(h);
             }
-            Self::Tree {
-                id,
-                index,
-                count,
-                digest,
-                path,
-            } => {
-                buffer[tree::ID].copy_from_slice(id);
+            Self::Tree { block, index, path } => {
+                let digest = block.digest().bytes();
+                buffer[tree::ID].copy_from_slice(block.id());
                 put_u16(buffer, tree::INDEX, index);
-                put_u16(buffer, tree::COUNT, count);
-                buffer[tree::DIGEST] = digest;
-                buffer[tree::DEPTH] =
-                    path.len().checked_div(usize::from(digest)).unwrap_or(0) as u8;
+                put_u16(buffer, tree::COUNT, block.count());
+                buffer[tree::DIGEST] = digest as u8;
+                buffer[tree::DEPTH] = (path.len() / digest) as u8;
                 buffer[tree::PATH..].copy_from_slice(path);
             }
         }

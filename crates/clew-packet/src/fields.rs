@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
+    block::Block,
     bytes::{length_u16, put_u16},
     datagram::Datagram,
     ip::{Extensions, Ipv4, Ipv6, Version, ipv6, option, protocol},
@@ -16,23 +17,75 @@ const DOMAIN: &[u8; 16] = b"clew-packet-v1\0\0";
 /// The carrier `trailer`.
 const CARRIER: u8 = 1;
 
-/// Appends the message that the group signature of `original` covers. Of the trailer, everything is
-/// used but the body.
+/// Appends the message that the group signature covers: of `original`, or of its block. Of the
+/// trailer, everything is used but the body.
 pub(crate) fn write_message(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
-    out.extend_from_slice(DOMAIN);
-    out.extend([
-        CARRIER,
-        trailer.block.mode() as u8,
-        trailer.scheme as u8,
-        trailer.signed_flags(),
-    ]);
-    out.extend(trailer.group.0);
-    out.extend(trailer.epoch.to_be_bytes());
-    out.extend(trailer.timestamp.0.to_be_bytes());
+    if let Block::Tree { block, index, path } = trailer.block {
+        let leaf = leaf(out, &block, index, original, trailer);
+        let root = block.root(index, &leaf, path);
+        // The path has the length that the block asks for: parsing and signing see to that.
+        return write_block_message(out, &block, &root.unwrap_or_default(), trailer);
+    }
+    write_head(out, trailer);
+    out.push(trailer.signed_flags());
+    write_common(out, trailer);
     out.extend(length_u16(trailer.block.length()).to_be_bytes());
     append_zeroed(out, trailer.block.length(), |buffer| {
         trailer.block.emit(buffer)
     });
+    write_values(out, original, trailer);
+}
+
+/// Appends the message of a block: what all of its packets have in common, and the root.
+pub(crate) fn write_block_message(
+    out: &mut Vec<u8>,
+    block: &clew_flow::Block,
+    root: &clew_flow::Digest,
+    trailer: &Trailer<'_>,
+) {
+    write_head(out, trailer);
+    out.push(0); // flags are each packet's own
+    write_common(out, trailer);
+    out.extend(length_u16(BLOCK_BYTES).to_be_bytes());
+    out.extend_from_slice(block.id());
+    out.extend(block.count().to_be_bytes());
+    out.push(block.digest().bytes() as u8);
+    out.extend_from_slice(root);
+    out.extend([0; 5]); // no saved values, no fields
+}
+
+/// id, count, digest size, root.
+const BLOCK_BYTES: usize = clew_flow::ID_BYTES + 2 + 1 + 32;
+
+/// The leaf of `original` in its block. `scratch` is as it was afterwards.
+pub(crate) fn leaf(
+    scratch: &mut Vec<u8>,
+    block: &clew_flow::Block,
+    index: u16,
+    original: &Datagram<'_>,
+    trailer: &Trailer<'_>,
+) -> clew_flow::Digest {
+    let at = scratch.len();
+    scratch.push(trailer.signed_flags());
+    write_values(scratch, original, trailer);
+    let leaf = block.leaf(index, &[&scratch[at..]]);
+    scratch.truncate(at);
+    leaf
+}
+
+fn write_head(out: &mut Vec<u8>, trailer: &Trailer<'_>) {
+    out.extend_from_slice(DOMAIN);
+    out.extend([CARRIER, trailer.block.mode() as u8, trailer.scheme.code()]);
+}
+
+fn write_common(out: &mut Vec<u8>, trailer: &Trailer<'_>) {
+    out.extend(trailer.group.0);
+    out.extend(trailer.epoch.to_be_bytes());
+    out.extend(trailer.timestamp.0.to_be_bytes());
+}
+
+/// Appends what is one packet's own: saved values and nonvolatile fields, each with its length.
+fn write_values(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
     out.push(trailer.saved.length() as u8);
     append_zeroed(out, trailer.saved.length(), |buffer| {
         trailer.saved.emit(buffer)

@@ -2,7 +2,7 @@
 
 use core::{iter, net::IpAddr};
 
-use crate::{frame::Frame, reason::Reason, signable, upper::Upper};
+use crate::{datagram::Datagram, frame::Frame, reason::Reason, signable, upper::Upper};
 
 /// Addresses and ports of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +34,11 @@ pub fn source(frame: &Frame<'_>) -> Result<IpAddr, Reason> {
 /// # Errors
 /// The reason why the frame is not signable.
 pub fn flow(frame: &Frame<'_>) -> Result<Flow, Reason> {
-    let datagram = signable::locate(frame)?;
-    let place = datagram.place;
+    signable::locate(frame).map(|datagram| flow_of(&datagram))
+}
+
+pub(crate) fn flow_of(datagram: &Datagram<'_>) -> Flow {
+    let Datagram { frame, place } = *datagram;
     let mut ports = match datagram.kind(0) {
         Upper::Tcp | Upper::Udp => datagram.upper(),
         _ => &[],
@@ -44,14 +47,25 @@ pub fn flow(frame: &Frame<'_>) -> Result<Flow, Reason> {
     .0
     .iter()
     .map(|port| u16::from_be_bytes(*port));
-    Ok(Flow {
-        source: address(place.source(frame.bytes)),
-        destination: address(place.destination(frame.bytes)),
+    Flow {
+        source: address(place.source(frame)),
+        destination: address(place.destination(frame)),
         protocol: place.protocol,
         source_port: ports.next(),
         destination_port: ports.next(),
         upper_start: datagram.upper().first_chunk().copied(),
-    })
+    }
+}
+
+impl Flow {
+    /// Without what differs from packet to packet: by this, packets of one window or block are of
+    /// one flow.
+    pub fn key(self) -> Self {
+        Self {
+            upper_start: None,
+            ..self
+        }
+    }
 }
 
 /// Returns an address of 4 or 16 bytes.

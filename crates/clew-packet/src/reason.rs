@@ -76,6 +76,7 @@ reasons! {
     UnknownMode = "unknown-mode": "A mode that this reader does not know.",
     ReservedBits = "reserved-bits": "A flag that is reserved or makes no sense for this packet.",
     BadMark = "bad-mark": "A mark with count 0 or without a well-formed trailer within.",
+    BadBlock = "bad-block": "A window or block with a value out of its bounds.",
     UnknownCarriage = "unknown-carriage": "A carriage that this mode does not have.",
     UnknownScheme = "unknown-scheme": "A signature scheme that this reader does not know.",
     UnknownGroup = "unknown-group": "None of the reader's groups.",
@@ -117,6 +118,7 @@ impl Reason {
             | Self::UnknownMode
             | Self::ReservedBits
             | Self::BadMark
+            | Self::BadBlock
             | Self::UnknownCarriage
             | Self::UnknownScheme
             | Self::UnknownGroup

@@ -1,19 +1,19 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::sync::Arc;
 
-use clew_group::{Fault, Scheme, Signed, VerifyingKey};
-use rand_core::CryptoRng;
+use clew_group::{Scheme, VerifyingKey};
 
 use crate::{
-    block::Block,
     frame::Frame,
+    pending::{Checked, Pending},
     reason::{Counters, Reason, Verdict},
     replay::{Memory, REMEMBERED_MAX, Replay, SignatureId},
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
     trailer::GroupTag,
+    verified::Verified,
 };
 
 /// The groups that a receiver knows. Preparing a key is expensive, so that a source may do it when
@@ -129,6 +129,8 @@ pub struct Receiver<K> {
     keys: K,
     acceptance: Acceptance,
     memory: Memory,
+    /// Blocks whose signature was verified: their other packets need no more than their path.
+    blocks: Verified,
     counters: Counters,
     /// The latest time that a packet had.
     latest: Timestamp,
@@ -143,6 +145,7 @@ impl<K: KeySource> Receiver<K> {
             keys,
             acceptance,
             memory,
+            blocks: Verified::default(),
             counters,
             latest,
         }
@@ -156,9 +159,15 @@ impl<K: KeySource> Receiver<K> {
             Err(reason) => return Received::Done(self.done(reason, None)),
         };
         let summary = packet.summary();
-        match self.admit(&packet, time) {
-            Ok(key) => Received::Pending(Pending::new(&packet, summary, key)),
-            Err(reason) => Received::Done(self.done(reason, Some(summary))),
+        let pending = match self.admit(&packet, time) {
+            Ok(key) => Pending::new(&packet, summary, key),
+            Err(reason) => return Received::Done(self.done(reason, Some(summary))),
+        };
+        match pending.block() {
+            Some(block) if self.blocks.contains(&block) => {
+                Received::Done(self.conclude(pending.known_good()))
+            }
+            _ => Received::Pending(pending),
         }
     }
 
@@ -168,7 +177,11 @@ impl<K: KeySource> Receiver<K> {
             summary,
             id,
             signature,
+            block,
         } = checked;
+        if let Some(block) = block.filter(|_| signature.is_ok()) {
+            self.blocks.insert(block);
+        }
         let replay = self.acceptance.replay;
         let fresh = signature.and_then(|()| self.memory.check(replay, summary.timestamp, id));
         if fresh.is_ok() {
@@ -203,9 +216,6 @@ impl<K: KeySource> Receiver<K> {
         time: Option<Timestamp>,
     ) -> Result<Arc<VerifyingKey>, Reason> {
         let trailer = packet.trailer();
-        if trailer.block != Block::Each {
-            return Err(Reason::UnknownMode);
-        }
         if self.keys.scheme(trailer.group)? != trailer.scheme {
             return Err(Reason::UnknownScheme);
         }
@@ -216,7 +226,7 @@ impl<K: KeySource> Receiver<K> {
             self.forget(time);
         }
         if self.acceptance.replay == Replay::Refuse {
-            let id = SignatureId::of(trailer.body);
+            let id = SignatureId::of(trailer.body, trailer.block.index());
             self.memory.check(Replay::Refuse, trailer.timestamp, id)?;
         }
         self.keys
@@ -261,81 +271,4 @@ pub struct Conclusion {
     pub reason: Reason,
     /// What the trailer says, if there is a well-formed one.
     pub summary: Option<Summary>,
-}
-
-/// What a message has besides the bytes of its packet, at most: one allocation is enough.
-const MESSAGE_EXTRA_BYTES: usize = 64;
-
-/// A packet whose group signature has to be checked. It owns all that this takes.
-#[derive(Debug)]
-pub struct Pending {
-    summary: Summary,
-    key: Arc<VerifyingKey>,
-    /// The message, then the body.
-    bytes: Vec<u8>,
-    message_bytes: usize,
-}
-
-impl Pending {
-    fn new(packet: &SignedPacket<'_>, summary: Summary, key: Arc<VerifyingKey>) -> Self {
-        let mut bytes = Vec::with_capacity(packet.length() + MESSAGE_EXTRA_BYTES);
-        packet.write_message(&mut bytes);
-        let message_bytes = bytes.len();
-        bytes.extend_from_slice(packet.trailer().body);
-        Self {
-            summary,
-            key,
-            bytes,
-            message_bytes,
-        }
-    }
-
-    /// Decodes and verifies the group signature: step 7, nearly all of the work.
-    pub fn check(self, rng: &mut impl CryptoRng) -> Checked {
-        let verified = self.key.verify(self.signed(), rng);
-        self.checked(verified)
-    }
-
-    /// The same for many packets, which is much cheaper for each where the scheme has batches. The
-    /// answers are those of [`check`](Self::check), in the order of the packets.
-    pub fn check_all(pending: Vec<Self>, rng: &mut impl CryptoRng) -> Vec<Checked> {
-        let mut verified = Vec::with_capacity(pending.len());
-        for same_key in pending.chunk_by(|a, b| Arc::ptr_eq(&a.key, &b.key)) {
-            let signed: Vec<_> = same_key.iter().map(Self::signed).collect();
-            verified.extend(same_key[0].key.verify_batch(&signed, rng));
-        }
-        let answers = pending.into_iter().zip(verified);
-        answers
-            .map(|(packet, verified)| packet.checked(verified))
-            .collect()
-    }
-
-    fn signed(&self) -> Signed<'_> {
-        let (message, body) = self.bytes.split_at(self.message_bytes);
-        Signed {
-            message,
-            body,
-            incremental: self.summary.incremental,
-        }
-    }
-
-    fn checked(self, verified: Result<(), Fault>) -> Checked {
-        let signature = verified.map_err(|fault| match fault {
-            Fault::Encoding(_) => Reason::BadEncoding,
-            Fault::Invalid => Reason::BadSignature,
-        });
-        Checked {
-            summary: self.summary,
-            id: SignatureId::of(self.signed().body),
-            signature,
-        }
-    }
-}
-
-/// A packet whose group signature was checked, for [`Receiver::conclude`].
-#[derive(Clone, Copy, Debug)]
-pub struct Checked {
-    summary: Summary,
-    id: SignatureId,
-    signature: Result<(), Reason>,
 }

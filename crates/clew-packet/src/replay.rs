@@ -19,7 +19,7 @@ pub enum Replay {
 /// a second.
 pub const REMEMBERED_MAX: usize = 1 << 20;
 
-/// Leading bytes of a body that name its signature: `T1`, `T2`, `T3`, compressed points of 48 bytes.
+/// Leading bytes of a body that name its signature: three compressed points of 48 bytes.
 ///
 /// Both forms of a body start with them, and anybody can turn one form into the other: a digest over
 /// more than this would take the other form for another signature.
@@ -30,9 +30,14 @@ pub(crate) const NAMING_BYTES: usize = 3 * 48;
 pub(crate) struct SignatureId([u8; 16]);
 
 impl SignatureId {
-    /// Names the signature that `body` encodes, in whichever form.
-    pub fn of(body: &[u8]) -> Self {
-        let digest = Sha256::digest(&body[..NAMING_BYTES.min(body.len())]);
+    /// Names the signature that `body` encodes, in whichever form, and the packet of its block.
+    pub fn of(body: &[u8], index: Option<u16>) -> Self {
+        let named = Sha256::new_with_prefix(&body[..NAMING_BYTES.min(body.len())]);
+        let digest = match index {
+            Some(index) => named.chain_update(index.to_be_bytes()),
+            None => named,
+        }
+        .finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&digest[..16]);
         Self(id)

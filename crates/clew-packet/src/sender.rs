@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
+use clew_flow::{Digest, DigestSize, Tree};
 use clew_group::{Precursor, Scheme};
 
 use crate::{
-    block::Block,
+    block::{Block, Mode},
     datagram::Datagram,
-    fields::write_message,
+    fields::{leaf, write_block_message, write_message},
     frame::Frame,
     mark::MARK_BYTES_MAX,
     reason::Reason,
@@ -16,6 +17,7 @@ use crate::{
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
     trailer::{Carriage, GroupId, Trailer},
+    window::Window,
 };
 
 /// What a sender signs, and how.
@@ -31,6 +33,8 @@ pub struct Policy {
     pub resolution_ns: u64,
     /// The largest IP datagram in bytes that the network carries, if that counts.
     pub mtu: Option<usize>,
+    /// Size of digests in trees.
+    pub digest: DigestSize,
 }
 
 impl Default for Policy {
@@ -43,17 +47,25 @@ impl Default for Policy {
             incremental,
             resolution_ns: SECOND_NS,
             mtu: None,
+            digest: DigestSize::D16,
         }
     }
 }
 
-/// Signs packets in mode `each` for one member of one group.
+/// Signs packets for one member of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
     scheme: Scheme,
     group: GroupId,
     epoch: u32,
     policy: Policy,
+}
+
+/// A packet that a signature will cover: it can be signed, and there is room for its trailer.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    datagram: Datagram<'a>,
+    saved: Saved,
 }
 
 impl Sender {
@@ -67,7 +79,7 @@ impl Sender {
         }
     }
 
-    /// Signs a packet, or marks one that carries a trailer already.
+    /// Signs a packet for itself, in mode `each`, or marks one that carries a trailer already.
     ///
     /// The new frame is written to `out` with `signed` and `already-signed`; with every other reason
     /// `out` is left empty and the packet passes as it is. [`Frame::with`] tells the new frame's
@@ -95,37 +107,154 @@ impl Sender {
         sign: impl FnOnce(&[u8], &mut [u8]),
         out: &mut Vec<u8>,
     ) -> Reason {
+        match self.admit(frame, Mode::Each, 1, out) {
+            Ok(packet) => {
+                self.sign_alone(&packet, Block::Each, time, sign, out);
+                Reason::Signed
+            }
+            Err(reason) => reason,
+        }
+    }
+
+    /// Looks at a packet before it is signed in a mode, in a window or block of up to `most`
+    /// packets.
+    ///
+    /// # Errors
+    /// Why it is not to be signed. With `already-signed` the marked frame is in `out`; otherwise
+    /// `out` is empty and the packet passes as it is.
+    pub fn admit<'a>(
+        &self,
+        frame: &Frame<'a>,
+        mode: Mode,
+        most: u16,
+        out: &mut Vec<u8>,
+    ) -> Result<Candidate<'a>, Reason> {
         out.clear();
-        let datagram = match signable::locate(frame) {
-            Ok(datagram) => datagram,
-            Err(reason) => return reason,
-        };
+        let datagram = signable::locate(frame)?;
         if let Ok(packet) = SignedPacket::of(datagram) {
-            return packet.add_mark(out);
+            return Err(packet.add_mark(out));
         }
-        let trailer = self.trailer(&datagram, time);
+        let saved = Saved::of(&datagram, datagram.kind(0));
+        let packet = Candidate { datagram, saved };
+        let without_block = self.trailer(&packet, Block::Each, None).length();
+        let body = self.scheme.signature_bytes(self.policy.incremental);
+        let section = Block::length_max(mode, self.policy.digest, most);
+        self.check_size(&datagram, without_block + body + section)?;
+        Ok(packet)
+    }
+
+    /// Signs a packet in mode `window`: over it and those that `window` has seen before it, which
+    /// are of its flow. The frame is written to `out`.
+    pub fn sign_in_window(
+        &self,
+        packet: &Candidate<'_>,
+        time: Option<Timestamp>,
+        window: &mut Window,
+        precursor: impl FnOnce() -> Precursor,
+        out: &mut Vec<u8>,
+    ) {
+        let (k, h) = (window.k(), window.hash());
+        let (incremental, mut seen) = (self.policy.incremental, Vec::new());
+        let plain = self.scheme.signature_bytes(false);
+        let sign = |message: &[u8], body: &mut [u8]| {
+            precursor().sign(&[message], incremental, body);
+            seen = [message, &body[..plain]].concat();
+        };
+        self.sign_alone(packet, Block::Window { k, h: &h }, time, sign, out);
+        window.push(seen);
+    }
+
+    fn sign_alone(
+        &self,
+        packet: &Candidate<'_>,
+        block: Block<'_>,
+        time: Option<Timestamp>,
+        sign: impl FnOnce(&[u8], &mut [u8]),
+        out: &mut Vec<u8>,
+    ) {
+        let trailer = self.trailer(packet, block, time);
         let mut body = [0; Scheme::SIGNATURE_BYTES_MAX];
-        let body = &mut body[..trailer.scheme.signature_bytes(trailer.incremental)];
-        if let Err(reason) = self.check_size(&datagram, body.len() + trailer.length()) {
-            return reason;
-        }
+        let body = &mut body[..self.scheme.signature_bytes(self.policy.incremental)];
         // The message is needed only until it is signed: `out` holds it meanwhile.
-        write_message(out, &datagram, &trailer);
-        sign(out, body);
         out.clear();
-        let trailer = Trailer { body, ..trailer };
-        let emit = |buffer: &mut [u8]| trailer.emit(buffer);
-        append(out, &datagram, datagram.kind(0), trailer.length(), emit);
-        Reason::Signed
+        write_message(out, &packet.datagram, &trailer);
+        sign(out, body);
+        write_frame(packet, &Trailer { body, ..trailer }, out);
+    }
+
+    /// Signs packets of one flow as one block, in mode `tree`, each into its own buffer. `time` is
+    /// that of the first, `id` random and drawn after the packets were fixed.
+    ///
+    /// False, and nothing written, if there are no packets, more than a block may have, or not as
+    /// many buffers.
+    #[must_use]
+    pub fn sign_block(
+        &self,
+        packets: &[Candidate<'_>],
+        time: Option<Timestamp>,
+        id: [u8; clew_flow::ID_BYTES],
+        precursor: impl FnOnce() -> Precursor,
+        outs: &mut [Vec<u8>],
+    ) -> bool {
+        let count = u16::try_from(packets.len()).unwrap_or(0);
+        let block = clew_flow::Block::new(id, count, self.policy.digest);
+        let Some(block) = block.filter(|_| outs.len() == packets.len()) else {
+            return false;
+        };
+        let trailers = packets.iter().map(|p| self.trailer(p, Block::Each, time));
+        let trailers: Vec<Trailer<'_>> = trailers.collect();
+        let mut scratch = Vec::new();
+        let leaves: Vec<Digest> = (0..)
+            .zip(packets.iter().zip(&trailers))
+            .map(|(i, (packet, trailer))| leaf(&mut scratch, &block, i, &packet.datagram, trailer))
+            .collect();
+        let Some(tree) = Tree::new(block, &leaves) else {
+            return false;
+        };
+        let of_tree = |index: u16| tree.path(index).unwrap_or_default();
+        let first = of_tree(0);
+        let head = Trailer {
+            block: Block::Tree {
+                block,
+                index: 0,
+                path: &first,
+            },
+            ..trailers[0]
+        };
+        write_block_message(&mut scratch, &block, &tree.root(), &head);
+        let mut body = [0; Scheme::SIGNATURE_BYTES_MAX];
+        let body = &mut body[..self.scheme.signature_bytes(self.policy.incremental)];
+        precursor().sign(&[&scratch], self.policy.incremental, body);
+        let places = (0..).zip(packets.iter().zip(&trailers).zip(outs));
+        for (index, ((packet, trailer), out)) in places {
+            let path = of_tree(index);
+            let block = Block::Tree {
+                block,
+                index,
+                path: &path,
+            };
+            let trailer = Trailer {
+                body,
+                block,
+                ..*trailer
+            };
+            write_frame(packet, &trailer, out);
+        }
+        true
     }
 
     /// Returns the trailer but for its body.
-    fn trailer(&self, datagram: &Datagram<'_>, time: Option<Timestamp>) -> Trailer<'static> {
+    fn trailer<'b>(
+        &self,
+        packet: &Candidate<'_>,
+        block: Block<'b>,
+        time: Option<Timestamp>,
+    ) -> Trailer<'b> {
         let floor = |time: Timestamp| time.floor(self.policy.resolution_ns);
         Trailer {
             body: &[],
-            block: Block::Each,
-            saved: Saved::of(datagram, datagram.kind(0)),
+            block,
+            saved: packet.saved,
             group: self.group.tag(),
             epoch: self.epoch,
             timestamp: time.map_or(Timestamp::NONE, floor),
@@ -149,4 +278,12 @@ impl Sender {
         }
         Ok(())
     }
+}
+
+/// Writes the packet's frame with its trailer.
+fn write_frame(packet: &Candidate<'_>, trailer: &Trailer<'_>, out: &mut Vec<u8>) {
+    let datagram = &packet.datagram;
+    out.clear();
+    let emit = |buffer: &mut [u8]| trailer.emit(buffer);
+    append(out, datagram, datagram.kind(0), trailer.length(), emit);
 }

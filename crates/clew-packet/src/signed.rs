@@ -8,6 +8,7 @@ use crate::{
     bytes::{put_u16, u16_at},
     datagram::Datagram,
     fields::{append_zeroed, write_message},
+    flow::{Flow, flow_of},
     frame::Frame,
     mark::{MARK_BYTES_MAX, Mark},
     reason::Reason,
@@ -88,6 +89,11 @@ impl<'a> SignedPacket<'a> {
     pub fn write_message(&self, out: &mut Vec<u8>) {
         let appended = self.mark_length() + self.trailer.length();
         write_message(out, &self.datagram.without(appended), &self.trailer);
+    }
+
+    /// Returns whose flow it is of.
+    pub(crate) fn flow(&self) -> Flow {
+        flow_of(&self.datagram).key()
     }
 
     /// Returns what to tell about the trailer.

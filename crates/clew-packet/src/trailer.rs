@@ -152,7 +152,7 @@ impl<'a> Trailer<'a> {
             .ok_or(Reason::BadTrailerLength)?;
         Ok(Self {
             body,
-            block: Block::parse(mode, block).ok_or(Reason::BadTrailerLength)?,
+            block: Block::parse(mode, block)?,
             saved: Saved::parse(foot.flags, saved),
             group: GroupTag(array(&head[head::GROUP])),
             epoch: u32::from_be_bytes(array(&head[head::EPOCH])),
