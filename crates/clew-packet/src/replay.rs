@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn id(byte: u8) -> SignatureId {
-        SignatureId::of(&[byte])
+        SignatureId::of(&[byte], None)
     }
 
     #[test]
@@ -169,6 +169,9 @@ mod tests {
     fn both_forms_of_a_body_have_one_name() {
         let mut long = [3; 1104];
         long[NAMING_BYTES..].fill(4);
-        assert_eq!(SignatureId::of(&long), SignatureId::of(&[3; 336]));
+        assert_eq!(
+            SignatureId::of(&long, None),
+            SignatureId::of(&[3; 336], None)
+        );
     }
 }

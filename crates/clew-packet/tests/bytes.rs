@@ -98,10 +98,8 @@ fn blocks() {
     );
     let tree = [&[8; 16][..], &[0, 3, 0, 4, 16, 2], &[9; 32]].concat();
     let block = Block::Tree {
-        id: &[8; 16],
+        block: clew_flow::Block::new([8; 16], 4, clew_flow::DigestSize::D16).unwrap(),
         index: 3,
-        count: 4,
-        digest: 16,
         path: &[9; 32],
     };
     check(block, 3, &tree);

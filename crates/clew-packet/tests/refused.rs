@@ -44,34 +44,31 @@ fn bad_trailer_length() {
     assert_eq!(raw(ipv4(&[], 132, &end)).verify(), Reason::BadTrailerLength);
 }
 
+/// The second of four packets, with digests of 16 bytes.
+fn second_of_four() -> Block<'static> {
+    Block::Tree {
+        block: clew_flow::Block::new([0; 16], 4, clew_flow::DigestSize::D16).expect("a block"),
+        index: 1,
+        path: &[0; 32],
+    }
+}
+
+/// Where index, count, digest size and depth stand behind a body of 336 bytes.
+const TREE_INDEX: usize = 336 + 16;
+
 #[test]
 fn bad_trailer_length_of_a_block() {
-    let block = Block::Tree {
-        id: &[0; 16],
-        index: 0,
-        count: 1,
-        digest: 16,
-        path: &[0; 32],
-    };
-    let tree = emitted(&Trailer { block, ..trailer() });
+    let tree = emitted(&Trailer {
+        block: second_of_four(),
+        ..trailer()
+    });
     // Digest size and depth stand before the path.
-    let sizes = 336 + 20;
+    let sizes = TREE_INDEX + 4;
     for (digest, depth) in [(16, 1), (16, 3), (15, 2), (0, 0), (32, 2)] {
         let mut end = tree.clone();
         end[sizes..sizes + 2].copy_from_slice(&[digest, depth]);
         refused(&end, Reason::BadTrailerLength);
     }
-    let block = Block::Tree {
-        id: &[0; 16],
-        index: 0,
-        count: 1,
-        digest: 0,
-        path: &[],
-    };
-    let mut pathless = emitted(&Trailer { block, ..trailer() });
-    assert_eq!(carrying(132, &pathless).verify(), Reason::UnknownMode);
-    pathless[sizes + 1] = 1;
-    refused(&pathless, Reason::BadTrailerLength);
     let mut window = emitted(&Trailer {
         block: Block::Window { k: 1, h: &[0; 32] },
         ..trailer()
@@ -89,20 +86,46 @@ fn unknown_mode() {
     refused(&patched(8, 255), Reason::UnknownMode);
 }
 
+/// Well-formed, so that strip and marks know them; only the signature is none.
 #[test]
-fn unknown_mode_of_a_well_formed_trailer() {
-    let tree = Block::Tree {
-        id: &[0; 16],
-        index: 0,
-        count: 1,
-        digest: 16,
-        path: &[0; 32],
-    };
-    for block in [Block::Window { k: 8, h: &[0; 32] }, tree] {
+fn windows_and_blocks_are_well_formed() {
+    for block in [Block::Window { k: 8, h: &[0; 32] }, second_of_four()] {
         let frame = carrying(132, &emitted(&Trailer { block, ..trailer() }));
-        assert_eq!(frame.verify(), Reason::UnknownMode);
+        assert_eq!(frame.verify(), Reason::BadEncoding);
         assert_eq!(frame.strip(), (Some(carrying(132, b"")), Stripped::Trailer));
         assert_eq!(frame.sign(Policy::default()).1, Reason::AlreadySigned);
+    }
+}
+
+#[test]
+fn bad_block() {
+    let tree = emitted(&Trailer {
+        block: second_of_four(),
+        ..trailer()
+    });
+    // Index, count, digest size, depth: beyond the count, no packets, too many, sizes that are
+    // none with as many bytes of path, a count with another depth.
+    let wrong: [[u8; 6]; 7] = [
+        [0, 4, 0, 4, 16, 2],
+        [0, 0, 0, 0, 16, 2],
+        [0, 1, 4, 1, 16, 2],
+        [0, 1, 0, 4, 8, 4],
+        [0, 1, 0, 4, 1, 32],
+        [0, 1, 0, 2, 16, 2],
+        [0, 1, 0, 5, 16, 2],
+    ];
+    for values in wrong {
+        let mut end = tree.clone();
+        end[TREE_INDEX..TREE_INDEX + 6].copy_from_slice(&values);
+        refused(&end, Reason::BadBlock);
+    }
+    let window = |k: u16, h: u8| {
+        let h = [h; 32];
+        let block = Block::Window { k, h: &h };
+        emitted(&Trailer { block, ..trailer() })
+    };
+    for (k, h) in [(0, 0), (1, 7), (1025, 0)] {
+        refused(&window(k, h), Reason::BadBlock);
     }
 }
 

@@ -1,0 +1,261 @@
+//! Windows and blocks: packets of one flow under one signature, each verifiable alone.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod common;
+
+use clew_packet::{
+    Acceptance, Candidate, Checked, Conclusion, Frame, LinkType, Mode, Pending, Policy, Reason,
+    Received, Stripped, Verdict, Window,
+};
+use common::{NOW, Owned, precursor, receiver, sender};
+use proptest::prelude::*;
+use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
+
+/// UDP packets of one flow, each with its own content.
+fn flow(count: usize) -> Vec<Owned> {
+    let packet = |i: usize| {
+        let payload = vec![i as u8; 20 + i % 7];
+        let length = (8 + payload.len()) as u16;
+        let udp = [
+            &[0x13, 0x88, 0x13, 0x89][..],
+            &length.to_be_bytes(),
+            &[0, 0],
+            &payload,
+        ]
+        .concat();
+        let total = (20 + udp.len()) as u16;
+        let mut ip = vec![0x45, 0];
+        ip.extend(total.to_be_bytes());
+        ip.extend([i as u8, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        ip.extend(udp);
+        Owned::new(LinkType::RAW, ip)
+    };
+    (0..count).map(packet).collect()
+}
+
+fn admitted<'a>(packets: &'a [Owned], mode: Mode) -> Vec<Candidate<'a>> {
+    let sender = sender(Policy::default());
+    let mut out = Vec::new();
+    let admit = |p: &'a Owned| sender.admit(&p.frame(), mode, 64, &mut out).unwrap();
+    packets.iter().map(admit).collect()
+}
+
+fn signed_block(packets: &[Owned]) -> Vec<Owned> {
+    let candidates = admitted(packets, Mode::Tree);
+    let mut outs = vec![Vec::new(); packets.len()];
+    let sender = sender(Policy::default());
+    assert!(sender.sign_block(&candidates, Some(NOW), [9; 16], precursor, &mut outs));
+    outs.into_iter()
+        .map(|bytes| Owned::new(LinkType::RAW, bytes))
+        .collect()
+}
+
+fn signed_windows(packets: &[Owned], k: u16) -> Vec<Owned> {
+    let sender = sender(Policy::default());
+    let mut window = Window::new(k);
+    let sign = |packet: Candidate<'_>| {
+        let mut out = Vec::new();
+        sender.sign_in_window(&packet, Some(NOW), &mut window, precursor, &mut out);
+        Owned::new(LinkType::RAW, out)
+    };
+    admitted(packets, Mode::Window)
+        .into_iter()
+        .map(sign)
+        .collect()
+}
+
+/// All packets through one receiver, checked together.
+fn together(packets: &[Owned]) -> Vec<Conclusion> {
+    let mut receiver = receiver(Acceptance::capture());
+    let mut pending: Vec<Pending> = Vec::new();
+    let received: Vec<Option<Conclusion>> = packets
+        .iter()
+        .map(|p| match receiver.receive(&p.frame(), Some(NOW)) {
+            Received::Done(conclusion) => Some(conclusion),
+            Received::Pending(packet) => {
+                pending.push(packet);
+                None
+            }
+        })
+        .collect();
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let mut checked = Pending::check_all(pending, &mut rng).into_iter();
+    let mut conclude = |done: Option<Conclusion>| {
+        done.unwrap_or_else(|| {
+            let next: Checked = checked.next().unwrap();
+            receiver.conclude(next)
+        })
+    };
+    received.into_iter().map(&mut conclude).collect()
+}
+
+fn reasons(packets: &[Owned]) -> Vec<Reason> {
+    together(packets).iter().map(|c| c.reason).collect()
+}
+
+/// Each packet with a receiver of its own.
+fn alone(packets: &[Owned]) -> Vec<Reason> {
+    packets.iter().map(|p| common::verify(&p.frame())).collect()
+}
+
+#[test]
+fn packets_of_a_block_are_valid_together_and_alone() {
+    for count in [1, 2, 3, 7, 8, 64] {
+        let original = flow(count);
+        let signed = signed_block(&original);
+        assert_eq!(reasons(&signed), vec![Reason::Ok; count]);
+        if count < 9 {
+            assert_eq!(alone(&signed), vec![Reason::Ok; count]);
+        }
+        for (signed, original) in signed.iter().zip(&original) {
+            assert_eq!(signed.strip(), (Some(original.clone()), Stripped::Trailer));
+        }
+    }
+}
+
+#[test]
+fn packets_of_windows_are_valid_together_and_alone() {
+    for (count, k) in [(1, 8), (7, 3), (8, 8), (9, 1)] {
+        let original = flow(count);
+        let signed = signed_windows(&original, k);
+        assert_eq!(reasons(&signed), vec![Reason::Ok; count], "{count} by {k}");
+        assert_eq!(alone(&signed), vec![Reason::Ok; count]);
+        for (signed, original) in signed.iter().zip(&original) {
+            assert_eq!(signed.strip(), (Some(original.clone()), Stripped::Trailer));
+        }
+    }
+}
+
+/// What becomes of a block or window when packets are lost, swapped, seen twice, or changed: every
+/// changed packet is invalid, and no other.
+fn what_happens_on_the_way(signed: &[Owned]) {
+    let mut lossy = signed.to_vec();
+    lossy.remove(3);
+    lossy.remove(0);
+    assert_eq!(reasons(&lossy), vec![Reason::Ok; lossy.len()]);
+
+    let mut swapped = signed.to_vec();
+    swapped.swap(1, 4);
+    assert_eq!(reasons(&swapped), vec![Reason::Ok; swapped.len()]);
+
+    let mut twice = signed.to_vec();
+    twice.insert(2, signed[1].clone());
+    let found = together(&twice);
+    assert_eq!(found[2].reason, Reason::Duplicate);
+    assert!(found.iter().all(|c| c.verdict == Verdict::Valid));
+
+    // A byte of the payload, of the signature, of the block section.
+    for at in [30, 60, signed[2].bytes.len() - 31 - 10] {
+        let mut changed = signed.to_vec();
+        changed[2].bytes[at] ^= 1;
+        let found = together(&changed);
+        for (i, conclusion) in found.iter().enumerate() {
+            let expected = if i == 2 {
+                Verdict::Invalid
+            } else {
+                Verdict::Valid
+            };
+            assert_eq!(conclusion.verdict, expected, "packet {i}, byte {at}");
+        }
+    }
+}
+
+#[test]
+fn blocks_on_the_way() {
+    what_happens_on_the_way(&signed_block(&flow(8)));
+}
+
+#[test]
+fn windows_on_the_way() {
+    what_happens_on_the_way(&signed_windows(&flow(8), 4));
+}
+
+/// A receiver that has verified a block takes the rest of it without another verification: nothing
+/// is left pending.
+#[test]
+fn a_block_is_verified_once() {
+    let signed = signed_block(&flow(8));
+    let mut receiver = receiver(Acceptance::capture());
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let Received::Pending(first) = receiver.receive(&signed[0].frame(), Some(NOW)) else {
+        panic_free("the first packet of a block is checked");
+        return;
+    };
+    let first = first.check(&mut rng);
+    assert_eq!(receiver.conclude(first).reason, Reason::Ok);
+    for packet in &signed[1..] {
+        let received = receiver.receive(&packet.frame(), Some(NOW));
+        let Received::Done(conclusion) = received else {
+            panic_free("the block is known");
+            return;
+        };
+        assert_eq!(conclusion.reason, Reason::Ok);
+    }
+    let again = receiver.receive(&signed[3].frame(), Some(NOW));
+    assert!(matches!(again, Received::Done(c) if c.reason == Reason::Duplicate));
+}
+
+fn panic_free(what: &str) {
+    assert!(what.is_empty(), "{what}");
+}
+
+/// Two blocks of the same packets differ in everything that is random: an observer cannot tell that
+/// their senders are one.
+#[test]
+fn a_block_takes_what_fits() {
+    let sender = sender(Policy::default());
+    let mut outs = vec![Vec::new(); 2];
+    assert!(!sender.sign_block(&[], Some(NOW), [1; 16], precursor, &mut []));
+    let packets = flow(1);
+    let one = admitted(&packets, Mode::Tree);
+    assert!(!sender.sign_block(&one, Some(NOW), [1; 16], precursor, &mut outs));
+    assert!(outs.iter().all(Vec::is_empty));
+}
+
+/// A packet of another flow in the window of one: it is verified by its own signature.
+#[test]
+fn windows_do_not_reach_over_flows() {
+    let (one, mut other) = (flow(4), flow(4));
+    for packet in &mut other {
+        packet.bytes[19] = 77; // another destination
+    }
+    let (one, other) = (signed_windows(&one, 4), signed_windows(&other, 4));
+    let mixed: Vec<Owned> = one
+        .into_iter()
+        .zip(other)
+        .flat_map(|(a, b)| [a, b])
+        .collect();
+    assert_eq!(reasons(&mixed), vec![Reason::Ok; 8]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Any packets lost and any bits flipped: the answers together are those alone.
+    #[test]
+    fn together_is_alone(
+        lost in any::<u8>(),
+        flips in prop::collection::vec((0usize..6, any::<usize>()), 0..3),
+        tree in any::<bool>(),
+    ) {
+        let mut signed = if tree { signed_block(&flow(6)) } else { signed_windows(&flow(6), 3) };
+        for (packet, bit) in flips {
+            let bytes = &mut signed[packet].bytes;
+            let bit = bit % (8 * bytes.len());
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        let kept = signed.into_iter().enumerate().filter(|(i, _)| lost >> i & 1 == 0);
+        let kept: Vec<Owned> = kept.map(|(_, packet)| packet).collect();
+        prop_assert_eq!(reasons(&kept), alone(&kept));
+    }
+}
+
+/// Frames borrow their packets.
+#[test]
+fn frames_are_whole() {
+    let packet = &flow(1)[0];
+    assert_eq!(
+        packet.frame().bytes,
+        Frame::whole(LinkType::RAW, &packet.bytes).bytes
+    );
+}
