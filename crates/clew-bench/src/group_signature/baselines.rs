@@ -1,7 +1,7 @@
 //! What the figures are to be compared with on any machine: the textbook's way, and single
 //! operations of the curve library.
 
-use super::fixture::{Fixture, PACKET};
+use super::fixture::{EPOCH, Fixture, PACKET};
 use super::textbook::{self, Gpk, Values};
 use crate::measure::Case;
 use blst::{blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
@@ -9,7 +9,7 @@ use clew_group::curve::{G1, G2, Scalar};
 
 /// The rows, in the order of the report.
 pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
-    let gpk = Gpk::of(&fixture.group);
+    let gpk = Gpk::of(&fixture.group, EPOCH);
     let values = Values::of(&fixture.signature.to_bytes());
     assert!(textbook::verify(&gpk, &values, PACKET));
     let (p, q) = generators();

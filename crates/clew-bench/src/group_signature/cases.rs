@@ -2,7 +2,7 @@
 //!
 //! Each case asserts its verdict once when it is made, so that nothing fast and wrong is measured.
 
-use super::fixture::{Fixture, PACKET, rng};
+use super::fixture::{EPOCH, Fixture, PACKET, rng};
 use crate::measure::Case;
 use clew_group::bbs04::{IncrementalSignature, Precursor, Signature, SigningKey, VerifyingKey};
 
@@ -161,10 +161,10 @@ fn opening_and_revoking(f: &Fixture) -> Vec<Case<'_>> {
 fn setup(f: &Fixture) -> Vec<Case<'_>> {
     vec![
         Case::new("verifying-key", "VerifyingKey::new", || {
-            VerifyingKey::new(&f.group)
+            VerifyingKey::new(&f.group, EPOCH)
         }),
         Case::new("signing-key", "SigningKey::new, with the check", || {
-            SigningKey::new(&f.group, f.member.clone())
+            SigningKey::new(&f.group, EPOCH, f.member.clone())
         }),
     ]
 }

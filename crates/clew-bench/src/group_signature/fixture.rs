@@ -1,6 +1,7 @@
 //! A group with a member, one revocation, and packets to sign.
 
 use super::forgery;
+use clew_group::EpochId;
 use clew_group::bbs04::{
     IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation,
     Signature, SigningKey, VerifyingKey,
@@ -11,6 +12,9 @@ use rand_core::SeedableRng;
 
 /// Clue's packet: with its signature, time and window digest it fills 1500 bytes.
 pub const PACKET: &[u8] = &[0xa5; 1277];
+
+/// The id of the one epoch.
+pub const EPOCH: EpochId = EpochId([0xe0; 32]);
 
 /// What all cases work on.
 pub struct Fixture {
@@ -35,16 +39,16 @@ impl Fixture {
         let (issuer, issuing) = IssuerKey::generate(&mut rng);
         let group = PublicKey::genesis(&opening, &issuing);
         let member = issuer.issue_random(&group, &mut rng);
-        let signer = SigningKey::new(&group, member.clone()).expect("the issuer's own key");
+        let signer = SigningKey::new(&group, EPOCH, member.clone()).expect("the issuer's own key");
         let incremental = signer.precursor_from(nonces()).sign_incremental(&[PACKET]);
         let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
         Self {
             signature: incremental.signature().clone(),
             one_wrong: core::array::from_fn(|i| {
-                forgery::one_wrong(i, &incremental, &group, &member, &nonces())
+                forgery::one_wrong(i, &incremental, &member, &nonces())
             }),
-            all_wrong: forgery::all_wrong(&incremental, &group),
-            verifier: VerifyingKey::new(&group),
+            all_wrong: forgery::all_wrong(&incremental),
+            verifier: VerifyingKey::new(&group, EPOCH),
             revocation: revocation.expect("a random x is not -gamma"),
             incremental,
             group,

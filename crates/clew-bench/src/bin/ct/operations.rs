@@ -1,6 +1,7 @@
 //! The table of what touches secrets, and of the controls that leak them.
 
 use super::valgrind;
+use clew_group::EpochId;
 use clew_group::bbs04::{
     IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation, Signature, SigningKey,
 };
@@ -12,6 +13,9 @@ use std::hint::black_box;
 
 /// Products of scalars are too fast for a clock: that many follow each other.
 const CHAIN: usize = 64;
+
+/// The id of the one epoch.
+const EPOCH: EpochId = EpochId([0xe0; 32]);
 
 /// A secret of its own, and what is done with it.
 pub struct Operation<'a> {
@@ -164,10 +168,10 @@ impl Fixture {
         let group = PublicKey::genesis(&opening, &issuing);
         let mut member = issuer.issue_random(&group, &mut rng);
         valgrind::mark_secret(&mut member);
-        let signer = SigningKey::new(&group, member).expect("the issuer's own key");
+        let signer = SigningKey::new(&group, EPOCH, member).expect("the issuer's own key");
         // What others see is of a member whose secrets are not followed.
         let public = issuer.issue_random(&group, &mut rng);
-        let other = SigningKey::new(&group, public).expect("the issuer's own key");
+        let other = SigningKey::new(&group, EPOCH, public).expect("the issuer's own key");
         let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
         Self {
             signature: other.precursor(&mut rng).sign(&[b"opened"]),
@@ -217,7 +221,7 @@ pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
         })
         .timed(),
         Operation::new("bbs04 new signing key", member(f), |(key, nonces)| {
-            let signer = SigningKey::new(&f.group, key).expect("the issuer's own key");
+            let signer = SigningKey::new(&f.group, EPOCH, key).expect("the issuer's own key");
             signer.precursor_from(nonces).sign(&[b"a packet"])
         }),
         Operation::new("bbs04 open", opener, |key| key.open(&f.signature)).timed(),
