@@ -8,7 +8,7 @@ use std::time::Duration;
 #[command(
     name = "clew-bench",
     version,
-    after_help = "Example: taskset -c 1 clew-bench group-signature --peer verify=1369"
+    after_help = "Example: taskset -c 1 clew-bench group-signature --peer bbs04-verify=1369"
 )]
 pub struct Options {
     /// The program to run; without it, or with --list, the programs are listed

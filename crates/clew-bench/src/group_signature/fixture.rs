@@ -1,20 +1,12 @@
-//! A group with a member, one revocation, and packets to sign.
+//! A group of BBS04 with a member, one revocation, and packets to sign.
 
 use super::forgery;
-use clew_group::EpochId;
+use crate::groups::{EPOCH, PACKET, rng};
 use clew_group::bbs04::{
     IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation,
     Signature, SigningKey, VerifyingKey,
 };
 use clew_group::curve::Scalar;
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
-
-/// Clue's packet: with its signature, time and window digest it fills 1500 bytes.
-pub const PACKET: &[u8] = &[0xa5; 1277];
-
-/// The id of the one epoch.
-pub const EPOCH: EpochId = EpochId([0xe0; 32]);
 
 /// What all cases work on.
 pub struct Fixture {
@@ -57,10 +49,6 @@ impl Fixture {
             signer,
         }
     }
-}
-
-pub fn rng(seed: u64) -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(seed)
 }
 
 /// The nonces of the fixture's signature, which an attacker on the inside would know.

@@ -1,6 +1,6 @@
-//! Bad incremental signatures that pass the hash test, so that the equations must find them.
+//! Bad incremental signatures of BBS04 that pass the hash test, so that the equations must find them.
 
-use super::fixture::{EPOCH, PACKET};
+use crate::groups::{EPOCH, PACKET};
 use clew_group::bbs04::{
     INCREMENTAL_BYTES, IncrementalSignature, MemberKey, Nonces, SIGNATURE_BYTES,
 };
