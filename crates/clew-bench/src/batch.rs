@@ -1,6 +1,6 @@
 //! Batches of XR and of XRR: what one signature of a batch costs, by the size of the batch.
 
-use crate::groups::{self, PACKET, PROTOTYPE, PROTOTYPE_CAVEAT, XrGroup, rng};
+use crate::groups::{PACKET, PROTOTYPE, PROTOTYPE_CAVEAT, XrGroup, rng};
 use crate::measure::Case;
 use crate::options::Options;
 use crate::report::{self, Source};
@@ -74,7 +74,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let group = XrGroup::new(groups::alone());
+        let group = XrGroup::new();
         let most = SIZES.into_iter().max().unwrap_or(1) as u64;
         let (plain, carrying) = (0..most).map(|seed| group.sign(seed)).unzip();
         Self {

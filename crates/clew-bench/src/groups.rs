@@ -3,7 +3,7 @@
 use crate::xr_textbook::{self, Gpk, Key};
 use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
-use clew_group::quorum::{Quorum, SecretShare, Sharing};
+use clew_group::quorum::Quorum;
 use clew_group::xr::{
     Accepted, Device, Generators, IncrementalSignature, IssuerKey, MemberKey, Nonces, PublicKey,
     Signature, SigningKey, VerifyingKey,
@@ -36,11 +36,9 @@ pub fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-/// A group of scheme XR with one member and a dealt opening key.
+/// A group of scheme XR with one member.
 pub struct XrGroup {
     pub issuer: IssuerKey,
-    pub sharing: Sharing,
-    pub shares: Vec<SecretShare>,
     pub public: PublicKey,
     pub x: Scalar,
     pub member: MemberKey,
@@ -49,21 +47,17 @@ pub struct XrGroup {
 }
 
 impl XrGroup {
-    pub fn new(quorum: Quorum) -> Self {
+    pub fn new() -> Self {
         let mut rng = rng(1);
-        let (base, xi) = (Generators::of(&NONCE).u, Scalar::random(&mut rng));
-        let (sharing, shares) =
-            Sharing::deal(&base, &xi, quorum, &mut rng).expect("a random secret is not zero");
+        let h = Generators::of(&NONCE).u.mul(&Scalar::random(&mut rng));
         let issuer = IssuerKey::generate(&mut rng);
-        let (public, _) = issuer.found(&NONCE, sharing.public(), &mut rng);
+        let (public, _) = issuer.found(&NONCE, &h, &mut rng);
         let x = Scalar::random(&mut rng);
         let member = join(&issuer, &public, &x);
         Self {
             signer: SigningKey::new(&public, EPOCH, member.clone()).expect("the issuer's own key"),
             verifier: VerifyingKey::new(&public, EPOCH),
             issuer,
-            sharing,
-            shares,
             public,
             x,
             member,
@@ -120,11 +114,6 @@ fn join(issuer: &IssuerKey, public: &PublicKey, x: &Scalar) -> MemberKey {
     let credential = scale.credential(&accepted.credential(), x);
     let key = accepted.finish(public, &credential);
     key.expect("an honest issuer")
-}
-
-/// The one trustee that there must be.
-pub fn alone() -> Quorum {
-    quorum(1, 1)
 }
 
 pub fn quorum(threshold: u8, trustees: u8) -> Quorum {

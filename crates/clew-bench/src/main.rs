@@ -8,7 +8,10 @@ mod group_signature;
 mod groups;
 mod machine;
 mod measure;
+mod office;
+mod opening;
 mod options;
+mod register;
 mod report;
 #[path = "../../clew-group/tests/common/textbook.rs"]
 mod textbook;
@@ -27,7 +30,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 2] = [
+const PROGRAMS: [Program; 4] = [
     Program {
         name: "group-signature",
         about: "BBS04, XR, XRR: the rows of Clue's table of microbenchmarks, and all other operations",
@@ -37,6 +40,16 @@ const PROGRAMS: [Program; 2] = [
         name: "batch",
         about: "XR, XRR: one signature of a batch, by size, from points and from bytes, and with a bad one",
         run: batch::run,
+    },
+    Program {
+        name: "opening",
+        about: "what trustees and judges compute for an opening, a match, a ceremony, by their number",
+        run: opening::run,
+    },
+    Program {
+        name: "register",
+        about: "joins, the register of N machines, revocations, updates and what loading checks",
+        run: register::run,
     },
 ];
 

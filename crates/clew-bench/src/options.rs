@@ -27,6 +27,10 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "20", value_parser = seconds)]
     pub seconds: Duration,
 
+    /// How many machines the register of the program `register` has
+    #[arg(long, value_name = "N", default_value = "100000")]
+    pub members: u32,
+
     /// A peer's figure to print beside the row of that name; repeatable
     #[arg(long, value_name = "ROW=MICROSECONDS", value_parser = peer)]
     pub peer: Vec<Peer>,

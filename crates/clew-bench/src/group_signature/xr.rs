@@ -20,7 +20,7 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new() -> Self {
-        let group = XrGroup::new(crate::groups::alone());
+        let group = XrGroup::new();
         let (plain, carrying) = group.sign(2);
         Self {
             by_stranger: group.by_stranger(3),
