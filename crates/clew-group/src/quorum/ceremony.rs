@@ -7,7 +7,7 @@
 //! ceremony starts again without it, under another context.
 
 use super::proof::with_points;
-use super::sharing::{Polynomial, evaluate, interpolate, random_not_zero};
+use super::sharing::{Polynomial, evaluate, interpolate};
 use super::{PROOF_BYTES, Proof, Quorum, QuorumError, SecretShare, Set, Sharing, Trustee, domain};
 use crate::DecodeError;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
@@ -46,7 +46,7 @@ impl Founding {
         rng: &mut impl CryptoRng,
     ) -> Result<(Broadcast, Vec<DealtShare>), QuorumError> {
         self.round.quorum.check(dealer)?;
-        let part = Zeroizing::new(random_not_zero(rng));
+        let part = Zeroizing::new(Scalar::random_secret(rng));
         Ok(self.round.deal(dealer, &part, rng))
     }
 

@@ -24,13 +24,12 @@
 //! ```
 
 use super::proof::with_points;
-use super::sharing::random_not_zero;
 use super::trustee::check_count;
 use super::{
     Decryption, PROOF_BYTES, Part, Proof, QuorumError, SecretShare, Set, Sharing, Trustee, domain,
 };
 use crate::DecodeError;
-use crate::curve::{G1, G1_BYTES};
+use crate::curve::{G1, G1_BYTES, Scalar};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
@@ -95,7 +94,7 @@ impl<'a> Match<'a> {
         rng: &mut impl CryptoRng,
     ) -> Result<(Blinding, BlindCommitment), QuorumError> {
         self.set.check_contains(trustee)?;
-        let rho = Zeroizing::new(random_not_zero(rng));
+        let rho = Zeroizing::new(Scalar::random_secret(rng));
         let (e, f) = (self.t1.mul(&rho), self.delta.mul(&rho));
         let statement = self.statement(trustee, &e, &f);
         let proof = Proof::new([&self.t1, &self.delta], &rho, statement, rng);
