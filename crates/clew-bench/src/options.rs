@@ -28,7 +28,7 @@ pub struct Options {
     pub seconds: Duration,
 
     /// How many machines the register of the program `register` has
-    #[arg(long, value_name = "N", default_value = "100000")]
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
     pub members: u32,
 
     /// A peer's figure to print beside the row of that name; repeatable
