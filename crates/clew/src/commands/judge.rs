@@ -128,6 +128,7 @@ fn caveat_word(caveat: &Caveat) -> &'static str {
         Caveat::IssuerCouldSign => "issuer-could-sign",
         Caveat::Dealt => "dealt",
         Caveat::RevokedLater { .. } => "revoked-later",
+        Caveat::RevokedBefore { .. } => "revoked-before",
     }
 }
 
@@ -139,6 +140,10 @@ fn caveat_sentence(caveat: &Caveat, group: &GroupFile) -> String {
         Caveat::Dealt => {
             "the opening key was dealt: whoever dealt it could open packets alone".to_owned()
         }
+        Caveat::RevokedBefore { epoch } => format!(
+            "the machine was revoked before, in epoch {epoch}: it could not sign in this epoch \
+             without the issuer's help"
+        ),
         Caveat::RevokedLater { epoch } => {
             let when = group.start(*epoch).map_or(String::new(), |start| {
                 format!(", from {}", clock::to_the_second(start))

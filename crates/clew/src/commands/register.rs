@@ -19,14 +19,15 @@ pub enum Register {
     /// The group's directory.
     Store(Box<Store>),
     /// A register file.
-    File {
-        /// Where.
-        path: PathBuf,
-        /// Of which epoch its credentials are.
-        epoch: u32,
-        /// Whose group it is.
-        group: GroupFile,
-    },
+    File(Box<RegisterFile>),
+}
+
+/// A register file, read anew for each question.
+pub struct RegisterFile {
+    path: PathBuf,
+    /// Of which epoch its credentials are.
+    epoch: u32,
+    group: GroupFile,
 }
 
 impl Register {
@@ -44,11 +45,11 @@ impl Register {
         if id != group.id() {
             return Err(Failure::file(path, "the register is of another group"));
         }
-        Ok(Self::File {
+        Ok(Self::File(Box::new(RegisterFile {
             path: path.to_owned(),
             epoch,
             group: group.clone(),
-        })
+        })))
     }
 
     /// The machine whose credential has that tag.
@@ -58,7 +59,7 @@ impl Register {
                 Some(machine) => Ok(Some(store.row(&machine)?)),
                 None => Ok(None),
             },
-            Self::File { .. } => Ok(self.line(|line| line.tag == *tag)?.map(|line| line.row)),
+            Self::File(file) => Ok(file.line(|line| line.tag == *tag)?.map(|line| line.row)),
         }
     }
 
@@ -66,27 +67,31 @@ impl Register {
     pub fn by_name(&self, name: &str, epoch: u32) -> Result<(Row, G1), Failure> {
         match self {
             Self::Store(store) => from_store(store, name, epoch),
-            Self::File { epoch: of, .. } if *of != epoch => Err(Failure::new(format!(
+            Self::File(file) => file.by_name(name, epoch),
+        }
+    }
+}
+
+impl RegisterFile {
+    fn by_name(&self, name: &str, epoch: u32) -> Result<(Row, G1), Failure> {
+        if self.epoch != epoch {
+            let of = self.epoch;
+            return Err(Failure::new(format!(
                 "the register file has credentials of epoch {of}, the packet is of epoch {epoch}"
             ))
-            .hint(export_hint(name, epoch))),
-            Self::File { .. } => {
-                let found = self.line(|line| line.row.entry.name.as_str() == name)?;
-                let line = found.ok_or_else(|| no_such_machine(name))?;
-                let credential = line.credential.ok_or_else(|| not_a_member(name, epoch))?;
-                Ok((line.row, decode(&credential)?))
-            }
+            .hint(export_hint(name, epoch)));
         }
+        let line = self.line(|line| line.row.entry.name.as_str() == name)?;
+        let line = line.ok_or_else(|| no_such_machine(name))?;
+        let credential = line.credential.ok_or_else(|| not_a_member(name, epoch))?;
+        Ok((line.row, decode(&credential)?))
     }
 
     fn line(
         &self,
         mut wanted: impl FnMut(&RegisterLine) -> bool,
     ) -> Result<Option<RegisterLine>, Failure> {
-        let Self::File { path, group, .. } = self else {
-            return Ok(None);
-        };
-        let mut lines = Lines::open(path, group)?;
+        let mut lines = Lines::open(&self.path, &self.group)?;
         lines.header()?;
         while let Some(line) = lines.next()? {
             if wanted(&line) {

@@ -115,13 +115,14 @@ fn tell(arguments: &Arguments, share: &Share, desk: &Desk<'_>) {
         arguments.output.display()
     );
     match &share.step {
-        Step::Opening(_) | Step::Match { .. } => {
-            say!("  Opening one packet opens all that have the same signature.");
+        Step::Opening(_) => {
+            say!("  It opens the packet's whole block: all packets with the same signature.");
             say!(
                 "  The request is in the ledger: {}",
                 desk.ledger().display()
             );
         }
+        Step::Match { .. } => say!("  With those of all others, clew match has the answer."),
         Step::Commitment { .. } => {
             say!(
                 "  Next, when all have given theirs: the same command with --share of each of them."
