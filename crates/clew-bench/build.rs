@@ -4,7 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// What the figures depend on; a change there makes a build `dirty`.
-const MEASURED: [&str; 3] = ["../clew-group", "../clew-bench", "../../Cargo.lock"];
+const MEASURED: [&str; 5] = [
+    "../clew-group",
+    "../clew-evidence",
+    "../clew-manager",
+    "../clew-bench",
+    "../../Cargo.lock",
+];
 
 fn main() {
     println!("cargo::rustc-env=BENCH_COMMIT={}", commit());

@@ -3,11 +3,20 @@
 //! A program is a list of [`measure::Case`]s. They run interleaved, so that load on the machine
 //! falls on all of them alike, and the report gives medians beside the paper's and a peer's figures.
 
+mod batch;
 mod group_signature;
+mod groups;
 mod machine;
 mod measure;
+mod office;
+mod opening;
 mod options;
+mod register;
 mod report;
+#[path = "../../clew-group/tests/common/textbook.rs"]
+mod textbook;
+#[path = "../../clew-group/tests/common/xr_textbook.rs"]
+mod xr_textbook;
 
 use clap::Parser;
 use options::Options;
@@ -21,11 +30,28 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 1] = [Program {
-    name: "group-signature",
-    about: "BBS04: the rows of Clue's table of microbenchmarks, and all other operations",
-    run: group_signature::run,
-}];
+const PROGRAMS: [Program; 4] = [
+    Program {
+        name: "group-signature",
+        about: "BBS04, XR, XRR: the rows of Clue's table of microbenchmarks, and all other operations",
+        run: group_signature::run,
+    },
+    Program {
+        name: "batch",
+        about: "XR, XRR: one signature of a batch, by size, from points and from bytes, and with a bad one",
+        run: batch::run,
+    },
+    Program {
+        name: "opening",
+        about: "what trustees and judges compute for an opening, a match, a ceremony, by their number",
+        run: opening::run,
+    },
+    Program {
+        name: "register",
+        about: "joins, the register of N machines, revocations, updates and what loading checks",
+        run: register::run,
+    },
+];
 
 fn main() -> ExitCode {
     let options = Options::parse();

@@ -15,13 +15,17 @@ const REPETITIONS_MAX: u32 = 1000;
 /// Rounds that are measured even if the time is up: fewer make no percentiles.
 const ROUNDS_MIN: usize = 11;
 
-/// One row of a report: a piece of work and what the paper says it took.
+/// One row of a report: a piece of work and what others say it took.
 pub struct Case<'a> {
     /// By which `--peer` and readers of the JSON find the row.
-    pub name: &'static str,
+    pub name: String,
     pub about: &'static str,
-    /// In milliseconds, where the paper has the row.
-    pub paper_ms: Option<f64>,
+    /// What published sources have for the row, in microseconds, by the name of the source.
+    pub quotes: Vec<(&'static str, f64)>,
+    /// The row of the same run that this one is to be compared with.
+    pub against: Option<String>,
+    /// How many of what the figures are for the work does at once.
+    share: f64,
     /// Does the work that many times and says how long that took.
     sample: Box<dyn FnMut(u32) -> Duration + 'a>,
 }
@@ -29,7 +33,7 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     /// A case that repeats `work`.
     pub fn new<T>(
-        name: &'static str,
+        name: impl Into<String>,
         about: &'static str,
         mut work: impl FnMut() -> T + 'a,
     ) -> Self {
@@ -38,7 +42,7 @@ impl<'a> Case<'a> {
 
     /// A case whose work consumes an input, which is made outside the measured time.
     pub fn with_input<I, T>(
-        name: &'static str,
+        name: impl Into<String>,
         about: &'static str,
         mut input: impl FnMut() -> I + 'a,
         mut work: impl FnMut(I) -> T + 'a,
@@ -52,19 +56,31 @@ impl<'a> Case<'a> {
             start.elapsed()
         };
         Self {
-            name,
+            name: name.into(),
             about,
-            paper_ms: None,
+            quotes: Vec::new(),
+            against: None,
+            share: 1.0,
             sample: Box::new(sample),
         }
     }
 
-    /// The same with the paper's figure.
-    pub fn paper_ms(self, milliseconds: f64) -> Self {
-        Self {
-            paper_ms: Some(milliseconds),
-            ..self
-        }
+    /// The same with a published figure.
+    pub fn quote(mut self, source: &'static str, microseconds: f64) -> Self {
+        self.quotes.push((source, microseconds));
+        self
+    }
+
+    /// The same beside another row.
+    pub fn against(mut self, row: impl Into<String>) -> Self {
+        self.against = Some(row.into());
+        self
+    }
+
+    /// The same, its figures for one of the `n` that the work does at once.
+    pub fn each_of(mut self, n: usize) -> Self {
+        self.share = n as f64;
+        self
     }
 }
 
@@ -87,7 +103,8 @@ pub fn run(cases: &mut [Case<'_>], time: Duration) -> Vec<Figures> {
     let mut rounds = 0;
     while rounds < ROUNDS_MIN || start.elapsed() < time {
         for ((case, samples), n) in cases.iter_mut().zip(&mut samples).zip(&repetitions) {
-            samples.push((case.sample)(*n).as_secs_f64() * 1e6 / f64::from(*n));
+            let seconds = (case.sample)(*n).as_secs_f64();
+            samples.push(seconds * 1e6 / (f64::from(*n) * case.share));
         }
         rounds += 1;
     }

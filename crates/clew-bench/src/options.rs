@@ -8,7 +8,7 @@ use std::time::Duration;
 #[command(
     name = "clew-bench",
     version,
-    after_help = "Example: taskset -c 1 clew-bench group-signature --peer verify=1369"
+    after_help = "Example: taskset -c 1 clew-bench group-signature --peer bbs04-verify=1369"
 )]
 pub struct Options {
     /// The program to run; without it, or with --list, the programs are listed
@@ -26,6 +26,10 @@ pub struct Options {
     /// How long to measure
     #[arg(long, value_name = "N", default_value = "20", value_parser = seconds)]
     pub seconds: Duration,
+
+    /// How many machines the register of the program `register` has
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
+    pub members: u32,
 
     /// A peer's figure to print beside the row of that name; repeatable
     #[arg(long, value_name = "ROW=MICROSECONDS", value_parser = peer)]

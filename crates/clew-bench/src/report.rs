@@ -1,13 +1,14 @@
 //! Printing a table of results, for people or as JSON Lines.
 
 use crate::machine::Machine;
-use crate::measure::{Case, Figures};
+use crate::measure::{self, Case, Figures};
 use crate::options::{Options, Peer};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Where a program's figures of the paper come from.
-pub struct Paper {
+/// Where quoted figures come from.
+pub struct Source {
     /// Column heading.
     pub name: &'static str,
     /// What a reader must know before comparing.
@@ -15,7 +16,7 @@ pub struct Paper {
 }
 
 /// Refuses a `--peer` that names no row.
-pub fn check_peers(cases: &[Case<'_>], options: &Options) -> io::Result<()> {
+fn check_peers(cases: &[Case<'_>], options: &Options) -> io::Result<()> {
     let is_row = |peer: &&Peer| cases.iter().any(|case| case.name == peer.row);
     match options.peer.iter().find(|peer| !is_row(peer)) {
         None => Ok(()),
@@ -23,18 +24,20 @@ pub fn check_peers(cases: &[Case<'_>], options: &Options) -> io::Result<()> {
     }
 }
 
-/// Prints machine, build and one line per case.
-pub fn print(
-    options: &Options,
-    machine: &Machine,
-    paper: &Paper,
-    rows: &[(Case<'_>, Figures)],
-) -> io::Result<()> {
+/// A row of a report.
+type Row<'a> = (Case<'a>, Figures);
+
+/// Runs a program's cases and prints what came out.
+pub fn run(options: &Options, sources: &[Source], mut cases: Vec<Case<'_>>) -> io::Result<()> {
+    check_peers(&cases, options)?;
+    let machine = Machine::read();
+    let figures = measure::run(&mut cases, options.seconds);
+    let rows: Vec<_> = cases.into_iter().zip(figures).collect();
     let mut out = io::stdout().lock();
     if options.json {
-        print_json(&mut out, options, machine, rows)
+        print_json(&mut out, options, &machine, &rows)
     } else {
-        print_text(&mut out, options, machine, paper, rows)
+        print_text(&mut out, options, &machine, sources, &rows)
     }
 }
 
@@ -42,11 +45,12 @@ fn print_json(
     out: &mut impl Write,
     options: &Options,
     machine: &Machine,
-    rows: &[(Case<'_>, Figures)],
+    rows: &[Row<'_>],
 ) -> io::Result<()> {
     writeln!(out, "{}", json!({ "machine": machine.to_json() }))?;
     for (case, figures) in rows {
         let peer = peer_of(options, case);
+        let quotes = case.quotes.iter().map(|(name, us)| (*name, json!(us)));
         let row = json!({
             "row": case.name,
             "about": case.about,
@@ -56,7 +60,9 @@ fn print_json(
             "p90_us": figures.p90,
             "samples": figures.samples,
             "repetitions": figures.repetitions,
-            "paper_us": case.paper_ms.map(|ms| ms * 1e3),
+            "quoted_us": quotes.collect::<BTreeMap<_, _>>(),
+            "against": case.against,
+            "ratio_in_run": ratio_in_run(case, figures, rows),
             "peer_us": peer,
             "ratio_to_peer": peer.map(|us| figures.median / us),
         });
@@ -69,43 +75,85 @@ fn print_text(
     out: &mut impl Write,
     options: &Options,
     machine: &Machine,
-    paper: &Paper,
-    rows: &[(Case<'_>, Figures)],
+    sources: &[Source],
+    rows: &[Row<'_>],
 ) -> io::Result<()> {
     for (label, fact) in machine.facts() {
         writeln!(out, "{label:<9} {fact}")?;
     }
-    writeln!(out, "{}: {}", paper.name, paper.caveat)?;
+    for Source { name, caveat } in sources {
+        writeln!(out, "{name}: {caveat}")?;
+    }
     writeln!(
         out,
-        "All figures are microseconds; x N: repetitions per sample.\n"
+        "All figures are microseconds; x N: repetitions per sample; in run: to the row that the \
+         work names.\n"
     )?;
-    writeln!(
-        out,
-        "{:<20} {:>8} {:>8} {:>8} {:>8} {:>11} {:>8} {:>9} {:>6}  work",
-        "row", "median", "mean", "p10", "p90", "samples", paper.name, "peer", "ratio"
-    )?;
+    writeln!(out, "{}", head(sources))?;
     for (case, figures) in rows {
-        writeln!(out, "{}", line(options, case, figures))?;
+        let in_run = ratio_in_run(case, figures, rows);
+        writeln!(out, "{}", line(options, sources, case, figures, in_run))?;
     }
     Ok(())
 }
 
-fn line(options: &Options, case: &Case<'_>, figures: &Figures) -> String {
-    let peer = peer_of(options, case);
+fn head(sources: &[Source]) -> String {
+    let quoted = sources.iter().map(|s| format!(" {:>9}", s.name));
     format!(
-        "{:<20} {:>8} {:>8} {:>8} {:>8} {:>11} {:>8} {:>9} {:>6}  {}",
+        "{:<22} {:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  work",
+        "row",
+        "median",
+        "mean",
+        "p10",
+        "p90",
+        "samples",
+        quoted.collect::<String>(),
+        "peer",
+        "ratio",
+        "in run"
+    )
+}
+
+fn line(
+    options: &Options,
+    sources: &[Source],
+    case: &Case<'_>,
+    figures: &Figures,
+    in_run: Option<f64>,
+) -> String {
+    let peer = peer_of(options, case);
+    let quoted = sources.iter().map(|source| {
+        let mut quotes = case.quotes.iter();
+        let quote = quotes.find(|(name, _)| *name == source.name);
+        format!(" {:>9}", optional(quote.map(|(_, us)| *us)))
+    });
+    let against = case.against.as_ref().map(|row| format!("; to {row}"));
+    format!(
+        "{:<22} {:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  {}{}",
         case.name,
         number(figures.median),
         number(figures.mean),
         number(figures.p10),
         number(figures.p90),
         format!("{} x {}", figures.samples, figures.repetitions),
-        optional(case.paper_ms.map(|ms| ms * 1e3)),
+        quoted.collect::<String>(),
         optional(peer),
-        peer.map_or("-".into(), |us| format!("{:.3}", figures.median / us)),
+        ratio(peer.map(|us| figures.median / us)),
+        ratio(in_run),
         case.about,
+        against.unwrap_or_default(),
     )
+}
+
+/// The row's median to that of the row it is to be compared with.
+fn ratio_in_run(case: &Case<'_>, figures: &Figures, rows: &[Row<'_>]) -> Option<f64> {
+    let against = case.against.as_ref()?;
+    let (_, other) = rows.iter().find(|(case, _)| case.name == *against)?;
+    Some(figures.median / other.median)
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"))
 }
 
 fn peer_of(options: &Options, case: &Case<'_>) -> Option<f64> {

@@ -107,7 +107,7 @@ fn too_few() {
         assert_eq!(error, expected);
         assert_eq!(
             error.to_string(),
-            "it takes the shares of 2 trustees, and 1 are good"
+            "it takes good shares of 2 trustees, and there is 1"
         );
         let empty = Share {
             step: Step::Opening(vec![]),

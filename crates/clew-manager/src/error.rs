@@ -13,12 +13,14 @@ pub enum StoreError {
     Exists(PathBuf),
     /// The directory is not a store.
     NotAStore(PathBuf),
-    /// The store was written by a newer program.
-    Newer {
+    /// The store was written by an older or a newer program.
+    OtherLayout {
         /// The store.
         path: PathBuf,
         /// Its layout version.
         version: i64,
+        /// The version that this program writes.
+        known: i64,
     },
     /// A machine of that name is enrolled.
     NameTaken(String),
@@ -46,8 +48,6 @@ pub enum StoreError {
     Join(JoinError),
     /// The device did not sign its register entry.
     DeviceSignature,
-    /// So many trustees cannot be, or so many of them cannot be asked for.
-    BadQuorum,
     /// A key file of the store is not readable.
     Key {
         /// The file.
@@ -98,11 +98,19 @@ impl fmt::Display for StoreError {
                 )
             }
             Self::NotAStore(path) => write!(f, "{} is not a clew group", path.display()),
-            Self::Newer { path, version } => write!(
-                f,
-                "{} has layout {version}, which this program does not know: use a newer clew",
-                path.display()
-            ),
+            Self::OtherLayout {
+                path,
+                version,
+                known,
+            } => {
+                let other = if version > known { "newer" } else { "older" };
+                let path = path.display();
+                write!(
+                    f,
+                    "{path} has layout {version}, this program knows layout {known}: use the {other} \
+                     clew that made it"
+                )
+            }
             Self::NameTaken(name) => write!(f, "a machine named {name} is enrolled already"),
             Self::NoSuchMachine(name) => write!(f, "no machine named {name} is enrolled"),
             Self::AlreadyRevoked { machine, epoch } => {
@@ -117,9 +125,6 @@ impl fmt::Display for StoreError {
             Self::Join(error) => write!(f, "the join failed: {error}"),
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")
-            }
-            Self::BadQuorum => {
-                f.write_str("a group has 1 to 32 trustees, and needs 1 to all of them to open")
             }
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),

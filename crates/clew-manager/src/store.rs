@@ -127,12 +127,17 @@ fn open_database(path: &Path, dir: &Path) -> Result<Connection, StoreError> {
         _ => return Err(StoreError::NotAStore(dir.to_owned())),
     }
     match header("user_version")? {
-        LAYOUT_VERSION => Ok(db),
-        version => Err(StoreError::Newer {
-            path: dir.to_owned(),
-            version,
-        }),
+        LAYOUT_VERSION => {}
+        version => {
+            return Err(StoreError::OtherLayout {
+                path: dir.to_owned(),
+                version,
+                known: LAYOUT_VERSION,
+            });
+        }
     }
+    configure(&db)?;
+    Ok(db)
 }
 
 fn configure(db: &Connection) -> Result<(), StoreError> {

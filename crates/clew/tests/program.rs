@@ -379,18 +379,29 @@ fn a_revoked_machine_signs_in_vain() {
     desk.yes(&["sign", "--key", "web-2.key", "in", "-w", "signed-2"]);
     let (status, packets, _) = desk.verify("signed-2");
     assert_eq!((status, &packets[0]["epoch"]), (0, &Value::from(1)));
-    let opened = desk.yes(&[
+    for trustee in ["1", "3"] {
+        let (key, to) = (
+            format!("acme/trustees/{trustee}.key"),
+            format!("{trustee}.share"),
+        );
+        let of = [
+            "share",
+            "--trustee",
+            &key,
+            "--group",
+            "acme/public/group.clew",
+        ];
+        desk.yes(&[&of[..], &["signed-2", "--packet", "1", "-o", &to]].concat());
+    }
+    let of = [
         "open",
         "--group",
         "acme/public/group.clew",
-        "--trustee",
-        "acme/trustees/1.key",
         "--register",
         "acme",
-        "signed-2",
-        "--packet",
-        "1",
-    ]);
+    ];
+    let shares = ["--share", "1.share", "--share", "3.share", "-o", "opening"];
+    let opened = desk.yes(&[&of[..], &shares, &["signed-2", "--packet", "1"]].concat());
     assert!(
         opened.starts_with("packet 1 was sent by web-2\n"),
         "{opened}"

@@ -1,16 +1,12 @@
-//! A group with a member, one revocation, and packets to sign.
+//! A group of BBS04 with a member, one revocation, and packets to sign.
 
 use super::forgery;
+use crate::groups::{EPOCH, PACKET, rng};
 use clew_group::bbs04::{
     IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation,
     Signature, SigningKey, VerifyingKey,
 };
 use clew_group::curve::Scalar;
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
-
-/// Clue's packet: with its signature, time and window digest it fills 1500 bytes.
-pub const PACKET: &[u8] = &[0xa5; 1277];
 
 /// What all cases work on.
 pub struct Fixture {
@@ -35,16 +31,16 @@ impl Fixture {
         let (issuer, issuing) = IssuerKey::generate(&mut rng);
         let group = PublicKey::genesis(&opening, &issuing);
         let member = issuer.issue_random(&group, &mut rng);
-        let signer = SigningKey::new(&group, member.clone()).expect("the issuer's own key");
+        let signer = SigningKey::new(&group, EPOCH, member.clone()).expect("the issuer's own key");
         let incremental = signer.precursor_from(nonces()).sign_incremental(&[PACKET]);
         let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
         Self {
             signature: incremental.signature().clone(),
             one_wrong: core::array::from_fn(|i| {
-                forgery::one_wrong(i, &incremental, &group, &member, &nonces())
+                forgery::one_wrong(i, &incremental, &member, &nonces())
             }),
-            all_wrong: forgery::all_wrong(&incremental, &group),
-            verifier: VerifyingKey::new(&group),
+            all_wrong: forgery::all_wrong(&incremental),
+            verifier: VerifyingKey::new(&group, EPOCH),
             revocation: revocation.expect("a random x is not -gamma"),
             incremental,
             group,
@@ -53,10 +49,6 @@ impl Fixture {
             signer,
         }
     }
-}
-
-pub fn rng(seed: u64) -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(seed)
 }
 
 /// The nonces of the fixture's signature, which an attacker on the inside would know.

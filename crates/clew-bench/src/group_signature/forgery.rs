@@ -1,8 +1,8 @@
-//! Bad incremental signatures that pass the hash test, so that the equations must find them.
+//! Bad incremental signatures of BBS04 that pass the hash test, so that the equations must find them.
 
-use super::fixture::PACKET;
+use crate::groups::{EPOCH, PACKET};
 use clew_group::bbs04::{
-    INCREMENTAL_BYTES, IncrementalSignature, MemberKey, Nonces, PublicKey, SIGNATURE_BYTES,
+    INCREMENTAL_BYTES, IncrementalSignature, MemberKey, Nonces, SIGNATURE_BYTES,
 };
 use clew_group::curve::Scalar;
 use sha2::{Digest, Sha256};
@@ -16,10 +16,10 @@ const SCALAR_BYTES: usize = 32;
 const ENDS: [usize; 5] = [383, 431, 1007, 1055, 1103];
 
 /// What anybody can send: one R changed and c made to fit. Since c changed, no equation holds.
-pub fn all_wrong(good: &IncrementalSignature, group: &PublicKey) -> IncrementalSignature {
+pub fn all_wrong(good: &IncrementalSignature) -> IncrementalSignature {
     let mut bytes = good.to_bytes();
     bytes[ENDS[0]] ^= 1;
-    refit_challenge(&mut bytes, group);
+    refit_challenge(&mut bytes);
     decode(&bytes)
 }
 
@@ -28,13 +28,12 @@ pub fn all_wrong(good: &IncrementalSignature, group: &PublicKey) -> IncrementalS
 pub fn one_wrong(
     which: usize,
     good: &IncrementalSignature,
-    group: &PublicKey,
     member: &MemberKey,
     nonces: &Nonces,
 ) -> IncrementalSignature {
     let mut bytes = good.to_bytes();
     bytes[ENDS[which]] ^= 1;
-    let c = refit_challenge(&mut bytes, group);
+    let c = refit_challenge(&mut bytes);
     let x = Scalar::from_bytes(&member.to_bytes()[48..]).expect("a member key");
     let responses = [
         nonces.r_alpha + c * nonces.alpha,
@@ -51,9 +50,9 @@ pub fn one_wrong(
 }
 
 /// Writes the c that the R's in `bytes` hash to.
-fn refit_challenge(bytes: &mut Bytes, group: &PublicKey) -> Scalar {
+fn refit_challenge(bytes: &mut Bytes) -> Scalar {
     let mut hash = Sha256::new_with_prefix(b"clew-bbs04-sig-1");
-    hash.update(group.id());
+    hash.update(EPOCH);
     hash.update(&bytes[..T_BYTES]);
     hash.update(&bytes[SIGNATURE_BYTES..]);
     hash.update(PACKET);

@@ -1,33 +1,34 @@
-//! BBS04: everything that clew does with it, beside Clue's table of microbenchmarks.
+//! Both schemes: everything that signing and verifying is made of, beside Clue's table of
+//! microbenchmarks.
 
 mod baselines;
-mod cases;
+mod bbs04;
 mod fixture;
 mod forgery;
-#[path = "../../../clew-group/tests/common/textbook.rs"]
-mod textbook;
+mod xr;
 
-use crate::machine::Machine;
-use crate::measure;
+use crate::groups::{PROTOTYPE, PROTOTYPE_CAVEAT};
 use crate::options::Options;
-use crate::report::{self, Paper};
+use crate::report::{self, Source};
 use fixture::Fixture;
 use std::io;
 
-const CLUE: Paper = Paper {
+const CLUE: Source = Source {
     name: "Clue",
     caveat: "2011 hardware, pairing curve of the class of 1024-bit RSA; clew's is of the class of \
              3072-bit RSA",
 };
 
+const OF_PROTOTYPE: Source = Source {
+    name: PROTOTYPE,
+    caveat: PROTOTYPE_CAVEAT,
+};
+
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
-    let fixture = Fixture::new();
-    let mut cases = cases::all(&fixture);
-    cases.extend(baselines::all(&fixture));
-    report::check_peers(&cases, options)?;
-    let machine = Machine::read();
-    let figures = measure::run(&mut cases, options.seconds);
-    let rows: Vec<_> = cases.into_iter().zip(figures).collect();
-    report::print(options, &machine, &CLUE, &rows)
+    let (of_bbs04, of_xr) = (Fixture::new(), xr::Fixture::new());
+    let mut cases = bbs04::all(&of_bbs04);
+    cases.extend(xr::all(&of_xr));
+    cases.extend(baselines::all(&of_bbs04));
+    report::run(options, &[CLUE, OF_PROTOTYPE], cases)
 }

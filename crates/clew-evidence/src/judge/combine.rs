@@ -113,14 +113,15 @@ impl fmt::Display for CombineError {
                 needed,
                 refused,
             } => {
+                let is = if *good == 1 { "is" } else { "are" };
                 write!(
                     f,
-                    "it takes the shares of {needed} trustees, and {good} are good"
+                    "it takes good shares of {needed} trustees, and there {is} {good}"
                 )?;
                 list(refused, f)
             }
             Self::Refused(refused) => {
-                f.write_str("a match needs all of its set, so start again")?;
+                f.write_str("a match needs good shares of all of its set")?;
                 list(refused, f)
             }
             Self::NoRow { .. } => f.write_str("the register has no machine with this credential"),

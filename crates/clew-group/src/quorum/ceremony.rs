@@ -6,7 +6,7 @@
 //! shares are there, a trustee checks them and has its share of the key. Whoever cheats is named; the
 //! ceremony starts again without it, under another context.
 
-use super::sharing::{Polynomial, evaluate, interpolate, random_not_zero};
+use super::sharing::{Polynomial, evaluate, interpolate};
 use super::{Quorum, QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
 use crate::transcript::{domain_separator, with_points};
@@ -46,7 +46,7 @@ impl Founding {
         rng: &mut impl CryptoRng,
     ) -> Result<(Broadcast, Vec<DealtShare>), QuorumError> {
         self.round.quorum.check(dealer)?;
-        let part = Zeroizing::new(random_not_zero(rng));
+        let part = Zeroizing::new(Scalar::random_secret(rng));
         Ok(self.round.deal(dealer, &part, rng))
     }
 

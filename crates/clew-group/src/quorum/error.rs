@@ -137,7 +137,7 @@ impl fmt::Display for QuorumError {
             Self::Index { index } => write!(f, "there is no trustee {index} here"),
             Self::Repeated { trustee } => write!(f, "{trustee} is there twice"),
             Self::TooFew { given, needed } => {
-                write!(f, "{given} trustees are too few: it takes {needed}")
+                write!(f, "it takes {needed} trustees, not {given}")
             }
             Self::Missing { trustee } => write!(f, "nothing from {trustee}"),
             Self::SecretShare { trustee } => {

@@ -23,10 +23,9 @@
 //! # }
 //! ```
 
-use super::sharing::random_not_zero;
 use super::trustee::check_count;
 use super::{Decryption, Part, QuorumError, SecretShare, Set, Sharing, Trustee};
-use crate::curve::{G1, G1_BYTES};
+use crate::curve::{G1, G1_BYTES, Scalar};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
@@ -93,7 +92,7 @@ impl<'a> Match<'a> {
         rng: &mut impl CryptoRng,
     ) -> Result<(Blinding, BlindCommitment), QuorumError> {
         self.set.check_contains(trustee)?;
-        let rho = Zeroizing::new(random_not_zero(rng));
+        let rho = Zeroizing::new(Scalar::random_secret(rng));
         let (e, f) = (self.t1.mul(&rho), self.delta.mul(&rho));
         let statement = self.statement(trustee, &e, &f);
         let proof = Proof::new([&self.t1, &self.delta], &rho, statement, rng);

@@ -121,7 +121,7 @@ impl Polynomial {
         // No growing: that would leave a copy behind.
         let mut coefficients = Zeroizing::new(Vec::with_capacity(size));
         coefficients.push(*constant);
-        coefficients.extend((1..size).map(|_| random_not_zero(rng)));
+        coefficients.extend((1..size).map(|_| Scalar::random_secret(rng)));
         Self(coefficients)
     }
 
@@ -132,15 +132,6 @@ impl Polynomial {
     pub(super) fn at(&self, trustee: Trustee) -> Scalar {
         let (zero, x) = (Scalar::default(), trustee.scalar());
         self.0.iter().rev().fold(zero, |sum, a| sum * x + *a)
-    }
-}
-
-pub(super) fn random_not_zero(rng: &mut impl CryptoRng) -> Scalar {
-    loop {
-        let scalar = Scalar::random(rng);
-        if !scalar.is_zero() {
-            return scalar;
-        }
     }
 }
 

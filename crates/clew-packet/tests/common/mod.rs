@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+pub mod groups;
 pub mod packets;
 pub mod trailers;
 

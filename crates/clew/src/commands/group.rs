@@ -63,10 +63,15 @@ fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
             key.display()
         );
     }
+    let who = match threshold {
+        1 if trustees == 1 => "The one trustee opens alone.".to_owned(),
+        1 => format!("Each of {trustees} trustees opens alone."),
+        _ => format!("Any {threshold} of {trustees} trustees open together."),
+    };
+    say!("{who} Their key was dealt here: until the shares");
     say!(
-        "Any {threshold} of {trustees} trustees open together. Their key was dealt here: until the shares are gone from"
+        "are gone from this host, and if somebody kept them, packets can be opened without asking anybody."
     );
-    say!("this host, and if somebody kept them, it can be opened without asking anybody.");
     if group.scheme() == Scheme::Bbs04 {
         say!("{BBS04_WARNING}");
     }

@@ -16,7 +16,11 @@ use std::path::Path;
 /// `clew judge`
 pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     let group = read_group_file(&arguments.group)?;
-    let file = EvidenceFile::read(&arguments.evidence, &group)?;
+    let text = read_text(&arguments.evidence)?;
+    let file = match EvidenceFile::decode(&text, &group) {
+        Err(ReadError::Fault(fault)) => return Err(refuted(arguments, &fault)),
+        read => read.map_err(|error| unread(&arguments.evidence, &error))?,
+    };
     let found = Evidence::find(&arguments.input, file.request(), &group)?;
     let Some(evidence) = found else {
         return Err(Failure::file(
@@ -29,17 +33,20 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
             tell(&group, &evidence, &judgement, arguments.json);
             Ok(Status::Yes)
         }
-        Err(fault) => {
-            if arguments.json {
-                let (rule, trustee) = (fault.rule.as_str(), fault.trustee.map(|t| t.index()));
-                say!(
-                    "{}",
-                    json!({"holds": false, "rule": rule, "trustee": trustee})
-                );
-            }
-            Err(Failure::file(&arguments.evidence, format!("it does not hold: {fault}")).no())
-        }
+        Err(fault) => Err(refuted(arguments, &fault)),
     }
+}
+
+/// The evidence breaks a rule: a no.
+fn refuted(arguments: &Judge, fault: &Fault) -> Failure {
+    if arguments.json {
+        let (rule, trustee) = (fault.rule.as_str(), fault.trustee.map(|t| t.index()));
+        say!(
+            "{}",
+            json!({"holds": false, "rule": rule, "trustee": trustee})
+        );
+    }
+    Failure::file(&arguments.evidence, format!("it does not hold: {fault}")).no()
 }
 
 /// An opening or a match.
@@ -51,14 +58,15 @@ pub enum EvidenceFile {
 impl EvidenceFile {
     /// Reads either; what it holds is not judged.
     pub fn read(path: &Path, group: &GroupFile) -> Result<Self, Failure> {
-        let text = read_text(path)?;
-        match Opening::decode(&text, group) {
-            Ok(opening) => return Ok(Self::Opening(Box::new(opening))),
+        Self::decode(&read_text(path)?, group).map_err(|error| unread(path, &error))
+    }
+
+    fn decode(text: &str, group: &GroupFile) -> Result<Self, ReadError> {
+        match Opening::decode(text, group) {
             Err(ReadError::Text(TextError::Label { .. })) => {}
-            Err(error) => return Err(unread(path, &error)),
+            opening => return Ok(Self::Opening(Box::new(opening?))),
         }
-        let matched = Match::decode(&text, group).map_err(|error| unread(path, &error))?;
-        Ok(Self::Match(Box::new(matched)))
+        Ok(Self::Match(Box::new(Match::decode(text, group)?)))
     }
 
     /// What it answers.

@@ -8,7 +8,8 @@ use crate::cli::{Match as MatchArguments, Open};
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use clew_evidence::{
-    CombineError, Combined, GroupFile, Question, Refused, Share, combine_match, combine_opening,
+    CombineError, Combined, GroupFile, Question, Refused, Share, Why, combine_match,
+    combine_opening,
 };
 
 /// `clew open`
@@ -32,8 +33,7 @@ pub fn open(
     register: &Register,
     shares: &[Share],
 ) -> Result<Combined<clew_evidence::Opening>, Failure> {
-    let warrant = shares.first().and_then(|share| share.request.warrant);
-    let request = request(group, Question::Opening, evidence, warrant)?;
+    let request = request(group, Question::Opening, evidence, warrant_of(shares))?;
     let mut trouble = None;
     let find = |tag: &[u8; 32], _: &_| {
         register.by_tag(tag).unwrap_or_else(|failure| {
@@ -80,14 +80,19 @@ pub fn compare(
     shares: &[Share],
 ) -> Result<Combined<clew_evidence::Match>, Failure> {
     let (row, credential) = register.by_name(machine, evidence.summary.epoch)?;
-    let first = shares.first();
     let question = Question::Match {
         machine: row.entry.leaf_hash(),
     };
-    let warrant = first.and_then(|share| share.request.warrant);
-    let request = request(group, question, evidence, warrant)?;
+    let request = request(group, question, evidence, warrant_of(shares))?;
     let packet = evidence.packet();
     combine_match(group, &request, shares, &packet, &credential, row).map_err(failed)
+}
+
+/// The warrant that most shares were given for.
+fn warrant_of(shares: &[Share]) -> Option<[u8; 32]> {
+    let warrants = || shares.iter().map(|share| share.request.warrant);
+    let votes = |warrant: &Option<_>| warrants().filter(|other| other == warrant).count();
+    warrants().rev().max_by_key(votes).flatten()
 }
 
 fn warn(refused: &[Refused]) {
@@ -99,10 +104,25 @@ fn warn(refused: &[Refused]) {
 fn failed(error: CombineError) -> Failure {
     let failure = Failure::new(&error);
     match error {
+        CombineError::TooFew { refused, .. } | CombineError::Refused(refused)
+            if refused.iter().any(|one| one.why == Why::OtherRequest) =>
+        {
+            failure.hint("a share counts for one packet, one question and one warrant only")
+        }
         CombineError::TooFew { .. } => failure.hint("ask other trustees"),
+        CombineError::Refused(refused) => failure.hint(match_hint(&refused)),
         CombineError::NoRow { .. } => failure.hint(
             "take a register that has all machines, as it was when the packet was signed or later",
         ),
         _ => failure,
+    }
+}
+
+/// What helps a match along.
+pub fn match_hint(refused: &[Refused]) -> &'static str {
+    if refused.iter().all(|one| one.why == Why::Missing) {
+        "give the shares of all that take part, each with its own --share"
+    } else {
+        "all begin again with --with, without the trustees that are named"
     }
 }

@@ -1,13 +1,14 @@
 //! `clew share`: one trustee's answer to one request.
 
 use super::evidence::Evidence;
+use super::open::match_hint;
 use super::register::Register;
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use crate::random;
-use clew_evidence::{GroupFile, Question, Request, Share, Step};
+use clew_evidence::{CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
 use clew_manager::files::{MODE_PUBLIC, write_atomically};
 use clew_manager::keys::TrusteeKeyFile;
@@ -139,6 +140,7 @@ fn tell(arguments: &Arguments, share: &Share, desk: &Desk<'_>) {
 fn refused(error: TrusteeError) -> Failure {
     let failure = Failure::new(&error);
     match error {
+        TrusteeError::Combine(CombineError::Refused(refused)) => failure.hint(match_hint(&refused)),
         TrusteeError::NotUnderWay => failure.hint("all begin again with --with"),
         TrusteeError::OtherSharing { .. } => {
             failure.hint("use the trustee key that was given out for that epoch")

@@ -32,7 +32,7 @@ enum Check {
     /// Measures special secrets against random ones, with a control that leaks
     Timing {
         /// How long to measure, all operations together
-        #[arg(long, value_name = "N", default_value = "300", value_parser = seconds)]
+        #[arg(long, value_name = "N", default_value = "360", value_parser = seconds)]
         seconds: Duration,
     },
 }

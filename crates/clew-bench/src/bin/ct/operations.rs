@@ -1,17 +1,20 @@
 //! The table of what touches secrets, and of the controls that leak them.
 
+mod bbs04;
+mod curve;
+mod quorum;
+mod xr;
+
 use super::valgrind;
-use clew_group::bbs04::{
-    IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation, Signature, SigningKey,
-};
-use clew_group::curve::{FixedBase, G1, G2, PreparedG2, Scalar, pairing_product};
+use clew_group::EpochId;
+use clew_group::curve::{G1, Scalar};
 use core::convert::Infallible;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 use std::hint::black_box;
 
-/// Products of scalars are too fast for a clock: that many follow each other.
-const CHAIN: usize = 64;
+/// The id of the one epoch.
+const EPOCH: EpochId = EpochId([0xe0; 32]);
 
 /// A secret of its own, and what is done with it.
 pub struct Operation<'a> {
@@ -145,127 +148,45 @@ impl TryRng for Followed {
 
 impl TryCryptoRng for Followed {}
 
-/// What is public, or was made before: a group, a signature, tables.
+/// What is public, or was made before.
 pub struct Fixture {
-    group: PublicKey,
-    issuer: IssuerKey,
-    signature: Signature,
-    signer: SigningKey,
-    revocation: Revocation,
-    fixed: FixedBase,
-    prepared: [PreparedG2; 2],
+    curve: curve::Fixture,
+    bbs04: bbs04::Fixture,
+    xr: xr::Fixture,
+    quorum: quorum::Fixture,
 }
 
 impl Fixture {
     pub fn new() -> Self {
-        let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let (_, opening) = OpenerKey::generate(&[7; 32], &mut rng);
-        let (issuer, issuing) = IssuerKey::generate(&mut rng);
-        let group = PublicKey::genesis(&opening, &issuing);
-        let mut member = issuer.issue_random(&group, &mut rng);
-        valgrind::mark_secret(&mut member);
-        let signer = SigningKey::new(&group, member).expect("the issuer's own key");
-        // What others see is of a member whose secrets are not followed.
-        let public = issuer.issue_random(&group, &mut rng);
-        let other = SigningKey::new(&group, public).expect("the issuer's own key");
-        let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
         Self {
-            signature: other.precursor(&mut rng).sign(&[b"opened"]),
-            revocation: revocation.expect("a random x is not -gamma"),
-            fixed: FixedBase::new(&G1::generator()),
-            prepared: [G2::generator(), G2::generator().mul(&Scalar::from_u128(7))]
-                .map(|point| PreparedG2::new(&point)),
-            group,
-            issuer,
-            signer,
+            curve: curve::Fixture::new(),
+            bbs04: bbs04::Fixture::new(),
+            xr: xr::Fixture::new(),
+            quorum: quorum::Fixture::new(),
         }
     }
 }
 
 /// Everything that touches a secret, a line each.
-pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
-    let two = |d: &mut Draws| [d.scalar(), d.scalar()];
-    let points = |d: &mut Draws| [(); 2].map(|()| G1::generator().mul(&d.scalar()));
-    let [q1, q2] = &f.prepared;
-    vec![
-        Operation::new("scalar add", two, |[a, b]| a + b),
-        Operation::new("scalar sub, neg", two, |[a, b]| -(a - b)),
-        Operation::new("scalar mul x 64", two, |[a, b]| {
-            (0..CHAIN).fold(a, |a, _| a * b)
-        })
-        .timed(),
-        Operation::new("scalar invert", Draws::scalar, |a| a.invert()).timed(),
-        Operation::new("scalar to bytes", Draws::scalar, |a| a.to_bytes()),
-        Operation::new("scalar from 64 bytes", seed, |seed| {
-            let mut wide = [0; 64];
-            wide[..32].copy_from_slice(&seed);
-            Scalar::from_wide(&wide)
-        }),
-        Operation::new("G1 add, sub, double", points, |[p, q]| (p - q).double() + p),
-        Operation::new("G1 mul", Draws::scalar, |k| G1::generator().mul(&k)).timed(),
-        Operation::new("G1 to bytes", points, |points| G1::to_bytes_many(&points)),
-        Operation::new("G2 mul", Draws::scalar, |k| G2::generator().mul(&k)),
-        Operation::new("fixed-base mul", Draws::scalar, |k| f.fixed.mul(&k)).timed(),
-        Operation::new("fixed-base table", points, |[p, _]| {
-            FixedBase::new(&p).mul(&Scalar::from_u128(5))
-        }),
-        Operation::new("pairings", points, move |[p, q]| {
-            pairing_product([(&p, q1), (&q, q2)]).to_bytes()
-        }),
-        Operation::new("bbs04 sign", Nonces::random, |nonces| {
-            f.signer.precursor_from(nonces).sign(&[b"a packet"])
-        })
-        .timed(),
-        Operation::new("bbs04 new signing key", member(f), |(key, nonces)| {
-            let signer = SigningKey::new(&f.group, key).expect("the issuer's own key");
-            signer.precursor_from(nonces).sign(&[b"a packet"])
-        }),
-        Operation::new("bbs04 open", opener, |key| key.open(&f.signature)).timed(),
-        Operation::new("bbs04 issue", issuer, |(key, x)| key.issue(&f.group, x)).timed(),
-        Operation::new("bbs04 revoke", issuer, |(key, x)| key.revoke(&f.group, x)),
-        Operation::new("bbs04 member update", member(f), |(key, _)| {
-            key.after(&f.revocation)
-        }),
-        Operation::new("bbs04 precursor", nothing, |()| {
-            f.signer.precursor(&mut Followed(Draws::random(5)))
-        }),
-        Operation::new("bbs04 new issuing key", nothing, |()| {
-            let (key, issuing) = IssuerKey::generate(&mut Followed(Draws::random(6)));
-            (key.to_bytes(), issuing)
-        }),
-        Operation::new("bbs04 keys to bytes", member_and_opener(f), |(a, b)| {
-            (a.to_bytes(), b.to_bytes())
-        }),
-    ]
-}
-
-fn seed(draws: &mut Draws) -> [u8; 32] {
-    draws.scalar().to_bytes()
-}
-
-fn member(f: &Fixture) -> impl Fn(&mut Draws) -> (MemberKey, Nonces) + '_ {
-    |draws| {
-        (
-            f.issuer.issue_random(&f.group, draws),
-            Nonces::random(draws),
-        )
-    }
-}
-
-fn member_and_opener(f: &Fixture) -> impl Fn(&mut Draws) -> (MemberKey, OpenerKey) + '_ {
-    |draws| (f.issuer.issue_random(&f.group, draws), opener(draws))
+pub fn all(fixture: &Fixture) -> Vec<Operation<'_>> {
+    let parts = [
+        curve::all(&fixture.curve),
+        bbs04::all(&fixture.bbs04),
+        xr::all(&fixture.xr),
+        quorum::all(&fixture.quorum),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 fn nothing(_: &mut Draws) {}
 
-fn opener(draws: &mut Draws) -> OpenerKey {
-    let bytes = [draws.scalar(), draws.scalar()].map(|xi| xi.to_bytes());
-    OpenerKey::from_bytes(bytes.as_flattened()).expect("two scalars")
+fn random(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
 }
 
-fn issuer(draws: &mut Draws) -> (IssuerKey, Scalar) {
-    let key = IssuerKey::from_bytes(&draws.scalar().to_bytes()).expect("a scalar");
-    (key, draws.scalar())
+/// Draws that are followed.
+fn followed(seed: u64) -> Followed {
+    Followed(Draws::random(seed))
 }
 
 /// What both checks must find.

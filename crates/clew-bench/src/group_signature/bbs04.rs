@@ -1,13 +1,12 @@
-//! The rows: what clew itself does.
+//! The rows of BBS04.
 //!
 //! Each case asserts its verdict once when it is made, so that nothing fast and wrong is measured.
 
-use super::fixture::{Fixture, PACKET, rng};
+use super::CLUE;
+use super::fixture::Fixture;
+use crate::groups::{EPOCH, OTHER, PACKET, PROTOTYPE, rng};
 use crate::measure::Case;
 use clew_group::bbs04::{IncrementalSignature, Precursor, Signature, SigningKey, VerifyingKey};
-
-/// A message that was not signed.
-const OTHER: &[u8] = b"another packet";
 
 /// All rows, in the order of the report.
 pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
@@ -30,16 +29,18 @@ fn signing(f: &Fixture) -> Vec<Case<'_>> {
         Case::with_input(name, about, precursor, |p| p.sign(message))
     };
     vec![
-        Case::new("sign", "all of Sign, 1277 bytes", move || {
+        Case::new("bbs04-sign", "all of Sign, 1277 bytes", move || {
             f.signer.precursor(&mut first).sign(&[PACKET])
         }),
-        Case::new("precursor", "Sign before the message is known", move || {
-            f.signer.precursor(&mut second)
-        }),
-        online("sign-20", "with a precursor, 20 bytes", &[&[0; 20]]),
-        online("sign-1277", "with a precursor, 1277 bytes", &[PACKET]),
+        Case::new(
+            "bbs04-precursor",
+            "Sign before the message is known",
+            move || f.signer.precursor(&mut second),
+        ),
+        online("bbs04-sign-20", "with a precursor, 20 bytes", &[&[0; 20]]),
+        online("bbs04-sign-1277", "with a precursor, 1277 bytes", &[PACKET]),
         online(
-            "sign-8x1277",
+            "bbs04-sign-8x1277",
             "with a precursor, 8 x 1277 bytes",
             &[PACKET; 8],
         ),
@@ -57,15 +58,16 @@ fn verifying(f: &Fixture) -> Vec<Case<'_>> {
     assert!(f.verifier.verify(&[PACKET], &f.signature).is_ok());
     assert!(f.verifier.verify(&[OTHER], &f.signature).is_err());
     vec![
-        Case::new("verify", "decoded signature, 1277 bytes", || {
+        Case::new("bbs04-verify", "decoded signature, 1277 bytes", || {
             f.verifier.verify(&[PACKET], &f.signature)
         })
-        .paper_ms(29.0),
-        Case::new("verify-reject", "the same, wrong message", || {
+        .quote(CLUE.name, 29_000.0)
+        .quote(PROTOTYPE, 852.0),
+        Case::new("bbs04-reject-message", "the same, wrong message", || {
             f.verifier.verify(&[OTHER], &f.signature)
         }),
-        Case::new("decode", "336 bytes to points, all checks", decode),
-        Case::new("verify-bytes", "decode and verify", move || {
+        Case::new("bbs04-decode", "336 bytes to points, all checks", decode),
+        Case::new("bbs04-verify-bytes", "decode and verify", move || {
             f.verifier.verify(&[PACKET], &decode())
         }),
     ]
@@ -73,35 +75,35 @@ fn verifying(f: &Fixture) -> Vec<Case<'_>> {
 
 fn incremental(f: &Fixture) -> Vec<Case<'_>> {
     const ONE_WRONG: [&str; 5] = [
-        "incremental-r1",
-        "incremental-r2",
-        "incremental-r3",
-        "incremental-r4",
-        "incremental-r5",
+        "bbs04-incr-r1",
+        "bbs04-incr-r2",
+        "bbs04-incr-r3",
+        "bbs04-incr-r4",
+        "bbs04-incr-r5",
     ];
     let mut cases = vec![
         incremental_case(
             f,
-            "incremental",
+            "bbs04-incremental",
             "verify, R1..R5 carried",
             PACKET,
             &f.incremental,
         ),
         incremental_case(
             f,
-            "incremental-message",
+            "bbs04-incr-message",
             "the same, wrong message",
             OTHER,
             &f.incremental,
         ),
         incremental_case(
             f,
-            "incremental-forged",
+            "bbs04-incr-forged",
             "c fits, no R holds",
             PACKET,
             &f.all_wrong,
         )
-        .paper_ms(4.85),
+        .quote(CLUE.name, 4850.0),
     ];
     cases.extend(
         ONE_WRONG
@@ -132,7 +134,7 @@ fn incremental_case<'a>(
         f.verifier
             .verify_incremental(&[message], signature, &mut order)
     };
-    assert_eq!(verify().is_ok(), name == "incremental", "{name}");
+    assert_eq!(verify().is_ok(), name == "bbs04-incremental", "{name}");
     Case::new(name, about, verify)
 }
 
@@ -140,31 +142,39 @@ fn opening_and_revoking(f: &Fixture) -> Vec<Case<'_>> {
     assert_eq!(f.opener.open(&f.signature), f.member.credential());
     assert!(f.group.after(&f.revocation).is_ok());
     vec![
-        Case::new("open", "signature to credential", || {
+        Case::new("bbs04-open", "signature to credential", || {
             f.opener.open(&f.signature)
         }),
-        Case::new("tag", "credential to row of the register", || {
+        Case::new("bbs04-tag", "credential to row of the register", || {
             f.group.tag(&f.member.credential())
         }),
-        Case::new("group-update", "one revocation, with its checks", || {
-            f.group.after(&f.revocation)
-        }),
-        Case::new("member-update", "one revocation, without the check", || {
-            f.member.after(&f.revocation)
-        }),
-        Case::new("member-check", "that a member key fits its epoch", || {
-            f.member.check(&f.group)
-        }),
+        Case::new(
+            "bbs04-group-update",
+            "one revocation, with its checks",
+            || f.group.after(&f.revocation),
+        ),
+        Case::new(
+            "bbs04-member-update",
+            "one revocation, without the check",
+            || f.member.after(&f.revocation),
+        ),
+        Case::new(
+            "bbs04-member-check",
+            "that a member key fits its epoch",
+            || f.member.check(&f.group),
+        ),
     ]
 }
 
 fn setup(f: &Fixture) -> Vec<Case<'_>> {
     vec![
-        Case::new("verifying-key", "VerifyingKey::new", || {
-            VerifyingKey::new(&f.group)
+        Case::new("bbs04-verifying-key", "VerifyingKey::new", || {
+            VerifyingKey::new(&f.group, EPOCH)
         }),
-        Case::new("signing-key", "SigningKey::new, with the check", || {
-            SigningKey::new(&f.group, f.member.clone())
-        }),
+        Case::new(
+            "bbs04-signing-key",
+            "SigningKey::new, with the check",
+            || SigningKey::new(&f.group, EPOCH, f.member.clone()),
+        ),
     ]
 }

@@ -1,0 +1,281 @@
+//! Both schemes through the same engines: what is signed is valid, what is flipped is not, batches
+//! answer as single checks do, and a packet of one scheme is none of a group of the other.
+
+mod common;
+
+use std::sync::{Arc, LazyLock};
+
+use clew_group::{Scheme, SigningKey, VerifyingKey};
+use clew_packet::{
+    Acceptance, GroupId, GroupTag, KeySource, LinkType, Pending, Policy, Reason, Received,
+    Receiver, Sender, Stripped, Timestamp, Unknown,
+};
+use common::groups::{BOTH, Group};
+use common::{NOW, Owned, packets::*};
+use proptest::prelude::*;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// A group of each scheme, with two signers.
+struct Made {
+    signers: [SigningKey; 2],
+    verifier: Arc<VerifyingKey>,
+}
+
+static MADE: LazyLock<[Made; 2]> = LazyLock::new(|| {
+    BOTH.map(|scheme| {
+        let group = Group::new(scheme, 2);
+        Made {
+            signers: [0, 1].map(|member| group.signer(member)),
+            verifier: group.verifier(),
+        }
+    })
+});
+
+fn made(scheme: Scheme) -> &'static Made {
+    &MADE[usize::from(scheme == Scheme::Xr)]
+}
+
+fn id(scheme: Scheme) -> GroupId {
+    GroupId([scheme.code(); 16])
+}
+
+/// Knows both groups, each in epoch 0.
+#[derive(Clone, Copy)]
+struct Keys;
+
+impl KeySource for Keys {
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
+        let scheme = BOTH.into_iter().find(|s| id(*s).tag() == group);
+        scheme.ok_or(Unknown::Group)
+    }
+
+    fn successor_start(&self, group: GroupTag, _: u32) -> Result<Option<Timestamp>, Unknown> {
+        let known = BOTH.iter().any(|scheme| id(*scheme).tag() == group);
+        known.then_some(None).ok_or(Unknown::Group)
+    }
+
+    fn key(&self, group: GroupTag, _: u32) -> Option<Arc<VerifyingKey>> {
+        let scheme = BOTH.into_iter().find(|s| id(*s).tag() == group)?;
+        Some(Arc::clone(&made(scheme).verifier))
+    }
+}
+
+fn sign(original: &Owned, scheme: Scheme, policy: Policy, seed: u64) -> (Option<Owned>, Reason) {
+    let (sender, mut out) = (Sender::new(scheme, id(scheme), 0, policy), Vec::new());
+    let signer = &made(scheme).signers[seed as usize % 2];
+    let precursor = || signer.precursor(&mut ChaCha20Rng::seed_from_u64(seed));
+    let reason = sender.sign(&original.frame(), Some(NOW), precursor, &mut out);
+    let signed = (reason == Reason::Signed).then(|| original.with(out));
+    (signed, reason)
+}
+
+fn receive(packet: &Owned) -> Result<Pending, Reason> {
+    let mut receiver = Receiver::new(Keys, Acceptance::capture());
+    match receiver.receive(&packet.frame(), Some(NOW)) {
+        Received::Done(conclusion) => Err(conclusion.reason),
+        Received::Pending(pending) => Ok(pending),
+    }
+}
+
+fn verify(packet: &Owned) -> Reason {
+    let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    match receive(packet) {
+        Err(reason) => reason,
+        Ok(pending) => {
+            let mut receiver = Receiver::new(Keys, Acceptance::capture());
+            receiver.conclude(pending.check(rng)).reason
+        }
+    }
+}
+
+fn packet() -> Owned {
+    Owned::new(LinkType::RAW, ipv4(&[], UDP, &udp(b"payload")))
+}
+
+fn form(incremental: bool) -> Policy {
+    Policy {
+        incremental,
+        ..Policy::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn what_is_signed_is_valid_and_comes_back(original in frames(), policy in policies(), seed: u64) {
+        for scheme in BOTH {
+            let (signed, reason) = sign(&original, scheme, policy, seed);
+            let Some(signed) = signed else {
+                prop_assert_ne!(reason, Reason::NoTrailer);
+                continue;
+            };
+            prop_assert_eq!(verify(&signed), Reason::Ok);
+            let (stripped, kind) = signed.strip();
+            prop_assert_eq!(kind, Stripped::Trailer);
+            prop_assert_eq!(stripped.as_ref(), Some(&original));
+        }
+    }
+}
+
+/// Every bit of a trailer counts, in both schemes and both forms.
+#[test]
+fn flips_in_trailers() {
+    let original = packet();
+    for (scheme, incremental) in [
+        (Scheme::Xr, false),
+        (Scheme::Xr, true),
+        (Scheme::Bbs04, false),
+        (Scheme::Bbs04, true),
+    ] {
+        let signed = sign(&original, scheme, form(incremental), 1).0.unwrap();
+        let body = scheme.signature_bytes(incremental);
+        assert!(signed.bytes.len() > original.bytes.len() + body);
+        assert_eq!(verify(&signed), Reason::Ok);
+        for bit in original.bytes.len() * 8..signed.bytes.len() * 8 {
+            let mut flipped = signed.clone();
+            flipped.bytes[bit / 8] ^= 0x80 >> (bit % 8);
+            assert_ne!(
+                verify(&flipped),
+                Reason::Ok,
+                "{scheme} {incremental} bit {bit}"
+            );
+        }
+    }
+}
+
+/// The incremental form of xr that verifies is its plain form with R1; of neither is the other form
+/// accepted in its place.
+#[test]
+fn forms_are_not_exchanged() {
+    for scheme in BOTH {
+        for incremental in [false, true] {
+            let policy = form(incremental);
+            let sender = Sender::new(scheme, id(scheme), 0, policy);
+            let signer = &made(scheme).signers[0];
+            let other = |message: &[u8], body: &mut [u8]| {
+                let mut full = vec![0; scheme.signature_bytes(true)];
+                let precursor = signer.precursor(&mut ChaCha20Rng::seed_from_u64(3));
+                // Not what the trailer says: signed in the message are the other form's bytes.
+                let wrong = [message, b"\0"].concat();
+                precursor.sign(&[&wrong], true, &mut full);
+                body.copy_from_slice(&full[..body.len()]);
+            };
+            let mut out = Vec::new();
+            sender.sign_with(&packet().frame(), Some(NOW), other, &mut out);
+            assert_eq!(verify(&packet().with(out)), Reason::BadSignature);
+        }
+    }
+}
+
+/// What becomes of a good packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Harm {
+    Nothing,
+    Payload,
+    Point,
+    Scalar,
+    Swap,
+}
+
+const HARMS: [Harm; 5] = [
+    Harm::Nothing,
+    Harm::Payload,
+    Harm::Point,
+    Harm::Scalar,
+    Harm::Swap,
+];
+
+fn harmed(scheme: Scheme, incremental: bool, harm: Harm, seed: u64) -> Owned {
+    let original = packet();
+    let mut signed = sign(&original, scheme, form(incremental), seed).0.unwrap();
+    let start = original.bytes.len();
+    let body = body_start(&signed, scheme, incremental);
+    assert!(body > start);
+    match harm {
+        Harm::Nothing => {}
+        Harm::Payload => signed.bytes[start - 1] ^= 1,
+        Harm::Point => signed.bytes[body] ^= 0x80,
+        // The last response: its value, not its encoding.
+        Harm::Scalar => signed.bytes[body + scheme.signature_bytes(false) - 1] ^= 1,
+        Harm::Swap => signed.bytes[body..body + 96].rotate_left(48),
+    }
+    signed
+}
+
+fn body_start(signed: &Owned, scheme: Scheme, incremental: bool) -> usize {
+    let packet = clew_packet::read(&signed.frame()).unwrap();
+    let body = packet.trailer().body;
+    assert_eq!(body.len(), scheme.signature_bytes(incremental));
+    let found = signed.bytes.windows(body.len()).position(|w| w == body);
+    found.expect("the body is in the packet")
+}
+
+/// Good, bad and undecodable packets of both groups and forms in one go, in many orders.
+#[test]
+fn batches_answer_as_single_checks_do() {
+    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+    for round in 0..30u64 {
+        // Some rounds have nothing bad, some little, some much.
+        let badness = [0, 1, 20, 100][round as usize % 4];
+        let packets: Vec<(Harm, Owned)> = (0..24)
+            .map(|i| {
+                let scheme = if rng.next_u32() % 4 == 0 {
+                    Scheme::Bbs04
+                } else {
+                    Scheme::Xr
+                };
+                let bad = rng.next_u32() % 100 < badness || badness == 1 && i == round % 24;
+                let harm = if bad {
+                    HARMS[1 + rng.next_u32() as usize % 4]
+                } else {
+                    Harm::Nothing
+                };
+                let incremental = rng.next_u32() % 2 == 0;
+                (harm, harmed(scheme, incremental, harm, round * 100 + i))
+            })
+            .collect();
+        let pending = || -> Vec<Pending> {
+            packets
+                .iter()
+                .map(|(_, packet)| receive(packet).unwrap())
+                .collect()
+        };
+        let mut receiver = Receiver::new(Keys, Acceptance::capture());
+        let together: Vec<Reason> = Pending::check_all(pending(), rng)
+            .into_iter()
+            .map(|checked| receiver.conclude(checked).reason)
+            .collect();
+        let mut receiver = Receiver::new(Keys, Acceptance::capture());
+        let alone: Vec<Reason> = pending()
+            .into_iter()
+            .map(|pending| receiver.conclude(pending.check(rng)).reason)
+            .collect();
+        assert_eq!(together, alone, "round {round}");
+        for ((harm, _), reason) in packets.iter().zip(alone) {
+            assert_eq!(reason == Reason::Ok, *harm == Harm::Nothing, "{harm:?}");
+        }
+    }
+    assert!(Pending::check_all(Vec::new(), rng).is_empty());
+}
+
+#[test]
+fn a_packet_of_one_scheme_is_none_of_a_group_of_the_other() {
+    for (ours, theirs) in [(Scheme::Xr, Scheme::Bbs04), (Scheme::Bbs04, Scheme::Xr)] {
+        for incremental in [false, true] {
+            let sender = Sender::new(theirs, id(ours), 0, form(incremental));
+            let signer = &made(theirs).signers[0];
+            let precursor = || signer.precursor(&mut ChaCha20Rng::seed_from_u64(9));
+            let mut out = Vec::new();
+            sender.sign(&packet().frame(), Some(NOW), precursor, &mut out);
+            let wrong = packet().with(out);
+            assert_eq!(verify(&wrong), Reason::UnknownScheme);
+            assert_eq!(
+                wrong.strip().0,
+                Some(packet()),
+                "strip does not ask for a group"
+            );
+        }
+    }
+}
