@@ -167,6 +167,7 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::UnknownMode => "a mode that is not known",
         Reason::ReservedBits => "trailer flags that make no sense",
         Reason::BadMark => "a mark that makes no sense",
+        Reason::BadBlock => "a window or block that makes no sense",
         Reason::UnknownCarriage => "a carriage that is not known",
         Reason::UnknownScheme => "a signature scheme that is not known",
         Reason::UnknownGroup => "signed in a group that was not given",

@@ -1,15 +1,18 @@
 //! Signing a capture: every packet of the machines given, in one pass.
 
-use crate::batch::{Capture, frame};
+mod units;
+
+pub use units::Cover;
+
+use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Sink, Writer};
-use crate::clock;
 use crate::failure::Failure;
-use crate::random;
 use clew_group::SigningKey;
 use clew_manager::keys::MemberKeyFile;
-use clew_packet::{Counters, Frame, Policy, Reason, Sender, Timestamp, mark, source};
+use clew_packet::{Counters, Policy, Reason, Sender};
 use ipnet::IpNet;
-use rayon::prelude::*;
+use std::net::IpAddr;
+use units::{Fate, sign_batch};
 
 /// One machine, and the sources it owns.
 pub struct Signer {
@@ -33,9 +36,8 @@ impl Signer {
         Ok(Self { sender, key, from })
     }
 
-    fn owns(&self, frame: &Frame<'_>) -> Result<bool, Reason> {
-        let source = source(frame)?;
-        Ok(self.from.is_empty() || self.from.iter().any(|net| net.contains(&source)))
+    fn owns(&self, source: IpAddr) -> bool {
+        self.from.is_empty() || self.from.iter().any(|net| net.contains(&source))
     }
 }
 
@@ -60,6 +62,8 @@ pub enum Oversize {
 /// How a capture is signed.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// What one signature covers.
+    pub cover: Cover,
     /// Where timestamps come from.
     pub time: TimeSource,
     /// What to do with packets that do not fit.
@@ -91,15 +95,10 @@ pub fn sign_capture<S: Sink>(
         damage: None,
     };
     while let Some(mut batch) = capture.next_batch()? {
-        let reasons: Vec<Option<Reason>> = batch
-            .par_iter_mut()
-            .map_init(Vec::new, |out, record| {
-                sign_record(record, signers, options.time, out)
-            })
-            .collect();
-        for (record, reason) in batch.iter().zip(reasons) {
-            if let Some(reason) = reason {
-                signed.count(reason, options.oversize)?;
+        let fates = sign_batch(&batch, signers, options);
+        for (record, fate) in batch.iter_mut().zip(fates) {
+            if let Some(fate) = fate {
+                signed.count(apply(record, fate), options.oversize)?;
             }
             writer.write(record).map_err(Failure::write)?;
         }
@@ -107,6 +106,14 @@ pub fn sign_capture<S: Sink>(
     signed.damage = capture.damage().map(ToString::to_string);
     let sink = writer.finish().map_err(Failure::write)?;
     Ok((signed, sink))
+}
+
+/// Gives a packet its new bytes, if the file format lets it.
+fn apply(record: &mut Record, fate: Fate) -> Reason {
+    match fate.bytes {
+        Some(bytes) if record.replace(&bytes).is_err() => Reason::Container,
+        _ => fate.reason,
+    }
 }
 
 impl Signed {
@@ -122,41 +129,4 @@ impl Signed {
         }
         Ok(())
     }
-}
-
-fn sign_record(
-    record: &mut Record,
-    signers: &[Signer],
-    time_source: TimeSource,
-    out: &mut Vec<u8>,
-) -> Option<Reason> {
-    let (frame, time) = frame(record)?;
-    let time = match time_source {
-        TimeSource::Record => time,
-        TimeSource::Now => Some(Timestamp(clock::now_ns())),
-    };
-    let reason = sign_frame(&frame, time, signers, out);
-    if matches!(reason, Reason::Signed | Reason::AlreadySigned) && record.replace(out).is_err() {
-        return Some(Reason::Container);
-    }
-    Some(reason)
-}
-
-fn sign_frame(
-    frame: &Frame<'_>,
-    time: Option<Timestamp>,
-    signers: &[Signer],
-    out: &mut Vec<u8>,
-) -> Reason {
-    for signer in signers {
-        match signer.owns(frame) {
-            Ok(true) => {
-                let precursor = || signer.key.precursor(&mut random::os());
-                return signer.sender.sign(frame, time, precursor, out);
-            }
-            Ok(false) => {}
-            Err(reason) => return reason,
-        }
-    }
-    mark(frame, out).unwrap_or(Reason::NotSelected)
 }

@@ -100,8 +100,14 @@ pub struct Sign {
     #[arg(short = 'w', value_name = "OUT")]
     pub output: PathBuf,
     /// What one signature covers
-    #[arg(long, value_enum, default_value = "each")]
+    #[arg(long, value_enum, default_value = "tree")]
     pub mode: ModeName,
+    /// Packets of a window, at most (mode window)
+    #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub window: u16,
+    /// Packets of a block, at most (mode tree)
+    #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub block: u16,
     /// Carry what lets verifiers reject forgeries early (xr: 48 bytes more; bbs04: 768)
     #[arg(long)]
     pub incremental: bool,
@@ -133,6 +139,10 @@ pub struct Sign {
 pub enum ModeName {
     /// One packet
     Each,
+    /// A packet and those before it in its flow (Clue's windows)
+    Window,
+    /// A block of packets of one flow, under a tree of digests; each stays verifiable alone
+    Tree,
 }
 
 /// `clew verify`

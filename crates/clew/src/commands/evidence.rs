@@ -8,7 +8,7 @@ use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
-use clew_packet::{Acceptance, Conclusion, Mode, Received, Receiver, Summary, Verdict, read};
+use clew_packet::{Acceptance, Conclusion, Received, Receiver, Summary, Verdict, read};
 use std::path::Path;
 
 /// A signed packet, taken apart.
@@ -69,11 +69,10 @@ impl Evidence {
             group: tag,
             scheme,
             epoch,
-            mode,
             ..
         } = self.summary;
-        let about = (group.id().tag(), group.scheme(), request.epoch, Mode::Each);
-        (tag, scheme, epoch, mode) == about && self.packet().digest() == request.packet
+        let about = (group.id().tag(), group.scheme(), request.epoch);
+        (tag, scheme, epoch) == about && self.packet().digest() == request.packet
     }
 
     /// What trustees and judges are shown.

@@ -1,11 +1,11 @@
 //! `clew sign`
 
 use crate::batch::Capture;
-use crate::cli::Sign;
+use crate::cli::{ModeName, Sign};
 use crate::failure::{Failure, Status};
 use crate::output::Output;
 use crate::report;
-use crate::sign::{Options, Signed, Signer, sign_capture};
+use crate::sign::{Cover, Options, Signed, Signer, sign_capture};
 use clap::ArgMatches;
 use clew_manager::keys::MemberKeyFile;
 use clew_packet::{Policy, Reason};
@@ -17,6 +17,7 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     let capture = Capture::open(&arguments.input, "signing")?;
     let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
     let options = Options {
+        cover: cover(arguments),
         time: arguments.time,
         oversize: arguments.oversize,
     };
@@ -28,6 +29,14 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     } else {
         Status::Yes
     })
+}
+
+fn cover(arguments: &Sign) -> Cover {
+    match arguments.mode {
+        ModeName::Each => Cover::Each,
+        ModeName::Window => Cover::Window(arguments.window),
+        ModeName::Tree => Cover::Tree(arguments.block),
+    }
 }
 
 fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failure> {

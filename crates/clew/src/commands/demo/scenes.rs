@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::keyring::{Keyring, read_group_file};
 use crate::output::Output;
 use crate::report;
-use crate::sign::{Options, Oversize, Signed, Signer, TimeSource, sign_capture};
+use crate::sign::{Cover, Options, Oversize, Signed, Signer, TimeSource, sign_capture};
 use crate::strip::strip_capture;
 use crate::verify::{Freshness, Verified, verify_capture};
 use clew_manager::Store;
@@ -24,6 +24,9 @@ use std::path::Path;
 pub const GROUP_FILE: &str = "acme/public/group.clew";
 /// Where a pcap file states its snap length.
 const PCAP_SNAPLEN: std::ops::Range<usize> = 16..20;
+
+/// Most packets of a block: what `clew sign` has by default.
+const BLOCK: u16 = 64;
 
 const GRACE_NS: u64 = 60_000_000_000;
 
@@ -67,6 +70,7 @@ fn sign_file(stage: &Stage, name: &str, signers: &[Signer]) -> Result<Signed, Fa
     let (input, output) = (stage.path("original.pcap"), stage.path(name));
     let capture = Capture::open(&input, "signing")?;
     let options = Options {
+        cover: Cover::Tree(BLOCK),
         time: TimeSource::Record,
         oversize: Oversize::Pass,
     };
