@@ -199,8 +199,9 @@ mod tests {
         assert!(holds(9, 11, &proof));
         assert!((0..11).filter(|i| *i != 9).all(|i| !holds(i, 11, &proof)));
         assert!(!holds(11, 11, &proof) && !holds(0, 0, &[]));
-        assert!(!holds(9, 11, &proof[..3]));
-        assert!(!holds(9, 11, &[proof.clone(), vec![[0; 32]]].concat()));
+        assert!(!holds(9, 11, &proof[..2]));
+        let longer = [proof.clone(), vec![[0; 32]]].concat();
+        assert_eq!(root_of_proof(9, 11, leaf, &longer), None);
         assert!(!holds(
             9,
             11,
@@ -210,13 +211,13 @@ mod tests {
 
     #[test]
     fn the_largest_list_has_proofs_too() {
-        let node =
-            |level: u8, index: u32| Some(leaf(&[&[level][..], &index.to_be_bytes()].concat()));
+        let node = |level: u32, index: u32| {
+            let bytes = [level.to_be_bytes(), index.to_be_bytes()];
+            Some(leaf(bytes.as_flattened()))
+        };
         for index in [0, 1, u32::MAX / 2, u32::MAX - 1] {
             let proof = inclusion(index, u32::MAX, node).unwrap();
-            |level: u32, index: u32| {
-                Some(leaf(&[level.to_be_bytes(), index.to_be_bytes()].concat()))
-            };
+            assert!(proof.len() <= MAX_PROOF_HASHES);
             assert!(root_of_proof(index, u32::MAX, [0; 32], &proof).is_some());
         }
         assert_eq!(inclusion(u32::MAX, u32::MAX, node), None);

@@ -3,8 +3,8 @@
 use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
-use crate::wire::{Fields, domain};
-use clew_group::{Invalid, Scheme};
+use crate::wire::Fields;
+use clew_group::{Invalid, Scheme, domain_separator};
 use clew_packet::GroupId;
 use sha2::{Digest, Sha256};
 
@@ -127,7 +127,7 @@ pub fn join_session(
 ) -> [u8; 32] {
     let mut encoded_name = Vec::new();
     name.write(&mut encoded_name);
-    Sha256::new_with_prefix(domain("clew-join-session-1"))
+    Sha256::new_with_prefix(domain_separator("clew-join-session-1"))
         .chain_update(group.0)
         .chain_update(nonce)
         .chain_update(device_key)
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(RegisterEntry::decode(&bytes), Some(entry));
             let longer = [&bytes[..], &[0]].concat();
             assert_eq!(RegisterEntry::decode(&longer), None);
-            let without_device = bytes.len() - (48 + 32 + 64);
+            let without_device = bytes.len().wrapping_sub(48 + 32 + 64);
             for cut in (0..bytes.len()).filter(|cut| *cut != without_device) {
                 assert_eq!(RegisterEntry::decode(&bytes[..cut]), None, "{scheme} {cut}");
             }

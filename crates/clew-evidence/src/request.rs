@@ -2,8 +2,8 @@
 //! about.
 
 use crate::group_file::GroupFile;
-use crate::wire::{Fields, domain};
-use clew_group::{EpochId, Scheme};
+use crate::wire::Fields;
+use clew_group::{EpochId, Scheme, domain_separator};
 use clew_packet::GroupId;
 use sha2::{Digest, Sha256};
 
@@ -155,7 +155,7 @@ impl Packet<'_> {
 /// The digest of a packet: of the message that the signature covers, and the signature in its plain
 /// form (`body`).
 pub fn packet_digest(message: &[u8], body: &[u8]) -> [u8; 32] {
-    Sha256::new_with_prefix(domain("clew-packet-digest-1"))
+    Sha256::new_with_prefix(domain_separator("clew-packet-digest-1"))
         .chain_update(Sha256::digest(message))
         .chain_update(body)
         .finalize()

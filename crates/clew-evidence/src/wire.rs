@@ -34,14 +34,3 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_be_bytes)
     }
 }
-
-/// D("text"): the text, filled with zero bytes.
-pub(crate) const fn domain(text: &str) -> [u8; 32] {
-    let (mut out, text) = ([0; 32], text.as_bytes());
-    let mut i = 0;
-    while i < text.len() {
-        out[i] = text[i];
-        i += 1;
-    }
-    out
-}

@@ -118,7 +118,9 @@ impl fmt::Display for StoreError {
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")
             }
-            Self::BadQuorum => f.write_str("a group has 1 to 32 trustees, and needs 1 to all of them to open"),
+            Self::BadQuorum => {
+                f.write_str("a group has 1 to 32 trustees, and needs 1 to all of them to open")
+            }
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::Database(error) => write!(f, "the database refused: {error}"),

@@ -5,10 +5,10 @@
 //! ciphertext as associated data. The format is `spec/key-file.md` section 3.
 
 use crate::keys::KeyError;
-use clew_evidence::armor::{self, MAX_TEXT_BYTES};
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use clew_evidence::armor::{self, MAX_TEXT_BYTES};
 use hkdf::Hkdf;
 use rand_core::CryptoRng;
 use sha2::Sha256;

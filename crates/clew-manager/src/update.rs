@@ -95,11 +95,7 @@ pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, U
 }
 
 /// The member key after the change that made `epoch`.
-fn follow(
-    member: &MemberKey,
-    change: &GroupChange,
-    epoch: u32,
-) -> Result<MemberKey, UpdateError> {
+fn follow(member: &MemberKey, change: &GroupChange, epoch: u32) -> Result<MemberKey, UpdateError> {
     let followed = match (member, change) {
         (MemberKey::Bbs04(key), GroupChange::RevocationBbs04(revocation)) => {
             key.after(revocation).map(MemberKey::Bbs04)

@@ -3,7 +3,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use clew_group::{Fault, Signed, VerifyingKey};
+use clew_group::{Fault, Scheme, Signed, VerifyingKey};
 use rand_core::CryptoRng;
 
 use crate::{
@@ -19,6 +19,12 @@ use crate::{
 /// The groups that a receiver knows. Preparing a key is expensive, so that a source may do it when
 /// it is first asked; a packet whose epoch is over does not ask.
 pub trait KeySource {
+    /// Returns the scheme of a group.
+    ///
+    /// # Errors
+    /// The group is unknown.
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown>;
+
     /// Returns when the epoch's successor starts, if it has one.
     ///
     /// # Errors
@@ -200,6 +206,9 @@ impl<K: KeySource> Receiver<K> {
         if trailer.block != Block::Each {
             return Err(Reason::UnknownMode);
         }
+        if self.keys.scheme(trailer.group)? != trailer.scheme {
+            return Err(Reason::UnknownScheme);
+        }
         let successor_start = self.keys.successor_start(trailer.group, trailer.epoch)?;
         if let Some(time) = time {
             self.acceptance
@@ -210,10 +219,9 @@ impl<K: KeySource> Receiver<K> {
             let id = SignatureId::of(trailer.body);
             self.memory.check(Replay::Refuse, trailer.timestamp, id)?;
         }
-        let key = self.keys.key(trailer.group, trailer.epoch);
-        let key = key.ok_or(Reason::UnknownEpoch)?;
-        let own = key.scheme() == trailer.scheme;
-        own.then_some(key).ok_or(Reason::UnknownScheme)
+        self.keys
+            .key(trailer.group, trailer.epoch)
+            .ok_or(Reason::UnknownEpoch)
     }
 
     /// Live, forgets what is no longer fresh. In a capture time may go back.

@@ -73,7 +73,8 @@ fn an_epoch_lasts_until_its_successor_starts_and_the_grace_is_over() {
     let packet = Owned::new(LinkType::RAW, ipv4(&[], UDP, &udp(b"x")));
     let check = |time: u64, reason: Reason| {
         let (time, mut out) = (Some(Timestamp(time)), Vec::new());
-        let sender = clew_packet::Sender::new(clew_group::Scheme::Bbs04, GROUP, 6, Policy::default());
+        let sender =
+            clew_packet::Sender::new(clew_group::Scheme::Bbs04, GROUP, 6, Policy::default());
         sender.sign(&packet.frame(), time, common::precursor, &mut out);
         let mut receiver = receiver(Acceptance::capture());
         let conclusion = verify_at(&mut receiver, &packet.with(out).frame(), time);

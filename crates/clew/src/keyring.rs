@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clew_evidence::{GroupFile, Name};
-use clew_group::VerifyingKey;
+use clew_group::{Scheme, VerifyingKey};
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -72,6 +72,10 @@ impl Keyring {
 }
 
 impl KeySource for &Keyring {
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
+        Ok(self.group(group).ok_or(Unknown::Group)?.scheme())
+    }
+
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
         let group = self.group(group).ok_or(Unknown::Group)?;
         if epoch > group.newest_epoch() {

@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::random;
 use clap::Args;
-use clew_manager::files::{MODE_SECRET, Written};
 use clew_evidence::TextError;
+use clew_manager::files::{MODE_SECRET, Written};
 use clew_manager::keys::KeyError;
 use clew_manager::sealed::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use std::fs::File;

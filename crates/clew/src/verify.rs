@@ -7,7 +7,8 @@ use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::random;
 use clew_packet::{
-    Acceptance, Checked, Conclusion, Counters, Pending, Reason, Received, Receiver, Timestamp, Verdict,
+    Acceptance, Checked, Conclusion, Counters, Pending, Reason, Received, Receiver, Timestamp,
+    Verdict,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -185,7 +186,9 @@ fn check_together(received: Vec<Option<Received>>) -> Vec<Option<Stage>> {
         Some(conclusion) => Some(Stage::Done(conclusion)),
         None => checked.next().map(Stage::Checked),
     };
-    done.into_iter().map(|packet| packet.and_then(&mut stage)).collect()
+    done.into_iter()
+        .map(|packet| packet.and_then(&mut stage))
+        .collect()
 }
 
 /// A packet between the receiver's two steps.

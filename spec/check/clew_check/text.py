@@ -16,9 +16,11 @@ def read(data):
         text = data.decode()
     except UnicodeDecodeError:
         raise Refused("not-a-key")
-    lines = [line for line in text.split("\n") if line and not line.startswith("#")]
+    lines = [line.strip() for line in text.split("\n")]
+    lines = [line for line in lines if line and not line.startswith("#")]
     need(len(lines) == 1, "not-a-key")
     label, space, value = lines[0].partition(" ")
+    value = value.strip()
     need(space and value and label.startswith("clew-"), "not-a-key")
     try:
         payload = b64decode(value, validate=True)

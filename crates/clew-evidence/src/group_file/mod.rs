@@ -222,20 +222,17 @@ impl GroupFile {
             .collect()
     }
 
-    /// The epoch after `epoch` that revoked this entry's machine, from public values alone: A_0 with
-    /// the x of that epoch is a credential on g1 (with `xr`: and the entry's commitment). About 1 ms
-    /// for each revocation after `epoch`.
-    pub fn revoked_after(&self, epoch: u32, entry: &RegisterEntry) -> Option<u32> {
-        let first = self.revocations.partition_point(|e| *e <= epoch);
-        let later = self.revocations.get(first..)?;
-        if later.is_empty() {
+    /// The epoch from which a machine was revoked, found with public values: the first x that fits
+    /// its entry (a pairing for each revocation). Its points are decoded, not checked otherwise.
+    pub fn revoked_in(&self, entry: &RegisterEntry) -> Option<u32> {
+        if self.revocations.is_empty() {
             return None;
         }
         let a = G1::from_bytes(&entry.credential).ok()?;
         let (sum, w) = self.certified(entry)?;
         let (g2, w) = (PreparedG2::new(&G2::generator()), PreparedG2::new(&w));
         // e(A_0, w G2^x) = e(g1_0 C_0, G2)
-        later.iter().copied().find(|e| {
+        self.revocations.iter().copied().find(|e| {
             let x = self.record(*e).and_then(|record| revoked_x(&record.change));
             x.is_some_and(|x| {
                 let in_g2 = a.mul(&x) - sum;

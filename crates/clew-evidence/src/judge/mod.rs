@@ -49,6 +49,12 @@ pub enum Caveat {
         /// The epoch that revoked it.
         epoch: u32,
     },
+    /// The machine was revoked already when this epoch began: no member could sign so without the
+    /// issuer's help.
+    RevokedBefore {
+        /// The epoch that locked it out.
+        epoch: u32,
+    },
 }
 
 /// Judges an opening with the packet that the caller found by its digest.
@@ -168,10 +174,11 @@ fn judgement(
     if sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::Dealt) {
         caveats.push(Caveat::Dealt);
     }
-    let revoked = signed.then(|| group.revoked_after(request.epoch, entry));
-    if let Some(epoch) = revoked.flatten() {
-        caveats.push(Caveat::RevokedLater { epoch });
-    }
+    let revoked = signed.then(|| group.revoked_in(entry)).flatten();
+    caveats.extend(revoked.map(|epoch| match epoch > request.epoch {
+        true => Caveat::RevokedLater { epoch },
+        false => Caveat::RevokedBefore { epoch },
+    }));
     Judgement {
         machine: entry.name.clone(),
         epoch: request.epoch,

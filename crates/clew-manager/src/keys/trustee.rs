@@ -71,7 +71,8 @@ impl TrusteeKeyFile {
     pub fn comment(&self) -> String {
         format!(
             "clew trustee key {} of group {}. SECRET: with others it opens packets. Move it away from the issuer.",
-            self.trustee(), self.group
+            self.trustee(),
+            self.group
         )
     }
 

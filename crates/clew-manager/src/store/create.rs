@@ -194,7 +194,8 @@ impl Keys {
     fn xr(nonce: &[u8; 32], quorum: Quorum, rng: &mut impl CryptoRng) -> Result<Self, StoreError> {
         let base = xr::Generators::of(nonce).u;
         let secret = Zeroizing::new(Scalar::random(rng));
-        let (sharing, shares) = Sharing::deal(&base, &secret, quorum, rng).map_err(|_| no_luck())?;
+        let (sharing, shares) =
+            Sharing::deal(&base, &secret, quorum, rng).map_err(|_| no_luck())?;
         let issuer = xr::IssuerKey::generate(rng);
         let (public, proof) = issuer.found(nonce, sharing.public(), rng);
         Ok(Self {

@@ -150,7 +150,11 @@ impl<'s> Offered<'s, '_> {
             return Err(StoreError::DeviceSignature);
         }
         let credential = self.offer.credential();
-        place.write(&self.entry, &self.join.first.tag(&credential), self.join.issuer)?;
+        place.write(
+            &self.entry,
+            &self.join.first.tag(&credential),
+            self.join.issuer,
+        )?;
         let scale = scale(self.join.gamma, &place.group, place.joined())?;
         let credential = scale.credential(&credential, &place.x);
         let public = key_in(&place, place.joined())?;

@@ -4,8 +4,8 @@ use super::Store;
 use crate::error::StoreError;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
-    GroupFile, Proof, RegisterEntry, RegisterHead, RegisterLine, Row as EvidenceRow,
-    SealedHead, appended_nodes, inclusion, root,
+    GroupFile, Proof, RegisterEntry, RegisterHead, RegisterLine, Row as EvidenceRow, SealedHead,
+    appended_nodes, inclusion, root,
 };
 use clew_group::curve::G1;
 use clew_group::xr;
@@ -32,7 +32,8 @@ impl Store {
         &self,
         mut each: impl FnMut(Machine) -> Result<(), E>,
     ) -> Result<(), E> {
-        let query = || -> rusqlite::Result<_> { self.db.prepare(&format!("{SELECT} ORDER BY idx")) };
+        let query =
+            || -> rusqlite::Result<_> { self.db.prepare(&format!("{SELECT} ORDER BY idx")) };
         let mut statement = query().map_err(StoreError::from)?;
         let mut rows = statement.query([]).map_err(StoreError::from)?;
         while let Some(row) = rows.next().map_err(StoreError::from)? {
@@ -51,11 +52,7 @@ impl Store {
         self.one("tag = ?1", tag.as_slice())
     }
 
-    fn one(
-        &self,
-        which: &str,
-        value: impl rusqlite::ToSql,
-    ) -> Result<Option<Machine>, StoreError> {
+    fn one(&self, which: &str, value: impl rusqlite::ToSql) -> Result<Option<Machine>, StoreError> {
         let query = format!("{SELECT} WHERE {which}");
         let mut statement = self.db.prepare_cached(&query)?;
         let mut rows = statement.query([value])?;
@@ -173,10 +170,15 @@ pub(super) fn append(
     let at = |level, index| node(db, level, index).ok().flatten();
     let holes = || StoreError::Damaged("the register's tree has holes".to_owned());
     let machines = group.register().machines;
-    let after = machines.checked_add(1).ok_or(StoreError::Full("machines"))?;
+    let after = machines
+        .checked_add(1)
+        .ok_or(StoreError::Full("machines"))?;
     let added = appended_nodes(machines, &entry.leaf_hash(), at).ok_or_else(holes)?;
     for (level, index, hash) in added {
-        db.execute("INSERT INTO node VALUES (?1, ?2, ?3)", params![level, index, hash])?;
+        db.execute(
+            "INSERT INTO node VALUES (?1, ?2, ?3)",
+            params![level, index, hash],
+        )?;
     }
     let head = RegisterHead {
         last: group.last_id(),

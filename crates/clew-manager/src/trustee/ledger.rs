@@ -103,13 +103,18 @@ pub fn record(path: &Path, entry: &Entry) -> Result<(), LedgerError> {
 
 /// Whether the request is known; an error if it must not be answered.
 fn check(known: &[Entry], new: &Entry) -> Result<bool, LedgerError> {
-    if known.iter().any(|e| e.t1 == new.t1 && e.packet != new.packet) {
+    if known
+        .iter()
+        .any(|e| e.t1 == new.t1 && e.packet != new.packet)
+    {
         return Err(LedgerError::OtherPacket);
     }
     if known.iter().any(|e| e.request == new.request) {
         return Ok(true);
     }
-    let recent = known.iter().filter(|e| e.time.saturating_add(DAY_NS) > new.time);
+    let recent = known
+        .iter()
+        .filter(|e| e.time.saturating_add(DAY_NS) > new.time);
     if recent.count() >= REQUESTS_PER_DAY {
         return Err(LedgerError::TooMany);
     }
@@ -143,7 +148,11 @@ fn read(file: &mut File) -> Result<Vec<Entry>, LedgerError> {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let machine = self.machine.map_or("-".to_owned(), |m| hex(&m));
-        let kind = if self.machine.is_some() { "match" } else { "open" };
+        let kind = if self.machine.is_some() {
+            "match"
+        } else {
+            "open"
+        };
         let (t1, packet, request) = (hex(&self.t1), hex(&self.packet), hex(&self.request));
         write!(f, "{} {kind} {t1} {packet} {machine} {request}", self.time)
     }
@@ -242,7 +251,10 @@ mod tests {
         let day: Vec<Entry> = (0..REQUESTS_PER_DAY).map(request).collect();
         let next = request(REQUESTS_PER_DAY);
         assert!(matches!(check(&day, &next), Err(LedgerError::TooMany)));
-        assert!(check(&day, &day[3]).unwrap(), "what was answered is answered again");
+        assert!(
+            check(&day, &day[3]).unwrap(),
+            "what was answered is answered again"
+        );
         let tomorrow = Entry {
             time: next.time + DAY_NS,
             ..next
@@ -264,7 +276,10 @@ mod tests {
             request: [55; 32],
             ..with(0)
         };
-        assert!(!check(&known, &again).unwrap(), "the same machine under another warrant");
+        assert!(
+            !check(&known, &again).unwrap(),
+            "the same machine under another warrant"
+        );
         let opening = Entry {
             request: [77; 32],
             ..entry(1)
@@ -287,7 +302,8 @@ mod tests {
         let path = dir.path().join("ledger");
         record(&path, &entry(1)).unwrap();
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(&entry(2).to_string().as_bytes()[..70]).unwrap();
+        file.write_all(&entry(2).to_string().as_bytes()[..70])
+            .unwrap();
         record(&path, &entry(3)).unwrap();
         let read = read(&mut File::open(&path).unwrap()).unwrap();
         assert_eq!(read, [entry(1), entry(3)]);

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-match-state-1";
-const COMMENT: &str = "clew state of a match under way. SECRET; it serves once and goes away by itself.";
+const COMMENT: &str =
+    "clew state of a match under way. SECRET; it serves once and goes away by itself.";
 
 /// The state file of one match.
 pub(super) struct Pending(PathBuf);

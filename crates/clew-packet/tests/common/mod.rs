@@ -58,6 +58,13 @@ pub fn verifying_key() -> Arc<VerifyingKey> {
 pub struct Keys(Arc<VerifyingKey>);
 
 impl KeySource for Keys {
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
+        match group == GROUP.tag() {
+            true => Ok(self.0.scheme()),
+            false => Err(Unknown::Group),
+        }
+    }
+
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
         match (group == GROUP.tag(), epoch) {
             (false, _) => Err(Unknown::Group),

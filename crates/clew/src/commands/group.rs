@@ -58,7 +58,10 @@ fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
         made.store.issuer_key_path().display()
     );
     for (i, key) in (1..).zip(&made.trustee_keys) {
-        say!("  trustee {i}    {}  (give it to its trustee, and delete it here)", key.display());
+        say!(
+            "  trustee {i}    {}  (give it to its trustee, and delete it here)",
+            key.display()
+        );
     }
     say!(
         "Any {threshold} of {trustees} trustees open together. Their key was dealt here: until the shares are gone from"

@@ -32,7 +32,10 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         Err(fault) => {
             if arguments.json {
                 let (rule, trustee) = (fault.rule.as_str(), fault.trustee.map(|t| t.index()));
-                say!("{}", json!({"holds": false, "rule": rule, "trustee": trustee}));
+                say!(
+                    "{}",
+                    json!({"holds": false, "rule": rule, "trustee": trustee})
+                );
             }
             Err(Failure::file(&arguments.evidence, format!("it does not hold: {fault}")).no())
         }
@@ -78,9 +81,10 @@ impl EvidenceFile {
 /// A text that is no evidence is no answer; a rule that is broken is a no.
 fn unread(path: &Path, error: &ReadError) -> Failure {
     match error {
-        ReadError::Text(TextError::Label { found, .. }) => {
-            Failure::file(path, format!("this is a {found}, neither an opening nor a match"))
-        }
+        ReadError::Text(TextError::Label { found, .. }) => Failure::file(
+            path,
+            format!("this is a {found}, neither an opening nor a match"),
+        ),
         ReadError::Text(error) => Failure::file(path, error),
         ReadError::Fault(fault) => Failure::file(path, format!("it does not hold: {fault}")).no(),
     }
@@ -108,7 +112,11 @@ pub fn tell(group: &GroupFile, evidence: &Evidence, judgement: &Judgement, as_js
     let was = if judgement.signed { "was" } else { "was not" };
     say!("packet {number} {was} sent by {machine}");
     let name = &group.genesis().name;
-    say!("  group     {name} ({}), epoch {}", group.id(), judgement.epoch);
+    say!(
+        "  group     {name} ({}), epoch {}",
+        group.id(),
+        judgement.epoch
+    );
     say!("  signed    {}", clock::to_the_second(signed_at));
     for caveat in caveats {
         say!("  But: {}", caveat_sentence(caveat, group));
@@ -120,6 +128,7 @@ fn caveat_word(caveat: &Caveat) -> &'static str {
         Caveat::IssuerCouldSign => "issuer-could-sign",
         Caveat::Dealt => "dealt",
         Caveat::RevokedLater { .. } => "revoked-later",
+        Caveat::RevokedBefore { .. } => "revoked-before",
     }
 }
 
@@ -131,6 +140,10 @@ fn caveat_sentence(caveat: &Caveat, group: &GroupFile) -> String {
         Caveat::Dealt => {
             "the opening key was dealt: whoever dealt it could open packets alone".to_owned()
         }
+        Caveat::RevokedBefore { epoch } => format!(
+            "the machine was revoked before, in epoch {epoch}: it could not sign in this epoch \
+             without the issuer's help"
+        ),
         Caveat::RevokedLater { epoch } => {
             let when = group.start(*epoch).map_or(String::new(), |start| {
                 format!(", from {}", clock::to_the_second(start))

@@ -55,7 +55,13 @@ pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
     let evidence = Evidence::verified(&of.input, of.packet, &group)?;
     let register = Register::open(&arguments.register, &group)?;
     let shares = read_shares(&arguments.share)?;
-    let matched = compare(&group, &evidence, &register, arguments.machine.as_str(), &shares)?;
+    let matched = compare(
+        &group,
+        &evidence,
+        &register,
+        arguments.machine.as_str(),
+        &shares,
+    )?;
     write(&arguments.output, &matched.evidence.encode())?;
     judge::tell(&group, &evidence, &matched.judgement, arguments.json);
     Ok(if matched.judgement.signed {

@@ -19,14 +19,15 @@ pub enum Register {
     /// The group's directory.
     Store(Box<Store>),
     /// A register file.
-    File {
-        /// Where.
-        path: PathBuf,
-        /// Of which epoch its credentials are.
-        epoch: u32,
-        /// Whose group it is.
-        group: GroupFile,
-    },
+    File(Box<RegisterFile>),
+}
+
+/// A register file, read anew for each question.
+pub struct RegisterFile {
+    path: PathBuf,
+    /// Of which epoch its credentials are.
+    epoch: u32,
+    group: GroupFile,
 }
 
 impl Register {
@@ -44,11 +45,11 @@ impl Register {
         if id != group.id() {
             return Err(Failure::file(path, "the register is of another group"));
         }
-        Ok(Self::File {
+        Ok(Self::File(Box::new(RegisterFile {
             path: path.to_owned(),
             epoch,
             group: group.clone(),
-        })
+        })))
     }
 
     /// The machine whose credential has that tag.
@@ -58,7 +59,7 @@ impl Register {
                 Some(machine) => Ok(Some(store.row(&machine)?)),
                 None => Ok(None),
             },
-            Self::File { .. } => Ok(self.line(|line| line.tag == *tag)?.map(|line| line.row)),
+            Self::File(file) => Ok(file.line(|line| line.tag == *tag)?.map(|line| line.row)),
         }
     }
 
@@ -66,27 +67,31 @@ impl Register {
     pub fn by_name(&self, name: &str, epoch: u32) -> Result<(Row, G1), Failure> {
         match self {
             Self::Store(store) => from_store(store, name, epoch),
-            Self::File { epoch: of, .. } if *of != epoch => Err(Failure::new(format!(
+            Self::File(file) => file.by_name(name, epoch),
+        }
+    }
+}
+
+impl RegisterFile {
+    fn by_name(&self, name: &str, epoch: u32) -> Result<(Row, G1), Failure> {
+        if self.epoch != epoch {
+            let of = self.epoch;
+            return Err(Failure::new(format!(
                 "the register file has credentials of epoch {of}, the packet is of epoch {epoch}"
             ))
-            .hint(export_hint(name, epoch))),
-            Self::File { .. } => {
-                let found = self.line(|line| line.row.entry.name.as_str() == name)?;
-                let line = found.ok_or_else(|| no_such_machine(name))?;
-                let credential = line.credential.ok_or_else(|| not_a_member(name, epoch))?;
-                Ok((line.row, decode(&credential)?))
-            }
+            .hint(export_hint(name, epoch)));
         }
+        let line = self.line(|line| line.row.entry.name.as_str() == name)?;
+        let line = line.ok_or_else(|| no_such_machine(name))?;
+        let credential = line.credential.ok_or_else(|| not_a_member(name, epoch))?;
+        Ok((line.row, decode(&credential)?))
     }
 
     fn line(
         &self,
         mut wanted: impl FnMut(&RegisterLine) -> bool,
     ) -> Result<Option<RegisterLine>, Failure> {
-        let Self::File { path, group, .. } = self else {
-            return Ok(None);
-        };
-        let mut lines = Lines::open(path, group)?;
+        let mut lines = Lines::open(&self.path, &self.group)?;
         lines.header()?;
         while let Some(line) = lines.next()? {
             if wanted(&line) {
@@ -128,7 +133,8 @@ fn not_a_member(name: &str, epoch: u32) -> Failure {
 }
 
 fn decode(credential: &[u8; 48]) -> Result<G1, Failure> {
-    G1::from_bytes(credential).map_err(|e| Failure::new(format!("a credential of the register: {e}")))
+    G1::from_bytes(credential)
+        .map_err(|e| Failure::new(format!("a credential of the register: {e}")))
 }
 
 /// The lines of a register file, read piece by piece.
@@ -193,7 +199,9 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     let newest = store.group().newest_epoch();
     let epoch = arguments.epoch.unwrap_or(newest);
     if epoch > newest {
-        return Err(Failure::new(format!("the group's newest epoch is {newest}")));
+        return Err(Failure::new(format!(
+            "the group's newest epoch is {newest}"
+        )));
     }
     let lines = store.lines(&issuer, epoch)?;
     let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;

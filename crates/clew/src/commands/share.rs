@@ -90,7 +90,9 @@ fn matching(
         Some(Step::Blind { .. }) => desk.compare(case, with, &given, &mut random::os()),
         Some(step) => {
             let what = step.as_str();
-            return Err(Failure::new(format!("a {what} is no answer to a step of a match")));
+            return Err(Failure::new(format!(
+                "a {what} is no answer to a step of a match"
+            )));
         }
     };
     share.map_err(refused)
@@ -107,17 +109,29 @@ fn set(with: &[u8]) -> Result<Set, Failure> {
 
 fn tell(arguments: &Arguments, share: &Share, desk: &Desk<'_>) {
     let (who, what) = (share.trustee, share.step.as_str());
-    say!("{who}: {what} for packet {}: {}", arguments.of.packet, arguments.output.display());
+    say!(
+        "{who}: {what} for packet {}: {}",
+        arguments.of.packet,
+        arguments.output.display()
+    );
     match &share.step {
-        Step::Opening(_) | Step::Match { .. } => {
-            say!("  Opening one packet opens all that have the same signature.");
-            say!("  The request is in the ledger: {}", desk.ledger().display());
+        Step::Opening(_) => {
+            say!("  It opens the packet's whole block: all packets with the same signature.");
+            say!(
+                "  The request is in the ledger: {}",
+                desk.ledger().display()
+            );
         }
+        Step::Match { .. } => say!("  With those of all others, clew match has the answer."),
         Step::Commitment { .. } => {
-            say!("  Next, when all have given theirs: the same command with --share of each of them.");
+            say!(
+                "  Next, when all have given theirs: the same command with --share of each of them."
+            );
         }
         Step::Blind { .. } => {
-            say!("  Last, when all have given theirs: the same command with --share of each of them.");
+            say!(
+                "  Last, when all have given theirs: the same command with --share of each of them."
+            );
         }
     }
 }
@@ -179,9 +193,8 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
 /// Writes a share, an opening or a match: public, and never over another file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::file(path, "it exists").hint("choose another name: evidence is not overwritten")
-        }
+        std::io::ErrorKind::AlreadyExists => Failure::file(path, "it exists")
+            .hint("choose another name: evidence is not overwritten"),
         _ => Failure::file(path, e),
     })
 }

@@ -177,7 +177,9 @@ fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
         &mut random::os(),
     )?;
     say!("   Machines choose their own secret: the issuer could not sign as one.");
-    say!("   Three trustees share the opening key, any two open; it was dealt here, so the dealer could too.");
+    say!(
+        "   Three trustees share the opening key, any two open; it was dealt here, so the dealer could too."
+    );
     let open = secrets::Unlock::default();
     let issuer = open.load(&made.store.issuer_key_path(), IssuerKeyFile::decode)?;
     let load = |path: &PathBuf| {

@@ -93,7 +93,7 @@ impl<'c> Observer<'c> {
         self.lengths
             .insert(trailer.length() - trailer.saved.length());
         let (points, scalars) = trailer.body.split_at(3 * 48);
-        for value in points.chunks(48).chain(scalars.chunks(32)) {
+        for value in points.chunks(48).chain(scalars.chunks(16)) {
             self.values += 1;
             self.repeated += usize::from(!self.seen.insert(value.to_vec()));
         }

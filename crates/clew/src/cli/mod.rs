@@ -1,11 +1,15 @@
 //! The table of commands: help, man pages and shell completions all come from here.
 
+mod court;
+mod group;
+
+pub use court::{Judge, Match, Open, PacketOf, Share};
+pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
+
 use crate::clock::parse_duration;
-use crate::secrets::{Seal, Unlock};
+use crate::secrets::Unlock;
 use crate::sign::{Oversize, TimeSource};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clew_evidence::Name;
-use clew_group::Scheme;
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -78,136 +82,6 @@ pub struct Demo {
     /// Replace the folder of an earlier demo
     #[arg(long)]
     pub force: bool,
-}
-
-/// `clew group`
-#[derive(Subcommand, Debug)]
-pub enum Group {
-    /// Create a group in a new directory
-    Create(GroupCreate),
-    /// Describe a group
-    Show(GroupPath),
-    /// List machines (of a directory) or epochs (of a group file)
-    List(GroupPath),
-    /// Write machines of the register to a file, for those who open or compare elsewhere
-    Register(GroupRegister),
-}
-
-/// `clew group create`
-#[derive(Args, Debug)]
-pub struct GroupCreate {
-    /// The new group's directory
-    pub dir: PathBuf,
-    /// Name of the group
-    #[arg(long)]
-    pub name: Name,
-    /// Signature scheme. With bbs04 the issuer knows every machine's key and could sign as any
-    #[arg(long, value_enum, default_value = "xr")]
-    pub scheme: SchemeName,
-    /// How many trustees share the opening key
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=32))]
-    pub trustees: u8,
-    /// How many of them open together
-    #[arg(long, value_name = "T", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
-    pub threshold: u8,
-    /// What encrypts the new keys.
-    #[command(flatten)]
-    pub seal: Seal,
-}
-
-/// Signature schemes by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemeName {
-    /// Machines choose their own secret: nobody else can sign as one
-    Xr,
-    /// Boneh, Boyen, Shacham: Short Group Signatures (2004)
-    Bbs04,
-}
-
-/// `clew group register`
-#[derive(Args, Debug)]
-pub struct GroupRegister {
-    /// The group's directory
-    pub dir: PathBuf,
-    /// The register file to write
-    #[arg(short = 'w', value_name = "REGISTER")]
-    pub output: PathBuf,
-    /// Only this machine (may be given several times)
-    #[arg(long, value_name = "MACHINE")]
-    pub machine: Vec<Name>,
-    /// Credentials of this epoch (default: the newest)
-    #[arg(long, value_name = "E")]
-    pub epoch: Option<u32>,
-    /// Replace REGISTER if it exists
-    #[arg(long)]
-    pub force: bool,
-    /// What unlocks the issuer key.
-    #[command(flatten)]
-    pub unlock: Unlock,
-}
-
-impl From<SchemeName> for Scheme {
-    fn from(name: SchemeName) -> Self {
-        match name {
-            SchemeName::Xr => Self::Xr,
-            SchemeName::Bbs04 => Self::Bbs04,
-        }
-    }
-}
-
-/// A group by its directory or its file.
-#[derive(Args, Debug)]
-pub struct GroupPath {
-    /// The group's directory, or its group file
-    #[arg(value_name = "DIR|GROUPFILE")]
-    pub path: PathBuf,
-}
-
-/// `clew enrol`
-#[derive(Args, Debug)]
-pub struct Enrol {
-    /// The group's directory
-    pub dir: PathBuf,
-    /// Name of the machine
-    pub machine: Name,
-    /// The key file to write
-    #[arg(short, long, value_name = "MACHINE.key")]
-    pub output: PathBuf,
-    /// What unlocks the issuer key.
-    #[command(flatten)]
-    pub unlock: Unlock,
-    /// What encrypts the machine's key.
-    #[command(flatten)]
-    pub seal: Seal,
-}
-
-/// `clew revoke`
-#[derive(Args, Debug)]
-pub struct Revoke {
-    /// The group's directory
-    pub dir: PathBuf,
-    /// Name of the machine
-    pub machine: Name,
-    /// When the new epoch starts, as 2026-11-21T10:00:00Z
-    #[arg(long, value_name = "TIME", default_value = "now")]
-    pub at: String,
-    /// What unlocks the issuer key.
-    #[command(flatten)]
-    pub unlock: Unlock,
-}
-
-/// `clew update`
-#[derive(Args, Debug)]
-pub struct Update {
-    /// The key to bring up to date; replaced only when the new one is known to work
-    #[arg(long, value_name = "MACHINE.key")]
-    pub key: PathBuf,
-    /// The group file
-    #[arg(long, value_name = "GROUPFILE")]
-    pub group: PathBuf,
-    /// What unlocks the key.
-    #[command(flatten)]
-    pub unlock: Unlock,
 }
 
 /// `clew sign`
@@ -316,112 +190,6 @@ pub struct Show {
     /// Frame number, from 1
     #[arg(long, value_name = "N")]
     pub packet: u64,
-}
-
-/// A packet of a capture, and the group that it is of.
-#[derive(Args, Debug)]
-pub struct PacketOf {
-    /// Group file
-    #[arg(long, value_name = "GROUPFILE")]
-    pub group: PathBuf,
-    /// Capture
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
-    /// Frame number, from 1
-    #[arg(long, value_name = "N")]
-    pub packet: u64,
-}
-
-/// `clew share`
-#[derive(Args, Debug)]
-pub struct Share {
-    /// The trustee's key
-    #[arg(long, value_name = "TRUSTEE.key")]
-    pub trustee: PathBuf,
-    /// Which packet.
-    #[command(flatten)]
-    pub of: PacketOf,
-    /// The warrant: the share counts for it only
-    #[arg(long, value_name = "FILE")]
-    pub warrant: Option<PathBuf>,
-    /// Compare with this machine instead of opening
-    #[arg(long = "match", value_name = "MACHINE", requires = "register")]
-    pub matched: Option<Name>,
-    /// Where the machine is looked up: a register file, or the group's directory
-    #[arg(long, value_name = "DIR|REGISTER")]
-    pub register: Option<PathBuf>,
-    /// The trustees that compare, as 1,3: all that take part, for the first of three steps
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "matched")]
-    pub with: Vec<u8>,
-    /// What all of them gave in the step before (repeat; comparing only)
-    #[arg(long, value_name = "S.share", requires = "matched")]
-    pub share: Vec<PathBuf>,
-    /// The share to write
-    #[arg(short, long, value_name = "S.share")]
-    pub output: PathBuf,
-    /// What unlocks the trustee's key.
-    #[command(flatten)]
-    pub unlock: Unlock,
-}
-
-/// `clew open`
-#[derive(Args, Debug)]
-pub struct Open {
-    /// Which packet.
-    #[command(flatten)]
-    pub of: PacketOf,
-    /// A trustee's share (repeat)
-    #[arg(long, value_name = "S.share", required = true)]
-    pub share: Vec<PathBuf>,
-    /// The register that names machines: the group's directory, or a register file
-    #[arg(long, value_name = "DIR|REGISTER")]
-    pub register: PathBuf,
-    /// The opening to write, which anybody can judge
-    #[arg(short, long, value_name = "OPENING")]
-    pub output: PathBuf,
-    /// Answer as a JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `clew match`
-#[derive(Args, Debug)]
-pub struct Match {
-    /// Which packet.
-    #[command(flatten)]
-    pub of: PacketOf,
-    /// A trustee's share of the third step (repeat)
-    #[arg(long, value_name = "S.share", required = true)]
-    pub share: Vec<PathBuf>,
-    /// The machine that it was compared with
-    #[arg(long, value_name = "MACHINE")]
-    pub machine: Name,
-    /// The register that names machines: a register file, or the group's directory
-    #[arg(long, value_name = "DIR|REGISTER")]
-    pub register: PathBuf,
-    /// The result to write, which anybody can judge
-    #[arg(short, long, value_name = "RESULT")]
-    pub output: PathBuf,
-    /// Answer as a JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `clew judge`
-#[derive(Args, Debug)]
-pub struct Judge {
-    /// Group file
-    #[arg(long, value_name = "GROUPFILE")]
-    pub group: PathBuf,
-    /// What clew open or clew match wrote
-    #[arg(value_name = "OPENING|RESULT")]
-    pub evidence: PathBuf,
-    /// A capture that holds the packet
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
-    /// Answer as a JSON object
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `clew completions`

@@ -1,0 +1,131 @@
+//! Trustees who answer.
+
+use super::{World, rng};
+use clew_evidence::{
+    Asked, Combined, Match, Opening, Question, Request, Row, Share, Step, combine_match,
+    combine_opening, gather_blinds, gather_commitments,
+};
+use clew_group::quorum::{Blinding, Set, Trustee};
+
+pub fn trustee(index: u8) -> Trustee {
+    Trustee::new(index).unwrap()
+}
+
+pub fn set(indices: &[u8]) -> Set {
+    Set::of(indices.iter().map(|index| trustee(*index))).unwrap()
+}
+
+impl World {
+    pub fn request(&self, machine: usize) -> Request {
+        let packet = self.packet(machine);
+        Request::new(&self.group, Question::Opening, &packet, Some([8; 32])).unwrap()
+    }
+
+    /// Asks about the packet of one machine whether another sent it.
+    pub fn match_request(&self, sender: usize, asked_for: usize) -> Request {
+        let machine = self.entries[asked_for].leaf_hash();
+        let question = Question::Match { machine };
+        Request::new(&self.group, question, &self.packet(sender), None).unwrap()
+    }
+
+    /// The opening shares of those trustees for a packet of this machine.
+    pub fn opening_shares(&self, machine: usize, trustees: &[u8]) -> Vec<Share> {
+        let request = self.request(machine);
+        let asked = Asked::new(&self.group, &request, &self.packet(machine)).unwrap();
+        let share = |index: &u8| {
+            let at = usize::from(*index) - 1;
+            let parts = asked.parts();
+            let pairs = parts.iter().zip(&self.shares);
+            let given = pairs.map(|(part, of)| part.decrypt(&of[at], &mut rng(*index as u64)));
+            Share {
+                request: request.clone(),
+                trustee: trustee(*index),
+                step: Step::Opening(given.collect::<Result<_, _>>().unwrap()),
+            }
+        };
+        trustees.iter().map(share).collect()
+    }
+
+    /// The row that a tag leads to.
+    pub fn find(&self, tag: &[u8; 32]) -> Option<Row> {
+        let tags = self.entries.iter().map(|entry| self.tag(entry));
+        tags.zip(0..)
+            .find(|(t, _)| t == tag)
+            .map(|(_, i)| self.row(i))
+    }
+
+    fn tag(&self, entry: &clew_evidence::RegisterEntry) -> [u8; 32] {
+        let a = clew_group::curve::G1::from_bytes(&entry.credential).unwrap();
+        match &self.keys[0] {
+            clew_group::PublicKey::Bbs04(key) => key.tag(&a),
+            clew_group::PublicKey::Xr(key) => key.tag(&a),
+        }
+    }
+
+    pub fn combined(&self, machine: usize, shares: &[Share]) -> Combined<Opening> {
+        let (request, packet) = (self.request(machine), self.packet(machine));
+        combine_opening(&self.group, &request, shares, &packet, |tag, _| {
+            self.find(tag)
+        })
+        .unwrap()
+    }
+
+    pub fn opening(&self, machine: usize) -> Opening {
+        self.combined(machine, &self.opening_shares(machine, &[3, 1]))
+            .evidence
+    }
+
+    /// Commitments, blinds and shares of a match by those trustees.
+    pub fn match_shares(&self, sender: usize, asked_for: usize, who: &[u8]) -> [Vec<Share>; 3] {
+        let request = self.match_request(sender, asked_for);
+        let asked = Asked::new(&self.group, &request, &self.packet(sender)).unwrap();
+        let set = set(who);
+        let question = asked.question(set, &self.credentials[asked_for]).unwrap();
+        let share = |index: u8, step| Share {
+            request: request.clone(),
+            trustee: trustee(index),
+            step,
+        };
+        let (mut kept, mut commitments) = (vec![], vec![]);
+        for index in who {
+            let mut rng = rng(u64::from(*index) + 50);
+            let (blinding, commitment) = question.begin(trustee(*index), &mut rng).unwrap();
+            kept.push(blinding);
+            commitments.push(share(*index, Step::Commitment { set, commitment }));
+        }
+        let (_, committed) = gather_commitments(&request, &commitments).unwrap();
+        let (mut revealed, mut blinds) = (vec![], vec![]);
+        for (index, blinding) in who.iter().zip(kept) {
+            let blinding = Blinding::from_bytes(trustee(*index), &blinding.into_bytes()[..]);
+            let (state, blind) = blinding.unwrap().reveal(&question, &committed).unwrap();
+            revealed.push(state);
+            blinds.push(share(*index, Step::Blind { set, blind }));
+        }
+        let (_, all) = gather_blinds(&request, &blinds).unwrap();
+        let mut shares = vec![];
+        for (index, state) in who.iter().zip(revealed) {
+            let secret = &self.shares[0][usize::from(*index) - 1];
+            let decryption = state.share(&question, &all, secret, &mut rng(9)).unwrap();
+            let step = Step::Match {
+                set,
+                blinds: all.clone(),
+                decryption,
+            };
+            shares.push(share(*index, step));
+        }
+        [commitments, blinds, shares]
+    }
+
+    pub fn matched(&self, sender: usize, asked_for: usize, who: &[u8]) -> Combined<Match> {
+        let [_, _, shares] = self.match_shares(sender, asked_for, who);
+        combine_match(
+            &self.group,
+            &self.match_request(sender, asked_for),
+            &shares,
+            &self.packet(sender),
+            &self.credentials[asked_for],
+            self.row(asked_for),
+        )
+        .unwrap()
+    }
+}

@@ -1,0 +1,112 @@
+//! Who sent a packet: `clew share`, `open`, `match`, `judge`.
+
+use crate::secrets::Unlock;
+use clap::Args;
+use clew_evidence::Name;
+use std::path::PathBuf;
+
+/// A packet of a capture, and the group that it is of.
+#[derive(Args, Debug)]
+pub struct PacketOf {
+    /// Group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// Capture
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Frame number, from 1
+    #[arg(long, value_name = "N")]
+    pub packet: u64,
+}
+
+/// `clew share`
+#[derive(Args, Debug)]
+pub struct Share {
+    /// The trustee's key
+    #[arg(long, value_name = "TRUSTEE.key")]
+    pub trustee: PathBuf,
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// The warrant: the share counts for it only
+    #[arg(long, value_name = "FILE")]
+    pub warrant: Option<PathBuf>,
+    /// Compare with this machine instead of opening
+    #[arg(long = "match", value_name = "MACHINE", requires = "register")]
+    pub matched: Option<Name>,
+    /// Where the machine is looked up: a register file, or the group's directory
+    #[arg(long, value_name = "DIR|REGISTER")]
+    pub register: Option<PathBuf>,
+    /// The trustees that compare, as 1,3: all that take part, for the first of three steps
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "matched")]
+    pub with: Vec<u8>,
+    /// What all of them gave in the step before (repeat; comparing only)
+    #[arg(long, value_name = "S.share", requires = "matched")]
+    pub share: Vec<PathBuf>,
+    /// The share to write
+    #[arg(short, long, value_name = "S.share")]
+    pub output: PathBuf,
+    /// What unlocks the trustee's key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew open`
+#[derive(Args, Debug)]
+pub struct Open {
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// A trustee's share (repeat)
+    #[arg(long, value_name = "S.share", required = true)]
+    pub share: Vec<PathBuf>,
+    /// The register that names machines: the group's directory, or a register file
+    #[arg(long, value_name = "DIR|REGISTER")]
+    pub register: PathBuf,
+    /// The opening to write, which anybody can judge
+    #[arg(short, long, value_name = "OPENING")]
+    pub output: PathBuf,
+    /// Answer as a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `clew match`
+#[derive(Args, Debug)]
+pub struct Match {
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// A trustee's share of the third step (repeat)
+    #[arg(long, value_name = "S.share", required = true)]
+    pub share: Vec<PathBuf>,
+    /// The machine that it was compared with
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Name,
+    /// The register that names machines: a register file, or the group's directory
+    #[arg(long, value_name = "DIR|REGISTER")]
+    pub register: PathBuf,
+    /// The result to write, which anybody can judge
+    #[arg(short, long, value_name = "RESULT")]
+    pub output: PathBuf,
+    /// Answer as a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `clew judge`
+#[derive(Args, Debug)]
+pub struct Judge {
+    /// Group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// What clew open or clew match wrote
+    #[arg(value_name = "OPENING|RESULT")]
+    pub evidence: PathBuf,
+    /// A capture that holds the packet
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Answer as a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
