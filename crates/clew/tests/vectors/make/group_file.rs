@@ -18,7 +18,9 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
     let (sharing, _) = dealt.unwrap();
     let mut records = XR.records.clone();
     let nonce = records.genesis.nonce;
-    let found = XR.issuer.found(&nonce, sharing.public(), &mut rng("small proof"));
+    let found = XR
+        .issuer
+        .found(&nonce, sharing.public(), &mut rng("small proof"));
     records.genesis.name = "klein ☘".parse().unwrap();
     records.genesis.public_key = found.0.to_bytes().to_vec();
     records.genesis.issuer_proof = Some(found.1.to_bytes());
