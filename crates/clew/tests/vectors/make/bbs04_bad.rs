@@ -6,7 +6,9 @@ use super::bbs04_group::x;
 use super::bbs04_signatures::{
     COMMITMENTS, MESSAGE, SCALARS, SCALARS_AT, first, good, sign, verify, verify_under,
 };
-use super::damage::{another, bad_points, not_canonical, sentence, unreduced, unreduced_x};
+use super::damage::{
+    TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced, unreduced_x,
+};
 use super::{hash, nonces, patched, replaced};
 use crate::case::Case;
 
@@ -29,6 +31,8 @@ fn bad_scalars() -> Vec<Case> {
         let signature = unreduced(&good, at);
         cases.push(verify(&file, "scalar", &comment, &signature));
     }
+    let both = two_rules(&good, 0, SCALARS_AT + 160);
+    cases.push(verify("signature-two-rules", "scalar", TWO_RULES, &both));
     let bit = patched(&good, SCALARS_AT as isize, 0x40 | good[SCALARS_AT] & 0x1f);
     let comment = "c is below r, and has bit 254 set.";
     cases.push(verify("signature-c-bit-254", "scalar", comment, &bit));

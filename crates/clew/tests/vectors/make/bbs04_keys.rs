@@ -6,7 +6,7 @@ use clew_group::curve::{G1, G2};
 
 use super::bbs04_group::{BBS04, x};
 use super::bbs04_signatures::{MESSAGE, sign};
-use super::damage::{R, add, another, bad_encodings, near, sentence};
+use super::damage::{R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
 use super::records::NONCE;
 use super::{replaced, scalar};
 use crate::case::Case;
@@ -206,6 +206,12 @@ fn bad_secret_keys() -> Vec<Case> {
             "scalar",
             "x is zero.",
             &replaced(&*member, 48, &[0; 32]),
+        ),
+        bad_member(
+            "member-key-two-rules",
+            "scalar",
+            TWO_RULES,
+            &two_rules(&*member, 0, 48),
         ),
         bad_member(
             "member-key-old-epoch",

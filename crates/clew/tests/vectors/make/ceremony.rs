@@ -5,7 +5,9 @@ use clew_group::quorum::{
     Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing,
 };
 
-use super::damage::{bad_points, bad_proofs, doubled, flipped, of_proof, sentence};
+use super::damage::{
+    TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules,
+};
 use super::quorum::case;
 use super::xr_group::{XR, context, trustee, u};
 use super::{hash, replaced, rng, scalar, with_all};
@@ -235,6 +237,12 @@ fn bad_broadcasts() -> Vec<Case> {
             _ => with(&format!("proof-{what}"), rule, of_proof(what), bytes),
         });
     }
+    cases.push(with(
+        "two-rules",
+        "scalar",
+        TWO_RULES,
+        two_rules(third, 3, 131),
+    ));
     for (i, at) in [3, 51].into_iter().enumerate() {
         for (what, rule, bytes) in bad_points(&third[at..at + 48]) {
             let comment = sentence(&format!("Commitment {i}"), what);

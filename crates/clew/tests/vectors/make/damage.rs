@@ -112,6 +112,14 @@ pub fn unreduced(bytes: &[u8], at: usize) -> Vec<u8> {
     replaced(bytes, at, &add(&bytes[at..at + 32], R))
 }
 
+/// The bytes with a point and a scalar that break one rule each: a reader names that of the scalar.
+pub fn two_rules(bytes: &[u8], point: usize, scalar: usize) -> Vec<u8> {
+    replaced(&unreduced(bytes, scalar), point, &identity(48))
+}
+
+pub const TWO_RULES: &str =
+    "A point is the identity, and a scalar not reduced: scalars come first.";
+
 /// The sum of two big-endian integers of one size.
 pub fn add(a: &[u8], b: &str) -> Vec<u8> {
     let (mut sum, mut carry) = (a.to_vec(), 0);

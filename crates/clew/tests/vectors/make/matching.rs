@@ -4,7 +4,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match, Set, Trustee};
 use clew_group::xr::Signature;
 
-use super::damage::{bad_points, bad_proofs, doubled, of_proof, sentence};
+use super::damage::{TWO_RULES, bad_points, bad_proofs, doubled, of_proof, sentence, two_rules};
 use super::quorum::{case, with_sharing};
 use super::xr_group::{XR, trustee};
 use super::{hash, replaced, rng, with_all, xr_signatures};
@@ -197,6 +197,12 @@ fn bad_blinds() -> Vec<Case> {
     for (what, rule, bytes) in bad_proofs(second, 96) {
         cases.push(with(&format!("proof-{what}"), rule, of_proof(what), bytes));
     }
+    cases.push(with(
+        "two-rules",
+        "scalar",
+        TWO_RULES,
+        two_rules(second, 48, 128),
+    ));
     for (point, at) in [("e", 0), ("f", 48)] {
         for (what, rule, bytes) in bad_points(&second[at..at + 48]) {
             let (name, comment) = (

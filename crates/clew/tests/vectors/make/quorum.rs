@@ -5,7 +5,9 @@ use clew_group::quorum::{Decryption, Part, Quorum, SecretShare, Set, Sharing, Tr
 use clew_group::{bbs04, xr};
 
 use super::bbs04_group::BBS04;
-use super::damage::{bad_points, bad_proofs, doubled, flipped, of_proof, sentence, unreduced};
+use super::damage::{
+    TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced,
+};
 use super::xr_group::{XR, trustee, u};
 use super::{bbs04_signatures, hash, replaced, rng, scalar, with_all, xr_signatures};
 use crate::case::Case;
@@ -286,6 +288,12 @@ fn bad_decryptions() -> Vec<Case> {
             &good,
         ),
     ];
+    cases.push(bad(
+        "-two-rules",
+        "scalar",
+        TWO_RULES,
+        &two_rules(&good, 0, 80),
+    ));
     for (what, rule, bytes) in bad_points(&good[..48]) {
         let bytes = replaced(&good, 0, &bytes);
         cases.push(bad(

@@ -3,7 +3,9 @@
 use clew_group::curve::Scalar;
 use clew_group::xr::JoinRequest;
 
-use super::damage::{bad_points, bad_proofs, doubled, flipped, of_proof, sentence, unreduced};
+use super::damage::{
+    TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced,
+};
 use super::records::NONCE;
 use super::xr_group::{Machine, XR, join_nonce, x, y_and_k};
 use super::xr_keys::{case, genesis};
@@ -78,6 +80,8 @@ fn requests() -> Vec<Case> {
             &good,
         ),
     ];
+    let both = two_rules(&good, 0, 80);
+    cases.push(request("-two-rules", "scalar", TWO_RULES, &session, &both));
     for (what, rule, bytes) in bad_points(&good[..48]) {
         let bytes = replaced(&good, 0, &bytes);
         let (name, comment) = (format!("-c0-{what}"), sentence("C", what));
@@ -156,6 +160,12 @@ fn offers() -> Vec<Case> {
             &good,
         ),
     ];
+    cases.push(bad(
+        "-two-rules",
+        "scalar",
+        TWO_RULES,
+        &two_rules(&good, 48, 128),
+    ));
     for (point, at) in [("a", 0), ("d", 48)] {
         for (what, rule, bytes) in bad_points(&good[at..at + 48]) {
             let bytes = replaced(&good, at, &bytes);
@@ -241,6 +251,8 @@ fn credentials() -> Vec<Case> {
             &good[..],
         ),
     ];
+    let both = two_rules(&good[..], 0, 48);
+    cases.push(bad("-two-rules", "scalar", TWO_RULES, &both));
     for (what, rule, bytes) in bad_points(&good[..48]) {
         let bytes = replaced(&good[..], 0, &bytes);
         cases.push(bad(

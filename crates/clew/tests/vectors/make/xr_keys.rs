@@ -4,7 +4,8 @@ use clew_group::DecodeError;
 use clew_group::xr::Generators;
 
 use super::damage::{
-    R, bad_points, bad_proofs, doubled, flipped, near, of_proof, sentence, unreduced,
+    R, TWO_RULES, bad_points, bad_proofs, doubled, flipped, near, of_proof, sentence, two_rules,
+    unreduced,
 };
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR};
@@ -227,6 +228,14 @@ fn secret_keys() -> Vec<Case> {
     cases.push(good);
     let off_curve = near(&key[..48], DecodeError::Point);
     let old = XR.machine("web-1").key(0).to_bytes();
+    let both = two_rules(&key, 0, 80);
+    cases.push(member(
+        "member-key-two-rules",
+        "scalar",
+        TWO_RULES,
+        &later(),
+        &both,
+    ));
     let damaged: [(&str, &str, &str, Vec<u8>); 9] = [
         ("short", "length", "A byte is missing.", key[..111].to_vec()),
         (

@@ -5,7 +5,8 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
 use super::damage::{
-    another, bad_points, doubled, flipped, not_canonical, sentence, unreduced, unreduced_x,
+    TWO_RULES, another, bad_points, doubled, flipped, not_canonical, sentence, two_rules,
+    unreduced, unreduced_x,
 };
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
@@ -142,6 +143,8 @@ fn bad_fields() -> Vec<Case> {
         );
         cases.push(verify(&file, "scalar", &comment, &unreduced(good, at)));
     }
+    let both = two_rules(good, 0, 256);
+    cases.push(verify("signature-two-rules", "scalar", TWO_RULES, &both));
     let comment = "R1' is the identity: ra was zero. All else holds.";
     cases.push(verify(
         "signature-r1-identity",
