@@ -1,9 +1,9 @@
 //! Vectors of openings and matches.
 
-use clew_evidence::{GroupFile, Match, Opening, Packet, armor, judge_match, judge_opening};
+use clew_evidence::{Caveat, GroupFile, Match, Opening, Packet, armor, judge_match, judge_opening};
 use clew_packet::{Frame, LinkType, Mode, read};
 
-use super::{Stop, holds, other, register_file, share};
+use super::{Stop, check_all, holds, other, register_file, share};
 use crate::case::Case;
 
 pub fn judge(case: &Case) -> Result<(), Stop> {
@@ -85,8 +85,20 @@ fn evidence(case: &Case) -> Result<(), Stop> {
     } else {
         let evidence = Opening::decode(&text, &group)?;
         let judgement = judge_opening(&group, &evidence, &packet)?;
+        let revoked = judgement.caveats.iter().filter_map(revoked_in);
+        check_all(case, "revoked", revoked)?;
         (judgement.machine.as_str().to_owned(), evidence.encode())
     };
     holds(again == text, "the same text again")?;
     holds(case.word("answer")? == answer, &answer)
+}
+
+/// The epoch that revoked the machine, earlier or later than the packet's.
+fn revoked_in(caveat: &Caveat) -> Option<[u8; 4]> {
+    match caveat {
+        Caveat::RevokedLater { epoch } | Caveat::RevokedBefore { epoch } => {
+            Some(epoch.to_be_bytes())
+        }
+        _ => None,
+    }
 }

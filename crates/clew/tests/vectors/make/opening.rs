@@ -190,6 +190,13 @@ pub fn all() -> Vec<Case> {
             None,
         ),
         (
+            "xr-revoked-before",
+            "A machine that was revoked before: the issuer helped it.",
+            xr("web-2", 3, PLAIN),
+            &[1, 2, 3],
+            None,
+        ),
+        (
             "xr-epoch-3",
             "Under the newer opening key: three of four.",
             xr("web-1", 3, PLAIN),
@@ -206,9 +213,14 @@ pub fn all() -> Vec<Case> {
     ]
     .map(|(name, comment, sent, indices, warrant)| {
         let opening = sent.open(indices, warrant);
-        sent.case("judge", &format!("opening-{name}"), "valid", comment)
+        let case = sent
+            .case("judge", &format!("opening-{name}"), "valid", comment)
             .lines("line", &opening.encode())
-            .text("answer", sent.machine)
+            .text("answer", sent.machine);
+        match sent.machine {
+            "web-2" => case.hex("revoked", 1u32.to_be_bytes()),
+            _ => case,
+        }
     })
     .into()
 }

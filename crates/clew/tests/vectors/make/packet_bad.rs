@@ -419,6 +419,17 @@ fn bad_signatures() -> Vec<Case> {
             "R5 is another: the hash says so.",
             incremental.with(patched(&incremental.bytes, last as isize, wrong)),
         ),
+        bad(
+            "-incremental-t1",
+            "T1 is the identity, and the hash says no before.",
+            {
+                let body = replaced(trailer_of(&incremental).body, 0, &identity);
+                carrying(UDP, |trailer| {
+                    trailer.incremental = true;
+                    trailer.body = body.leak();
+                })
+            },
+        ),
         bad_epoch(),
     ]
 }

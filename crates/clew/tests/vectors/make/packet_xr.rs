@@ -218,6 +218,11 @@ fn bad_signatures() -> Vec<Case> {
         bad("sd", "sd is one bit off: only the pairing says so.", &sd),
         bad("r1", "R1 is another point: the hash says so.", &r1),
         bad(
+            "r1-identity",
+            "R1 is the identity, and the hash says no before.",
+            &{ with_body(&long, &replaced(&long_body, 288, &identity(48))) },
+        ),
+        bad(
             "nat",
             "The flag nat was set on the way.",
             &with_trailer(&frame, |t| t.nat = true),

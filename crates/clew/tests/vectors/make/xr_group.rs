@@ -231,8 +231,23 @@ impl Xr {
     }
 
     pub fn signer_of(&self, name: &str, epoch: usize) -> SigningKey {
-        let key = self.machine(name).key(epoch).clone();
+        let machine = self.machine(name);
+        let key = match machine.keys.get(epoch - machine.joined) {
+            Some(key) => key.clone(),
+            None => self.helped(name, epoch),
+        };
         SigningKey::new(&self.public[epoch], self.records.epoch_id(epoch), key).unwrap()
+    }
+
+    /// What the issuer must not do: the key of a revoked machine, for an epoch that it is locked out of.
+    fn helped(&self, name: &str, epoch: usize) -> MemberKey {
+        let steps = self.revocations.iter().take(epoch.div_ceil(2));
+        let revoked: Vec<Scalar> = steps.map(|step| *step.x()).collect();
+        let a_0 = self.machine(name).offer.credential();
+        let scale = self.issuer.scale(&revoked).unwrap();
+        let credential = scale.credential(&a_0, &x(name)).to_bytes();
+        let [y, _] = y_and_k(name);
+        MemberKey::from_bytes(&[&credential[..], &y.to_bytes()].concat()).unwrap()
     }
 
     pub fn precursor_of(&self, name: &str, epoch: usize, label: &str) -> Precursor {
