@@ -2,21 +2,32 @@
 //! targets of `cargo fuzz` call them, and so does `crates/clew/tests/fuzz.rs`, on stable.
 
 pub mod capture;
+pub mod evidence;
 pub mod files;
 pub mod packet;
+pub mod rounds;
 pub mod signature;
 
 /// A plain function with the name of its target.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 17] = [
     ("container", capture::container),
     ("frame", packet::frame),
     ("group_file", files::group_file),
+    ("join", rounds::join),
     ("key_file", files::key_file),
+    ("key_payload", files::key_payload),
+    ("matching", evidence::matching),
+    ("opening", evidence::opening),
     ("public_key", signature::public_key),
+    ("quorum", rounds::quorum),
+    ("register_file", evidence::register_file),
     ("revocation", signature::revocation),
+    ("revocation_xr", signature::revocation_xr),
+    ("row", evidence::row),
+    ("share", evidence::share),
     ("signature", signature::signature),
     ("trailer", packet::trailer),
 ];

@@ -1,9 +1,11 @@
 //! Encodings of `clew-group`: each value has one, so that what decodes encodes to the same bytes.
 
 use clew_group::bbs04::{IncrementalSignature, MemberKey, PublicKey, Revocation, Signature};
+use clew_group::xr;
 
-/// Both forms of a signature.
+/// Both forms of a signature, of both schemes.
 pub fn signature(data: &[u8]) {
+    xr_signature(data);
     if let Ok(signature) = Signature::from_bytes(data) {
         assert_eq!(signature.to_bytes(), data);
     }
@@ -18,8 +20,24 @@ pub fn signature(data: &[u8]) {
     }
 }
 
+fn xr_signature(data: &[u8]) {
+    if let Ok(signature) = xr::Signature::from_bytes(data) {
+        assert_eq!(signature.to_bytes(), data);
+    }
+    if let Ok(signature) = xr::IncrementalSignature::from_bytes(data) {
+        assert_eq!(signature.to_bytes(), data);
+        let plain = signature.signature().to_bytes();
+        assert!(data.starts_with(&plain));
+        let read = xr::Signature::from_bytes(&plain);
+        assert_eq!(read.as_ref(), Ok(signature.signature()));
+    }
+}
+
 /// A group public key.
 pub fn public_key(data: &[u8]) {
+    if let Ok(key) = xr::PublicKey::from_bytes(data) {
+        assert_eq!(key.to_bytes(), data);
+    }
     if let Ok(key) = PublicKey::from_bytes(data) {
         assert_eq!(key.to_bytes(), data);
         assert!(!key.is_genesis() || key.check_descends_from(&key).is_ok());
@@ -56,6 +74,34 @@ pub fn revocation(data: &[u8]) {
                 .is_ok_and(|m| m.check(&next).is_ok())
                 || is_revoked(&member, data)
         );
+    }
+}
+
+/// The same for xr, whose parts have other lengths.
+pub fn revocation_xr(data: &[u8]) {
+    let Some((key, rest)) = data.split_at_checked(432) else {
+        return;
+    };
+    let (revocation, member) = rest.split_at(rest.len().min(224));
+    let member = xr::MemberKey::from_bytes(member);
+    if let Ok(member) = &member {
+        assert_eq!(member.to_bytes()[..], data[656..]);
+    }
+    let Ok(revocation) = xr::Revocation::from_bytes(revocation) else {
+        return;
+    };
+    assert_eq!(revocation.to_bytes(), rest[..224]);
+    let Ok(key) = xr::PublicKey::from_bytes(key) else {
+        return;
+    };
+    let (Ok(next), Ok(member)) = (key.after(&revocation), member) else {
+        return;
+    };
+    // A key that signed before either follows or is the revoked one.
+    if member.check(&key).is_ok() {
+        let follows = member.after(&revocation);
+        let revoked = data[704..736] == data[432..464];
+        assert!(follows.is_ok_and(|m| m.check(&next).is_ok()) || revoked);
     }
 }
 

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "fuzz/made.rs"]
+mod made;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
 #[path = "capture/support.rs"]
@@ -61,6 +63,51 @@ fn signature() {
 #[test]
 fn trailer() {
     run("trailer", 50_000);
+}
+
+#[test]
+fn join() {
+    run("join", 3_000);
+}
+
+#[test]
+fn key_payload() {
+    run("key_payload", 3_000);
+}
+
+#[test]
+fn matching() {
+    run("matching", 600);
+}
+
+#[test]
+fn opening() {
+    run("opening", 600);
+}
+
+#[test]
+fn quorum() {
+    run("quorum", 3_000);
+}
+
+#[test]
+fn register_file() {
+    run("register_file", 2_000);
+}
+
+#[test]
+fn revocation_xr() {
+    run("revocation_xr", 1_000);
+}
+
+#[test]
+fn row() {
+    run("row", 5_000);
+}
+
+#[test]
+fn share() {
+    run("share", 3_000);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clew::capture::Reader;
 
+use crate::made;
 use crate::support::*;
 use crate::targets::packet::LINKS;
 
@@ -16,16 +17,23 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "container" => [captures(), built_captures()].concat(),
         "frame" => [captured_frames(), vector_frames()].concat(),
-        "group_file" => vectors("group-file").flat_map(|v| v.all("file")).collect(),
+        "group_file" => {
+            let files = vectors("group-file").flat_map(|v| v.all("file"));
+            files.chain(made::seeds(target)).collect()
+        }
         "key_file" => vectors("key-file").map(|v| v.text("line")).collect(),
+        "join" | "key_payload" | "matching" | "opening" | "quorum" | "register_file"
+        | "revocation_xr" | "row" | "share" => made::seeds(target),
         "public_key" => vectors("group-signature")
             .flat_map(|v| v.all("public-key"))
+            .chain(made::seeds(target))
             .collect(),
         "revocation" => vectors("group-signature")
             .filter_map(|v| revocation(&v))
             .collect(),
         "signature" => vectors("group-signature")
             .flat_map(|v| v.all("signature"))
+            .chain(made::seeds(target))
             .collect(),
         "trailer" => vectors("packet-trailer")
             .flat_map(|v| v.all("frame"))
