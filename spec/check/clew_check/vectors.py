@@ -222,7 +222,8 @@ def packet_trailer(case):
     if "message" in case:
         packet, found = receiver.read(frame, wire, link_type)
         equal(trailer.message(packet, found), case.one("message"), "message")
-        equal(trailer.nonvolatile(packet, found), case.one("fields"), "fields")
+        if "fields" in case:
+            equal(trailer.nonvolatile(packet, found), case.one("fields"), "fields")
     verdict, reason = judge.judge(frame, wire, link_type, time)
     equal(verdict, case.one("verdict"), f"verdict, {reason},")
     need(reason == "ok", reason)

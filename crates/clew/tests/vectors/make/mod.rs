@@ -18,6 +18,7 @@ mod opening_register;
 mod opening_share;
 mod packet_bad;
 mod packet_good;
+mod packet_modes;
 mod packet_trailer;
 mod packet_xr;
 mod quorum;
@@ -52,6 +53,7 @@ pub fn all() -> Vec<Case> {
         matching::all(),
         packet_good::all(),
         packet_xr::all(),
+        packet_modes::all(),
         packet_bad::all(),
         group_file::all(),
         group_file_bad::all(),

@@ -1,7 +1,7 @@
 //! Vectors of packets: one frame for each reason of a reader.
 
 use clew_packet::{
-    Block, GroupTag, LinkType, MAGIC, Mark, Reason, SECOND_NS, Saved, Timestamp, Trailer, Verdict,
+    GroupTag, LinkType, MAGIC, Mark, Reason, SECOND_NS, Saved, Timestamp, Trailer, Verdict,
 };
 
 use super::bbs04_group::STARTS;
@@ -153,19 +153,6 @@ fn bad_layouts() -> Vec<Case> {
         let bytes = replaced(&good.bytes, at, &length.to_be_bytes());
         invalid(Reason::BadTrailerLength, more, comment, &good.with(bytes))
     };
-    let window = carrying(132, |trailer| {
-        trailer.block = Block::Window { k: 8, h: &[7; 32] }
-    });
-    let tree = carrying(132, |trailer| {
-        let (id, path) = (&[1; 16], &[2; 32]);
-        trailer.block = Block::Tree {
-            id,
-            index: 1,
-            count: 4,
-            digest: 16,
-            path,
-        };
-    });
     let udp_length = carrying(132, |trailer| trailer.saved.udp_length = Some(15));
     let short = raw(ipv4(&[], 132, &[&[0, 1][..], &MAGIC].concat()));
     vec![
@@ -185,18 +172,6 @@ fn bad_layouts() -> Vec<Case> {
             &short,
         ),
         patch(Reason::UnknownMode, "", "Mode 4.", -8, 4),
-        invalid(
-            Reason::UnknownMode,
-            "-window",
-            "A well-formed trailer of mode window.",
-            &window,
-        ),
-        invalid(
-            Reason::UnknownMode,
-            "-tree",
-            "A well-formed trailer of mode tree.",
-            &tree,
-        ),
         patch(Reason::ReservedBits, "-6", "Flag bit 6.", -9, 1 << 6),
         patch(Reason::ReservedBits, "-7", "Flag bit 7.", -9, 1 << 7),
         patch(Reason::UnknownCarriage, "", "Carriage 2, coded.", -10, 2),

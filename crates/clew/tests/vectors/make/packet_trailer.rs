@@ -54,6 +54,7 @@ pub const PLAIN: Policy = Policy {
     incremental: false,
     resolution_ns: SECOND_NS,
     mtu: None,
+    digest: clew_flow::DigestSize::D16,
 };
 pub const NAT: Policy = Policy { nat: true, ..PLAIN };
 pub const TOLERANT: Policy = Policy {
