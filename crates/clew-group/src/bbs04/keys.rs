@@ -3,6 +3,7 @@
 use super::{Issuing, Opening};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
 use crate::pairings::equal;
+use crate::wire::Reader;
 use crate::{DecodeError, Invalid};
 use core::fmt;
 use zeroize::{Zeroize, Zeroizing};
@@ -133,14 +134,10 @@ pub struct MemberKey {
 impl MemberKey {
     /// Decodes; that the key is of some group is checked by [`super::SigningKey::new`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() != MEMBER_KEY_BYTES {
-            return Err(DecodeError::Length);
-        }
-        let (a, x) = bytes.split_at(G1_BYTES);
-        Ok(Self {
-            a: G1::from_bytes(a)?,
-            x: Scalar::from_bytes(x)?,
-        })
+        let mut reader = Reader::exactly(MEMBER_KEY_BYTES, bytes)?;
+        let (a, x) = (reader.take::<G1_BYTES>()?, reader.secret()?);
+        let a = G1::from_bytes(a)?;
+        Ok(Self { a, x })
     }
 
     /// Encodes as A || x. Secret.

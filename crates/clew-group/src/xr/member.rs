@@ -24,11 +24,10 @@ impl MemberKey {
     /// by [`Self::check`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::exactly(MEMBER_KEY_BYTES, bytes)?;
-        Ok(Self {
-            a: reader.g1()?,
-            x: reader.secret()?,
-            y: reader.secret()?,
-        })
+        let a = reader.take::<G1_BYTES>()?;
+        let (x, y) = (reader.secret()?, reader.secret()?);
+        let a = G1::from_bytes(a)?;
+        Ok(Self { a, x, y })
     }
 
     /// Encodes as A || x || y. Secret.

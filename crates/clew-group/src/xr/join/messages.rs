@@ -43,10 +43,10 @@ impl JoinRequest {
     /// Decodes 112 bytes, with the checks of every value.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::exactly(REQUEST_BYTES, bytes)?;
-        Ok(Self {
-            c: reader.g1()?,
-            proof: Proof::from_bytes(reader.take::<PROOF_BYTES>()?)?,
-        })
+        let c = reader.take::<G1_BYTES>()?;
+        let proof = Proof::from_bytes(reader.take::<PROOF_BYTES>()?)?;
+        let c = G1::from_bytes(c)?;
+        Ok(Self { c, proof })
     }
 
     /// Encodes as C || proof.
@@ -105,11 +105,10 @@ impl Offer {
     /// Decodes 160 bytes, with the checks of every value.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::exactly(OFFER_BYTES, bytes)?;
-        Ok(Self {
-            a: reader.g1()?,
-            d: reader.g1()?,
-            proof: Proof::from_bytes(reader.take::<PROOF_BYTES>()?)?,
-        })
+        let (a, d) = (reader.take::<G1_BYTES>()?, reader.take::<G1_BYTES>()?);
+        let proof = Proof::from_bytes(reader.take::<PROOF_BYTES>()?)?;
+        let (a, d) = (G1::from_bytes(a)?, G1::from_bytes(d)?);
+        Ok(Self { a, d, proof })
     }
 
     /// Encodes as A || D || proof.
@@ -158,10 +157,9 @@ impl Credential {
     /// Decodes 80 bytes, with the checks of every value; x of zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::exactly(CREDENTIAL_BYTES, bytes)?;
-        Ok(Self {
-            a: reader.g1()?,
-            x: reader.secret()?,
-        })
+        let (a, x) = (reader.take::<G1_BYTES>()?, reader.secret()?);
+        let a = G1::from_bytes(a)?;
+        Ok(Self { a, x })
     }
 
     /// A, by which trustees compare signatures with this member.

@@ -1,39 +1,84 @@
 //! Vectors of the group file.
 
-use clew_evidence::{Frontier, GroupFile, GroupFileError};
+use clew_evidence::{EpochSharing, GroupFile, GroupFileError, RegisterEntry};
 
-use super::{Stop, holds};
+use super::{Stop, check_all, holds};
 use crate::case::Case;
 
 pub fn judge(case: &Case) -> Result<(), Stop> {
-    let file = read(case.bytes("file")?);
-    if let Err(error) = &file {
+    let read = read(case.bytes("file")?);
+    if let Err(error) = &read {
         case.check("part", (error.part as u32).to_be_bytes())?;
     }
-    let (file, keys) = file?;
+    let (file, epochs) = read?;
     case.check("id", file.id().0)?;
+    case.check("scheme", [file.scheme().code()])?;
     case.check("name", file.genesis().name.as_str())?;
     case.check("manager", file.genesis().manager)?;
-    let starts = file.epochs().iter().map(|epoch| epoch.start.to_be_bytes());
-    holds(case.all("start").into_iter().eq(starts), "starts of epochs")?;
-    holds(case.all("public-key").into_iter().eq(&keys), "public keys")?;
-    let register = file.register();
-    let mut frontier = Frontier::default();
-    let entries = case.all("entry");
-    let appended = entries.iter().all(|entry| frontier.append(entry));
-    holds(
-        appended && frontier.entries() == register.machines,
-        "entries",
+    check_all(
+        case,
+        "start",
+        file.epochs().iter().map(|epoch| epoch.start.to_be_bytes()),
     )?;
-    holds(frontier.root() == register.root, "root of the entries")?;
-    case.check("root", register.root)
+    check_all(case, "public-key", epochs.iter().map(|epoch| &epoch.key))?;
+    check_all(
+        case,
+        "sharing",
+        epochs.iter().map(|epoch| sharing(&epoch.sharing)),
+    )?;
+    let ids = (0..=file.newest_epoch()).filter_map(|epoch| file.epoch_id(epoch));
+    check_all(case, "epoch-id", ids)?;
+    let register = file.register();
+    case.check("machines", register.machines.to_be_bytes())?;
+    case.check("root", register.root)?;
+    entries(case, register.root)
 }
 
-/// The file with the keys of all its epochs, which are checked when they are first used.
-fn read(bytes: &[u8]) -> Result<(GroupFile, Vec<[u8; 480]>), GroupFileError> {
+struct Epoch {
+    key: Vec<u8>,
+    sharing: EpochSharing,
+}
+
+/// The file with the keys and sharings of all its epochs, which are checked when they are first used.
+fn read(bytes: &[u8]) -> Result<(GroupFile, Vec<Epoch>), GroupFileError> {
     let file = GroupFile::from_bytes(bytes)?;
-    let key = |epoch| file.public_key(epoch).expect("the file has the epoch");
-    let keys = (0..=file.newest_epoch()).map(|epoch| key(epoch).map(|key| key.to_bytes()));
-    let keys = keys.collect::<Result<_, _>>()?;
-    Ok((file, keys))
+    let epoch = |epoch| {
+        let sharing = file.sharing(epoch).expect("the file has the epoch")?;
+        let key = file.public_key(epoch).expect("the file has the epoch")?;
+        let key = key.to_bytes();
+        Ok(Epoch { key, sharing })
+    };
+    let epochs = (0..=file.newest_epoch()).map(epoch);
+    let epochs = epochs.collect::<Result<_, GroupFileError>>()?;
+    Ok((file, epochs))
+}
+
+/// Origin, t, n and all commitments, from the first, of each secret.
+fn sharing(epoch: &EpochSharing) -> Vec<u8> {
+    let quorum = epoch.quorum;
+    let mut out = vec![epoch.origin as u8, quorum.threshold(), quorum.trustees()];
+    for part in &epoch.parts {
+        out.extend(part.public().to_bytes());
+        out.extend(part.to_bytes());
+    }
+    out
+}
+
+/// The entries lead to the root.
+fn entries(case: &Case, root: [u8; 32]) -> Result<(), Stop> {
+    let mut nodes = std::collections::HashMap::new();
+    let entries = case.all("entry");
+    for (number, bytes) in entries.iter().enumerate() {
+        let entry = RegisterEntry::decode(bytes);
+        let entry = entry.ok_or(Stop::Wrong("an entry does not decode".to_owned()))?;
+        holds(entry.encode() == *bytes, "the same entry again")?;
+        holds(entry.index as usize == number, "its index")?;
+        let node = |level, index| nodes.get(&(level, index)).copied();
+        let added = clew_evidence::appended_nodes(number as u32, &entry.leaf_hash(), node);
+        let added = added.ok_or(Stop::Wrong("a node is missing".to_owned()))?;
+        nodes.extend(added.into_iter().map(|(l, i, hash)| ((l, i), hash)));
+    }
+    let node = |level, index| nodes.get(&(level, index)).copied();
+    let computed = clew_evidence::root(entries.len() as u32, node);
+    holds(computed == Some(root), "root of the entries")
 }

@@ -1,13 +1,25 @@
 //! What the code says about a vector. Nothing here knows how the vectors were made.
 
+mod bbs04;
+mod ceremony;
+mod fixed;
 mod group_file;
-mod group_signature;
+mod join;
 mod key_file;
+mod matching;
+mod opening;
 mod packet_trailer;
+mod quorum;
+mod register_file;
+mod share;
+mod xr;
 
-use clew_evidence::{GroupFileError, Rule};
-use clew_group::Revoked;
-use clew_group::{DecodeError, Invalid};
+use std::fs;
+
+use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, TextError};
+use clew_group::quorum::QuorumError;
+use clew_group::xr::JoinError;
+use clew_group::{DecodeError, Invalid, Revoked};
 use clew_manager::keys::KeyError;
 use clew_packet::{Reason, Replay};
 
@@ -18,25 +30,76 @@ use crate::case::Case;
 pub enum Stop {
     /// The rule that it broke.
     Rule(&'static str),
+    /// The rule, and the index of the trustee to blame.
+    Blames(&'static str, u8),
     /// The file itself is wrong: a value is missing, or is not what the code computes.
     Wrong(String),
 }
 
+/// Answers one question about a case.
+type Check = fn(&Case) -> Result<(), Stop>;
+
 pub fn judge(case: &Case) -> Result<(), Stop> {
-    match case.folder() {
-        "group-signature" => group_signature::judge(case),
+    let outcome = match case.folder() {
+        "group-signature" => group_signature(case),
         "packet-trailer" => packet_trailer::judge(case),
         "group-file" => group_file::judge(case),
+        "opening" => opening::judge(case),
         "key-file" => key_file::judge(case),
         other => Err(Stop::Wrong(format!("nobody judges {other}"))),
+    };
+    match outcome {
+        Err(Stop::Blames(rule, culprit)) => {
+            case.check("culprit", [culprit])?;
+            Err(Stop::Rule(rule))
+        }
+        Err(Stop::Rule(_)) if case.has("culprit") => {
+            Err(Stop::Wrong("nobody is to blame".to_owned()))
+        }
+        other => other,
     }
+}
+
+fn group_signature(case: &Case) -> Result<(), Stop> {
+    let wanted = case.word("check")?;
+    let all = [
+        &bbs04::CHECKS[..],
+        &xr::CHECKS,
+        &join::CHECKS,
+        &quorum::CHECKS,
+        &ceremony::CHECKS,
+        &matching::CHECKS,
+    ];
+    let check = all.into_iter().flatten().find(|(name, _)| *name == wanted);
+    check.ok_or(Stop::Wrong("no such check".to_owned()))?.1(case)
+}
+
+/// A vector of this or another folder, by its file name.
+fn other(folder: &str, name: &str) -> Result<Case, Stop> {
+    let path = format!("{folder}/{name}");
+    let text = fs::read_to_string(crate::root().join(&path)).ok();
+    let case = text.and_then(|text| Case::parse(&path, &text));
+    case.ok_or_else(|| Stop::Wrong(format!("no {path}")))
 }
 
 /// Everything that the files of a folder have to expect, each at least once.
 pub fn rules(folder: &str) -> Vec<&'static str> {
     match folder {
         "group-signature" => vec![
-            "valid", "length", "point", "subgroup", "identity", "scalar", "invalid", "revoked",
+            "valid",
+            "length",
+            "point",
+            "subgroup",
+            "identity",
+            "scalar",
+            "invalid",
+            "revoked",
+            "index",
+            "quorum",
+            "too-few",
+            "missing",
+            "cancelled",
+            "no-answer",
         ],
         "packet-trailer" => {
             let of_readers = |reason: &Reason| reason.verdict(Replay::Flag).is_some();
@@ -61,6 +124,25 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             "chain",
             "start",
             "public-key",
+            "sharing",
+        ],
+        "opening" => vec![
+            "valid",
+            "not-a-key",
+            "label",
+            "damaged",
+            "layout",
+            "group",
+            "packet",
+            "signature",
+            "share",
+            "register",
+            "device",
+            "credential",
+            "blind",
+            "header",
+            "too-long",
+            "truncated",
         ],
         _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],
     }
@@ -78,9 +160,64 @@ impl From<Invalid> for Stop {
     }
 }
 
+impl From<JoinError> for Stop {
+    fn from(_: JoinError) -> Self {
+        Self::Rule("invalid")
+    }
+}
+
 impl From<Revoked> for Stop {
     fn from(_: Revoked) -> Self {
         Self::Rule("revoked")
+    }
+}
+
+impl From<QuorumError> for Stop {
+    fn from(error: QuorumError) -> Self {
+        if let Some(trustee) = error.culprit() {
+            return Self::Blames("invalid", trustee.index());
+        }
+        Self::Rule(match error {
+            QuorumError::Decode(error) => error.as_str(),
+            QuorumError::Index { .. } | QuorumError::Repeated { .. } => "index",
+            QuorumError::Quorum { .. } => "quorum",
+            QuorumError::TooFew { .. } | QuorumError::Count { .. } => "too-few",
+            QuorumError::Missing { .. } => "missing",
+            QuorumError::Cancelled | QuorumError::Product => "cancelled",
+            QuorumError::NoAnswer => "no-answer",
+            _ => "invalid",
+        })
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        let rule = fault.rule.as_str();
+        match fault.trustee {
+            Some(trustee) => Self::Blames(rule, trustee.index()),
+            None => Self::Rule(rule),
+        }
+    }
+}
+
+impl From<TextError> for Stop {
+    fn from(error: TextError) -> Self {
+        Self::Rule(error.as_str())
+    }
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Text(error) => error.into(),
+            ReadError::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<RegisterFileError> for Stop {
+    fn from(error: RegisterFileError) -> Self {
+        Self::Rule(error.as_str())
     }
 }
 
@@ -109,4 +246,18 @@ fn holds(claim: bool, what: &str) -> Result<(), Stop> {
     } else {
         Err(Stop::Wrong(format!("not so: {what}")))
     }
+}
+
+/// The values of a name are these, in this order.
+fn check_all<T: AsRef<[u8]>>(
+    case: &Case,
+    name: &str,
+    computed: impl IntoIterator<Item = T>,
+) -> Result<(), Stop> {
+    let computed: Vec<T> = computed.into_iter().collect();
+    let same = case
+        .all(name)
+        .into_iter()
+        .eq(computed.iter().map(AsRef::as_ref));
+    holds(same, name)
 }

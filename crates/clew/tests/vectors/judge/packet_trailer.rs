@@ -1,10 +1,9 @@
 //! Vectors of packets: a receiver that starts new, and a sender where all secrets are given.
 
-use std::fs;
 use std::sync::Arc;
 
 use clew_evidence::GroupFile;
-use clew_group::bbs04::{SigningKey, VerifyingKey};
+use clew_group::{MemberKey, Precursor, PublicKey, Scheme, VerifyingKey, bbs04, xr};
 use clew_manager::keys::MemberKeyFile;
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received,
@@ -12,8 +11,7 @@ use clew_packet::{
 };
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
-use super::group_signature::nonces;
-use super::{Stop, holds};
+use super::{Stop, holds, other};
 use crate::case::Case;
 
 pub fn judge(case: &Case) -> Result<(), Stop> {
@@ -28,14 +26,6 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         redo(case)?;
     }
     Ok(())
-}
-
-/// A vector of this or another folder, by its file name.
-fn other(folder: &str, name: &str) -> Result<Case, Stop> {
-    let path = format!("{folder}/{name}");
-    let text = fs::read_to_string(crate::root().join(&path)).ok();
-    let case = text.and_then(|text| Case::parse(&path, &text));
-    case.ok_or_else(|| Stop::Wrong(format!("no {path}")))
 }
 
 fn time(case: &Case) -> Result<Option<Timestamp>, Stop> {
@@ -124,8 +114,7 @@ fn redo(case: &Case) -> Result<(), Stop> {
     }
     let key = other("key-file", case.word("member-key")?)?;
     let key = MemberKeyFile::decode(&key.joined("line")?)?;
-    let signer = SigningKey::new(&key.public, key.key.clone())?;
-    let precursor = signer.precursor_from(nonces(case)?);
+    let precursor = precursor(case, &key)?;
     let flags = case.word("policy")?;
     let policy = Policy {
         nat: flags.contains("nat"),
@@ -133,16 +122,41 @@ fn redo(case: &Case) -> Result<(), Stop> {
         incremental: flags.contains("incremental"),
         ..Policy::default()
     };
-    let sender = Sender::new(key.group, key.epoch, policy);
+    let sender = Sender::new(key.public.scheme(), key.group, key.epoch, policy);
     let reason = sender.sign(&original, time(case)?, || precursor, &mut out);
     holds(reason == Reason::Signed, "it is signed")?;
     case.check("frame", &out)
+}
+
+/// With the nonces of the case.
+fn precursor(case: &Case, key: &MemberKeyFile) -> Result<Precursor, Stop> {
+    Ok(match (&key.public, &key.key) {
+        (PublicKey::Bbs04(group), MemberKey::Bbs04(member)) => {
+            let signer = bbs04::SigningKey::new(group, key.id, member.clone())?;
+            let nonces = super::bbs04::nonces(case)?;
+            Precursor::Bbs04(Box::new(signer.precursor_from(nonces)))
+        }
+        (PublicKey::Xr(group), MemberKey::Xr(member)) => {
+            let signer = xr::SigningKey::new(group, key.id, member.clone())?;
+            let nonces = super::xr::nonces(case)?;
+            Precursor::Xr(Box::new(signer.precursor_from(nonces)))
+        }
+        _ => return Err(Stop::Wrong("a key of two schemes".to_owned())),
+    })
 }
 
 /// The keys of one group file.
 struct Keys(GroupFile);
 
 impl KeySource for Keys {
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
+        if group == self.0.id().tag() {
+            Ok(self.0.scheme())
+        } else {
+            Err(Unknown::Group)
+        }
+    }
+
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
         if group != self.0.id().tag() {
             return Err(Unknown::Group);
@@ -155,6 +169,6 @@ impl KeySource for Keys {
 
     fn key(&self, _: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
         let key = self.0.public_key(epoch)?.ok()?;
-        Some(Arc::new(VerifyingKey::new(&key)))
+        Some(Arc::new(VerifyingKey::new(&key, self.0.epoch_id(epoch)?)))
     }
 }

@@ -1,401 +1,101 @@
-//! Vectors of the group file: one good file, and one per rule.
+//! Vectors of the group file: good ones of both schemes.
 
-use clew_evidence::{EpochRecord, Genesis, MAX_PART_BYTES, RegisterHead, seal};
-use ed25519_dalek::SigningKey;
+use std::sync::LazyLock;
 
-use super::group::{FILE, GROUP};
-use super::{hash, patched, replaced};
+use clew_evidence::{Origin, SharingRecord};
+use clew_group::quorum::{Quorum, Sharing};
+
+use super::bbs04_group::{self, BBS04};
+use super::records::Records;
+use super::xr_group::{self, NEWEST, XR, u};
+use super::{rng, scalar, with_all};
 use crate::case::Case;
 
-const HEADER: &[u8; 16] = b"clew-group-file\n";
+/// A group of one record, with a dealt opening key and no machine.
+static SMALL: LazyLock<Records> = LazyLock::new(|| {
+    let quorum = Quorum::new(1, 2).unwrap();
+    let dealt = Sharing::deal(&u(), &scalar("small xi"), quorum, &mut rng("small"));
+    let (sharing, _) = dealt.unwrap();
+    let mut records = XR.records.clone();
+    let nonce = records.genesis.nonce;
+    let found = XR
+        .issuer
+        .found(&nonce, sharing.public(), &mut rng("small proof"));
+    records.genesis.name = "klein ☘".parse().unwrap();
+    records.genesis.public_key = found.0.to_bytes().to_vec();
+    records.genesis.issuer_proof = Some(found.1.to_bytes());
+    records.genesis.sharing = SharingRecord::xr(Origin::Dealt, &sharing);
+    records.epochs.clear();
+    records.entries.clear();
+    records
+});
 
 pub fn all() -> Vec<Case> {
-    let mut cases = vec![good()];
-    cases.extend(bad_frames());
-    cases.extend(bad_bodies());
-    cases.extend(bad_signatures());
-    cases.extend(bad_chains());
-    cases.extend(bad_keys());
-    cases
+    vec![of_bbs04(), of_xr(), small()]
 }
 
-fn good() -> Case {
-    let name = FILE.strip_suffix(".txt").unwrap();
-    let comment =
-        "Two epochs after the first, and a register of three machines; most packets use it.";
-    let mut case = Case::new("group-file", name, "valid", comment)
-        .hex("file", file(&bodies()))
-        .hex("id", GROUP.id().0)
-        .text("name", GROUP.genesis.name.as_str())
-        .hex("manager", GROUP.genesis.manager);
-    for key in &GROUP.public {
-        case = case.hex("public-key", key.to_bytes());
+fn stem(file: &str) -> &str {
+    file.strip_suffix(".txt").unwrap()
+}
+
+fn good(name: &str, comment: &str, records: &Records, keys: Vec<Vec<u8>>) -> Case {
+    let epochs = 0..keys.len();
+    let case = Case::new("group-file", name, "valid", comment)
+        .hex("file", records.file())
+        .hex("id", records.id().0)
+        .hex("scheme", [records.genesis.scheme.code()])
+        .text("name", records.genesis.name.as_str())
+        .hex("manager", records.genesis.manager);
+    let case = with_all(case, "epoch-id", epochs.map(|e| records.epoch_id(e)));
+    let case = with_all(case, "public-key", keys);
+    let starts = records.epochs.iter().map(|e| e.start.to_be_bytes());
+    with_all(case, "start", starts)
+}
+
+/// Origin, t, n and all commitments, from the first, of each secret.
+fn sharing_bytes(origin: u8, parts: &[&Sharing]) -> Vec<u8> {
+    let quorum = parts[0].quorum();
+    let mut out = vec![origin, quorum.threshold(), quorum.trustees()];
+    for part in parts {
+        out.extend(part.public().to_bytes());
+        out.extend(part.to_bytes());
     }
-    for record in &GROUP.epochs {
-        case = case.hex("start", record.start.to_be_bytes());
-    }
-    for entry in &GROUP.entries {
-        case = case.hex("entry", entry.encode());
-    }
-    case.hex("root", GROUP.register.root)
+    out
 }
 
-fn bad(name: &str, rule: &str, part: u32, comment: &str, file: &[u8]) -> Case {
-    Case::new("group-file", name, rule, comment)
-        .hex("file", file)
-        .hex("part", part.to_be_bytes())
+fn with_register(case: Case, records: &Records) -> Case {
+    let entries = records.entries.iter().map(|entry| entry.encode());
+    let machines = records.head().machines.to_be_bytes();
+    let case = with_all(case.hex("machines", machines), "entry", entries);
+    case.hex("root", records.head().root)
 }
 
-/// Bodies of the good file: record 0, two epochs, the register.
-fn bodies() -> Vec<Vec<u8>> {
-    let epochs = GROUP.epochs.iter().map(EpochRecord::encode);
-    let first = [GROUP.genesis.encode()].into_iter();
-    first
-        .chain(epochs)
-        .chain([GROUP.register.encode()])
-        .collect()
+fn of_bbs04() -> Case {
+    let comment = "Scheme bbs04: two revocations, and a register of three machines.";
+    let keys = BBS04.public.iter().map(|key| key.to_bytes().to_vec());
+    let records = &BBS04.records;
+    let case = good(stem(bbs04_group::FILE), comment, records, keys.collect());
+    let [in_u, in_v] = &BBS04.sharings;
+    let sharing = sharing_bytes(1, &[in_u, in_v]);
+    with_register(with_all(case, "sharing", vec![sharing; 3]), records)
 }
 
-fn file(bodies: &[Vec<u8>]) -> Vec<u8> {
-    file_by(bodies, &GROUP.manager)
+fn of_xr() -> Case {
+    let comment = "Scheme xr: a revocation, a new opening key, another revocation; four machines.";
+    let keys = XR.public.iter().map(|key| key.to_bytes().to_vec());
+    let case = good(stem(xr_group::FILE), comment, &XR.records, keys.collect());
+    let sharings = (0..=NEWEST).map(|epoch| {
+        let origin = if epoch < 2 { 2 } else { 1 };
+        sharing_bytes(origin, &[&XR.sharing(epoch).0])
+    });
+    with_register(with_all(case, "sharing", sharings), &XR.records)
 }
 
-fn file_by(bodies: &[Vec<u8>], manager: &SigningKey) -> Vec<u8> {
-    let parts = bodies.iter().flat_map(|body| seal(body, manager));
-    HEADER.iter().copied().chain(parts).collect()
-}
-
-/// The good file with some bodies changed: all else is not made to fit.
-fn with_bodies(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Vec<u8> {
-    let mut bodies = bodies();
-    change(&mut bodies);
-    file(&bodies)
-}
-
-/// The good file with some records changed, and the chain made to fit.
-fn with_records(change: impl FnOnce(&mut Genesis, &mut Vec<EpochRecord>)) -> Vec<u8> {
-    let (mut genesis, mut epochs) = (GROUP.genesis.clone(), GROUP.epochs.clone());
-    change(&mut genesis, &mut epochs);
-    let mut bodies = vec![genesis.encode()];
-    for epoch in epochs {
-        let previous = hash(bodies.last().unwrap());
-        bodies.push(EpochRecord { previous, ..epoch }.encode());
-    }
-    let last = hash(bodies.last().unwrap());
-    bodies.push(
-        RegisterHead {
-            last,
-            ..GROUP.register.clone()
-        }
-        .encode(),
-    );
-    file(&bodies)
-}
-
-/// Rules 1 to 3: what is read before any body.
-fn bad_frames() -> Vec<Case> {
-    let good = file(&bodies());
-    let long = vec![vec![0; MAX_PART_BYTES + 1]];
-    let genesis_twice = with_bodies(|b| b[1] = b[0].clone());
-    vec![
-        bad("empty", "header", 0, "No byte.", b""),
-        bad(
-            "header",
-            "header",
-            0,
-            "Another line end in the header.",
-            &patched(&good, 15, b'\r'),
-        ),
-        bad(
-            "truncated-after-header",
-            "truncated",
-            0,
-            "Nothing follows the header.",
-            &good[..16],
-        ),
-        bad(
-            "truncated-length",
-            "truncated",
-            0,
-            "The file ends within a length.",
-            &good[..19],
-        ),
-        bad(
-            "truncated-body",
-            "truncated",
-            0,
-            "The file ends within a body.",
-            &good[..200],
-        ),
-        bad(
-            "truncated-signature",
-            "truncated",
-            3,
-            "The last byte is missing.",
-            &good[..good.len() - 1],
-        ),
-        bad(
-            "truncated-register",
-            "truncated",
-            3,
-            "The register is missing.",
-            &file(&bodies()[..3]),
-        ),
-        bad(
-            "too-long",
-            "too-long",
-            0,
-            "A body of 4,097 bytes.",
-            &file(&long),
-        ),
-        bad(
-            "kind-epoch-first",
-            "kind",
-            0,
-            "Record 0 is missing.",
-            &file(&bodies()[1..]),
-        ),
-        bad(
-            "kind-genesis-twice",
-            "kind",
-            1,
-            "Record 0 again in the place of epoch 1.",
-            &genesis_twice,
-        ),
-        bad(
-            "kind-unknown",
-            "kind",
-            1,
-            "A part of kind 3.",
-            &with_bodies(|b| b[1][0] = 3),
-        ),
-        bad(
-            "kind-empty",
-            "kind",
-            1,
-            "A part without a byte.",
-            &with_bodies(|b| b[1].clear()),
-        ),
-        bad(
-            "trailing-register",
-            "trailing-bytes",
-            4,
-            "The register twice.",
-            &with_bodies(|b| b.push(b[3].clone())),
-        ),
-        bad(
-            "trailing-epoch",
-            "trailing-bytes",
-            3,
-            "An epoch behind the register.",
-            &with_bodies(|b| b.swap(2, 3)),
-        ),
-    ]
-}
-
-/// Rule 4.
-fn bad_bodies() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (part, name) in ["genesis", "epoch", "epoch-2", "register"]
-        .into_iter()
-        .enumerate()
-    {
-        let longer = with_bodies(|b| b[part].push(0));
-        let shorter = with_bodies(|b| _ = b[part].pop());
-        let mut add = |what: &str, comment: &str, file: &[u8]| {
-            cases.push(bad(
-                &format!("layout-{name}-{what}"),
-                "layout",
-                part as u32,
-                comment,
-                file,
-            ));
-        };
-        add("long", "A byte too many, and signed.", &longer);
-        add("short", "A byte is missing, and signed.", &shorter);
-    }
-    for (name, at, value) in [
-        ("scheme", 1, 9),
-        ("opening", 74, 0),
-        ("threshold", 75, 2),
-        ("trustees", 76, 2),
-        ("name-empty", 77, 0),
-        ("name-control", 78, b'\n'),
-        ("name-space", 78, b' '),
-        ("name-utf8", 78, 0xff),
-    ] {
-        let (file_name, comment) = (
-            format!("layout-{name}"),
-            format!("Byte {at} of record 0 is {value}."),
-        );
-        let file = with_bodies(|b| b[0][at] = value);
-        cases.push(bad(&file_name, "layout", 0, &comment, &file));
-    }
-    cases
-}
-
-/// Rule 5.
-fn bad_signatures() -> Vec<Case> {
-    let good = file(&bodies());
-    let mut cases = Vec::new();
-    let mut end = HEADER.len();
-    for (part, body) in bodies().iter().enumerate() {
-        end += 4 + body.len() + 64;
-        let (name, comment) = (
-            format!("signature-{part}"),
-            format!("One bit of the signature of part {part} is flipped."),
-        );
-        let file = patched(&good, end as isize - 40, good[end - 40] ^ 1);
-        cases.push(bad(&name, "signature", part as u32, &comment, &file));
-    }
-    let stranger = file_by(&bodies(), &SigningKey::from_bytes(&hash(b"stranger")));
-    cases.push(bad(
-        "signature-stranger",
-        "signature",
-        0,
-        "Another key signed all parts.",
-        &stranger,
-    ));
-    // The neutral point: with R the same and s = 0, verification that is not strict says yes.
-    let neutral = replaced(&[0; 32], 0, &[1]);
-    let small = with_records(|genesis, _| genesis.manager.copy_from_slice(&neutral));
-    let forged = replaced(
-        &small,
-        16 + 4 + GROUP.genesis.encode().len(),
-        &[&neutral[..], &[0; 32]].concat(),
-    );
-    cases.push(bad(
-        "signature-small-order",
-        "signature",
-        0,
-        "The manager key is the neutral point, and the signature fits any message.",
-        &forged,
-    ));
-    cases
-}
-
-/// Rule 6.
-fn bad_chains() -> Vec<Case> {
-    let starts = |first: u64, second: u64| {
-        with_records(|_, epochs| (epochs[0].start, epochs[1].start) = (first, second))
-    };
-    let start = GROUP.epochs[0].start;
-    vec![
-        bad(
-            "epoch-skipped",
-            "epoch",
-            2,
-            "Epoch 3 follows epoch 1.",
-            &with_records(|_, e| e[1].epoch = 3),
-        ),
-        bad(
-            "epoch-zero",
-            "epoch",
-            1,
-            "The first epoch record has number 0.",
-            &with_records(|_, e| e[0].epoch = 0),
-        ),
-        bad(
-            "chain-previous",
-            "chain",
-            2,
-            "Epoch 2 names another record before it.",
-            &with_bodies(|b| b[2][5] ^= 1),
-        ),
-        bad(
-            "chain-register",
-            "chain",
-            2,
-            "The newest epoch was cut away.",
-            &with_bodies(|b| drop(b.remove(2))),
-        ),
-        bad(
-            "start-equal",
-            "start",
-            2,
-            "Epochs 1 and 2 start at the same time.",
-            &starts(start, start),
-        ),
-        bad(
-            "start-earlier",
-            "start",
-            2,
-            "Epoch 2 starts before epoch 1.",
-            &starts(start, start - 1),
-        ),
-        bad(
-            "start-zero",
-            "start",
-            1,
-            "Epoch 1 starts at time 0.",
-            &starts(0, start),
-        ),
-    ]
-}
-
-/// Rules 7 and 8.
-fn bad_keys() -> Vec<Case> {
-    let first = |change: &dyn Fn(&mut Genesis)| with_records(|genesis, _| change(genesis));
-    let later = |at: usize, value: &[u8]| {
-        with_records(|_, epochs| {
-            let changed = replaced(&epochs[0].revocation, at, value);
-            epochs[0].revocation = changed.try_into().unwrap();
-        })
-    };
-    let other = &GROUP.epochs[1].revocation;
-    vec![
-        bad(
-            "public-key-nonce",
-            "public-key",
-            0,
-            "h is not the one of the nonce.",
-            &first(&|g| g.nonce[0] ^= 1),
-        ),
-        bad(
-            "public-key-not-epoch-0",
-            "public-key",
-            0,
-            "Record 0 has the key of epoch 1.",
-            &first(&|g| g.public_key = GROUP.public[1].to_bytes()),
-        ),
-        bad(
-            "public-key-identity",
-            "public-key",
-            0,
-            "u is the identity.",
-            &first(&|g| {
-                g.public_key = replaced(&g.public_key, 96, &replaced(&[0; 48], 0, &[0xc0]))
-                    .try_into()
-                    .unwrap();
-            }),
-        ),
-        bad(
-            "public-key-other-g1",
-            "public-key",
-            1,
-            "Epoch 1 has the g1 of epoch 2.",
-            &later(32, &other[32..80]),
-        ),
-        bad(
-            "public-key-other-g2",
-            "public-key",
-            1,
-            "Epoch 1 has the g2 of epoch 2.",
-            &later(80, &other[80..176]),
-        ),
-        bad(
-            "public-key-other-lift",
-            "public-key",
-            1,
-            "Epoch 1 has the lift of epoch 2.",
-            &later(176, &other[176..]),
-        ),
-        bad(
-            "public-key-other-w",
-            "public-key",
-            1,
-            "Epoch 1 has the w of epoch 2.",
-            &with_records(|_, e| e[0].w = e[1].w),
-        ),
-    ]
+fn small() -> Case {
+    let records = &*SMALL;
+    let comment = "One record, a dealt key, no machine, and a name that is not ASCII.";
+    let keys = vec![records.genesis.public_key.clone()];
+    let h = &records.genesis.public_key[144..192];
+    let case = good("xr-small", comment, records, keys);
+    with_register(case.hex("sharing", [&[1, 1, 2], h].concat()), records)
 }

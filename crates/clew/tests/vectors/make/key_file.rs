@@ -1,94 +1,164 @@
-//! Vectors of the key files.
+//! Vectors of the key files of both schemes.
 
-use clew_group::bbs04::{IssuerKey, OpenerKey};
-use clew_manager::keys::{IssuerKeyFile, TrusteeKeyFile};
-use clew_manager::sealed::{Secret, seal};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use clew_group::Scheme;
+use clew_group::quorum::SecretShare;
+use clew_manager::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
 use zeroize::Zeroizing;
 
-use super::group::GROUP;
-use super::{hash, rng};
+use super::bbs04_group::BBS04;
+use super::damage::identity;
+use super::records::Records;
+use super::xr_group::{NEWEST, XR, trustee as index};
+use super::{hash, replaced, with_all};
 use crate::case::Case;
 
-const MEMBER: &str = "clew-member-key-1";
-const ISSUER: &str = "clew-issuer-key-1";
-const TRUSTEE: &str = "clew-trustee-key-1";
-const SEALED: &str = "clew-sealed-1";
-
-const PASSPHRASE: &str = "correct horse battery staple";
-const KEY_FILE: &[u8] = b"the content of a key file";
+pub const MEMBER: &str = "clew-member-key-1";
+pub const ISSUER: &str = "clew-issuer-key-1";
+pub const TRUSTEE: &str = "clew-trustee-key-1";
 
 pub fn all() -> Vec<Case> {
-    let mut cases = good();
-    cases.extend(bad_text());
-    cases.extend(bad_payloads());
-    cases.extend(sealed());
-    cases
+    let groups = [members(), issuers(), trustees(), bad_text(), bad_payloads()];
+    groups.into_iter().flatten().collect()
 }
 
-fn case(name: &str, expect: &str, comment: &str, wanted: &str, text: &str) -> Case {
+pub fn case(name: &str, expect: &str, comment: &str, wanted: &str, text: &str) -> Case {
     Case::new("key-file", name, expect, comment)
         .text("wanted", wanted)
         .lines("line", text)
 }
 
 /// File of the vector that has the key of `web-1` for an epoch.
-pub fn member_file(epoch: usize) -> String {
-    format!("member-epoch-{epoch}.txt")
+pub fn member_file(scheme: Scheme, epoch: usize) -> String {
+    match scheme {
+        Scheme::Bbs04 => format!("member-epoch-{epoch}.txt"),
+        Scheme::Xr => format!("xr-member-epoch-{epoch}.txt"),
+    }
 }
 
-fn good() -> Vec<Case> {
-    let member = |epoch: usize| {
-        let (key, file) = (GROUP.key_file(epoch), member_file(epoch));
+fn members() -> Vec<Case> {
+    let member = |scheme: Scheme, epoch: usize| {
+        let key = match scheme {
+            Scheme::Bbs04 => BBS04.key_file(epoch),
+            Scheme::Xr => XR.key_file(epoch),
+        };
+        let file = member_file(scheme, epoch);
         let name = file.strip_suffix(".txt").unwrap();
-        let comment = format!("Machine web-1 in epoch {epoch}.");
-        case(name, "valid", &comment, MEMBER, &key.encode())
+        let comment = format!("Machine web-1 of {scheme} in epoch {epoch}.");
+        let case = case(name, "valid", &comment, MEMBER, &key.encode())
+            .hex("scheme", [scheme.code()])
             .hex("group", key.group.0)
             .hex("epoch", key.epoch.to_be_bytes())
+            .hex("epoch-id", key.id)
             .text("machine", key.machine.as_str())
             .hex("public-key", key.public.to_bytes())
-            .hex("member-key", key.key.to_bytes().as_slice())
+            .hex("member-key", key.key.to_bytes().as_slice());
+        with_all(case, "device-seed", key.device.iter().map(|d| d.to_bytes()))
     };
-    let issuer = issuer();
-    let issuer_case = case(
-        "issuer",
-        "valid",
-        "The issuer's key file.",
-        ISSUER,
-        &issuer.encode(),
-    )
-    .hex("group", issuer.group.0)
-    .hex("gamma", issuer.issuer.to_bytes().as_slice())
-    .hex("manager-seed", issuer.manager.to_bytes())
-    .hex("seed", issuer.seed.as_slice());
-    let trustee = trustee();
-    let trustee_case = case(
-        "trustee",
-        "valid",
-        "The one trustee's key file.",
-        TRUSTEE,
-        &trustee.encode(),
-    )
-    .hex("group", trustee.group.0)
-    .hex("index", [trustee.index])
-    .hex("opener-key", trustee.opener.to_bytes().as_slice());
-    vec![member(0), member(1), member(2), issuer_case, trustee_case]
+    let of_bbs04 = (0..=2).map(|epoch| member(Scheme::Bbs04, epoch));
+    of_bbs04
+        .chain((0..=NEWEST).map(|epoch| member(Scheme::Xr, epoch)))
+        .collect()
 }
 
-fn issuer() -> IssuerKeyFile {
+fn issuer(scheme: Scheme) -> IssuerKeyFile {
+    let (records, gamma): (&Records, _) = match scheme {
+        Scheme::Bbs04 => (&BBS04.records, BBS04.issuer.to_bytes()),
+        Scheme::Xr => (&XR.records, XR.issuer.to_bytes()),
+    };
+    let gamma = gamma.as_slice();
     IssuerKeyFile {
-        group: GROUP.id(),
-        issuer: IssuerKey::from_bytes(GROUP.issuer.to_bytes().as_slice()).unwrap(),
-        manager: GROUP.manager.clone(),
+        group: records.id(),
+        issuer: match scheme {
+            Scheme::Bbs04 => {
+                IssuerKey::Bbs04(clew_group::bbs04::IssuerKey::from_bytes(gamma).unwrap())
+            }
+            Scheme::Xr => IssuerKey::Xr(clew_group::xr::IssuerKey::from_bytes(gamma).unwrap()),
+        },
+        manager: records.manager.clone(),
         seed: Zeroizing::new(hash(b"seed")),
     }
 }
 
-fn trustee() -> TrusteeKeyFile {
+fn issuers() -> Vec<Case> {
+    [("issuer", Scheme::Bbs04), ("xr-issuer", Scheme::Xr)]
+        .map(|(name, scheme)| {
+            let file = issuer(scheme);
+            let gamma = match &file.issuer {
+                IssuerKey::Bbs04(key) => key.to_bytes(),
+                IssuerKey::Xr(key) => key.to_bytes(),
+            };
+            let (salt, machine) = ([7; 16], "web-1");
+            let comment = format!("The issuer's key file of {scheme}, and the x of a machine.");
+            case(name, "valid", &comment, ISSUER, &file.encode())
+                .hex("scheme", [scheme.code()])
+                .hex("group", file.group.0)
+                .hex("gamma", gamma.as_slice())
+                .hex("manager-seed", file.manager.to_bytes())
+                .hex("seed", file.seed.as_slice())
+                .hex("salt", salt)
+                .text("machine", machine)
+                .hex("x", file.derive_x(&salt, machine).to_bytes())
+        })
+        .into()
+}
+
+/// The key file of a trustee since an epoch.
+fn trustee_of(scheme: Scheme, since: u32, i: u8) -> TrusteeKeyFile {
+    let of = |shares: &[SecretShare]| shares[usize::from(i) - 1].clone();
+    let [first, second] = [&BBS04.shares[0], &BBS04.shares[1]];
     TrusteeKeyFile {
-        group: GROUP.id(),
-        index: 1,
-        opener: OpenerKey::from_bytes(GROUP.opener.to_bytes().as_slice()).unwrap(),
+        group: match scheme {
+            Scheme::Bbs04 => BBS04.records.id(),
+            Scheme::Xr => XR.records.id(),
+        },
+        since,
+        share: match scheme {
+            Scheme::Bbs04 => OpeningShare::Bbs04([of(first), of(second)]),
+            Scheme::Xr => OpeningShare::Xr(of(&XR.sharing(since as usize).1)),
+        },
     }
+}
+
+/// The one that most cases break.
+pub fn trustee() -> TrusteeKeyFile {
+    trustee_of(Scheme::Bbs04, 0, 1)
+}
+
+fn trustees() -> Vec<Case> {
+    [
+        ("trustee", Scheme::Bbs04, 0, 1, "Trustee 1 of bbs04."),
+        ("trustee-3", Scheme::Bbs04, 0, 3, "Trustee 3 of bbs04."),
+        (
+            "xr-trustee",
+            Scheme::Xr,
+            0,
+            2,
+            "Trustee 2 of xr, since the ceremony.",
+        ),
+        (
+            "xr-trustee-since-2",
+            Scheme::Xr,
+            2,
+            4,
+            "Trustee 4 of xr, since epoch 2.",
+        ),
+    ]
+    .map(|(name, scheme, since, i, comment)| {
+        let file = trustee_of(scheme, since, i);
+        let shares = match &file.share {
+            OpeningShare::Bbs04([first, second]) => vec![first.to_bytes(), second.to_bytes()],
+            OpeningShare::Xr(share) => vec![share.to_bytes()],
+        };
+        assert_eq!(file.trustee(), index(i));
+        let case = case(name, "valid", comment, TRUSTEE, &file.encode())
+            .hex("scheme", [scheme.code()])
+            .hex("group", file.group.0)
+            .hex("since", since.to_be_bytes())
+            .hex("index", [i]);
+        with_all(case, "share", shares.iter().map(|share| share.to_vec()))
+    })
+    .into()
 }
 
 /// What is wrong before the payload is looked at.
@@ -99,9 +169,11 @@ fn bad_text() -> Vec<Case> {
     let bad = |name: &str, expect: &str, comment: &str, text: &str| {
         case(name, expect, comment, TRUSTEE, text)
     };
-    let member = GROUP.key_file(0).encode();
-    let unpadded = member.lines().nth(1).unwrap().trim_end_matches('=');
-    assert!(!member.contains(&format!("{unpadded}\n")), "it had padding");
+    let unpadded = key_line.strip_suffix("==").expect("it has padding");
+    // Of the last character, four bits are spare.
+    let last = unpadded.chars().next_back().unwrap();
+    let next = char::from_u32(u32::from(last) + 1).unwrap();
+    let spare = format!("{}{next}==", unpadded.strip_suffix(last).unwrap());
     vec![
         case(
             "wrong-label",
@@ -137,12 +209,17 @@ fn bad_text() -> Vec<Case> {
             "More than 16 KiB.",
             &format!("# {}\n{key_line}", "x".repeat(16_384)),
         ),
-        case(
+        bad(
             "base64-unpadded",
             "damaged",
             "The padding is missing.",
-            MEMBER,
             unpadded,
+        ),
+        bad(
+            "base64-spare-bits",
+            "damaged",
+            "A spare bit is set.",
+            &spare,
         ),
         bad(
             "base64-character",
@@ -166,259 +243,201 @@ fn bad_text() -> Vec<Case> {
             "checksum-of-other-label",
             "damaged",
             "The payload and checksum of an issuer's key.",
-            &issuer().encode().replace(ISSUER, TRUSTEE),
+            &issuer(Scheme::Bbs04).encode().replace(ISSUER, TRUSTEE),
         ),
     ]
 }
 
 /// Fields that do not decode, under a checksum that holds.
 fn bad_payloads() -> Vec<Case> {
-    let (member, issuer, trustee) = (
-        payload(&GROUP.key_file(0).encode()),
-        payload(&issuer().encode()),
+    let member = payload(&BBS04.key_file(0).encode());
+    let xr_member = payload(&XR.key_file(0).encode());
+    let (issuer, trustee) = (
+        payload(&issuer(Scheme::Bbs04).encode()),
         payload(&trustee().encode()),
     );
-    let changed = |payload: &[u8], at: usize, value: &[u8]| super::replaced(payload, at, value);
-    let bad = |name: &str, comment: &str, label: &str, payload: &[u8]| {
-        case(name, "damaged", comment, label, &armored(label, payload))
-    };
-    vec![
-        bad(
-            "member-scheme",
-            "Scheme 2.",
+    let xr_trustee = payload(&trustee_of(Scheme::Xr, 0, 2).encode());
+    let set = |payload: &[u8], at: usize, value: &[u8]| replaced(payload, at, value);
+    let longer = |payload: &[u8]| [payload, &[0]].concat();
+    let shorter = |payload: &[u8]| payload[..payload.len() - 1].to_vec();
+    // The name of the machine, `web-1`, is at 53.
+    let no_name = [&member[..53], &[0], &member[59..]].concat();
+    let (point, zero, high) = (identity(48), [0; 32], [0xff; 32]);
+    let (end, xr_end) = (member.len(), xr_member.len());
+    [
+        ("member-scheme", "Scheme 3.", MEMBER, set(&member, 0, &[3])),
+        (
+            "member-scheme-xr",
+            "Scheme 2, whose fields are others.",
             MEMBER,
-            &changed(&member, 0, &[2]),
+            set(&member, 0, &[2]),
         ),
-        bad(
+        (
             "member-name",
             "The machine's name is empty.",
             MEMBER,
-            &without_name(&member),
+            no_name,
         ),
-        bad(
+        (
             "member-public-key",
-            "g1 of the public key is the identity.",
+            "g1 is the identity.",
             MEMBER,
-            &changed(&member, 27, &[&[0xc0][..], &[0; 47]].concat()),
+            set(&member, 59, &point),
         ),
-        bad(
+        (
+            "member-a",
+            "A is the identity.",
+            MEMBER,
+            set(&member, end - 80, &point),
+        ),
+        (
             "member-x",
             "x is not reduced.",
             MEMBER,
-            &changed(&member, member.len() - 32, &[0xff; 32]),
+            set(&member, end - 32, &high),
         ),
-        bad(
+        (
             "member-long",
             "A byte behind the fields.",
             MEMBER,
-            &[&member[..], &[0]].concat(),
+            longer(&member),
         ),
-        bad(
+        (
             "member-short",
             "A byte is missing.",
             MEMBER,
-            &member[..member.len() - 1],
+            shorter(&member),
         ),
-        bad(
+        (
+            "xr-member-public-key",
+            "g1 is the identity.",
+            MEMBER,
+            set(&xr_member, 59, &point),
+        ),
+        (
+            "xr-member-a",
+            "A is the identity.",
+            MEMBER,
+            set(&xr_member, xr_end - 144, &point),
+        ),
+        (
+            "xr-member-x",
+            "x is zero.",
+            MEMBER,
+            set(&xr_member, xr_end - 96, &zero),
+        ),
+        (
+            "xr-member-y",
+            "y is zero.",
+            MEMBER,
+            set(&xr_member, xr_end - 64, &zero),
+        ),
+        (
+            "xr-member-y-high",
+            "y is not reduced.",
+            MEMBER,
+            set(&xr_member, xr_end - 64, &high),
+        ),
+        ("xr-member-no-device", "No seed of the device.", MEMBER, {
+            xr_member[..xr_end - 32].to_vec()
+        }),
+        (
+            "xr-member-long",
+            "A byte behind the fields.",
+            MEMBER,
+            longer(&xr_member),
+        ),
+        ("issuer-scheme", "Scheme 0.", ISSUER, set(&issuer, 0, &[0])),
+        (
             "issuer-gamma",
             "gamma is zero.",
             ISSUER,
-            &changed(&issuer, 16, &[0; 32]),
+            set(&issuer, 17, &zero),
         ),
-        bad(
+        (
             "issuer-long",
             "A byte behind the fields.",
             ISSUER,
-            &[&issuer[..], &[0]].concat(),
+            longer(&issuer),
         ),
-        bad(
+        (
             "issuer-short",
             "A byte is missing.",
             ISSUER,
-            &issuer[..issuer.len() - 1],
+            shorter(&issuer),
         ),
-        bad(
+        (
             "trustee-scheme",
-            "Scheme 2.",
+            "Scheme 3.",
             TRUSTEE,
-            &changed(&trustee, 0, &[2]),
+            set(&trustee, 0, &[3]),
         ),
-        bad(
+        (
+            "trustee-scheme-xr",
+            "Scheme 2, with one share.",
+            TRUSTEE,
+            set(&trustee, 0, &[2]),
+        ),
+        (
             "trustee-index",
             "Index 0.",
             TRUSTEE,
-            &changed(&trustee, 17, &[0]),
+            set(&trustee, 21, &[0]),
         ),
-        bad(
-            "trustee-xi1",
-            "xi1 is zero.",
+        (
+            "trustee-index-33",
+            "Index 33.",
             TRUSTEE,
-            &changed(&trustee, 18, &[0; 32]),
+            set(&trustee, 21, &[33]),
         ),
-        bad(
+        (
+            "trustee-share-1",
+            "The share of xi1 is zero.",
+            TRUSTEE,
+            set(&trustee, 22, &zero),
+        ),
+        (
+            "trustee-share-2",
+            "The share of xi2 is zero.",
+            TRUSTEE,
+            set(&trustee, 54, &zero),
+        ),
+        (
             "trustee-long",
             "A byte behind the fields.",
             TRUSTEE,
-            &[&trustee[..], &[0]].concat(),
+            longer(&trustee),
+        ),
+        (
+            "xr-trustee-share",
+            "The share is zero.",
+            TRUSTEE,
+            set(&xr_trustee, 22, &zero),
+        ),
+        (
+            "xr-trustee-short",
+            "A byte is missing.",
+            TRUSTEE,
+            shorter(&xr_trustee),
         ),
     ]
+    .map(|(name, comment, label, payload)| {
+        case(name, "damaged", comment, label, &armored(label, &payload))
+    })
+    .into()
 }
 
-/// The member's payload with a name of no bytes; `web-1` has five.
-fn without_name(member: &[u8]) -> Vec<u8> {
-    [&member[..21], &[0], &member[27..]].concat()
-}
-
-fn payload(text: &str) -> Vec<u8> {
-    use base64::{Engine, engine::general_purpose::STANDARD};
+/// The bytes in the line of a key file.
+pub fn payload(text: &str) -> Vec<u8> {
     let base64 = text.lines().nth(1).unwrap().split_once(' ').unwrap().1;
     let mut bytes = STANDARD.decode(base64).unwrap();
     bytes.truncate(bytes.len() - 8);
     bytes
 }
 
-fn armored(label: &str, payload: &[u8]) -> String {
-    use base64::{Engine, engine::general_purpose::STANDARD};
+/// The line with these bytes.
+pub fn armored(label: &str, payload: &[u8]) -> String {
     let digest = hash(&[label.as_bytes(), payload].concat());
-    format!(
-        "{label} {}",
-        STANDARD.encode([payload, &digest[..8]].concat())
-    )
-}
-
-fn sealed() -> Vec<Case> {
-    let (by_passphrase, by_key_file) = (
-        Secret::Passphrase(Zeroizing::new(PASSPHRASE.to_owned())),
-        Secret::KeyFile(Zeroizing::new(KEY_FILE.to_vec())),
-    );
-    let (plain, comment) = (trustee().encode(), trustee().comment());
-    let first = seal(
-        &plain,
-        &comment,
-        &by_passphrase,
-        &mut rng("sealed by passphrase"),
-    );
-    let second = seal(
-        &plain,
-        &comment,
-        &by_key_file,
-        &mut rng("sealed by key file"),
-    );
-    let bad = |name: &str, expect: &str, comment: &str, payload: &[u8]| {
-        let text = armored(SEALED, payload);
-        case(name, expect, comment, SEALED, &text).hex("key-file", KEY_FILE)
-    };
-    let (costly, head) = (payload(&first), payload(&second));
-    let costly = |name: &str, comment: &str, at: usize, value: u32| {
-        let text = armored(SEALED, &super::replaced(&costly, at, &value.to_be_bytes()));
-        case(name, "damaged", comment, SEALED, &text).text("passphrase", PASSPHRASE)
-    };
-    let flipped = |at: usize| super::patched(&head, at as isize, head[at] ^ 1);
-    vec![
-        case(
-            "sealed-passphrase",
-            "valid",
-            "Sealed with a passphrase.",
-            SEALED,
-            &first,
-        )
-        .text("passphrase", PASSPHRASE)
-        .lines("plain-line", &plain),
-        case(
-            "sealed-key-file",
-            "valid",
-            "Sealed with a key file.",
-            SEALED,
-            &second,
-        )
-        .hex("key-file", KEY_FILE)
-        .lines("plain-line", &plain),
-        case(
-            "sealed-not-opened",
-            "label",
-            "A sealed key where the key itself is wanted.",
-            TRUSTEE,
-            &second,
-        ),
-        case(
-            "sealed-wrong-passphrase",
-            "wrong-secret",
-            "Another passphrase.",
-            SEALED,
-            &first,
-        )
-        .text("passphrase", "correct horse battery stable"),
-        case(
-            "sealed-wrong-key-file",
-            "wrong-secret",
-            "Another key file.",
-            SEALED,
-            &second,
-        )
-        .hex("key-file", b"the content of a key fil3"),
-        case(
-            "sealed-other-kind",
-            "wrong-secret",
-            "A key file for what a passphrase sealed.",
-            SEALED,
-            &first,
-        )
-        .hex("key-file", KEY_FILE),
-        bad(
-            "sealed-salt",
-            "wrong-secret",
-            "One bit of the salt is flipped.",
-            &flipped(1),
-        ),
-        bad(
-            "sealed-passes",
-            "wrong-secret",
-            "The passes, which a key file does not use, are covered too.",
-            &flipped(24),
-        ),
-        bad(
-            "sealed-nonce",
-            "wrong-secret",
-            "One bit of the nonce is flipped.",
-            &flipped(29),
-        ),
-        bad(
-            "sealed-ciphertext",
-            "wrong-secret",
-            "One bit of the ciphertext is flipped.",
-            &flipped(60),
-        ),
-        bad(
-            "sealed-cut",
-            "wrong-secret",
-            "The last byte is missing.",
-            &head[..head.len() - 1],
-        ),
-        bad(
-            "sealed-kind",
-            "damaged",
-            "Kind 3.",
-            &super::replaced(&head, 0, &[3]),
-        ),
-        bad(
-            "sealed-short",
-            "damaged",
-            "Less than the six fields.",
-            &head[..52],
-        ),
-        costly(
-            "sealed-memory",
-            "More memory than a reader gives.",
-            17,
-            (1 << 20) + 1,
-        ),
-        costly(
-            "sealed-many-passes",
-            "More passes than a reader makes.",
-            21,
-            17,
-        ),
-        costly("sealed-lanes", "More lanes than a reader runs.", 25, 17),
-        costly("sealed-no-passes", "No pass: not Argon2id.", 21, 0),
-    ]
+    let base64 = STANDARD.encode([payload, &digest[..8]].concat());
+    format!("{label} {base64}")
 }

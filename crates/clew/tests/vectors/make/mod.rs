@@ -1,13 +1,36 @@
 //! The generator of the vectors. All randomness is from labels, so that a new case changes no other.
 
-mod group;
+mod bbs04_bad;
+mod bbs04_group;
+mod bbs04_keys;
+mod bbs04_signatures;
+mod ceremony;
+mod damage;
 mod group_file;
-mod group_signature;
+mod group_file_bad;
 mod key_file;
+mod key_file_sealed;
+mod matching;
+mod opening;
+mod opening_bad;
+mod opening_match;
+mod opening_register;
+mod opening_share;
+mod packet_bad;
+mod packet_good;
 mod packet_trailer;
+mod packet_xr;
+mod quorum;
+mod records;
+mod xr_group;
+mod xr_join;
+mod xr_keys;
+mod xr_revocation;
+mod xr_signatures;
+mod xr_verify;
 
-use clew_group::bbs04::Nonces;
 use clew_group::curve::Scalar;
+use clew_group::{bbs04, xr};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 use sha2::{Digest, Sha256};
 
@@ -16,10 +39,29 @@ use crate::case::Case;
 /// Every case, in the order of the specifications.
 pub fn all() -> Vec<Case> {
     let folders = [
-        group_signature::all(),
-        packet_trailer::all(),
+        xr_keys::all(),
+        xr_join::all(),
+        xr_signatures::all(),
+        xr_verify::all(),
+        xr_revocation::all(),
+        bbs04_keys::all(),
+        bbs04_signatures::all(),
+        bbs04_bad::all(),
+        quorum::all(),
+        ceremony::all(),
+        matching::all(),
+        packet_good::all(),
+        packet_xr::all(),
+        packet_bad::all(),
         group_file::all(),
+        group_file_bad::all(),
+        opening_share::all(),
+        opening::all(),
+        opening_bad::all(),
+        opening_match::all(),
+        opening_register::all(),
         key_file::all(),
+        key_file_sealed::all(),
     ];
     folders.into_iter().flatten().collect()
 }
@@ -36,8 +78,12 @@ fn scalar(label: &str) -> Scalar {
     Scalar::random(&mut rng(label))
 }
 
-fn nonces(label: &str) -> Nonces {
-    Nonces::random(&mut rng(label))
+fn nonces(label: &str) -> bbs04::Nonces {
+    bbs04::Nonces::random(&mut rng(label))
+}
+
+fn xr_nonces(label: &str) -> xr::Nonces {
+    xr::Nonces::random(&mut rng(label))
 }
 
 /// The nonces as lines of a case.
@@ -50,6 +96,21 @@ fn with_nonces(case: Case, label: &str) -> Case {
         .hex("r-x", n.r_x.to_bytes())
         .hex("r-delta1", n.r_delta1.to_bytes())
         .hex("r-delta2", n.r_delta2.to_bytes())
+}
+
+/// The same for xr.
+fn with_xr_nonces(case: Case, label: &str) -> Case {
+    let n = xr_nonces(label);
+    case.hex("alpha", n.alpha.to_bytes())
+        .hex("ra", n.ra.to_bytes())
+        .hex("rx", n.rx.to_bytes())
+        .hex("rd", n.rd.to_bytes())
+        .hex("ry", n.ry.to_bytes())
+}
+
+/// All values of a list under one name.
+fn with_all<T: AsRef<[u8]>>(case: Case, name: &str, all: impl IntoIterator<Item = T>) -> Case {
+    all.into_iter().fold(case, |case, one| case.hex(name, one))
 }
 
 /// The bytes with one changed: counted from the end if `at` is negative.
