@@ -2,6 +2,8 @@
 //! answer as single checks do, and a packet of one scheme is none of a group of the other.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 mod common;
 
 use std::sync::{Arc, LazyLock};
