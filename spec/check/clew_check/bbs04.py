@@ -67,8 +67,9 @@ class Signature:
 def decode_signature(data):
     need(len(data) == SIGNATURE, "length")
     at = Reader(data)
-    points = [decode_g1(at.take(48)) for _ in range(3)]
-    return Signature(*points, decode_long(at.take(32)), *(decode_scalar(at.take(32)) for _ in range(5)))
+    points = [at.take(48) for _ in range(3)]
+    c, *s = decode_long(at.take(32)), *(decode_scalar(at.take(32)) for _ in range(5))
+    return Signature(*map(decode_g1, points), c, *s)
 
 
 def derive(key, s):
@@ -96,10 +97,10 @@ def verify(key, id, message, data, incremental=False):
     if incremental:
         need(len(data) == INCREMENTAL, "length")
         data, carried = data[:SIGNATURE], data[SIGNATURE:]
+        # the hash comes first, of the bytes as they are
+        need(data[144:176] == long_challenge(b"clew-bbs04-sig-1", id, data[:144], carried, message), "invalid", "c")
     s = decode_signature(data)
     c = data[144:176]
-    if carried:
-        need(c == challenge(id, s, [carried], message), "invalid", "c")
     R = derive(key, s)
     need(carried in (None, b"".join(R)), "invalid", "R")
     need(c == challenge(id, s, R, message), "invalid", "c")

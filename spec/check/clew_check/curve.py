@@ -182,11 +182,22 @@ def long_challenge(*parts):
     return bytes([digest[0] & 0x3F]) + digest[1:]
 
 
+def decode_proof(proof):
+    """c || s as numbers."""
+    fields = Reader(proof, "length")
+    c, s = decode_long(fields.take(32)), decode_scalar(fields.take(32))
+    fields.end()
+    return c, s
+
+
+def make_proof(k, exponent, *bases, prefix):
+    """The proof c || s with the nonce k that every base was raised to this exponent."""
+    c = long_challenge(*prefix, *(power(B, k) for B in bases))
+    return c + encode_scalar(k + int.from_bytes(c, "big") * exponent)
+
+
 def proof_holds(proof, *equations, prefix):
     """A proof c || s that all equations (B, K) have the same exponent K = B^e:
     c = SHA-256(prefix || B^s K^(-c) of each), as a long challenge."""
-    fields = Reader(proof, "length")
-    c, s = fields.take(32), fields.take(32)
-    fields.end()
-    n, e = decode_long(c), decode_scalar(s)
-    return c == long_challenge(*prefix, *(powers((B, e), (K, -n)) for B, K in equations))
+    n, e = decode_proof(proof)
+    return proof[:32] == long_challenge(*prefix, *(powers((B, e), (K, -n)) for B, K in equations))

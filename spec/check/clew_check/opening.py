@@ -157,6 +157,23 @@ def check_decryption(data, context, i, part, B, commitments, P):
     return quorum.decode_decryption(data)[0]
 
 
+def check_group(group, request):
+    """The rule `group`: the public key of the epoch, the sharing in force, and its commitments."""
+    known = request.group == group.id and request.scheme is group.scheme and request.epoch <= group.last_epoch
+    need(known and group.epoch_ids[request.epoch] == request.epoch_id, "group")
+    try:
+        return group.key(request.epoch), *group.sharing(request.epoch)
+    except Refused as refused:
+        raise Refused("group", refused)
+
+
+def check_signature(group, request, packet, found):
+    try:
+        receiver.check_signature(group, packet, found, request.epoch, plain=True)
+    except Refused:
+        raise Refused("signature")
+
+
 def judge(group, label, payload, packets, say=lambda rule: None):
     """Checks rule after rule; raises Refused with the rule that fails. The answer, of a match; of an opening the row."""
     need(label in (OPENING, MATCH), "label")
@@ -164,23 +181,15 @@ def judge(group, label, payload, packets, say=lambda rule: None):
     try:
         at = Reader(payload)
         request = read_request(at.take(174), kind)
-        # the layout needs t of that epoch
-        known = request.group == group.id and request.scheme is group.scheme and request.epoch <= group.last_epoch
-        need(known and group.epoch_ids[request.epoch] == request.epoch_id, "group")
-        sharing, commitments = group.sharing(request.epoch)
+        key, sharing, commitments = check_group(group, request)
         fields = (read_opening if kind == 1 else read_match)(at, group.scheme, sharing)
         row = read_row(at.rest(), group.scheme)
     except Refused as refused:  # what does not decode breaks `layout`
-        own = refused.rule in ("group", "public-key", "sharing")
-        raise refused if own else Refused("layout", refused)
+        raise refused if refused.rule == "group" else Refused("layout", refused)
     say("layout"), say("group")
     packet, found, body = find_packet(group, request, packets)
     say("packet")
-    key = group.key(request.epoch)
-    try:
-        receiver.check_signature(group, packet, found, request.epoch, plain=True)
-    except Refused:
-        raise Refused("signature")
+    check_signature(group, request, packet, found)
     say("signature")
     rest = judge_opening if kind == 1 else judge_match
     return rest(group, request, key, commitments, fields, row, body, say)
@@ -231,7 +240,7 @@ class Match:
 
 def read_match(at, scheme, sharing):
     set_ = at.number(4)
-    need(set_ >> sharing.n == 0 and set_.bit_count() >= sharing.t, "layout", "set")
+    check_set(set_, sharing)
     size = set_.bit_count()
     A_X = decode_g1(at.take(48))
     match = Match(set_, A_X, [at.take(160) for _ in range(size)], [at.take(112) for _ in range(size)])
@@ -240,6 +249,21 @@ def read_match(at, scheme, sharing):
     for data in match.decryptions:
         quorum.decode_decryption(data)
     return match
+
+
+def check_set(set_, sharing):
+    """Section 3: at least t, and none above n."""
+    need(set_ >> sharing.n == 0 and set_.bit_count() >= sharing.t, "layout", "set")
+
+
+def match_product(session, set_, T1, Delta, blinds):
+    """The rule `blind`, of all of the set: E, F and the context of its decryption."""
+    for i, blind in zip(quorum.members(set_), blinds):
+        need(quorum.blind_holds(blind, session, i, T1, Delta), "blind", f"trustee {i}")
+    opened = [quorum.decode_blind(blind) for blind in blinds]
+    E, F = product(*(e for e, _, _ in opened)), product(*(f for _, f, _ in opened))
+    need(not is_inf(E), "blind", "E")
+    return E, F, quorum.product_context(session, blinds)
 
 
 def judge_match(group, request, key, commitments, match, row, body, say):
@@ -254,13 +278,8 @@ def judge_match(group, request, key, commitments, match, row, body, say):
     session, indices = quorum.match_session(request.id, match.set), quorum.members(match.set)
     Delta = powers((T2, 1), (match.A_X, -1))
     need(not is_inf(Delta), "blind", "Delta")
-    for i, blind in zip(indices, match.blinds):
-        need(quorum.blind_holds(blind, session, i, T1, Delta), "blind", f"trustee {i}")
-    opened = [quorum.decode_blind(blind) for blind in match.blinds]
-    E, F = product(*(e for e, _, _ in opened)), product(*(f for _, f, _ in opened))
-    need(not is_inf(E), "blind", "E")
+    E, F, context = match_product(session, match.set, T1, Delta, match.blinds)
     say("blind")
-    context = quorum.product_context(session, match.blinds)
     decrypted = {
         i: [check_decryption(data, context, i, 1, key.u, commitments[0], E)]
         for i, data in zip(indices, match.decryptions)
@@ -268,3 +287,118 @@ def judge_match(group, request, key, commitments, match, row, body, say):
     say("share")
     # 5.4 step 4
     return WAS if is_inf(quorum.combine(F, decrypted)) else WAS_NOT
+
+
+def revoked_in(group, entry):
+    """Section 6: the epoch whose x* fits the entry: e(A_0, w G2^x*) = e(g1_0 C_0, G2)"""
+    key = group.key(0)
+    start = key.g1 if entry.commitment is None else product(key.g1, entry.commitment)
+    for e in range(1, group.last_epoch + 1):
+        if group.change(e) == 1:
+            x = int.from_bytes(group.records[e][4][:32], "big")
+            if pairings_equal(entry.credential, powers((key.w, 1), (G2, x)), start, G2):
+                return e
+    return None
+
+
+# Section 3: shares ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Share:
+    step: int
+    request: Request
+    raw_request: bytes
+    trustee: int
+    set: int = None
+    decryptions: list = None
+    commitment: bytes = None
+    blinds: list = None
+
+
+def read_share(payload):
+    """What does not decode is `damaged`."""
+    try:
+        at = Reader(payload)
+        step, raw = at.number(1), at.take(174)
+        request = read_request(raw, 1 if step == 1 else 2)
+        share = Share(step, request, raw, at.number(1))
+        need(1 <= share.trustee <= 32 and 1 <= step <= 4, "layout")
+        if step == 1:
+            share.decryptions = [at.take(112) for _ in range(1 if request.scheme is xr else 2)]
+        else:
+            share.set = at.number(4)
+            need(share.trustee in quorum.members(share.set), "layout", "set")
+        if step == 2:
+            share.commitment = at.take(32)
+        if step in (3, 4):
+            share.blinds = [at.take(160) for _ in range(1 if step == 3 else share.set.bit_count())]
+        if step == 4:
+            share.decryptions = [at.take(112)]
+        at.end()
+        for blind in share.blinds or []:
+            quorum.decode_blind(blind)
+        for decryption in share.decryptions or []:
+            quorum.decode_decryption(decryption)
+        return share
+    except Refused as refused:
+        raise Refused("damaged", refused)
+
+
+def check_share(group, share, packets, A_X=None, blind=None):
+    """That a share is one: what those check who put it together. `A_X` is the credential asked about; `blind` what a
+    commitment is said to bind."""
+    request, i = share.request, share.trustee
+    key, sharing, commitments = check_group(group, request)
+    packet, found, body = find_packet(group, request, packets)
+    check_signature(group, request, packet, found)
+    points, hidden = group.scheme.ciphertext(body)
+    bases = [base for base, _ in group.scheme.share_bases(key)]
+    if share.step == 1:
+        need(i <= sharing.n, "layout", "index")
+        for part, data in enumerate(share.decryptions):
+            check_decryption(data, request.id, i, part + 1, bases[part], commitments[part], points[part])
+        return
+    check_set(share.set, sharing)
+    session, Delta = quorum.match_session(request.id, share.set), powers((hidden, 1), (A_X, -1))
+    need(not is_inf(Delta), "blind", "Delta")
+    if share.step == 2:
+        need(share.commitment == quorum.blind_commitment(session, i, blind), "blind", f"trustee {i}")
+    if share.step == 3:
+        need(quorum.blind_holds(share.blinds[0], session, i, points[0], Delta), "blind", f"trustee {i}")
+    if share.step == 4:
+        E, _, context = match_product(session, share.set, points[0], Delta, share.blinds)
+        check_decryption(share.decryptions[0], context, i, 1, key.u, commitments[0], E)
+
+
+# Section 4: register files -------------------------------------------------------------------------------------------
+
+ROW_MAX = 2 + (4 + 4 + 48 + 65 + 48 + 32 + 64) + 1 + 32 * 32 + 4 + 77 + 64
+
+
+def read_register_file(data, scheme):
+    """Group id, epoch, and lines (row, tag, A)."""
+    need(data[:16] == b"clew-register-1\n" and len(data) >= 36, "header")
+    group, epoch, at, lines = data[16:32], int.from_bytes(data[32:36], "big"), Reader(data[36:], "truncated"), []
+    while at.at < len(at.data):
+        length = at.number(4)
+        need(length <= ROW_MAX, "too-long")
+        row, tag, A = at.take(length), at.take(32), at.take(48)
+        try:
+            lines.append((read_row(row, scheme), tag, A))
+        except Refused as refused:
+            raise Refused("layout", refused)
+    return group, epoch, lines
+
+
+def check_register_line(group, epoch, row, A):
+    """Nothing in it is believed."""
+    check_row(group, row, 2**32)
+    if group.scheme is xr:
+        check_device(group, row)
+    if A != bytes(48):
+        try:
+            A = decode_g1(A)
+        except Refused as refused:
+            raise Refused("credential", refused)
+        need(pairings_equal(A, group.key(epoch).lift, row.entry.credential, G2), "credential")

@@ -9,8 +9,8 @@ from . import need, Refused
 LIMIT = 16 * 1024
 
 
-def read(data):
-    """The label and the payload."""
+def _line(data):
+    """The label and the base64 of the one line."""
     need(len(data) <= LIMIT, "not-a-key")
     try:
         text = data.decode()
@@ -22,6 +22,16 @@ def read(data):
     label, space, value = lines[0].partition(" ")
     value = value.strip()
     need(space and value and label.startswith("clew-"), "not-a-key")
+    return label, value
+
+
+def label(data):
+    return _line(data)[0]
+
+
+def read(data):
+    """The label and the payload."""
+    label, value = _line(data)
     try:
         payload = b64decode(value, validate=True)
     except (Error, ValueError):

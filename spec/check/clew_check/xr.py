@@ -65,8 +65,9 @@ class Signature:
 def decode_signature(data):
     need(len(data) == SIGNATURE, "length")
     at = Reader(data)
-    points = [decode_g1(at.take(48)) for _ in range(3)]
-    return Signature(*points, at.take(16), *(decode_scalar(at.take(32)) for _ in range(4)))
+    points = [at.take(48) for _ in range(3)]
+    c, *s = at.take(16), *(decode_scalar(at.take(32)) for _ in range(4))
+    return Signature(*map(decode_g1, points), c, *s)
 
 
 def verify(key, id, message, data, incremental=False):
@@ -75,20 +76,48 @@ def verify(key, id, message, data, incremental=False):
     if incremental:
         need(len(data) == INCREMENTAL, "length")
         data, carried = data[:SIGNATURE], data[SIGNATURE:]
+        # the hash with the R1 that is carried comes first
+        parts = (data[:96], carried, data[96:144])
+        need(data[144:160] == hash_of(D("clew-xr-signature-1"), id, *parts, message)[:16], "invalid", "c")
     # 0. Decode
     s = decode_signature(data)
     if carried:
         decode_g1(carried)
-    # 1. R1' = u^sa T1^(-c), which is not the identity
-    c = decode_short(s.c)
-    R1 = powers((key.u, s.sa), (s.T1, -c))
-    need(not is_inf(R1), "invalid", "R1")
+    R1 = derive(key, s)
     need(carried in (None, encode(R1)), "invalid", "R1")
     need(s.c == hash_of(D("clew-xr-signature-1"), id, s.T1, s.T2, R1, s.R3, message)[:16], "invalid", "c")
-    # 2. e(T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
+    check_pairing(key, s)
+
+
+def derive(key, s):
+    """3.4 step 1: R1' = u^sa T1^(-c), which is not the identity."""
+    R1 = powers((key.u, s.sa), (s.T1, -decode_short(s.c)))
+    need(not is_inf(R1), "invalid", "R1")
+    return R1
+
+
+def check_pairing(key, s):
+    """3.4 step 2"""
+    c = decode_short(s.c)
+    # e(T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
     left = powers((s.T2, s.sx), (key.h, -s.sd), (key.h0, -s.sy), (key.g1, -c), (s.R3, -1))
     right = powers((s.T2, c), (key.h, -s.sa))
     need(pairings_give_one((left, G2), (right, key.w)), "invalid", "pairing")
+
+
+def pseudonym_base(scope):
+    """3.9: B"""
+    return hash_to_g1(scope, b"clew-xr-nym-1")
+
+
+def verify_pseudonym(key, id, scope, message, data):
+    """3.9"""
+    need(len(data) == SIGNATURE + 48, "length")
+    s, nym, B = decode_signature(data[:SIGNATURE]), decode_g1(data[SIGNATURE:]), pseudonym_base(scope)
+    R1, R4 = derive(key, s), powers((B, s.sy), (nym, -decode_short(s.c)))
+    hashed = (D("clew-xr-pseudonym-1"), id, s.T1, s.T2, R1, s.R3, B, nym, R4, message)
+    need(s.c == hash_of(*hashed)[:16], "invalid", "c")
+    check_pairing(key, s)
 
 
 def ciphertext(data):
@@ -121,7 +150,7 @@ def step(key, revocation):
 
 
 def check_member(key, A, x, y):
-    """3.7, the member's check: e(A, w G2^x) = e(g1 h0^y, G2)"""
+    """3.7, the member's check but for those of the key: e(A, w G2^x) = e(g1 h0^y, G2)"""
     need(pairings_equal(A, powers((key.w, 1), (G2, x)), powers((key.g1, 1), (key.h0, y)), G2), "invalid", "member")
 
 
