@@ -15,6 +15,7 @@ const CAPTURE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/captures/tcpdump--quic_handshake.pcap"
 );
+const KEY_AND_FILES: [&str; 5] = ["--key", "web-1.key", CAPTURE, "-w", "signed"];
 const GROUP: &str = "acme/public/group.clew";
 
 /// A folder with a group, two machines, and a capture that the first one signed.
@@ -28,7 +29,7 @@ impl Court {
         for machine in ["web-1", "web-2"] {
             court.yes(&["enrol", "acme", machine, "-o", &format!("{machine}.key")]);
         }
-        court.yes(&["sign", "--key", "web-1.key", CAPTURE, "-w", "signed"]);
+        court.yes(&[&["sign", "--mode", "each"][..], &KEY_AND_FILES].concat());
         court
     }
 
@@ -419,6 +420,24 @@ fn the_incremental_form_opens_as_the_plain_one() {
         court.yes(&["sign", "--key", "web-1.key", "signed", "-w", "marked"]);
         court.yes(&["judge", "--group", GROUP, "opening", "marked"]);
     }
+}
+
+/// Packets of a block have one signature: an opening of one is an opening of each.
+#[test]
+fn opening_a_packet_opens_its_block() {
+    let court = Court::new("xr");
+    court.yes(&[&["sign", "--force"][..], &KEY_AND_FILES].concat());
+    court.opened();
+    let (status, out, error) = court.judge("opening");
+    assert_eq!(status, 0, "{error}");
+    assert!(out.starts_with("packet 1 was sent by web-1\n"), "{out}");
+    // Without the packet that was opened: another of its block is found.
+    let signed = fs::read(court.path("signed")).unwrap();
+    let (header, records) = signed.split_at(24);
+    let first = 16 + u32::from_le_bytes(records[8..12].try_into().unwrap()) as usize;
+    fs::write(court.path("rest"), [header, &records[first..]].concat()).unwrap();
+    let out = court.yes(&["judge", "--group", GROUP, "opening", "rest"]);
+    assert!(out.contains(" was sent by web-1\n"), "{out}");
 }
 
 /// The packet is found by its digest, wherever it stands in whatever capture.

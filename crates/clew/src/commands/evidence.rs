@@ -8,9 +8,7 @@ use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
-use clew_packet::{
-    Acceptance, Conclusion, Reason, Received, Receiver, Summary, Verdict, read,
-};
+use clew_packet::{Acceptance, Conclusion, Reason, Received, Receiver, Summary, Verdict, read};
 use std::path::Path;
 
 /// A signed packet, taken apart.

@@ -6,7 +6,7 @@ use crate::cli::Show;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::report;
-use clew_packet::{SignedPacket, Summary, read};
+use clew_packet::{Block, SignedPacket, Summary, read};
 
 pub fn run(arguments: &Show) -> Result<Status, Failure> {
     let record = packet::find(&arguments.input, arguments.packet)?;
@@ -30,6 +30,19 @@ pub fn run(arguments: &Show) -> Result<Status, Failure> {
     }
 }
 
+/// Which packet of its window or block it is.
+fn place(block: &Block<'_>) -> String {
+    match block {
+        Block::Each => String::new(),
+        Block::Window { k: 1, .. } => ": this packet alone".to_owned(),
+        Block::Window { k, .. } => format!(": this packet and the {} before it in its flow", k - 1),
+        Block::Tree { block, index, .. } => {
+            let (number, count, id) = (index + 1, block.count(), report::hex(block.id()));
+            format!(": packet {number} of {count} of block {id}")
+        }
+    }
+}
+
 fn describe(packet: &SignedPacket<'_>) {
     let Summary {
         group,
@@ -43,7 +56,11 @@ fn describe(packet: &SignedPacket<'_>) {
     let trailer = packet.trailer();
     say!("trailer of {} bytes (not verified here)", trailer.length());
     say!("  scheme     {}", report::scheme(&summary));
-    say!("  mode       {}", report::mode(mode));
+    say!(
+        "  mode       {}{}",
+        report::mode(mode),
+        place(&trailer.block)
+    );
     say!("  group      {group}.. (first 8 bytes of its id)");
     say!("  epoch      {epoch}");
     match timestamp.0 {

@@ -8,8 +8,8 @@ use crate::capture::{PacketInfo, Record};
 use crate::failure::Failure;
 use crate::keyring::{Keyring, read_group_file};
 use crate::report;
-use clew_packet::{Conclusion, Frame, Verdict, flow, read};
-use std::collections::BTreeSet;
+use clew_packet::{Block, Conclusion, Flow, Frame, Verdict, flow, read};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// What later scenes need of the signed capture.
@@ -49,6 +49,9 @@ struct Observer<'c> {
     seen: BTreeSet<Vec<u8>>,
     values: usize,
     repeated: usize,
+    /// Each block's flow, and packets that are not of their block's.
+    blocks: BTreeMap<[u8; 16], Option<Flow>>,
+    mixed: usize,
     lines: String,
     /// Length and number of the longest packet.
     largest: (usize, u64),
@@ -63,6 +66,8 @@ impl<'c> Observer<'c> {
             seen: BTreeSet::new(),
             values: 0,
             repeated: 0,
+            blocks: BTreeMap::new(),
+            mixed: 0,
             lines: String::new(),
             largest: (0, 0),
             firsts: Vec::new(),
@@ -90,8 +95,17 @@ impl<'c> Observer<'c> {
     fn compare(&mut self, frame: &Frame<'_>) {
         let Ok(packet) = read(frame) else { return };
         let trailer = packet.trailer();
+        let mut path_bytes = 0;
+        if let Block::Tree { block, path, .. } = trailer.block {
+            path_bytes = path.len();
+            let flow = flow(frame).ok().map(Flow::key);
+            if let Some(before) = self.blocks.insert(*block.id(), flow) {
+                self.mixed += usize::from(before != flow);
+                return; // its block's signature was compared
+            }
+        }
         self.lengths
-            .insert(trailer.length() - trailer.saved.length());
+            .insert(trailer.length() - trailer.saved.length() - path_bytes);
         let (points, scalars) = trailer.body.split_at(3 * 48);
         for value in points.chunks(48).chain(scalars.chunks(16)) {
             self.values += 1;
@@ -120,14 +134,22 @@ impl<'c> Observer<'c> {
     fn learn_nothing(self, stage: &mut Stage, valid: u64) -> Result<Observed<'c>, Failure> {
         let (values, repeated) = (self.values, self.repeated);
         say!("   Which machine sent a packet? The signatures do not say:");
-        say!("   {values} values in {valid} signatures, {repeated} of them seen twice");
+        let (blocks, mixed) = (self.blocks.len(), self.mixed);
+        say!(
+            "   {values} values in the signatures of {blocks} blocks, {repeated} of them seen twice;"
+        );
+        say!("   packets of one block are of one flow, which their headers say anyway");
+        stage.checks.check(
+            mixed == 0 && blocks > 0,
+            format!("each of {blocks} blocks has packets of one flow and direction only"),
+        );
         stage.checks.check(
             repeated == 0,
             format!("no value of a signature occurs twice in {values} values"),
         );
         stage.checks.check(
             self.lengths.len() == 1,
-            "the trailers of all machines have one length, wrong checksums kept in them aside",
+            "the trailers of all machines have one length, paths and wrong checksums aside",
         );
         let path = stage.path("report.jsonl");
         fs::write(&path, &self.lines).map_err(|e| Failure::file(&path, e))?;
