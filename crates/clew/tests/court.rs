@@ -440,6 +440,24 @@ fn opening_a_packet_opens_its_block() {
     assert!(out.contains(" was sent by web-1\n"), "{out}");
 }
 
+/// A packet taken out of its block is valid and opened alone.
+#[test]
+fn an_extracted_packet_stands_alone() {
+    let court = Court::new("xr");
+    court.yes(&[&["sign", "--force", "--block", "4"][..], &KEY_AND_FILES].concat());
+    court.opened();
+    let extract = ["extract", "--group", GROUP, "signed", "--packet"];
+    court.yes(&[&extract[..], &["1", "-w", "one"]].concat());
+    let (status, out, _) = court.said(&["verify", "--group", GROUP, "one", "--json"]);
+    assert_eq!(status, 0);
+    assert_eq!(out.lines().count(), 2, "one packet and the summary: {out}");
+    court.yes(&["judge", "--group", GROUP, "opening", "one"]);
+    let (status, _, error) = court.said(&[&extract[..], &["99", "-w", "none"]].concat());
+    assert_eq!(status, 2);
+    assert!(error.contains("there is no packet 99"), "{error}");
+    assert!(!court.path("none").exists(), "nothing is written");
+}
+
 /// The packet is found by its digest, wherever it stands in whatever capture.
 #[test]
 fn a_judge_finds_the_packet_by_itself() {

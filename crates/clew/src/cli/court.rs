@@ -1,4 +1,4 @@
-//! Who sent a packet: `clew share`, `open`, `match`, `judge`.
+//! Who sent a packet: `clew extract`, `share`, `open`, `match`, `judge`.
 
 use crate::secrets::Unlock;
 use clap::Args;
@@ -32,6 +32,20 @@ pub struct PacketOf {
     /// Frame number, from 1
     #[arg(long, value_name = "N")]
     pub packet: u64,
+}
+
+/// `clew extract`
+#[derive(Args, Debug)]
+pub struct Extract {
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// The capture to write
+    #[arg(short = 'w', value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `clew share`

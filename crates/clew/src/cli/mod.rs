@@ -3,7 +3,7 @@
 mod court;
 mod group;
 
-pub use court::{Judge, Match, Open, PacketOf, Share};
+pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 
 use crate::clock::parse_duration;
@@ -57,6 +57,8 @@ pub enum Command {
     Strip(Strip),
     /// Say what one packet's trailer holds
     Show(Show),
+    /// Take one packet out, verifiable and openable alone
+    Extract(Extract),
     /// Give one trustee's share towards opening a packet, or comparing it with a machine
     Share(Share),
     /// Say which machine sent a packet, from the shares of several trustees

@@ -2,6 +2,7 @@
 
 mod demo;
 mod evidence;
+mod extract;
 mod group;
 mod judge;
 mod man;
@@ -30,6 +31,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Strip(arguments) => strip::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Extract(arguments) => extract::run(&arguments),
         Command::Share(arguments) => share::run(&arguments),
         Command::Open(arguments) => open::run(&arguments),
         Command::Match(arguments) => open::run_match(&arguments),

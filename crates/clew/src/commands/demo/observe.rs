@@ -39,7 +39,7 @@ pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Fa
         format!("the observer finds all {valid} signed packets valid and none invalid"),
     );
     seen.lines += &format!("{}\n", report::summary_json(&verified));
-    seen.learn_nothing(stage, valid)
+    seen.learn_nothing(stage)
 }
 
 /// What an observer could try to link packets by, and the report for programs.
@@ -131,7 +131,7 @@ impl<'c> Observer<'c> {
 
     /// Checks that nothing tells machines apart: values, lengths, and the report, which stays in the
     /// folder.
-    fn learn_nothing(self, stage: &mut Stage, valid: u64) -> Result<Observed<'c>, Failure> {
+    fn learn_nothing(self, stage: &mut Stage) -> Result<Observed<'c>, Failure> {
         let (values, repeated) = (self.values, self.repeated);
         say!("   Which machine sent a packet? The signatures do not say:");
         let (blocks, mixed) = (self.blocks.len(), self.mixed);

@@ -1,0 +1,49 @@
+//! `clew extract`: one packet in full form, in a capture of its own.
+
+use super::evidence::Evidence;
+use crate::batch::Capture;
+use crate::capture::{PacketLengths, Record, Writer};
+use crate::cli::Extract;
+use crate::failure::{Failure, Status};
+use crate::keyring::read_group_file;
+use crate::output::Output;
+
+pub fn run(arguments: &Extract) -> Result<Status, Failure> {
+    let (of, path) = (&arguments.of, &arguments.output);
+    let group = read_group_file(&of.group)?;
+    let mut capture = Capture::open(&of.input, "reading")?;
+    let mut writer = Writer::new(
+        Output::create(path, &of.input, arguments.force)?,
+        PacketLengths::NeverGrow,
+    );
+    let (mut packets, mut found) = (0, false);
+    while let Some(batch) = capture.next_batch()? {
+        for record in &batch {
+            let number = record.packet().map(|info| info.frame);
+            packets = number.unwrap_or(packets);
+            if number == Some(of.packet) {
+                Evidence::of_verified(record, of.packet, &group)?;
+                found = true;
+            }
+            if is_kept(record, of.packet) {
+                writer.write(record).map_err(Failure::write)?;
+            }
+        }
+    }
+    if !found {
+        let missing = format!(
+            "there is no packet {}: the capture has {packets}",
+            of.packet
+        );
+        return Err(Failure::file(&of.input, missing));
+    }
+    writer.finish().map_err(Failure::write)?.commit()?;
+    let path = path.display();
+    eprintln!("packet {}, which is valid, alone: {path}", of.packet);
+    Ok(Status::Yes)
+}
+
+/// The packet, and what is no packet: headers and the descriptions of interfaces.
+fn is_kept(record: &Record, number: u64) -> bool {
+    record.packet().is_none_or(|info| info.frame == number)
+}
