@@ -316,6 +316,30 @@ fn a_lost_group_file_comes_back() {
     }
 }
 
+/// Another process changed the store since this one read it: changes build on what is there now.
+#[test]
+fn a_store_that_was_read_long_ago_changes_what_is_there_now() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        for name in ["a", "b"] {
+            office.enrol(name);
+        }
+        let mut stale = [0; 2].map(|_| Store::open(&office.dir).unwrap());
+        office.revoke("a");
+        let key = enrol(&mut stale[0], &office.issuer, "c");
+        assert_eq!(key.epoch, 1);
+        let start = NOW + 100;
+        assert_eq!(stale[1].revoke(&office.issuer, "b", start, NOW).unwrap(), 2);
+        let group = published(&office.dir);
+        assert_eq!((group.newest_epoch(), group.register().machines), (2, 3));
+        assert!(
+            Sent::by(&update(&key, &group).unwrap(), b"m", 1)
+                .verify(&group)
+                .is_ok()
+        );
+    }
+}
+
 /// Several writers on one store: every change is kept, and the published file is the last one.
 #[test]
 fn two_processes_do_not_lose_each_others_changes() {

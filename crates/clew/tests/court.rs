@@ -402,12 +402,41 @@ fn a_match_in_a_later_epoch_takes_a_register_file() {
     assert_eq!(status, 0, "{error}");
 }
 
+/// Whatever form travels, trustees and judges look at the plain one: an opening of a packet in the
+/// incremental form is judged with the same packet in either.
 #[test]
-fn a_ledger_is_not_optional() {
+fn the_incremental_form_opens_as_the_plain_one() {
+    for scheme in ["xr", "bbs04"] {
+        let court = Court::new(scheme);
+        let more = ["--incremental", "--nat", "--tolerant", "--force"];
+        let sign = ["sign", "--key", "web-2.key", CAPTURE, "-w", "signed"];
+        court.yes(&[&sign[..], &more].concat());
+        court.opened();
+        let (status, out, error) = court.judge("opening");
+        assert_eq!(status, 0, "{error}");
+        assert!(out.starts_with("packet 1 was sent by web-2\n"), "{out}");
+        // Signed once more by another, which marks it: still the same packet.
+        court.yes(&["sign", "--key", "web-1.key", "signed", "-w", "marked"]);
+        court.yes(&["judge", "--group", GROUP, "opening", "marked"]);
+    }
+}
+
+/// The packet is found by its digest, wherever it stands in whatever capture.
+#[test]
+fn a_judge_finds_the_packet_by_itself() {
     let court = Court::new("xr");
-    fs::create_dir(court.path("acme/trustees/1.key.ledger")).unwrap();
-    let (status, _, error) = court.share(1, "1", &[], "s");
-    assert_eq!(status, 2);
-    assert!(error.contains("1.key.ledger"), "{error}");
-    assert!(!court.path("s").exists());
+    court.opened();
+    let signed = fs::read(court.path("signed")).unwrap();
+    let (header, records) = signed.split_at(24);
+    fs::write(court.path("other"), [header, records, records].concat()).unwrap();
+    let out = court.yes(&["judge", "--group", GROUP, "opening", "other"]);
+    assert!(out.starts_with("packet 1 was"), "{out}");
+    let first = 16 + u32::from_le_bytes(records[8..12].try_into().unwrap()) as usize;
+    let (first, rest) = records.split_at(first);
+    fs::write(court.path("moved"), [header, rest, first].concat()).unwrap();
+    let out = court.yes(&["judge", "--group", GROUP, "opening", "moved"]);
+    assert!(out.starts_with("packet 18 was sent by web-1\n"), "{out}");
+    fs::write(court.path("gone"), [header, rest].concat()).unwrap();
+    let judge = ["judge", "--group", GROUP, "opening", "gone"];
+    assert_eq!(court.said(&judge).0, 2);
 }

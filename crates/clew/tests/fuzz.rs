@@ -121,6 +121,38 @@ fn every_target_is_a_program() {
     assert_eq!(programs, targets);
 }
 
+/// A seed that nothing reads would make mutations of it worth little.
+#[test]
+fn made_seeds_are_read() {
+    use clew_evidence::{Share, armor};
+    use clew_group::quorum::{
+        Blind, Blinding, Broadcast, DealtShare, Decryption, SecretShare, Trustee,
+    };
+    use clew_group::xr::{Credential, JoinRequest, Offer};
+    let join = made::seeds("join");
+    assert!(JoinRequest::from_bytes(&join[0]).is_ok());
+    assert!(Offer::from_bytes(&join[1]).is_ok());
+    assert!(Credential::from_bytes(&join[2]).is_ok());
+    let (quorum, one) = (made::seeds("quorum"), Trustee::new(1).unwrap());
+    assert!(Broadcast::from_bytes(&quorum[0]).is_ok());
+    assert!(DealtShare::from_bytes(&quorum[1]).is_ok());
+    assert!(Decryption::from_bytes(&quorum[2]).is_ok());
+    assert!(SecretShare::from_bytes(one, &quorum[3]).is_ok());
+    assert!(Blind::from_bytes(&quorum[5]).is_ok());
+    assert!(Blinding::from_bytes(one, &quorum[5]).is_ok());
+    let shares = made::seeds("share");
+    assert_eq!(shares.len(), 2 + 6 + 2);
+    for seed in shares {
+        assert!(Share::decode(&armor::encode("", "clew-share-1", &seed)).is_ok());
+    }
+    for seed in made::seeds("key_payload").chunks(3) {
+        let text = |i: usize, label| armor::encode("", label, &seed[i]);
+        let (member, issuer) = (text(0, "clew-member-key-1"), text(1, "clew-issuer-key-1"));
+        assert!(clew_manager::keys::MemberKeyFile::decode(&member).is_ok());
+        assert!(clew_manager::keys::IssuerKeyFile::decode(&issuer).is_ok());
+    }
+}
+
 #[test]
 #[ignore = "writes fuzz/corpus, for cargo fuzz"]
 fn corpus() {

@@ -172,8 +172,8 @@ impl<'a> Desk<'a> {
     ) -> Result<Share, TrusteeError> {
         let asked = self.look(case)?;
         let question = self.question(case, &asked, with, set)?;
-        self.record(case, now)?;
         let (blinding, commitment) = question.begin(self.key.trustee(), rng)?;
+        self.record(case, now)?;
         let pending = Pending::beside(self.key_path, question.session());
         let put = pending.put(BEGUN, &blinding.into_bytes());
         put.map_err(|error| io_at(&pending, error))?;

@@ -5,6 +5,21 @@ use clap::Args;
 use clew_evidence::Name;
 use std::path::PathBuf;
 
+const SHARE_HELP: &str = "\
+A comparison (--match) takes three steps. In each, every trustee of the set runs the command; what
+all of them wrote goes into the next step, and into clew match in the end:
+  1. clew share --match web-1 --register REGISTER --with 1,3 ... -o 1.commit
+  2. clew share --match web-1 --register REGISTER --share 1.commit --share 3.commit ... -o 1.blind
+  3. clew share --match web-1 --register REGISTER --share 1.blind --share 3.blind ... -o 1.share";
+
+const MATCH_HELP: &str = "\
+Exit status: 0 it was this machine, 1 it was not, 2 could not tell.
+The three steps before: clew help share.";
+
+const JUDGE_HELP: &str = "\
+Exit status: 0 the evidence holds, 1 it does not, 2 could not tell. A match holds whichever answer
+it proves: what it answers is said.";
+
 /// A packet of a capture, and the group that it is of.
 #[derive(Args, Debug)]
 pub struct PacketOf {
@@ -21,6 +36,7 @@ pub struct PacketOf {
 
 /// `clew share`
 #[derive(Args, Debug)]
+#[command(after_help = SHARE_HELP)]
 pub struct Share {
     /// The trustee's key
     #[arg(long, value_name = "TRUSTEE.key")]
@@ -73,6 +89,7 @@ pub struct Open {
 
 /// `clew match`
 #[derive(Args, Debug)]
+#[command(after_help = MATCH_HELP)]
 pub struct Match {
     /// Which packet.
     #[command(flatten)]
@@ -96,6 +113,7 @@ pub struct Match {
 
 /// `clew judge`
 #[derive(Args, Debug)]
+#[command(after_help = JUDGE_HELP)]
 pub struct Judge {
     /// Group file
     #[arg(long, value_name = "GROUPFILE")]

@@ -8,7 +8,9 @@ use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
-use clew_packet::{Acceptance, Conclusion, Mode, Received, Receiver, Summary, Verdict, read};
+use clew_packet::{
+    Acceptance, Conclusion, Mode, Reason, Received, Receiver, Summary, Verdict, read,
+};
 use std::path::Path;
 
 /// A signed packet, taken apart.
@@ -37,7 +39,10 @@ impl Evidence {
             (Verdict::Valid, Some(evidence)) => Ok(evidence),
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
-                Err(Failure::new(format!("packet {number} is invalid, {reason}: {why}")).no())
+                let failure = Failure::new(format!("packet {number} is invalid, {reason}: {why}"));
+                // With another group file it may be valid.
+                let another = matches!(reason, Reason::UnknownGroup | Reason::UnknownEpoch);
+                Err(if another { failure } else { failure.no() })
             }
             _ => Err(Failure::new(format!(
                 "packet {number} is {verdict}, {reason}: there is nothing to open"

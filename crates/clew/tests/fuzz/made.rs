@@ -283,8 +283,6 @@ fn quorum() -> Vec<Vec<u8>> {
     let (_, _, [_, blinds, _]) = made.match_shares();
     let blind = payload(&blinds[0].encode(), "clew-share-1");
     all.push(blind[blind.len() - 160..].to_vec());
-    // What is kept meanwhile: a blind, and a blind with the commitments.
-    all.push(all[5].clone());
-    all.push([&all[5][..], &[7; 64]].concat());
+    all.push(vec![7; 64]); // commitments, as they are kept meanwhile
     all
 }
