@@ -29,7 +29,10 @@ def check_signature(group, packet, found, epoch, plain=False):
     body = found.body[: scheme.SIGNATURE] if plain else found.body
     try:
         M = trailer.message(packet, found)
-        scheme.verify(key, group.epoch_ids[epoch], M, body, found.incremental and not plain)
+        incremental = found.incremental and not plain
+        if incremental:
+            scheme.check_hash(group.epoch_ids[epoch], M, body)  # before anything is decoded
+        scheme.verify(key, group.epoch_ids[epoch], M, body, incremental)
     except Refused as refused:
         raise Refused("bad-signature" if refused.rule == "invalid" else "bad-encoding")
 
