@@ -5,6 +5,7 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 use crate::{
     flow::Flow,
     pending::{Pending, Span},
+    verified::BlockName,
     window,
 };
 
@@ -22,13 +23,13 @@ pub(crate) enum Cover {
 /// For each packet, by what it is verified.
 pub(crate) fn covers(pending: &[Pending]) -> Vec<Cover> {
     let mut covers = vec![Cover::Own; pending.len()];
-    let mut blocks: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut blocks: BTreeMap<BlockName, usize> = BTreeMap::new();
     let mut flows: BTreeMap<Flow, Vec<usize>> = BTreeMap::new();
     for (i, packet) in pending.iter().enumerate() {
         match packet.span {
             Span::Nothing => {}
-            Span::Block { .. } => {
-                let first = *blocks.entry(packet.message_and_body()).or_insert(i);
+            Span::Block { name, .. } => {
+                let first = *blocks.entry(name).or_insert(i);
                 if first != i && packet.has_key_of(&pending[first]) {
                     covers[i] = Cover::Block(first);
                 }

@@ -5,7 +5,6 @@ use alloc::{sync::Arc, vec, vec::Vec};
 
 use clew_group::{Fault, Signed, VerifyingKey};
 use rand_core::CryptoRng;
-use sha2::{Digest, Sha256};
 
 use crate::{
     block::Block,
@@ -44,6 +43,7 @@ pub(crate) enum Span {
     /// The packets of its block.
     Block {
         index: u16,
+        name: BlockName,
     },
 }
 
@@ -60,7 +60,10 @@ impl Pending {
                 k: k.into(),
                 h: *h,
             },
-            Block::Tree { index, .. } => Span::Block { index },
+            Block::Tree { index, .. } => Span::Block {
+                index,
+                name: BlockName::of(&bytes[..message_bytes], packet.trailer().body),
+            },
         };
         Self {
             summary,
@@ -102,32 +105,22 @@ impl Pending {
             .collect()
     }
 
-    /// The name of its block with its signature, if it is of one.
+    /// Its block with its signature, if it is of one.
     pub(crate) fn block(&self) -> Option<BlockName> {
-        let Span::Block { .. } = self.span else {
-            return None;
-        };
-        let group = Sha256::new_with_prefix(self.summary.group.0);
-        let name = group
-            .chain_update(self.summary.epoch.to_be_bytes())
-            .chain_update((self.message_bytes as u64).to_be_bytes())
-            .chain_update(&self.bytes);
-        Some(name.finalize().into())
+        match self.span {
+            Span::Block { name, .. } => Some(name),
+            Span::Nothing | Span::Window { .. } => None,
+        }
     }
 
-    /// What checking would say of a packet whose block was verified.
-    pub(crate) fn known_good(self) -> Checked {
-        self.checked(Ok(()))
+    /// What checking would say, known without it.
+    pub(crate) fn known(self, verified: Result<(), Fault>) -> Checked {
+        self.checked(verified)
     }
 
     /// Whether both are verified by one key: they are of one group and epoch.
     pub(crate) fn has_key_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.key, &other.key)
-    }
-
-    /// M || body.
-    pub(crate) fn message_and_body(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// M || body, the body in its plain form.
@@ -151,7 +144,7 @@ impl Pending {
             Fault::Invalid => Reason::BadSignature,
         });
         let index = match self.span {
-            Span::Block { index } => Some(index),
+            Span::Block { index, .. } => Some(index),
             Span::Nothing | Span::Window { .. } => None,
         };
         Checked {

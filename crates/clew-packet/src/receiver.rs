@@ -163,11 +163,9 @@ impl<K: KeySource> Receiver<K> {
             Ok(key) => Pending::new(&packet, summary, key),
             Err(reason) => return Received::Done(self.done(reason, Some(summary))),
         };
-        match pending.block() {
-            Some(block) if self.blocks.contains(&block) => {
-                Received::Done(self.conclude(pending.known_good()))
-            }
-            _ => Received::Pending(pending),
+        match pending.block().and_then(|block| self.blocks.check(&block)) {
+            Some(verified) => Received::Done(self.conclude(pending.known(verified))),
+            None => Received::Pending(pending),
         }
     }
 

@@ -191,6 +191,10 @@ fn a_block_is_verified_once() {
         };
         assert_eq!(conclusion.reason, Reason::Ok);
     }
+    let mut changed = signed[5].clone();
+    changed.bytes[30] ^= 1;
+    let changed = receiver.receive(&changed.frame(), Some(NOW));
+    assert!(matches!(changed, Received::Done(c) if c.reason == Reason::BadSignature));
     let again = receiver.receive(&signed[3].frame(), Some(NOW));
     assert!(matches!(again, Received::Done(c) if c.reason == Reason::Duplicate));
 }
@@ -199,8 +203,6 @@ fn panic_free(what: &str) {
     assert!(what.is_empty(), "{what}");
 }
 
-/// Two blocks of the same packets differ in everything that is random: an observer cannot tell that
-/// their senders are one.
 #[test]
 fn a_block_takes_what_fits() {
     let sender = sender(Policy::default());
