@@ -71,7 +71,7 @@ fn window_before<'f>(pending: &[Pending], flow: &'f [usize]) -> &'f [usize] {
     };
     let before = &earlier[start..];
     let same_key = before.iter().all(|i| pending[*i].has_key_of(packet));
-    let hash = || window::hash(before.iter().map(|i| pending[*i].plain()));
+    let hash = || window::hash(before.iter().map(|i| pending[*i].message_and_body()));
     if same_key && hash() == *h {
         before
     } else {

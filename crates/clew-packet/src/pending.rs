@@ -123,10 +123,9 @@ impl Pending {
         Arc::ptr_eq(&self.key, &other.key)
     }
 
-    /// M || body, the body in its plain form.
-    pub(crate) fn plain(&self) -> &[u8] {
-        let body = self.summary.scheme.signature_bytes(false);
-        &self.bytes[..self.message_bytes + body]
+    /// M || body.
+    pub(crate) fn message_and_body(&self) -> &[u8] {
+        &self.bytes
     }
 
     fn signed(&self) -> Signed<'_> {

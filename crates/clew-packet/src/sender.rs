@@ -155,10 +155,9 @@ impl Sender {
     ) {
         let (k, h) = (window.k(), window.hash());
         let (incremental, mut seen) = (self.policy.incremental, Vec::new());
-        let plain = self.scheme.signature_bytes(false);
         let sign = |message: &[u8], body: &mut [u8]| {
             precursor().sign(&[message], incremental, body);
-            seen = [message, &body[..plain]].concat();
+            seen = [message, body].concat();
         };
         self.sign_alone(packet, Block::Window { k, h: &h }, time, sign, out);
         window.push(seen);

@@ -11,6 +11,14 @@ use common::{NOW, Owned, precursor, receiver, sender};
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
+/// Both forms of the signature.
+fn policies() -> [Policy; 2] {
+    [false, true].map(|incremental| Policy {
+        incremental,
+        ..Policy::default()
+    })
+}
+
 /// UDP packets of one flow, each with its own content.
 fn flow(count: usize) -> Vec<Owned> {
     let packet = |i: usize| {
@@ -40,18 +48,18 @@ fn admitted<'a>(packets: &'a [Owned], mode: Mode) -> Vec<Candidate<'a>> {
     packets.iter().map(admit).collect()
 }
 
-fn signed_block(packets: &[Owned]) -> Vec<Owned> {
+fn signed_block(packets: &[Owned], policy: Policy) -> Vec<Owned> {
     let candidates = admitted(packets, Mode::Tree);
     let mut outs = vec![Vec::new(); packets.len()];
-    let sender = sender(Policy::default());
+    let sender = sender(policy);
     assert!(sender.sign_block(&candidates, Some(NOW), [9; 16], precursor, &mut outs));
     outs.into_iter()
         .map(|bytes| Owned::new(LinkType::RAW, bytes))
         .collect()
 }
 
-fn signed_windows(packets: &[Owned], k: u16) -> Vec<Owned> {
-    let sender = sender(Policy::default());
+fn signed_windows(packets: &[Owned], k: u16, policy: Policy) -> Vec<Owned> {
+    let sender = sender(policy);
     let mut window = Window::new(k);
     let sign = |packet: Candidate<'_>| {
         let mut out = Vec::new();
@@ -102,7 +110,7 @@ fn alone(packets: &[Owned]) -> Vec<Reason> {
 fn packets_of_a_block_are_valid_together_and_alone() {
     for count in [1, 2, 3, 7, 8, 64] {
         let original = flow(count);
-        let signed = signed_block(&original);
+        let signed = signed_block(&original, Policy::default());
         assert_eq!(reasons(&signed), vec![Reason::Ok; count]);
         if count < 9 {
             assert_eq!(alone(&signed), vec![Reason::Ok; count]);
@@ -117,7 +125,7 @@ fn packets_of_a_block_are_valid_together_and_alone() {
 fn packets_of_windows_are_valid_together_and_alone() {
     for (count, k) in [(1, 8), (7, 3), (8, 8), (9, 1)] {
         let original = flow(count);
-        let signed = signed_windows(&original, k);
+        let signed = signed_windows(&original, k, Policy::default());
         assert_eq!(reasons(&signed), vec![Reason::Ok; count], "{count} by {k}");
         assert_eq!(alone(&signed), vec![Reason::Ok; count]);
         for (signed, original) in signed.iter().zip(&original) {
@@ -162,19 +170,23 @@ fn what_happens_on_the_way(signed: &[Owned]) {
 
 #[test]
 fn blocks_on_the_way() {
-    what_happens_on_the_way(&signed_block(&flow(8)));
+    for policy in policies() {
+        what_happens_on_the_way(&signed_block(&flow(8), policy));
+    }
 }
 
 #[test]
 fn windows_on_the_way() {
-    what_happens_on_the_way(&signed_windows(&flow(8), 4));
+    for policy in policies() {
+        what_happens_on_the_way(&signed_windows(&flow(8), 4, policy));
+    }
 }
 
 /// A receiver that has verified a block takes the rest of it without another verification: nothing
 /// is left pending.
 #[test]
 fn a_block_is_verified_once() {
-    let signed = signed_block(&flow(8));
+    let signed = signed_block(&flow(8), Policy::default());
     let mut receiver = receiver(Acceptance::capture());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let Received::Pending(first) = receiver.receive(&signed[0].frame(), Some(NOW)) else {
@@ -221,7 +233,7 @@ fn windows_do_not_reach_over_flows() {
     for packet in &mut other {
         packet.bytes[19] = 77; // another destination
     }
-    let (one, other) = (signed_windows(&one, 4), signed_windows(&other, 4));
+    let [one, other] = [one, other].map(|flow| signed_windows(&flow, 4, Policy::default()));
     let mixed: Vec<Owned> = one
         .into_iter()
         .zip(other)
@@ -239,8 +251,13 @@ proptest! {
         lost in any::<u8>(),
         flips in prop::collection::vec((0usize..6, any::<usize>()), 0..3),
         tree in any::<bool>(),
+        incremental in any::<bool>(),
     ) {
-        let mut signed = if tree { signed_block(&flow(6)) } else { signed_windows(&flow(6), 3) };
+        let policy = Policy { incremental, ..Policy::default() };
+        let mut signed = match tree {
+            true => signed_block(&flow(6), policy),
+            false => signed_windows(&flow(6), 3, policy),
+        };
         for (packet, bit) in flips {
             let bytes = &mut signed[packet].bytes;
             let bit = bit % (8 * bytes.len());
