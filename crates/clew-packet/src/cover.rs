@@ -37,44 +37,50 @@ pub(crate) fn covers(pending: &[Pending]) -> Vec<Cover> {
             Span::Window { flow, .. } => flows.entry(flow).or_default().push(i),
         }
     }
-    for flow in flows.values() {
-        cover_windows(pending, flow, &mut covers);
+    for places in flows.values() {
+        let flow: Vec<&Pending> = places.iter().map(|i| &pending[*i]).collect();
+        for (i, by) in places.iter().zip(cover_windows(&flow)) {
+            covers[*i] = by.map_or(Cover::Own, |by| Cover::Window(places[by]));
+        }
     }
     covers
 }
 
-/// From the last packet of a flow backwards: one whose window is here whole covers it.
-fn cover_windows(pending: &[Pending], flow: &[usize], covers: &mut [Cover]) {
-    let mut end = flow.len();
-    while end > 0 {
-        let last = flow[end - 1];
-        let before = window_before(pending, &flow[..end]);
-        for i in before {
-            covers[*i] = Cover::Window(last);
-        }
-        end -= 1 + before.len();
+/// For each packet of a flow, the one whose window covers it; none for those verified by their own
+/// signature. From the last backwards, and always by the window that reaches back furthest.
+fn cover_windows(flow: &[&Pending]) -> Vec<Option<usize>> {
+    let mut by = vec![None; flow.len()];
+    let (mut end, mut above) = (flow.len(), flow.len());
+    while let Some(last) = end.checked_sub(1) {
+        let at = reaching_back(flow, last, above);
+        let start = window_start(flow, at).unwrap_or(at);
+        by[start..end].fill(Some(at));
+        by[at] = None;
+        (end, above) = (start, at);
     }
+    by
 }
 
-/// The packets that the window of the last of `flow` covers besides it, if they are those that its
-/// signer hashed; else none.
-fn window_before<'f>(pending: &[Pending], flow: &'f [usize]) -> &'f [usize] {
-    let Some((last, earlier)) = flow.split_last() else {
-        return &[];
-    };
-    let packet = &pending[*last];
-    let Span::Window { k, h, .. } = &packet.span else {
-        return &[];
-    };
-    let Some(start) = (earlier.len() + 1).checked_sub(*k) else {
-        return &[];
-    };
-    let before = &earlier[start..];
-    let same_key = before.iter().all(|i| pending[*i].has_key_of(packet));
-    let hash = || window::hash(before.iter().map(|i| pending[*i].message_and_body()));
-    if same_key && hash() == *h {
-        before
-    } else {
-        &[]
+/// The packet whose window covers `last`: itself, or, if a loss breaks that window, the first one
+/// up to `above` whose window begins behind the loss. Itself too if there is none.
+fn reaching_back(flow: &[&Pending], last: usize, above: usize) -> usize {
+    if above == flow.len() || window_start(flow, last).is_some() {
+        return last;
     }
+    let later: Vec<usize> = (last + 1..=above).collect();
+    let first = later.partition_point(|at| window_start(flow, *at).is_none());
+    let covering = |at: &&usize| window_start(flow, **at).is_some_and(|start| start <= last);
+    later.get(first).filter(covering).map_or(last, |at| *at)
+}
+
+/// Where the window that ends at a packet starts, if the packets that its signer hashed are here.
+fn window_start(flow: &[&Pending], at: usize) -> Option<usize> {
+    let Span::Window { k, h, .. } = &flow[at].span else {
+        return None;
+    };
+    let start = (at + 1).checked_sub(*k)?;
+    let before = &flow[start..at];
+    let same_key = before.iter().all(|packet| packet.has_key_of(flow[at]));
+    let digests = before.iter().filter_map(|packet| packet.window_digest());
+    (same_key && window::hash(digests) == *h).then_some(start)
 }

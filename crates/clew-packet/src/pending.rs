@@ -14,6 +14,7 @@ use crate::{
     replay::SignatureId,
     signed::{SignedPacket, Summary},
     verified::BlockName,
+    window::{self, PacketDigest},
 };
 
 /// What a message has besides the bytes of its packet, at most: one allocation is enough.
@@ -39,6 +40,7 @@ pub(crate) enum Span {
         flow: Flow,
         k: usize,
         h: [u8; 32],
+        digest: PacketDigest,
     },
     /// The packets of its block.
     Block {
@@ -53,16 +55,18 @@ impl Pending {
         packet.write_message(&mut bytes);
         let message_bytes = bytes.len();
         bytes.extend_from_slice(packet.trailer().body);
+        let (message, body) = bytes.split_at(message_bytes);
         let span = match packet.trailer().block {
             Block::Each => Span::Nothing,
             Block::Window { k, h } => Span::Window {
                 flow: packet.flow(),
                 k: k.into(),
                 h: *h,
+                digest: window::digest(message, body),
             },
             Block::Tree { index, .. } => Span::Block {
                 index,
-                name: BlockName::of(&bytes[..message_bytes], packet.trailer().body),
+                name: BlockName::of(message, body),
             },
         };
         Self {
@@ -113,6 +117,14 @@ impl Pending {
         }
     }
 
+    /// Its digest in windows, if it is of one.
+    pub(crate) fn window_digest(&self) -> Option<PacketDigest> {
+        match self.span {
+            Span::Window { digest, .. } => Some(digest),
+            Span::Nothing | Span::Block { .. } => None,
+        }
+    }
+
     /// What checking would say, known without it.
     pub(crate) fn known(self, verified: Result<(), Fault>) -> Checked {
         self.checked(verified)
@@ -121,11 +133,6 @@ impl Pending {
     /// Whether both are verified by one key: they are of one group and epoch.
     pub(crate) fn has_key_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.key, &other.key)
-    }
-
-    /// M || body.
-    pub(crate) fn message_and_body(&self) -> &[u8] {
-        &self.bytes
     }
 
     fn signed(&self) -> Signed<'_> {
