@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use crate::{
     flow::Flow,
-    pending::{Pending, Span},
+    pending::{Pending, Span, Windows},
     verified::BlockName,
     window,
 };
@@ -21,20 +21,22 @@ pub(crate) enum Cover {
 }
 
 /// For each packet, by what it is verified.
-pub(crate) fn covers(pending: &[Pending]) -> Vec<Cover> {
+pub(crate) fn covers(pending: &[Pending], windows: Windows) -> Vec<Cover> {
     let mut covers = vec![Cover::Own; pending.len()];
     let mut blocks: BTreeMap<BlockName, usize> = BTreeMap::new();
     let mut flows: BTreeMap<Flow, Vec<usize>> = BTreeMap::new();
     for (i, packet) in pending.iter().enumerate() {
         match packet.span {
-            Span::Nothing => {}
             Span::Block { name, .. } => {
                 let first = *blocks.entry(name).or_insert(i);
                 if first != i && packet.has_key_of(&pending[first]) {
                     covers[i] = Cover::Block(first);
                 }
             }
-            Span::Window { flow, .. } => flows.entry(flow).or_default().push(i),
+            Span::Window { flow, .. } if windows == Windows::Whole => {
+                flows.entry(flow).or_default().push(i);
+            }
+            Span::Nothing | Span::Window { .. } => {}
         }
     }
     for places in flows.values() {

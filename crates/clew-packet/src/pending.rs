@@ -31,6 +31,26 @@ pub struct Pending {
     pub(crate) span: Span,
 }
 
+/// What to make of windows whose packets are all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Windows {
+    /// Nothing: every packet is verified by its own signature.
+    Alone,
+    /// One verification for each, as Clue has it. The other packets are valid by the word of the
+    /// packet that ends the window (reason `vouched`): it can be opened, they need not be so.
+    Whole,
+}
+
+/// What packets share that may be verified together, to be compared and hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Affinity(Shared);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shared {
+    Block(BlockName),
+    Flow(Flow),
+}
+
 /// What the packet's signature covers besides it.
 #[derive(Debug)]
 pub(crate) enum Span {
@@ -84,29 +104,35 @@ impl Pending {
         self.checked(verified)
     }
 
-    /// The same for many packets, which is much cheaper for each: packets of a block and of a window
-    /// share one verification, and where the scheme has batches, signatures are verified together.
-    /// The answers are those of [`check`](Self::check), in the order of the packets, which is that of
-    /// their arrival.
-    pub fn check_all(pending: Vec<Self>, rng: &mut impl CryptoRng) -> Vec<Checked> {
+    /// The same for many packets, which is much cheaper for each: packets of a block share one
+    /// verification, those of a window if [`Windows`] says so, and where the scheme has batches,
+    /// signatures are verified together. The answers are in the order of the packets, which is that
+    /// of their arrival, and those of [`check`](Self::check), but for packets of whole windows.
+    pub fn check_all(
+        pending: Vec<Self>,
+        windows: Windows,
+        rng: &mut impl CryptoRng,
+    ) -> Vec<Checked> {
         let mut verified = vec![Ok(()); pending.len()];
-        let covers = covers(&pending);
+        let covers = covers(&pending, windows);
         let own = |i: &usize| covers[*i] == Cover::Own;
         verify(&pending, (0..pending.len()).filter(own), &mut verified, rng);
-        let in_vain = |i: &usize| match covers[*i] {
-            Cover::Own => false,
-            Cover::Block(by) => {
-                verified[*i] = verified[by];
-                false
+        for (i, cover) in covers.iter().enumerate() {
+            if let Cover::Block(by) = cover {
+                verified[i] = verified[*by];
             }
-            Cover::Window(by) => verified[by].is_err(),
-        };
-        let alone: Vec<usize> = (0..pending.len()).filter(in_vain).collect();
-        verify(&pending, alone.into_iter(), &mut verified, rng);
+        }
+        let vouched = |i: &usize| matches!(covers[*i], Cover::Window(by) if verified[by].is_ok());
+        let in_vain = |i: &usize| matches!(covers[*i], Cover::Window(by) if verified[by].is_err());
+        let vouched: Vec<usize> = (0..pending.len()).filter(vouched).collect();
+        let in_vain: Vec<usize> = (0..pending.len()).filter(in_vain).collect();
+        verify(&pending, in_vain.into_iter(), &mut verified, rng);
         let answers = pending.into_iter().zip(verified);
+        let mut answers: Vec<Checked> = answers.map(|(p, verified)| p.checked(verified)).collect();
+        for i in vouched {
+            answers[i].signature = Ok(Held::Vouched);
+        }
         answers
-            .map(|(packet, verified)| packet.checked(verified))
-            .collect()
     }
 
     /// Its block with its signature, if it is of one.
@@ -125,6 +151,15 @@ impl Pending {
         }
     }
 
+    /// Packets of the same affinity may share a verification; those without any share none.
+    pub fn affinity(&self) -> Option<Affinity> {
+        match self.span {
+            Span::Nothing => None,
+            Span::Block { name, .. } => Some(Affinity(Shared::Block(name))),
+            Span::Window { flow, .. } => Some(Affinity(Shared::Flow(flow))),
+        }
+    }
+
     /// What checking would say, known without it.
     pub(crate) fn known(self, verified: Result<(), Fault>) -> Checked {
         self.checked(verified)
@@ -133,6 +168,20 @@ impl Pending {
     /// Whether both are verified by one key: they are of one group and epoch.
     pub(crate) fn has_key_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.key, &other.key)
+    }
+
+    /// The name of its signature.
+    pub(crate) fn id(&self) -> SignatureId {
+        let (index, signed) = (self.index(), self.signed());
+        SignatureId::of(signed.message, signed.body, index)
+    }
+
+    /// Which packet of its block it is, in a tree.
+    fn index(&self) -> Option<u16> {
+        match self.span {
+            Span::Block { index, .. } => Some(index),
+            Span::Nothing | Span::Window { .. } => None,
+        }
     }
 
     fn signed(&self) -> Signed<'_> {
@@ -149,14 +198,10 @@ impl Pending {
             Fault::Encoding(_) => Reason::BadEncoding,
             Fault::Invalid => Reason::BadSignature,
         });
-        let index = match self.span {
-            Span::Block { index, .. } => Some(index),
-            Span::Nothing | Span::Window { .. } => None,
-        };
         Checked {
             summary: self.summary,
-            id: SignatureId::of(self.signed().body, index),
-            signature,
+            id: self.id(),
+            signature: signature.map(|()| Held::Own),
             block: self.block(),
         }
     }
@@ -185,7 +230,25 @@ fn verify(
 pub struct Checked {
     pub(crate) summary: Summary,
     pub(crate) id: SignatureId,
-    pub(crate) signature: Result<(), Reason>,
+    pub(crate) signature: Result<Held, Reason>,
     /// The block that was verified.
     pub(crate) block: Option<BlockName>,
+}
+
+/// Which signature holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The packet's own.
+    Own,
+    /// That of a window that the packet is in.
+    Vouched,
+}
+
+impl Held {
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Own => Reason::Ok,
+            Self::Vouched => Reason::Vouched,
+        }
+    }
 }

@@ -11,7 +11,7 @@ const BLOCKS_MAX: usize = 1 << 14;
 type Hash = [u8; 32];
 
 /// A block with its signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlockName {
     body: Hash,
     message: Hash,

@@ -5,7 +5,7 @@ mod common;
 
 use clew_packet::{
     Acceptance, Candidate, Checked, Conclusion, Frame, LinkType, Mode, Pending, Policy, Reason,
-    Received, Stripped, Verdict, Window,
+    Received, Stripped, Verdict, Window, Windows,
 };
 use common::{NOW, Owned, precursor, receiver, sender};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn signed_windows(packets: &[Owned], k: u16, policy: Policy) -> Vec<Owned> {
 }
 
 /// All packets through one receiver, checked together.
-fn together(packets: &[Owned]) -> Vec<Conclusion> {
+fn together(packets: &[Owned], windows: Windows) -> Vec<Conclusion> {
     let mut receiver = receiver(Acceptance::capture());
     let mut pending: Vec<Pending> = Vec::new();
     let received: Vec<Option<Conclusion>> = packets
@@ -87,7 +87,7 @@ fn together(packets: &[Owned]) -> Vec<Conclusion> {
         })
         .collect();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let mut checked = Pending::check_all(pending, &mut rng).into_iter();
+    let mut checked = Pending::check_all(pending, windows, &mut rng).into_iter();
     let mut conclude = |done: Option<Conclusion>| {
         done.unwrap_or_else(|| {
             let next: Checked = checked.next().unwrap();
@@ -97,8 +97,14 @@ fn together(packets: &[Owned]) -> Vec<Conclusion> {
     received.into_iter().map(&mut conclude).collect()
 }
 
-fn reasons(packets: &[Owned]) -> Vec<Reason> {
-    together(packets).iter().map(|c| c.reason).collect()
+fn reasons(packets: &[Owned], windows: Windows) -> Vec<Reason> {
+    let conclusions = together(packets, windows);
+    conclusions.iter().map(|c| c.reason).collect()
+}
+
+fn verdicts(packets: &[Owned], windows: Windows) -> Vec<Verdict> {
+    let conclusions = together(packets, windows);
+    conclusions.iter().map(|c| c.verdict).collect()
 }
 
 /// Each packet with a receiver of its own.
@@ -111,7 +117,7 @@ fn packets_of_a_block_are_valid_together_and_alone() {
     for count in [1, 2, 3, 7, 8, 64] {
         let original = flow(count);
         let signed = signed_block(&original, Policy::default());
-        assert_eq!(reasons(&signed), vec![Reason::Ok; count]);
+        assert_eq!(reasons(&signed, Windows::Alone), vec![Reason::Ok; count]);
         if count < 9 {
             assert_eq!(alone(&signed), vec![Reason::Ok; count]);
         }
@@ -126,7 +132,11 @@ fn packets_of_windows_are_valid_together_and_alone() {
     for (count, k) in [(1, 8), (7, 3), (8, 8), (9, 1)] {
         let original = flow(count);
         let signed = signed_windows(&original, k, Policy::default());
-        assert_eq!(reasons(&signed), vec![Reason::Ok; count], "{count} by {k}");
+        assert_eq!(
+            reasons(&signed, Windows::Alone),
+            vec![Reason::Ok; count],
+            "{count} by {k}"
+        );
         assert_eq!(alone(&signed), vec![Reason::Ok; count]);
         for (signed, original) in signed.iter().zip(&original) {
             assert_eq!(signed.strip(), (Some(original.clone()), Stripped::Trailer));
@@ -136,34 +146,36 @@ fn packets_of_windows_are_valid_together_and_alone() {
 
 /// What becomes of a block or window when packets are lost, swapped, seen twice, or changed: every
 /// changed packet is invalid, and no other.
-fn what_happens_on_the_way(signed: &[Owned]) {
+fn what_happens_on_the_way(signed: &[Owned], windows: Windows) {
+    let valid = |packets: &[Owned]| {
+        assert_eq!(
+            verdicts(packets, windows),
+            vec![Verdict::Valid; packets.len()]
+        );
+    };
     let mut lossy = signed.to_vec();
     lossy.remove(3);
     lossy.remove(0);
-    assert_eq!(reasons(&lossy), vec![Reason::Ok; lossy.len()]);
+    valid(&lossy);
 
     let mut swapped = signed.to_vec();
     swapped.swap(1, 4);
-    assert_eq!(reasons(&swapped), vec![Reason::Ok; swapped.len()]);
+    valid(&swapped);
 
-    let mut twice = signed.to_vec();
-    twice.insert(2, signed[1].clone());
-    let found = together(&twice);
-    assert_eq!(found[2].reason, Reason::Duplicate);
-    assert!(found.iter().all(|c| c.verdict == Verdict::Valid));
+    for at in [2, 8] {
+        let mut twice = signed.to_vec();
+        twice.insert(at, signed[1].clone());
+        valid(&twice);
+        assert_eq!(reasons(&twice, windows)[at], Reason::Duplicate);
+    }
 
     // A byte of the payload, of the signature, of the block section.
     for at in [30, 60, signed[2].bytes.len() - 31 - 10] {
         let mut changed = signed.to_vec();
         changed[2].bytes[at] ^= 1;
-        let found = together(&changed);
-        for (i, conclusion) in found.iter().enumerate() {
-            let expected = if i == 2 {
-                Verdict::Invalid
-            } else {
-                Verdict::Valid
-            };
-            assert_eq!(conclusion.verdict, expected, "packet {i}, byte {at}");
+        for (i, verdict) in verdicts(&changed, windows).into_iter().enumerate() {
+            let is_changed = verdict == Verdict::Invalid;
+            assert_eq!(is_changed, i == 2, "packet {i}, byte {at}: {verdict}");
         }
     }
 }
@@ -171,15 +183,32 @@ fn what_happens_on_the_way(signed: &[Owned]) {
 #[test]
 fn blocks_on_the_way() {
     for policy in policies() {
-        what_happens_on_the_way(&signed_block(&flow(8), policy));
+        what_happens_on_the_way(&signed_block(&flow(8), policy), Windows::Alone);
     }
 }
 
 #[test]
 fn windows_on_the_way() {
     for policy in policies() {
-        what_happens_on_the_way(&signed_windows(&flow(8), 4, policy));
+        let signed = signed_windows(&flow(8), 4, policy);
+        what_happens_on_the_way(&signed, Windows::Alone);
+        what_happens_on_the_way(&signed, Windows::Whole);
     }
+}
+
+/// The last packet of each whole window is verified; the others are said to be vouched for.
+#[test]
+fn whole_windows_are_verified_once() {
+    use Reason::{Ok, Vouched};
+    let signed = signed_windows(&flow(8), 4, Policy::default());
+    let expected = [Vouched, Vouched, Vouched, Ok].repeat(2);
+    assert_eq!(reasons(&signed, Windows::Whole), expected);
+    // Behind a loss, a window that overlaps the next one.
+    let expected = [Vouched, Vouched, Ok, Vouched, Vouched, Vouched, Ok];
+    let behind = [&signed[..3], &signed[4..]].concat();
+    assert_eq!(reasons(&behind, Windows::Whole), expected);
+    let expected = [Vouched, Vouched, Vouched, Ok, Vouched, Vouched, Ok];
+    assert_eq!(reasons(&signed[1..], Windows::Whole), expected);
 }
 
 /// A receiver that has verified a block takes the rest of it without another verification: nothing
@@ -239,7 +268,7 @@ fn windows_do_not_reach_over_flows() {
         .zip(other)
         .flat_map(|(a, b)| [a, b])
         .collect();
-    assert_eq!(reasons(&mixed), vec![Reason::Ok; 8]);
+    assert_eq!(reasons(&mixed, Windows::Alone), vec![Reason::Ok; 8]);
 }
 
 proptest! {
@@ -265,7 +294,8 @@ proptest! {
         }
         let kept = signed.into_iter().enumerate().filter(|(i, _)| lost >> i & 1 == 0);
         let kept: Vec<Owned> = kept.map(|(_, packet)| packet).collect();
-        prop_assert_eq!(reasons(&kept), alone(&kept));
+        prop_assert_eq!(reasons(&kept, Windows::Alone), alone(&kept));
+        prop_assert_eq!(verdicts(&kept, Windows::Whole), verdicts(&kept, Windows::Alone));
     }
 }
 

@@ -4,7 +4,8 @@ use super::traffic::{GROUP, NOW, frame};
 use crate::groups::rng;
 use clew_group::{Scheme, VerifyingKey};
 use clew_packet::{
-    Acceptance, GroupTag, KeySource, Pending, Reason, Received, Receiver, Timestamp, Unknown,
+    Acceptance, GroupTag, KeySource, Pending, Received, Receiver, Timestamp, Unknown, Verdict,
+    Windows,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Infallible, TryCryptoRng, TryRng};
@@ -94,12 +95,14 @@ pub fn verify(
         let mut pending = Vec::new();
         for place in batch {
             match receiver.receive(&frame(&signed[*place]), Some(NOW)) {
-                Received::Done(conclusion) => valid += usize::from(conclusion.reason == Reason::Ok),
+                Received::Done(conclusion) => {
+                    valid += usize::from(conclusion.verdict == Verdict::Valid)
+                }
                 Received::Pending(packet) => pending.push(packet),
             }
         }
-        for checked in Pending::check_all(pending, rng) {
-            valid += usize::from(receiver.conclude(checked).reason == Reason::Ok);
+        for checked in Pending::check_all(pending, Windows::Whole, rng) {
+            valid += usize::from(receiver.conclude(checked).verdict == Verdict::Valid);
         }
     }
     valid
