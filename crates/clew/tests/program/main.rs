@@ -5,6 +5,7 @@
 mod captures;
 mod community_id;
 mod desk;
+mod linkability;
 mod modes;
 
 use captures::{CAPTURES, beginning, without_snaplen};
