@@ -98,7 +98,7 @@ pub use link::{LinkType, VLAN_TAGS_MAX};
 pub use mark::{MARK_BYTES_MAX, Mark};
 pub use pending::{Affinity, Checked, Pending, Windows};
 pub use reason::{Counters, Reason, Verdict};
-pub use receiver::{Acceptance, Conclusion, KeySource, Received, Receiver, Unknown};
+pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use replay::{REMEMBERED_MAX, Replay};
 pub use saved::Saved;
 pub use sender::{Candidate, Policy, Sender};
