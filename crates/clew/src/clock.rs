@@ -30,9 +30,12 @@ pub fn epoch_seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / SECOND_NS, ns % SECOND_NS)
 }
 
-/// Now, as it stands at the head and foot of Zeek's logs; in UTC.
-pub fn zeek_now() -> String {
-    Timestamp::now().strftime("%Y-%m-%d-%H-%M-%S").to_string()
+/// A time at the head and foot of Zeek's logs; in UTC.
+pub fn zeek(ns: u64) -> String {
+    match Timestamp::from_nanosecond(i128::from(ns)) {
+        Ok(time) => time.strftime("%Y-%m-%d-%H-%M-%S").to_string(),
+        Err(_) => rfc3339(ns),
+    }
 }
 
 /// A time as Suricata's events have it: UTC, rounded down to microseconds.
@@ -76,6 +79,7 @@ mod tests {
         assert!(parse_time("yesterday").is_err());
         assert!(parse_time("1969-01-01T00:00:00Z").is_err());
         assert_eq!(epoch_seconds(ns), "1795255200.000000001");
+        assert_eq!(zeek(ns), "2026-11-21-10-00-00");
         assert_eq!(eve(ns + 999_999), "2026-11-21T10:00:00.001000+0000");
         assert_eq!(eve(ns - 2), "2026-11-21T09:59:59.999999+0000");
         assert_eq!(rfc3339(u64::MAX), "2554-07-21T23:34:33.709551615Z");

@@ -52,14 +52,11 @@ impl<'a> Report<'a> {
             }
             None => None,
         };
-        let mut records = records(arguments);
-        let mut out = BufWriter::new(io::stdout());
-        records.start(&mut out).map_err(Failure::write)?;
         Ok(Self {
             keyring,
             annotated,
-            records,
-            out,
+            records: records(arguments),
+            out: BufWriter::new(io::stdout()),
         })
     }
 

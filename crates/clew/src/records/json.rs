@@ -1,17 +1,17 @@
 //! JSON Lines: one object per packet, then a summary.
 
+use super::fields::FIELDS;
 use super::{Finding, Records};
 use crate::clock;
-use crate::report;
 use crate::verify::Verified;
-use clew_packet::{Flow, Summary};
+use clew_packet::Flow;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// Members of an object, in their order.
 pub type Members = Map<String, Value>;
 
-/// The format without a state.
+/// The format, which needs no memory.
 pub struct Json;
 
 impl Records for Json {
@@ -31,10 +31,12 @@ pub fn packet(finding: &Finding<'_>) -> Value {
     if let Some(ns) = finding.info.time_ns {
         out.insert("time".into(), json!(clock::rfc3339(ns)));
     }
-    verdict(&mut out, finding);
+    out.extend(judged(finding));
     if let Some(flow) = &finding.flow {
         addresses(&mut out, flow);
-        out.insert("community_id".into(), json!(finding.community_id()));
+    }
+    if let Some(id) = finding.community_id() {
+        out.insert("community_id".into(), json!(id.to_string()));
     }
     Value::Object(out)
 }
@@ -45,14 +47,12 @@ pub fn summary(verified: &Verified) -> Value {
 }
 
 /// The verdict, why, and what the trailer says.
-pub fn verdict(out: &mut Members, finding: &Finding<'_>) {
-    let conclusion = finding.conclusion;
-    out.insert("verdict".into(), json!(conclusion.verdict.as_str()));
-    out.insert("reason".into(), json!(conclusion.reason.as_str()));
-    if let Some(summary) = &conclusion.summary {
-        out.insert("group".into(), json!(finding.group()));
-        trailer(out, summary);
-    }
+pub fn judged(finding: &Finding<'_>) -> Members {
+    let members = FIELDS.iter().filter_map(|field| {
+        let value = (field.of)(finding)?.json()?;
+        Some((field.name.to_owned(), value))
+    });
+    members.collect()
 }
 
 /// Packets by verdict and reason, and what went wrong.
@@ -72,19 +72,6 @@ pub fn totals(verified: &Verified) -> Members {
         out.insert("forgotten".into(), json!(verified.forgotten));
     }
     out
-}
-
-fn trailer(out: &mut Members, summary: &Summary) {
-    out.insert("epoch".into(), json!(summary.epoch));
-    out.insert("mode".into(), json!(report::mode(summary.mode)));
-    out.insert("scheme".into(), json!(report::scheme(summary)));
-    let signed_at = clock::rfc3339(summary.timestamp.0);
-    out.insert("signed_at".into(), json!(signed_at));
-    for (name, set) in [("nat", summary.nat), ("tolerant", summary.tolerant)] {
-        if set {
-            out.insert(name.into(), json!(true));
-        }
-    }
 }
 
 fn addresses(out: &mut Members, flow: &Flow) {

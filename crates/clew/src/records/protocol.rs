@@ -5,7 +5,7 @@ pub fn name(number: u8) -> String {
     match number {
         1 => "ICMP".into(),
         2 => "IGMP".into(),
-        4 => "IPv4".into(),
+        4 => "IP-in-IP".into(),
         6 => "TCP".into(),
         17 => "UDP".into(),
         41 => "IPv6".into(),
@@ -13,6 +13,9 @@ pub fn name(number: u8) -> String {
         50 => "ESP".into(),
         51 => "AH".into(),
         58 => "IPv6-ICMP".into(),
+        89 => "OSPF".into(),
+        103 => "PIM".into(),
+        112 => "VRRP".into(),
         132 => "SCTP".into(),
         other => other.to_string(),
     }

@@ -1,7 +1,7 @@
-//! What people are told: packets that are invalid, a summary, the answer, and the flows.
+//! What people are told: packets that are invalid, totals, flows, the answer.
 
-use super::flows::Flows;
-use super::{Finding, Records};
+use super::flows::{FLOWS_MAX, Flows, Packets};
+use super::{Finding, Records, layout};
 use crate::failure::Status;
 use crate::report;
 use crate::verify::Verified;
@@ -17,7 +17,7 @@ pub struct Table<'a> {
     input: &'a Path,
     strict: bool,
     invalid: u64,
-    flows: Flows,
+    flows: Flows<Packets>,
 }
 
 impl<'a> Table<'a> {
@@ -27,7 +27,7 @@ impl<'a> Table<'a> {
             input,
             strict,
             invalid: 0,
-            flows: Flows::default(),
+            flows: Flows::new(FLOWS_MAX),
         }
     }
 }
@@ -35,7 +35,9 @@ impl<'a> Table<'a> {
 impl Records for Table<'_> {
     fn packet(&mut self, finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
         let conclusion = finding.conclusion;
-        self.flows.count(finding.flow, conclusion.reason);
+        self.flows
+            .of(finding.flow.as_ref())
+            .count(conclusion.reason);
         if conclusion.verdict != Verdict::Invalid {
             return Ok(());
         }
@@ -68,11 +70,10 @@ impl Records for Table<'_> {
         if let Some(forgotten) = report::forgotten(verified.forgotten) {
             writeln!(out, "{forgotten}")?;
         }
-        writeln!(out, "{}", answer(verified, self.strict))?;
-        for line in self.flows.lines() {
+        for line in layout::lines(&self.flows) {
             writeln!(out, "{line}")?;
         }
-        Ok(())
+        writeln!(out, "{}", answer(verified, self.strict))
     }
 }
 

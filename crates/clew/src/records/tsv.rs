@@ -1,10 +1,10 @@
 //! Tab-separated values with the head and foot of Zeek's logs.
 
+use super::fields::FIELDS;
 use super::{Finding, Records, protocol};
 use crate::clock;
 use crate::report;
 use crate::verify::Verified;
-use clew_packet::Summary;
 use std::io::{self, Write};
 
 /// Stands for a value that there is none of.
@@ -13,14 +13,15 @@ const UNSET: &str = "-";
 /// Stands for a text of no length.
 const EMPTY: &str = "(empty)";
 
-/// Name, Zeek's type, and how it is found.
-type Field = (
+/// A column with Zeek's own name for it: name, type, and how it is found.
+type Column = (
     &'static str,
     &'static str,
     fn(&Finding<'_>) -> Option<String>,
 );
 
-const FIELDS: [Field; 21] = [
+/// What stands before the columns that all formats have.
+const COLUMNS: [Column; 8] = [
     ("ts", "time", |f| f.info.time_ns.map(clock::epoch_seconds)),
     ("packet", "count", |f| text(f.info.frame)),
     ("id.orig_h", "addr", |f| text(f.flow?.source)),
@@ -28,68 +29,70 @@ const FIELDS: [Field; 21] = [
     ("id.resp_h", "addr", |f| text(f.flow?.destination)),
     ("id.resp_p", "port", |f| text(f.flow?.destination_port?)),
     ("proto", "enum", |f| Some(protocol::zeek(f.flow?.protocol))),
-    ("community_id", "string", Finding::community_id),
-    ("verdict", "string", |f| text(f.conclusion.verdict.as_str())),
-    ("reason", "string", |f| text(f.conclusion.reason.as_str())),
-    ("group", "string", Finding::group),
-    ("epoch", "count", |f| text(trailer(f)?.epoch)),
-    ("mode", "string", |f| text(report::mode(trailer(f)?.mode))),
-    ("scheme", "string", |f| Some(report::scheme(trailer(f)?))),
-    ("signed_at", "time", |f| {
-        f.signed_at_ns().map(clock::epoch_seconds)
-    }),
-    ("nat", "bool", |f| truth(trailer(f)?.nat)),
-    ("tolerant", "bool", |f| truth(trailer(f)?.tolerant)),
-    ("block", "string", |f| Some(f.in_block()?.id)),
-    ("block_index", "count", |f| text(f.in_block()?.index)),
-    ("block_count", "count", |f| text(f.in_block()?.count)),
-    ("window", "count", |f| text(f.window()?)),
+    ("community_id", "string", |f| text(f.community_id()?)),
 ];
 
-/// The format without a state.
-pub struct Tsv;
+/// Remembers what the head and the foot need. They have the times of the first and the last packet,
+/// as Zeek gives them to logs of a capture: so the same capture always gives the same log.
+#[derive(Default)]
+pub struct Tsv {
+    has_head: bool,
+    last_ns: Option<u64>,
+}
 
 impl Records for Tsv {
-    fn start(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "#separator \\x09\n#set_separator\t,")?;
-        writeln!(out, "#empty_field\t{EMPTY}\n#unset_field\t{UNSET}")?;
-        writeln!(out, "#path\tclew\n#open\t{}", clock::zeek_now())?;
-        writeln!(out, "#fields\t{}", FIELDS.map(|(name, ..)| name).join("\t"))?;
-        writeln!(
-            out,
-            "#types\t{}",
-            FIELDS.map(|(_, kind, _)| kind).join("\t")
-        )
-    }
-
     fn packet(&mut self, finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let values = FIELDS.map(|(_, _, find)| match find(finding) {
-            Some(value) => escape(&value),
-            None => UNSET.to_owned(),
-        });
-        writeln!(out, "{}", values.join("\t"))
+        self.last_ns = finding.info.time_ns.or(self.last_ns);
+        self.head(out)?;
+        let first = COLUMNS.iter().map(|(_, _, of)| of(finding));
+        let values = first.chain(FIELDS.iter().map(|f| Some((f.of)(finding)?.zeek())));
+        writeln!(out, "{}", row(values.map(cell)))
     }
 
     /// The format has no place for what went wrong.
     fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+        self.head(out)?;
         report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
         if let Some(forgotten) = report::forgotten(verified.forgotten) {
             eprintln!("clew: warning: {forgotten}");
         }
-        writeln!(out, "#close\t{}", clock::zeek_now())
+        writeln!(out, "#close\t{}", self.time())
     }
 }
 
-fn trailer<'f>(finding: &'f Finding<'_>) -> Option<&'f Summary> {
-    finding.conclusion.summary.as_ref()
+impl Tsv {
+    fn head(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.has_head {
+            return Ok(());
+        }
+        self.has_head = true;
+        let names = COLUMNS.iter().map(|(name, ..)| *name);
+        let names = names.chain(FIELDS.iter().map(|field| field.name));
+        let kinds = COLUMNS.iter().map(|(_, kind, _)| *kind);
+        let kinds = kinds.chain(FIELDS.iter().map(|field| field.kind));
+        writeln!(out, "#separator \\x09\n#set_separator\t,")?;
+        writeln!(out, "#empty_field\t{EMPTY}\n#unset_field\t{UNSET}")?;
+        writeln!(out, "#path\tclew\n#open\t{}", self.time())?;
+        writeln!(out, "#fields\t{}\n#types\t{}", row(names), row(kinds))
+    }
+
+    /// The last time seen; of packets without a time, the clock's.
+    fn time(&self) -> String {
+        clock::zeek(self.last_ns.unwrap_or_else(clock::now_ns))
+    }
+}
+
+fn row(cells: impl Iterator<Item = impl Into<String>>) -> String {
+    let cells: Vec<String> = cells.map(Into::into).collect();
+    cells.join("\t")
 }
 
 fn text(value: impl ToString) -> Option<String> {
     Some(value.to_string())
 }
 
-fn truth(value: bool) -> Option<String> {
-    text(if value { "T" } else { "F" })
+fn cell(value: Option<String>) -> String {
+    value.map_or_else(|| UNSET.to_owned(), |value| escape(&value))
 }
 
 /// A value that neither ends its field nor reads as one of the words with a meaning, as Zeek

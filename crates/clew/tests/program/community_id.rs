@@ -1,4 +1,4 @@
-use clew::community_id::community_id;
+use clew::community_id::CommunityId;
 use clew_packet::Flow;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn community_ids_are_those_of_the_published_baseline() {
             upper_start,
         };
         assert_eq!(
-            community_id(&flow, 0),
+            CommunityId::new(&flow, 0).to_string(),
             case["communityid"].as_str().unwrap(),
             "{case}"
         );
