@@ -157,10 +157,11 @@ pub struct Verify {
     /// Capture to verify, - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Write a pcapng whose packets carry their verdict as a comment
+    /// Write a pcapng whose packets carry their verdict as a comment, - for standard output (the
+    /// result is then told on standard error)
     #[arg(short = 'w', value_name = "ANNOTATED.pcapng")]
     pub output: Option<PathBuf>,
-    /// How to tell the result
+    /// How the result is told
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
     /// Short for --format json

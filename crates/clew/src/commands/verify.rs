@@ -5,12 +5,13 @@ use crate::capture::{Annotated, Note, PacketInfo, Record};
 use crate::cli::Verify;
 use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
-use crate::output::Output;
+use crate::output::{Output, STANDARD_STREAM};
 use crate::records::{Finding, Records, json, records};
 use crate::report;
 use crate::verify::{Freshness, Rules, Verified, verify_capture};
 use clew_packet::{Conclusion, Windows};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     let keyring = Keyring::read(&arguments.group)?;
@@ -37,7 +38,7 @@ struct Report<'a> {
     keyring: &'a Keyring,
     annotated: Option<Annotated<Output>>,
     records: Box<dyn Records + 'a>,
-    out: BufWriter<io::Stdout>,
+    out: BufWriter<Box<dyn Write>>,
 }
 
 impl<'a> Report<'a> {
@@ -56,7 +57,7 @@ impl<'a> Report<'a> {
             keyring,
             annotated,
             records: records(arguments),
-            out: BufWriter::new(io::stdout()),
+            out: BufWriter::new(told(arguments.output.as_deref())),
         })
     }
 
@@ -103,6 +104,14 @@ impl<'a> Report<'a> {
             .end(verified, &mut self.out)
             .and_then(|()| self.out.flush())
             .map_err(Failure::write)
+    }
+}
+
+/// Where the result is told: on standard output, unless the annotated capture goes there.
+fn told(annotated: Option<&Path>) -> Box<dyn Write> {
+    match annotated {
+        Some(path) if path == Path::new(STANDARD_STREAM) => Box::new(io::stderr()),
+        _ => Box::new(io::stdout()),
     }
 }
 

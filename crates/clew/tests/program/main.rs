@@ -6,6 +6,7 @@ mod captures;
 mod community_id;
 mod desk;
 mod modes;
+mod records;
 
 use captures::{CAPTURES, beginning, without_snaplen};
 use desk::Desk;

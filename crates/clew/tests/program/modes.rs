@@ -10,7 +10,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-const MODES: [&[&str]; 5] = [
+pub const MODES: [&[&str]; 5] = [
     &["--mode", "each"],
     &["--mode", "window"],
     &["--mode", "tree"],
@@ -52,7 +52,7 @@ enum Way {
 }
 
 /// Captures of several kinds after each other, as one file, each packet with its own time.
-fn mixed() -> Vec<u8> {
+pub fn mixed() -> Vec<u8> {
     let names = [
         "zeek--ssh-ssh.pcap",
         "arkime--v6.pcap",
