@@ -146,7 +146,7 @@ mod tests {
         assert!(last(&flows).starts_with("2 other flows  "));
         assert_eq!(lines(&flows).len(), 1 + LISTED_MAX + 1);
         flows.of(Some(&flow(23))).count(Reason::NoTrailer);
-        let told = "more than 2 other flows                              3      2         1        0          0  1 no-trailer";
+        let told = "more than 2 other flows                               3      2         1        0          0  1 no-trailer";
         assert_eq!(last(&flows), told);
     }
 }
