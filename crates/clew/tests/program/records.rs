@@ -14,6 +14,8 @@ use std::process::{Output, Stdio};
 
 const GROUP: &str = "acme/public/group.clew";
 
+const SPECIFICATION: &str = include_str!("../../../../spec/records.md");
+
 /// Names in JSON Lines, in EVE and in the log, of what has a name of its own in each.
 const NAMES: [(&str, &str, &str); 6] = [
     ("packet", "pcap_cnt", "packet"),
@@ -134,6 +136,27 @@ fn compare_event(said: &Value, event: &Value) {
     }
 }
 
+/// The tables of the specification have the columns of the log, each with its type.
+fn compare_specification(names: &[String], kinds: &[String]) {
+    let cells = |row: &'static str| -> Vec<&str> {
+        let cells = row.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().trim_matches('`')).collect()
+    };
+    let (_, fields) = SPECIFICATION.split_once("## 2. Fields").unwrap();
+    let (fields, _) = fields.split_once("## 3.").unwrap();
+    let rows = fields.lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.map(cells).map(|row| match row.len() {
+        5 => (row[1], row[3]),
+        _ => (row[0], row[1]),
+    });
+    let specified: BTreeSet<_> = rows.collect();
+    let written = names
+        .iter()
+        .zip(kinds)
+        .map(|(name, kind)| (name.as_str(), kind.as_str()));
+    assert_eq!(specified, written.collect());
+}
+
 /// A log is plainer than JSON: there every value has its own type.
 fn compare_row(said: &Value, row: &BTreeMap<String, Option<Value>>) {
     let same = |json: &str, zeek: &str| {
@@ -183,6 +206,7 @@ impl Log {
         assert_eq!(head("#path"), ["clew"]);
         assert_eq!(head("#open").len(), 1);
         let (names, kinds) = (head("#fields"), head("#types"));
+        compare_specification(&names, &kinds);
         let mut rows: Vec<&str> = lines.collect();
         assert!(rows.pop().unwrap().starts_with("#close\t"));
         let row = |line: &str| {
