@@ -13,12 +13,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// A batch ends with the piece that reaches this many records. What is signed or verified together is of one batch, and a flow's
-/// packets are far apart in a busy capture.
-const BATCH_RECORDS: usize = 8192;
+/// A batch ends with the piece that reaches this many records. What is signed or verified together
+/// is of one batch, and a flow's packets are far apart in a busy capture: the larger, the fewer
+/// signatures.
+const BATCH_RECORDS: usize = 32_768;
 
 /// Or this many bytes.
-const BATCH_BYTES: usize = 8 << 20;
+const BATCH_BYTES: usize = 32 << 20;
 
 /// Set by a signal: the program stops after the batch at hand, and leaves no partial file.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
