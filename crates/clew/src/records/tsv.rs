@@ -92,24 +92,26 @@ fn text(value: impl ToString) -> Option<String> {
 }
 
 fn cell(value: Option<String>) -> String {
-    value.map_or_else(|| UNSET.to_owned(), |value| escape(&value))
+    value.map_or_else(|| UNSET.to_owned(), escape)
 }
 
 /// A value that neither ends its field nor reads as one of the words with a meaning, as Zeek
 /// escapes.
-fn escape(value: &str) -> String {
-    if value.is_empty() {
-        return EMPTY.to_owned();
-    }
-    let is_word = [UNSET, EMPTY].contains(&value);
-    let escaped = value.chars().enumerate().map(|(at, c)| {
-        let special = c.is_ascii_control() || c == '\\' || (is_word && at == 0);
-        match special {
-            true => format!("\\x{:02x}", u32::from(c)),
-            false => c.to_string(),
+fn escape(value: String) -> String {
+    let special = |c: char| c.is_ascii_control() || c == '\\';
+    let hex = |c: char| format!("\\x{:02x}", u32::from(c));
+    match value.as_str() {
+        "" => EMPTY.to_owned(),
+        word @ (UNSET | EMPTY) => word.chars().take(1).map(hex).collect::<String>() + &word[1..],
+        text if text.contains(special) => {
+            let escaped = text.chars().map(|c| match special(c) {
+                true => hex(c),
+                false => c.to_string(),
+            });
+            escaped.collect()
         }
-    });
-    escaped.collect()
+        _ => value,
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +128,7 @@ mod tests {
             ("-", "\\x2d"),
             ("--", "--"),
         ] {
-            assert_eq!(escape(value), escaped);
+            assert_eq!(escape(value.to_owned()), escaped);
         }
     }
 }
