@@ -5,9 +5,9 @@
 mod eve;
 mod fields;
 mod finding;
+mod flow_table;
 pub mod flows;
 pub mod json;
-mod layout;
 mod protocol;
 mod table;
 mod tsv;

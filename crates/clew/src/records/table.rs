@@ -1,7 +1,7 @@
 //! What people are told: packets that are invalid, totals, flows, the answer.
 
 use super::flows::{FLOWS_MAX, Flows, Packets};
-use super::{Finding, Records, layout};
+use super::{Finding, Records, flow_table};
 use crate::failure::Status;
 use crate::report;
 use crate::verify::Verified;
@@ -70,7 +70,7 @@ impl Records for Table<'_> {
         if let Some(forgotten) = report::forgotten(verified.forgotten) {
             writeln!(out, "{forgotten}")?;
         }
-        for line in layout::lines(&self.flows) {
+        for line in flow_table::lines(&self.flows) {
             writeln!(out, "{line}")?;
         }
         writeln!(out, "{}", answer(verified, self.strict))

@@ -1,6 +1,7 @@
 use crate::desk::Desk;
+use crate::log::Log;
 use crate::modes::file;
-use crate::records::{Log, events, text, told};
+use crate::records::{events, text, told};
 use clew::community_id::CommunityId;
 use clew_packet::Flow;
 use serde_json::Value;

@@ -5,6 +5,7 @@
 mod captures;
 mod community_id;
 mod desk;
+mod log;
 mod modes;
 mod records;
 

@@ -87,7 +87,7 @@ pub fn file<'a>(link: u32, packets: impl Iterator<Item = (u64, &'a [u8])>) -> Ve
     file
 }
 
-fn packets(file: &[u8]) -> Vec<Record> {
+pub fn packets(file: &[u8]) -> Vec<Record> {
     let records = Reader::new(file).unwrap().map(Result::unwrap);
     records.filter(|record| record.packet().is_some()).collect()
 }

@@ -3,18 +3,17 @@
 
 use crate::captures::{CAPTURES, beginning};
 use crate::desk::Desk;
-use crate::modes::{MODES, mixed};
+use crate::log::Log;
+use crate::modes::{MODES, mixed, packets};
+use clew_packet::{Block, Trailer};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
 const GROUP: &str = "acme/public/group.clew";
-
-const SPECIFICATION: &str = include_str!("../../../../spec/records.md");
 
 /// Names in JSON Lines, in EVE and in the log, of what has a name of its own in each.
 const NAMES: [(&str, &str, &str); 6] = [
@@ -136,27 +135,6 @@ fn compare_event(said: &Value, event: &Value) {
     }
 }
 
-/// The tables of the specification have the columns of the log, each with its type.
-fn compare_specification(names: &[String], kinds: &[String]) {
-    let cells = |row: &'static str| -> Vec<&str> {
-        let cells = row.trim_matches('|').split('|');
-        cells.map(|cell| cell.trim().trim_matches('`')).collect()
-    };
-    let (_, fields) = SPECIFICATION.split_once("## 2. Fields").unwrap();
-    let (fields, _) = fields.split_once("## 3.").unwrap();
-    let rows = fields.lines().filter(|line| line.starts_with("| `"));
-    let rows = rows.map(cells).map(|row| match row.len() {
-        5 => (row[1], row[3]),
-        _ => (row[0], row[1]),
-    });
-    let specified: BTreeSet<_> = rows.collect();
-    let written = names
-        .iter()
-        .zip(kinds)
-        .map(|(name, kind)| (name.as_str(), kind.as_str()));
-    assert_eq!(specified, written.collect());
-}
-
 /// A log is plainer than JSON: there every value has its own type.
 fn compare_row(said: &Value, row: &BTreeMap<String, Option<Value>>) {
     let same = |json: &str, zeek: &str| {
@@ -184,69 +162,6 @@ fn compare_row(said: &Value, row: &BTreeMap<String, Option<Value>>) {
 
 fn nanoseconds(time: &str) -> u64 {
     clew::clock::parse_time(time).unwrap()
-}
-
-/// A log as Zeek's own tools read it.
-pub struct Log {
-    pub rows: Vec<BTreeMap<String, Option<Value>>>,
-}
-
-impl Log {
-    pub fn parse(text: &str) -> Self {
-        let mut lines = text.lines();
-        assert_eq!(lines.next(), Some("#separator \\x09"));
-        let mut head = |name: &str| {
-            let mut cells = lines.next().unwrap().split('\t').map(str::to_owned);
-            assert_eq!(cells.next().unwrap(), name);
-            cells.collect::<Vec<_>>()
-        };
-        assert_eq!(head("#set_separator"), [","]);
-        assert_eq!(head("#empty_field"), ["(empty)"]);
-        assert_eq!(head("#unset_field"), ["-"]);
-        assert_eq!(head("#path"), ["clew"]);
-        assert_eq!(head("#open").len(), 1);
-        let (names, kinds) = (head("#fields"), head("#types"));
-        compare_specification(&names, &kinds);
-        let mut rows: Vec<&str> = lines.collect();
-        assert!(rows.pop().unwrap().starts_with("#close\t"));
-        let row = |line: &str| {
-            let cells: Vec<&str> = line.split('\t').collect();
-            assert_eq!(
-                (cells.len(), cells.len()),
-                (names.len(), kinds.len()),
-                "{line}"
-            );
-            let cells = cells
-                .iter()
-                .zip(&kinds)
-                .map(|(cell, kind)| value(cell, kind));
-            names.iter().cloned().zip(cells).collect()
-        };
-        let rows = rows.into_iter().map(row).collect();
-        Self { rows }
-    }
-}
-
-/// A value by its type; a time in nanoseconds.
-fn value(cell: &str, kind: &str) -> Option<Value> {
-    let value = match (cell, kind) {
-        ("-", _) => return None,
-        (_, "string" | "enum") => json!(cell),
-        (_, "addr") => json!(cell.parse::<IpAddr>().unwrap().to_string()),
-        (_, "port") => json!(cell.parse::<u16>().unwrap()),
-        (_, "count") => json!(cell.parse::<u64>().unwrap()),
-        (_, "bool") => {
-            assert!(["T", "F"].contains(&cell));
-            json!(cell == "T")
-        }
-        _ => {
-            assert_eq!(kind, "time");
-            let (seconds, rest) = cell.split_once('.').unwrap();
-            assert_eq!(rest.len(), 9);
-            json!(format!("{seconds}{rest}").parse::<u64>().unwrap())
-        }
-    };
-    Some(value)
 }
 
 /// Totals are those of JSON Lines, and so is the sum of all flows.
@@ -296,6 +211,69 @@ fn counts(line: &str) -> [u64; 5] {
         .filter(|five| five.iter().all(Option::is_some));
     let five = fives.next().unwrap();
     std::array::from_fn(|i| five[i].unwrap())
+}
+
+/// All formats take their fields from one list; here each is compared with the packet itself.
+#[test]
+fn fields_are_those_of_the_trailer() {
+    let desk = Desk::new();
+    fs::write(desk.path("in"), mixed()).unwrap();
+    let policies: [&[&str]; 2] = [
+        &["--tolerant"],
+        &["--mode", "each", "--nat", "--incremental"],
+    ];
+    for policy in MODES.into_iter().chain(policies) {
+        assert_eq!(desk.sign(policy), 0);
+        let (_, said, _) = desk.verify("signed");
+        let signed = fs::read(desk.path("signed")).unwrap();
+        let records = packets(&signed);
+        assert_eq!(said.len(), records.len());
+        for (said, record) in said.iter().zip(&records) {
+            let (frame, time) = clew::batch::frame(record).unwrap();
+            assert_eq!(nanoseconds(said["time"].as_str().unwrap()), time.unwrap().0);
+            match clew_packet::read(&frame) {
+                Ok(packet) => compare_trailer(said, packet.trailer()),
+                Err(reason) => {
+                    assert!(said["reason"] == reason.as_str() && said["group"].is_null())
+                }
+            }
+        }
+    }
+}
+
+fn compare_trailer(said: &Value, trailer: &Trailer<'_>) {
+    let (mode, place) = match trailer.block {
+        Block::Each => ("each", [None, None, None]),
+        Block::Window { k, .. } => ("window", [Some(k), None, None]),
+        Block::Tree { block, index, .. } => ("tree", [None, Some(index), Some(block.count())]),
+    };
+    assert_eq!(said["mode"], mode);
+    let told = ["window", "block_index", "block_count"].map(|name| said[name].clone());
+    assert_eq!(told, place.map(Value::from));
+    if let Block::Tree { block, .. } = trailer.block {
+        assert_eq!(said["block"], hex::encode(block.id()));
+    }
+    let scheme = if trailer.incremental {
+        "xr incremental"
+    } else {
+        "xr"
+    };
+    assert_eq!(
+        (&said["scheme"], &said["epoch"]),
+        (&json!(scheme), &json!(trailer.epoch))
+    );
+    assert!(
+        said["group"]
+            .as_str()
+            .unwrap()
+            .starts_with(&trailer.group.to_string())
+    );
+    assert_eq!(
+        nanoseconds(said["signed_at"].as_str().unwrap()),
+        trailer.timestamp.0
+    );
+    assert_eq!(said.get("nat").is_some(), trailer.nat);
+    assert_eq!(said.get("tolerant").is_some(), trailer.tolerant);
 }
 
 #[test]
