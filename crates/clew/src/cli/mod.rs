@@ -7,6 +7,7 @@ pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 
 use crate::clock::parse_duration;
+use crate::records::Format;
 use crate::secrets::Unlock;
 use crate::sign::{Oversize, TimeSource, WindowSize};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -157,11 +158,15 @@ pub struct Verify {
     /// Capture to verify, - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Write a pcapng whose packets carry their verdict as a comment
+    /// Write a pcapng whose packets carry their verdict as a comment, - for standard output (the
+    /// result is then told on standard error)
     #[arg(short = 'w', value_name = "ANNOTATED.pcapng")]
     pub output: Option<PathBuf>,
-    /// One JSON object per packet, then a summary
-    #[arg(long)]
+    /// How the result is told
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Of a window (sign --mode window) that is here whole verify the last signature only: faster, but
     /// its other packets are valid by the word of the last one, and may not be openable
@@ -182,6 +187,16 @@ pub struct Verify {
     /// Replace ANNOTATED.pcapng if it exists
     #[arg(long)]
     pub force: bool,
+}
+
+impl Verify {
+    /// The format, whichever way it was given.
+    pub fn format(&self) -> Format {
+        match self.json {
+            true => Format::Json,
+            false => self.format,
+        }
+    }
 }
 
 /// `clew strip`

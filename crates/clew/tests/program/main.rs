@@ -6,7 +6,9 @@ mod captures;
 mod community_id;
 mod desk;
 mod linkability;
+mod log;
 mod modes;
+mod records;
 
 use captures::{CAPTURES, beginning, without_snaplen};
 use desk::Desk;

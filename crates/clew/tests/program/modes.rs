@@ -67,13 +67,16 @@ pub fn mixed() -> Vec<u8> {
     });
     let longest = records.iter().map(Vec::len).max().unwrap();
     let interleaved = (0..longest).flat_map(|i| records.iter().filter_map(move |of| of.get(i)));
-    file(interleaved.map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data())))
+    file(
+        1,
+        interleaved.map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data())),
+    )
 }
 
-/// An Ethernet capture with these times and frames.
-pub fn file<'a>(packets: impl Iterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
+/// A capture with these times and frames of a link type.
+pub fn file<'a>(link: u32, packets: impl Iterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
     let mut file = Vec::new();
-    for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65535, 1] {
+    for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65535, link] {
         file.extend(u32::to_le_bytes(word));
     }
     for (time, frame) in packets {
@@ -144,7 +147,7 @@ fn changed_packets_and_only_those_are_invalid() {
         let frames = sent
             .iter()
             .map(|(_, time, frame)| (*time, frame.as_slice()));
-        fs::write(desk.path("sent"), file(frames)).unwrap();
+        fs::write(desk.path("sent"), file(1, frames)).unwrap();
         let (status, verdicts, _) = desk.verify("sent");
         assert_eq!(status, 1);
         assert_eq!(verdicts.len(), sent.len());
