@@ -181,7 +181,11 @@ fn adaptive_windows_are_flights() {
         *time += pause * millisecond;
         Some(*time)
     });
-    fs::write(desk.path("in"), file(times.map(|time| (time, one.data())))).unwrap();
+    fs::write(
+        desk.path("in"),
+        file(1, times.map(|time| (time, one.data()))),
+    )
+    .unwrap();
     assert_eq!(desk.sign(&["--mode", "window", "--window", "adaptive"]), 0);
     let signed = packets(&fs::read(desk.path("signed")).unwrap());
     let k = |record: &Record| {
