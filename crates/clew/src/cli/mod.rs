@@ -9,7 +9,7 @@ pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, Sch
 use crate::clock::parse_duration;
 use crate::records::Format;
 use crate::secrets::Unlock;
-use crate::sign::{Oversize, TimeSource};
+use crate::sign::{Oversize, TimeSource, WindowSize};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -105,9 +105,10 @@ pub struct Sign {
     /// What one signature covers
     #[arg(long, value_enum, default_value = "tree")]
     pub mode: ModeName,
-    /// Packets of a window, at most (mode window)
-    #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub window: u16,
+    /// Packets of a window, at most, or "adaptive": those since the flow last paused for 10 ms (mode
+    /// window)
+    #[arg(long, value_name = "K", default_value = "8")]
+    pub window: WindowSize,
     /// Packets of a block, at most (mode tree)
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub block: u16,

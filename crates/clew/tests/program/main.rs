@@ -5,6 +5,7 @@
 mod captures;
 mod community_id;
 mod desk;
+mod linkability;
 mod log;
 mod modes;
 mod records;
