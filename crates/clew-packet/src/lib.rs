@@ -53,6 +53,9 @@
 //! }
 //! ```
 //!
+//! Blocks, a receiver's keys and a machine's: `examples/own_packets.rs` is a whole program. Windows:
+//! [`Sender::sign_in_window`]. Many packets at once: [`Receiver::look`], [`Pending::check_all`].
+//!
 //! # What holds
 //!
 //! - The crate has no IO, no clock and no source of randomness: all three are arguments.
