@@ -202,7 +202,7 @@ impl Pending {
             summary: self.summary,
             id: self.id(),
             signature: signature.map(|()| Held::Own),
-            block: self.block(),
+            block: self.block().zip(self.index()),
         }
     }
 }
@@ -231,8 +231,8 @@ pub struct Checked {
     pub(crate) summary: Summary,
     pub(crate) id: SignatureId,
     pub(crate) signature: Result<Held, Reason>,
-    /// The block that was verified.
-    pub(crate) block: Option<BlockName>,
+    /// The block that was verified, and which packet of it this is.
+    pub(crate) block: Option<(BlockName, u16)>,
 }
 
 /// Which signature holds.

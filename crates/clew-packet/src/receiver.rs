@@ -122,7 +122,8 @@ impl Acceptance {
 /// The state of verification: what was accepted, and the counters.
 ///
 /// Every frame goes through [`receive`](Self::receive). What that leaves [`Pending`] is checked on
-/// any thread and comes back to [`conclude`](Self::conclude), in any order. A pending check that
+/// any thread and comes back to [`conclude`](Self::conclude), in the order of arrival if the answer
+/// is to say which packets were reordered. A pending check that
 /// never comes back costs nothing but its count.
 #[derive(Clone, Debug)]
 pub struct Receiver<K> {
@@ -189,7 +190,7 @@ impl<K: KeySource> Receiver<K> {
         }
     }
 
-    /// Takes a checked packet in: step 8.
+    /// Takes a checked packet in: steps 8 and 9.
     pub fn conclude(&mut self, checked: Checked) -> Conclusion {
         let Checked {
             summary,
@@ -197,14 +198,17 @@ impl<K: KeySource> Receiver<K> {
             signature,
             block,
         } = checked;
-        if let Some(block) = block.filter(|_| signature.is_ok()) {
-            self.blocks.insert(block);
-        }
+        let block = block.filter(|_| signature.is_ok());
+        let late = block.is_some_and(|(block, index)| self.blocks.insert(block, index));
         let fresh = signature.and_then(|held| {
             let replay = self.acceptance.replay;
             self.memory.check(replay, summary.timestamp, id)?;
             self.memory.insert(summary.timestamp, id);
-            Ok(held.reason())
+            Ok(if late {
+                Reason::Reordered
+            } else {
+                held.reason()
+            })
         });
         self.done(fresh.unwrap_or_else(|reason| reason), Some(summary))
     }

@@ -70,6 +70,7 @@ pub fn explain(reason: Reason) -> &'static str {
     match reason {
         Reason::Ok => "the signature holds",
         Reason::Vouched => "the signature of its window holds; its own was not verified",
+        Reason::Reordered => "the signature holds; a later packet of its block came before it",
         Reason::LinkType => "a link type that clew does not descend",
         Reason::NotIp => "not an IP packet",
         Reason::BadVersion => "the IP version is not what the link layer says",

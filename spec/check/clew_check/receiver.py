@@ -12,7 +12,7 @@ UNSIGNED = tuple(UNSIGNED.split()) + ("no-trailer",)
 
 def verdict_of(reason):
     """Section 7, for captures."""
-    if reason in ("ok", "duplicate"):
+    if reason in ("ok", "reordered", "duplicate"):
         return "valid"
     return "unsigned" if reason in UNSIGNED else "undecided" if reason == "truncated" else "invalid"
 
@@ -56,7 +56,7 @@ class Receiver:
     resolution: int = SECOND
 
     def __post_init__(self):
-        self.accepted, self.verified = set(), {}
+        self.accepted, self.verified, self.latest = set(), {}, {}
 
     def judge(self, data, wire, link_type, time):
         """The verdict and the reason."""
@@ -88,9 +88,16 @@ class Receiver:
         self._check_signature(packet, found)
         # 8. replay: named by its first three points, which both forms share, what they sign, and the place in the block
         name = (found.body[:144], trailer.message(packet, found), found.index)
-        duplicate = name in self.accepted
+        if name in self.accepted:
+            return "duplicate"
         self.accepted.add(name)
-        return "duplicate" if duplicate else "ok"
+        # 9. order within a block
+        return "reordered" if self._is_late(name[1], found) else "ok"
+
+    def _is_late(self, message, found):
+        latest = self.latest.get((message, found.body), found.index)
+        self.latest[message, found.body] = max(latest, found.index)
+        return found.index < latest
 
     def _check_signature(self, packet, found):
         """Once for the packets of a block: same M, same body (whose length tells its form)."""

@@ -231,6 +231,11 @@ class Blocks(Modes):
             self.assertEqual(self.judge(*self.frames, *self.frames[1:3]), ["ok"] * 5 + ["duplicate"] * 2)
             self.assertEqual(verify.call_count, 1)
 
+    def test_order(self):
+        """Step 9: late is who comes after a greater index."""
+        frames = [self.frames[i] for i in (1, 3, 0, 2, 3, 4)]
+        self.assertEqual(self.judge(*frames), ["ok", "ok", "reordered", "reordered", "duplicate", "ok"])
+
     def test_bad_once(self):
         """A bad signature too; it does not spoil a good one."""
         bad = [put(frame, len(frame) - 31 - len(read_packet(frame)[1].block) - 1, b"?") for frame in self.frames]

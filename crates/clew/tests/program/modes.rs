@@ -7,6 +7,7 @@ use clew::capture::{Reader, Record};
 use clew_packet::{Block, Frame, LinkType, read};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::HashMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -138,6 +139,22 @@ fn send(signed: &[Record], rng: &mut ChaCha20Rng) -> Vec<(Way, u64, Vec<u8>)> {
     sent
 }
 
+/// Which packets come after one of a greater index in their block.
+fn late(sent: &[(Way, u64, Vec<u8>)]) -> Vec<bool> {
+    let mut latest: HashMap<[u8; 16], u16> = HashMap::new();
+    let late = |(way, _, frame): &(Way, u64, Vec<u8>)| {
+        let frame = Frame::whole(LinkType(1), frame);
+        let packet = read(&frame).ok().filter(|_| *way != Way::Changed);
+        let Some(Block::Tree { block, index, .. }) = packet.map(|p| p.trailer().block) else {
+            return false;
+        };
+        let before = latest.entry(*block.id()).or_insert(index);
+        *before = index.max(*before);
+        index < *before
+    };
+    sent.iter().map(late).collect()
+}
+
 #[test]
 fn changed_packets_and_only_those_are_invalid() {
     let desk = Desk::new();
@@ -154,9 +171,12 @@ fn changed_packets_and_only_those_are_invalid() {
         let (status, verdicts, _) = desk.verify("sent");
         assert_eq!(status, 1);
         assert_eq!(verdicts.len(), sent.len());
+        let late = late(&sent);
+        assert!(!mode.contains(&"tree") || late.contains(&true), "{mode:?}");
         for (i, ((way, ..), said)) in sent.iter().zip(&verdicts).enumerate() {
             let expected = match way {
                 Way::Unsigned => ("unsigned", said["reason"].as_str().unwrap()),
+                Way::Untouched if late[i] => ("valid", "reordered"),
                 Way::Untouched => ("valid", "ok"),
                 Way::Copy => ("valid", "duplicate"),
                 Way::Changed => ("invalid", said["reason"].as_str().unwrap()),

@@ -12,7 +12,13 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [blocks(), windows(), bad_blocks(), bad_signatures()];
+    let groups = [
+        blocks(),
+        vec![reordered()],
+        windows(),
+        bad_blocks(),
+        bad_signatures(),
+    ];
     groups.into_iter().flatten().collect()
 }
 
@@ -95,6 +101,20 @@ fn blocks() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// Step 9: the second of five packets, after the fourth.
+fn reordered() -> Case {
+    let packets = block(5, DigestSize::D16, "xr-tree-5");
+    let comment = "Of one block, the fourth packet arrived before the second.";
+    judged(
+        "xr-reordered",
+        "reordered",
+        comment,
+        Verdict::Valid,
+        &packets[1],
+    )
+    .hex("earlier-frame", &packets[3].bytes)
 }
 
 fn windows() -> Vec<Case> {
