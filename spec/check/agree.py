@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Compares the program `clew` with this verifier: agree.py CLEW CAPTURE.
 
-Both schemes and forms: groups are made, a small capture is signed, some packets are changed by a bit,
-and each packet must get the same verdict and reason from both. Then a packet is opened, compared
-with its own machine and another, and judged by both; changed evidence must be refused by both.
+Groups are made, and small captures signed: in mode each with both schemes and forms, in mode window with xr, in mode
+tree with both schemes. Some packets are changed by a bit, lost, swapped or repeated, and each must get the same verdict
+and reason from both; so must packets with random block sections, and packets that our own prover signed. Then packets
+are opened, one compared with its own machine and another, and judged by both, one of a block also where only another
+of that block is left; changed evidence must be refused by both.
 """
 
 import json
@@ -11,12 +13,15 @@ import random
 import subprocess
 import sys
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 
-from clew_check import text
+sys.path.insert(0, str(Path(__file__).parent / "tests"))
+from clew_check import receiver, text, trailer, tree, xr
+import prover
 
 CHECK = [sys.executable, str(Path(__file__).parent / "check.py")]
-PACKETS_MAX = 8
+CRAFTED = 2000
 SEED = 20111
 
 
@@ -27,11 +32,11 @@ def run(command, statuses=(0,)):
     return done
 
 
-def records(path):
-    """The header of a classic little-endian pcap file and its first packets, header and bytes."""
+def records(path, count):
+    """The header of a classic little-endian pcap file and its first `count` packets, header and bytes."""
     data = path.read_bytes()
     at, out = 24, []
-    while at < len(data) and len(out) < PACKETS_MAX:
+    while at < len(data) and len(out) < count:
         length = int.from_bytes(data[at + 8 : at + 12], "little")
         out.append((data[at : at + 16], bytearray(data[at + 16 : at + 16 + length])))
         at += 16 + length
@@ -54,21 +59,128 @@ def verdicts_of_check(group, capture):
     return [(int(w[0]), w[1], w[2]) for w in words if len(w) >= 3 and w[0].isdigit()]
 
 
-def compare_packets(clew, folder, capture, scheme, form):
-    group, key = folder / scheme / "public/group.clew", folder / f"{scheme}-a.key"
-    signed, changed = folder / f"{scheme}{form}.pcap", folder / f"{scheme}{form}-changed.pcap"
-    run([clew, "sign", "--key", key, *([form] if form else []), capture, "-w", signed])
-    head, packets = records(signed)
-    dice = random.Random(f"{SEED} {scheme} {form}")
-    for _, packet in packets[::2]:
-        bit = dice.randrange(8 * len(packet))
+def section(frame, link_type):
+    """First and last bit of the block section, or of the frame if there is none."""
+    _, found = receiver.read(frame, len(frame), link_type)
+    at = frame.index(found.body) + len(found.body) if found.block else 0
+    return 8 * at, 8 * (at + len(found.block) if found.block else len(frame))
+
+
+def spoil(head, packets, dice):
+    """Every second packet changed by a bit, of the frame or of the block section in turn; one lost, one moved to the
+    front, and the last, which is unchanged if there is an even number, repeated."""
+    out = [(top, bytearray(packet)) for top, packet in packets]
+    for i in range(0, len(out), 2):
+        packet = out[i][1]
+        bits = section(bytes(packet), int.from_bytes(head[20:24], "little")) if i % 4 else (0, 8 * len(packet))
+        bit = dice.randrange(*bits)
         packet[bit // 8] ^= 1 << bit % 8
-    write(changed, head, packets)
-    ours, theirs = verdicts_of_check(group, changed), verdicts_of_clew(clew, group, changed)
-    if ours != theirs or not any(verdict == "valid" for _, verdict, _ in ours):
-        sys.exit(f"{scheme} {form}: the verifiers differ\ncheck {ours}\nclew  {theirs}")
-    print(f"{scheme} {form or '(plain)'}: {len(ours)} packets, the same verdicts and reasons")
+    if len(out) > 4:
+        out.insert(1, out.pop(-2))
+        del out[2]
+    return out + [out[-1]]
+
+
+def same(clew, group, capture, name, *wanted):
+    ours, theirs = verdicts_of_check(group, capture), verdicts_of_clew(clew, group, capture)
+    missing = set(wanted) - {reason for _, _, reason in ours}
+    if ours != theirs or missing:
+        differ = "\n".join(f"check {a}  clew {b}" for a, b in zip_longest(ours, theirs) if a != b)
+        sys.exit(f"{name}: the verifiers differ, or {missing} did not occur\n{differ}")
+    print(f"{name}: {len(ours)} packets, the same verdicts and reasons")
+
+
+def check_windows(head, packets, k_max):
+    """Every h is that of the packets before in the flow (here: of the same ports)."""
+    flows = {}
+    for _, data in packets:
+        packet, found = receiver.read(bytes(data), len(data), int.from_bytes(head[20:24], "little"))
+        before = flows.setdefault(found.upper[:4], [])
+        covered = before[max(0, len(before) - k_max + 1) :]
+        if found.block != (len(covered) + 1).to_bytes(2, "big") + trailer.window_hash(covered):
+            sys.exit("a window is not over the packets before it")
+        before.append((trailer.message(packet, found), found.body))
+
+
+def compare_packets(clew, folder, capture, scheme, words, count):
+    """Signs the first `count` packets; they and spoiled ones must be judged alike."""
+    name = " ".join([scheme, *words])
+    group, key = folder / scheme / "public/group.clew", folder / f"{scheme}-a.key"
+    stem = name.replace(" --", "-").replace(" ", "-")
+    start, signed, changed = (folder / f"{stem}{part}.pcap" for part in ("-start", "", "-changed"))
+    head, packets = records(capture, count)
+    write(start, head, packets)
+    run([clew, "sign", "--key", key, *words, start, "-w", signed])
+    head, packets = records(signed, count)
+    if "window" in words:
+        check_windows(head, packets, int(words[-1]))
+    write(changed, head, spoil(head, packets, random.Random(f"{SEED} {name}")))
+    same(clew, group, changed, name, "ok", "duplicate")
     return signed, changed
+
+
+def crafted(dice):
+    """A packet of a group that nobody knows, with a block section that may be wrong: judged up to `unknown-group`."""
+    mode, code = dice.choice((trailer.WINDOW, trailer.TREE, trailer.TREE)), dice.choice((1, 2))
+    flags = dice.choice((0, 0, 0, trailer.UDP_LENGTH, trailer.IPV4_CHECKSUM, trailer.L4_CHECKSUM, trailer.INCREMENTAL, 64))
+    saved = {flags: dice.randbytes(2)} if flags & trailer.SAVED else {}
+    if mode == trailer.WINDOW:
+        k = dice.choice((0, 1, 2, 1024, 1025, dice.randrange(65536)))
+        block = k.to_bytes(2, "big") + (bytes(32) if dice.random() < 0.5 else dice.randbytes(32))
+    else:
+        count = dice.choice((0, 1, 2, 3, 5, 64, 1023, 1024, 1025, dice.randrange(1, 1025)))
+        index = dice.choice((0, max(count, 1) - 1, count, dice.randrange(max(count, 1)), dice.randrange(max(count, 1))))
+        size = dice.choice((16, 16, 24, 32, 32, 0, 20, dice.randrange(256)))
+        depth = len(tree.sides(index, count)) if 0 <= index < count else dice.randrange(12)
+        depth = max(0, depth + dice.choice((0, 0, 0, 0, 1, -1)))
+        block = dice.randbytes(16) + index.to_bytes(2, "big") + count.to_bytes(2, "big") + bytes([size, depth])
+        block += dice.randbytes(size * depth)
+    if dice.random() < 0.1:
+        block = block[:-1] if dice.random() < 0.5 else block + b"x"
+    found = trailer.Trailer(b"", b"", block, saved, b"nobody's", 0, 0, code, flags, mode, 0)
+    found.upper = prover.ipv4_udp(b"hello")[20:]
+    scheme = trailer.SCHEMES[code]
+    frame = bytearray(prover.frame_of(found, dice.randbytes(scheme.INCREMENTAL if flags == 32 else scheme.SIGNATURE)))
+    if dice.random() < 0.1:  # no UDP
+        frame[9] = 99
+    if dice.random() < 0.1:
+        bit = dice.randrange(8 * (len(frame) - 31), 8 * len(frame))
+        frame[bit // 8] ^= 1 << bit % 8
+    if dice.random() < 0.1:
+        frame = prover.ipv4_udp(frame[28:], b"\1" + bytes([0, 0, 0, 10, 1]) + trailer.MAGIC)
+    return bytes(frame)
+
+
+def compare_sections(clew, folder):
+    dice, capture = random.Random(f"{SEED} sections"), folder / "sections.pcap"
+    capture.write_bytes(prover.pcap([(0, crafted(dice)) for _ in range(CRAFTED)]))
+    wanted = "bad-block bad-trailer-length reserved-bits bad-mark unknown-group"
+    same(clew, folder / "xr/public/group.clew", capture, "block sections", *wanted.split())
+
+
+def compare_prover(clew, folder):
+    """What `tests/prover.py` signs: one packet of the block has flags of its own, one of the window is changed."""
+    maker = prover.Maker(xr)
+    one = maker.enrol("one")
+    payloads = [b"one", b"two", b"three"]
+    frames = maker.block(one, 0, payloads, 24, flags={1: trailer.NAT, 2: trailer.INCREMENTAL})
+    window = maker.window(one, 0, payloads[:2], 2)
+    window[0] = window[0][:28] + b"ONE" + window[0][31:]
+    group, capture = folder / "prover.group", folder / "prover.pcap"
+    group.write_bytes(maker.file())
+    capture.write_bytes(prover.pcap([(0, frame) for frame in frames[::-1] + window]))
+    same(clew, group, capture, "packets that the prover signed", "ok", "bad-signature")
+
+
+def block_mate(signed, out):
+    """A capture with no packet of the first one's block but the last one."""
+    head, packets = records(signed, 99)
+    found = [receiver.read(bytes(p), len(p), int.from_bytes(head[20:24], "little"))[1] for _, p in packets]
+    mates = [i for i, f in enumerate(found) if f.block[:16] == found[0].block[:16]]
+    write(out, head, [p for i, p in enumerate(packets) if i not in mates[:-1]])
+    if len(mates) < 2:
+        sys.exit("the first packet's block has no other packet")
+    return out
 
 
 def judged_alike(clew, group, evidence, capture, status):
@@ -89,21 +201,24 @@ def spoiled(evidence, dice):
     return out
 
 
-def compare_evidence(clew, folder, scheme, signed, other):
+def compare_evidence(clew, folder, scheme, signed, other, matches=False):
+    """Packet 1 of `signed` is opened; `other` does not hold it."""
     store = folder / scheme
     group = store / "public/group.clew"
     of = ["--group", group, signed, "--packet", "1"]
     trustee = lambda i: ["--trustee", store / f"trustees/{i}.key"]
-    shares = []
+    shares, stem = [], signed.stem
     for i in (1, 3):
-        shares += ["--share", folder / f"{scheme}-{i}.share"]
+        shares += ["--share", folder / f"{stem}-{i}.share"]
         run([clew, "share", *trustee(i), *of, "-o", shares[-1]])
-    opening = folder / f"{scheme}.opening"
+    opening = folder / f"{stem}.opening"
     run([clew, "open", "--register", store, *shares, *of, "-o", opening])
     judged_alike(clew, group, opening, signed, 0)
     judged_alike(clew, group, opening, other, 2)
+    if "tree" in stem:
+        judged_alike(clew, group, opening, block_mate(signed, folder / f"{stem}-mate.pcap"), 0)
     evidence = [opening]
-    for name, was in [("a", 0), ("b", 1)] if scheme == "xr" else []:
+    for name, was in [("a", 0), ("b", 1)] if matches else []:
         with_machine = ["--match", name, "--register", store]
         given = []
         for step in ("commit", "blind", "share"):
@@ -116,31 +231,36 @@ def compare_evidence(clew, folder, scheme, signed, other):
         run([clew, "match", "--machine", name, "--register", store, *given, *of, "-o", result], (was,))
         judged_alike(clew, group, result, signed, 0)
         evidence.append(result)
-    dice = random.Random(f"{SEED} {scheme} evidence")
+    dice = random.Random(f"{SEED} {stem} evidence")
     for good in evidence:
         bad = spoiled(good, dice)
         ours = run([*CHECK, "judge", "--group", group, bad, signed], (1, 2)).returncode
         theirs = run([clew, "judge", "--group", group, bad, signed], (1, 2)).returncode
         if ours != theirs:
             sys.exit(f"{bad}: check says {ours}, clew {theirs}")
-    print(f"{scheme}: {len(evidence)} pieces of evidence, judged alike, good and spoiled")
+    print(f"{stem}: {len(evidence)} pieces of evidence, judged alike, good and spoiled")
 
 
 def main():
     clew, capture = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        head, packets = records(capture)
-        small = folder / "small.pcap"
-        write(small, head, packets)
         for scheme in ("xr", "bbs04"):
             store = folder / scheme
             run([clew, "group", "create", store, "--name", scheme, "--scheme", scheme])
             for name in ("a", "b"):
                 run([clew, "enrol", store, name, "-o", folder / f"{scheme}-{name}.key"])
-            compare_packets(clew, folder, small, scheme, "--incremental")
-            signed, changed = compare_packets(clew, folder, small, scheme, "")
-            compare_evidence(clew, folder, scheme, signed, changed)
+        sign = lambda scheme, words, count: compare_packets(clew, folder, capture, scheme, words.split(), count)
+        compare_sections(clew, folder)
+        compare_prover(clew, folder)
+        for scheme in ("xr", "bbs04"):
+            sign(scheme, "--incremental --mode each", 4)
+            each, _ = sign(scheme, "--mode each", 4)
+            tree_, _ = sign(scheme, "--mode tree --block 5", 10)
+            compare_evidence(clew, folder, scheme, tree_, each, matches=scheme == "xr")
+            compare_evidence(clew, folder, scheme, each, tree_)
+        window, _ = sign("xr", "--mode window --window 4", 8)
+        compare_evidence(clew, folder, "xr", window, each)
 
 
 if __name__ == "__main__":

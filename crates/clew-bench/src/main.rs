@@ -8,6 +8,7 @@ mod group_signature;
 mod groups;
 mod machine;
 mod measure;
+mod modes;
 mod office;
 mod opening;
 mod options;
@@ -30,7 +31,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 4] = [
+const PROGRAMS: [Program; 5] = [
     Program {
         name: "group-signature",
         about: "BBS04, XR, XRR: the rows of Clue's table of microbenchmarks, and all other operations",
@@ -50,6 +51,11 @@ const PROGRAMS: [Program; 4] = [
         name: "register",
         about: "joins, the register of N machines, revocations, updates and what loading checks",
         run: register::run,
+    },
+    Program {
+        name: "modes",
+        about: "each, window, tree: bytes, signing, and verifying a packet when others are lost",
+        run: modes::run,
     },
 ];
 

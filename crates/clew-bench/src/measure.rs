@@ -26,8 +26,8 @@ pub struct Case<'a> {
     pub against: Option<String>,
     /// How many of what the figures are for the work does at once.
     share: f64,
-    /// Does the work that many times and says how long that took.
-    sample: Box<dyn FnMut(u32) -> Duration + 'a>,
+    /// Does the work that many times and says how long that took, and how many pieces it was.
+    sample: Box<dyn FnMut(u32) -> (Duration, usize) + 'a>,
 }
 
 impl<'a> Case<'a> {
@@ -44,16 +44,31 @@ impl<'a> Case<'a> {
     pub fn with_input<I, T>(
         name: impl Into<String>,
         about: &'static str,
-        mut input: impl FnMut() -> I + 'a,
+        input: impl FnMut() -> I + 'a,
         mut work: impl FnMut(I) -> T + 'a,
+    ) -> Self {
+        let one = move |input| {
+            black_box(work(input));
+            1
+        };
+        Self::counted(name, about, input, one)
+    }
+
+    /// A case whose work says how many pieces it did; its figures are for one.
+    pub fn counted<I>(
+        name: impl Into<String>,
+        about: &'static str,
+        mut input: impl FnMut() -> I + 'a,
+        mut work: impl FnMut(I) -> usize + 'a,
     ) -> Self {
         let sample = move |repetitions| {
             let inputs: Vec<I> = (0..repetitions).map(|_| input()).collect();
+            let mut pieces = 0;
             let start = Instant::now();
             for input in inputs {
-                black_box(work(black_box(input)));
+                pieces += work(black_box(input));
             }
-            start.elapsed()
+            (start.elapsed(), pieces)
         };
         Self {
             name: name.into(),
@@ -103,8 +118,8 @@ pub fn run(cases: &mut [Case<'_>], time: Duration) -> Vec<Figures> {
     let mut rounds = 0;
     while rounds < ROUNDS_MIN || start.elapsed() < time {
         for ((case, samples), n) in cases.iter_mut().zip(&mut samples).zip(&repetitions) {
-            let seconds = (case.sample)(*n).as_secs_f64();
-            samples.push(seconds * 1e6 / (f64::from(*n) * case.share));
+            let (time, pieces) = (case.sample)(*n);
+            samples.push(time.as_secs_f64() * 1e6 / (pieces as f64 * case.share));
         }
         rounds += 1;
     }
@@ -117,7 +132,7 @@ pub fn run(cases: &mut [Case<'_>], time: Duration) -> Vec<Figures> {
 fn repetitions(case: &mut Case<'_>) -> u32 {
     let trials = (0..3).map(|_| {
         let start = Instant::now();
-        let work = (case.sample)(1);
+        let (work, _) = (case.sample)(1);
         (work, start.elapsed())
     });
     let (work, whole) = trials.min().unwrap_or((SAMPLE, SAMPLE));

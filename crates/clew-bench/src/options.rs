@@ -31,6 +31,10 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
     pub members: u32,
 
+    /// How many packets the flow of the program `modes` has; multiples of 512 cut no block
+    #[arg(long, value_name = "N", default_value = "2048", value_parser = clap::value_parser!(u32).range(512..))]
+    pub packets: u32,
+
     /// A peer's figure to print beside the row of that name; repeatable
     #[arg(long, value_name = "ROW=MICROSECONDS", value_parser = peer)]
     pub peer: Vec<Peer>,

@@ -28,17 +28,28 @@ fn check_peers(cases: &[Case<'_>], options: &Options) -> io::Result<()> {
 type Row<'a> = (Case<'a>, Figures);
 
 /// Runs a program's cases and prints what came out.
-pub fn run(options: &Options, sources: &[Source], mut cases: Vec<Case<'_>>) -> io::Result<()> {
+pub fn run(options: &Options, sources: &[Source], cases: Vec<Case<'_>>) -> io::Result<()> {
+    run_for(options, sources, cases).map(drop)
+}
+
+/// The same; returns the figures by the names of the rows, for tables of the program's own.
+pub fn run_for(
+    options: &Options,
+    sources: &[Source],
+    mut cases: Vec<Case<'_>>,
+) -> io::Result<BTreeMap<String, Figures>> {
     check_peers(&cases, options)?;
     let machine = Machine::read();
     let figures = measure::run(&mut cases, options.seconds);
     let rows: Vec<_> = cases.into_iter().zip(figures).collect();
     let mut out = io::stdout().lock();
     if options.json {
-        print_json(&mut out, options, &machine, &rows)
+        print_json(&mut out, options, &machine, &rows)?;
     } else {
-        print_text(&mut out, options, &machine, sources, &rows)
+        print_text(&mut out, options, &machine, sources, &rows)?;
     }
+    let named = rows.into_iter().map(|(case, figures)| (case.name, figures));
+    Ok(named.collect())
 }
 
 fn print_json(
@@ -166,7 +177,7 @@ fn optional(microseconds: Option<f64>) -> String {
 }
 
 /// Three digits that matter, or all of an integer.
-fn number(microseconds: f64) -> String {
+pub fn number(microseconds: f64) -> String {
     let decimals = match microseconds {
         us if us < 10.0 => 2,
         us if us < 100.0 => 1,

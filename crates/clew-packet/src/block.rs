@@ -142,14 +142,6 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns which packet of its block it is, in a tree.
-    pub(crate) const fn index(&self) -> Option<u16> {
-        match self {
-            Self::Tree { index, .. } => Some(*index),
-            _ => None,
-        }
-    }
-
     /// Returns the length in bytes.
     pub(crate) const fn length(&self) -> usize {
         match self {

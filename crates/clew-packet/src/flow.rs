@@ -5,7 +5,7 @@ use core::{iter, net::IpAddr};
 use crate::{datagram::Datagram, frame::Frame, reason::Reason, signable, upper::Upper};
 
 /// Addresses and ports of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
     /// Source address.
     pub source: IpAddr,

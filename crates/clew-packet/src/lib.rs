@@ -96,7 +96,7 @@ pub use frame::Frame;
 pub use ip::EXTENSION_HEADERS_MAX;
 pub use link::{LinkType, VLAN_TAGS_MAX};
 pub use mark::{MARK_BYTES_MAX, Mark};
-pub use pending::{Checked, Pending};
+pub use pending::{Affinity, Checked, Pending, Windows};
 pub use reason::{Counters, Reason, Verdict};
 pub use receiver::{Acceptance, Conclusion, KeySource, Received, Receiver, Unknown};
 pub use replay::{REMEMBERED_MAX, Replay};

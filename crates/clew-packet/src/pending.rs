@@ -5,7 +5,6 @@ use alloc::{sync::Arc, vec, vec::Vec};
 
 use clew_group::{Fault, Signed, VerifyingKey};
 use rand_core::CryptoRng;
-use sha2::{Digest, Sha256};
 
 use crate::{
     block::Block,
@@ -15,6 +14,7 @@ use crate::{
     replay::SignatureId,
     signed::{SignedPacket, Summary},
     verified::BlockName,
+    window::{self, PacketDigest},
 };
 
 /// What a message has besides the bytes of its packet, at most: one allocation is enough.
@@ -31,6 +31,26 @@ pub struct Pending {
     pub(crate) span: Span,
 }
 
+/// What to make of windows whose packets are all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Windows {
+    /// Nothing: every packet is verified by its own signature.
+    Alone,
+    /// One verification for each, as Clue has it. The other packets are valid by the word of the
+    /// packet that ends the window (reason `vouched`): it can be opened, they need not be so.
+    Whole,
+}
+
+/// What packets share that may be verified together, to be compared and hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Affinity(Shared);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shared {
+    Block(BlockName),
+    Flow(Flow),
+}
+
 /// What the packet's signature covers besides it.
 #[derive(Debug)]
 pub(crate) enum Span {
@@ -40,10 +60,12 @@ pub(crate) enum Span {
         flow: Flow,
         k: usize,
         h: [u8; 32],
+        digest: PacketDigest,
     },
     /// The packets of its block.
     Block {
         index: u16,
+        name: BlockName,
     },
 }
 
@@ -53,14 +75,19 @@ impl Pending {
         packet.write_message(&mut bytes);
         let message_bytes = bytes.len();
         bytes.extend_from_slice(packet.trailer().body);
+        let (message, body) = bytes.split_at(message_bytes);
         let span = match packet.trailer().block {
             Block::Each => Span::Nothing,
             Block::Window { k, h } => Span::Window {
                 flow: packet.flow(),
                 k: k.into(),
                 h: *h,
+                digest: window::digest(message, body),
             },
-            Block::Tree { index, .. } => Span::Block { index },
+            Block::Tree { index, .. } => Span::Block {
+                index,
+                name: BlockName::of(message, body),
+            },
         };
         Self {
             summary,
@@ -77,47 +104,65 @@ impl Pending {
         self.checked(verified)
     }
 
-    /// The same for many packets, which is much cheaper for each: packets of a block and of a window
-    /// share one verification, and where the scheme has batches, signatures are verified together.
-    /// The answers are those of [`check`](Self::check), in the order of the packets, which is that of
-    /// their arrival.
-    pub fn check_all(pending: Vec<Self>, rng: &mut impl CryptoRng) -> Vec<Checked> {
+    /// The same for many packets, which is much cheaper for each: packets of a block share one
+    /// verification, those of a window if [`Windows`] says so, and where the scheme has batches,
+    /// signatures are verified together. The answers are in the order of the packets, which is that
+    /// of their arrival, and those of [`check`](Self::check), but for packets of whole windows.
+    pub fn check_all(
+        pending: Vec<Self>,
+        windows: Windows,
+        rng: &mut impl CryptoRng,
+    ) -> Vec<Checked> {
         let mut verified = vec![Ok(()); pending.len()];
-        let covers = covers(&pending);
+        let covers = covers(&pending, windows);
         let own = |i: &usize| covers[*i] == Cover::Own;
         verify(&pending, (0..pending.len()).filter(own), &mut verified, rng);
-        let in_vain = |i: &usize| match covers[*i] {
-            Cover::Own => false,
-            Cover::Block(by) => {
-                verified[*i] = verified[by];
-                false
+        for (i, cover) in covers.iter().enumerate() {
+            if let Cover::Block(by) = cover {
+                verified[i] = verified[*by];
             }
-            Cover::Window(by) => verified[by].is_err(),
-        };
-        let alone: Vec<usize> = (0..pending.len()).filter(in_vain).collect();
-        verify(&pending, alone.into_iter(), &mut verified, rng);
+        }
+        let vouched = |i: &usize| matches!(covers[*i], Cover::Window(by) if verified[by].is_ok());
+        let in_vain = |i: &usize| matches!(covers[*i], Cover::Window(by) if verified[by].is_err());
+        let vouched: Vec<usize> = (0..pending.len()).filter(vouched).collect();
+        let in_vain: Vec<usize> = (0..pending.len()).filter(in_vain).collect();
+        verify(&pending, in_vain.into_iter(), &mut verified, rng);
         let answers = pending.into_iter().zip(verified);
+        let mut answers: Vec<Checked> = answers.map(|(p, verified)| p.checked(verified)).collect();
+        for i in vouched {
+            answers[i].signature = Ok(Held::Vouched);
+        }
         answers
-            .map(|(packet, verified)| packet.checked(verified))
-            .collect()
     }
 
-    /// The name of its block with its signature, if it is of one.
+    /// Its block with its signature, if it is of one.
     pub(crate) fn block(&self) -> Option<BlockName> {
-        let Span::Block { .. } = self.span else {
-            return None;
-        };
-        let group = Sha256::new_with_prefix(self.summary.group.0);
-        let name = group
-            .chain_update(self.summary.epoch.to_be_bytes())
-            .chain_update((self.message_bytes as u64).to_be_bytes())
-            .chain_update(&self.bytes);
-        Some(name.finalize().into())
+        match self.span {
+            Span::Block { name, .. } => Some(name),
+            Span::Nothing | Span::Window { .. } => None,
+        }
     }
 
-    /// What checking would say of a packet whose block was verified.
-    pub(crate) fn known_good(self) -> Checked {
-        self.checked(Ok(()))
+    /// Its digest in windows, if it is of one.
+    pub(crate) fn window_digest(&self) -> Option<PacketDigest> {
+        match self.span {
+            Span::Window { digest, .. } => Some(digest),
+            Span::Nothing | Span::Block { .. } => None,
+        }
+    }
+
+    /// Packets of the same affinity may share a verification; those without any share none.
+    pub fn affinity(&self) -> Option<Affinity> {
+        match self.span {
+            Span::Nothing => None,
+            Span::Block { name, .. } => Some(Affinity(Shared::Block(name))),
+            Span::Window { flow, .. } => Some(Affinity(Shared::Flow(flow))),
+        }
+    }
+
+    /// What checking would say, known without it.
+    pub(crate) fn known(self, verified: Result<(), Fault>) -> Checked {
+        self.checked(verified)
     }
 
     /// Whether both are verified by one key: they are of one group and epoch.
@@ -125,15 +170,18 @@ impl Pending {
         Arc::ptr_eq(&self.key, &other.key)
     }
 
-    /// M || body.
-    pub(crate) fn message_and_body(&self) -> &[u8] {
-        &self.bytes
+    /// The name of its signature.
+    pub(crate) fn id(&self) -> SignatureId {
+        let (index, signed) = (self.index(), self.signed());
+        SignatureId::of(signed.message, signed.body, index)
     }
 
-    /// M || body, the body in its plain form.
-    pub(crate) fn plain(&self) -> &[u8] {
-        let body = self.summary.scheme.signature_bytes(false);
-        &self.bytes[..self.message_bytes + body]
+    /// Which packet of its block it is, in a tree.
+    fn index(&self) -> Option<u16> {
+        match self.span {
+            Span::Block { index, .. } => Some(index),
+            Span::Nothing | Span::Window { .. } => None,
+        }
     }
 
     fn signed(&self) -> Signed<'_> {
@@ -150,14 +198,10 @@ impl Pending {
             Fault::Encoding(_) => Reason::BadEncoding,
             Fault::Invalid => Reason::BadSignature,
         });
-        let index = match self.span {
-            Span::Block { index } => Some(index),
-            Span::Nothing | Span::Window { .. } => None,
-        };
         Checked {
             summary: self.summary,
-            id: SignatureId::of(self.signed().body, index),
-            signature,
+            id: self.id(),
+            signature: signature.map(|()| Held::Own),
             block: self.block(),
         }
     }
@@ -186,7 +230,25 @@ fn verify(
 pub struct Checked {
     pub(crate) summary: Summary,
     pub(crate) id: SignatureId,
-    pub(crate) signature: Result<(), Reason>,
+    pub(crate) signature: Result<Held, Reason>,
     /// The block that was verified.
     pub(crate) block: Option<BlockName>,
+}
+
+/// Which signature holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The packet's own.
+    Own,
+    /// That of a window that the packet is in.
+    Vouched,
+}
+
+impl Held {
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Own => Reason::Ok,
+            Self::Vouched => Reason::Vouched,
+        }
+    }
 }

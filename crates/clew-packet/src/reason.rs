@@ -59,6 +59,7 @@ macro_rules! reasons {
 
 reasons! {
     Ok = "ok": "The signature holds.",
+    Vouched = "vouched": "Its own signature was not verified, that of a window that it is in was.",
     LinkType = "link-type": "The link type is not one that is descended.",
     NotIp = "not-ip": "The frame carries neither IPv4 nor IPv6.",
     BadVersion = "bad-version": "The version nibble is not what the link layer promised.",
@@ -100,7 +101,7 @@ impl Reason {
     /// gives. A duplicate is valid in a capture and invalid live.
     pub const fn verdict(self, replay: Replay) -> Option<Verdict> {
         match self {
-            Self::Ok => Some(Verdict::Valid),
+            Self::Ok | Self::Vouched => Some(Verdict::Valid),
             Self::LinkType
             | Self::NotIp
             | Self::BadVersion

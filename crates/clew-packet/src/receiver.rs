@@ -9,7 +9,7 @@ use crate::{
     frame::Frame,
     pending::{Checked, Pending},
     reason::{Counters, Reason, Verdict},
-    replay::{Memory, REMEMBERED_MAX, Replay, SignatureId},
+    replay::{Memory, REMEMBERED_MAX, Replay},
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
     trailer::GroupTag,
@@ -159,15 +159,13 @@ impl<K: KeySource> Receiver<K> {
             Err(reason) => return Received::Done(self.done(reason, None)),
         };
         let summary = packet.summary();
-        let pending = match self.admit(&packet, time) {
-            Ok(key) => Pending::new(&packet, summary, key),
+        let pending = match self.admit(&packet, summary, time) {
+            Ok(pending) => pending,
             Err(reason) => return Received::Done(self.done(reason, Some(summary))),
         };
-        match pending.block() {
-            Some(block) if self.blocks.contains(&block) => {
-                Received::Done(self.conclude(pending.known_good()))
-            }
-            _ => Received::Pending(pending),
+        match pending.block().and_then(|block| self.blocks.check(&block)) {
+            Some(verified) => Received::Done(self.conclude(pending.known(verified))),
+            None => Received::Pending(pending),
         }
     }
 
@@ -182,12 +180,13 @@ impl<K: KeySource> Receiver<K> {
         if let Some(block) = block.filter(|_| signature.is_ok()) {
             self.blocks.insert(block);
         }
-        let replay = self.acceptance.replay;
-        let fresh = signature.and_then(|()| self.memory.check(replay, summary.timestamp, id));
-        if fresh.is_ok() {
+        let fresh = signature.and_then(|held| {
+            let replay = self.acceptance.replay;
+            self.memory.check(replay, summary.timestamp, id)?;
             self.memory.insert(summary.timestamp, id);
-        }
-        self.done(fresh.err().unwrap_or(Reason::Ok), Some(summary))
+            Ok(held.reason())
+        });
+        self.done(fresh.unwrap_or_else(|reason| reason), Some(summary))
     }
 
     /// Returns how many packets met each reason.
@@ -213,8 +212,9 @@ impl<K: KeySource> Receiver<K> {
     fn admit(
         &mut self,
         packet: &SignedPacket<'_>,
+        summary: Summary,
         time: Option<Timestamp>,
-    ) -> Result<Arc<VerifyingKey>, Reason> {
+    ) -> Result<Pending, Reason> {
         let trailer = packet.trailer();
         if self.keys.scheme(trailer.group)? != trailer.scheme {
             return Err(Reason::UnknownScheme);
@@ -225,13 +225,13 @@ impl<K: KeySource> Receiver<K> {
                 .check(time, trailer.timestamp, successor_start)?;
             self.forget(time);
         }
+        let key = self.keys.key(trailer.group, trailer.epoch);
+        let pending = Pending::new(packet, summary, key.ok_or(Reason::UnknownEpoch)?);
         if self.acceptance.replay == Replay::Refuse {
-            let id = SignatureId::of(trailer.body, trailer.block.index());
-            self.memory.check(Replay::Refuse, trailer.timestamp, id)?;
+            self.memory
+                .check(Replay::Refuse, trailer.timestamp, pending.id())?;
         }
-        self.keys
-            .key(trailer.group, trailer.epoch)
-            .ok_or(Reason::UnknownEpoch)
+        Ok(pending)
     }
 
     /// Live, forgets what is no longer fresh. In a capture time may go back.

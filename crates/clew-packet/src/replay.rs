@@ -30,13 +30,15 @@ pub(crate) const NAMING_BYTES: usize = 3 * 48;
 pub(crate) struct SignatureId([u8; 16]);
 
 impl SignatureId {
-    /// Names the signature that `body` encodes, in whichever form, and the packet of its block.
-    pub fn of(body: &[u8], index: Option<u16>) -> Self {
+    /// Names the signature of `message` that `body` encodes, in whichever form, and the packet of its
+    /// block.
+    pub fn of(message: &[u8], body: &[u8], index: Option<u16>) -> Self {
         let named = Sha256::new_with_prefix(&body[..NAMING_BYTES.min(body.len())]);
         let digest = match index {
             Some(index) => named.chain_update(index.to_be_bytes()),
             None => named,
         }
+        .chain_update(message)
         .finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&digest[..16]);
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     fn id(byte: u8) -> SignatureId {
-        SignatureId::of(&[byte], None)
+        SignatureId::of(b"message", &[byte], None)
     }
 
     #[test]
@@ -170,8 +172,8 @@ mod tests {
         let mut long = [3; 1104];
         long[NAMING_BYTES..].fill(4);
         assert_eq!(
-            SignatureId::of(&long, None),
-            SignatureId::of(&[3; 336], None)
+            SignatureId::of(b"message", &long, None),
+            SignatureId::of(b"message", &[3; 336], None)
         );
     }
 }

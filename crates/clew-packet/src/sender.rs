@@ -17,7 +17,7 @@ use crate::{
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
     trailer::{Carriage, GroupId, Trailer},
-    window::Window,
+    window::{self, Window},
 };
 
 /// What a sender signs, and how.
@@ -154,11 +154,10 @@ impl Sender {
         out: &mut Vec<u8>,
     ) {
         let (k, h) = (window.k(), window.hash());
-        let (incremental, mut seen) = (self.policy.incremental, Vec::new());
-        let plain = self.scheme.signature_bytes(false);
+        let (incremental, mut seen) = (self.policy.incremental, [0; 32]);
         let sign = |message: &[u8], body: &mut [u8]| {
             precursor().sign(&[message], incremental, body);
-            seen = [message, &body[..plain]].concat();
+            seen = window::digest(message, body);
         };
         self.sign_alone(packet, Block::Window { k, h: &h }, time, sign, out);
         window.push(seen);

@@ -1,7 +1,7 @@
 //! Clue's windows ("Windowed verification"): a signature covers a packet and those before it in its
 //! flow. Specification section 4.
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::collections::VecDeque;
 
 use sha2::{Digest, Sha256};
 
@@ -9,15 +9,26 @@ use crate::block::WINDOW_MAX;
 
 const DOMAIN: &[u8; 16] = b"clew-window-v1\0\0";
 
-/// h over the packets before one, each as `M || body`; zeros if there are none.
-pub(crate) fn hash<'a>(before: impl Iterator<Item = &'a [u8]>) -> [u8; 32] {
+/// The digest of a packet as windows have it.
+pub(crate) type PacketDigest = [u8; 32];
+
+/// The digest of a packet with its signature.
+pub(crate) fn digest(message: &[u8], body: &[u8]) -> PacketDigest {
+    let hash = Sha256::new_with_prefix([0])
+        .chain_update((message.len() as u32).to_be_bytes())
+        .chain_update(message)
+        .chain_update(body);
+    hash.finalize().into()
+}
+
+/// h over the packets before one; zeros if there are none.
+pub(crate) fn hash(before: impl Iterator<Item = PacketDigest>) -> [u8; 32] {
     let mut before = before.peekable();
     if before.peek().is_none() {
         return [0; 32];
     }
-    let hash = before.fold(Sha256::new_with_prefix(DOMAIN), |hash, packet| {
-        hash.chain_update((packet.len() as u32).to_be_bytes())
-            .chain_update(packet)
+    let hash = before.fold(Sha256::new_with_prefix(DOMAIN), |hash, digest| {
+        hash.chain_update(digest)
     });
     hash.finalize().into()
 }
@@ -26,7 +37,7 @@ pub(crate) fn hash<'a>(before: impl Iterator<Item = &'a [u8]>) -> [u8; 32] {
 #[derive(Clone, Debug)]
 pub struct Window {
     size: usize,
-    before: VecDeque<Vec<u8>>,
+    before: VecDeque<PacketDigest>,
 }
 
 impl Window {
@@ -44,12 +55,12 @@ impl Window {
     }
 
     pub(crate) fn hash(&self) -> [u8; 32] {
-        hash(self.before.iter().map(Vec::as_slice))
+        hash(self.before.iter().copied())
     }
 
     /// Takes a signed packet in.
-    pub(crate) fn push(&mut self, message_and_body: Vec<u8>) {
-        self.before.push_back(message_and_body);
+    pub(crate) fn push(&mut self, packet: PacketDigest) {
+        self.before.push_back(packet);
         while self.before.len() >= self.size {
             self.before.pop_front();
         }

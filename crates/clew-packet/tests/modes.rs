@@ -5,11 +5,19 @@ mod common;
 
 use clew_packet::{
     Acceptance, Candidate, Checked, Conclusion, Frame, LinkType, Mode, Pending, Policy, Reason,
-    Received, Stripped, Verdict, Window,
+    Received, Stripped, Verdict, Window, Windows,
 };
 use common::{NOW, Owned, precursor, receiver, sender};
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
+
+/// Both forms of the signature.
+fn policies() -> [Policy; 2] {
+    [false, true].map(|incremental| Policy {
+        incremental,
+        ..Policy::default()
+    })
+}
 
 /// UDP packets of one flow, each with its own content.
 fn flow(count: usize) -> Vec<Owned> {
@@ -40,18 +48,18 @@ fn admitted<'a>(packets: &'a [Owned], mode: Mode) -> Vec<Candidate<'a>> {
     packets.iter().map(admit).collect()
 }
 
-fn signed_block(packets: &[Owned]) -> Vec<Owned> {
+fn signed_block(packets: &[Owned], policy: Policy) -> Vec<Owned> {
     let candidates = admitted(packets, Mode::Tree);
     let mut outs = vec![Vec::new(); packets.len()];
-    let sender = sender(Policy::default());
+    let sender = sender(policy);
     assert!(sender.sign_block(&candidates, Some(NOW), [9; 16], precursor, &mut outs));
     outs.into_iter()
         .map(|bytes| Owned::new(LinkType::RAW, bytes))
         .collect()
 }
 
-fn signed_windows(packets: &[Owned], k: u16) -> Vec<Owned> {
-    let sender = sender(Policy::default());
+fn signed_windows(packets: &[Owned], k: u16, policy: Policy) -> Vec<Owned> {
+    let sender = sender(policy);
     let mut window = Window::new(k);
     let sign = |packet: Candidate<'_>| {
         let mut out = Vec::new();
@@ -65,7 +73,7 @@ fn signed_windows(packets: &[Owned], k: u16) -> Vec<Owned> {
 }
 
 /// All packets through one receiver, checked together.
-fn together(packets: &[Owned]) -> Vec<Conclusion> {
+fn together(packets: &[Owned], windows: Windows) -> Vec<Conclusion> {
     let mut receiver = receiver(Acceptance::capture());
     let mut pending: Vec<Pending> = Vec::new();
     let received: Vec<Option<Conclusion>> = packets
@@ -79,7 +87,7 @@ fn together(packets: &[Owned]) -> Vec<Conclusion> {
         })
         .collect();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let mut checked = Pending::check_all(pending, &mut rng).into_iter();
+    let mut checked = Pending::check_all(pending, windows, &mut rng).into_iter();
     let mut conclude = |done: Option<Conclusion>| {
         done.unwrap_or_else(|| {
             let next: Checked = checked.next().unwrap();
@@ -89,8 +97,14 @@ fn together(packets: &[Owned]) -> Vec<Conclusion> {
     received.into_iter().map(&mut conclude).collect()
 }
 
-fn reasons(packets: &[Owned]) -> Vec<Reason> {
-    together(packets).iter().map(|c| c.reason).collect()
+fn reasons(packets: &[Owned], windows: Windows) -> Vec<Reason> {
+    let conclusions = together(packets, windows);
+    conclusions.iter().map(|c| c.reason).collect()
+}
+
+fn verdicts(packets: &[Owned], windows: Windows) -> Vec<Verdict> {
+    let conclusions = together(packets, windows);
+    conclusions.iter().map(|c| c.verdict).collect()
 }
 
 /// Each packet with a receiver of its own.
@@ -102,8 +116,8 @@ fn alone(packets: &[Owned]) -> Vec<Reason> {
 fn packets_of_a_block_are_valid_together_and_alone() {
     for count in [1, 2, 3, 7, 8, 64] {
         let original = flow(count);
-        let signed = signed_block(&original);
-        assert_eq!(reasons(&signed), vec![Reason::Ok; count]);
+        let signed = signed_block(&original, Policy::default());
+        assert_eq!(reasons(&signed, Windows::Alone), vec![Reason::Ok; count]);
         if count < 9 {
             assert_eq!(alone(&signed), vec![Reason::Ok; count]);
         }
@@ -117,8 +131,12 @@ fn packets_of_a_block_are_valid_together_and_alone() {
 fn packets_of_windows_are_valid_together_and_alone() {
     for (count, k) in [(1, 8), (7, 3), (8, 8), (9, 1)] {
         let original = flow(count);
-        let signed = signed_windows(&original, k);
-        assert_eq!(reasons(&signed), vec![Reason::Ok; count], "{count} by {k}");
+        let signed = signed_windows(&original, k, Policy::default());
+        assert_eq!(
+            reasons(&signed, Windows::Alone),
+            vec![Reason::Ok; count],
+            "{count} by {k}"
+        );
         assert_eq!(alone(&signed), vec![Reason::Ok; count]);
         for (signed, original) in signed.iter().zip(&original) {
             assert_eq!(signed.strip(), (Some(original.clone()), Stripped::Trailer));
@@ -128,53 +146,76 @@ fn packets_of_windows_are_valid_together_and_alone() {
 
 /// What becomes of a block or window when packets are lost, swapped, seen twice, or changed: every
 /// changed packet is invalid, and no other.
-fn what_happens_on_the_way(signed: &[Owned]) {
+fn what_happens_on_the_way(signed: &[Owned], windows: Windows) {
+    let valid = |packets: &[Owned]| {
+        assert_eq!(
+            verdicts(packets, windows),
+            vec![Verdict::Valid; packets.len()]
+        );
+    };
     let mut lossy = signed.to_vec();
     lossy.remove(3);
     lossy.remove(0);
-    assert_eq!(reasons(&lossy), vec![Reason::Ok; lossy.len()]);
+    valid(&lossy);
 
     let mut swapped = signed.to_vec();
     swapped.swap(1, 4);
-    assert_eq!(reasons(&swapped), vec![Reason::Ok; swapped.len()]);
+    valid(&swapped);
 
-    let mut twice = signed.to_vec();
-    twice.insert(2, signed[1].clone());
-    let found = together(&twice);
-    assert_eq!(found[2].reason, Reason::Duplicate);
-    assert!(found.iter().all(|c| c.verdict == Verdict::Valid));
+    for at in [2, 8] {
+        let mut twice = signed.to_vec();
+        twice.insert(at, signed[1].clone());
+        valid(&twice);
+        assert_eq!(reasons(&twice, windows)[at], Reason::Duplicate);
+    }
 
     // A byte of the payload, of the signature, of the block section.
     for at in [30, 60, signed[2].bytes.len() - 31 - 10] {
         let mut changed = signed.to_vec();
         changed[2].bytes[at] ^= 1;
-        let found = together(&changed);
-        for (i, conclusion) in found.iter().enumerate() {
-            let expected = if i == 2 {
-                Verdict::Invalid
-            } else {
-                Verdict::Valid
-            };
-            assert_eq!(conclusion.verdict, expected, "packet {i}, byte {at}");
+        for (i, verdict) in verdicts(&changed, windows).into_iter().enumerate() {
+            let is_changed = verdict == Verdict::Invalid;
+            assert_eq!(is_changed, i == 2, "packet {i}, byte {at}: {verdict}");
         }
     }
 }
 
 #[test]
 fn blocks_on_the_way() {
-    what_happens_on_the_way(&signed_block(&flow(8)));
+    for policy in policies() {
+        what_happens_on_the_way(&signed_block(&flow(8), policy), Windows::Alone);
+    }
 }
 
 #[test]
 fn windows_on_the_way() {
-    what_happens_on_the_way(&signed_windows(&flow(8), 4));
+    for policy in policies() {
+        let signed = signed_windows(&flow(8), 4, policy);
+        what_happens_on_the_way(&signed, Windows::Alone);
+        what_happens_on_the_way(&signed, Windows::Whole);
+    }
+}
+
+/// The last packet of each whole window is verified; the others are said to be vouched for.
+#[test]
+fn whole_windows_are_verified_once() {
+    use Reason::{Ok, Vouched};
+    let signed = signed_windows(&flow(8), 4, Policy::default());
+    let expected = [Vouched, Vouched, Vouched, Ok].repeat(2);
+    assert_eq!(reasons(&signed, Windows::Whole), expected);
+    // Behind a loss, a window that overlaps the next one.
+    let expected = [Vouched, Vouched, Ok, Vouched, Vouched, Vouched, Ok];
+    let behind = [&signed[..3], &signed[4..]].concat();
+    assert_eq!(reasons(&behind, Windows::Whole), expected);
+    let expected = [Vouched, Vouched, Vouched, Ok, Vouched, Vouched, Ok];
+    assert_eq!(reasons(&signed[1..], Windows::Whole), expected);
 }
 
 /// A receiver that has verified a block takes the rest of it without another verification: nothing
 /// is left pending.
 #[test]
 fn a_block_is_verified_once() {
-    let signed = signed_block(&flow(8));
+    let signed = signed_block(&flow(8), Policy::default());
     let mut receiver = receiver(Acceptance::capture());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let Received::Pending(first) = receiver.receive(&signed[0].frame(), Some(NOW)) else {
@@ -191,6 +232,10 @@ fn a_block_is_verified_once() {
         };
         assert_eq!(conclusion.reason, Reason::Ok);
     }
+    let mut changed = signed[5].clone();
+    changed.bytes[30] ^= 1;
+    let changed = receiver.receive(&changed.frame(), Some(NOW));
+    assert!(matches!(changed, Received::Done(c) if c.reason == Reason::BadSignature));
     let again = receiver.receive(&signed[3].frame(), Some(NOW));
     assert!(matches!(again, Received::Done(c) if c.reason == Reason::Duplicate));
 }
@@ -199,8 +244,6 @@ fn panic_free(what: &str) {
     assert!(what.is_empty(), "{what}");
 }
 
-/// Two blocks of the same packets differ in everything that is random: an observer cannot tell that
-/// their senders are one.
 #[test]
 fn a_block_takes_what_fits() {
     let sender = sender(Policy::default());
@@ -219,13 +262,13 @@ fn windows_do_not_reach_over_flows() {
     for packet in &mut other {
         packet.bytes[19] = 77; // another destination
     }
-    let (one, other) = (signed_windows(&one, 4), signed_windows(&other, 4));
+    let [one, other] = [one, other].map(|flow| signed_windows(&flow, 4, Policy::default()));
     let mixed: Vec<Owned> = one
         .into_iter()
         .zip(other)
         .flat_map(|(a, b)| [a, b])
         .collect();
-    assert_eq!(reasons(&mixed), vec![Reason::Ok; 8]);
+    assert_eq!(reasons(&mixed, Windows::Alone), vec![Reason::Ok; 8]);
 }
 
 proptest! {
@@ -237,8 +280,13 @@ proptest! {
         lost in any::<u8>(),
         flips in prop::collection::vec((0usize..6, any::<usize>()), 0..3),
         tree in any::<bool>(),
+        incremental in any::<bool>(),
     ) {
-        let mut signed = if tree { signed_block(&flow(6)) } else { signed_windows(&flow(6), 3) };
+        let policy = Policy { incremental, ..Policy::default() };
+        let mut signed = match tree {
+            true => signed_block(&flow(6), policy),
+            false => signed_windows(&flow(6), 3, policy),
+        };
         for (packet, bit) in flips {
             let bytes = &mut signed[packet].bytes;
             let bit = bit % (8 * bytes.len());
@@ -246,7 +294,8 @@ proptest! {
         }
         let kept = signed.into_iter().enumerate().filter(|(i, _)| lost >> i & 1 == 0);
         let kept: Vec<Owned> = kept.map(|(_, packet)| packet).collect();
-        prop_assert_eq!(reasons(&kept), alone(&kept));
+        prop_assert_eq!(reasons(&kept, Windows::Alone), alone(&kept));
+        prop_assert_eq!(verdicts(&kept, Windows::Whole), verdicts(&kept, Windows::Alone));
     }
 }
 

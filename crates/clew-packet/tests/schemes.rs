@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use clew_group::{Scheme, SigningKey, VerifyingKey};
 use clew_packet::{
     Acceptance, GroupId, GroupTag, KeySource, LinkType, Pending, Policy, Reason, Received,
-    Receiver, Sender, Stripped, Timestamp, Unknown,
+    Receiver, Sender, Stripped, Timestamp, Unknown, Windows,
 };
 use common::groups::{BOTH, Group};
 use common::{NOW, Owned, packets::*};
@@ -193,7 +193,7 @@ fn an_incremental_form_whose_hash_fits_is_decoded() {
     let wrong = packet().with(out);
     assert_eq!(verify(&wrong), Reason::BadEncoding);
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
-    let checked = Pending::check_all(vec![receive(&wrong).unwrap()], rng).remove(0);
+    let checked = Pending::check_all(vec![receive(&wrong).unwrap()], Windows::Alone, rng).remove(0);
     let mut receiver = Receiver::new(Keys, Acceptance::capture());
     assert_eq!(receiver.conclude(checked).reason, Reason::BadEncoding);
 }
@@ -272,7 +272,7 @@ fn batches_answer_as_single_checks_do() {
                 .collect()
         };
         let mut receiver = Receiver::new(Keys, Acceptance::capture());
-        let together: Vec<Reason> = Pending::check_all(pending(), rng)
+        let together: Vec<Reason> = Pending::check_all(pending(), Windows::Alone, rng)
             .into_iter()
             .map(|checked| receiver.conclude(checked).reason)
             .collect();
@@ -286,7 +286,7 @@ fn batches_answer_as_single_checks_do() {
             assert_eq!(reason == Reason::Ok, *harm == Harm::Nothing, "{harm:?}");
         }
     }
-    assert!(Pending::check_all(Vec::new(), rng).is_empty());
+    assert!(Pending::check_all(Vec::new(), Windows::Alone, rng).is_empty());
 }
 
 #[test]

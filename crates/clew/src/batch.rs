@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Most records of one batch.
-const BATCH_RECORDS: usize = 512;
+/// Most records of one batch. What is signed or verified together is of one batch, and a flow's
+/// packets are far apart in a busy capture.
+const BATCH_RECORDS: usize = 8192;
 
 /// A batch ends when it holds this many bytes; one record more may be in it.
 const BATCH_BYTES: usize = 8 << 20;

@@ -150,6 +150,7 @@ pub fn hex(bytes: &[u8]) -> String {
 pub fn explain(reason: Reason) -> &'static str {
     match reason {
         Reason::Ok => "the signature holds",
+        Reason::Vouched => "the signature of its window holds; its own was not verified",
         Reason::LinkType => "a link type that clew does not descend",
         Reason::NotIp => "not an IP packet",
         Reason::BadVersion => "the IP version is not what the link layer says",

@@ -8,10 +8,11 @@ use crate::keyring::Keyring;
 use crate::random;
 use clew_packet::{
     Acceptance, Checked, Conclusion, Counters, Pending, Reason, Received, Receiver, Timestamp,
-    Verdict,
+    Verdict, Windows,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What the timestamps of packets are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,27 @@ pub enum Freshness {
     AtCaptureTime,
     /// The clock: no older than this many nanoseconds.
     MaxAge(u64),
+}
+
+/// How a capture is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// What the timestamps are compared with.
+    pub freshness: Freshness,
+    /// How long an epoch is accepted after its successor started, in nanoseconds.
+    pub grace_ns: u64,
+    /// Whether windows are taken whole.
+    pub windows: Windows,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            freshness: Freshness::AtCaptureTime,
+            grace_ns: Acceptance::capture().grace_ns,
+            windows: Windows::Alone,
+        }
+    }
 }
 
 /// What verification found.
@@ -78,14 +100,13 @@ impl Verified {
 pub fn verify_capture(
     mut capture: Capture,
     keyring: &Keyring,
-    freshness: Freshness,
-    grace_ns: u64,
+    rules: Rules,
     mut each: impl FnMut(Record, Option<(PacketInfo, Conclusion)>) -> Result<(), Failure>,
 ) -> Result<Verified, Failure> {
-    let mut receiver = Receiver::new(keyring, acceptance(freshness, grace_ns));
+    let mut receiver = Receiver::new(keyring, acceptance(rules));
     let mut verified = Verified::nothing();
     while let Some(batch) = capture.next_batch()? {
-        let conclusions = conclude(&mut receiver, &batch, freshness);
+        let conclusions = conclude(&mut receiver, &batch, rules);
         for (record, conclusion) in batch.into_iter().zip(conclusions) {
             let packet = record.packet().zip(conclusion);
             if let Some((_, conclusion)) = &packet {
@@ -116,12 +137,12 @@ impl Verified {
     }
 }
 
-fn acceptance(freshness: Freshness, grace_ns: u64) -> Acceptance {
+fn acceptance(rules: Rules) -> Acceptance {
     let capture = Acceptance {
-        grace_ns,
+        grace_ns: rules.grace_ns,
         ..Acceptance::capture()
     };
-    match freshness {
+    match rules.freshness {
         Freshness::AtCaptureTime => capture,
         Freshness::MaxAge(window_ns) => Acceptance {
             window_ns,
@@ -133,62 +154,56 @@ fn acceptance(freshness: Freshness, grace_ns: u64) -> Acceptance {
 fn conclude(
     receiver: &mut Receiver<&Keyring>,
     batch: &[Record],
-    freshness: Freshness,
+    rules: Rules,
 ) -> Vec<Option<Conclusion>> {
-    let received = batch
-        .iter()
-        .map(|record| {
-            let (frame, time) = frame(record)?;
-            let time = match freshness {
+    let mut pending = Vec::new();
+    let mut stages: Vec<Option<Stage>> = Vec::new();
+    for (place, record) in batch.iter().enumerate() {
+        stages.push(frame(record).and_then(|(frame, time)| {
+            let time = match rules.freshness {
                 Freshness::AtCaptureTime => time,
                 Freshness::MaxAge(_) => Some(Timestamp(clock::now_ns())),
             };
-            Some(receiver.receive(&frame, time))
-        })
-        .collect();
-    let checked: Vec<Vec<Option<Stage>>> = parts(received)
-        .into_par_iter()
-        .map(check_together)
-        .collect();
-    checked
+            match receiver.receive(&frame, time) {
+                Received::Done(conclusion) => Some(Stage::Done(conclusion)),
+                Received::Pending(packet) => {
+                    pending.push((place, packet));
+                    None
+                }
+            }
+        }));
+    }
+    for (place, checked) in check(pending, rules.windows) {
+        stages[place] = Some(Stage::Checked(checked));
+    }
+    stages
         .into_iter()
-        .flatten()
         .map(|stage| stage.map(|stage| stage.conclude(receiver)))
         .collect()
 }
 
-/// One part for each core: the more signatures are verified together, the less each one costs.
-fn parts(mut received: Vec<Option<Received>>) -> Vec<Vec<Option<Received>>> {
-    let size = received.len().div_ceil(rayon::current_num_threads()).max(1);
-    let mut parts = Vec::new();
-    while !received.is_empty() {
-        let rest = received.split_off(size.min(received.len()));
-        parts.push(std::mem::replace(&mut received, rest));
+/// Checks packets on all cores. The more signatures are verified together, the less each one costs:
+/// there is one part for each core.
+fn check(pending: Vec<(usize, Pending)>, windows: Windows) -> Vec<(usize, Checked)> {
+    let mut parts: Vec<Vec<(usize, Pending)>> = Vec::new();
+    parts.resize_with(rayon::current_num_threads(), Vec::new);
+    let count = parts.len();
+    for (place, packet) in pending {
+        let part = packet.affinity().map_or(place, |shared| hash(&shared));
+        parts[part % count].push((place, packet));
     }
-    parts
+    let check_part = |part: Vec<(usize, Pending)>| {
+        let (places, packets): (Vec<usize>, Vec<Pending>) = part.into_iter().unzip();
+        let checked = Pending::check_all(packets, windows, &mut random::os());
+        places.into_iter().zip(checked)
+    };
+    parts.into_par_iter().flat_map_iter(check_part).collect()
 }
 
-fn check_together(received: Vec<Option<Received>>) -> Vec<Option<Stage>> {
-    let mut pending = Vec::new();
-    let mut put_aside = |received| match received {
-        Received::Done(conclusion) => Some(conclusion),
-        Received::Pending(packet) => {
-            pending.push(packet);
-            None
-        }
-    };
-    let done: Vec<Option<Option<Conclusion>>> = received
-        .into_iter()
-        .map(|received| received.map(&mut put_aside))
-        .collect();
-    let mut checked = Pending::check_all(pending, &mut random::os()).into_iter();
-    let mut stage = |done: Option<Conclusion>| match done {
-        Some(conclusion) => Some(Stage::Done(conclusion)),
-        None => checked.next().map(Stage::Checked),
-    };
-    done.into_iter()
-        .map(|packet| packet.and_then(&mut stage))
-        .collect()
+fn hash(value: &impl Hash) -> usize {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish() as usize
 }
 
 /// A packet between the receiver's two steps.

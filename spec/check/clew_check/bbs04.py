@@ -91,16 +91,23 @@ def challenge(id, s, R, message):
     return long_challenge(b"clew-bbs04-sig-1", id, s.T1, s.T2, s.T3, *R, message)
 
 
+def check_hash(id, message, data):
+    """Whether c of the incremental form is the hash of what it carries, as bytes."""
+    need(len(data) == INCREMENTAL, "length")
+    hashed = (b"clew-bbs04-sig-1", id, data[:144], data[SIGNATURE:], message)
+    need(data[144:176] == long_challenge(*hashed), "invalid", "c")
+
+
 def verify(key, id, message, data, incremental=False):
     """4.4. Raises Refused: `invalid`, or why it does not decode."""
     carried = None
     if incremental:
         need(len(data) == INCREMENTAL, "length")
         data, carried = data[:SIGNATURE], data[SIGNATURE:]
-        # the hash comes first, of the bytes as they are
-        need(data[144:176] == long_challenge(b"clew-bbs04-sig-1", id, data[:144], carried, message), "invalid", "c")
     s = decode_signature(data)
     c = data[144:176]
+    if carried:
+        need(c == challenge(id, s, [carried], message), "invalid", "c")
     R = derive(key, s)
     need(carried in (None, b"".join(R)), "invalid", "R")
     need(c == challenge(id, s, R, message), "invalid", "c")

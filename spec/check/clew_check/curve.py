@@ -185,9 +185,9 @@ def long_challenge(*parts):
 def decode_proof(proof):
     """c || s as numbers."""
     fields = Reader(proof, "length")
-    c, s = decode_long(fields.take(32)), decode_scalar(fields.take(32))
+    c, s = fields.take(32), fields.take(32)
     fields.end()
-    return c, s
+    return decode_long(c), decode_scalar(s)
 
 
 def make_proof(k, exponent, *bases, prefix):

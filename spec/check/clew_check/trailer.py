@@ -1,14 +1,17 @@
 """packet-trailer.md sections 3 and 4: the parts of a trailer, and the message that it signs."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 
-from . import bbs04, need, Reader, Refused, xr
+from . import bbs04, need, Reader, Refused, tree, xr
 from .datagram import DESTINATION, MARK
 
 MAGIC = bytes.fromhex("c14c4557")
 NAT, TOLERANT, IPV4_CHECKSUM, UDP_LENGTH, L4_CHECKSUM, INCREMENTAL = 1, 2, 4, 8, 16, 32
+SIGNED = 0x1F  # of the flags
 SAVED = IPV4_CHECKSUM | UDP_LENGTH | L4_CHECKSUM
 MODE_MARK, EACH, WINDOW, TREE = range(4)
+WINDOW_MAX = 1024
 SCHEMES = {1: bbs04, 2: xr}
 TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
 # section 4, "upper layer": least length, place of the checksum
@@ -32,6 +35,11 @@ class Trailer:
     @property
     def incremental(self):
         return bool(self.flags & INCREMENTAL)
+
+    @property
+    def index(self):
+        """Of the packet in its block; 0 in the other modes."""
+        return read_tree(self.block)[1] if self.mode == TREE else 0
 
 
 def has_magic(upper):
@@ -110,20 +118,38 @@ def read_trailer(datagram, upper):
     body = at.take(SCHEMES[scheme].INCREMENTAL if flags & INCREMENTAL else SCHEMES[scheme].SIGNATURE)
     block = read_block(at, mode)
     saved = read_saved(flags, at.rest())
+    check_block(block, mode)
     check_saved(datagram, original, flags)
     return Trailer(original, body, block, saved, group, epoch, timestamp, scheme, flags, mode, 0)
 
 
 def read_block(at, mode):
-    """3.2"""
+    """3.2: the bytes, so that what follows is found; whether they make sense is judged after all lengths."""
     if mode == EACH:
         return b""
     if mode == WINDOW:
         return at.take(34)
     block = at.take(22)
-    size, depth = block[20], block[21]
-    need(size or not depth, "bad-trailer-length")
-    return block + at.take(size * depth)
+    return block + at.take(block[20] * block[21])
+
+
+def read_tree(data):
+    """The block, the packet's index, depth, path."""
+    at = Reader(data)
+    id, index, count, size, depth = at.take(16), at.number(2), at.number(2), at.number(1), at.number(1)
+    return tree.Block(id, count, size), index, depth, [at.take(size) for _ in range(depth)]
+
+
+def check_block(data, mode):
+    """3.2: `bad-block`"""
+    if mode == WINDOW:
+        k, h = int.from_bytes(data[:2], "big"), data[2:]
+        need(1 <= k <= WINDOW_MAX, "bad-block", "k")
+        need(k > 1 or h == bytes(32), "bad-block", "h")
+    if mode == TREE:
+        block, index, depth, _ = read_tree(data)
+        need(block.ok() and index < block.count, "bad-block", "count, index or digest size")
+        need(depth == len(tree.sides(index, block.count)), "bad-block", "depth")
 
 
 # Section 4 -----------------------------------------------------------------------------------------------------------
@@ -131,13 +157,40 @@ def read_block(at, mode):
 
 def message(datagram, trailer):
     """M"""
-    saved, fields = b"".join(trailer.saved.values()), nonvolatile(datagram, trailer)
+    flags, block, saved, fields = trailer.flags & SIGNED, trailer.block, saved_of(trailer), nonvolatile(datagram, trailer)
+    if trailer.mode == TREE:  # of the block
+        flags, block, saved, fields = 0, tree_block(datagram, trailer), b"", b""
     return b"".join(
-        [b"clew-packet-v1\0\0", bytes([1, trailer.mode, trailer.scheme, trailer.flags & 0x1F]), trailer.group]
+        [b"clew-packet-v1\0\0", bytes([1, trailer.mode, trailer.scheme, flags]), trailer.group]
         + [trailer.epoch.to_bytes(4, "big"), trailer.timestamp.to_bytes(8, "big")]
-        + [len(trailer.block).to_bytes(2, "big"), trailer.block, bytes([len(saved)]), saved]
-        + [len(fields).to_bytes(4, "big"), fields]
+        + [len(block).to_bytes(2, "big"), block]
+        + counted(saved, fields)
     )
+
+
+def window_hash(before):
+    """h, over (M, body) of the packets before."""
+    digests = [sha256(b"\0" + len(M).to_bytes(4, "big") + M + body).digest() for M, body in before]
+    return sha256(b"clew-window-v1\0\0" + b"".join(digests)).digest() if before else bytes(32)
+
+
+def saved_of(trailer):
+    return b"".join(trailer.saved.values())
+
+
+def counted(saved, fields):
+    return [bytes([len(saved)]), saved, len(fields).to_bytes(4, "big"), fields]
+
+
+def content(datagram, trailer):
+    """Of a packet's leaf."""
+    return bytes([trailer.flags & SIGNED]) + b"".join(counted(saved_of(trailer), nonvolatile(datagram, trailer)))
+
+
+def tree_block(datagram, trailer):
+    block, index, _, path = read_tree(trailer.block)
+    root = tree.root_of(block, index, content(datagram, trailer), path)
+    return block.id + block.count.to_bytes(2, "big") + bytes([block.size]) + root
 
 
 def nonvolatile(datagram, trailer):

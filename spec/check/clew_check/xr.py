@@ -70,15 +70,19 @@ def decode_signature(data):
     return Signature(*map(decode_g1, points), c, *s)
 
 
+def check_hash(id, message, data):
+    """Whether c of the incremental form is the hash of what it carries, as bytes."""
+    need(len(data) == INCREMENTAL, "length")
+    hashed = (D("clew-xr-signature-1"), id, data[:96], data[SIGNATURE:], data[96:144], message)
+    need(data[144:160] == hash_of(*hashed)[:16], "invalid", "c")
+
+
 def verify(key, id, message, data, incremental=False):
     """3.4. Raises Refused: `invalid`, or why it does not decode."""
     carried = None
     if incremental:
         need(len(data) == INCREMENTAL, "length")
         data, carried = data[:SIGNATURE], data[SIGNATURE:]
-        # the hash with the R1 that is carried comes first
-        parts = (data[:96], carried, data[96:144])
-        need(data[144:160] == hash_of(D("clew-xr-signature-1"), id, *parts, message)[:16], "invalid", "c")
     # 0. Decode
     s = decode_signature(data)
     if carried:

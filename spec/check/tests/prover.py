@@ -35,6 +35,10 @@ def name(text):
     return bytes([len(text.encode())]) + text.encode()
 
 
+def u16(n):
+    return n.to_bytes(2, "big")
+
+
 def u32(n):
     return n.to_bytes(4, "big")
 
@@ -175,18 +179,47 @@ class Maker:
         key, id, A = self.keys[e], self.epoch_id(e), self.credential(machine, e)
         return (sign_xr if self.scheme is xr else sign_bbs04)(key, id, M, A, machine, incremental, **twist)
 
-    def packet(self, machine, e, payload=b"hello", time=0, incremental=False, sign=None):
+    def packet(self, machine, e, payload=b"hello", time=0, incremental=False, sign=None, mode=1, block=b""):
         """An IPv4 UDP packet with a trailer; link type raw IP."""
         sign = sign or (lambda M: self.sign(machine, e, M, incremental))
-        original = ipv4_udp(payload)
-        found = trailer.Trailer(original[20:], b"", b"", {}, self.id[:8], e, time, self.scheme.CODE, 0, 1, 0)
-        found.flags = trailer.INCREMENTAL if incremental else 0
-        read = datagram.Datagram(original[:20], [], 17, original[20:], 9999, original[16:20])
-        body = sign(trailer.message(read, found))
-        head = found.group + u32(e) + u64(time) + bytes([self.scheme.CODE, 1])
-        length = len(body) + 31
-        foot = bytes([found.flags, 1]) + length.to_bytes(2, "big") + b"\1" + trailer.MAGIC
-        return ipv4_udp(payload, body + head + foot)
+        found = self.trailer(e, payload, time, trailer.INCREMENTAL if incremental else 0, mode, block)
+        return frame_of(found, sign(trailer.message(datagram_of(payload), found)))
+
+    def trailer(self, e, payload, time, flags, mode, block=b"", saved=None):
+        upper, saved = ipv4_udp(payload)[20:], saved or {}
+        return trailer.Trailer(upper, b"", block, saved, self.id[:8], e, time, self.scheme.CODE, flags, mode, 0)
+
+    def window(self, machine, e, payloads, k_max, time=0, incremental=False, bodies=None):
+        """Packets in mode window; `bodies`: {place: a body in the place of its signature}."""
+        frames, before = [], []
+        for i, payload in enumerate(payloads):
+            covered = before[max(0, len(before) - k_max + 1) :]
+            h = hash_of(b"clew-window-v1\0\0", *covered) if covered else bytes(32)
+            Ms = []
+            sign = lambda M: Ms.append(M) or (bodies or {}).get(i) or self.sign(machine, e, M, incremental)
+            block = (len(covered) + 1).to_bytes(2, "big") + h
+            frames.append(self.packet(machine, e, payload, time, incremental, sign, trailer.WINDOW, block))
+            before.append(hash_of(b"\0", u32(len(Ms[0])), Ms[0], read_packet(frames[-1])[1].body))
+        return frames
+
+    def block(self, machine, e, payloads, size=16, time=0, flags=None, saved=None, id=b"i" * 16):
+        """Packets of one block; `flags` and `saved`: {index: value}."""
+        count, trailers, leaves = len(payloads), [], []
+        for i, payload in enumerate(payloads):
+            found = self.trailer(e, payload, time, (flags or {}).get(i, 0), trailer.TREE, b"", (saved or {}).get(i))
+            values, fields = b"".join(found.saved.values()), trailer.nonvolatile(datagram_of(payload), found)
+            content = bytes([found.flags & 0x1F, len(values)]) + values + u32(len(fields)) + fields
+            leaves.append(hash_of(b"\0", id, u16(i), u16(count), bytes([size]), content))
+            trailers.append(found)
+        covered = id + u16(count) + bytes([size]) + subtree(id, size, leaves)
+        M = b"clew-packet-v1\0\0" + bytes([1, 3, self.scheme.CODE, 0]) + self.id[:8] + u32(e) + u64(time)
+        M += u16(len(covered)) + covered + b"\0" + u32(0)
+        body, frames = self.sign(machine, e, M, True), []
+        for i, found in enumerate(trailers):
+            path = audit(id, size, leaves, i)
+            found.block = id + u16(i) + u16(count) + bytes([size, len(path)]) + b"".join(path)
+            frames.append(frame_of(found, body if found.incremental else body[: self.scheme.SIGNATURE]))
+        return frames
 
     # Openings (5.3, opening.md 6) and matches (5.4, opening.md 7)
 
@@ -242,6 +275,26 @@ def inclusion(index, entries):
     return inclusion(index - k, entries[k:]) + [opening.tree_hash(entries[:k])]
 
 
+def subtree(id, size, leaves, start=0):
+    """tree.md 2 by the recursive definition of RFC 6962, 2.1: the digest over `leaves`, the first of them at `start`."""
+    if len(leaves) == 1:
+        return leaves[0]
+    level = (len(leaves) - 1).bit_length()
+    k = 1 << level - 1
+    left, right = subtree(id, size, leaves[:k], start), subtree(id, size, leaves[k:], start + k)
+    return hash_of(b"\1", id, bytes([level]), u16(start >> level), left[:size], right[:size])
+
+
+def audit(id, size, leaves, i, start=0):
+    """The path of leaf i, likewise (RFC 6962, 2.1.1)."""
+    if len(leaves) == 1:
+        return []
+    k = 1 << (len(leaves) - 1).bit_length() - 1
+    if i < k:
+        return audit(id, size, leaves[:k], i, start) + [subtree(id, size, leaves[k:], start + k)[:size]]
+    return audit(id, size, leaves[k:], i - k, start + k) + [subtree(id, size, leaves[:k], start)[:size]]
+
+
 def sign_xr(key, id, M, A, machine, incremental=False, ra=None, alpha=None, twist=None):
     alpha, ra, rx, rd, ry = alpha or rand(), ra if ra is not None else rand(), rand(), rand(), rand()
     T1, T2 = power(key.u, alpha), powers((A, 1), (key.h, alpha))
@@ -271,6 +324,19 @@ def sign_bbs04(key, id, M, A, machine, incremental=False):
 def ipv4_udp(payload, behind=b""):
     upper = bytes.fromhex("c6336402") + (8 + len(payload) + len(behind)).to_bytes(2, "big") + b"\0\0" + payload + behind
     return bytes([0x45, 0]) + (20 + len(upper)).to_bytes(2, "big") + bytes.fromhex("abcd000040110000c0000201c6336402") + upper
+
+
+def frame_of(found, body):
+    """The packet with this trailer."""
+    parts = body + found.block + b"".join(found.saved.values())
+    parts += found.group + u32(found.epoch) + u64(found.timestamp) + bytes([found.scheme, 1])
+    foot = bytes([found.flags, found.mode]) + (len(parts) + 9).to_bytes(2, "big") + b"\1" + trailer.MAGIC
+    return ipv4_udp(found.upper[8:], parts + foot)
+
+
+def datagram_of(payload):
+    original = ipv4_udp(payload)
+    return datagram.Datagram(original[:20], [], 17, original[20:], 9999, original[16:20])
 
 
 def read_packet(frame):

@@ -162,6 +162,10 @@ pub struct Verify {
     /// One JSON object per packet, then a summary
     #[arg(long)]
     pub json: bool,
+    /// Of a window (sign --mode window) that is here whole verify the last signature only: faster, but
+    /// its other packets are valid by the word of the last one, and may not be openable
+    #[arg(long)]
+    pub whole_windows: bool,
     /// Unsigned IP packets are a no, too
     #[arg(long)]
     pub strict: bool,

@@ -7,8 +7,8 @@ use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::output::Output;
 use crate::report;
-use crate::verify::{Freshness, Verified, verify_capture};
-use clew_packet::{Conclusion, Verdict};
+use crate::verify::{Freshness, Rules, Verified, verify_capture};
+use clew_packet::{Conclusion, Verdict, Windows};
 use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 
@@ -19,11 +19,18 @@ pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     let keyring = Keyring::read(&arguments.group)?;
     let capture = Capture::open(&arguments.input, "verifying")?;
     let mut report = Report::new(arguments, &keyring)?;
-    let freshness = arguments
-        .max_age
-        .map_or(Freshness::AtCaptureTime, Freshness::MaxAge);
+    let rules = Rules {
+        freshness: arguments
+            .max_age
+            .map_or(Freshness::AtCaptureTime, Freshness::MaxAge),
+        grace_ns: arguments.grace,
+        windows: match arguments.whole_windows {
+            true => Windows::Whole,
+            false => Windows::Alone,
+        },
+    };
     let each = |record, packet| report.take(record, packet);
-    let verified = verify_capture(capture, &keyring, freshness, arguments.grace, each)?;
+    let verified = verify_capture(capture, &keyring, rules, each)?;
     report.finish(&verified)?;
     Ok(verified.status(arguments.strict))
 }

@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::report;
 use crate::sign::{Cover, Options, Oversize, Signed, Signer, TimeSource, sign_capture};
 use crate::strip::strip_capture;
-use crate::verify::{Freshness, Verified, verify_capture};
+use crate::verify::{Rules, Verified, verify_capture};
 use clew_manager::Store;
 use clew_manager::update::{UpdateError, update};
 use clew_packet::{Conclusion, Reason, Verdict, read};
@@ -88,18 +88,12 @@ pub fn verify_file(
 ) -> Result<Verified, Failure> {
     let capture = Capture::open(&stage.path(name), "verifying")?;
     let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
-    verify_capture(
-        capture,
-        &keyring,
-        Freshness::AtCaptureTime,
-        GRACE_NS,
-        |record, packet| {
-            if let Some((info, conclusion)) = &packet {
-                each(&record, info, conclusion);
-            }
-            Ok(())
-        },
-    )
+    verify_capture(capture, &keyring, Rules::default(), |record, packet| {
+        if let Some((info, conclusion)) = &packet {
+            each(&record, info, conclusion);
+        }
+        Ok(())
+    })
 }
 
 pub fn tamper(stage: &mut Stage, observed: &Observed<'_>) -> Result<(), Failure> {

@@ -1,0 +1,51 @@
+use clew::capture::{PacketLengths, Reader, Writer};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+pub const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures");
+
+/// Packets of each capture that are used: enough for every kind, and few enough for a test.
+const PACKETS: usize = 150;
+
+/// The captures of the project, and those beside it where they are.
+pub fn captures() -> Vec<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures");
+    let beside = std::env::var("CLEW_CAPTURES").unwrap_or_else(|_| beside.to_owned());
+    let folders = [Path::new(CAPTURES), Path::new(&beside)];
+    let mut all = Vec::new();
+    for folder in folders {
+        match fs::read_dir(folder) {
+            Ok(entries) => all.extend(entries.map(|entry| entry.unwrap().path())),
+            Err(_) => println!("SKIPPED: no captures in {}", folder.display()),
+        }
+    }
+    all.retain(|path| {
+        path.extension()
+            .is_some_and(|e| e == "pcap" || e == "pcapng")
+    });
+    all
+}
+
+/// The beginning of a capture as a file.
+pub fn beginning(of: &Path, to: &Path) {
+    let reader = Reader::new(File::open(of).unwrap()).unwrap();
+    let mut writer = Writer::new(Vec::new(), PacketLengths::NeverGrow);
+    let mut packets = 0;
+    for record in reader {
+        let record = record.unwrap();
+        packets += usize::from(record.packet().is_some());
+        if packets > PACKETS {
+            break;
+        }
+        writer.write(&record).unwrap();
+    }
+    fs::write(to, writer.finish().unwrap()).unwrap();
+}
+
+/// pcap's snap length, the one field that may differ after strip.
+pub fn without_snaplen(mut file: Vec<u8>) -> Vec<u8> {
+    if file[..4] != [0x0a, 0x0d, 0x0d, 0x0a] {
+        file[16..20].fill(0);
+    }
+    file
+}

@@ -1,0 +1,165 @@
+//! Every mode: all captures there and back, and what loss, disorder, copies and changes do to the
+//! verdicts.
+
+use crate::captures::{CAPTURES, beginning, captures, without_snaplen};
+use crate::desk::Desk;
+use clew::capture::{Reader, Record};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+const MODES: [&[&str]; 5] = [
+    &["--mode", "each"],
+    &["--mode", "window"],
+    &["--mode", "tree"],
+    &["--mode", "window", "--window", "3", "--incremental"],
+    &["--mode", "tree", "--block", "5", "--nat"],
+];
+
+#[test]
+fn every_capture_is_signed_verified_and_restored() {
+    let desk = Desk::new();
+    for (n, capture) in captures().iter().enumerate() {
+        beginning(capture, &desk.path("in"));
+        // Each mode with its usual options, and one of the others in turn.
+        for mode in MODES[..3].iter().chain([&MODES[3 + n % 2]]) {
+            let name = format!("{} {mode:?}", capture.display());
+            assert_eq!(desk.sign(mode), 0, "{name}");
+            let (status, packets, summary) = desk.verify("signed");
+            assert_eq!(summary["invalid"], 0, "{name}");
+            assert_eq!(summary["packets"], packets.len(), "{name}");
+            let expected = match (&summary["undecided"], &summary["valid"]) {
+                (undecided, valid) if *undecided == 0 && *valid != 0 => 0,
+                _ => 2,
+            };
+            assert_eq!(status, expected, "{name}: {summary}");
+            desk.yes(&["strip", "signed", "-w", "restored", "--force"]);
+            let read = |name| without_snaplen(fs::read(desk.path(name)).unwrap());
+            assert!(read("in") == read("restored"), "{name} is not restored");
+        }
+    }
+}
+
+/// What became of a packet on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Unsigned,
+    Untouched,
+    Changed,
+    Copy,
+}
+
+/// Captures of several kinds after each other, as one file, each packet with its own time.
+fn mixed() -> Vec<u8> {
+    let names = [
+        "zeek--ssh-ssh.pcap",
+        "arkime--v6.pcap",
+        "tcpdump--quic_handshake.pcap",
+        "zeek--pppoe-over-qinq.pcap",
+    ];
+    let records = names.map(|name| {
+        let file = fs::read(Path::new(CAPTURES).join(name)).unwrap();
+        packets(&file).into_iter().take(80).collect::<Vec<_>>()
+    });
+    let longest = records.iter().map(Vec::len).max().unwrap();
+    let interleaved = (0..longest).flat_map(|i| records.iter().filter_map(move |of| of.get(i)));
+    file(interleaved.map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data())))
+}
+
+/// An Ethernet capture with these times and frames.
+fn file<'a>(packets: impl Iterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65535, 1] {
+        file.extend(u32::to_le_bytes(word));
+    }
+    for (time, frame) in packets {
+        let length = frame.len() as u64;
+        for word in [time / 1_000_000_000, time % 1_000_000_000, length, length] {
+            file.extend(u32::to_le_bytes(word as u32));
+        }
+        file.extend(frame);
+    }
+    file
+}
+
+fn packets(file: &[u8]) -> Vec<Record> {
+    let records = Reader::new(file).unwrap().map(Result::unwrap);
+    records.filter(|record| record.packet().is_some()).collect()
+}
+
+/// The bytes of a signed frame that its signature protects, here: its trailer but the magic.
+fn protected(frame: &[u8]) -> Option<Range<usize>> {
+    let mut places = frame.windows(4);
+    let magic = places.rposition(|bytes| bytes == [0xc1, b'L', b'E', b'W'])?;
+    let length = u16::from_be_bytes([frame[magic - 3], frame[magic - 2]]);
+    Some(magic + 4 - usize::from(length)..magic)
+}
+
+/// Loses, exchanges, copies and changes packets, each about one in twelve.
+fn send(signed: &[Record], rng: &mut ChaCha20Rng) -> Vec<(Way, u64, Vec<u8>)> {
+    let mut sent: Vec<(Way, u64, Vec<u8>)> = Vec::new();
+    for record in signed {
+        let (time, frame) = (
+            record.packet().unwrap().time_ns.unwrap(),
+            record.data().to_vec(),
+        );
+        let Some(at) = protected(&frame) else {
+            sent.push((Way::Unsigned, time, frame));
+            continue;
+        };
+        match rng.next_u32() % 12 {
+            0 => {}
+            1 => {
+                let at = sent.len().saturating_sub(1 + rng.next_u32() as usize % 5);
+                sent.insert(at, (Way::Untouched, time, frame));
+            }
+            2 => {
+                sent.push((Way::Untouched, time, frame.clone()));
+                sent.push((Way::Copy, time, frame));
+            }
+            3 => {
+                let mut frame = frame;
+                frame[at.start + rng.next_u32() as usize % at.len()] ^= 1 << (rng.next_u32() % 8);
+                sent.push((Way::Changed, time, frame));
+            }
+            _ => sent.push((Way::Untouched, time, frame)),
+        }
+    }
+    sent
+}
+
+#[test]
+fn changed_packets_and_only_those_are_invalid() {
+    let desk = Desk::new();
+    fs::write(desk.path("in"), mixed()).unwrap();
+    for (seed, mode) in MODES.iter().enumerate() {
+        assert_eq!(desk.sign(mode), 0);
+        let signed = fs::read(desk.path("signed")).unwrap();
+        let mut rng = ChaCha20Rng::seed_from_u64(seed as u64);
+        let sent = send(&packets(&signed), &mut rng);
+        let frames = sent
+            .iter()
+            .map(|(_, time, frame)| (*time, frame.as_slice()));
+        fs::write(desk.path("sent"), file(frames)).unwrap();
+        let (status, verdicts, _) = desk.verify("sent");
+        assert_eq!(status, 1);
+        assert_eq!(verdicts.len(), sent.len());
+        for (i, ((way, ..), said)) in sent.iter().zip(&verdicts).enumerate() {
+            let expected = match way {
+                Way::Unsigned => ("unsigned", said["reason"].as_str().unwrap()),
+                Way::Untouched => ("valid", "ok"),
+                Way::Copy => ("valid", "duplicate"),
+                Way::Changed => ("invalid", said["reason"].as_str().unwrap()),
+            };
+            let said = (
+                said["verdict"].as_str().unwrap(),
+                said["reason"].as_str().unwrap(),
+            );
+            assert_eq!(said, expected, "packet {} of {mode:?}, seed {seed}", i + 1);
+        }
+        let count = |which| sent.iter().filter(|(way, ..)| *way == which).count();
+        assert!(count(Way::Changed) > 5 && count(Way::Copy) > 5, "{mode:?}");
+    }
+}
