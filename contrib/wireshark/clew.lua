@@ -1,14 +1,14 @@
 -- Shows the trailer of clew (spec/packet-trailer.md) in Wireshark and tshark: every field can be
 -- filtered on (clew.mode == 3, clew.group == 7c:1e:..., clew.malformed). It reads and does not
--- verify: what holds is said by `clew verify`, whose annotated files show it as frame.comment.
+-- verify. What holds is said by `clew verify -w`, which writes it as a comment on each packet; from
+-- there come clew.verdict and clew.reason. How to install it: README.md beside this file.
 --
 --   tshark -X lua_script:clew.lua -r signed.pcap -Y clew
---   Wireshark: copy it to Help, About, Folders, Personal Lua Plugins
 --
 -- Section numbers are those of spec/packet-trailer.md. Arithmetic instead of bit operators: Lua 5.2
 -- (Wireshark 4.0) and 5.4 (4.4 and later) have none in common.
 
-local clew = Proto("clew", "Clew Packet Attribution")
+local clew = Proto("clew", "clew Attribution Trailer")
 
 local MAGIC = 0xc14c4557
 local FOOT, HEAD, MARK_MAX = 9, 22, 16
@@ -59,6 +59,7 @@ local f = {
     mark_ipv4_checksum = ProtoField.uint16("clew.mark.saved.ipv4_checksum", "Saved IPv4 checksum", base.HEX),
     mark_udp_length = ProtoField.uint16("clew.mark.saved.udp_length", "Saved UDP length"),
     mark_l4_checksum = ProtoField.uint16("clew.mark.saved.l4_checksum", "Saved L4 checksum", base.HEX),
+    verdict = ProtoField.string("clew.verdict", "Verdict"),
     reason = ProtoField.string("clew.reason", "Reason"),
 }
 clew.fields = f
@@ -68,6 +69,7 @@ local malformed = ProtoExpert.new("clew.malformed", "Malformed trailer",
 clew.experts = { malformed }
 
 local encapsulation = Field.new("frame.encap_type")
+local comments = Field.new("frame.comment")
 
 -- Reading. Beyond the captured bytes stands nil, which equals no number.
 
@@ -411,24 +413,59 @@ local function show_mark(tree, tvb, m)
     tree:add(f.mark_length, tvb(m.at + 2, 2))
 end
 
-function clew.dissector(tvb, pinfo, root)
-    local datagram = locate(tvb)
-    if not datagram or not has_magic(tvb, datagram.upper, datagram.to) then return end
+-- What `clew verify -w` wrote on this packet: verdict and reason. Others' comments may stand beside it.
+local function annotation()
+    for _, comment in ipairs({ comments() }) do
+        local verdict, reason = tostring(comment.value):match("^clew: (%l+) reason=([%l-]+)")
+        if verdict then return verdict, reason end
+    end
+end
+
+-- The trailer in a few words: "tree 3/64" is the third packet of 64.
+local function brief(tvb, trailer)
+    local at, name = trailer.block, modes[trailer.mode]
+    if trailer.mode == 2 then return name .. " " .. u16(tvb, at) end
+    if trailer.mode == 3 then return name .. " " .. u16(tvb, at + 16) + 1 .. "/" .. u16(tvb, at + 18) end
+    return name
+end
+
+-- Too large to be marked is said of packets that are not signed; all else is a trailer gone wrong.
+local function fault(wrong)
+    return (wrong == "too-big" and "not signed, " or "malformed, ") .. wrong
+end
+
+-- Without an annotation, a reason is what the layout says.
+local function show_verdict(tree, verdict, reason)
+    if verdict then tree:add(f.verdict, verdict):set_generated() end
+    if reason then tree:add(f.reason, reason):set_generated() end
+end
+
+local function show(tvb, pinfo, root, datagram, verdict, reason)
     local trailer, mark, wrong = read(tvb, datagram)
     local first = trailer or mark
     local from = first and (first.start or first.at) or datagram.to - 4
     local tree = root:add(clew, tvb(from, datagram.to - from))
-    if trailer then
-        show_trailer(tree, tvb, trailer)
-        if not wrong then
-            tree:append_text(": " .. modes[trailer.mode] .. ", " .. trailer.length .. " bytes, not verified here")
-        end
-    end
+    local words = wrong and fault(wrong) or brief(tvb, trailer)
+    tree:append_text(": " .. words .. (verdict and ", " .. verdict or ", not verified here"))
+    pinfo.cols.info:append(" [clew " .. words .. (verdict and " " .. verdict or "") .. "]")
+    show_verdict(tree, verdict, reason or wrong)
+    if trailer then show_trailer(tree, tvb, trailer) end
     if mark then show_mark(tree, tvb, mark) end
-    if wrong then
-        tree:add(f.reason, tvb(from, datagram.to - from), wrong):set_generated()
-        tree:append_text(": malformed, " .. wrong)
+    if wrong and wrong ~= "too-big" then
         tree:add_proto_expert_info(malformed, "Malformed trailer: " .. wrong)
+    end
+end
+
+function clew.dissector(tvb, pinfo, root)
+    local verdict, reason = annotation()
+    local datagram = locate(tvb)
+    if datagram and has_magic(tvb, datagram.upper, datagram.to) then
+        show(tvb, pinfo, root, datagram, verdict, reason)
+    elseif verdict then
+        -- Nothing to show but what was said, so that unsigned packets can be filtered on.
+        local tree = root:add(clew, tvb(0, 0))
+        tree:set_text("clew: no trailer, " .. verdict)
+        show_verdict(tree, verdict, reason)
     end
 end
 

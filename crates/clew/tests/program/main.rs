@@ -2,12 +2,14 @@
 //! is stripped is the original, and nothing is lost when something goes wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod beginning;
 mod captures;
 mod community_id;
 mod desk;
 mod modes;
 
-use captures::{CAPTURES, beginning, without_snaplen};
+use beginning::CAPTURES;
+use captures::{beginning, without_snaplen};
 use desk::Desk;
 use serde_json::Value;
 use std::fs::{self, File};
