@@ -1,7 +1,8 @@
 -- Shows the trailer of clew (spec/packet-trailer.md) in Wireshark and tshark: every field can be
 -- filtered on (clew.mode == 3, clew.group == 7c:1e:..., clew.malformed). It reads and does not
 -- verify. What holds is said by `clew verify -w`, which writes it as a comment on each packet; from
--- there come clew.verdict and clew.reason. How to install it: README.md beside this file.
+-- there come clew.verdict and clew.reason, but for malformed trailers, which show on their own.
+-- How to install it: README.md beside this file.
 --
 --   tshark -X lua_script:clew.lua -r signed.pcap -Y clew
 --
@@ -64,9 +65,18 @@ local f = {
 }
 clew.fields = f
 
-local malformed = ProtoExpert.new("clew.malformed", "Malformed trailer",
-    expert.group.MALFORMED, expert.severity.WARN)
-clew.experts = { malformed }
+local function expertise(name, text, group, severity)
+    return ProtoExpert.new("clew." .. name, text, expert.group[group], expert.severity[severity])
+end
+
+local experts = {
+    malformed = expertise("malformed", "Malformed trailer", "MALFORMED", "ERROR"),
+    invalid = expertise("invalid", "Invalid", "SECURITY", "ERROR"),
+    undecided = expertise("undecided", "Undecided", "SECURITY", "WARN"),
+    unsigned = expertise("unsigned", "Unsigned", "SECURITY", "NOTE"),
+    valid = expertise("remark", "Valid, with a remark", "SECURITY", "NOTE"),
+}
+clew.experts = { experts.malformed, experts.invalid, experts.undecided, experts.unsigned, experts.valid }
 
 local encapsulation = Field.new("frame.encap_type")
 local comments = Field.new("frame.comment")
@@ -292,16 +302,15 @@ local function read_trailer(tvb, upper, to)
     local start, saved = to - t.length, saved_length(t.flags)
     if t.length < FOOT + HEAD + saved then return t, "bad-trailer-length" end
     local head = t.at - HEAD
+    t.head, t.saved = head, head - saved
     local scheme = body_lengths[u8(tvb, head + 20)]
     if u8(tvb, head + 21) ~= 1 then return t, "unknown-carriage" end
     if not scheme then return t, "unknown-scheme" end
-    local body = scheme[bit(t.flags, 0x20)]
-    local block = start + body
-    if block > head - saved then return t, "bad-trailer-length" end
-    local bad = check_block(tvb, t.mode, block, head - saved - block)
-    if bad then return t, bad end
-    t.start, t.body, t.block, t.saved, t.head = start, body, block, head - saved, head
-    return t
+    local block = start + scheme[bit(t.flags, 0x20)]
+    if block > t.saved then return t, "bad-trailer-length" end
+    local bad = check_block(tvb, t.mode, block, t.saved - block)
+    if bad ~= "bad-trailer-length" then t.start, t.block = start, block end
+    return t, bad
 end
 
 local function read_mark(tvb, datagram)
@@ -376,7 +385,8 @@ local function show_head(tree, tvb, at)
     local ns = tvb(at + 12, 8):uint64()
     local second = UInt64(1000000000)
     local time = NSTime.new((ns / second):tonumber(), (ns % second):tonumber())
-    tree:add(f.timestamp, tvb(at + 12, 8), time)
+    local timestamp = tree:add(f.timestamp, tvb(at + 12, 8), time)
+    if ns == UInt64(0) then timestamp:append_text(" (not stated)") end
     tree:add(f.scheme, tvb(at + 20, 1))
     tree:add(f.carriage, tvb(at + 21, 1))
 end
@@ -393,11 +403,13 @@ local function show_foot(tree, tvb, at)
     tree:add(f.magic, tvb(at + 5, 4))
 end
 
--- A trailer whose layout does not hold shows its foot only: nothing says where the rest stands.
+-- A trailer whose layout does not hold shows as much, from its end, as is known to stand there.
 local function show_trailer(tree, tvb, t)
-    if t.start then
-        tree:add(f.signature, tvb(t.start, t.body))
+    if t.block then
+        tree:add(f.signature, tvb(t.start, t.block - t.start))
         show_block(tree, tvb, t)
+    end
+    if t.head then
         show_saved(tree, tvb, t.saved, t.flags, "")
         show_head(tree, tvb, t.head)
     end
@@ -413,60 +425,105 @@ local function show_mark(tree, tvb, m)
     tree:add(f.mark_length, tvb(m.at + 2, 2))
 end
 
--- What `clew verify -w` wrote on this packet: verdict and reason. Others' comments may stand beside it.
+-- What is known about the packet: verdict and reason.
+
+-- Section 7, in the words of `clew verify`.
+local explanations = {
+    ["ok"] = "the signature holds",
+    ["vouched"] = "the signature of its window holds; its own was not verified",
+    ["link-type"] = "a link type that clew does not descend",
+    ["not-ip"] = "not an IP packet",
+    ["bad-version"] = "the IP version is not what the link layer says",
+    ["zero-length"] = "IP length 0: captured before segmentation",
+    ["jumbo"] = "a jumbogram",
+    ["bad-length"] = "header lengths contradict each other",
+    ["truncated"] = "cut short by the capture",
+    ["fragment"] = "a fragment",
+    ["extension-headers"] = "IPv6 extension headers that do not fit",
+    ["routing-header"] = "an IPv6 routing header of another kind",
+    ["too-big"] = "too big for a trailer",
+    ["no-trailer"] = "no trailer",
+    ["unknown-version"] = "a trailer version that is not known",
+    ["bad-trailer-length"] = "a trailer of the wrong length",
+    ["unknown-mode"] = "a mode that is not known",
+    ["reserved-bits"] = "trailer flags that make no sense",
+    ["bad-mark"] = "a mark that makes no sense",
+    ["bad-block"] = "a window or block that makes no sense",
+    ["unknown-carriage"] = "a carriage that is not known",
+    ["unknown-scheme"] = "a signature scheme that is not known",
+    ["unknown-group"] = "signed in a group that was not given",
+    ["unknown-epoch"] = "signed in an epoch that the group file does not have",
+    ["epoch-over"] = "signed in an epoch that was over",
+    ["stale"] = "its timestamp is too old",
+    ["future"] = "its timestamp lies in the future",
+    ["bad-encoding"] = "a signature that does not decode",
+    ["bad-signature"] = "the signature does not hold: something was changed",
+    ["duplicate"] = "the same signed packet again",
+}
+
+-- What `clew verify -w` wrote on this packet. Its comment is the first of those it may have, also
+-- where an annotated file was annotated again.
 local function annotation()
     for _, comment in ipairs({ comments() }) do
         local verdict, reason = tostring(comment.value):match("^clew: (%l+) reason=([%l-]+)")
-        if verdict then return verdict, reason end
+        if verdict then return { verdict = verdict, reason = reason } end
     end
 end
 
--- The trailer in a few words: "tree 3/64" is the third packet of 64.
+-- The layout decides before any comment does: to see it, nobody has to be believed.
+local function judge(wrong)
+    if wrong == "too-big" then return { verdict = "unsigned", reason = wrong } end
+    if wrong then return { verdict = "invalid", reason = wrong, malformed = true } end
+    return annotation()
+end
+
+local function describe(judgement)
+    if not judgement then return "not verified here" end
+    if judgement.reason == "ok" then return judgement.verdict end
+    return judgement.verdict .. ": " .. judgement.reason
+end
+
+-- The trailer in a few words: "tree 3/64, " is the third packet of 64.
 local function brief(tvb, trailer)
     local at, name = trailer.block, modes[trailer.mode]
-    if trailer.mode == 2 then return name .. " " .. u16(tvb, at) end
-    if trailer.mode == 3 then return name .. " " .. u16(tvb, at + 16) + 1 .. "/" .. u16(tvb, at + 18) end
-    return name
+    if trailer.mode == 2 then name = name .. " " .. u16(tvb, at) end
+    if trailer.mode == 3 then name = name .. " " .. u16(tvb, at + 16) + 1 .. "/" .. u16(tvb, at + 18) end
+    return name .. ", "
 end
 
--- Too large to be marked is said of packets that are not signed; all else is a trailer gone wrong.
-local function fault(wrong)
-    return (wrong == "too-big" and "not signed, " or "malformed, ") .. wrong
+local function show_judgement(tree, judgement)
+    local verdict, reason = judgement.verdict, judgement.reason
+    local explanation = explanations[reason] or reason
+    tree:add(f.verdict, verdict):set_generated()
+    tree:add(f.reason, reason):set_generated():append_text(" (" .. explanation .. ")")
+    local topic = experts[judgement.malformed and "malformed" or verdict]
+    if topic and reason ~= "ok" then
+        tree:add_proto_expert_info(topic, verdict .. ": " .. explanation)
+    end
 end
 
--- Without an annotation, a reason is what the layout says.
-local function show_verdict(tree, verdict, reason)
-    if verdict then tree:add(f.verdict, verdict):set_generated() end
-    if reason then tree:add(f.reason, reason):set_generated() end
-end
-
-local function show(tvb, pinfo, root, datagram, verdict, reason)
+-- What the packet itself says; nothing unless it ends in the magic.
+local function inspect(tvb)
+    local datagram = locate(tvb)
+    if not datagram or not has_magic(tvb, datagram.upper, datagram.to) then return end
     local trailer, mark, wrong = read(tvb, datagram)
     local first = trailer or mark
-    local from = first and (first.start or first.at) or datagram.to - 4
-    local tree = root:add(clew, tvb(from, datagram.to - from))
-    local words = wrong and fault(wrong) or brief(tvb, trailer)
-    tree:append_text(": " .. words .. (verdict and ", " .. verdict or ", not verified here"))
-    pinfo.cols.info:append(" [clew " .. words .. (verdict and " " .. verdict or "") .. "]")
-    show_verdict(tree, verdict, reason or wrong)
-    if trailer then show_trailer(tree, tvb, trailer) end
-    if mark then show_mark(tree, tvb, mark) end
-    if wrong and wrong ~= "too-big" then
-        tree:add_proto_expert_info(malformed, "Malformed trailer: " .. wrong)
-    end
+    local from = first and (first.start or first.head or first.at) or datagram.to - 4
+    return { trailer = trailer, mark = mark, wrong = wrong, range = tvb(from, datagram.to - from) }
 end
 
 function clew.dissector(tvb, pinfo, root)
-    local verdict, reason = annotation()
-    local datagram = locate(tvb)
-    if datagram and has_magic(tvb, datagram.upper, datagram.to) then
-        show(tvb, pinfo, root, datagram, verdict, reason)
-    elseif verdict then
-        -- Nothing to show but what was said, so that unsigned packets can be filtered on.
-        local tree = root:add(clew, tvb(0, 0))
-        tree:set_text("clew: no trailer, " .. verdict)
-        show_verdict(tree, verdict, reason)
-    end
+    local found = inspect(tvb)
+    local judgement = judge(found and found.wrong)
+    if not found and not judgement then return end
+    local words = describe(judgement)
+    if found and not found.wrong then words = brief(tvb, found.trailer) .. words end
+    pinfo.cols.info:append(" [clew " .. words .. "]")
+    local tree = found and root:add(clew, found.range) or root:add(clew)
+    tree:append_text(": " .. words)
+    if judgement then show_judgement(tree, judgement) end
+    if found and found.trailer then show_trailer(tree, tvb, found.trailer) end
+    if found and found.mark then show_mark(tree, tvb, found.mark) end
 end
 
 register_postdissector(clew)
