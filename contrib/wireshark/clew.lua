@@ -158,13 +158,14 @@ local descents = {
     [wtap_encaps.SLL2] = function(tvb) return ethertype(tvb, 0, 20, false, {}) end,
 }
 
--- 2: the datagram. Returns nothing unless it can carry a trailer.
+-- 2: the datagram. Returns nothing if it cannot carry a trailer; of lengths, `has_magic` refuses those
+-- that leave no room for it.
 
 local function ipv4(tvb, start)
     if start + 20 > tvb:len() then return end
     local header, total = u8(tvb, start) % 16 * 4, u16(tvb, start + 2)
     local is_fragment = u16(tvb, start + 6) % 0x4000 ~= 0
-    if header < 20 or total < header or is_fragment then return end
+    if header < 20 or is_fragment then return end
     return {
         version = 4, upper = start + header, to = start + total, protocol = u8(tvb, start + 9),
         lengths = { { value = total, max = 65535 } },
@@ -184,7 +185,7 @@ local function ipv6(tvb, start)
     local payload, protocol = u16(tvb, start + 4), u8(tvb, start + 6)
     local at = start + 40
     local to, headers = at + payload, 0
-    if payload == 0 and protocol ~= 59 or to > tvb:len() then return end
+    if to > tvb:len() then return end
     while protocol == 0 or protocol == 43 or protocol == 60 do
         headers = headers + 1
         if headers > 8 or at + 2 > to then return end

@@ -6,6 +6,12 @@ use crate::reading::compare;
 use crate::shark::{FIELDS, Shown, missing};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs;
+
+const README: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../contrib/wireshark/README.md"
+);
 
 const MODES: [&str; 3] = ["each", "window", "tree"];
 
@@ -174,4 +180,23 @@ fn fields_can_be_filtered_on() {
 
 fn number(said: &Value) -> usize {
     said["packet"].as_u64().unwrap() as usize
+}
+
+/// As one filter, because what cannot be understood fails all of it.
+#[test]
+fn filters_of_the_readme_are_understood() {
+    if missing("tshark") {
+        return;
+    }
+    let desk = Desk::new();
+    begin(&desk, IPV4);
+    let readme = fs::read_to_string(README).unwrap();
+    let rows = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `clew."));
+    let filters: Vec<String> = rows
+        .map(|row| format!("(clew.{})", row.split('`').next().unwrap()))
+        .collect();
+    assert!(filters.len() > 10, "{filters:?}");
+    assert!(desk.filtered("in", &filters.join(" || ")).is_empty());
 }

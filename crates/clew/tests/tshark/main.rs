@@ -11,6 +11,7 @@ mod fields;
 mod files;
 mod links;
 mod reading;
+mod shapes;
 mod shark;
 mod survive;
 mod verdicts;
