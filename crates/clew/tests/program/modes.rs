@@ -1,7 +1,8 @@
 //! Every mode: all captures there and back, and what loss, disorder, copies and changes do to the
 //! verdicts.
 
-use crate::captures::{CAPTURES, beginning, captures, without_snaplen};
+use crate::beginning::CAPTURES;
+use crate::captures::{beginning, captures, without_snaplen};
 use crate::desk::Desk;
 use clew::capture::{Reader, Record};
 use rand_chacha::ChaCha20Rng;

@@ -109,9 +109,12 @@ fn headers_of_ipv4_are_read() {
         // Reserved bit, don't fragment, more fragments, offset.
         all.extend([0x80, 0x40, 0x20, 0x01].map(|flags| with(6, &[flags])));
         all.extend([0x55, 0x65, 0x05].map(|version| with(0, &[version])));
-        all.into_iter().map(|bytes| (RAW, bytes)).collect()
+        let of_raw = all.into_iter().map(|bytes| (RAW, bytes));
+        // A version that the link layer did not promise.
+        let promised = [&[2; 12], &[8, 0][..], &with(0, &[0x65])].concat();
+        of_raw.chain([(ETHERNET, promised)]).collect()
     });
-    assert_eq!((found, all), (7, 17));
+    assert_eq!((found, all), (7, 18));
 }
 
 #[test]
