@@ -53,6 +53,9 @@
 //! }
 //! ```
 //!
+//! Blocks, a receiver's keys and a machine's: `examples/own_packets.rs` is a whole program. Windows:
+//! [`Sender::sign_in_window`]. Many packets at once: [`Receiver::look`], [`Pending::check_all`].
+//!
 //! # What holds
 //!
 //! - The crate has no IO, no clock and no source of randomness: all three are arguments.
@@ -98,7 +101,7 @@ pub use link::{LinkType, VLAN_TAGS_MAX};
 pub use mark::{MARK_BYTES_MAX, Mark};
 pub use pending::{Affinity, Checked, Pending, Windows};
 pub use reason::{Counters, Reason, Verdict};
-pub use receiver::{Acceptance, Conclusion, KeySource, Received, Receiver, Unknown};
+pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use replay::{REMEMBERED_MAX, Replay};
 pub use saved::Saved;
 pub use sender::{Candidate, Policy, Sender};

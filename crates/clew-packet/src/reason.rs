@@ -179,6 +179,14 @@ impl Counters {
     }
 }
 
+impl core::ops::AddAssign<&Self> for Counters {
+    fn add_assign(&mut self, more: &Self) {
+        for (counter, more) in self.0.iter_mut().zip(more.0) {
+            *counter = counter.saturating_add(more);
+        }
+    }
+}
+
 impl Default for Counters {
     fn default() -> Self {
         Self::new()

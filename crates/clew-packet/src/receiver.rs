@@ -154,14 +154,34 @@ impl<K: KeySource> Receiver<K> {
     /// Does everything but the group signature: steps 1 to 6, and live a first look at 8, so that a
     /// replayed packet costs no verification. `time` is the record's in a capture, the clock's live.
     pub fn receive(&mut self, frame: &Frame<'_>, time: Option<Timestamp>) -> Received {
-        let packet = match read(frame) {
-            Ok(packet) => packet,
-            Err(reason) => return Received::Done(self.done(reason, None)),
+        let looked = self.look(frame, time);
+        self.take(looked)
+    }
+
+    /// The first half of [`receive`](Self::receive), on any thread: what can be said of the frame
+    /// without taking note of it. Everything looked at is given to [`take`](Self::take).
+    pub fn look(&self, frame: &Frame<'_>, time: Option<Timestamp>) -> Looked {
+        let (packet, summary) = match read(frame) {
+            Ok(packet) => (packet, packet.summary()),
+            Err(reason) => return Looked::refused(reason, None),
         };
-        let summary = packet.summary();
-        let pending = match self.admit(&packet, summary, time) {
-            Ok(pending) => pending,
-            Err(reason) => return Received::Done(self.done(reason, Some(summary))),
+        match self.admit(&packet, summary, time) {
+            Ok(pending) => Looked {
+                fresh: time,
+                found: Found::Admitted(pending),
+            },
+            Err(reason) => Looked::refused(reason, Some(summary)),
+        }
+    }
+
+    /// The second half of [`receive`](Self::receive).
+    pub fn take(&mut self, looked: Looked) -> Received {
+        if let Some(time) = looked.fresh {
+            self.forget(time);
+        }
+        let pending = match looked.found {
+            Found::Admitted(pending) => pending,
+            Found::Refused(reason, summary) => return Received::Done(self.done(reason, summary)),
         };
         match pending.block().and_then(|block| self.blocks.check(&block)) {
             Some(verified) => Received::Done(self.conclude(pending.known(verified))),
@@ -210,7 +230,7 @@ impl<K: KeySource> Receiver<K> {
     }
 
     fn admit(
-        &mut self,
+        &self,
         packet: &SignedPacket<'_>,
         summary: Summary,
         time: Option<Timestamp>,
@@ -223,7 +243,6 @@ impl<K: KeySource> Receiver<K> {
         if let Some(time) = time {
             self.acceptance
                 .check(time, trailer.timestamp, successor_start)?;
-            self.forget(time);
         }
         let key = self.keys.key(trailer.group, trailer.epoch);
         let pending = Pending::new(packet, summary, key.ok_or(Reason::UnknownEpoch)?);
@@ -249,6 +268,29 @@ impl<K: KeySource> Receiver<K> {
             verdict: verdict.unwrap_or(Verdict::Invalid),
             reason,
             summary,
+        }
+    }
+}
+
+/// What [`Receiver::look`] saw.
+#[derive(Debug)]
+pub struct Looked {
+    /// The packet's time, if it was fresh then.
+    fresh: Option<Timestamp>,
+    found: Found,
+}
+
+#[derive(Debug)]
+enum Found {
+    Admitted(Pending),
+    Refused(Reason, Option<Summary>),
+}
+
+impl Looked {
+    const fn refused(reason: Reason, summary: Option<Summary>) -> Self {
+        Self {
+            fresh: None,
+            found: Found::Refused(reason, summary),
         }
     }
 }

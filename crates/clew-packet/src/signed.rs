@@ -21,9 +21,6 @@ use crate::{
 
 /// Reads the trailer of a frame, through a mark if there is one: steps 1 to 3 of section 6.
 ///
-/// Trailers of the modes `window` and `tree` are read too, so that they can be shown, marked and
-/// stripped; a [`Receiver`](crate::Receiver) refuses them.
-///
 /// # Errors
 /// The reason why there is no well-formed trailer.
 pub fn read<'a>(frame: &Frame<'a>) -> Result<SignedPacket<'a>, Reason> {

@@ -1,6 +1,7 @@
 //! Times as people write them and as formats count them. The only place that reads the clock.
 
 use crate::failure::Failure;
+use clew_packet::SECOND_NS;
 use jiff::{SignedDuration, Timestamp};
 
 /// Now, in nanoseconds since 1970.
@@ -20,6 +21,27 @@ pub fn rfc3339(ns: u64) -> String {
 pub fn to_the_second(ns: u64) -> String {
     match Timestamp::from_nanosecond(i128::from(ns)) {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => rfc3339(ns),
+    }
+}
+
+/// A time as Zeek logs it: seconds since 1970, with nine decimals.
+pub fn epoch_seconds(ns: u64) -> String {
+    format!("{}.{:09}", ns / SECOND_NS, ns % SECOND_NS)
+}
+
+/// A time at the head and foot of Zeek's logs; in UTC.
+pub fn zeek(ns: u64) -> String {
+    match Timestamp::from_nanosecond(i128::from(ns)) {
+        Ok(time) => time.strftime("%Y-%m-%d-%H-%M-%S").to_string(),
+        Err(_) => rfc3339(ns),
+    }
+}
+
+/// A time as Suricata's events have it: UTC, rounded down to microseconds.
+pub fn eve(ns: u64) -> String {
+    match Timestamp::from_nanosecond(i128::from(ns)) {
+        Ok(time) => time.strftime("%Y-%m-%dT%H:%M:%S%.6f+0000").to_string(),
         Err(_) => rfc3339(ns),
     }
 }
@@ -56,6 +78,10 @@ mod tests {
         assert_eq!(parse_time("2026-11-21T12:00:00+02:00").unwrap(), ns - 1);
         assert!(parse_time("yesterday").is_err());
         assert!(parse_time("1969-01-01T00:00:00Z").is_err());
+        assert_eq!(epoch_seconds(ns), "1795255200.000000001");
+        assert_eq!(zeek(ns), "2026-11-21-10-00-00");
+        assert_eq!(eve(ns + 999_999), "2026-11-21T10:00:00.001000+0000");
+        assert_eq!(eve(ns - 2), "2026-11-21T09:59:59.999999+0000");
         assert_eq!(rfc3339(u64::MAX), "2554-07-21T23:34:33.709551615Z");
     }
 

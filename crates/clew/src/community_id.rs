@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clew_packet::Flow;
 use sha1::{Digest, Sha1};
+use std::fmt;
 use std::net::IpAddr;
 
 const ICMP: u8 = 1;
@@ -13,25 +14,43 @@ const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
 
-/// The Community ID of a flow, under the default seed 0 or another.
-pub fn community_id(flow: &Flow, seed: u16) -> String {
-    let (ports, one_way) = ports(flow);
-    let (source, destination) = (octets(flow.source), octets(flow.destination));
-    let (mut from, mut to) = (
-        (source, ports.map(|p| p.0)),
-        (destination, ports.map(|p| p.1)),
-    );
-    if !one_way && from > to {
-        std::mem::swap(&mut from, &mut to);
+/// The Community ID of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommunityId([u8; 20]);
+
+impl CommunityId {
+    /// That of a flow, under the default seed 0 or another.
+    pub fn new(flow: &Flow, seed: u16) -> Self {
+        let (ports, one_way) = ports(flow);
+        let (source, destination) = (octets(flow.source), octets(flow.destination));
+        let (mut from, mut to) = (
+            (source, ports.map(|p| p.0)),
+            (destination, ports.map(|p| p.1)),
+        );
+        if !one_way && from > to {
+            std::mem::swap(&mut from, &mut to);
+        }
+        let mut hash = Sha1::new_with_prefix(seed.to_be_bytes());
+        hash.update(&from.0);
+        hash.update(&to.0);
+        hash.update([flow.protocol, 0]);
+        for port in [from.1, to.1].into_iter().flatten() {
+            hash.update(port.to_be_bytes());
+        }
+        Self(hash.finalize().into())
     }
-    let mut hash = Sha1::new_with_prefix(seed.to_be_bytes());
-    hash.update(&from.0);
-    hash.update(&to.0);
-    hash.update([flow.protocol, 0]);
-    for port in [from.1, to.1].into_iter().flatten() {
-        hash.update(port.to_be_bytes());
+
+    /// Its first 51 bits: a number as exact in JSON as those that Suricata gives to flows.
+    pub fn number(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 13
     }
-    format!("1:{}", STANDARD.encode(hash.finalize()))
+}
+
+impl fmt::Display for CommunityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1:{}", STANDARD.encode(self.0))
+    }
 }
 
 fn octets(address: IpAddr) -> Vec<u8> {

@@ -22,6 +22,7 @@ pub mod failure;
 pub mod keyring;
 pub mod output;
 pub mod random;
+pub mod records;
 pub mod report;
 pub mod secrets;
 pub mod sign;

@@ -1,12 +1,10 @@
 //! What people and programs are told about packets.
 
-use crate::capture::PacketInfo;
-use crate::clock;
-use crate::community_id::community_id;
-use crate::keyring::Keyring;
-use crate::verify::Verified;
-use clew_packet::{Conclusion, Flow, Frame, Mode, Reason, Summary, flow};
-use serde_json::{Map, Value, json};
+use clew_packet::{Flow, Mode, Reason, Summary};
+use std::net::{IpAddr, SocketAddr};
+
+/// What damage means to a verifier.
+pub const NOT_VERIFIED: &str = "what follows could not be verified";
 
 /// Prints counts by reason, indented, on standard error.
 pub fn reasons(counts: impl Iterator<Item = (Reason, u64)>) {
@@ -22,83 +20,10 @@ pub fn damage(damage: Option<&str>, consequence: &str) {
     }
 }
 
-/// The verdict on one packet as a JSON object, members in the order of the contract.
-pub fn packet_json(
-    info: &PacketInfo,
-    frame: &Frame<'_>,
-    conclusion: &Conclusion,
-    keyring: &Keyring,
-) -> Value {
-    let mut out = Map::new();
-    out.insert("packet".into(), json!(info.frame));
-    if let Some(ns) = info.time_ns {
-        out.insert("time".into(), json!(clock::rfc3339(ns)));
-    }
-    out.insert("verdict".into(), json!(conclusion.verdict.as_str()));
-    out.insert("reason".into(), json!(conclusion.reason.as_str()));
-    if let Some(summary) = &conclusion.summary {
-        trailer_json(&mut out, summary, keyring);
-    }
-    if let Ok(flow) = flow(frame) {
-        flow_json(&mut out, &flow);
-    }
-    Value::Object(out)
-}
-
-fn trailer_json(out: &mut Map<String, Value>, summary: &Summary, keyring: &Keyring) {
-    let group = keyring.group(summary.group).map(|g| g.id().to_string());
-    out.insert(
-        "group".into(),
-        json!(group.unwrap_or_else(|| summary.group.to_string())),
-    );
-    out.insert("epoch".into(), json!(summary.epoch));
-    out.insert("mode".into(), json!(mode(summary.mode)));
-    out.insert("scheme".into(), json!(scheme(summary)));
-    out.insert(
-        "signed_at".into(),
-        json!(clock::rfc3339(summary.timestamp.0)),
-    );
-    for (name, set) in [("nat", summary.nat), ("tolerant", summary.tolerant)] {
-        if set {
-            out.insert(name.into(), json!(true));
-        }
-    }
-}
-
-fn flow_json(out: &mut Map<String, Value>, flow: &Flow) {
-    out.insert("src".into(), json!(flow.source.to_string()));
-    out.insert("dst".into(), json!(flow.destination.to_string()));
-    out.insert("proto".into(), json!(flow.protocol));
-    for (name, port) in [
-        ("src_port", flow.source_port),
-        ("dst_port", flow.destination_port),
-    ] {
-        if let Some(port) = port {
-            out.insert(name.into(), json!(port));
-        }
-    }
-    out.insert("community_id".into(), json!(community_id(flow, 0)));
-}
-
-/// The last line of a JSON report.
-pub fn summary_json(verified: &Verified) -> Value {
-    let mut summary = Map::new();
-    summary.insert("packets".into(), json!(verified.packets));
-    for (verdict, count) in verified.verdicts {
-        summary.insert(verdict.as_str().into(), json!(count));
-    }
-    let reasons = verified
-        .reasons
-        .iter()
-        .map(|(r, n)| (r.as_str().to_owned(), json!(n)));
-    summary.insert("reasons".into(), Value::Object(reasons.collect()));
-    if let Some(damage) = &verified.damage {
-        summary.insert("damage".into(), json!(damage));
-    }
-    if verified.forgotten > 0 {
-        summary.insert("forgotten".into(), json!(verified.forgotten));
-    }
-    json!({ "summary": summary })
+/// What it means that signatures were forgotten, if any were.
+pub fn forgotten(count: u64) -> Option<String> {
+    let what = "signatures were forgotten for want of room: duplicates of them go unnoticed";
+    (count > 0).then(|| format!("{count} {what}"))
 }
 
 /// The mode's name on the command line.
@@ -120,23 +45,17 @@ pub fn scheme(summary: &Summary) -> String {
     }
 }
 
-/// Source and destination of a packet, for a line on a terminal.
-pub fn endpoints(frame: &Frame<'_>) -> String {
-    match flow(frame) {
-        Ok(flow) => {
-            let from = endpoint(flow.source, flow.source_port);
-            format!(
-                "{from} > {}",
-                endpoint(flow.destination, flow.destination_port)
-            )
-        }
-        Err(_) => String::new(),
-    }
+/// Source and destination of a flow, for a line on a terminal.
+pub fn endpoints(flow: &Flow) -> String {
+    let from = endpoint(flow.source, flow.source_port);
+    let to = endpoint(flow.destination, flow.destination_port);
+    format!("{from} > {to}")
 }
 
-fn endpoint(address: std::net::IpAddr, port: Option<u16>) -> String {
+/// An address, with its port if there is one.
+pub fn endpoint(address: IpAddr, port: Option<u16>) -> String {
     match port {
-        Some(port) => std::net::SocketAddr::new(address, port).to_string(),
+        Some(port) => SocketAddr::new(address, port).to_string(),
         None => address.to_string(),
     }
 }

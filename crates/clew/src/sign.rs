@@ -2,7 +2,7 @@
 
 mod units;
 
-pub use units::Cover;
+pub use units::{Cover, WindowSize};
 
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Sink, Writer};

@@ -7,8 +7,8 @@ use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::random;
 use clew_packet::{
-    Acceptance, Checked, Conclusion, Counters, Pending, Reason, Received, Receiver, Timestamp,
-    Verdict, Windows,
+    Acceptance, Checked, Conclusion, Counters, Looked, Pending, Reason, Received, Receiver,
+    Timestamp, Verdict, Windows,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -156,22 +156,26 @@ fn conclude(
     batch: &[Record],
     rules: Rules,
 ) -> Vec<Option<Conclusion>> {
+    let look = |record| {
+        let (frame, time) = frame(record)?;
+        let time = match rules.freshness {
+            Freshness::AtCaptureTime => time,
+            Freshness::MaxAge(_) => Some(Timestamp(clock::now_ns())),
+        };
+        Some(receiver.look(&frame, time))
+    };
+    let looked: Vec<Option<Looked>> = batch.par_iter().map(look).collect();
     let mut pending = Vec::new();
     let mut stages: Vec<Option<Stage>> = Vec::new();
-    for (place, record) in batch.iter().enumerate() {
-        stages.push(frame(record).and_then(|(frame, time)| {
-            let time = match rules.freshness {
-                Freshness::AtCaptureTime => time,
-                Freshness::MaxAge(_) => Some(Timestamp(clock::now_ns())),
-            };
-            match receiver.receive(&frame, time) {
-                Received::Done(conclusion) => Some(Stage::Done(conclusion)),
-                Received::Pending(packet) => {
-                    pending.push((place, packet));
-                    None
-                }
+    for (place, looked) in looked.into_iter().enumerate() {
+        stages.push(match looked.map(|looked| receiver.take(looked)) {
+            Some(Received::Done(conclusion)) => Some(Stage::Done(conclusion)),
+            Some(Received::Pending(packet)) => {
+                pending.push((place, packet));
+                None
             }
-        }));
+            None => None,
+        });
     }
     for (place, checked) in check(pending, rules.windows) {
         stages[place] = Some(Stage::Checked(checked));

@@ -7,8 +7,9 @@ pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 
 use crate::clock::parse_duration;
+use crate::records::Format;
 use crate::secrets::Unlock;
-use crate::sign::{Oversize, TimeSource};
+use crate::sign::{Oversize, TimeSource, WindowSize};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -104,9 +105,10 @@ pub struct Sign {
     /// What one signature covers
     #[arg(long, value_enum, default_value = "tree")]
     pub mode: ModeName,
-    /// Packets of a window, at most (mode window)
-    #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub window: u16,
+    /// Packets of a window, at most, or "adaptive": those since the flow last paused for 10 ms (mode
+    /// window)
+    #[arg(long, value_name = "K", default_value = "8")]
+    pub window: WindowSize,
     /// Packets of a block, at most (mode tree)
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub block: u16,
@@ -156,11 +158,15 @@ pub struct Verify {
     /// Capture to verify, - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Write a pcapng whose packets carry their verdict as a comment
+    /// Write a pcapng whose packets carry their verdict as a comment, - for standard output (the
+    /// result is then told on standard error)
     #[arg(short = 'w', value_name = "ANNOTATED.pcapng")]
     pub output: Option<PathBuf>,
-    /// One JSON object per packet, then a summary
-    #[arg(long)]
+    /// How the result is told
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Of a window (sign --mode window) that is here whole verify the last signature only: faster, but
     /// its other packets are valid by the word of the last one, and may not be openable
@@ -181,6 +187,16 @@ pub struct Verify {
     /// Replace ANNOTATED.pcapng if it exists
     #[arg(long)]
     pub force: bool,
+}
+
+impl Verify {
+    /// The format, whichever way it was given.
+    pub fn format(&self) -> Format {
+        match self.json {
+            true => Format::Json,
+            false => self.format,
+        }
+    }
 }
 
 /// `clew strip`

@@ -6,7 +6,7 @@ use crate::cli::Show;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::report;
-use clew_packet::{Block, SignedPacket, Summary, read};
+use clew_packet::{Block, SignedPacket, Summary, flow, read};
 
 pub fn run(arguments: &Show) -> Result<Status, Failure> {
     let record = packet::find(&arguments.input, arguments.packet)?;
@@ -14,9 +14,8 @@ pub fn run(arguments: &Show) -> Result<Status, Failure> {
     let (frame, time) = frame(&record).ok_or_else(|| Failure::new("not a packet"))?;
     let captured = time.map_or("without a time".to_owned(), |t| clock::to_the_second(t.0));
     say!("packet {number}, {} bytes, {captured}", frame.bytes.len());
-    match report::endpoints(&frame) {
-        endpoints if endpoints.is_empty() => {}
-        endpoints => say!("{endpoints}"),
+    if let Ok(flow) = flow(&frame) {
+        say!("{}", report::endpoints(&flow));
     }
     match read(&frame) {
         Ok(packet) => {

@@ -5,20 +5,62 @@ use crate::batch::frame;
 use crate::capture::Record;
 use crate::clock;
 use crate::random;
-use clew_packet::{Candidate, Flow, Frame, Mode, Reason, SECOND_NS, Timestamp, Window, flow, mark};
+use clew_packet::{
+    Candidate, Flow, Frame, Mode, Reason, SECOND_NS, Timestamp, WINDOW_MAX, Window, flow, mark,
+};
 use rand_core::Rng;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 /// What one signature may cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cover {
     /// One packet.
     Each,
-    /// A packet and up to so many less one before it in its flow.
-    Window(u16),
+    /// A packet and some before it in its flow.
+    Window(WindowSize),
     /// A block of up to so many packets of a flow.
     Tree(u16),
+}
+
+/// How many packets a window has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSize {
+    /// So many, or as many as there are.
+    Fixed(u16),
+    /// Those of the flight that the packet is of. Clue's senders take their congestion window, which
+    /// is a flight of packets too; a capture shows it by the pauses.
+    Adaptive,
+}
+
+impl WindowSize {
+    /// What windows grow to where nothing ends them: larger ones gain little (Clue, Figure 2).
+    const ADAPTIVE_MAX: u16 = 64;
+
+    /// A pause that ends a flight: shorter than most paths' round trips, longer than what lies
+    /// between packets sent in a row.
+    const PAUSE_NS: u64 = SECOND_NS / 100;
+
+    fn most(self) -> u16 {
+        match self {
+            Self::Fixed(k) => k,
+            Self::Adaptive => Self::ADAPTIVE_MAX,
+        }
+    }
+}
+
+impl FromStr for WindowSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "adaptive" {
+            return Ok(Self::Adaptive);
+        }
+        let number = text.parse().ok().filter(|k| (1..=WINDOW_MAX).contains(k));
+        let number = number.ok_or_else(|| format!("neither 1 to {WINDOW_MAX} nor adaptive"))?;
+        Ok(Self::Fixed(number))
+    }
 }
 
 /// What became of a packet: its reason, and its new bytes if it was changed.
@@ -110,8 +152,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Packets alone, or those of one machine and flow in their order: whole for windows, cut into
-/// blocks for trees.
+/// Packets alone, or those of one machine and flow in their order, cut into blocks or flights.
 fn units(packets: Vec<Packet<'_>>, cover: Cover) -> Vec<Vec<Packet<'_>>> {
     if cover == Cover::Each {
         return packets.into_iter().map(|packet| vec![packet]).collect();
@@ -123,28 +164,46 @@ fn units(packets: Vec<Packet<'_>>, cover: Cover) -> Vec<Vec<Packet<'_>>> {
     }
     let flows = flows.into_values();
     match cover {
-        Cover::Tree(most) => flows.flat_map(|flow| blocks(flow, most.into())).collect(),
-        Cover::Each | Cover::Window(_) => flows.collect(),
+        Cover::Tree(most) => flows
+            .flat_map(|flow| cut(flow, |b, p| ends_block(b, p, most)))
+            .collect(),
+        Cover::Window(WindowSize::Adaptive) => {
+            flows.flat_map(|flow| cut(flow, ends_flight)).collect()
+        }
+        Cover::Each | Cover::Window(WindowSize::Fixed(_)) => flows.collect(),
     }
 }
 
-/// Cuts a flow where a block is full, or where its one timestamp would be wrong by a second.
-fn blocks(flow: Vec<Packet<'_>>, most: usize) -> Vec<Vec<Packet<'_>>> {
-    let mut blocks: Vec<Vec<Packet<'_>>> = Vec::new();
+/// Cuts a flow before each packet that `ends` what is before it.
+fn cut<'a>(
+    flow: Vec<Packet<'a>>,
+    ends: impl Fn(&[Packet<'a>], &Packet<'a>) -> bool,
+) -> Vec<Vec<Packet<'a>>> {
+    let mut units: Vec<Vec<Packet<'a>>> = Vec::new();
     for packet in flow {
-        match blocks.last_mut() {
-            Some(block) if block.len() < most && of_one_time(block[0].time, packet.time) => {
-                block.push(packet);
-            }
-            _ => blocks.push(vec![packet]),
+        match units.last_mut() {
+            Some(unit) if !ends(unit, &packet) => unit.push(packet),
+            _ => units.push(vec![packet]),
         }
     }
-    blocks
+    units
 }
 
-fn of_one_time(first: Option<Timestamp>, time: Option<Timestamp>) -> bool {
-    match (first, time) {
-        (Some(first), Some(time)) => first.0.abs_diff(time.0) < SECOND_NS,
+/// A block is full, or its one timestamp would be wrong by a second.
+fn ends_block(block: &[Packet<'_>], next: &Packet<'_>, most: u16) -> bool {
+    block.len() == usize::from(most) || !within(block[0].time, next.time, SECOND_NS)
+}
+
+/// The flow paused.
+fn ends_flight(flight: &[Packet<'_>], next: &Packet<'_>) -> bool {
+    let last = flight.last().and_then(|packet| packet.time);
+    !within(last, next.time, WindowSize::PAUSE_NS)
+}
+
+/// Less than so many nanoseconds lie between two packets; or neither has a time.
+fn within(one: Option<Timestamp>, other: Option<Timestamp>, ns: u64) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.0.abs_diff(other.0) < ns,
         (None, None) => true,
         _ => false,
     }
@@ -159,7 +218,8 @@ fn sign_unit(unit: &[Packet<'_>], signers: &[Signer], cover: Cover) -> Vec<(usiz
             .iter()
             .map(|packet| signer.sign_alone(packet))
             .collect(),
-        Cover::Window(k) => {
+        Cover::Window(size) => {
+            let k = size.most();
             let mut window = Window::new(k);
             let sign = |packet| signer.sign_in_window(packet, k, &mut window);
             unit.iter().map(sign).collect()

@@ -6,7 +6,10 @@ mod beginning;
 mod captures;
 mod community_id;
 mod desk;
+mod linkability;
+mod log;
 mod modes;
+mod records;
 
 use beginning::CAPTURES;
 use captures::{beginning, without_snaplen};

@@ -5,18 +5,20 @@ use crate::beginning::CAPTURES;
 use crate::captures::{beginning, captures, without_snaplen};
 use crate::desk::Desk;
 use clew::capture::{Reader, Record};
+use clew_packet::{Block, Frame, LinkType, read};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-const MODES: [&[&str]; 5] = [
+pub const MODES: [&[&str]; 6] = [
     &["--mode", "each"],
     &["--mode", "window"],
     &["--mode", "tree"],
     &["--mode", "window", "--window", "3", "--incremental"],
     &["--mode", "tree", "--block", "5", "--nat"],
+    &["--mode", "window", "--window", "adaptive"],
 ];
 
 #[test]
@@ -25,7 +27,7 @@ fn every_capture_is_signed_verified_and_restored() {
     for (n, capture) in captures().iter().enumerate() {
         beginning(capture, &desk.path("in"));
         // Each mode with its usual options, and one of the others in turn.
-        for mode in MODES[..3].iter().chain([&MODES[3 + n % 2]]) {
+        for mode in MODES[..3].iter().chain([&MODES[3 + n % 3]]) {
             let name = format!("{} {mode:?}", capture.display());
             assert_eq!(desk.sign(mode), 0, "{name}");
             let (status, packets, summary) = desk.verify("signed");
@@ -53,7 +55,7 @@ enum Way {
 }
 
 /// Captures of several kinds after each other, as one file, each packet with its own time.
-fn mixed() -> Vec<u8> {
+pub fn mixed() -> Vec<u8> {
     let names = [
         "zeek--ssh-ssh.pcap",
         "arkime--v6.pcap",
@@ -66,13 +68,16 @@ fn mixed() -> Vec<u8> {
     });
     let longest = records.iter().map(Vec::len).max().unwrap();
     let interleaved = (0..longest).flat_map(|i| records.iter().filter_map(move |of| of.get(i)));
-    file(interleaved.map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data())))
+    file(
+        1,
+        interleaved.map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data())),
+    )
 }
 
-/// An Ethernet capture with these times and frames.
-fn file<'a>(packets: impl Iterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
+/// A capture with these times and frames of a link type.
+pub fn file<'a>(link: u32, packets: impl Iterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
     let mut file = Vec::new();
-    for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65535, 1] {
+    for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65535, link] {
         file.extend(u32::to_le_bytes(word));
     }
     for (time, frame) in packets {
@@ -85,7 +90,7 @@ fn file<'a>(packets: impl Iterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
     file
 }
 
-fn packets(file: &[u8]) -> Vec<Record> {
+pub fn packets(file: &[u8]) -> Vec<Record> {
     let records = Reader::new(file).unwrap().map(Result::unwrap);
     records.filter(|record| record.packet().is_some()).collect()
 }
@@ -143,7 +148,7 @@ fn changed_packets_and_only_those_are_invalid() {
         let frames = sent
             .iter()
             .map(|(_, time, frame)| (*time, frame.as_slice()));
-        fs::write(desk.path("sent"), file(frames)).unwrap();
+        fs::write(desk.path("sent"), file(1, frames)).unwrap();
         let (status, verdicts, _) = desk.verify("sent");
         assert_eq!(status, 1);
         assert_eq!(verdicts.len(), sent.len());
@@ -163,4 +168,33 @@ fn changed_packets_and_only_those_are_invalid() {
         let count = |which| sent.iter().filter(|(way, ..)| *way == which).count();
         assert!(count(Way::Changed) > 5 && count(Way::Copy) > 5, "{mode:?}");
     }
+}
+
+/// A window reaches back to the pause before its flight, and no further than 64 packets.
+#[test]
+fn adaptive_windows_are_flights() {
+    let desk = Desk::new();
+    let original = fs::read(Path::new(CAPTURES).join("zeek--ssh-ssh.pcap")).unwrap();
+    let one = packets(&original).remove(0);
+    let millisecond = 1_000_000;
+    let pauses = [1, 9, 10, 1, 1, 11].into_iter().chain([1; 70]);
+    let times = pauses.scan(0, |time, pause| {
+        *time += pause * millisecond;
+        Some(*time)
+    });
+    fs::write(desk.path("in"), file(times.map(|time| (time, one.data())))).unwrap();
+    assert_eq!(desk.sign(&["--mode", "window", "--window", "adaptive"]), 0);
+    let signed = packets(&fs::read(desk.path("signed")).unwrap());
+    let k = |record: &Record| {
+        let frame = Frame::whole(LinkType(1), record.data());
+        match read(&frame).unwrap().trailer().block {
+            Block::Window { k, .. } => k,
+            other => panic!("{other:?}"),
+        }
+    };
+    let sizes: Vec<u16> = signed.iter().map(k).collect();
+    let last: Vec<u16> = (1..=71).map(|k| k.min(64)).collect();
+    assert_eq!(sizes[..5], [1, 2, 1, 2, 3]);
+    assert_eq!(sizes[5..], last);
+    assert_eq!(desk.verify("signed").0, 0);
 }

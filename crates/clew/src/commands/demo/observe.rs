@@ -7,7 +7,7 @@ use crate::batch::frame;
 use crate::capture::{PacketInfo, Record};
 use crate::failure::Failure;
 use crate::keyring::{Keyring, read_group_file};
-use crate::report;
+use crate::records::{Finding, json};
 use clew_packet::{Block, Conclusion, Flow, Frame, Verdict, flow, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -38,7 +38,7 @@ pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Fa
         valid == cast.packets() && invalid == 0,
         format!("the observer finds all {valid} signed packets valid and none invalid"),
     );
-    seen.lines += &format!("{}\n", report::summary_json(&verified));
+    seen.lines += &format!("{}\n", json::summary(&verified));
     seen.learn_nothing(stage)
 }
 
@@ -84,7 +84,7 @@ impl<'c> Observer<'c> {
         let Some((frame, _)) = frame(record) else {
             return;
         };
-        let json = report::packet_json(info, &frame, conclusion, keyring);
+        let json = json::packet(&Finding::new(info, &frame, conclusion, keyring));
         self.lines += &format!("{json}\n");
         if conclusion.verdict == Verdict::Valid {
             self.compare(&frame);

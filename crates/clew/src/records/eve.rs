@@ -1,0 +1,68 @@
+//! EVE, the JSON Lines of Suricata: an event per packet, then one with the totals.
+
+use super::json::{Members, judged, totals};
+use super::{Finding, Records, protocol};
+use crate::clock;
+use crate::verify::Verified;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// Remembers the time of the last packet: the totals are of then, so that the same capture gives
+/// the same events whenever it is verified.
+#[derive(Default)]
+pub struct Eve {
+    last_ns: Option<u64>,
+}
+
+impl Records for Eve {
+    fn packet(&mut self, finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()> {
+        self.last_ns = finding.info.time_ns.or(self.last_ns);
+        writeln!(out, "{}", packet(finding))
+    }
+
+    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+        let mut event = Map::new();
+        time(&mut event, self.last_ns);
+        event.insert("event_type".into(), json!("stats"));
+        event.insert("stats".into(), json!({ "clew": totals(verified) }));
+        writeln!(out, "{}", Value::Object(event))
+    }
+}
+
+fn packet(finding: &Finding<'_>) -> Value {
+    let mut event = Map::new();
+    time(&mut event, finding.info.time_ns);
+    let id = finding.community_id();
+    if let Some(id) = &id {
+        event.insert("flow_id".into(), json!(id.number()));
+    }
+    event.insert("pcap_cnt".into(), json!(finding.info.frame));
+    event.insert("event_type".into(), json!("clew"));
+    addresses(&mut event, finding);
+    if let Some(id) = &id {
+        event.insert("community_id".into(), json!(id.to_string()));
+    }
+    event.insert("clew".into(), Value::Object(judged(finding)));
+    Value::Object(event)
+}
+
+fn time(event: &mut Members, ns: Option<u64>) {
+    if let Some(ns) = ns {
+        event.insert("timestamp".into(), json!(clock::eve(ns)));
+    }
+}
+
+fn addresses(event: &mut Members, finding: &Finding<'_>) {
+    let Some(flow) = &finding.flow else { return };
+    let ends = [
+        ("src", flow.source, flow.source_port),
+        ("dest", flow.destination, flow.destination_port),
+    ];
+    for (end, address, port) in ends {
+        event.insert(format!("{end}_ip"), json!(address.to_string()));
+        if let Some(port) = port {
+            event.insert(format!("{end}_port"), json!(port));
+        }
+    }
+    event.insert("proto".into(), json!(protocol::name(flow.protocol)));
+}
