@@ -1,4 +1,5 @@
-use crate::beginning::{CAPTURES, first};
+pub use crate::beginning::CAPTURES;
+use crate::beginning::first;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -11,8 +11,7 @@ mod log;
 mod modes;
 mod records;
 
-use beginning::CAPTURES;
-use captures::{beginning, without_snaplen};
+use captures::{CAPTURES, beginning, without_snaplen};
 use desk::Desk;
 use serde_json::Value;
 use std::fs::{self, File};

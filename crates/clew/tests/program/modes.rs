@@ -1,8 +1,7 @@
 //! Every mode: all captures there and back, and what loss, disorder, copies and changes do to the
 //! verdicts.
 
-use crate::beginning::CAPTURES;
-use crate::captures::{beginning, captures, without_snaplen};
+use crate::captures::{CAPTURES, beginning, captures, without_snaplen};
 use crate::desk::Desk;
 use clew::capture::{Reader, Record};
 use clew_packet::{Block, Frame, LinkType, read};

@@ -62,9 +62,24 @@ fn agrees_with_verify(desk: &Desk, name: &str) {
         for flag in ["nat", "tolerant"] {
             assert_eq!(said[flag] == true, set(&shown, flag), "{flag}");
         }
+        block_agrees(said, &shown);
         // "2011-12-16T21:35:33Z", which is shown as "Dec 16, 2011 21:35:33.000000000 UTC".
         let clock = &said["signed_at"].as_str().unwrap()[11..19];
         assert!(shown["clew.timestamp"].contains(clock), "{shown:?}");
+    }
+}
+
+/// What the mode needs, whichever it is.
+fn block_agrees(said: &Value, shown: &Shown) {
+    for (member, field) in [
+        ("window", "clew.window.k"),
+        ("block", "clew.block.id"),
+        ("block_index", "clew.block.index"),
+        ("block_count", "clew.block.count"),
+    ] {
+        let value = said.get(member);
+        let value = value.map(|value| value.to_string().trim_matches('"').to_owned());
+        assert_eq!(value.as_ref(), shown.get(field), "{field}");
     }
 }
 
