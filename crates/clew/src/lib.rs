@@ -21,6 +21,7 @@ pub mod community_id;
 pub mod failure;
 pub mod keyring;
 pub mod output;
+pub mod plot;
 pub mod random;
 pub mod records;
 pub mod report;

@@ -165,6 +165,9 @@ pub struct Verify {
     /// How the result is told
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
+    /// Draw verdicts over time, of all packets and of each flow
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
@@ -184,7 +187,7 @@ pub struct Verify {
     /// How long an epoch is accepted after its successor started
     #[arg(long, value_name = "D", value_parser = parse_duration, default_value = "60s")]
     pub grace: u64,
-    /// Replace ANNOTATED.pcapng if it exists
+    /// Replace output files that exist
     #[arg(long)]
     pub force: bool,
 }

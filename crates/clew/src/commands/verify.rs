@@ -6,12 +6,13 @@ use crate::cli::Verify;
 use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::output::{Output, STANDARD_STREAM};
+use crate::plot::Plot;
 use crate::records::{Finding, Records, json, records};
 use crate::report;
 use crate::verify::{Freshness, Rules, Verified, verify_capture};
 use clew_packet::{Conclusion, Windows};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     let keyring = Keyring::read(&arguments.group)?;
@@ -33,31 +34,37 @@ pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     Ok(verified.status(arguments.strict))
 }
 
+/// What annotated captures say of their writer.
+const WRITER: &str = concat!("clew ", env!("CARGO_PKG_VERSION"), " verify");
+
 /// Everything that is written while packets come by.
 struct Report<'a> {
+    capture: &'a Path,
     keyring: &'a Keyring,
     annotated: Option<Annotated<Output>>,
+    plot: Option<(Plot, Output)>,
     records: Box<dyn Records + 'a>,
     out: BufWriter<Box<dyn Write>>,
 }
 
 impl<'a> Report<'a> {
     fn new(arguments: &'a Verify, keyring: &'a Keyring) -> Result<Self, Failure> {
-        let annotated = match &arguments.output {
-            Some(path) => {
-                let output = Output::create(path, &arguments.input, arguments.force)?;
-                Some(Annotated::new(
-                    output,
-                    concat!("clew ", env!("CARGO_PKG_VERSION"), " verify"),
-                ))
-            }
-            None => None,
+        let files = [&arguments.output, &arguments.plot];
+        if files[0].is_some() && files[0] == files[1] {
+            return Err(Failure::new("-w and --plot name the same file"));
+        }
+        let file = |path: &Option<PathBuf>| {
+            let create = |path| Output::create(path, &arguments.input, arguments.force);
+            path.as_deref().map(create).transpose()
         };
+        let annotate = |output| Annotated::new(output, WRITER);
         Ok(Self {
+            capture: &arguments.input,
             keyring,
-            annotated,
+            annotated: file(&arguments.output)?.map(annotate),
+            plot: file(&arguments.plot)?.map(|output| (Plot::default(), output)),
             records: records(arguments),
-            out: BufWriter::new(told(arguments.output.as_deref())),
+            out: BufWriter::new(told(&files)),
         })
     }
 
@@ -92,6 +99,9 @@ impl<'a> Report<'a> {
         self.records
             .packet(&finding, &mut self.out)
             .map_err(Failure::write)?;
+        if let Some((plot, _)) = &mut self.plot {
+            plot.take(&finding);
+        }
         let texts = || (comment(conclusion), json::packet(&finding).to_string());
         Ok(self.annotated.is_some().then(texts))
     }
@@ -100,6 +110,11 @@ impl<'a> Report<'a> {
         if let Some(annotated) = self.annotated.take() {
             annotated.finish().map_err(Failure::write)?.commit()?;
         }
+        if let Some((plot, mut output)) = self.plot.take() {
+            let svg = plot.svg(self.capture)?;
+            output.write_all(svg.as_bytes()).map_err(Failure::write)?;
+            output.commit()?;
+        }
         self.records
             .end(verified, &mut self.out)
             .and_then(|()| self.out.flush())
@@ -107,11 +122,12 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Where the result is told: on standard output, unless the annotated capture goes there.
-fn told(annotated: Option<&Path>) -> Box<dyn Write> {
-    match annotated {
-        Some(path) if path == Path::new(STANDARD_STREAM) => Box::new(io::stderr()),
-        _ => Box::new(io::stdout()),
+/// Where the result is told: on standard output, unless one of the files goes there.
+fn told(files: &[&Option<PathBuf>]) -> Box<dyn Write> {
+    let taken = |path: &Path| path == Path::new(STANDARD_STREAM);
+    match files.iter().any(|file| file.as_deref().is_some_and(taken)) {
+        true => Box::new(io::stderr()),
+        false => Box::new(io::stdout()),
     }
 }
 

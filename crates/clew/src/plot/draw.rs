@@ -9,13 +9,22 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const WIDTH: u32 = 1000;
-const MARGIN: i32 = 60;
+const MARGIN: i32 = 80;
 const HEAD: u32 = 70;
-const RATES: u32 = 260;
+const RATES: u32 = 270;
+const LABELS: i32 = 60;
 const LANE: u32 = 34;
 const STRIP: i32 = 12;
 const FOOT: u32 = 40;
 
+const UNITS: [(&str, f64); 4] = [
+    ("second", 1e9),
+    ("minute", 60e9),
+    ("hour", 3600e9),
+    ("day", 86400e9),
+];
+
+type Strip = Cartesian2d<RangedCoordf64, RangedCoordf64>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
@@ -43,21 +52,28 @@ impl Picture<'_> {
     /// The picture as a file.
     pub fn svg(&self) -> Result<String, DrawingAreaErrorKind<std::io::Error>> {
         let mut svg = String::new();
-        let height = HEAD + RATES + LANE * self.lanes.len() as u32 + FOOT;
-        let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        let size = (WIDTH, HEAD + RATES + self.lanes_height() + FOOT);
+        self.draw(&SVGBackend::with_string(&mut svg, size).into_drawing_area())?;
+        Ok(svg)
+    }
+
+    fn draw(&self, area: &Area<'_>) -> Drawn {
         area.fill(&WHITE)?;
         let (head, below) = area.split_vertically(HEAD);
         let (rates, below) = below.split_vertically(RATES);
-        let (lanes, foot) = below.split_vertically(LANE * self.lanes.len() as u32);
+        let (lanes, foot) = below.split_vertically(self.lanes_height());
         self.head(&head)?;
         self.rates(&rates)?;
-        for (lane, area) in self.lanes.iter().zip(lanes.split_evenly((self.lanes.len().max(1), 1))) {
+        let areas = lanes.split_evenly((self.lanes.len().max(1), 1));
+        for (lane, area) in self.lanes.iter().zip(areas) {
             self.lane(&area, lane)?;
         }
         self.foot(&foot)?;
-        area.present()?;
-        drop((area, head, rates, lanes, below, foot));
-        Ok(svg)
+        area.present()
+    }
+
+    fn lanes_height(&self) -> u32 {
+        LANE * self.lanes.len() as u32
     }
 
     /// What this is, and what the colours mean.
@@ -74,30 +90,34 @@ impl Picture<'_> {
         Ok(())
     }
 
-    /// All packets: how many in a second, stacked by verdict.
+    /// All packets: how many in a second or longer unit, stacked by verdict.
     fn rates(&self, area: &Area<'_>) -> Drawn {
-        let per_second = 1e9 / self.axis.width() as f64;
+        let (unit, _) = self.unit();
+        let rate = 1.0 / self.edge(1);
         let columns = self.all.columns(&self.axis);
-        let sum = |counts: &Counts| counts.iter().sum::<u64>() as f64 * per_second;
-        let most = columns.iter().map(|(_, counts)| sum(counts)).fold(0.0, f64::max);
+        let sum = |(_, counts): &(u64, Counts)| counts.iter().sum::<u64>() as f64 * rate;
+        let most = columns.iter().map(sum).fold(0.0, f64::max);
+        let top = if most > 0.0 { most * 1.05 } else { 1.0 };
         let mut chart = ChartBuilder::on(area)
+            .margin_left(MARGIN - LABELS)
             .margin_right(MARGIN)
+            .margin_bottom(10)
             .x_label_area_size(40)
-            .y_label_area_size(MARGIN)
-            .build_cartesian_2d(0.0..self.span(), 0.0..(most * 1.05).max(1.0))?;
+            .y_label_area_size(LABELS)
+            .build_cartesian_2d(0.0..self.span(), 0.0..top)?;
         chart
             .configure_mesh()
             .disable_x_mesh()
             .light_line_style(WHITE)
-            .x_desc(format!("seconds since {}", self.start))
-            .y_desc("packets per second")
+            .x_desc(format!("{unit}s since {}", self.start))
+            .y_desc(format!("packets per {unit}"))
             .x_label_formatter(&short)
             .y_label_formatter(&short)
             .draw()?;
         for (column, counts) in &columns {
             let mut from = 0.0;
             for (verdict, count) in VERDICTS.iter().zip(counts).filter(|(_, count)| **count > 0) {
-                let to = from + *count as f64 * per_second;
+                let to = from + *count as f64 * rate;
                 let [left, right] = self.column(*column);
                 let corners = [(left, from), (right, to)];
                 chart.draw_series([Rectangle::new(corners, colour(*verdict).filled())])?;
@@ -111,38 +131,61 @@ impl Picture<'_> {
     fn lane(&self, area: &Area<'_>, named: &Named<'_>) -> Drawn {
         let right = WIDTH as i32 - MARGIN;
         text(area, &named.name, (MARGIN, 4), 13, HPos::Left)?;
-        text(area, &tally(named.lane.counts()), (right, 4), 13, HPos::Right)?;
-        let (x, y) = (MARGIN..right, 20..20 + STRIP);
-        area.draw(&Rectangle::new([(x.start, y.start), (x.end, y.end)], RGBColor(240, 240, 240).filled()))?;
-        let strip = Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(0.0..self.span(), 0.0..1.0, (x, y));
-        let strip = area.apply_coord_spec(strip);
+        text(
+            area,
+            &tally(named.lane.counts()),
+            (right, 4),
+            13,
+            HPos::Right,
+        )?;
+        // Cells are placed on the whole picture, everything else on this area.
+        let (left, top) = area.get_base_pixel();
+        let (x, y) = (left + MARGIN..left + right, top + 20..top + 20 + STRIP);
+        let strip = area.apply_coord_spec(Strip::new(0.0..self.span(), 0.0..1.0, (x, y)));
+        let all = [(0.0, 0.0), (self.span(), 1.0)];
+        strip.draw(&Rectangle::new(all, RGBColor(240, 240, 240).filled()))?;
         for (column, counts) in named.lane.columns(&self.axis) {
             let seen = VERDICTS.iter().zip(counts).rev();
             if let Some((worst, _)) = seen.into_iter().find(|(_, count)| *count > 0) {
                 let [left, right] = self.column(column);
-                strip.draw(&Rectangle::new([(left, 0.0), (right, 1.0)], colour(*worst).filled()))?;
+                strip.draw(&Rectangle::new(
+                    [(left, 0.0), (right, 1.0)],
+                    colour(*worst).filled(),
+                ))?;
             }
         }
         Ok(())
     }
 
     fn foot(&self, area: &Area<'_>) -> Drawn {
-        let width = short(&(self.axis.width() as f64 / 1e9));
-        let mut words = format!("A flow's strip shows the worst verdict in each {width} s.");
+        let ((unit, _), width) = (self.unit(), short(&self.edge(1)));
+        let mut words = format!("A flow's strip shows the worst verdict in each {width} {unit}s.");
         for note in &self.notes {
             words += &format!(" {note}.");
         }
         text(area, &words, (MARGIN, 12), 12, HPos::Left)
     }
 
-    /// Seconds that are shown.
-    fn span(&self) -> f64 {
-        self.axis.columns().max(1) as f64 * self.axis.width() as f64 / 1e9
+    /// What time is told in, and how many nanoseconds that is: the largest of which the picture
+    /// shows a few.
+    fn unit(&self) -> (&'static str, f64) {
+        let span = self.axis.columns() as f64 * self.axis.width() as f64;
+        let fit = UNITS.into_iter().rev().find(|(_, ns)| span >= 3.0 * ns);
+        fit.unwrap_or(UNITS[0])
     }
 
-    /// Where a column begins and ends, in seconds.
+    /// What is shown, in the unit of time.
+    fn span(&self) -> f64 {
+        self.edge(self.axis.columns().max(1))
+    }
+
+    /// Where a column begins, in the unit of time.
+    fn edge(&self, column: u64) -> f64 {
+        column as f64 * self.axis.width() as f64 / self.unit().1
+    }
+
     fn column(&self, column: u64) -> [f64; 2] {
-        [column, column + 1].map(|edge| edge as f64 * self.axis.width() as f64 / 1e9)
+        [column, column + 1].map(|column| self.edge(column))
     }
 }
 
@@ -153,7 +196,9 @@ fn text(area: &Area<'_>, words: &str, at: (i32, i32), size: i32, side: HPos) -> 
 
 fn tally(counts: &Counts) -> String {
     let some = VERDICTS.iter().zip(counts).filter(|(_, count)| **count > 0);
-    let words: Vec<String> = some.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let words: Vec<String> = some
+        .map(|(verdict, count)| format!("{count} {verdict}"))
+        .collect();
     words.join(", ")
 }
 

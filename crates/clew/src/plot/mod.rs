@@ -31,9 +31,8 @@ struct Named<'a> {
     lane: &'a Lane,
 }
 
-impl Plot {
-    /// An empty picture.
-    pub fn new() -> Self {
+impl Default for Plot {
+    fn default() -> Self {
         Self {
             axis: Axis::default(),
             all: Lane::default(),
@@ -41,7 +40,9 @@ impl Plot {
             without_time: 0,
         }
     }
+}
 
+impl Plot {
     /// Takes a packet in.
     pub fn take(&mut self, finding: &Finding<'_>) {
         let (time, verdict) = (finding.info.time_ns, finding.conclusion.verdict);

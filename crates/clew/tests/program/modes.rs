@@ -44,6 +44,9 @@ fn every_capture_is_signed_verified_and_restored() {
     }
 }
 
+/// The link type of most captures.
+const ETHERNET: u32 = 1;
+
 /// What became of a packet on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -68,7 +71,7 @@ pub fn mixed() -> Vec<u8> {
     let longest = records.iter().map(Vec::len).max().unwrap();
     let interleaved = (0..longest).flat_map(|i| records.iter().filter_map(move |of| of.get(i)));
     file(
-        1,
+        ETHERNET,
         interleaved.map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data())),
     )
 }
@@ -147,7 +150,7 @@ fn changed_packets_and_only_those_are_invalid() {
         let frames = sent
             .iter()
             .map(|(_, time, frame)| (*time, frame.as_slice()));
-        fs::write(desk.path("sent"), file(1, frames)).unwrap();
+        fs::write(desk.path("sent"), file(ETHERNET, frames)).unwrap();
         let (status, verdicts, _) = desk.verify("sent");
         assert_eq!(status, 1);
         assert_eq!(verdicts.len(), sent.len());
@@ -181,7 +184,11 @@ fn adaptive_windows_are_flights() {
         *time += pause * millisecond;
         Some(*time)
     });
-    fs::write(desk.path("in"), file(times.map(|time| (time, one.data())))).unwrap();
+    fs::write(
+        desk.path("in"),
+        file(ETHERNET, times.map(|time| (time, one.data()))),
+    )
+    .unwrap();
     assert_eq!(desk.sign(&["--mode", "window", "--window", "adaptive"]), 0);
     let signed = packets(&fs::read(desk.path("signed")).unwrap());
     let k = |record: &Record| {
