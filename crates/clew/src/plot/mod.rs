@@ -9,7 +9,7 @@ use crate::records::Finding;
 use crate::records::flows::Flows;
 use crate::report;
 use std::path::Path;
-use timeline::{Axis, Lane};
+use timeline::{Axis, INVALID, Lane};
 
 /// Most flows that are told apart: up to 60 MB. All others are one lane.
 const FLOWS_MAX: usize = 4096;
@@ -78,9 +78,11 @@ impl Plot {
             .map_err(|e| Failure::new(format!("the plot cannot be drawn: {e}")))
     }
 
-    /// The largest flows, those that were not told apart, and how many are left out.
+    /// The flows that are invalid most, then the largest, those that were not told apart, and how many are left out.
     fn lanes(&self) -> (Vec<Named<'_>>, usize) {
-        let sorted = self.flows.sorted(|lane| lane.counts().iter().sum::<u64>());
+        let sorted = self
+            .flows
+            .sorted(|lane| (lane.counts()[INVALID], lane.counts().iter().sum::<u64>()));
         let hidden = sorted.len().saturating_sub(LANES_MAX);
         let shown = sorted.into_iter().take(LANES_MAX);
         let mut lanes: Vec<Named<'_>> = shown

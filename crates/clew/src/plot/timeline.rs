@@ -14,6 +14,9 @@ pub const VERDICTS: [Verdict; 4] = [
     Verdict::Invalid,
 ];
 
+/// The place of the worst.
+pub const INVALID: usize = VERDICTS.len() - 1;
+
 /// The time that a plot shows. Its columns are 2^`shift` nanoseconds wide, and begin at multiples of
 /// that.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,6 +9,7 @@ mod desk;
 mod linkability;
 mod log;
 mod modes;
+mod plot;
 mod records;
 
 use captures::{CAPTURES, beginning, without_snaplen};
