@@ -1,8 +1,7 @@
-use clew::capture::{PacketLengths, Reader, Writer};
-use std::fs::{self, File};
+pub use crate::beginning::CAPTURES;
+use crate::beginning::first;
+use std::fs;
 use std::path::{Path, PathBuf};
-
-pub const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures");
 
 /// Packets of each capture that are used: enough for every kind, and few enough for a test.
 const PACKETS: usize = 150;
@@ -28,18 +27,7 @@ pub fn captures() -> Vec<PathBuf> {
 
 /// The beginning of a capture as a file.
 pub fn beginning(of: &Path, to: &Path) {
-    let reader = Reader::new(File::open(of).unwrap()).unwrap();
-    let mut writer = Writer::new(Vec::new(), PacketLengths::NeverGrow);
-    let mut packets = 0;
-    for record in reader {
-        let record = record.unwrap();
-        packets += usize::from(record.packet().is_some());
-        if packets > PACKETS {
-            break;
-        }
-        writer.write(&record).unwrap();
-    }
-    fs::write(to, writer.finish().unwrap()).unwrap();
+    first(of, PACKETS, to);
 }
 
 /// pcap's snap length, the one field that may differ after strip.

@@ -8,8 +8,13 @@ pub struct Desk(pub TempDir);
 
 impl Desk {
     pub fn new() -> Self {
+        Self::with("xr")
+    }
+
+    pub fn with(scheme: &str) -> Self {
         let desk = Self(tempfile::tempdir().unwrap());
-        desk.yes(&["group", "create", "acme", "--name", "acme"]);
+        let create = ["group", "create", "acme", "--name", "acme"];
+        desk.yes(&[&create[..], &["--scheme", scheme]].concat());
         desk.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         desk
     }
@@ -47,15 +52,11 @@ impl Desk {
 
     /// Signs `in` as `signed`.
     pub fn sign(&self, more: &[&str]) -> i32 {
-        let sign = [
-            "sign",
-            "--key",
-            "web-1.key",
-            "--force",
-            "in",
-            "-w",
-            "signed",
-        ];
+        self.sign_as("in", "signed", more)
+    }
+
+    pub fn sign_as(&self, from: &str, to: &str, more: &[&str]) -> i32 {
+        let sign = ["sign", "--key", "web-1.key", "--force", from, "-w", to];
         self.status(&[&sign, more].concat())
     }
 

@@ -1,0 +1,17 @@
+//! What analysts see in Wireshark: `contrib/wireshark/clew.lua` against what clew itself reads and
+//! says, and annotated files after they went through the tools of Wireshark.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+#[path = "../program/beginning.rs"]
+mod beginning;
+mod damage;
+#[path = "../program/desk.rs"]
+mod desk;
+mod fields;
+mod files;
+mod links;
+mod reading;
+mod shapes;
+mod shark;
+mod survive;
+mod verdicts;
