@@ -459,6 +459,7 @@ local explanations = {
     ["future"] = "its timestamp lies in the future",
     ["bad-encoding"] = "a signature that does not decode",
     ["bad-signature"] = "the signature does not hold: something was changed",
+    ["reordered"] = "the signature holds; a later packet of its block came before it",
     ["duplicate"] = "the same signed packet again",
 }
 

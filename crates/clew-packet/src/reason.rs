@@ -209,9 +209,14 @@ mod tests {
         }
     }
 
+    fn section_7() -> &'static str {
+        let after = SPECIFICATION.split("\n## 7. ").nth(1).unwrap();
+        after.split("\n## ").next().unwrap()
+    }
+
     #[test]
     fn section_7_lists_exactly_these_reasons() {
-        let section = SPECIFICATION.split("\n## 7. ").nth(1).unwrap();
+        let section = section_7();
         let quoted: BTreeSet<String> = section
             .split('`')
             .skip(1)
@@ -237,7 +242,7 @@ mod tests {
 
     #[test]
     fn section_7_gives_these_verdicts() {
-        for line in SPECIFICATION.split("\n## 7. ").nth(1).unwrap().lines() {
+        for line in section_7().lines() {
             let Some((verdict, reasons)) = line.trim_start_matches("| `").split_once("` | `")
             else {
                 continue;

@@ -10,18 +10,26 @@ use super::record::{Form, Kind, Packet, Record};
 use super::writer::{PacketLengths, Sink, Writer};
 use super::{ENTERPRISE_NUMBER, RECORD_LEN_MAX};
 
+/// How every comment of a note begins.
+pub const COMMENT_START: &str = "clew: ";
+
+/// How every JSON object of a note begins.
+const JSON_START: &str = r#"{"packet":"#;
+
 /// What is said about one packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Note<'a> {
-    /// A line for people: the packet's comment, `frame.comment` in Wireshark.
+    /// A line for people: the packet's comment, `frame.comment` in Wireshark. Begins with
+    /// [`COMMENT_START`].
     pub comment: &'a str,
-    /// A JSON object for programs: a custom string option under [`ENTERPRISE_NUMBER`].
+    /// A JSON object for programs, whose first member is `packet`: a custom string option under [`ENTERPRISE_NUMBER`].
     pub json: &'a str,
 }
 
 /// Writes a capture as pcapng, with a comment in each section header and a note on each packet.
 ///
-/// A pcapng input keeps all its blocks and options; ours come first in their lists. A pcap input
+/// A pcapng input keeps all its blocks and options, but notes like ours: those of an earlier run, or
+/// of somebody who wants to be believed. Ours come first in their lists. A pcap input
 /// becomes one section with one interface of the same link type and time resolution. The opaque
 /// rest of a damaged capture is left out, because no program could read beyond it.
 ///
@@ -90,7 +98,20 @@ fn add_note(record: &mut Record, note: &Note<'_>) -> bool {
         return false;
     }
     let (order, at) = (packet.order, packet.padded_end());
+    pcapng::drop_options(order, &mut record.raw, at, |code, value| {
+        is_note(order, code, value)
+    });
     insert_options(order, &mut record.raw, at, note_options(order, note))
+}
+
+fn is_note(order: ByteOrder, code: u16, value: &[u8]) -> bool {
+    match code {
+        option::COMMENT => value.starts_with(COMMENT_START.as_bytes()),
+        option::CUSTOM_STRING => value
+            .strip_prefix(&order.u32_bytes(ENTERPRISE_NUMBER))
+            .is_some_and(|json| json.starts_with(JSON_START.as_bytes())),
+        _ => false,
+    }
 }
 
 /// Puts options, if they could be encoded, in front of those that a block has from `at` on.

@@ -62,7 +62,7 @@ mod reader;
 mod record;
 mod writer;
 
-pub use annotate::{Annotated, Note};
+pub use annotate::{Annotated, COMMENT_START, Note};
 pub use error::{CaptureError, Damage, Fault, NotExact};
 pub use reader::Reader;
 pub use record::{PacketInfo, Record};

@@ -290,6 +290,34 @@ fn clock(order: ByteOrder, options: &[u8]) -> Clock {
     clock
 }
 
+/// Takes options out of a block that has them from `at` on. The end mark, or the first that does not
+/// fit, stays with all that follows it: nobody reads beyond.
+pub(super) fn drop_options(
+    order: ByteOrder,
+    raw: &mut Vec<u8>,
+    at: usize,
+    unwanted: impl Fn(u16, &[u8]) -> bool,
+) {
+    let end = body_end(raw);
+    let mut kept = Vec::new();
+    let mut options = Options {
+        order,
+        rest: &raw[at..end],
+    };
+    loop {
+        let before = options.rest;
+        let Some((code, value)) = options.next() else {
+            kept.extend_from_slice(before);
+            break;
+        };
+        if !unwanted(code, value) {
+            kept.extend_from_slice(&before[..before.len() - options.rest.len()]);
+        }
+    }
+    raw.splice(at..end, kept);
+    put_total_length(order, raw);
+}
+
 /// The options of a block, up to the end mark or the first that does not fit.
 struct Options<'a> {
     order: ByteOrder,

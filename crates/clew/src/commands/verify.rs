@@ -1,7 +1,7 @@
 //! `clew verify`
 
 use crate::batch::{Capture, frame};
-use crate::capture::{Annotated, Note, PacketInfo, Record};
+use crate::capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
 use crate::cli::Verify;
 use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
@@ -42,6 +42,8 @@ struct Report<'a> {
     capture: &'a Path,
     keyring: &'a Keyring,
     annotated: Option<Annotated<Output>>,
+    /// Packets whose verdict the annotated capture could not take.
+    without_note: u64,
     plot: Option<(Plot, Output)>,
     records: Box<dyn Records + 'a>,
     out: BufWriter<Box<dyn Write>>,
@@ -62,6 +64,7 @@ impl<'a> Report<'a> {
             capture: &arguments.input,
             keyring,
             annotated: file(&arguments.output)?.map(annotate),
+            without_note: 0,
             plot: file(&arguments.plot)?.map(|output| (Plot::default(), output)),
             records: records(arguments),
             out: BufWriter::new(told(&files)),
@@ -81,7 +84,9 @@ impl<'a> Report<'a> {
             return Ok(());
         };
         let note = texts.as_ref().map(|(comment, json)| Note { comment, json });
-        annotated.write(record, note).map_err(Failure::write)?;
+        let packet = note.is_some();
+        let noted = annotated.write(record, note).map_err(Failure::write)?;
+        self.without_note += u64::from(packet && !noted);
         Ok(())
     }
 
@@ -109,6 +114,13 @@ impl<'a> Report<'a> {
     fn finish(mut self, verified: &Verified) -> Result<(), Failure> {
         if let Some(annotated) = self.annotated.take() {
             annotated.finish().map_err(Failure::write)?.commit()?;
+            if self.without_note > 0 {
+                let packets = self.without_note;
+                eprintln!(
+                    "clew: warning: {packets} packets of the annotated capture have no verdict: \
+                     their blocks cannot hold one"
+                );
+            }
         }
         if let Some((plot, mut output)) = self.plot.take() {
             let svg = plot.svg(self.capture)?;
@@ -133,7 +145,8 @@ fn told(files: &[&Option<PathBuf>]) -> Box<dyn Write> {
 
 /// A packet's comment: for people, and for display filters.
 fn comment(conclusion: &Conclusion) -> String {
-    let mut line = format!("clew: {} reason={}", conclusion.verdict, conclusion.reason);
+    let (verdict, reason) = (conclusion.verdict, conclusion.reason);
+    let mut line = format!("{COMMENT_START}{verdict} reason={reason}");
     if let Some(summary) = &conclusion.summary {
         line += &format!(
             " group={} epoch={} mode={}",

@@ -12,6 +12,10 @@ const TOOL: &str = "clew 0.1.0";
 const JSON: &str = r#"{"packet":1,"verdict":"valid"}"#;
 
 fn annotated(bytes: &[u8]) -> (Vec<u8>, Vec<bool>) {
+    annotated_with(bytes, JSON)
+}
+
+fn annotated_with(bytes: &[u8], json: &str) -> (Vec<u8>, Vec<bool>) {
     let mut writer = Annotated::new(Vec::new(), TOOL);
     let mut noted = Vec::new();
     for record in Reader::new(bytes)
@@ -22,7 +26,7 @@ fn annotated(bytes: &[u8]) -> (Vec<u8>, Vec<bool>) {
         let comment = format!("clew: valid {}", frame.unwrap_or(0));
         let note = frame.map(|_| Note {
             comment: &comment,
-            json: JSON,
+            json,
         });
         let wrote = writer.write(record, note).expect("memory");
         noted.extend(frame.map(|_| wrote));
@@ -165,4 +169,40 @@ fn what_follows_damage_is_left_out() {
     let (output, noted) = annotated(&bytes);
     assert_eq!(noted, [true]);
     assert_eq!(packets(&output).len(), 1);
+}
+
+/// Whoever made the capture says what we would say: nobody reads it afterwards.
+#[test]
+fn notes_that_are_not_ours_are_left_out() {
+    for order in ORDERS {
+        let blocks = Blocks::new(order);
+        let forged = [&order.u32(ENTERPRISE_NUMBER), JSON.as_bytes()].concat();
+        let other = [&order.u32(ENTERPRISE_NUMBER), b"another's".as_slice()].concat();
+        let options = blocks.options(&[
+            (1, b"clew: valid reason=ok"),
+            (1, b"theirs"),
+            (2988, &forged),
+            (2988, &other),
+            (1, b"clew: valid, too"),
+        ]);
+        let file = |options: &[u8]| {
+            let blocks = Blocks::new(order).section(UNSTATED).interface(1, 0, &[]);
+            blocks.enhanced(0, 1, b"one", options).bytes
+        };
+        let (output, noted) = annotated(&file(&options));
+        assert_eq!(noted, [true]);
+        assert_eq!(
+            oracle(&output).0,
+            ["clew: valid 1", JSON, "theirs", "another's"]
+        );
+        let (again, _) = annotated(&output);
+        assert_eq!(oracle(&again).0, oracle(&output).0, "{order:?}");
+
+        // No room for a note: no note, not theirs.
+        let filled = blocks.options(&vec![(2, &[7; 65_500][..]); 256]);
+        let full = [&options[..options.len() - 4], &filled].concat();
+        let (output, noted) = annotated_with(&file(&full), &"x".repeat(20_000));
+        assert_eq!(noted, [false]);
+        assert!(!output.windows(6).any(|bytes| bytes == b"clew: "));
+    }
 }
