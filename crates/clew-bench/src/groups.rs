@@ -1,15 +1,16 @@
-//! What several programs measure on: packets, and a group of scheme XR.
+//! What several programs measure on: packets, and groups.
 
 use crate::xr_textbook::{self, Gpk, Key};
-use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Quorum;
 use clew_group::xr::{
-    Accepted, Device, Generators, IncrementalSignature, IssuerKey, MemberKey, Nonces, PublicKey,
-    Signature, SigningKey, VerifyingKey,
+    Accepted, Device, Generators, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey,
+    Nonces, PublicKey, Signature, SigningKey, VerifyingKey,
 };
+use clew_group::{EpochId, Scheme, bbs04};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use std::sync::Arc;
 
 /// Clue's packet: with its signature, time and window digest it fills 1500 bytes.
 pub const PACKET: &[u8] = &[0xa5; 1277];
@@ -87,15 +88,19 @@ impl XrGroup {
     /// A good signature whose R1 was replaced and its challenge made to fit, which anybody can do:
     /// neither equation holds.
     pub fn with_other_r1(&self, seed: u64) -> IncrementalSignature {
-        let mut bytes = self.sign(seed).1.to_bytes();
-        let at = |bytes: &[u8; 336], i: usize| bytes[i..][..48].try_into().expect("48 bytes");
-        let r1 = xr_textbook::g1(&bytes[288..]) + G1::generator();
-        bytes[288..].copy_from_slice(&r1.to_bytes());
-        let transcript = [0, 48, 288, 96].map(|i| at(&bytes, i));
-        let c = xr_textbook::challenge(&EPOCH.0, &transcript, PACKET);
-        bytes[144..160].copy_from_slice(&c);
+        let bytes = other_r1(self.sign(seed).1.to_bytes(), PACKET);
         IncrementalSignature::from_bytes(&bytes).expect("points and scalars")
     }
+}
+
+/// The encoded signature over `message` with another R1, and a challenge that fits it.
+pub fn other_r1(mut bytes: [u8; INCREMENTAL_BYTES], message: &[u8]) -> [u8; INCREMENTAL_BYTES] {
+    let r1 = xr_textbook::g1(&bytes[288..]) + G1::generator();
+    bytes[288..].copy_from_slice(&r1.to_bytes());
+    let transcript = [0, 48, 288, 96].map(|at| bytes[at..][..48].try_into().expect("48 bytes"));
+    let c = xr_textbook::challenge(&EPOCH.0, &transcript, message);
+    bytes[144..160].copy_from_slice(&c);
+    bytes
 }
 
 /// A join up to where the device waits for x.
@@ -114,6 +119,52 @@ fn join(issuer: &IssuerKey, public: &PublicKey, x: &Scalar) -> MemberKey {
     let credential = scale.credential(&accepted.credential(), x);
     let key = accepted.finish(public, &credential);
     key.expect("an honest issuer")
+}
+
+/// A group of either scheme with its one member.
+pub struct Group {
+    pub scheme: Scheme,
+    pub signer: clew_group::SigningKey,
+    pub verifier: Arc<clew_group::VerifyingKey>,
+}
+
+impl Group {
+    pub fn new(scheme: Scheme) -> Self {
+        let (public, member) = match scheme {
+            Scheme::Xr => {
+                let XrGroup { public, member, .. } = XrGroup::new();
+                (
+                    clew_group::PublicKey::Xr(public),
+                    clew_group::MemberKey::Xr(member),
+                )
+            }
+            Scheme::Bbs04 => {
+                let rng = &mut rng(1);
+                let (_, opening) = bbs04::OpenerKey::generate(&[7; 32], rng);
+                let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
+                let public = bbs04::PublicKey::genesis(&opening, &issuing);
+                let member = issuer.issue_random(&public, rng);
+                (
+                    clew_group::PublicKey::Bbs04(public),
+                    clew_group::MemberKey::Bbs04(member),
+                )
+            }
+        };
+        Self {
+            scheme,
+            signer: clew_group::SigningKey::new(&public, EPOCH, member)
+                .expect("the issuer's own key"),
+            verifier: Arc::new(clew_group::VerifyingKey::new(&public, EPOCH)),
+        }
+    }
+
+    /// As it stands in the names of rows.
+    pub fn name(&self) -> &'static str {
+        match self.scheme {
+            Scheme::Xr => "xr",
+            Scheme::Bbs04 => "bbs04",
+        }
+    }
 }
 
 pub fn quorum(threshold: u8, trustees: u8) -> Quorum {

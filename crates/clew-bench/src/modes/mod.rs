@@ -5,7 +5,7 @@ mod receiving;
 mod tables;
 mod traffic;
 
-use crate::groups::rng;
+use crate::groups::{Group, rng};
 use crate::measure::Case;
 use crate::options::Options;
 use crate::report::{self, Source};
@@ -15,7 +15,7 @@ use receiving::{Counting, Keys};
 use sha2::{Digest, Sha256};
 use std::cell::Cell;
 use std::io;
-use traffic::{Group, PACKET_BYTES, Signer, WAYS, Way, packets, sign_all};
+use traffic::{PACKET_BYTES, Signer, WAYS, Way, packets, sign_all};
 
 const DESIGN: &str = "design";
 

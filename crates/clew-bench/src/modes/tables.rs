@@ -1,8 +1,9 @@
 //! The program's own tables, after its rows.
 
 use super::loss::{self, Loss};
-use super::traffic::{Group, WAYS, Way};
+use super::traffic::{WAYS, Way};
 use super::{Flow, SEEDS, added_bytes, receiving};
+use crate::groups::Group;
 use crate::measure::Figures;
 use crate::options::Options;
 use crate::report::number;

@@ -1,12 +1,11 @@
 //! One flow of packets, and its signer in each mode.
 
-use crate::groups::{EPOCH, XrGroup, rng};
-use clew_group::{MemberKey, Precursor, PublicKey, Scheme, SigningKey, VerifyingKey, bbs04};
+use crate::groups::{Group, rng};
+use clew_group::{Precursor, Scheme};
 use clew_packet::{
     Candidate, Frame, GroupId, LinkType, Mode, Policy, SECOND_NS, Sender, Timestamp, Window,
 };
 use rand_core::Rng;
-use std::sync::Arc;
 
 /// Length of a packet before it is signed, as an IP datagram: Clue's.
 pub const PACKET_BYTES: usize = 1277;
@@ -16,45 +15,6 @@ pub const GROUP: GroupId = GroupId([0xa0; 16]);
 
 /// When all packets are sent and received.
 pub const NOW: Timestamp = Timestamp(1_700_000_000 * SECOND_NS);
-
-/// A group with its one member.
-pub struct Group {
-    pub scheme: Scheme,
-    pub signer: SigningKey,
-    pub verifier: Arc<VerifyingKey>,
-}
-
-impl Group {
-    pub fn new(scheme: Scheme) -> Self {
-        let (public, member) = match scheme {
-            Scheme::Xr => {
-                let XrGroup { public, member, .. } = XrGroup::new();
-                (PublicKey::Xr(public), MemberKey::Xr(member))
-            }
-            Scheme::Bbs04 => {
-                let rng = &mut rng(1);
-                let (_, opening) = bbs04::OpenerKey::generate(&[7; 32], rng);
-                let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
-                let public = bbs04::PublicKey::genesis(&opening, &issuing);
-                let member = issuer.issue_random(&public, rng);
-                (PublicKey::Bbs04(public), MemberKey::Bbs04(member))
-            }
-        };
-        Self {
-            scheme,
-            signer: SigningKey::new(&public, EPOCH, member).expect("the issuer's own key"),
-            verifier: Arc::new(VerifyingKey::new(&public, EPOCH)),
-        }
-    }
-
-    /// As it stands in the names of rows.
-    pub fn name(&self) -> &'static str {
-        match self.scheme {
-            Scheme::Xr => "xr",
-            Scheme::Bbs04 => "bbs04",
-        }
-    }
-}
 
 /// How a flow is signed: the modes of trailers, with their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
