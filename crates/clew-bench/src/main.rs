@@ -5,6 +5,7 @@
 
 mod batch;
 mod clue_table;
+mod files;
 mod group_signature;
 mod groups;
 mod machine;
@@ -16,8 +17,10 @@ mod options;
 mod paper;
 mod register;
 mod report;
+mod sha256;
 #[path = "../../clew-group/tests/common/textbook.rs"]
 mod textbook;
+mod udp;
 #[path = "../../clew-group/tests/common/xr_textbook.rs"]
 mod xr_textbook;
 
@@ -33,7 +36,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 8] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -63,6 +66,16 @@ const PROGRAMS: [Program; 6] = [
         name: "modes",
         about: "each, window, tree: bytes, signing, and verifying a packet when others are lost",
         run: modes::run,
+    },
+    Program {
+        name: "files",
+        about: "clew sign and clew verify of a capture, by mode and number of cores, beside hashing alone",
+        run: files::run,
+    },
+    Program {
+        name: "sha256",
+        about: "hashing the packets of --capture on RAYON_NUM_THREADS threads: what files compares with",
+        run: sha256::run,
     },
 ];
 

@@ -40,7 +40,7 @@ const QUOTED: [(Way, [f64; 6]); 6] = [
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
-    let sent = packets(options.packets as usize);
+    let sent = packets(options.packets.unwrap_or(2048) as usize);
     let groups = [Scheme::Xr, Scheme::Bbs04].map(Group::new);
     let flows = groups.iter().flat_map(|group| flows(group, &sent));
     let flows: Vec<Flow<'_>> = flows.collect();

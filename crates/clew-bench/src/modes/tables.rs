@@ -35,7 +35,7 @@ pub fn print(
         out,
         "\n{} packets are sent, {} of those that arrive are checked together; seeds 1 to {SEEDS} in turn; \
          bursts of {} on average (b)",
-        options.packets,
+        sent.len(),
         receiving::TOGETHER,
         loss::MEAN_BURST,
     )?;

@@ -1,0 +1,118 @@
+//! What the rows mean for whoever has files.
+
+use super::desk::{Desk, SHARE, Task};
+use super::{Run, row, traffic};
+use crate::measure::Figures;
+use crate::options::Options;
+use crate::report::number;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What a run comes to.
+struct Throughput {
+    packets_per_s: f64,
+    mb_per_s: f64,
+    peak_mb: f64,
+    /// How many times as long as hashing alone.
+    to_hashing: Option<f64>,
+    /// How many times as fast as on one core.
+    to_one_core: Option<f64>,
+}
+
+impl Throughput {
+    fn of(run: &Run, desk: &Desk, rows: &BTreeMap<String, Figures>) -> Option<Self> {
+        let median = |row: String| rows.get(&row).map(|figures| figures.median);
+        let us = median(run.row())?;
+        let traffic = desk.traffic(run.task.mode());
+        let packets_per_s = 1e6 / us;
+        Some(Self {
+            packets_per_s,
+            mb_per_s: packets_per_s * traffic.bytes as f64 / traffic.packets as f64 / 1e6,
+            peak_mb: run.peak.get() as f64 / 1e6,
+            to_hashing: median(run.hashing()).map(|hashing| us / hashing),
+            to_one_core: median(row(run.task, 1)).map(|one| one / us),
+        })
+    }
+}
+
+/// Prints throughput, memory and ratios.
+pub fn print(
+    options: &Options,
+    desk: &Desk,
+    runs: &[Run],
+    rows: &BTreeMap<String, Figures>,
+) -> io::Result<()> {
+    let out = &mut io::stdout().lock();
+    if !options.json {
+        head(out, options, desk)?;
+    }
+    for run in runs {
+        let Some(found) = Throughput::of(run, desk, rows) else {
+            continue;
+        };
+        match options.json {
+            true => writeln!(out, "{}", object(run, &found))?,
+            false => writeln!(out, "{}", line(run, &found))?,
+        }
+    }
+    Ok(())
+}
+
+fn head(out: &mut impl Write, options: &Options, desk: &Desk) -> io::Result<()> {
+    let mb = |bytes: usize| bytes as f64 / 1e6;
+    writeln!(
+        out,
+        "\ntree: {} packets, {:.1} MB; each and window: the first {} of them (1/{SHARE}), {:.1} MB",
+        desk.all.packets,
+        mb(desk.all.bytes),
+        desk.first.packets,
+        mb(desk.first.bytes),
+    )?;
+    if options.capture.is_none() {
+        writeln!(
+            out,
+            "synthetic: UDP, {} flows in bursts of {} on average, IP datagrams of {:?} bytes",
+            traffic::FLOWS,
+            traffic::MEAN_BURST,
+            traffic::LENGTHS
+        )?;
+    }
+    writeln!(
+        out,
+        "MB are those of the packets before they are signed; hashing: SHA-256 of these on the same cores\n\n\
+         {:<24}{:>7}{:>12}{:>9}{:>10}{:>13}{:>13}",
+        "", "cores", "packets/s", "MB/s", "peak MB", "to hashing", "to one core"
+    )
+}
+
+fn line(run: &Run, found: &Throughput) -> String {
+    let ratio = |ratio: Option<f64>| ratio.map_or("-".into(), number);
+    let peak = match run.task {
+        // Holds the whole capture, which is not what is measured.
+        Task::Hash(_) => "-".into(),
+        _ => format!("{:.1}", found.peak_mb),
+    };
+    format!(
+        "{:<24}{:>7}{:>12.0}{:>9.1}{:>10}{:>13}{:>13}",
+        run.task.name(),
+        run.cores,
+        found.packets_per_s,
+        found.mb_per_s,
+        peak,
+        ratio(found.to_hashing),
+        ratio(found.to_one_core),
+    )
+}
+
+fn object(run: &Run, found: &Throughput) -> serde_json::Value {
+    json!({
+        "throughput_of": run.row(),
+        "cores": run.cores,
+        "packets_per_s": found.packets_per_s,
+        "mb_per_s": found.mb_per_s,
+        "peak_mb": found.peak_mb,
+        "ratio_to_hashing": found.to_hashing,
+        "ratio_to_one_core": found.to_one_core,
+    })
+}
