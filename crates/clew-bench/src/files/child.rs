@@ -15,9 +15,14 @@ const LOOK: Duration = Duration::from_millis(5);
 pub struct Ran {
     pub time: Duration,
     pub stdout: Vec<u8>,
+    /// What all its threads computed.
+    pub cpu: Duration,
     /// Most memory that was resident, in bytes.
     pub peak: u64,
 }
+
+/// Linux tells other programs their times in hundredths of a second, wherever it runs.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Runs a program on these cores, with as many threads, to its end. It must succeed.
 pub fn run(program: &Path, arguments: &[&str], cores: &[usize]) -> io::Result<Ran> {
@@ -28,7 +33,7 @@ pub fn run(program: &Path, arguments: &[&str], cores: &[usize]) -> io::Result<Ra
     command.env("RAYON_NUM_THREADS", cores.len().to_string());
     command.stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let start = Instant::now();
+    let (cpu, start) = (waited_for(), Instant::now());
     let child = command.spawn()?;
     let status = format!("/proc/{}/status", child.id());
     let watch = thread::spawn(move || peak(&status));
@@ -41,8 +46,19 @@ pub fn run(program: &Path, arguments: &[&str], cores: &[usize]) -> io::Result<Ra
     Ok(Ran {
         time,
         stdout: output.stdout,
+        cpu: waited_for().saturating_sub(cpu),
         peak: watch.join().unwrap_or(0),
     })
+}
+
+/// What all children computed that have ended: the 16th and 17th field, of which the second is the
+/// program's name in brackets.
+fn waited_for() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let (_, rest) = stat.rsplit_once(')').unwrap_or_default();
+    let fields = rest.split_whitespace().skip(13).take(2);
+    let ticks: u32 = fields.filter_map(|field| field.parse::<u32>().ok()).sum();
+    TICK * ticks
 }
 
 /// Looks until the child has no memory any more.

@@ -9,6 +9,7 @@ mod traffic;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::{report, sha256};
+use child::Ran;
 use desk::{Desk, Mode, TASKS, Task};
 use serde_json::Value;
 use std::cell::Cell;
@@ -39,12 +40,20 @@ struct Run {
     cores: usize,
     /// The most memory of all its children.
     peak: Cell<u64>,
+    /// What its children computed, and for how many packets.
+    cpu: Cell<Duration>,
+    packets: Cell<usize>,
 }
 
 impl Run {
     fn new(task: Task, cores: usize) -> Self {
-        let peak = Cell::new(0);
-        Self { task, cores, peak }
+        Self {
+            task,
+            cores,
+            peak: Cell::default(),
+            cpu: Cell::default(),
+            packets: Cell::default(),
+        }
     }
 
     fn row(&self) -> String {
@@ -56,11 +65,22 @@ impl Run {
         row(yardstick(self.task.mode()), self.cores)
     }
 
+    fn note(&self, ran: &Ran, packets: usize) {
+        self.peak.set(self.peak.get().max(ran.peak));
+        self.cpu.set(self.cpu.get() + ran.cpu);
+        self.packets.set(self.packets.get() + packets);
+    }
+
+    /// Microseconds of computing for a packet, on all cores together: the mean.
+    fn cpu_us(&self) -> f64 {
+        self.cpu.get().as_secs_f64() * 1e6 / self.packets.get() as f64
+    }
+
     fn case<'a>(&'a self, desk: &'a Desk, cores: &'a [usize]) -> Case<'a> {
         let packets = desk.traffic(self.task.mode()).packets;
         let work = move || {
             let ran = desk.run(self.task, cores).expect("it was done before");
-            self.peak.set(self.peak.get().max(ran.peak));
+            self.note(&ran, packets);
             match self.task {
                 Task::Hash(_) => (hashed(&ran.stdout).expect("a row of our own"), 1),
                 _ => (ran.time, packets),
@@ -88,12 +108,13 @@ fn yardstick(mode: Mode) -> Task {
     })
 }
 
-/// What `sha256 --json` found for one packet.
+/// What `sha256 --json` found for one packet: the mean, since load that stops the program in the middle
+/// stops hashing too.
 fn hashed(lines: &[u8]) -> Option<Duration> {
     let lines = lines.split(|byte| *byte == b'\n');
     let mut rows = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let row = rows.find(|row| row["row"] == sha256::ROW)?;
-    let us = row["median_us"].as_f64()?;
+    let us = row["mean_us"].as_f64()?;
     Some(Duration::from_secs_f64(us / 1e6))
 }
 
@@ -103,7 +124,7 @@ mod tests {
 
     #[test]
     fn reads_what_sha256_found() {
-        let lines = b"{\"machine\":{}}\n{\"row\":\"sha256\",\"median_us\":2.5}\n";
+        let lines = b"{\"machine\":{}}\n{\"row\":\"sha256\",\"mean_us\":2.5}\n";
         assert_eq!(hashed(lines), Some(Duration::from_nanos(2500)));
         assert_eq!(hashed(b"{\"machine\":{}}\n"), None);
     }

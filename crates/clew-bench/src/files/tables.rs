@@ -9,11 +9,18 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+/// What the program took beside time.
+struct Program {
+    cpu_us: f64,
+    peak_mb: f64,
+}
+
 /// What a run comes to.
 struct Throughput {
     packets_per_s: f64,
     mb_per_s: f64,
-    peak_mb: f64,
+    /// Not of hashing, whose program also holds the whole capture.
+    program: Option<Program>,
     /// How many times as long as hashing alone.
     to_hashing: Option<f64>,
     /// How many times as fast as on one core.
@@ -29,7 +36,13 @@ impl Throughput {
         Some(Self {
             packets_per_s,
             mb_per_s: packets_per_s * traffic.bytes as f64 / traffic.packets as f64 / 1e6,
-            peak_mb: run.peak.get() as f64 / 1e6,
+            program: match run.task {
+                Task::Hash(_) => None,
+                _ => Some(Program {
+                    cpu_us: run.cpu_us(),
+                    peak_mb: run.peak.get() as f64 / 1e6,
+                }),
+            },
             to_hashing: median(run.hashing()).map(|hashing| us / hashing),
             to_one_core: median(row(run.task, 1)).map(|one| one / us),
         })
@@ -81,27 +94,24 @@ fn head(out: &mut impl Write, options: &Options, desk: &Desk) -> io::Result<()> 
     writeln!(
         out,
         "MB are those of the packets before they are signed; hashing: SHA-256 of these on the same cores\n\n\
-         {:<24}{:>7}{:>12}{:>9}{:>10}{:>13}{:>13}",
-        "", "cores", "packets/s", "MB/s", "peak MB", "to hashing", "to one core"
+         {:<22}{:>6}{:>11}{:>9}{:>15}{:>9}{:>12}{:>13}",
+        "", "cores", "packets/s", "MB/s", "CPU us/packet", "peak MB", "to hashing", "to one core"
     )
 }
 
 fn line(run: &Run, found: &Throughput) -> String {
-    let ratio = |ratio: Option<f64>| ratio.map_or("-".into(), number);
-    let peak = match run.task {
-        // Holds the whole capture, which is not what is measured.
-        Task::Hash(_) => "-".into(),
-        _ => format!("{:.1}", found.peak_mb),
-    };
+    let optional = |figure: Option<f64>| figure.map_or("-".into(), number);
+    let program = found.program.as_ref();
     format!(
-        "{:<24}{:>7}{:>12.0}{:>9.1}{:>10}{:>13}{:>13}",
+        "{:<22}{:>6}{:>11.0}{:>9.1}{:>15}{:>9}{:>12}{:>13}",
         run.task.name(),
         run.cores,
         found.packets_per_s,
         found.mb_per_s,
-        peak,
-        ratio(found.to_hashing),
-        ratio(found.to_one_core),
+        optional(program.map(|program| program.cpu_us)),
+        optional(program.map(|program| program.peak_mb)),
+        optional(found.to_hashing),
+        optional(found.to_one_core),
     )
 }
 
@@ -111,7 +121,8 @@ fn object(run: &Run, found: &Throughput) -> serde_json::Value {
         "cores": run.cores,
         "packets_per_s": found.packets_per_s,
         "mb_per_s": found.mb_per_s,
-        "peak_mb": found.peak_mb,
+        "cpu_us": found.program.as_ref().map(|program| program.cpu_us),
+        "peak_mb": found.program.as_ref().map(|program| program.peak_mb),
         "ratio_to_hashing": found.to_hashing,
         "ratio_to_one_core": found.to_one_core,
     })

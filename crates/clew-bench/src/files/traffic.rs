@@ -83,7 +83,7 @@ fn pcap(packets: u32) -> Vec<u8> {
     let mut rng = rng(7);
     let mut flow = 0;
     for i in 0..packets {
-        if rng.next_u32() % MEAN_BURST == 0 {
+        if rng.next_u32().is_multiple_of(MEAN_BURST) {
             flow = rng.next_u32() % FLOWS;
         }
         let length = LENGTHS[rng.next_u32() as usize % LENGTHS.len()];
