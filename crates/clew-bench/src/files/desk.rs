@@ -14,9 +14,6 @@ pub enum Mode {
     Tree,
 }
 
-/// All modes.
-pub const MODES: [Mode; 3] = [Mode::Each, Mode::Window, Mode::Tree];
-
 impl Mode {
     /// As it stands in the names of rows, and after `--mode`.
     pub fn name(self) -> &'static str {
@@ -123,15 +120,16 @@ impl Desk {
         Ok(desk)
     }
 
-    /// The group, and a first signed capture of each mode, so that there is something to verify.
+    /// The group, and every task once: it is seen that each can be done, and there is something to
+    /// verify.
     fn found(&self) -> io::Result<()> {
         let cores = child::cores()?;
         let run = |arguments: &[&str]| child::run(&self.clew, arguments, &cores);
         let (dir, key) = (self.path("group"), self.path("machine.key"));
         run(&["group", "create", "--name", "bench", &dir])?;
         run(&["enrol", &dir, "machine", "-o", &key])?;
-        for mode in MODES {
-            self.run(Task::Sign(mode), &cores)?;
+        for task in TASKS {
+            self.run(task, &cores)?;
         }
         Ok(())
     }
