@@ -1,16 +1,15 @@
-//! What several programs measure on: packets, and groups.
+//! What several programs measure on: packets, and a group of scheme XR.
 
 use crate::xr_textbook::{self, Gpk, Key};
+use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Quorum;
 use clew_group::xr::{
     Accepted, Device, Generators, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey,
     Nonces, PublicKey, Signature, SigningKey, VerifyingKey,
 };
-use clew_group::{EpochId, Scheme, bbs04};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use std::sync::Arc;
 
 /// Clue's packet: with its signature, time and window digest it fills 1500 bytes.
 pub const PACKET: &[u8] = &[0xa5; 1277];
@@ -119,52 +118,6 @@ fn join(issuer: &IssuerKey, public: &PublicKey, x: &Scalar) -> MemberKey {
     let credential = scale.credential(&accepted.credential(), x);
     let key = accepted.finish(public, &credential);
     key.expect("an honest issuer")
-}
-
-/// A group of either scheme with its one member.
-pub struct Group {
-    pub scheme: Scheme,
-    pub signer: clew_group::SigningKey,
-    pub verifier: Arc<clew_group::VerifyingKey>,
-}
-
-impl Group {
-    pub fn new(scheme: Scheme) -> Self {
-        let (public, member) = match scheme {
-            Scheme::Xr => {
-                let XrGroup { public, member, .. } = XrGroup::new();
-                (
-                    clew_group::PublicKey::Xr(public),
-                    clew_group::MemberKey::Xr(member),
-                )
-            }
-            Scheme::Bbs04 => {
-                let rng = &mut rng(1);
-                let (_, opening) = bbs04::OpenerKey::generate(&[7; 32], rng);
-                let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
-                let public = bbs04::PublicKey::genesis(&opening, &issuing);
-                let member = issuer.issue_random(&public, rng);
-                (
-                    clew_group::PublicKey::Bbs04(public),
-                    clew_group::MemberKey::Bbs04(member),
-                )
-            }
-        };
-        Self {
-            scheme,
-            signer: clew_group::SigningKey::new(&public, EPOCH, member)
-                .expect("the issuer's own key"),
-            verifier: Arc::new(clew_group::VerifyingKey::new(&public, EPOCH)),
-        }
-    }
-
-    /// As it stands in the names of rows.
-    pub fn name(&self) -> &'static str {
-        match self.scheme {
-            Scheme::Xr => "xr",
-            Scheme::Bbs04 => "bbs04",
-        }
-    }
 }
 
 pub fn quorum(threshold: u8, trustees: u8) -> Quorum {

@@ -6,6 +6,7 @@
 mod batch;
 mod clue_table;
 mod files;
+mod group;
 mod group_signature;
 mod groups;
 mod machine;

@@ -4,8 +4,9 @@ mod cover;
 mod operations;
 mod tables;
 
+use crate::group::Group;
 use crate::group_signature::baselines;
-use crate::groups::{Group, PACKET};
+use crate::groups::PACKET;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::paper::CLUE;

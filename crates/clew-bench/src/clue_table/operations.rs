@@ -3,8 +3,9 @@
 //! Each case asserts its verdict once when it is made, so that nothing fast and wrong is measured.
 
 use super::cover::Cover;
+use crate::group::Group;
 use crate::group_signature::forgery;
-use crate::groups::{self, Group, OTHER, rng};
+use crate::groups::{self, OTHER, rng};
 use crate::measure::Case;
 use crate::paper::{self, CLUE};
 use clew_group::{Scheme, Signed};

@@ -2,7 +2,7 @@
 
 use super::cover::{COVERS, Cover};
 use super::operations::{OPERATIONS, Operation, quoted, row};
-use crate::groups::Group;
+use crate::group::Group;
 use crate::measure::Figures;
 use crate::options::Options;
 use crate::report::number;

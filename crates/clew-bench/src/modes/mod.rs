@@ -5,7 +5,8 @@ mod receiving;
 mod tables;
 mod traffic;
 
-use crate::groups::{Group, rng};
+use crate::group::Group;
+use crate::groups::rng;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::report::{self, Source};

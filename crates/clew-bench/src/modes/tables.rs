@@ -3,7 +3,7 @@
 use super::loss::{self, Loss};
 use super::traffic::{WAYS, Way};
 use super::{Flow, SEEDS, added_bytes, receiving};
-use crate::groups::Group;
+use crate::group::Group;
 use crate::measure::Figures;
 use crate::options::Options;
 use crate::report::number;

@@ -1,6 +1,7 @@
 //! One flow of packets, and its signer in each mode.
 
-use crate::groups::{Group, rng};
+use crate::group::Group;
+use crate::groups::rng;
 use crate::udp::udp;
 use clew_group::{Precursor, Scheme};
 use clew_packet::{
