@@ -5,8 +5,8 @@ use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Quorum;
 use clew_group::xr::{
-    Accepted, Device, Generators, IncrementalSignature, IssuerKey, MemberKey, Nonces, PublicKey,
-    Signature, SigningKey, VerifyingKey,
+    Accepted, Device, Generators, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey,
+    Nonces, PublicKey, Signature, SigningKey, VerifyingKey,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -87,15 +87,19 @@ impl XrGroup {
     /// A good signature whose R1 was replaced and its challenge made to fit, which anybody can do:
     /// neither equation holds.
     pub fn with_other_r1(&self, seed: u64) -> IncrementalSignature {
-        let mut bytes = self.sign(seed).1.to_bytes();
-        let at = |bytes: &[u8; 336], i: usize| bytes[i..][..48].try_into().expect("48 bytes");
-        let r1 = xr_textbook::g1(&bytes[288..]) + G1::generator();
-        bytes[288..].copy_from_slice(&r1.to_bytes());
-        let transcript = [0, 48, 288, 96].map(|i| at(&bytes, i));
-        let c = xr_textbook::challenge(&EPOCH.0, &transcript, PACKET);
-        bytes[144..160].copy_from_slice(&c);
+        let bytes = other_r1(self.sign(seed).1.to_bytes(), PACKET);
         IncrementalSignature::from_bytes(&bytes).expect("points and scalars")
     }
+}
+
+/// The encoded signature over `message` with another R1, and a challenge that fits it.
+pub fn other_r1(mut bytes: [u8; INCREMENTAL_BYTES], message: &[u8]) -> [u8; INCREMENTAL_BYTES] {
+    let r1 = xr_textbook::g1(&bytes[288..]) + G1::generator();
+    bytes[288..].copy_from_slice(&r1.to_bytes());
+    let transcript = [0, 48, 288, 96].map(|at| bytes[at..][..48].try_into().expect("48 bytes"));
+    let c = xr_textbook::challenge(&EPOCH.0, &transcript, message);
+    bytes[144..160].copy_from_slice(&c);
+    bytes
 }
 
 /// A join up to where the device waits for x.

@@ -4,6 +4,9 @@
 //! falls on all of them alike, and the report gives medians beside the paper's and a peer's figures.
 
 mod batch;
+mod clue_table;
+mod files;
+mod group;
 mod group_signature;
 mod groups;
 mod machine;
@@ -12,10 +15,13 @@ mod modes;
 mod office;
 mod opening;
 mod options;
+mod paper;
 mod register;
 mod report;
+mod sha256;
 #[path = "../../clew-group/tests/common/textbook.rs"]
 mod textbook;
+mod udp;
 #[path = "../../clew-group/tests/common/xr_textbook.rs"]
 mod xr_textbook;
 
@@ -31,10 +37,15 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Program; 8] = [
+    Program {
+        name: "clue-table",
+        about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
+        run: clue_table::run,
+    },
     Program {
         name: "group-signature",
-        about: "BBS04, XR, XRR: the rows of Clue's table of microbenchmarks, and all other operations",
+        about: "BBS04, XR, XRR: everything that signing and verifying is made of",
         run: group_signature::run,
     },
     Program {
@@ -56,6 +67,16 @@ const PROGRAMS: [Program; 5] = [
         name: "modes",
         about: "each, window, tree: bytes, signing, and verifying a packet when others are lost",
         run: modes::run,
+    },
+    Program {
+        name: "files",
+        about: "clew sign and clew verify of a capture, by mode and number of cores, beside hashing alone",
+        run: files::run,
+    },
+    Program {
+        name: "sha256",
+        about: "hashing the packets of --capture on RAYON_NUM_THREADS threads: what files compares with",
+        run: sha256::run,
     },
 ];
 

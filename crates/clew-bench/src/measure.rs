@@ -12,9 +12,6 @@ const SAMPLE_WITH_INPUTS: Duration = Duration::from_millis(10);
 /// Repetitions of one sample; the shortest case takes about 100 ns.
 const REPETITIONS_MAX: u32 = 1000;
 
-/// Rounds that are measured even if the time is up: fewer make no percentiles.
-const ROUNDS_MIN: usize = 11;
-
 /// One row of a report: a piece of work and what others say it took.
 pub struct Case<'a> {
     /// By which `--peer` and readers of the JSON find the row.
@@ -26,6 +23,8 @@ pub struct Case<'a> {
     pub against: Option<String>,
     /// How many of what the figures are for the work does at once.
     share: f64,
+    /// How often a sample repeats the work; if not given, as often as fills one.
+    repetitions: Option<u32>,
     /// Does the work that many times and says how long that took, and how many pieces it was.
     sample: Box<dyn FnMut(u32) -> (Duration, usize) + 'a>,
 }
@@ -76,7 +75,22 @@ impl<'a> Case<'a> {
             quotes: Vec::new(),
             against: None,
             share: 1.0,
+            repetitions: None,
             sample: Box::new(sample),
+        }
+    }
+
+    /// A case that says itself how long its work took, and how many pieces it was. What runs so long
+    /// is neither repeated nor tried before.
+    pub fn timed(
+        name: impl Into<String>,
+        about: &'static str,
+        mut work: impl FnMut() -> (Duration, usize) + 'a,
+    ) -> Self {
+        Self {
+            repetitions: Some(1),
+            sample: Box::new(move |_| work()),
+            ..Self::new(name, about, || ())
         }
     }
 
@@ -110,13 +124,13 @@ pub struct Figures {
     pub repetitions: u32,
 }
 
-/// Runs all cases in turn for about `time`, and at least eleven rounds.
-pub fn run(cases: &mut [Case<'_>], time: Duration) -> Vec<Figures> {
+/// Runs all cases in turn for about `time`, and at least so many rounds.
+pub fn run(cases: &mut [Case<'_>], time: Duration, rounds_min: u32) -> Vec<Figures> {
     let repetitions: Vec<u32> = cases.iter_mut().map(repetitions).collect();
     let mut samples = vec![Vec::new(); cases.len()];
     let start = Instant::now();
     let mut rounds = 0;
-    while rounds < ROUNDS_MIN || start.elapsed() < time {
+    while rounds < rounds_min || start.elapsed() < time {
         for ((case, samples), n) in cases.iter_mut().zip(&mut samples).zip(&repetitions) {
             let (time, pieces) = (case.sample)(*n);
             samples.push(time.as_secs_f64() * 1e6 / (pieces as f64 * case.share));
@@ -130,6 +144,9 @@ pub fn run(cases: &mut [Case<'_>], time: Duration) -> Vec<Figures> {
 /// How often a case must be repeated to fill a sample, or how often its inputs can be made in
 /// [`SAMPLE_WITH_INPUTS`]. Warms it up, too.
 fn repetitions(case: &mut Case<'_>) -> u32 {
+    if let Some(repetitions) = case.repetitions {
+        return repetitions;
+    }
     let trials = (0..3).map(|_| {
         let start = Instant::now();
         let (work, _) = (case.sample)(1);

@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::Parser;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs one benchmark program and prints medians with their spread.
@@ -31,9 +32,22 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
     pub members: u32,
 
-    /// How many packets the flow of the program `modes` has; multiples of 512 cut no block
-    #[arg(long, value_name = "N", default_value = "2048", value_parser = clap::value_parser!(u32).range(512..))]
-    pub packets: u32,
+    /// How many packets are sent: by `modes` in one flow (default 2048; multiples of 512 cut no
+    /// block), by `files` in all flows (default 32768)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(512..))]
+    pub packets: Option<u32>,
+
+    /// How often every row is measured, even if the time is up; fewer than 11 make no percentiles
+    #[arg(long, value_name = "N", default_value = "11", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+
+    /// The capture of `files` and `sha256` (default of `files`: a synthetic one)
+    #[arg(long, value_name = "FILE")]
+    pub capture: Option<PathBuf>,
+
+    /// The program that `files` runs (default: clew beside clew-bench)
+    #[arg(long, value_name = "PATH")]
+    pub clew: Option<PathBuf>,
 
     /// A peer's figure to print beside the row of that name; repeatable
     #[arg(long, value_name = "ROW=MICROSECONDS", value_parser = peer)]

@@ -40,7 +40,7 @@ pub fn run_for(
 ) -> io::Result<BTreeMap<String, Figures>> {
     check_peers(&cases, options)?;
     let machine = Machine::read();
-    let figures = measure::run(&mut cases, options.seconds);
+    let figures = measure::run(&mut cases, options.seconds, options.rounds);
     let rows: Vec<_> = cases.into_iter().zip(figures).collect();
     let mut out = io::stdout().lock();
     if options.json {
@@ -61,7 +61,11 @@ fn print_json(
     writeln!(out, "{}", json!({ "machine": machine.to_json() }))?;
     for (case, figures) in rows {
         let peer = peer_of(options, case);
-        let quotes = case.quotes.iter().map(|(name, us)| (*name, json!(us)));
+        let quotes = case.quotes.iter();
+        let ratios = quotes
+            .clone()
+            .map(|(name, us)| (*name, figures.median / us));
+        let quotes = quotes.copied();
         let row = json!({
             "row": case.name,
             "about": case.about,
@@ -72,6 +76,7 @@ fn print_json(
             "samples": figures.samples,
             "repetitions": figures.repetitions,
             "quoted_us": quotes.collect::<BTreeMap<_, _>>(),
+            "ratio_to_quoted": ratios.collect::<BTreeMap<_, _>>(),
             "against": case.against,
             "ratio_in_run": ratio_in_run(case, figures, rows),
             "peer_us": peer,
@@ -100,18 +105,21 @@ fn print_text(
         "All figures are microseconds; x N: repetitions per sample; in run: to the row that the \
          work names.\n"
     )?;
-    writeln!(out, "{}", head(sources))?;
+    let width = rows.iter().map(|(case, _)| case.name.len()).max();
+    let width = width.unwrap_or(0).max(22);
+    writeln!(out, "{}", head(width, sources))?;
     for (case, figures) in rows {
         let in_run = ratio_in_run(case, figures, rows);
-        writeln!(out, "{}", line(options, sources, case, figures, in_run))?;
+        let rest = line(options, sources, case, figures, in_run);
+        writeln!(out, "{:<width$} {rest}", case.name)?;
     }
     Ok(())
 }
 
-fn head(sources: &[Source]) -> String {
+fn head(width: usize, sources: &[Source]) -> String {
     let quoted = sources.iter().map(|s| format!(" {:>9}", s.name));
     format!(
-        "{:<22} {:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  work",
+        "{:<width$} {:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  work",
         "row",
         "median",
         "mean",
@@ -125,6 +133,7 @@ fn head(sources: &[Source]) -> String {
     )
 }
 
+/// A row but for its name.
 fn line(
     options: &Options,
     sources: &[Source],
@@ -140,8 +149,7 @@ fn line(
     });
     let against = case.against.as_ref().map(|row| format!("; to {row}"));
     format!(
-        "{:<22} {:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  {}{}",
-        case.name,
+        "{:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  {}{}",
         number(figures.median),
         number(figures.mean),
         number(figures.p10),

@@ -13,14 +13,19 @@ pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
     let gpk = Gpk::of(&fixture.group, EPOCH);
     let values = Values::of(&fixture.signature.to_bytes());
     assert!(textbook::verify(&gpk, &values, PACKET));
+    let textbook = Case::new(
+        "bbs04-textbook-verify",
+        "five pairings, five powers in GT",
+        move || textbook::verify(&gpk, &values, PACKET),
+    );
+    [textbook].into_iter().chain(curve()).collect()
+}
+
+/// Single operations of the curve library.
+pub fn curve() -> [Case<'static>; 2] {
     let (p, q) = generators();
     let scalar = Scalar::from_wide(&[0xc3; 64]);
-    vec![
-        Case::new(
-            "bbs04-textbook-verify",
-            "five pairings, five powers in GT",
-            move || textbook::verify(&gpk, &values, PACKET),
-        ),
+    [
         Case::new(
             "blst-g1-mul",
             "one product in G1, constant time",

@@ -2,10 +2,10 @@
 //!
 //! Each case asserts its verdict once when it is made, so that nothing fast and wrong is measured.
 
-use super::CLUE;
 use super::fixture::Fixture;
 use crate::groups::{EPOCH, OTHER, PACKET, PROTOTYPE, rng};
 use crate::measure::Case;
+use crate::paper::{self, CLUE};
 use clew_group::bbs04::{IncrementalSignature, Precursor, Signature, SigningKey, VerifyingKey};
 
 /// All rows, in the order of the report.
@@ -61,7 +61,7 @@ fn verifying(f: &Fixture) -> Vec<Case<'_>> {
         Case::new("bbs04-verify", "decoded signature, 1277 bytes", || {
             f.verifier.verify(&[PACKET], &f.signature)
         })
-        .quote(CLUE.name, 29_000.0)
+        .quote(CLUE.name, paper::VERIFY)
         .quote(PROTOTYPE, 852.0),
         Case::new("bbs04-reject-message", "the same, wrong message", || {
             f.verifier.verify(&[OTHER], &f.signature)
@@ -103,7 +103,7 @@ fn incremental(f: &Fixture) -> Vec<Case<'_>> {
             PACKET,
             &f.all_wrong,
         )
-        .quote(CLUE.name, 4850.0),
+        .quote(CLUE.name, paper::CORRUPTED_INCREMENTAL[0]),
     ];
     cases.extend(
         ONE_WRONG

@@ -17,10 +17,14 @@ const ENDS: [usize; 5] = [383, 431, 1007, 1055, 1103];
 
 /// What anybody can send: one R changed and c made to fit. Since c changed, no equation holds.
 pub fn all_wrong(good: &IncrementalSignature) -> IncrementalSignature {
-    let mut bytes = good.to_bytes();
+    decode(&other_r1(good.to_bytes(), PACKET))
+}
+
+/// The same of an encoded signature over `message`.
+pub fn other_r1(mut bytes: Bytes, message: &[u8]) -> Bytes {
     bytes[ENDS[0]] ^= 1;
-    refit_challenge(&mut bytes);
-    decode(&bytes)
+    refit_challenge(&mut bytes, message);
+    bytes
 }
 
 /// What only the signer itself can send: one R changed, c and all responses made to fit, so that
@@ -33,7 +37,7 @@ pub fn one_wrong(
 ) -> IncrementalSignature {
     let mut bytes = good.to_bytes();
     bytes[ENDS[which]] ^= 1;
-    let c = refit_challenge(&mut bytes);
+    let c = refit_challenge(&mut bytes, PACKET);
     let x = Scalar::from_bytes(&member.to_bytes()[48..]).expect("a member key");
     let responses = [
         nonces.r_alpha + c * nonces.alpha,
@@ -50,12 +54,12 @@ pub fn one_wrong(
 }
 
 /// Writes the c that the R's in `bytes` hash to.
-fn refit_challenge(bytes: &mut Bytes) -> Scalar {
+fn refit_challenge(bytes: &mut Bytes, message: &[u8]) -> Scalar {
     let mut hash = Sha256::new_with_prefix(b"clew-bbs04-sig-1");
     hash.update(EPOCH);
     hash.update(&bytes[..T_BYTES]);
     hash.update(&bytes[SIGNATURE_BYTES..]);
-    hash.update(PACKET);
+    hash.update(message);
     let mut digest: [u8; SCALAR_BYTES] = hash.finalize().into();
     digest[0] &= 0x3f;
     bytes[T_BYTES..][..SCALAR_BYTES].copy_from_slice(&digest);

@@ -1,23 +1,18 @@
 //! Both schemes: everything that signing and verifying is made of, beside Clue's table of
 //! microbenchmarks.
 
-mod baselines;
+pub mod baselines;
 mod bbs04;
 mod fixture;
-mod forgery;
+pub mod forgery;
 mod xr;
 
 use crate::groups::{PROTOTYPE, PROTOTYPE_CAVEAT};
 use crate::options::Options;
+use crate::paper::CLUE;
 use crate::report::{self, Source};
 use fixture::Fixture;
 use std::io;
-
-const CLUE: Source = Source {
-    name: "Clue",
-    caveat: "2011 hardware, pairing curve of the class of 1024-bit RSA; clew's is of the class of \
-             3072-bit RSA",
-};
 
 const OF_PROTOTYPE: Source = Source {
     name: PROTOTYPE,

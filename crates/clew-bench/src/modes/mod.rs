@@ -5,6 +5,7 @@ mod receiving;
 mod tables;
 mod traffic;
 
+use crate::group::Group;
 use crate::groups::rng;
 use crate::measure::Case;
 use crate::options::Options;
@@ -15,7 +16,7 @@ use receiving::{Counting, Keys};
 use sha2::{Digest, Sha256};
 use std::cell::Cell;
 use std::io;
-use traffic::{Group, PACKET_BYTES, Signer, WAYS, Way, packets, sign_all};
+use traffic::{PACKET_BYTES, Signer, WAYS, Way, packets, sign_all};
 
 const DESIGN: &str = "design";
 
@@ -40,7 +41,7 @@ const QUOTED: [(Way, [f64; 6]); 6] = [
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
-    let sent = packets(options.packets as usize);
+    let sent = packets(options.packets.unwrap_or(2048) as usize);
     let groups = [Scheme::Xr, Scheme::Bbs04].map(Group::new);
     let flows = groups.iter().flat_map(|group| flows(group, &sent));
     let flows: Vec<Flow<'_>> = flows.collect();

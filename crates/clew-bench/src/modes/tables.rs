@@ -1,8 +1,9 @@
 //! The program's own tables, after its rows.
 
 use super::loss::{self, Loss};
-use super::traffic::{Group, WAYS, Way};
+use super::traffic::{WAYS, Way};
 use super::{Flow, SEEDS, added_bytes, receiving};
+use crate::group::Group;
 use crate::measure::Figures;
 use crate::options::Options;
 use crate::report::number;
@@ -34,7 +35,7 @@ pub fn print(
         out,
         "\n{} packets are sent, {} of those that arrive are checked together; seeds 1 to {SEEDS} in turn; \
          bursts of {} on average (b)",
-        options.packets,
+        sent.len(),
         receiving::TOGETHER,
         loss::MEAN_BURST,
     )?;

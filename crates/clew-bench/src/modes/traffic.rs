@@ -1,12 +1,12 @@
 //! One flow of packets, and its signer in each mode.
 
-use crate::groups::{EPOCH, XrGroup, rng};
-use clew_group::{MemberKey, Precursor, PublicKey, Scheme, SigningKey, VerifyingKey, bbs04};
+use crate::group::Group;
+use crate::groups::rng;
+use crate::udp::udp;
+use clew_group::{Precursor, Scheme};
 use clew_packet::{
     Candidate, Frame, GroupId, LinkType, Mode, Policy, SECOND_NS, Sender, Timestamp, Window,
 };
-use rand_core::Rng;
-use std::sync::Arc;
 
 /// Length of a packet before it is signed, as an IP datagram: Clue's.
 pub const PACKET_BYTES: usize = 1277;
@@ -16,45 +16,6 @@ pub const GROUP: GroupId = GroupId([0xa0; 16]);
 
 /// When all packets are sent and received.
 pub const NOW: Timestamp = Timestamp(1_700_000_000 * SECOND_NS);
-
-/// A group with its one member.
-pub struct Group {
-    pub scheme: Scheme,
-    pub signer: SigningKey,
-    pub verifier: Arc<VerifyingKey>,
-}
-
-impl Group {
-    pub fn new(scheme: Scheme) -> Self {
-        let (public, member) = match scheme {
-            Scheme::Xr => {
-                let XrGroup { public, member, .. } = XrGroup::new();
-                (PublicKey::Xr(public), MemberKey::Xr(member))
-            }
-            Scheme::Bbs04 => {
-                let rng = &mut rng(1);
-                let (_, opening) = bbs04::OpenerKey::generate(&[7; 32], rng);
-                let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
-                let public = bbs04::PublicKey::genesis(&opening, &issuing);
-                let member = issuer.issue_random(&public, rng);
-                (PublicKey::Bbs04(public), MemberKey::Bbs04(member))
-            }
-        };
-        Self {
-            scheme,
-            signer: SigningKey::new(&public, EPOCH, member).expect("the issuer's own key"),
-            verifier: Arc::new(VerifyingKey::new(&public, EPOCH)),
-        }
-    }
-
-    /// As it stands in the names of rows.
-    pub fn name(&self) -> &'static str {
-        match self.scheme {
-            Scheme::Xr => "xr",
-            Scheme::Bbs04 => "bbs04",
-        }
-    }
-}
 
 /// How a flow is signed: the modes of trailers, with their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,44 +65,15 @@ impl Way {
 /// UDP over IPv4, of one flow, checksums right, with random content.
 pub fn packets(count: usize) -> Vec<Vec<u8>> {
     let mut rng = rng(2);
-    let packet = |i| packet(i, &mut rng);
-    (0..count).map(packet).collect()
-}
-
-fn packet(i: usize, rng: &mut impl Rng) -> Vec<u8> {
-    let mut bytes = vec![0; PACKET_BYTES];
-    let total = (PACKET_BYTES as u16).to_be_bytes();
-    bytes[..4].copy_from_slice(&[0x45, 0, total[0], total[1]]);
-    bytes[4..6].copy_from_slice(&(i as u16).to_be_bytes());
-    bytes[8..12].copy_from_slice(&[64, 17, 0, 0]);
-    bytes[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
-    bytes[20..24].copy_from_slice(&[0x13, 0x88, 0x13, 0x89]);
-    let upper = PACKET_BYTES as u16 - 20;
-    bytes[24..26].copy_from_slice(&upper.to_be_bytes());
-    rng.fill_bytes(&mut bytes[28..]);
-    let header = checksum(0, &bytes[..20]);
-    bytes[10..12].copy_from_slice(&header.to_be_bytes());
-    let pseudo = 17 + u64::from(upper) + words(&bytes[12..20]);
-    let udp = match checksum(pseudo, &bytes[20..]) {
-        0 => u16::MAX,
-        sum => sum,
+    let packet = |id| {
+        udp(
+            [10, 0, 0, 1, 10, 0, 0, 2],
+            id as u16,
+            PACKET_BYTES,
+            &mut rng,
+        )
     };
-    bytes[26..28].copy_from_slice(&udp.to_be_bytes());
-    bytes
-}
-
-/// The sum of the 16-bit words, an odd byte filled up with zero.
-fn words(bytes: &[u8]) -> u64 {
-    let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0));
-    bytes.chunks(2).map(word).sum()
-}
-
-fn checksum(start: u64, bytes: &[u8]) -> u16 {
-    let mut sum = start + words(bytes);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
+    (0..count).map(packet).collect()
 }
 
 /// A packet as a frame.
