@@ -252,7 +252,8 @@ class Blocks(Modes):
         frames = self.maker.block(self.one, 0, PAYLOADS[:2], time=50 * SECOND)
         live = receiver.Receiver(self.group, live_since=0)
         got = [live.judge(f, len(f), 101, 50 * SECOND) for f in (frames[1], frames[0], frames[1])]
-        self.assertEqual(got, [("valid", "ok")] * 2 + [("invalid", "duplicate")])
+        said = [("valid", "ok"), ("valid", "reordered"), ("invalid", "duplicate")]
+        self.assertEqual(got, said)
         self.assertEqual(self.judge(frames[0], time=81 * SECOND + 1), ["stale"])
 
     def test_own_flags(self):
