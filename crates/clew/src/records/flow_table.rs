@@ -99,18 +99,7 @@ fn align(rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
-
-    fn flow(number: u32) -> Flow {
-        Flow {
-            source: Ipv4Addr::from(number).into(),
-            destination: Ipv4Addr::LOCALHOST.into(),
-            protocol: 17,
-            source_port: Some(1),
-            destination_port: Some(2),
-            upper_start: None,
-        }
-    }
+    use crate::records::flows::tests::flow;
 
     #[test]
     fn invalid_flows_come_first() {

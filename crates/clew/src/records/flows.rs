@@ -92,11 +92,12 @@ impl Packets {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    fn flow(number: u32) -> Flow {
+    /// One of many flows.
+    pub fn flow(number: u32) -> Flow {
         Flow {
             source: Ipv4Addr::from(number).into(),
             destination: Ipv4Addr::LOCALHOST.into(),
