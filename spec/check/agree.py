@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the program `clew` with this verifier: agree.py CLEW CAPTURE.
+"""Compares the program `clew` with this verifier: agree.py CLEW CAPTURE [MIXED ..].
 
 Groups are made, and small captures signed: in mode each with both schemes and forms, in mode window with xr, in mode
-tree with both schemes. Some packets are changed by a bit, lost, swapped or repeated, and each must get the same verdict
+tree with both schemes; and one capture mixed of several of one link type, with many flows. Some packets are changed by a bit, lost, swapped or repeated, and each must get the same verdict
 and reason from both; so must packets with random block sections, and packets that our own prover signed. Then packets
 are opened, one compared with its own machine and another, and judged by both, one of a block also where only another
 of that block is left; changed evidence must be refused by both.
@@ -17,11 +17,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
-from clew_check import receiver, text, trailer, tree, xr
+from clew_check import Refused, receiver, text, trailer, tree, xr
 import prover
 
 CHECK = [sys.executable, str(Path(__file__).parent / "check.py")]
 CRAFTED = 2000
+MIXED = 60
 SEED = 20111
 
 
@@ -61,14 +62,17 @@ def verdicts_of_check(group, capture):
 
 def section(frame, link_type):
     """First and last bit of the block section, or of the frame if there is none."""
-    _, found = receiver.read(frame, len(frame), link_type)
+    try:
+        _, found = receiver.read(frame, len(frame), link_type)
+    except Refused:
+        return 0, 8 * len(frame)
     at = frame.index(found.body) + len(found.body) if found.block else 0
     return 8 * at, 8 * (at + len(found.block) if found.block else len(frame))
 
 
 def spoil(head, packets, dice):
     """Every second packet changed by a bit, of the frame or of the block section in turn; one lost, one moved to the
-    front, and the last, which is unchanged if there is an even number, repeated."""
+    front, the middle third turned round, and the last, which is unchanged if there is an even number, repeated."""
     out = [(top, bytearray(packet)) for top, packet in packets]
     for i in range(0, len(out), 2):
         packet = out[i][1]
@@ -78,6 +82,8 @@ def spoil(head, packets, dice):
     if len(out) > 4:
         out.insert(1, out.pop(-2))
         del out[2]
+        third = slice(len(out) // 3, 2 * len(out) // 3)
+        out[third] = out[third][::-1]
     return out + [out[-1]]
 
 
@@ -102,8 +108,8 @@ def check_windows(head, packets, k_max):
         before.append((trailer.message(packet, found), found.body))
 
 
-def compare_packets(clew, folder, capture, scheme, words, count):
-    """Signs the first `count` packets; they and spoiled ones must be judged alike."""
+def compare_packets(clew, folder, capture, scheme, words, count, *wanted):
+    """Signs the first `count` packets; they and spoiled ones must be judged alike, the wanted reasons among them."""
     name = " ".join([scheme, *words])
     group, key = folder / scheme / "public/group.clew", folder / f"{scheme}-a.key"
     stem = name.replace(" --", "-").replace(" ", "-")
@@ -112,11 +118,25 @@ def compare_packets(clew, folder, capture, scheme, words, count):
     write(start, head, packets)
     run([clew, "sign", "--key", key, *words, start, "-w", signed])
     head, packets = records(signed, count)
-    if "window" in words:
+    if words[-1].isdigit() and "window" in words:
         check_windows(head, packets, int(words[-1]))
     write(changed, head, spoil(head, packets, random.Random(f"{SEED} {name}")))
-    same(clew, group, changed, name, "ok", "duplicate")
+    same(clew, group, changed, name, "ok", "duplicate", *wanted)
     return signed, changed
+
+
+def compare_mixed(clew, folder, captures):
+    """The first packets of each in turn, as one capture."""
+    parts = [records(capture, MIXED) for capture in captures]
+    heads = {head[:16] + b"\0\0\1\0" + head[20:] for head, _ in parts}  # their snap lengths may differ
+    if len(heads) != 1:
+        sys.exit("captures that are mixed have one link type")
+    rounds = zip_longest(*(packets for _, packets in parts))
+    packets = [packet for turn in rounds for packet in turn if packet]
+    mixed = folder / "mixed.pcap"
+    write(mixed, *heads, packets)
+    compare_packets(clew, folder, mixed, "xr", ["--mode", "tree"], len(packets), "reordered", "bad-signature")
+    compare_packets(clew, folder, mixed, "xr", ["--mode", "window", "--window", "adaptive"], len(packets) // 8 * 2)
 
 
 def crafted(dice):
@@ -253,6 +273,8 @@ def main():
         sign = lambda scheme, words, count: compare_packets(clew, folder, capture, scheme, words.split(), count)
         compare_sections(clew, folder)
         compare_prover(clew, folder)
+        if sys.argv[3:]:
+            compare_mixed(clew, folder, [Path(word) for word in sys.argv[3:]])
         for scheme in ("xr", "bbs04"):
             sign(scheme, "--incremental --mode each", 4)
             each, _ = sign(scheme, "--mode each", 4)
