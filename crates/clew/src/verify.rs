@@ -7,8 +7,8 @@ use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::random;
 use clew_packet::{
-    Acceptance, Checked, Conclusion, Counters, Looked, Pending, Reason, Received, Receiver,
-    Timestamp, Verdict, Windows,
+    Acceptance, Checked, Conclusion, Counters, GroupTag, Looked, Pending, Reason, Received,
+    Receiver, Timestamp, Verdict, Windows,
 };
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -105,18 +105,22 @@ pub fn verify_capture(
 ) -> Result<Verified, Failure> {
     let mut receiver = Receiver::new(keyring, acceptance(rules));
     let mut verified = Verified::nothing();
+    let mut signers = BTreeSet::new();
     while let Some(batch) = capture.next_batch()? {
         let conclusions = conclude(&mut receiver, &batch, rules);
         for (record, conclusion) in batch.into_iter().zip(conclusions) {
             let packet = record.packet().zip(conclusion);
             if let Some((_, conclusion)) = &packet {
                 verified.count(conclusion);
-                note_signer(&mut verified.signed_by, receiver.keys(), conclusion);
+                let valid = conclusion.verdict == Verdict::Valid;
+                let summary = conclusion.summary.filter(|_| valid);
+                signers.extend(summary.map(|summary| (summary.group, summary.epoch)));
             }
             each(record, packet)?;
         }
     }
     verified.damage = capture.damage().map(ToString::to_string);
+    verified.signed_by = named(keyring, &signers);
     verified.reasons = receiver.counters().clone();
     verified.forgotten = receiver.evictions();
     Ok(verified)
@@ -225,20 +229,11 @@ impl Stage {
     }
 }
 
-fn note_signer(
-    signed_by: &mut BTreeSet<(String, u32)>,
-    keyring: &Keyring,
-    conclusion: &Conclusion,
-) {
-    let Some(summary) = conclusion
-        .summary
-        .filter(|_| conclusion.verdict == Verdict::Valid)
-    else {
-        return;
+/// Names of groups, with their epochs.
+fn named(keyring: &Keyring, signers: &BTreeSet<(GroupTag, u32)>) -> BTreeSet<(String, u32)> {
+    let group = |(tag, epoch): &(GroupTag, u32)| {
+        let group = keyring.group(*tag)?;
+        Some((format!("{} ({})", group.genesis().name, group.id()), *epoch))
     };
-    let epoch = summary.epoch;
-    if let Some(group) = keyring.group(summary.group) {
-        let name = format!("{} ({})", group.genesis().name, group.id());
-        signed_by.insert((name, epoch));
-    }
+    signers.iter().filter_map(group).collect()
 }
