@@ -22,6 +22,14 @@
 
 extern crate alloc;
 
+mod block;
+mod known;
+mod shape;
+mod suite;
 mod tree;
 
-pub use tree::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX, Tree};
+pub use block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
+pub use known::{Known, Mismatch};
+pub use shape::Degree;
+pub use suite::Suite;
+pub use tree::Tree;

@@ -1,7 +1,7 @@
 //! Trees: against their definition, in every place, and with everything changed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use clew_flow::{Block, Digest, DigestSize, PACKETS_MAX, Tree};
+use clew_flow::{Block, Degree, Digest, DigestSize, PACKETS_MAX, Suite, Tree};
 use proptest::prelude::*;
 use sha2::{Digest as _, Sha256};
 
@@ -69,6 +69,101 @@ fn roots_are_those_of_the_definition_and_every_path_leads_there() {
             );
         }
     }
+}
+
+/// What `spec/tree.md` section 4 says of other shapes, level by level.
+fn level_by_level(block: &Block) -> Digest {
+    let (size, degree) = (block.digest().bytes(), usize::from(block.degree().get()));
+    let mut nodes: Vec<Digest> = (0..block.count())
+        .map(|i| block.leaf(i, &[&packet(i)]))
+        .collect();
+    for level in 1u8.. {
+        if nodes.len() == 1 {
+            break;
+        }
+        let parent = |(place, children): (usize, &[Digest])| match children {
+            [alone] => *alone,
+            _ => {
+                let children: Vec<&[u8]> = children.iter().map(|c| &c[..size]).collect();
+                by_hand(block, level, place as u16, &children.concat())
+            }
+        };
+        nodes = nodes.chunks(degree).enumerate().map(parent).collect();
+    }
+    nodes[0]
+}
+
+fn by_hand(block: &Block, level: u8, place: u16, children: &[u8]) -> Digest {
+    let place = place.to_be_bytes();
+    match block.suite() {
+        Suite::Sha256 => {
+            Sha256::digest([&[1], &ID[..], &[level], &place, children].concat()).into()
+        }
+        Suite::Blake3 => {
+            let head = [
+                b"clew-tree-v1\0\0\0\0",
+                &ID[..],
+                &block.count().to_be_bytes(),
+            ]
+            .concat();
+            let size = [block.digest().bytes() as u8];
+            let degree = block.degree().get().to_be_bytes();
+            let key = blake3::hash(&[&head[..], &size, &degree].concat());
+            let content = [children, &place, &[level], &[1]].concat();
+            blake3::keyed_hash(key.as_bytes(), &content).into()
+        }
+    }
+}
+
+#[test]
+fn every_degree_leads_to_the_root() {
+    for suite in [Suite::Blake3, Suite::Sha256] {
+        for (count, degree) in [
+            (1, 2),
+            (2, 2),
+            (5, 2),
+            (9, 3),
+            (10, 3),
+            (28, 3),
+            (64, 8),
+            (65, 8),
+        ]
+        .into_iter()
+        .chain([
+            (2, 1024),
+            (7, 1024),
+            (300, 1024),
+            (PACKETS_MAX, 1024),
+            (PACKETS_MAX, 31),
+        ]) {
+            let degree = Degree::new(degree).unwrap();
+            let block = Block::shaped(ID, count, DigestSize::D24, degree, suite).unwrap();
+            let tree = tree(block);
+            assert_eq!(tree.root(), level_by_level(&block), "{block:?}");
+            for index in 0..count {
+                let leaf = block.leaf(index, &[&packet(index)]);
+                let path = tree.path(index).unwrap();
+                assert_eq!(path.len(), 24 * block.depth(index).unwrap());
+                assert_eq!(block.root(index, &leaf, &path), Some(tree.root()));
+            }
+        }
+    }
+    assert_eq!(Degree::new(1), None);
+    assert_eq!(Degree::new(PACKETS_MAX + 1), None);
+}
+
+/// Wong and Lam, section 2.3: the star carries all other digests, a binary tree log2 of them.
+#[test]
+fn paths_are_as_long_as_the_paper_says() {
+    let depth = |count, degree| {
+        let degree = Degree::new(degree).unwrap();
+        let block = Block::shaped(ID, count, DigestSize::D16, degree, Suite::Blake3).unwrap();
+        block.depth(0).unwrap()
+    };
+    assert_eq!([2, 8, 64].map(|count| depth(count, 1024)), [1, 7, 63]);
+    assert_eq!([2, 8, 64].map(|count| depth(count, 2)), [1, 3, 6]);
+    assert_eq!([4, 16, 64].map(|count| depth(count, 4)), [3, 6, 9]);
+    assert_eq!([8, 64, 512].map(|count| depth(count, 8)), [7, 14, 21]);
 }
 
 #[test]

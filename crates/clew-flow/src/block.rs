@@ -1,0 +1,160 @@
+//! A block of packets, and the way from a packet to its root.
+
+use alloc::vec::Vec;
+
+use crate::shape::{Degree, Step, Steps};
+use crate::suite::{Hasher, Suite};
+
+/// A digest before it is shortened for a path; a root is never shortened.
+pub type Digest = [u8; 32];
+
+/// Size of a block's id.
+pub const ID_BYTES: usize = 16;
+
+/// Most packets of a block.
+pub const PACKETS_MAX: u16 = 1024;
+
+/// How long a digest is within the tree, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DigestSize {
+    /// 16 bytes: nobody but the signer can find two packets for one place.
+    D16 = 16,
+    /// 24 bytes.
+    D24 = 24,
+    /// 32 bytes: the signer cannot either.
+    D32 = 32,
+}
+
+impl DigestSize {
+    /// The size with that many bytes.
+    pub const fn from_bytes(bytes: u8) -> Option<Self> {
+        match bytes {
+            16 => Some(Self::D16),
+            24 => Some(Self::D24),
+            32 => Some(Self::D32),
+            _ => None,
+        }
+    }
+
+    /// Its bytes.
+    pub const fn bytes(self) -> usize {
+        self as usize
+    }
+}
+
+/// A block: its id, the number of its packets, the size of its digests, the degree of its tree, the
+/// hash function. What is signed binds all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    id: [u8; ID_BYTES],
+    count: u16,
+    digest: DigestSize,
+    degree: Degree,
+    hasher: Hasher,
+}
+
+impl Block {
+    /// A block of 1 to [`PACKETS_MAX`] packets, under a binary tree of SHA-256. A signer draws `id`
+    /// at random once the packets are fixed: who chooses packets must not know it before.
+    pub fn new(id: [u8; ID_BYTES], count: u16, digest: DigestSize) -> Option<Self> {
+        Self::shaped(id, count, digest, Degree::BINARY, Suite::Sha256)
+    }
+
+    /// A block under another tree.
+    pub fn shaped(
+        id: [u8; ID_BYTES],
+        count: u16,
+        digest: DigestSize,
+        degree: Degree,
+        suite: Suite,
+    ) -> Option<Self> {
+        let hasher = Hasher::new(suite, id, count, digest, degree);
+        (1..=PACKETS_MAX).contains(&count).then_some(Self {
+            id,
+            count,
+            digest,
+            degree,
+            hasher,
+        })
+    }
+
+    /// Its id.
+    pub const fn id(&self) -> &[u8; ID_BYTES] {
+        &self.id
+    }
+
+    /// The number of its packets.
+    pub const fn count(&self) -> u16 {
+        self.count
+    }
+
+    /// The size of its digests.
+    pub const fn digest(&self) -> DigestSize {
+        self.digest
+    }
+
+    /// The degree of its tree.
+    pub const fn degree(&self) -> Degree {
+        self.degree
+    }
+
+    /// Its hash function.
+    pub fn suite(&self) -> Suite {
+        self.hasher.suite()
+    }
+
+    /// The leaf of the packet at `index`, which is the concatenation of `packet`.
+    pub fn leaf(&self, index: u16, packet: &[&[u8]]) -> Digest {
+        self.hasher.leaf(index, packet)
+    }
+
+    /// The number of digests in the path of the packet at `index`; none if there is no such packet.
+    pub fn depth(&self, index: u16) -> Option<usize> {
+        (index < self.count).then(|| self.steps(index).map(|step| step.siblings()).sum())
+    }
+
+    /// The root that a leaf and its path lead to (RFC 9162, 2.1.3.2, for degree 2); none if there is
+    /// no such packet or the path does not have the length that it must have.
+    pub fn root(&self, index: u16, leaf: &Digest, path: &[u8]) -> Option<Digest> {
+        let size = self.digest.bytes();
+        if path.len() != size * self.depth(index)? {
+            return None;
+        }
+        let (mut hash, mut rest) = (*leaf, path);
+        for step in self.steps(index) {
+            let (siblings, above) = rest.split_at(size * step.siblings());
+            hash = self.parent(&step, &hash, siblings);
+            rest = above;
+        }
+        Some(hash)
+    }
+
+    pub(crate) fn steps(&self, index: u16) -> Steps {
+        Steps::new(index, self.count, self.degree)
+    }
+
+    /// One step up, with the siblings' digests in their order. A node without any moves up as it is.
+    pub(crate) fn parent(&self, step: &Step, own: &Digest, siblings: &[u8]) -> Digest {
+        let size = self.digest.bytes();
+        if siblings.is_empty() {
+            return *own;
+        }
+        let (before, after) = siblings.split_at(size * usize::from(step.own));
+        let children = [before, &own[..size], after];
+        self.hasher.node(step.level, step.parent, &children)
+    }
+
+    /// The nodes of a level over those of the one below it.
+    pub(crate) fn parents(&self, level: u8, below: &[Digest]) -> Vec<Digest> {
+        let size = self.digest.bytes();
+        let parent = |(place, children): (usize, &[Digest])| {
+            if let [alone] = children {
+                return *alone;
+            }
+            let children: Vec<&[u8]> = children.iter().map(|child| &child[..size]).collect();
+            self.hasher.node(level, place as u16, &children)
+        };
+        let children = below.chunks(usize::from(self.degree.get()));
+        children.enumerate().map(parent).collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! Which nodes a tree has: from the number of packets and the degree alone.
+
+use crate::PACKETS_MAX;
+
+/// How many children a node has, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Degree(u16);
+
+impl Degree {
+    /// Two: the shortest paths, and what Wong and Lam recommend (section 2.3).
+    pub const BINARY: Self = Self(2);
+
+    /// All packets under the root: Wong and Lam's star (section 2.1).
+    pub const STAR: Self = Self(PACKETS_MAX);
+
+    /// A degree of 2 to [`PACKETS_MAX`].
+    pub const fn new(degree: u16) -> Option<Self> {
+        if degree < 2 || degree > PACKETS_MAX {
+            return None;
+        }
+        Some(Self(degree))
+    }
+
+    /// As a number.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// The way from a leaf to the root, one step for each level.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    degree: u16,
+    /// Place within the level, and the last place of it.
+    own: u16,
+    last: u16,
+    level: u8,
+}
+
+/// One step up. A node without siblings is its own parent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Level and place of the parent.
+    pub level: u8,
+    pub parent: u16,
+    /// The parent's children: how many, and which of them the node is.
+    pub children: u16,
+    pub own: u16,
+}
+
+impl Step {
+    /// Number of siblings, whose digests a path has.
+    pub fn siblings(&self) -> usize {
+        usize::from(self.children) - 1
+    }
+}
+
+impl Steps {
+    pub const fn new(index: u16, count: u16, degree: Degree) -> Self {
+        Self {
+            degree: degree.0,
+            own: index,
+            last: count - 1,
+            level: 0,
+        }
+    }
+}
+
+impl Iterator for Steps {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        if self.last == 0 {
+            return None;
+        }
+        let parent = self.own / self.degree;
+        let first = parent * self.degree;
+        let step = Step {
+            level: self.level + 1,
+            parent,
+            children: self.degree.min(self.last - first + 1),
+            own: self.own - first,
+        };
+        (self.own, self.last, self.level) = (parent, self.last / self.degree, step.level);
+        Some(step)
+    }
+}
