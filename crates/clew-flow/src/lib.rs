@@ -24,12 +24,29 @@ extern crate alloc;
 
 mod block;
 mod known;
+mod reason;
+mod receiver;
+mod schedule;
+mod sender;
 mod shape;
+mod signing;
 mod suite;
 mod tree;
+mod wire;
 
 pub use block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
 pub use known::{Known, Mismatch};
+pub use reason::{Counters, Reason, Verdict};
+pub use receiver::{
+    Acceptance, BLOCKS_MAX, Effort, FLOWS_MAX, Finding, FlowReceiver, Lost, WAITING_MAX,
+};
+pub use schedule::{PeriodTooShort, Schedule, delay_bound};
+pub use sender::{BadBlock, Carry, FlowSender};
 pub use shape::Degree;
+pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
 pub use suite::Suite;
 pub use tree::Tree;
+pub use wire::{
+    Algorithm, BadDescriptor, Carriage, Chaining, Descriptor, FIXED_BYTES, Fixed, KeyId,
+    NAME_BYTES_MAX, SALT_BYTES, SignedPacket, TIMESTAMP_BYTES,
+};

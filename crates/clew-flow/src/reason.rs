@@ -1,0 +1,90 @@
+//! Why a packet was judged as it was: `spec/flow-signature.md` section 5.
+
+use core::fmt;
+
+/// What a receiver may think of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// The flow's signer signed it.
+    Valid,
+    /// It carries no packet signature.
+    Unsigned,
+    /// Its block's signature has not come yet, or was not looked at.
+    Undecided,
+    /// It was received before, or is too old to know.
+    Replayed,
+    /// It MUST be refused.
+    Invalid,
+}
+
+macro_rules! reasons {
+    ($($name:ident = $text:literal, $verdict:ident: $doc:literal,)*) => {
+        /// The one rule that decided about a packet, in the order of the specification.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason {
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl Reason {
+            /// Every reason, in order.
+            pub const ALL: [Self; [$($text),*].len()] = [$(Self::$name),*];
+
+            /// The name in kebab case, as it stands in the specification.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// The verdict that goes with it.
+            pub const fn verdict(self) -> Verdict {
+                match self {
+                    $(Self::$name => Verdict::$verdict,)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    Ok = "ok", Valid: "The block's signature holds, and the packet is of the block.",
+    Unsigned = "unsigned", Unsigned: "No packet signature.",
+    UnknownVersion = "unknown-version", Invalid: "A version other than 1.",
+    BadLength = "bad-length", Invalid: "Lengths that contradict each other.",
+    UnknownFlow = "unknown-flow", Invalid: "The key of no flow that is known here.",
+    BadBlock = "bad-block", Invalid: "A place that no block of the flow has.",
+    UnknownCarriage = "unknown-carriage", Invalid: "A carriage that is not known.",
+    Old = "old", Replayed: "Of a block that is too far behind.",
+    Duplicate = "duplicate", Replayed: "The packet at this place was accepted before.",
+    Conflict = "conflict", Invalid: "Another block than the verified one of this place in the sequence.",
+    BadDigest = "bad-digest", Invalid: "Not the packet, or not the path, that the verified block has.",
+    Stale = "stale", Invalid: "Signed too long ago.",
+    Future = "future", Invalid: "Signed in the future.",
+    BadSignature = "bad-signature", Invalid: "The block's signature does not hold for what the packet leads to.",
+    Busy = "busy", Undecided: "More signatures to verify than the receiver takes on.",
+    Pending = "pending", Undecided: "The block's signature has not come yet.",
+    NoSignature = "no-signature", Undecided: "The block's signature did not come while the packet was kept.",
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How many packets met each reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters([u64; Reason::ALL.len()]);
+
+impl Counters {
+    /// Counts one packet.
+    pub fn count(&mut self, reason: Reason) {
+        let counter = &mut self.0[reason as usize];
+        *counter = counter.saturating_add(1);
+    }
+
+    /// How many packets met `reason`.
+    pub fn of(&self, reason: Reason) -> u64 {
+        self.0[reason as usize]
+    }
+}

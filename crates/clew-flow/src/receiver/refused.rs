@@ -1,0 +1,145 @@
+//! Signatures that do not hold, and how many are looked at.
+
+use alloc::collections::{BTreeSet, VecDeque};
+
+/// Refused signatures that are remembered: about 400 kB.
+const REFUSED_MAX: usize = 4096;
+
+/// What was refused before is refused again without a look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refused {
+    known: BTreeSet<[u8; 32]>,
+    order: VecDeque<[u8; 32]>,
+}
+
+impl Refused {
+    pub fn contains(&self, name: &[u8; 32]) -> bool {
+        self.known.contains(name)
+    }
+
+    pub fn insert(&mut self, name: [u8; 32]) {
+        if !self.known.insert(name) {
+            return;
+        }
+        self.order.push_back(name);
+        if self.order.len() > REFUSED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+}
+
+/// How many signatures a receiver verifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Signatures in a row, at most: the reserve.
+    pub reserve: u32,
+    /// Signatures a second, besides one for each valid packet.
+    pub per_second: u32,
+}
+
+impl Default for Effort {
+    /// 256 in reserve, 1,000 a second: a few per cent of a core with Ed25519.
+    fn default() -> Self {
+        Self {
+            reserve: 256,
+            per_second: 1_000,
+        }
+    }
+}
+
+/// What is left of it: a bucket of tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    effort: Effort,
+    tokens: u32,
+    /// Up to when the time's tokens were given.
+    given: Option<u64>,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Budget {
+    pub fn new(effort: Effort) -> Self {
+        Self {
+            effort,
+            tokens: effort.reserve,
+            given: None,
+        }
+    }
+
+    /// A packet was valid.
+    pub fn earn(&mut self) {
+        self.tokens = self.tokens.saturating_add(1).min(self.effort.reserve);
+    }
+
+    /// Whether one more signature may be verified at this time.
+    pub fn spend(&mut self, now: u64) -> bool {
+        self.refill(now);
+        match self.tokens.checked_sub(1) {
+            Some(left) => {
+                self.tokens = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn refill(&mut self, now: u64) {
+        let given = *self.given.get_or_insert(now);
+        let Some(each) = SECOND_NS.checked_div(self.effort.per_second.into()) else {
+            return;
+        };
+        let due = now.saturating_sub(given) / each.max(1);
+        if due > 0 {
+            let room = u64::from(self.effort.reserve - self.tokens);
+            self.tokens += due.min(room) as u32;
+            self.given = Some(given + due * each.max(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_refusal_is_forgotten() {
+        let mut refused = Refused::default();
+        let name = |n: usize| {
+            let mut name = [0; 32];
+            name[..8].copy_from_slice(&n.to_be_bytes());
+            name
+        };
+        (0..=REFUSED_MAX).for_each(|n| refused.insert(name(n)));
+        refused.insert(name(REFUSED_MAX));
+        assert!(!refused.contains(&name(0)) && refused.contains(&name(1)));
+        assert_eq!(refused.order.len(), REFUSED_MAX);
+    }
+
+    #[test]
+    fn effort_is_bounded_and_comes_back() {
+        let effort = Effort {
+            reserve: 3,
+            per_second: 10,
+        };
+        let mut budget = Budget::new(effort);
+        let spent = |budget: &mut Budget, now| (0..100).filter(|_| budget.spend(now)).count();
+        assert_eq!(spent(&mut budget, 0), 3);
+        assert_eq!(spent(&mut budget, SECOND_NS / 10 - 1), 0);
+        assert_eq!(spent(&mut budget, SECOND_NS / 10), 1);
+        budget.earn();
+        assert_eq!(spent(&mut budget, SECOND_NS / 10), 1);
+        assert_eq!(
+            spent(&mut budget, 100 * SECOND_NS),
+            3,
+            "no more than the reserve"
+        );
+        assert_eq!(
+            spent(&mut budget, 50 * SECOND_NS),
+            0,
+            "a clock that goes back gives nothing"
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Signs blocks of packets: `spec/flow-signature.md` sections 3, 4 and 6.
+
+use alloc::vec::Vec;
+
+use rand_core::CryptoRng;
+
+use crate::block::{Digest, ID_BYTES};
+use crate::signing::BlockSigner;
+use crate::tree::Tree;
+use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, SALT_BYTES, Signature, message};
+
+/// Starts of sequences are below this, so that none wraps for 2^31 blocks.
+const START_END: u32 = 1 << 31;
+
+/// Signs the blocks of one flow.
+#[derive(Debug)]
+pub struct FlowSender<S> {
+    descriptor: Descriptor,
+    signer: S,
+    tag: [u8; 4],
+    seq: u32,
+}
+
+/// Which packets of a block carry its signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// All.
+    Every,
+    /// The first, and every so many after it.
+    OneIn(u16),
+}
+
+impl Carry {
+    fn carriage(self, index: u16) -> Carriage {
+        match self {
+            Self::Every => Carriage::Full,
+            Self::OneIn(j) if index.is_multiple_of(j.max(1)) => Carriage::Full,
+            Self::OneIn(_) => Carriage::Sparse,
+        }
+    }
+}
+
+/// A block has no packets, or more than the flow's blocks may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadBlock;
+
+impl<S: BlockSigner> FlowSender<S> {
+    /// A sender of the flow that the descriptor describes.
+    ///
+    /// # Errors
+    /// The descriptor has another key than the signer.
+    pub fn new(
+        descriptor: Descriptor,
+        signer: S,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self, BadDescriptor> {
+        let same = descriptor.algorithm() == signer.algorithm()
+            && descriptor.public_key() == signer.public_key();
+        if !same {
+            return Err(BadDescriptor);
+        }
+        let mut sender = Self {
+            descriptor,
+            signer,
+            tag: [0; 4],
+            seq: 0,
+        };
+        sender.renew(rng);
+        Ok(sender)
+    }
+
+    /// The flow's descriptor.
+    pub const fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Draws tag and sequence anew: after idle time, so that they identify nobody.
+    pub fn renew(&mut self, rng: &mut impl CryptoRng) {
+        rng.fill_bytes(&mut self.tag);
+        self.seq = rng.next_u32() % START_END;
+    }
+
+    /// Signs packets as one block: each is put into its own buffer, with its packet signature behind
+    /// it. `timestamp` is in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// There are no packets, more than the flow's blocks have, or not as many buffers.
+    pub fn sign_block(
+        &mut self,
+        packets: &[&[u8]],
+        carry: Carry,
+        timestamp: u64,
+        rng: &mut impl CryptoRng,
+        outs: &mut [Vec<u8>],
+    ) -> Result<(), BadBlock> {
+        let count = u16::try_from(packets.len()).map_err(|_| BadBlock)?;
+        // Drawn here: the packets are fixed.
+        let mut id = [0; ID_BYTES];
+        rng.fill_bytes(&mut id);
+        let block = self.descriptor.chaining().block(id, count);
+        let block = block.filter(|_| outs.len() == packets.len());
+        let block = block.ok_or(BadBlock)?;
+        let salts = self.salts(packets.len(), rng);
+        let salt = |index: u16| salts.get(usize::from(index)).map_or(&[][..], |salt| salt);
+        let leaves: Vec<Digest> = (0..count)
+            .zip(packets)
+            .map(|(index, packet)| block.leaf(index, &[salt(index), packet]))
+            .collect();
+        let tree = Tree::new(block, &leaves).ok_or(BadBlock)?;
+        let whole = self.carried(&tree, timestamp, rng);
+        for ((index, packet), out) in (0..count).zip(packets).zip(outs) {
+            let carriage = carry.carriage(index);
+            let place = (self.tag, self.seq, self.descriptor.key_id());
+            let signature = Signature {
+                fixed: Fixed::new(&block, place, index, carriage),
+                salt: salt(index),
+                path: &tree.path(index).unwrap_or_default(),
+                carried: match carriage {
+                    Carriage::Full => &whole,
+                    Carriage::Sparse => &[],
+                },
+            };
+            out.clear();
+            out.extend_from_slice(packet);
+            signature.write(out);
+        }
+        self.advance(rng);
+        Ok(())
+    }
+
+    fn salts(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<[u8; SALT_BYTES]> {
+        if !self.descriptor.chaining().salted {
+            return Vec::new();
+        }
+        let mut salts = alloc::vec![[0; SALT_BYTES]; count];
+        salts.iter_mut().for_each(|salt| rng.fill_bytes(salt));
+        salts
+    }
+
+    /// Timestamp and signature.
+    fn carried(&mut self, tree: &Tree, timestamp: u64, rng: &mut impl CryptoRng) -> Vec<u8> {
+        let place = (self.tag, self.seq);
+        let message = message(
+            &self.descriptor,
+            place,
+            timestamp,
+            tree.block(),
+            &tree.root(),
+        );
+        let mut carried = timestamp.to_be_bytes().to_vec();
+        self.signer.sign(&message, rng, &mut carried);
+        carried
+    }
+
+    fn advance(&mut self, rng: &mut impl CryptoRng) {
+        match self.seq.checked_add(1) {
+            Some(next) => self.seq = next,
+            None => self.renew(rng),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Block signatures: who signs and who verifies them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use rand_core::CryptoRng;
+
+use crate::wire::{Algorithm, BadDescriptor, Descriptor};
+
+/// Signs blocks.
+pub trait BlockSigner {
+    /// The scheme.
+    fn algorithm(&self) -> Algorithm;
+
+    /// The public key, as a descriptor has it.
+    fn public_key(&self) -> Vec<u8>;
+
+    /// Appends the signature of a message, [`Algorithm::signature_bytes`] long.
+    fn sign(&mut self, message: &[u8], rng: &mut dyn CryptoRng, out: &mut Vec<u8>);
+}
+
+/// Verifies blocks.
+pub trait BlockVerifier: fmt::Debug + Send + Sync {
+    /// Whether the signature of the message holds.
+    fn verify(&self, message: &[u8], signature: &[u8]) -> bool;
+}
+
+impl Descriptor {
+    /// What verifies the flow's blocks.
+    ///
+    /// # Errors
+    /// The public key is none.
+    pub fn verifier(&self) -> Result<Box<dyn BlockVerifier>, BadDescriptor> {
+        match self.algorithm() {
+            Algorithm::Ed25519 => {
+                let bytes = self.public_key().try_into().map_err(|_| BadDescriptor)?;
+                let key = VerifyingKey::from_bytes(bytes).map_err(|_| BadDescriptor)?;
+                if key.is_weak() {
+                    return Err(BadDescriptor);
+                }
+                Ok(Box::new(Ed25519Verifier(key)))
+            }
+        }
+    }
+}
+
+/// Ed25519 (RFC 8032). The key is wiped when it is dropped, and never printed.
+pub struct Ed25519Signer(SigningKey);
+
+impl Ed25519Signer {
+    /// A signer with this secret, 32 bytes.
+    pub fn from_secret(secret: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(secret))
+    }
+}
+
+impl fmt::Debug for Ed25519Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ed25519Signer(..)")
+    }
+}
+
+impl BlockSigner for Ed25519Signer {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::Ed25519
+    }
+
+    fn public_key(&self) -> Vec<u8> {
+        self.0.verifying_key().to_bytes().to_vec()
+    }
+
+    fn sign(&mut self, message: &[u8], _: &mut dyn CryptoRng, out: &mut Vec<u8>) {
+        out.extend(self.0.sign(message).to_bytes());
+    }
+}
+
+#[derive(Debug)]
+struct Ed25519Verifier(VerifyingKey);
+
+impl BlockVerifier for Ed25519Verifier {
+    fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
+        let signature = Signature::from_slice(signature);
+        signature.is_ok_and(|signature| self.0.verify_strict(message, &signature).is_ok())
+    }
+}

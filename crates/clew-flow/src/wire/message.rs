@@ -1,0 +1,37 @@
+//! What a block signature covers: `spec/flow-signature.md` section 4.
+
+use super::descriptor::Descriptor;
+use crate::block::{Block, Digest};
+
+const DOMAIN: &[u8; 16] = b"clew-flow-v1\0\0\0\0";
+
+/// Size of the message.
+pub(crate) const MESSAGE_BYTES: usize = 16 + 32 + 4 + 4 + 8 + 2 + 16 + 32;
+
+/// The message of a block. `timestamp` is in nanoseconds since 1970.
+pub(crate) fn message(
+    descriptor: &Descriptor,
+    (tag, seq): ([u8; 4], u32),
+    timestamp: u64,
+    block: &Block,
+    root: &Digest,
+) -> [u8; MESSAGE_BYTES] {
+    let parts: [&[u8]; 8] = [
+        DOMAIN,
+        descriptor.digest(),
+        &tag,
+        &seq.to_be_bytes(),
+        &timestamp.to_be_bytes(),
+        &block.count().to_be_bytes(),
+        block.id(),
+        root,
+    ];
+    let mut message = [0; MESSAGE_BYTES];
+    let mut rest = &mut message[..];
+    for part in parts {
+        let (here, after) = rest.split_at_mut(part.len());
+        here.copy_from_slice(part);
+        rest = after;
+    }
+    message
+}

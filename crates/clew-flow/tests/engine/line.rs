@@ -1,0 +1,136 @@
+//! What a bad line does.
+
+use crate::setup::{Flow, NOW, packet};
+use clew_flow::{Carry, Chaining, Degree, DigestSize, Reason, Suite, Verdict};
+use rand_chacha::rand_core::Rng;
+use std::collections::{HashMap, HashSet};
+
+fn chainings() -> Vec<Chaining> {
+    let usual = Chaining::default();
+    vec![
+        usual,
+        Chaining {
+            suite: Suite::Sha256,
+            digest: DigestSize::D32,
+            ..usual
+        },
+        Chaining {
+            degree: Degree::new(4).unwrap(),
+            salted: true,
+            ..usual
+        },
+        Chaining {
+            degree: Degree::STAR,
+            digest: DigestSize::D24,
+            most: 16,
+            ..usual
+        },
+    ]
+}
+
+#[test]
+fn a_good_line_costs_one_verification_for_each_block() {
+    for chaining in chainings() {
+        for carry in [Carry::Every, Carry::OneIn(5)] {
+            let mut flow = Flow::new(chaining, 1);
+            for count in [1, 2, 3, 16, 7] {
+                for (index, signed) in (0..).zip(flow.block(count, carry)) {
+                    let finding = flow.receiver.receive(&signed, NOW, 0);
+                    assert_eq!(finding.reason, Reason::Ok, "{chaining:?} {carry:?}");
+                    assert_eq!(finding.packet, packet(index));
+                }
+            }
+            assert_eq!(flow.receiver.verifications(), 5);
+            assert_eq!(flow.receiver.end(), Default::default(), "nothing is lost");
+        }
+    }
+}
+
+/// What was done to a packet on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Untouched,
+    Copy,
+    Changed,
+}
+
+#[test]
+fn every_packet_is_judged_for_itself() {
+    for (seed, chaining) in (10..).zip(chainings()) {
+        for carry in [Carry::Every, Carry::OneIn(4)] {
+            let mut flow = Flow::new(chaining, seed);
+            let mut sent: Vec<(usize, Way, Vec<u8>)> = Vec::new();
+            for number in 0..40 {
+                for signed in flow.block(1 + number % 16, carry) {
+                    let name = sent.len();
+                    match flow.rng.next_u32() % 10 {
+                        0 => {}
+                        1 => {
+                            let back = flow.rng.next_u32() as usize % 20;
+                            let at = sent.len().saturating_sub(back);
+                            sent.insert(at, (name, Way::Untouched, signed));
+                        }
+                        2 => {
+                            sent.push((name, Way::Untouched, signed.clone()));
+                            sent.push((name, Way::Copy, signed));
+                        }
+                        3 => {
+                            let mut signed = signed;
+                            let at = flow.rng.next_u32() as usize % signed.len();
+                            signed[at] ^= 1 << (flow.rng.next_u32() % 8);
+                            sent.push((name, Way::Changed, signed));
+                        }
+                        _ => sent.push((name, Way::Untouched, signed)),
+                    }
+                }
+            }
+            judge(&mut flow, &sent);
+        }
+    }
+}
+
+/// Untouched packets are valid, at once or when their signature came; changed ones never are; of
+/// copies one is.
+fn judge(flow: &mut Flow, sent: &[(usize, Way, Vec<u8>)]) {
+    let mut found: HashMap<u64, Reason> = HashMap::new();
+    for (ticket, (_, _, signed)) in (0..).zip(sent) {
+        let finding = flow.receiver.receive(signed, NOW, ticket);
+        found.insert(ticket, finding.reason);
+        found.extend(finding.resolved);
+    }
+    let mut accepted: HashSet<usize> = HashSet::new();
+    let (mut waited, mut valid) = (0, 0);
+    for (ticket, (name, way, _)) in (0..).zip(sent) {
+        let reason = found[&ticket];
+        match (way, reason.verdict()) {
+            (Way::Changed, verdict) => assert_ne!(verdict, Verdict::Valid, "{reason}"),
+            (_, Verdict::Valid) => {
+                assert!(accepted.insert(*name), "a copy is no second packet");
+                valid += 1;
+            }
+            (_, Verdict::Replayed) => assert_eq!(reason, Reason::Duplicate),
+            // All carriers of its block were lost or changed.
+            (_, Verdict::Undecided) => waited += 1,
+            (_, Verdict::Invalid | Verdict::Unsigned) => assert_eq!(reason, Reason::Ok, "{way:?}"),
+        }
+    }
+    assert!(
+        valid > 200 && waited * 5 < valid,
+        "{valid} valid, {waited} wait"
+    );
+}
+
+#[test]
+fn what_never_came_is_counted_when_it_is_forgotten() {
+    let mut flow = Flow::new(Chaining::default(), 3);
+    for number in 0..100 {
+        for (index, signed) in (0..).zip(flow.block(4, Carry::Every)) {
+            let lost = number % 10 == 3 || (number % 10 == 5 && index == 2);
+            if !lost {
+                assert_eq!(flow.receive(&signed), Reason::Ok);
+            }
+        }
+    }
+    let lost = flow.receiver.end();
+    assert_eq!((lost.packets, lost.blocks), (10, 10));
+}
