@@ -4,6 +4,7 @@
 pub mod capture;
 pub mod evidence;
 pub mod files;
+pub mod flow;
 pub mod packet;
 pub mod rounds;
 pub mod signature;
@@ -12,8 +13,10 @@ pub mod signature;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     ("container", capture::container),
+    ("flow_descriptor", flow::flow_descriptor),
+    ("flow_packets", flow::flow_packets),
     ("frame", packet::frame),
     ("group_file", files::group_file),
     ("join", rounds::join),

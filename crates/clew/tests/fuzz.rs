@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "fuzz/flows.rs"]
+mod flows;
 #[path = "fuzz/made.rs"]
 mod made;
 #[path = "fuzz/seeds.rs"]
@@ -28,6 +30,16 @@ use targets::TARGETS;
 #[test]
 fn container() {
     run("container", 4_000);
+}
+
+#[test]
+fn flow_descriptor() {
+    run("flow_descriptor", 20_000);
+}
+
+#[test]
+fn flow_packets() {
+    run("flow_packets", 300);
 }
 
 #[test]
@@ -144,6 +156,13 @@ fn made_seeds_are_read() {
     assert_eq!(shares.len(), 2 + 6 + 2);
     for seed in shares {
         assert!(Share::decode(&armor::encode("", "clew-share-1", &seed)).is_ok());
+    }
+    for seed in flows::seeds() {
+        let (descriptor, acceptance) = (targets::flow::descriptor(), Default::default());
+        let mut receiver = clew_flow::FlowReceiver::new([descriptor], acceptance).unwrap();
+        let first = usize::from(u16::from_be_bytes([seed[0], seed[1]]));
+        let finding = receiver.receive(&seed[2..2 + first], targets::flow::NOW, 0);
+        assert_eq!(finding.packet, b"a packet");
     }
     for seed in made::seeds("key_payload").chunks(3) {
         let text = |i: usize, label| armor::encode("", label, &seed[i]);

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clew::capture::Reader;
 
+use crate::flows;
 use crate::made;
 use crate::support::*;
+use crate::targets::flow;
 use crate::targets::packet::LINKS;
 
 /// Larger files make fewer rounds, and find nothing that small ones do not.
@@ -16,6 +18,8 @@ const CAPTURE_BYTES_MAX: u64 = 30_000;
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "container" => [captures(), built_captures()].concat(),
+        "flow_descriptor" => vec![flow::descriptor().to_bytes()],
+        "flow_packets" => flows::seeds(),
         "frame" => [captured_frames(), vector_frames()].concat(),
         "group_file" => {
             let files = vectors("group-file").flat_map(|v| v.all("file"));
