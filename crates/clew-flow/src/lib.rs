@@ -21,7 +21,10 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
+pub mod lanes;
 mod tree;
 
 pub use tree::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX, Tree};
