@@ -5,11 +5,11 @@
 )]
 
 use core::arch::x86_64::*;
-use core::array;
 
 use super::Digest;
 use super::kernel::{
-    Chunk, IV, K, Lane, blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule,
+    Bits, ChunkLane, Chunks, IV, K, Lane, MessageLane, blake3_round, blocks, g, kernels, most,
+    sha256_round, sha256_rounds, sha256_schedule, vectors,
 };
 
 /// Messages in a vector.
@@ -24,18 +24,22 @@ pub fn available() -> bool {
     cpu::get()
 }
 
-/// The digest of a chunk or a node in each lane.
-pub fn blake3(key: &[u32; 8], lanes: &[Lane<'_, Chunk>; LANES]) -> [Digest; LANES] {
+/// The digests of the chunks or nodes in the lanes.
+pub fn blake3(
+    key: &[u32; 8],
+    lanes: &[ChunkLane<'_>; LANES],
+    chunks: &Chunks<LANES>,
+) -> [Digest; LANES] {
     assert!(available(), "a path is one that the machine has");
     // SAFETY: the processor has the feature.
-    unsafe { blake3_lanes(key, lanes) }
+    unsafe { blake3_lanes(key, lanes, chunks) }
 }
 
-/// The digest of a message in each lane.
-pub fn sha256(lanes: &[Lane<'_, u64>; LANES]) -> [Digest; LANES] {
+/// The digests of the messages in the lanes.
+pub fn sha256(lanes: &[MessageLane<'_>; LANES], bits: &Bits<LANES>) -> [Digest; LANES] {
     assert!(available(), "a path is one that the machine has");
     // SAFETY: the processor has the feature.
-    unsafe { sha256_lanes(lanes) }
+    unsafe { sha256_lanes(lanes, bits) }
 }
 
 kernels!("avx2");
@@ -43,18 +47,23 @@ kernels!("avx2");
 /// The words of a block of each lane: word by word, as they stand in memory.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn words<D>(lanes: &[Lane<'_, D>; LANES], block: u32) -> [V; 16] {
-    let rows: [[V; 2]; LANES] = array::from_fn(|i| row(&lanes[i], block));
-    let [low, high] = [0, 1].map(|half| transposed(rows.map(|row| row[half])));
-    array::from_fn(|i| if i < 8 { low[i] } else { high[i - 8] })
+fn words<const P: usize>(lanes: &[Lane<'_, P>; LANES], block: u32) -> [V; 16] {
+    let mut rows = [[splat(0); 2]; LANES];
+    for (row, lane) in rows.iter_mut().zip(lanes) {
+        *row = self::row(lane, block);
+    }
+    let low = transposed(vectors!(i => rows[i][0]));
+    let high = transposed(vectors!(i => rows[i][1]));
+    vectors!(i => if i < 8 { low[i] } else { high[i - 8] })
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn row<D>(lane: &Lane<'_, D>, block: u32) -> [V; 2] {
+fn row<const P: usize>(lane: &Lane<'_, P>, block: u32) -> [V; 2] {
     match lane.in_place(block) {
         Some(bytes) => halves(bytes),
-        None => halves(&lane.copied(block)),
+        None if block < lane.blocks => halves(&lane.copied(block)),
+        None => [splat(0); 2],
     }
 }
 
@@ -71,19 +80,19 @@ fn halves(bytes: &[u8; 64]) -> [V; 2] {
 #[inline]
 fn transposed(r: [V; 8]) -> [V; 8] {
     // Words: within pairs of rows.
-    let r: [V; 8] = array::from_fn(|i| match i % 2 {
+    let r: [V; 8] = vectors!(i => match i % 2 {
         0 => _mm256_unpacklo_epi32(r[i], r[i + 1]),
         _ => _mm256_unpackhi_epi32(r[i - 1], r[i]),
     });
     // Pairs of words: of 4 rows, each 128 bits have one column: 0 and 4 and so on.
-    let r: [V; 8] = array::from_fn(|i| {
+    let r: [V; 8] = vectors!(i => {
         let (low, high) = (r[i / 4 * 4 + i / 2 % 2], r[i / 4 * 4 + i / 2 % 2 + 2]);
         match i % 2 {
             0 => _mm256_unpacklo_epi64(low, high),
             _ => _mm256_unpackhi_epi64(low, high),
         }
     });
-    array::from_fn(|i| {
+    vectors!(i => {
         let (low, high) = (r[i % 4], r[i % 4 + 4]);
         match i / 4 {
             0 => _mm256_permute2x128_si256::<0x20>(low, high),
@@ -96,12 +105,12 @@ fn transposed(r: [V; 8]) -> [V; 8] {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digests(words: [V; 8]) -> [Digest; LANES] {
-    transposed(words).map(|row| {
-        let mut digest = [0; 32];
+    let mut digests = [[0; 32]; LANES];
+    for (digest, row) in digests.iter_mut().zip(transposed(words)) {
         // SAFETY: 32 bytes are written, to an array of 32.
         unsafe { _mm256_storeu_si256(digest.as_mut_ptr().cast(), row) };
-        digest
-    })
+    }
+    digests
 }
 
 #[target_feature(enable = "avx2")]
@@ -158,19 +167,27 @@ fn majority(a: V, b: V, c: V) -> V {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn rotr<const N: i32>(a: V) -> V {
-    let bytes = |order| _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(order));
     match N {
-        8 => bytes(_mm_set_epi8(
-            12, 15, 14, 13, 8, 11, 10, 9, 4, 7, 6, 5, 0, 3, 2, 1,
-        )),
-        16 => bytes(_mm_set_epi8(
-            13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2,
-        )),
-        _ => {
-            let [right, left] = [N, 32 - N].map(|n| _mm_cvtsi32_si128(n));
-            or(_mm256_srl_epi32(a, right), _mm256_sll_epi32(a, left))
-        }
+        8 => shuffle(
+            a,
+            _mm_set_epi8(12, 15, 14, 13, 8, 11, 10, 9, 4, 7, 6, 5, 0, 3, 2, 1),
+        ),
+        16 => shuffle(
+            a,
+            _mm_set_epi8(13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2),
+        ),
+        _ => or(
+            _mm256_srl_epi32(a, _mm_cvtsi32_si128(N)),
+            _mm256_sll_epi32(a, _mm_cvtsi32_si128(32 - N)),
+        ),
     }
+}
+
+/// The bytes of each 128 bits in another order.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn shuffle(a: V, order: __m128i) -> V {
+    _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(order))
 }
 
 #[target_feature(enable = "avx2")]
@@ -183,7 +200,7 @@ fn shr<const N: i32>(a: V) -> V {
 #[inline]
 fn swap_bytes(a: V) -> V {
     let order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
-    _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(order))
+    shuffle(a, order)
 }
 
 #[target_feature(enable = "avx2")]

@@ -5,11 +5,11 @@
 )]
 
 use core::arch::x86_64::*;
-use core::array;
 
 use super::Digest;
 use super::kernel::{
-    Chunk, IV, K, Lane, blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule,
+    Bits, ChunkLane, Chunks, IV, K, Lane, MessageLane, blake3_round, blocks, g, kernels, most,
+    sha256_round, sha256_rounds, sha256_schedule, vectors,
 };
 
 /// Messages in a vector.
@@ -17,61 +17,65 @@ pub const LANES: usize = 16;
 
 type V = __m512i;
 
-cpufeatures::new!(cpu, "avx512f", "avx512bw");
+cpufeatures::new!(cpu, "avx512f", "avx512bw", "bmi2");
 
 /// Whether this processor has what is needed.
 pub fn available() -> bool {
     cpu::get()
 }
 
-/// The digest of a chunk or a node in each lane.
-pub fn blake3(key: &[u32; 8], lanes: &[Lane<'_, Chunk>; LANES]) -> [Digest; LANES] {
+/// The digests of the chunks or nodes in the lanes.
+pub fn blake3(
+    key: &[u32; 8],
+    lanes: &[ChunkLane<'_>; LANES],
+    chunks: &Chunks<LANES>,
+) -> [Digest; LANES] {
     assert!(available(), "a path is one that the machine has");
     // SAFETY: the processor has the features.
-    unsafe { blake3_lanes(key, lanes) }
+    unsafe { blake3_lanes(key, lanes, chunks) }
 }
 
-/// The digest of a message in each lane.
-pub fn sha256(lanes: &[Lane<'_, u64>; LANES]) -> [Digest; LANES] {
+/// The digests of the messages in the lanes.
+pub fn sha256(lanes: &[MessageLane<'_>; LANES], bits: &Bits<LANES>) -> [Digest; LANES] {
     assert!(available(), "a path is one that the machine has");
     // SAFETY: the processor has the features.
-    unsafe { sha256_lanes(lanes) }
+    unsafe { sha256_lanes(lanes, bits) }
 }
 
-kernels!("avx512f,avx512bw");
+kernels!("avx512f,avx512bw,bmi2");
 
 /// The words of a block of each lane: word by word, as they stand in memory.
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
-fn words<D>(lanes: &[Lane<'_, D>; LANES], block: u32) -> [V; 16] {
-    transposed(array::from_fn(|i| row(&lanes[i], block)))
+fn words<const P: usize>(lanes: &[Lane<'_, P>; LANES], block: u32) -> [V; 16] {
+    transposed(vectors!(i => row(&lanes[i], block)))
 }
 
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
-fn row<D>(lane: &Lane<'_, D>, block: u32) -> V {
+fn row<const P: usize>(lane: &Lane<'_, P>, block: u32) -> V {
     match lane.in_place(block) {
         // SAFETY: 64 bytes are read, which the reference is to.
         Some(bytes) => unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) },
-        None => edge(lane, block),
+        None if block < lane.blocks => edge(lane, block),
+        None => splat(0),
     }
 }
 
 /// A block that no piece has whole: bytes of all pieces, zeros behind the last.
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
-fn edge<D>(lane: &Lane<'_, D>, block: u32) -> V {
+fn edge<const P: usize>(lane: &Lane<'_, P>, block: u32) -> V {
     let mut row = splat(0);
-    // Where the piece starts in the block, which may be before it or behind.
-    let mut start = (lane.start(block) as isize).wrapping_neg();
-    for piece in lane.pieces {
-        let end = start + piece.len() as isize;
-        let mask = below(end) & !below(start);
-        // As the block's first byte would stand if the piece were longer: nothing is read there.
-        let base = piece.as_ptr().wrapping_offset(start.wrapping_neg());
-        // SAFETY: only bytes in the mask are read, which are bytes `start..end` from `base`: the piece's.
-        row = unsafe { _mm512_mask_loadu_epi8(row, mask, base.cast()) };
-        start = end;
+    for (start, piece) in lane.pieces(block) {
+        let mask = below(start + piece.len() as isize) & !below(start);
+        // A load of nothing from where there is no memory takes the processor hundreds of cycles.
+        if mask != 0 {
+            // Where the block would begin if the piece did: nothing is read there.
+            let base = piece.as_ptr().wrapping_offset(-start);
+            // SAFETY: only bytes in the mask are read: from `start` to the piece's end.
+            row = unsafe { _mm512_mask_loadu_epi8(row, mask, base.cast()) };
+        }
     }
     row
 }
@@ -89,12 +93,12 @@ fn below(n: isize) -> u64 {
 #[inline]
 fn transposed(r: [V; 16]) -> [V; 16] {
     // Words: within pairs of rows.
-    let r: [V; 16] = array::from_fn(|i| match i % 2 {
+    let r: [V; 16] = vectors!(i => match i % 2 {
         0 => _mm512_unpacklo_epi32(r[i], r[i + 1]),
         _ => _mm512_unpackhi_epi32(r[i - 1], r[i]),
     });
     // Pairs of words: of 4 rows, each 128 bits have one column: 0, 4, 8, 12 and so on.
-    let r: [V; 16] = array::from_fn(|i| {
+    let r: [V; 16] = vectors!(i => {
         let (low, high) = (r[i / 4 * 4 + i / 2 % 2], r[i / 4 * 4 + i / 2 % 2 + 2]);
         match i % 2 {
             0 => _mm512_unpacklo_epi64(low, high),
@@ -102,14 +106,14 @@ fn transposed(r: [V; 16]) -> [V; 16] {
         }
     });
     // 128 bits: r[4 * rows + column] to the columns of 8 rows, and of 16.
-    let r: [V; 16] = array::from_fn(|i| {
+    let r: [V; 16] = vectors!(i => {
         let (low, high) = (r[i / 8 * 8 + i % 4], r[i / 8 * 8 + i % 4 + 4]);
         match i / 4 % 2 {
             0 => _mm512_shuffle_i32x4::<0x88>(low, high),
             _ => _mm512_shuffle_i32x4::<0xdd>(low, high),
         }
     });
-    array::from_fn(|i| {
+    vectors!(i => {
         let (low, high) = (r[i % 8], r[i % 8 + 8]);
         match i / 8 {
             0 => _mm512_shuffle_i32x4::<0x88>(low, high),
@@ -124,13 +128,14 @@ fn transposed(r: [V; 16]) -> [V; 16] {
 fn digests(words: [V; 8]) -> [Digest; LANES] {
     let mut all = [splat(0); 16];
     all[..8].copy_from_slice(&words);
-    transposed(all).map(|row| {
-        let mut digest = [0; 32];
+    let rows = transposed(all);
+    let mut digests = [[0; 32]; LANES];
+    for (digest, row) in digests.iter_mut().zip(rows) {
         let low = _mm512_castsi512_si256(row);
         // SAFETY: 32 bytes are written, to an array of 32.
         unsafe { _mm256_storeu_si256(digest.as_mut_ptr().cast(), low) };
-        digest
-    })
+    }
+    digests
 }
 
 #[target_feature(enable = "avx512f")]
@@ -195,7 +200,7 @@ fn shr<const N: u32>(a: V) -> V {
     _mm512_srli_epi32::<N>(a)
 }
 
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
 fn swap_bytes(a: V) -> V {
     let order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);

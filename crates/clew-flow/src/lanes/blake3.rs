@@ -4,7 +4,7 @@
 use core::array;
 use core::cmp::Reverse;
 
-use super::kernel::{Chunk, Lane};
+use super::kernel::{ChunkLane, Chunks};
 use super::{Digest, Input};
 
 const BLOCK: usize = 64;
@@ -21,7 +21,7 @@ const ROOT: u32 = 8;
 const KEYED_HASH: u32 = 16;
 
 /// What hashes a chunk or a node in each of `N` lanes.
-pub type Kernel<const N: usize> = fn(&[u32; 8], &[Lane<'_, Chunk>; N]) -> [Digest; N];
+pub type Kernel<const N: usize> = fn(&[u32; 8], &[ChunkLane<'_>; N], &Chunks<N>) -> [Digest; N];
 
 /// All inputs in lanes.
 pub fn in_lanes<const N: usize>(
@@ -68,8 +68,8 @@ struct Forest<'a> {
 /// Where the digests of an input's tree stand, and how many there are at present.
 #[derive(Clone, Copy, Default)]
 struct Tree {
-    first: usize,
-    width: usize,
+    first: u8,
+    width: u8,
 }
 
 impl<'a> Forest<'a> {
@@ -77,7 +77,7 @@ impl<'a> Forest<'a> {
         let mut trees = [Tree::default(); CHUNKS_MAX];
         let mut first = 0;
         for (tree, input) in trees.iter_mut().zip(inputs) {
-            let width = chunks(input);
+            let width = chunks(input) as u8;
             *tree = Tree { first, width };
             first += width;
         }
@@ -100,20 +100,21 @@ impl<'a> Forest<'a> {
             self.rise();
         }
         for (digest, tree) in out.iter_mut().zip(self.trees) {
-            *digest = self.digests[tree.first];
+            *digest = self.digests[usize::from(tree.first)];
         }
     }
 
     /// All chunks, the longest first: those of about the same length shall share a vector.
     fn chunks(&self, jobs: &mut [Job; CHUNKS_MAX]) -> usize {
         let widest = self.trees.iter().map(|tree| tree.width).max().unwrap_or(0);
-        let chunk = |place: usize| {
-            let trees = self.trees.iter().zip(self.inputs).enumerate();
+        let chunk = |place: u8| {
+            let trees = (0..).zip(self.trees.iter().zip(self.inputs));
             let wide = trees.filter(move |(_, (tree, _))| place < tree.width);
             wide.map(move |(i, (_, input))| Job {
                 input: i,
                 place,
-                len: Some(CHUNK.min(input.len() - place * CHUNK)),
+                is_node: false,
+                len: CHUNK.min(input.len() - usize::from(place) * CHUNK) as u16,
             })
         };
         let n = fill(jobs, (0..widest).flat_map(chunk));
@@ -126,11 +127,11 @@ impl<'a> Forest<'a> {
         let node = |input, place| Job {
             input,
             place,
-            len: None,
+            is_node: true,
+            len: 0,
         };
-        let trees = self.trees.iter().enumerate();
-        let nodes =
-            |(i, tree): (usize, &Tree)| (0..tree.width / 2).map(move |place| node(i, place));
+        let trees = (0..).zip(&self.trees);
+        let nodes = |(i, tree): (u8, &Tree)| (0..tree.width / 2).map(move |place| node(i, place));
         fill(jobs, trees.flat_map(nodes))
     }
 
@@ -139,7 +140,8 @@ impl<'a> Forest<'a> {
     fn rise(&mut self) {
         for Tree { first, width } in &mut self.trees {
             if *width > 1 && *width % 2 == 1 {
-                self.digests[*first + *width / 2] = self.digests[*first + *width - 1];
+                let (last, above) = (*first + *width - 1, *first + *width / 2);
+                self.digests[usize::from(above)] = self.digests[usize::from(last)];
             }
             *width = width.div_ceil(2);
         }
@@ -147,64 +149,54 @@ impl<'a> Forest<'a> {
 
     fn run<const N: usize>(&mut self, kernel: Kernel<N>, key: &[u32; 8], jobs: &[Job]) {
         for jobs in jobs.chunks(N) {
-            let mut lanes = [Lane::default(); N];
-            for (lane, job) in lanes.iter_mut().zip(jobs) {
-                *lane = self.lane(job);
+            let mut lanes = [ChunkLane::IDLE; N];
+            let mut chunks = Chunks {
+                counter: [0; N],
+                last_len: [0; N],
+                flags: [KEYED_HASH; N],
+                first: [0; N],
+                last: [0; N],
+            };
+            for (i, job) in jobs.iter().enumerate() {
+                lanes[i] = self.lane(job, i, &mut chunks);
             }
-            let digests = kernel(key, &lanes);
-            for (digest, job) in digests.into_iter().zip(jobs) {
-                self.digests[self.trees[job.input].first + job.place] = digest;
+            let digests = kernel(key, &lanes, &chunks);
+            for (digest, job) in digests.iter().zip(jobs) {
+                let first = self.trees[usize::from(job.input)].first;
+                self.digests[usize::from(first + job.place)] = *digest;
             }
         }
     }
 
-    fn lane(&self, job: &Job) -> Lane<'_, Chunk> {
-        let Tree { first, width } = self.trees[job.input];
-        let root = |last: bool| if last { ROOT } else { 0 };
-        let Some(len) = job.len else {
-            let children = first + 2 * job.place;
-            return Lane {
-                pieces: [
-                    &[],
-                    self.digests[children..children + 2].as_flattened(),
-                    &[],
-                    &[],
-                ],
-                from: 0,
-                blocks: 1,
-                detail: Chunk {
-                    counter: 0,
-                    last_len: BLOCK as u32,
-                    flags: KEYED_HASH | PARENT | root(width == 2),
-                    first: 0,
-                    last: 0,
-                },
-            };
-        };
-        let [head, body, tail] = self.inputs[job.input].parts();
-        let blocks = len.div_ceil(BLOCK).max(1);
-        Lane {
-            pieces: [head, body, tail, &[]],
-            from: job.place * CHUNK,
-            blocks: blocks as u32,
-            detail: Chunk {
-                counter: job.place as u32,
-                last_len: (len - (blocks - 1) * BLOCK) as u32,
-                flags: KEYED_HASH,
-                first: CHUNK_START,
-                last: CHUNK_END | root(width == 1),
-            },
+    /// The lane of a job, which is lane number `i`.
+    fn lane<const N: usize>(&self, job: &Job, i: usize, chunks: &mut Chunks<N>) -> ChunkLane<'_> {
+        let Tree { first, width } = self.trees[usize::from(job.input)];
+        let [head, body, tail] = self.inputs[usize::from(job.input)].parts();
+        let (place, len) = (usize::from(job.place), usize::from(job.len));
+        if job.is_node {
+            chunks.flags[i] |= PARENT;
+            chunks.last[i] = if width == 2 { ROOT } else { 0 };
+            chunks.last_len[i] = BLOCK as u32;
+            let children = &self.digests[usize::from(first) + 2 * place..][..2];
+            return ChunkLane::new([&[], children.as_flattened(), &[]], 0, 1);
         }
+        let before_last = len.saturating_sub(1) / BLOCK;
+        chunks.counter[i] = place as u32;
+        chunks.first[i] = CHUNK_START;
+        chunks.last[i] = CHUNK_END | if width == 1 { ROOT } else { 0 };
+        chunks.last_len[i] = (len - before_last * BLOCK) as u32;
+        ChunkLane::new([head, body, tail], place * CHUNK, before_last as u32 + 1)
     }
 }
 
 /// A chunk or a node to hash, by its place on its level.
 #[derive(Clone, Copy, Default)]
 struct Job {
-    input: usize,
-    place: usize,
-    /// Bytes of a chunk; a node has two digests.
-    len: Option<usize>,
+    input: u8,
+    place: u8,
+    is_node: bool,
+    /// Bytes of a chunk.
+    len: u16,
 }
 
 /// Puts all in front, and says how many they are.

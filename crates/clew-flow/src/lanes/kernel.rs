@@ -2,58 +2,113 @@
 //! macros, and not generic functions, because what they call exists only where the processor has it:
 //! so each copy names its instructions, and nothing in it is unsafe.
 
-/// What is hashed in one lane.
-#[derive(Clone, Copy, Default)]
-pub struct Lane<'a, D> {
-    /// Its message is the concatenation of these, from byte `from` on.
-    pub pieces: [&'a [u8]; 4],
-    pub from: usize,
-    /// How many blocks of it; none for a lane that is not needed.
+use core::array;
+
+use super::Digest;
+
+/// What is hashed in one lane: some blocks of a message.
+#[derive(Clone, Copy)]
+pub struct Lane<'a, const PIECES: usize> {
+    /// The message is the concatenation of these; the second is the packet.
+    pieces: [&'a [u8]; PIECES],
+    /// Where the blocks start, and how many they are.
+    from: usize,
     pub blocks: u32,
-    /// What else the hash function wants to know: [`Chunk`], or the message's bits.
-    pub detail: D,
+    /// Blocks that stand in the packet as they are, and the number of the first.
+    whole: &'a [[u8; 64]],
+    first_whole: u32,
 }
 
-impl<'a, D> Lane<'a, D> {
-    /// The block, if it stands as it is in the second piece: the packet.
+impl<'a, const PIECES: usize> Lane<'a, PIECES> {
+    /// A lane that is not needed.
+    pub const IDLE: Self = Self {
+        pieces: [&[]; PIECES],
+        from: 0,
+        blocks: 0,
+        whole: &[],
+        first_whole: 0,
+    };
+
+    /// So many blocks of a message, from a byte on.
     #[inline]
-    pub fn in_place(&self, block: u32) -> Option<&'a [u8; 64]> {
-        let start = self.start(block).wrapping_sub(self.pieces[0].len());
-        self.pieces[1].get(start..)?.first_chunk()
+    pub fn new(pieces: [&'a [u8]; PIECES], from: usize, blocks: u32) -> Self {
+        let head = pieces[0].len();
+        let first_whole = head.saturating_sub(from).div_ceil(64);
+        let start = from + first_whole * 64 - head;
+        let (whole, _) = pieces[1].get(start..).unwrap_or_default().as_chunks();
+        Self {
+            pieces,
+            from,
+            blocks,
+            whole,
+            first_whole: first_whole as u32,
+        }
     }
 
-    /// Where in the message the block starts.
+    /// The block, if the packet has it as it is.
     #[inline]
-    pub fn start(&self, block: u32) -> usize {
-        self.from + block as usize * 64
+    pub fn in_place(&self, block: u32) -> Option<&'a [u8; 64]> {
+        self.whole
+            .get(block.wrapping_sub(self.first_whole) as usize)
+    }
+
+    /// All pieces, each with the place at which it starts in the block: before it, within or behind.
+    #[inline]
+    pub fn pieces(&self, block: u32) -> impl Iterator<Item = (isize, &'a [u8])> {
+        let mut end = -((self.from + block as usize * 64) as isize);
+        self.pieces.into_iter().map(move |piece| {
+            let start = end;
+            end += piece.len() as isize;
+            (start, piece)
+        })
     }
 
     /// The block, with zeros behind the end of the message.
     pub fn copied(&self, block: u32) -> [u8; 64] {
         let mut bytes = [0; 64];
-        let (mut skip, mut filled) = (self.start(block), 0);
-        for piece in self.pieces {
-            let rest = piece.get(skip..).unwrap_or_default();
-            skip = skip.saturating_sub(piece.len());
-            let part = &rest[..rest.len().min(64 - filled)];
-            bytes[filled..][..part.len()].copy_from_slice(part);
-            filled += part.len();
+        for (start, piece) in self.pieces(block) {
+            let skip = start.min(0).unsigned_abs();
+            let to = bytes.get_mut(start.max(0) as usize..).unwrap_or_default();
+            let from = piece.get(skip..).unwrap_or_default();
+            let n = from.len().min(to.len());
+            to[..n].copy_from_slice(&from[..n]);
         }
         bytes
     }
 }
 
-/// What BLAKE3 wants to know of a chunk or of a node.
-#[derive(Clone, Copy, Default)]
-pub struct Chunk {
-    /// A chunk's place within the input; 0 for a node.
-    pub counter: u32,
+/// How many blocks each lane has.
+pub fn blocks<const P: usize, const N: usize>(lanes: &[Lane<'_, P>; N]) -> [u32; N] {
+    array::from_fn(|i| lanes[i].blocks)
+}
+
+/// How many blocks the longest lane has.
+pub fn most(blocks: &[u32]) -> u32 {
+    blocks.iter().copied().max().unwrap_or(0)
+}
+
+/// A chunk or a node of BLAKE3 in a lane.
+pub type ChunkLane<'a> = Lane<'a, 3>;
+
+/// What BLAKE3 wants to know of the chunks or nodes in all lanes.
+pub struct Chunks<const N: usize> {
+    /// Places within the input; 0 for nodes.
+    pub counter: [u32; N],
     /// Bytes in the last block.
-    pub last_len: u32,
+    pub last_len: [u32; N],
     /// Flags of every block, and those added in the first and in the last one.
-    pub flags: u32,
-    pub first: u32,
-    pub last: u32,
+    pub flags: [u32; N],
+    pub first: [u32; N],
+    pub last: [u32; N],
+}
+
+/// A message and the mark of its end, for SHA-256.
+pub type MessageLane<'a> = Lane<'a, 4>;
+
+/// How many bits the messages of SHA-256 in all lanes have.
+pub struct Bits<const N: usize> {
+    pub high: [u32; N],
+    pub low: [u32; N],
 }
 
 /// The first words of the fractions of the square roots of the first primes (FIPS 180-4, 5.3.3).
@@ -81,6 +136,20 @@ pub static K: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
+/// An array of vectors, made one by one. `array::from_fn` and `map` are compiled without the features
+/// of their callers, and calls of them would go through memory.
+macro_rules! vectors {
+    ($i:ident => $vector:expr) => {{
+        let mut all = [splat(0); _];
+        let mut $i = 0;
+        while $i < all.len() {
+            all[$i] = $vector;
+            $i += 1;
+        }
+        all
+    }};
+}
+
 /// One G of BLAKE3 (its paper, 2.2) on the words `a`, `b`, `c`, `d` of the state.
 macro_rules! g {
     ($v:ident, $a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
@@ -106,7 +175,10 @@ macro_rules! blake3_round {
         g!($v, 1, 6, 11, 12, $m[10], $m[11]);
         g!($v, 2, 7, 8, 13, $m[12], $m[13]);
         g!($v, 3, 4, 9, 14, $m[14], $m[15]);
-        $m = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8].map(|i: usize| $m[i]);
+        $m = [
+            $m[2], $m[6], $m[3], $m[10], $m[7], $m[0], $m[4], $m[13], $m[1], $m[11], $m[12], $m[5],
+            $m[9], $m[14], $m[15], $m[8],
+        ];
     };
 }
 
@@ -152,27 +224,26 @@ macro_rules! sha256_schedule {
 macro_rules! kernels {
     ($features:literal) => {
         #[target_feature(enable = $features)]
-        fn blake3_lanes(key: &[u32; 8], lanes: &[Lane<'_, Chunk>; LANES]) -> [Digest; LANES] {
-            let mut cv = key.map(|word| splat(word));
-            let blocks = load(&lanes.each_ref().map(|lane| lane.blocks));
-            let [counter, last_len, flags, first, last_flags] = [
-                |chunk: Chunk| chunk.counter,
-                |chunk: Chunk| chunk.last_len,
-                |chunk: Chunk| chunk.flags,
-                |chunk: Chunk| chunk.first,
-                |chunk: Chunk| chunk.last,
-            ]
-            .map(|value| load(&lanes.each_ref().map(|lane| value(lane.detail))));
-            let mut start = first;
-            for block in 0..most(lanes) {
+        fn blake3_lanes(
+            key: &[u32; 8],
+            lanes: &[ChunkLane<'_>; LANES],
+            chunks: &Chunks<LANES>,
+        ) -> [Digest; LANES] {
+            let mut cv: [V; 8] = vectors!(i => splat(key[i]));
+            let counts = blocks(lanes);
+            let blocks = load(&counts);
+            let (counter, last_len) = (load(&chunks.counter), load(&chunks.last_len));
+            let (always, last_flags) = (load(&chunks.flags), load(&chunks.last));
+            let mut start = load(&chunks.first);
+            for block in 0..most(&counts) {
                 let words = words(lanes, block);
                 let last = equal(blocks, splat(block + 1));
                 let len = select(last, last_len, splat(64));
-                let flags = or(or(flags, start), select(last, last_flags, splat(0)));
+                let flags = or(or(always, start), select(last, last_flags, splat(0)));
                 start = splat(0);
                 let new = blake3_compress(&cv, words, counter, len, flags);
                 let running = above(blocks, splat(block));
-                cv = array::from_fn(|i| select(running, new[i], cv[i]));
+                cv = vectors!(i => select(running, new[i], cv[i]));
             }
             digests(cv)
         }
@@ -181,7 +252,7 @@ macro_rules! kernels {
         #[inline]
         fn blake3_compress(cv: &[V; 8], words: [V; 16], counter: V, len: V, flags: V) -> [V; 8] {
             let mut m = words;
-            let iv = IV.map(|word| splat(word));
+            let iv: [V; 4] = vectors!(i => splat(IV[i]));
             let mut v = [
                 cv[0], cv[1], cv[2], cv[3], cv[4], cv[5], cv[6], cv[7], iv[0], iv[1], iv[2], iv[3],
                 counter, splat(0), len, flags,
@@ -194,25 +265,26 @@ macro_rules! kernels {
             blake3_round!(v, m);
             blake3_round!(v, m);
             let _ = m;
-            array::from_fn(|i| xor(v[i], v[i + 8]))
+            vectors!(i => xor(v[i], v[i + 8]))
         }
 
         #[target_feature(enable = $features)]
-        fn sha256_lanes(lanes: &[Lane<'_, u64>; LANES]) -> [Digest; LANES] {
-            let mut state = IV.map(|word| splat(word));
-            let blocks = load(&lanes.each_ref().map(|lane| lane.blocks));
-            let [high, low] = [32, 0]
-                .map(|shift| load(&lanes.each_ref().map(|lane| (lane.detail >> shift) as u32)));
-            for block in 0..most(lanes) {
-                let mut words = words(lanes, block).map(|word| swap_bytes(word));
+        fn sha256_lanes(lanes: &[MessageLane<'_>; LANES], bits: &Bits<LANES>) -> [Digest; LANES] {
+            let mut state: [V; 8] = vectors!(i => splat(IV[i]));
+            let counts = blocks(lanes);
+            let blocks = load(&counts);
+            let (high, low) = (load(&bits.high), load(&bits.low));
+            for block in 0..most(&counts) {
+                let words = words(lanes, block);
+                let mut words: [V; 16] = vectors!(i => swap_bytes(words[i]));
                 let last = equal(blocks, splat(block + 1));
                 words[14] = select(last, high, words[14]);
                 words[15] = select(last, low, words[15]);
                 let new = sha256_compress(&state, words);
                 let running = above(blocks, splat(block));
-                state = array::from_fn(|i| select(running, add(state[i], new[i]), state[i]));
+                state = vectors!(i => select(running, add(state[i], new[i]), state[i]));
             }
-            digests(state.map(|word| swap_bytes(word)))
+            digests(vectors!(i => swap_bytes(state[i])))
         }
 
         #[target_feature(enable = $features)]
@@ -228,12 +300,7 @@ macro_rules! kernels {
             }
             s
         }
-
-        /// Blocks of the longest lane.
-        fn most<D>(lanes: &[Lane<'_, D>; LANES]) -> u32 {
-            lanes.iter().map(|lane| lane.blocks).max().unwrap_or(0)
-        }
     };
 }
 
-pub(super) use {blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule};
+pub(super) use {blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors};

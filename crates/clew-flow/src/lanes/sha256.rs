@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use super::kernel::Lane;
+use super::kernel::{Bits, MessageLane};
 use super::{Digest, Input, portable};
 
 /// Inputs that are ordered by length before they go to the lanes.
@@ -14,7 +14,7 @@ const MARK: &[u8] = &[0x80];
 const PADDING: usize = 9;
 
 /// What hashes a message in each of `N` lanes.
-pub type Kernel<const N: usize> = fn(&[Lane<'_, u64>; N]) -> [Digest; N];
+pub type Kernel<const N: usize> = fn(&[MessageLane<'_>; N], &Bits<N>) -> [Digest; N];
 
 /// All inputs in lanes, but for those that one after the other take less: where all lanes together
 /// take as long as `worth` of them would alone.
@@ -40,12 +40,19 @@ pub fn in_lanes<const N: usize>(
                     .for_each(|&(_, i)| out[i] = portable::sha256_of(&inputs[i]));
                 continue;
             }
-            let mut lanes = [Lane::default(); N];
-            for (lane, &(blocks, i)) in lanes.iter_mut().zip(group) {
-                *lane = self::lane(&inputs[i], blocks);
+            let mut lanes = [MessageLane::IDLE; N];
+            let mut bits = Bits {
+                high: [0; N],
+                low: [0; N],
+            };
+            for (lane, &(blocks, i)) in group.iter().enumerate() {
+                let [head, body, tail] = inputs[i].parts();
+                lanes[lane] = MessageLane::new([head, body, tail, MARK], 0, blocks);
+                let len = inputs[i].len() as u64 * 8;
+                (bits.high[lane], bits.low[lane]) = ((len >> 32) as u32, len as u32);
             }
-            for (digest, &(_, i)) in kernel(&lanes).into_iter().zip(group) {
-                out[i] = digest;
+            for (digest, &(_, i)) in kernel(&lanes, &bits).iter().zip(group) {
+                out[i] = *digest;
             }
         }
     }
@@ -53,14 +60,4 @@ pub fn in_lanes<const N: usize>(
 
 fn blocks(input: &Input<'_>) -> u32 {
     (input.len() + PADDING).div_ceil(64) as u32
-}
-
-fn lane<'a>(input: &Input<'a>, blocks: u32) -> Lane<'a, u64> {
-    let [head, body, tail] = input.parts();
-    Lane {
-        pieces: [head, body, tail, MARK],
-        from: 0,
-        blocks,
-        detail: input.len() as u64 * 8,
-    }
 }
