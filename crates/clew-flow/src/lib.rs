@@ -21,9 +21,12 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod block;
 mod known;
+pub mod lanes;
 mod reason;
 mod receiver;
 mod schedule;

@@ -1,0 +1,306 @@
+//! The two compression functions across lanes, written once for all kinds of vectors. They are
+//! macros, and not generic functions, because what they call exists only where the processor has it:
+//! so each copy names its instructions, and nothing in it is unsafe.
+
+use core::array;
+
+use super::Digest;
+
+/// What is hashed in one lane: some blocks of a message.
+#[derive(Clone, Copy)]
+pub struct Lane<'a, const PIECES: usize> {
+    /// The message is the concatenation of these; the second is the packet.
+    pieces: [&'a [u8]; PIECES],
+    /// Where the blocks start, and how many they are.
+    from: usize,
+    pub blocks: u32,
+    /// Blocks that stand in the packet as they are, and the number of the first.
+    whole: &'a [[u8; 64]],
+    first_whole: u32,
+}
+
+impl<'a, const PIECES: usize> Lane<'a, PIECES> {
+    /// A lane that is not needed.
+    pub const IDLE: Self = Self {
+        pieces: [&[]; PIECES],
+        from: 0,
+        blocks: 0,
+        whole: &[],
+        first_whole: 0,
+    };
+
+    /// So many blocks of a message, from a byte on.
+    #[inline]
+    pub fn new(pieces: [&'a [u8]; PIECES], from: usize, blocks: u32) -> Self {
+        let head = pieces[0].len();
+        let first_whole = head.saturating_sub(from).div_ceil(64);
+        let start = from + first_whole * 64 - head;
+        let (whole, _) = pieces[1].get(start..).unwrap_or_default().as_chunks();
+        Self {
+            pieces,
+            from,
+            blocks,
+            whole,
+            first_whole: first_whole as u32,
+        }
+    }
+
+    /// The block, if the packet has it as it is.
+    #[inline]
+    pub fn in_place(&self, block: u32) -> Option<&'a [u8; 64]> {
+        self.whole
+            .get(block.wrapping_sub(self.first_whole) as usize)
+    }
+
+    /// All pieces, each with the place at which it starts in the block: before it, within or behind.
+    #[inline]
+    pub fn pieces(&self, block: u32) -> impl Iterator<Item = (isize, &'a [u8])> {
+        let mut end = -((self.from + block as usize * 64) as isize);
+        self.pieces.into_iter().map(move |piece| {
+            let start = end;
+            end += piece.len() as isize;
+            (start, piece)
+        })
+    }
+
+    /// The block, with zeros behind the end of the message.
+    pub fn copied(&self, block: u32) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        for (start, piece) in self.pieces(block) {
+            let skip = start.min(0).unsigned_abs();
+            let to = bytes.get_mut(start.max(0) as usize..).unwrap_or_default();
+            let from = piece.get(skip..).unwrap_or_default();
+            let n = from.len().min(to.len());
+            to[..n].copy_from_slice(&from[..n]);
+        }
+        bytes
+    }
+}
+
+/// How many blocks each lane has.
+pub fn blocks<const P: usize, const N: usize>(lanes: &[Lane<'_, P>; N]) -> [u32; N] {
+    array::from_fn(|i| lanes[i].blocks)
+}
+
+/// How many blocks the longest lane has.
+pub fn most(blocks: &[u32]) -> u32 {
+    blocks.iter().copied().max().unwrap_or(0)
+}
+
+/// A chunk or a node of BLAKE3 in a lane.
+pub type ChunkLane<'a> = Lane<'a, 3>;
+
+/// What BLAKE3 wants to know of the chunks or nodes in all lanes.
+pub struct Chunks<const N: usize> {
+    /// Places within the input; 0 for nodes.
+    pub counter: [u32; N],
+    /// Bytes in the last block.
+    pub last_len: [u32; N],
+    /// Flags of every block, and those added in the first and in the last one.
+    pub flags: [u32; N],
+    pub first: [u32; N],
+    pub last: [u32; N],
+}
+
+/// A message and the mark of its end, for SHA-256.
+pub type MessageLane<'a> = Lane<'a, 4>;
+
+/// How many bits the messages of SHA-256 in all lanes have.
+pub struct Bits<const N: usize> {
+    pub high: [u32; N],
+    pub low: [u32; N],
+}
+
+/// The first words of the fractions of the square roots of the first primes (FIPS 180-4, 5.3.3).
+pub const IV: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+/// Those of the cube roots (FIPS 180-4, 4.2.2).
+#[rustfmt::skip]
+pub static K: [u32; 64] = [
+    0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+    0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+    0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+    0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+    0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+    0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+    0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+    0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+];
+
+/// An array of vectors, made one by one. `array::from_fn` and `map` are compiled without the features
+/// of their callers, and calls of them would go through memory.
+macro_rules! vectors {
+    ($i:ident => $vector:expr) => {{
+        let mut all = [splat(0); _];
+        let mut $i = 0;
+        while $i < all.len() {
+            all[$i] = $vector;
+            $i += 1;
+        }
+        all
+    }};
+}
+
+/// One G of BLAKE3 (its paper, 2.2) on the words `a`, `b`, `c`, `d` of the state.
+macro_rules! g {
+    ($v:ident, $a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
+        $v[$a] = add(add($v[$a], $v[$b]), $x);
+        $v[$d] = rotr::<16>(xor($v[$d], $v[$a]));
+        $v[$c] = add($v[$c], $v[$d]);
+        $v[$b] = rotr::<12>(xor($v[$b], $v[$c]));
+        $v[$a] = add(add($v[$a], $v[$b]), $y);
+        $v[$d] = rotr::<8>(xor($v[$d], $v[$a]));
+        $v[$c] = add($v[$c], $v[$d]);
+        $v[$b] = rotr::<7>(xor($v[$b], $v[$c]));
+    };
+}
+
+/// A round of BLAKE3: all columns, then all diagonals; then the message is permuted for the next.
+macro_rules! blake3_round {
+    ($v:ident, $m:ident) => {
+        g!($v, 0, 4, 8, 12, $m[0], $m[1]);
+        g!($v, 1, 5, 9, 13, $m[2], $m[3]);
+        g!($v, 2, 6, 10, 14, $m[4], $m[5]);
+        g!($v, 3, 7, 11, 15, $m[6], $m[7]);
+        g!($v, 0, 5, 10, 15, $m[8], $m[9]);
+        g!($v, 1, 6, 11, 12, $m[10], $m[11]);
+        g!($v, 2, 7, 8, 13, $m[12], $m[13]);
+        g!($v, 3, 4, 9, 14, $m[14], $m[15]);
+        $m = [
+            $m[2], $m[6], $m[3], $m[10], $m[7], $m[0], $m[4], $m[13], $m[1], $m[11], $m[12], $m[5],
+            $m[9], $m[14], $m[15], $m[8],
+        ];
+    };
+}
+
+/// A round of SHA-256 (FIPS 180-4, 6.2.2), whose words have moved on by as many places as it has
+/// rounds before it.
+macro_rules! sha256_round {
+    ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $k:expr, $w:expr) => {
+        let sum = xor3(rotr::<6>($e), rotr::<11>($e), rotr::<25>($e));
+        let t1 = add(add(add($h, splat($k)), $w), add(sum, choose($e, $f, $g)));
+        let sum = xor3(rotr::<2>($a), rotr::<13>($a), rotr::<22>($a));
+        $d = add($d, t1);
+        $h = add(t1, add(sum, majority($a, $b, $c)));
+    };
+}
+
+macro_rules! sha256_rounds {
+    ($s:ident, $k:expr, $w:expr) => {{
+        let (k, w) = ($k, $w);
+        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = $s;
+        sha256_round!(a b c d e f g h, k[0], w[0]);
+        sha256_round!(h a b c d e f g, k[1], w[1]);
+        sha256_round!(g h a b c d e f, k[2], w[2]);
+        sha256_round!(f g h a b c d e, k[3], w[3]);
+        sha256_round!(e f g h a b c d, k[4], w[4]);
+        sha256_round!(d e f g h a b c, k[5], w[5]);
+        sha256_round!(c d e f g h a b, k[6], w[6]);
+        sha256_round!(b c d e f g h a, k[7], w[7]);
+        $s = [a, b, c, d, e, f, g, h];
+    }};
+}
+
+/// The next 16 words of SHA-256's message schedule, each in the place of the one 16 before it.
+macro_rules! sha256_schedule {
+    ($w:ident: $($i:literal)*) => { $(
+        let (x, y) = ($w[($i + 1) % 16], $w[($i + 14) % 16]);
+        let small = xor3(rotr::<7>(x), rotr::<18>(x), shr::<3>(x));
+        let large = xor3(rotr::<17>(y), rotr::<19>(y), shr::<10>(y));
+        $w[$i] = add(add($w[$i], small), add($w[($i + 9) % 16], large));
+    )* };
+}
+
+/// The kernels, for the vectors of the module in which it stands: of type `V`, with [`LANES`] words.
+macro_rules! kernels {
+    ($features:literal) => {
+        #[target_feature(enable = $features)]
+        fn blake3_lanes(
+            key: &[u32; 8],
+            lanes: &[ChunkLane<'_>; LANES],
+            chunks: &Chunks<LANES>,
+        ) -> [Digest; LANES] {
+            let mut cv: [V; 8] = vectors!(i => splat(key[i]));
+            let counts = blocks(lanes);
+            let blocks = load(&counts);
+            let (counter, last_len) = (load(&chunks.counter), load(&chunks.last_len));
+            let (always, last_flags) = (load(&chunks.flags), load(&chunks.last));
+            let mut start = load(&chunks.first);
+            for block in 0..most(&counts) {
+                let words = words(lanes, block);
+                let last = equal(blocks, splat(block + 1));
+                let len = select(last, last_len, splat(64));
+                let flags = or(or(always, start), select(last, last_flags, splat(0)));
+                start = splat(0);
+                let new = blake3_compress(&cv, words, counter, len, flags);
+                let running = above(blocks, splat(block));
+                cv = vectors!(i => select(running, new[i], cv[i]));
+            }
+            digests(cv)
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn blake3_compress(cv: &[V; 8], words: [V; 16], counter: V, len: V, flags: V) -> [V; 8] {
+            let mut m = words;
+            let iv: [V; 4] = vectors!(i => splat(IV[i]));
+            let mut v = [
+                cv[0], cv[1], cv[2], cv[3], cv[4], cv[5], cv[6], cv[7], iv[0], iv[1], iv[2], iv[3],
+                counter, splat(0), len, flags,
+            ];
+            blake3_round!(v, m);
+            blake3_round!(v, m);
+            blake3_round!(v, m);
+            blake3_round!(v, m);
+            blake3_round!(v, m);
+            blake3_round!(v, m);
+            blake3_round!(v, m);
+            let _ = m;
+            vectors!(i => xor(v[i], v[i + 8]))
+        }
+
+        #[target_feature(enable = $features)]
+        fn sha256_lanes(lanes: &[MessageLane<'_>; LANES], bits: &Bits<LANES>) -> [Digest; LANES] {
+            let mut state: [V; 8] = vectors!(i => splat(IV[i]));
+            let counts = blocks(lanes);
+            let blocks = load(&counts);
+            let (high, low) = (load(&bits.high), load(&bits.low));
+            for block in 0..most(&counts) {
+                let words = words(lanes, block);
+                let mut words: [V; 16] = vectors!(i => swap_bytes(words[i]));
+                let last = equal(blocks, splat(block + 1));
+                words[14] = select(last, high, words[14]);
+                words[15] = select(last, low, words[15]);
+                let new = sha256_compress(&state, words);
+                let running = above(blocks, splat(block));
+                state = vectors!(i => select(running, add(state[i], new[i]), state[i]));
+            }
+            digests(vectors!(i => swap_bytes(state[i])))
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn sha256_compress(state: &[V; 8], words: [V; 16]) -> [V; 8] {
+            let (mut s, mut w) = (*state, words);
+            for t in (0..64).step_by(16) {
+                if t > 0 {
+                    sha256_schedule!(w: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+                }
+                sha256_rounds!(s, &K[t..t + 8], &w[..8]);
+                sha256_rounds!(s, &K[t + 8..t + 16], &w[8..]);
+            }
+            s
+        }
+    };
+}
+
+pub(super) use {blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors};

@@ -1,0 +1,150 @@
+//! Hashes of many messages at once, one in each lane of a vector: BLAKE3 with a key and SHA-256, as
+//! anybody computes them, and faster than one after the other (`docs/decisions/0007-hash-lanes.md`).
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod blake3;
+#[cfg(target_arch = "x86_64")]
+mod kernel;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod sha256;
+#[cfg(test)]
+mod tests;
+
+use crate::Digest;
+
+/// What is hashed: the concatenation of three parts. The body is read where it stands, and its blocks
+/// need not lie as the message's do; the others are best shorter than a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Input<'a> {
+    /// Before the packet.
+    pub head: &'a [u8],
+    /// The packet.
+    pub body: &'a [u8],
+    /// Behind the packet.
+    pub tail: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    /// Its bytes, in order.
+    pub fn parts(&self) -> [&'a [u8]; 3] {
+        [self.head, self.body, self.tail]
+    }
+
+    fn len(&self) -> usize {
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+}
+
+/// The digests of all inputs by BLAKE3 with a key, each in the place of its input, in the way that is
+/// the fastest here.
+///
+/// # Panics
+///
+/// If there are not as many digests as inputs.
+pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
+    Path::widest().blake3_if_worth(2, key, inputs, out);
+}
+
+/// The digests of all inputs by SHA-256, as [`blake3_keyed`].
+///
+/// # Panics
+///
+/// If there are not as many digests as inputs.
+pub fn sha256(inputs: &[Input<'_>], out: &mut [Digest]) {
+    Path::widest().sha256_if_worth(6, inputs, out);
+}
+
+/// How a machine hashes many messages. All ways give the same digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Portable,
+}
+
+impl Path {
+    /// The ways that this machine has, the widest first. The last one is everywhere: one message after
+    /// the other, by the crates `blake3` and `sha2` with what they know of the processor.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let kinds = [
+            #[cfg(target_arch = "x86_64")]
+            (Kind::Avx512, avx512::available()),
+            #[cfg(target_arch = "x86_64")]
+            (Kind::Avx2, avx2::available()),
+            (Kind::Portable, true),
+        ];
+        let here = kinds.into_iter().filter(|(_, available)| *available);
+        here.map(|(kind, _)| Self(kind))
+    }
+
+    fn widest() -> Self {
+        Self::all().next().unwrap_or(Self(Kind::Portable))
+    }
+
+    /// Its name: `avx512`, `avx2` or `portable`.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => "avx2",
+            Kind::Portable => "portable",
+        }
+    }
+
+    /// [`blake3_keyed`] in this way, whatever is faster: for tests and measurements.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many digests as inputs.
+    pub fn blake3_keyed(self, key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
+        self.blake3_if_worth(0, key, inputs, out);
+    }
+
+    fn blake3_if_worth(
+        self,
+        worth: usize,
+        key: &[u8; 32],
+        inputs: &[Input<'_>],
+        out: &mut [Digest],
+    ) {
+        assert_eq!(inputs.len(), out.len(), "a digest for each input");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => blake3::in_lanes(avx512::blake3, key, inputs, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => blake3::in_lanes(avx2::blake3, key, inputs, out),
+            Kind::Portable => portable::blake3_keyed(key, inputs, out),
+        }
+    }
+
+    /// [`sha256`] in this way, whatever is faster: for tests and measurements.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many digests as inputs.
+    pub fn sha256(self, inputs: &[Input<'_>], out: &mut [Digest]) {
+        self.sha256_if_worth(0, inputs, out);
+    }
+
+    fn sha256_if_worth(self, worth: u64, inputs: &[Input<'_>], out: &mut [Digest]) {
+        assert_eq!(inputs.len(), out.len(), "a digest for each input");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => sha256::in_lanes(avx512::sha256, worth, inputs, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => sha256::in_lanes(avx2::sha256, worth, inputs, out),
+            Kind::Portable => portable::sha256(inputs, out),
+        }
+    }
+}
