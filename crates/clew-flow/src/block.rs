@@ -108,6 +108,11 @@ impl Block {
         self.hasher.leaf(index, packet)
     }
 
+    /// The leaves of all packets, hashed together. Each is a salt, or nothing, and the packet.
+    pub fn leaves(&self, packets: &[[&[u8]; 2]]) -> Vec<Digest> {
+        self.hasher.leaves(packets)
+    }
+
     /// The number of digests in the path of the packet at `index`; none if there is no such packet.
     pub fn depth(&self, index: u16) -> Option<usize> {
         (index < self.count).then(|| self.steps(index).map(|step| step.siblings()).sum())
@@ -144,17 +149,12 @@ impl Block {
         self.hasher.node(step.level, step.parent, &children)
     }
 
-    /// The nodes of a level over those of the one below it.
-    pub(crate) fn parents(&self, level: u8, below: &[Digest]) -> Vec<Digest> {
+    /// The nodes of a level over the shortened ones of the level below it. One that has no sibling
+    /// moves up as it is, and is not among them.
+    pub(crate) fn parents(&self, level: u8, below: &[u8]) -> Vec<Digest> {
         let size = self.digest.bytes();
-        let parent = |(place, children): (usize, &[Digest])| {
-            if let [alone] = children {
-                return *alone;
-            }
-            let children: Vec<&[u8]> = children.iter().map(|child| &child[..size]).collect();
-            self.hasher.node(level, place as u16, &children)
-        };
-        let children = below.chunks(usize::from(self.degree.get()));
-        children.enumerate().map(parent).collect()
+        let families = below.chunks(size * usize::from(self.degree.get()));
+        let families: Vec<&[u8]> = families.filter(|family| family.len() > size).collect();
+        self.hasher.nodes(level, &families)
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rand_core::CryptoRng;
 
-use crate::block::{Digest, ID_BYTES};
+use crate::block::ID_BYTES;
 use crate::signing::BlockSigner;
 use crate::tree::Tree;
 use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, SALT_BYTES, Signature, message};
@@ -102,11 +102,9 @@ impl<S: BlockSigner> FlowSender<S> {
         let block = block.ok_or(BadBlock)?;
         let salts = self.salts(packets.len(), rng);
         let salt = |index: u16| salts.get(usize::from(index)).map_or(&[][..], |salt| salt);
-        let leaves: Vec<Digest> = (0..count)
-            .zip(packets)
-            .map(|(index, packet)| block.leaf(index, &[salt(index), packet]))
-            .collect();
-        let tree = Tree::new(block, &leaves).ok_or(BadBlock)?;
+        let contents = (0..count).zip(packets);
+        let contents: Vec<[&[u8]; 2]> = contents.map(|(i, packet)| [salt(i), packet]).collect();
+        let tree = Tree::new(block, &block.leaves(&contents)).ok_or(BadBlock)?;
         let whole = self.carried(&tree, timestamp, rng);
         for ((index, packet), out) in (0..count).zip(packets).zip(outs) {
             let carriage = carry.carriage(index);
@@ -114,7 +112,7 @@ impl<S: BlockSigner> FlowSender<S> {
             let signature = Signature {
                 fixed: Fixed::new(&block, place, index, carriage),
                 salt: salt(index),
-                path: &tree.path(index).unwrap_or_default(),
+                tree: &tree,
                 carried: match carriage {
                     Carriage::Full => &whole,
                     Carriage::Sparse => &[],

@@ -1,8 +1,11 @@
 //! The hash functions of a tree: `spec/tree.md` sections 2 and 4.
 
+use alloc::vec::Vec;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::block::{Digest, DigestSize, ID_BYTES};
+use crate::lanes::{self, Input};
 use crate::shape::Degree;
 
 const LEAF: u8 = 0;
@@ -87,6 +90,93 @@ impl Hasher {
                 hash.finalize().into()
             }
         }
+    }
+
+    /// The leaves of packets from the first on, hashed together. A content is a salt, or nothing,
+    /// and the packet.
+    pub fn leaves(&self, contents: &[[&[u8]; 2]]) -> Vec<Digest> {
+        let mut out = alloc::vec![[0; 32]; contents.len()];
+        let indices = (0..=u16::MAX).map(u16::to_be_bytes);
+        match self {
+            Self::Blake3 { key } => {
+                let tails: Vec<[u8; 3]> = indices
+                    .take(contents.len())
+                    .map(|index| [index[0], index[1], LEAF])
+                    .collect();
+                let inputs = contents.iter().zip(&tails);
+                let inputs: Vec<Input<'_>> = inputs
+                    .map(|([head, body], tail)| Input { head, body, tail })
+                    .collect();
+                lanes::blake3_keyed(key, &inputs, &mut out);
+            }
+            Self::Sha256 { id, count, digest } => {
+                let head = |(index, content): ([u8; 2], &[&[u8]; 2])| {
+                    let count = count.to_be_bytes();
+                    [
+                        &[LEAF][..],
+                        id,
+                        &index,
+                        &count,
+                        &[*digest as u8],
+                        content[0],
+                    ]
+                    .concat()
+                };
+                let heads: Vec<Vec<u8>> = indices.zip(contents).map(head).collect();
+                let inputs = contents.iter().zip(&heads);
+                let inputs: Vec<Input<'_>> = inputs
+                    .map(|([_, body], head)| Input {
+                        head,
+                        body,
+                        tail: &[],
+                    })
+                    .collect();
+                lanes::sha256(&inputs, &mut out);
+            }
+        }
+        out
+    }
+
+    /// The nodes over families of siblings, from the first place of a level on, hashed together.
+    pub fn nodes(&self, level: u8, families: &[&[u8]]) -> Vec<Digest> {
+        let mut out = alloc::vec![[0; 32]; families.len()];
+        let places = (0..=u16::MAX).map(u16::to_be_bytes).take(families.len());
+        match self {
+            Self::Blake3 { key } => {
+                let tails: Vec<[u8; 4]> = places
+                    .map(|place| [place[0], place[1], level, NODE])
+                    .collect();
+                let input = |(body, tail)| Input {
+                    head: &[],
+                    body,
+                    tail,
+                };
+                let tails = tails.iter().map(<[u8; 4]>::as_slice);
+                let inputs = families.iter().copied().zip(tails).map(input);
+                lanes::blake3_keyed(key, &inputs.collect::<Vec<_>>(), &mut out);
+            }
+            Self::Sha256 { id, .. } => {
+                let heads: Vec<[u8; 20]> = places
+                    .map(|place| {
+                        let mut head = [0; 20];
+                        head[0] = NODE;
+                        head[1..17].copy_from_slice(id);
+                        head[17] = level;
+                        head[18..].copy_from_slice(&place);
+                        head
+                    })
+                    .collect();
+                let input = |(body, head)| Input {
+                    head,
+                    body,
+                    tail: &[],
+                };
+                let heads = heads.iter().map(<[u8; 20]>::as_slice);
+                let inputs = families.iter().copied().zip(heads).map(input);
+                lanes::sha256(&inputs.collect::<Vec<_>>(), &mut out);
+            }
+        }
+        out
     }
 
     /// The node over its shortened children.

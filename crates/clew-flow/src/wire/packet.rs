@@ -6,6 +6,7 @@ use super::bytes::Reader;
 use super::descriptor::{Descriptor, KeyId};
 use crate::block::{Block, Digest, ID_BYTES};
 use crate::reason::Reason;
+use crate::tree::Tree;
 
 /// Size of the fixed part.
 pub const FIXED_BYTES: usize = 40;
@@ -183,7 +184,7 @@ impl<'a> SignedPacket<'a> {
 pub(crate) struct Signature<'a> {
     pub fixed: Fixed,
     pub salt: &'a [u8],
-    pub path: &'a [u8],
+    pub tree: &'a Tree,
     pub carried: &'a [u8],
 }
 
@@ -211,10 +212,12 @@ impl Fixed {
 impl Signature<'_> {
     /// Appends the packet signature.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let parts = [self.salt, self.path, self.carried];
-        let length = FIXED_BYTES + parts.iter().map(|part| part.len()).sum::<usize>();
-        parts.iter().for_each(|part| out.extend_from_slice(part));
-        let length = length as u16; // a path has at most 1023 digests of 32 bytes
+        let begin = out.len();
+        out.extend_from_slice(self.salt);
+        self.tree.write_path(self.fixed.index, out);
+        out.extend_from_slice(self.carried);
+        // It fits: a path has at most 1023 digests of 32 bytes.
+        let length = (out.len() - begin + FIXED_BYTES) as u16;
         Fixed {
             length,
             ..self.fixed
