@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::shape::{Degree, Step, Steps};
-use crate::suite::{Hasher, Suite};
+use crate::suite::{Content, Hasher, Suite};
 
 /// A digest before it is shortened for a path; a root is never shortened.
 pub type Digest = [u8; 32];
@@ -108,8 +108,9 @@ impl Block {
         self.hasher.leaf(index, packet)
     }
 
-    /// The leaves of all packets, hashed together. Each is a salt, or nothing, and the packet.
-    pub fn leaves(&self, packets: &[[&[u8]; 2]]) -> Vec<Digest> {
+    /// The leaves of packets, in their order: as [`leaf`](Self::leaf) of each, but hashed together,
+    /// which is several times as fast.
+    pub fn leaves(&self, packets: &[Content<'_>]) -> Vec<Digest> {
         self.hasher.leaves(packets)
     }
 

@@ -47,7 +47,7 @@ pub use schedule::{PeriodTooShort, Schedule, delay_bound};
 pub use sender::{BadBlock, Carry, FlowSender};
 pub use shape::Degree;
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
-pub use suite::Suite;
+pub use suite::{Content, Suite};
 pub use tree::Tree;
 pub use wire::{
     Algorithm, BadDescriptor, Carriage, Chaining, Descriptor, FIXED_BYTES, Fixed, KeyId,

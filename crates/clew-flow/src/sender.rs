@@ -6,6 +6,7 @@ use rand_core::CryptoRng;
 
 use crate::block::ID_BYTES;
 use crate::signing::BlockSigner;
+use crate::suite::Content;
 use crate::tree::Tree;
 use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, SALT_BYTES, Signature, message};
 
@@ -102,8 +103,12 @@ impl<S: BlockSigner> FlowSender<S> {
         let block = block.ok_or(BadBlock)?;
         let salts = self.salts(packets.len(), rng);
         let salt = |index: u16| salts.get(usize::from(index)).map_or(&[][..], |salt| salt);
-        let contents = (0..count).zip(packets);
-        let contents: Vec<[&[u8]; 2]> = contents.map(|(i, packet)| [salt(i), packet]).collect();
+        let contents = (0..count).zip(packets).map(|(index, packet)| Content {
+            index,
+            salt: salt(index),
+            packet,
+        });
+        let contents: Vec<Content<'_>> = contents.collect();
         let tree = Tree::new(block, &block.leaves(&contents)).ok_or(BadBlock)?;
         let whole = self.carried(&tree, timestamp, rng);
         for ((index, packet), out) in (0..count).zip(packets).zip(outs) {

@@ -34,6 +34,17 @@ impl Suite {
     }
 }
 
+/// What a leaf is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// The packet's place in its block.
+    pub index: u16,
+    /// Its salt, or nothing: best shorter than 40 bytes.
+    pub salt: &'a [u8],
+    /// The packet.
+    pub packet: &'a [u8],
+}
+
 /// What all hashes of a block bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hasher {
@@ -92,46 +103,33 @@ impl Hasher {
         }
     }
 
-    /// The leaves of packets from the first on, hashed together. A content is a salt, or nothing,
-    /// and the packet.
-    pub fn leaves(&self, contents: &[[&[u8]; 2]]) -> Vec<Digest> {
-        let mut out = alloc::vec![[0; 32]; contents.len()];
-        let indices = (0..=u16::MAX).map(u16::to_be_bytes);
+    /// The leaves of packets, hashed together.
+    pub fn leaves(&self, packets: &[Content<'_>]) -> Vec<Digest> {
+        let mut out = alloc::vec![[0; 32]; packets.len()];
+        let indices = packets.iter().map(|packet| packet.index.to_be_bytes());
         match self {
             Self::Blake3 { key } => {
-                let tails: Vec<[u8; 3]> = indices
-                    .take(contents.len())
-                    .map(|index| [index[0], index[1], LEAF])
-                    .collect();
-                let inputs = contents.iter().zip(&tails);
-                let inputs: Vec<Input<'_>> = inputs
-                    .map(|([head, body], tail)| Input { head, body, tail })
-                    .collect();
-                lanes::blake3_keyed(key, &inputs, &mut out);
+                let tails = indices.map(|index| [index[0], index[1], LEAF]);
+                let tails: Vec<[u8; 3]> = tails.collect();
+                let inputs = packets.iter().zip(&tails).map(|(packet, tail)| Input {
+                    head: packet.salt,
+                    body: packet.packet,
+                    tail,
+                });
+                lanes::blake3_keyed(key, &inputs.collect::<Vec<_>>(), &mut out);
             }
             Self::Sha256 { id, count, digest } => {
-                let head = |(index, content): ([u8; 2], &[&[u8]; 2])| {
-                    let count = count.to_be_bytes();
-                    [
-                        &[LEAF][..],
-                        id,
-                        &index,
-                        &count,
-                        &[*digest as u8],
-                        content[0],
-                    ]
-                    .concat()
+                let (count, size) = (count.to_be_bytes(), [*digest as u8]);
+                let head = |(index, packet): ([u8; 2], &Content<'_>)| {
+                    [&[LEAF][..], id, &index, &count, &size, packet.salt].concat()
                 };
-                let heads: Vec<Vec<u8>> = indices.zip(contents).map(head).collect();
-                let inputs = contents.iter().zip(&heads);
-                let inputs: Vec<Input<'_>> = inputs
-                    .map(|([_, body], head)| Input {
-                        head,
-                        body,
-                        tail: &[],
-                    })
-                    .collect();
-                lanes::sha256(&inputs, &mut out);
+                let heads: Vec<Vec<u8>> = indices.zip(packets).map(head).collect();
+                let inputs = packets.iter().zip(&heads).map(|(packet, head)| Input {
+                    head,
+                    body: packet.packet,
+                    tail: &[],
+                });
+                lanes::sha256(&inputs.collect::<Vec<_>>(), &mut out);
             }
         }
         out

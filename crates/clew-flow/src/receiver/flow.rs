@@ -49,17 +49,19 @@ impl Lost {
 }
 
 impl Received {
-    fn judge(&mut self, index: u16, leaf: impl FnOnce() -> Digest, path: &[u8]) -> Reason {
-        let Some(accepted) = self.accepted.get_mut(usize::from(index)) else {
-            return Reason::BadBlock;
-        };
-        if *accepted {
-            return Reason::Duplicate;
+    fn screen(&self, index: u16) -> Result<(), Reason> {
+        match self.accepted.get(usize::from(index)) {
+            None => Err(Reason::BadBlock),
+            Some(true) => Err(Reason::Duplicate),
+            Some(false) => Ok(()),
         }
-        if self.known.verify(index, &leaf(), path).is_err() {
+    }
+
+    fn judge(&mut self, index: u16, leaf: &Digest, path: &[u8]) -> Reason {
+        if self.known.verify(index, leaf, path).is_err() {
             return Reason::BadDigest;
         }
-        *accepted = true;
+        self.accepted[usize::from(index)] = true;
         Reason::Ok
     }
 
@@ -78,21 +80,26 @@ impl Flow {
         }
     }
 
-    /// Step 6, and step 7 if the packet's block is verified; none if it is not.
-    pub fn judge(&mut self, packet: &SignedPacket<'_>) -> Option<Reason> {
+    /// Step 6: what is refused without hashing.
+    pub fn screen(&self, packet: &SignedPacket<'_>) -> Result<(), Reason> {
         let fixed = &packet.fixed;
         if self.is_old(fixed.seq) {
-            return Some(Reason::Old);
+            return Err(Reason::Old);
         }
-        let block = self.blocks.get_mut(&fixed.seq)?;
-        if !same(block.known.block(), &packet.block) {
-            return Some(Reason::Conflict);
+        match self.blocks.get(&fixed.seq) {
+            None => Ok(()),
+            Some(block) if !same(block.known.block(), &packet.block) => Err(Reason::Conflict),
+            Some(block) => block.screen(fixed.index),
         }
+    }
+
+    /// Step 7 of a packet that passed step 6; none if its block is not verified.
+    pub fn judge(&mut self, packet: &SignedPacket<'_>, leaf: &Digest) -> Option<Reason> {
+        let block = self.blocks.get_mut(&packet.fixed.seq)?;
         if packet.carriage == Carriage::Full && packet.carried != block.carried {
             return Some(Reason::BadSignature);
         }
-        let leaf = || packet.leaf();
-        Some(block.judge(fixed.index, leaf, packet.path))
+        Some(block.judge(packet.fixed.index, leaf, packet.path))
     }
 
     /// The same for a packet that waited for its block.
@@ -103,7 +110,10 @@ impl Flow {
         if packet.root != *block.known.root() {
             return Reason::BadDigest;
         }
-        block.judge(packet.index, || packet.leaf, &packet.path)
+        match block.screen(packet.index) {
+            Ok(()) => block.judge(packet.index, &packet.leaf, &packet.path),
+            Err(reason) => reason,
+        }
     }
 
     /// Takes in a block whose root was verified with what was carried. Tells what never came of those

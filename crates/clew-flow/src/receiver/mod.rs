@@ -120,11 +120,64 @@ impl FlowReceiver {
     /// Judges a packet that comes now (nanoseconds since 1970). `ticket` is the caller's name for
     /// it: if it is `pending`, a later [`Finding`] tells by it what became of it.
     pub fn receive<'a>(&mut self, signed: &'a [u8], now: u64, ticket: u64) -> Finding<'a> {
-        self.packets += 1;
-        let (reason, packet) = match self.parse(signed) {
-            Ok(packet) => (self.judge(&packet, now, ticket), packet.packet),
-            Err(reason) => (reason, signed),
+        let parsed = self.parse(signed);
+        let to_hash = parsed.ok().filter(|packet| self.screen(packet).is_ok());
+        let leaf = to_hash.map(|packet| packet.leaf());
+        self.finding(signed, parsed, leaf, now, ticket)
+    }
+
+    /// Judges packets as [`receive`](Self::receive) does one after the other, with tickets from the
+    /// first on. Packets of a block that come after each other are hashed together.
+    pub fn receive_many<'a>(
+        &mut self,
+        signed: &[&'a [u8]],
+        now: u64,
+        first_ticket: u64,
+    ) -> Vec<Finding<'a>> {
+        let parsed: Vec<_> = signed.iter().map(|signed| self.parse(signed)).collect();
+        let leaves = self.leaves(&parsed);
+        let all = signed.iter().zip(parsed).zip(leaves).zip(first_ticket..);
+        let finding = |(((signed, parsed), leaf), ticket): (((&&'a [u8], _), _), _)| {
+            self.finding(signed, parsed, leaf, now, ticket)
         };
+        all.map(finding).collect()
+    }
+
+    /// The leaves of packets that are not refused without.
+    fn leaves(&self, parsed: &[Result<SignedPacket<'_>, Reason>]) -> Vec<Option<Digest>> {
+        let mut leaves = alloc::vec![None; parsed.len()];
+        let places = parsed.iter().enumerate();
+        let to_hash: Vec<(usize, &SignedPacket<'_>)> = places
+            .filter_map(|(place, packet)| Some((place, packet.as_ref().ok()?)))
+            .filter(|(_, packet)| self.screen(packet).is_ok())
+            .collect();
+        for of_block in to_hash.chunk_by(|(_, a), (_, b)| a.block == b.block) {
+            let contents: Vec<_> = of_block.iter().map(|(_, p)| p.content()).collect();
+            let hashed = of_block[0].1.block.leaves(&contents);
+            for ((place, _), leaf) in of_block.iter().zip(hashed) {
+                leaves[*place] = Some(leaf);
+            }
+        }
+        leaves
+    }
+
+    /// Judges a packet; its leaf was hashed unless it is to be refused without.
+    fn finding<'a>(
+        &mut self,
+        signed: &'a [u8],
+        parsed: Result<SignedPacket<'a>, Reason>,
+        leaf: Option<Digest>,
+        now: u64,
+        ticket: u64,
+    ) -> Finding<'a> {
+        self.packets += 1;
+        let judged = parsed.and_then(|packet| {
+            self.screen(&packet)?;
+            let leaf = leaf.unwrap_or_else(|| packet.leaf());
+            Ok(self.judge(&packet, &leaf, now, ticket))
+        });
+        let reason = judged.unwrap_or_else(|reason| reason);
+        let packet = parsed.map_or(signed, |packet| packet.packet);
         self.counters.count(reason);
         Finding {
             reason,
@@ -163,27 +216,32 @@ impl FlowReceiver {
         SignedPacket::of(signed, fixed, descriptor)
     }
 
-    /// Steps 6 to 9.
-    fn judge(&mut self, packet: &SignedPacket<'_>, now: u64, ticket: u64) -> Reason {
+    /// Step 6.
+    fn screen(&self, packet: &SignedPacket<'_>) -> Result<(), Reason> {
+        let flow = self.flows.get(&(packet.fixed.key, packet.fixed.tag));
+        flow.map_or(Ok(()), |flow| flow.screen(packet))
+    }
+
+    /// Steps 7 to 9.
+    fn judge(&mut self, packet: &SignedPacket<'_>, leaf: &Digest, now: u64, ticket: u64) -> Reason {
         let name = (packet.fixed.key, packet.fixed.tag);
         if let Some(flow) = self.flows.get_mut(&name) {
             flow.used = self.packets;
-            if let Some(reason) = flow.judge(packet) {
+            if let Some(reason) = flow.judge(packet, leaf) {
                 if reason == Reason::Ok {
                     self.budget.earn();
                 }
                 return reason;
             }
         }
-        let leaf = packet.leaf();
-        let root = packet.block.root(packet.fixed.index, &leaf, packet.path);
+        let root = packet.block.root(packet.fixed.index, leaf, packet.path);
         let Some(root) = root else {
             return Reason::BadLength;
         };
         match packet.carriage {
-            Carriage::Sparse => self.wait(packet, (leaf, root), ticket),
+            Carriage::Sparse => self.wait(packet, (*leaf, root), ticket),
             Carriage::Full => match self.verify(packet, &root, now) {
-                Ok(()) => self.take_in(packet, root),
+                Ok(()) => self.take_in(packet, leaf, root),
                 Err(reason) => reason,
             },
         }
@@ -240,7 +298,7 @@ impl FlowReceiver {
 
     /// Takes in a verified block by the packet that it was verified with, and the packets that waited
     /// for it.
-    fn take_in(&mut self, packet: &SignedPacket<'_>, root: Digest) -> Reason {
+    fn take_in(&mut self, packet: &SignedPacket<'_>, leaf: &Digest, root: Digest) -> Reason {
         let fixed = &packet.fixed;
         let name = (fixed.key, fixed.tag);
         if !self.flows.contains_key(&name) && self.flows.len() == FLOWS_MAX {
@@ -250,7 +308,7 @@ impl FlowReceiver {
         flow.used = self.packets;
         let lost = flow.insert(fixed.seq, Known::new(packet.block, root), packet.carried);
         self.lost.add(lost);
-        let reason = flow.judge(packet).unwrap_or(Reason::Old);
+        let reason = flow.judge(packet, leaf).unwrap_or(Reason::Old);
         self.budget.earn();
         let place = (fixed.key, fixed.tag, fixed.seq);
         for waited in self.waiting.take(&place) {

@@ -6,6 +6,7 @@ use super::bytes::Reader;
 use super::descriptor::{Descriptor, KeyId};
 use crate::block::{Block, Digest, ID_BYTES};
 use crate::reason::Reason;
+use crate::suite::Content;
 use crate::tree::Tree;
 
 /// Size of the fixed part.
@@ -172,6 +173,15 @@ impl<'a> SignedPacket<'a> {
             path,
             carried,
         })
+    }
+
+    /// What the packet's leaf is of.
+    pub const fn content(&self) -> Content<'a> {
+        Content {
+            index: self.fixed.index,
+            salt: self.salt,
+            packet: self.packet,
+        }
     }
 
     /// The packet's leaf.

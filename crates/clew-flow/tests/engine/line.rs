@@ -1,7 +1,7 @@
 //! What a bad line does.
 
-use crate::setup::{Flow, NOW, packet};
-use clew_flow::{Carry, Chaining, Degree, DigestSize, Reason, Suite, Verdict};
+use crate::setup::{Flow, NOW, packet, receiver};
+use clew_flow::{Acceptance, Carry, Chaining, Degree, DigestSize, Reason, Suite, Verdict};
 use rand_chacha::rand_core::Rng;
 use std::collections::{HashMap, HashSet};
 
@@ -86,6 +86,42 @@ fn every_packet_is_judged_for_itself() {
             }
             judge(&mut flow, &sent);
         }
+    }
+}
+
+/// Packets in any portions are judged as one by one.
+#[test]
+fn many_are_judged_as_one_by_one() {
+    for (seed, chaining) in (30..).zip(chainings()) {
+        let mut flow = Flow::new(chaining, seed);
+        let mut sent: Vec<Vec<u8>> = Vec::new();
+        for number in 0..30 {
+            for mut signed in flow.block(1 + number % 9, Carry::OneIn(2)) {
+                let back = flow.rng.next_u32() as usize % 8;
+                if flow.rng.next_u32().is_multiple_of(5) {
+                    let at = flow.rng.next_u32() as usize % signed.len();
+                    signed[at] ^= 4;
+                }
+                if flow.rng.next_u32().is_multiple_of(6) {
+                    sent.push(signed.clone());
+                }
+                sent.insert(sent.len().saturating_sub(back), signed);
+            }
+        }
+        let mut other = receiver(chaining, Acceptance::default());
+        let (mut one_by_one, mut many) = (Vec::new(), Vec::new());
+        let mut tickets = 0..;
+        for portion in sent.chunks(13) {
+            let packets: Vec<&[u8]> = portion.iter().map(Vec::as_slice).collect();
+            let first = many.len() as u64;
+            many.extend(other.receive_many(&packets, NOW, first));
+            for (signed, ticket) in packets.iter().zip(&mut tickets) {
+                one_by_one.push(flow.receiver.receive(signed, NOW, ticket));
+            }
+        }
+        assert_eq!(format!("{many:?}"), format!("{one_by_one:?}"));
+        assert_eq!(other.counters(), flow.receiver.counters());
+        assert_eq!(other.verifications(), flow.receiver.verifications());
     }
 }
 
