@@ -128,7 +128,7 @@ impl Block {
 }
 
 /// The way from a leaf to the root, one step for each level.
-struct Steps {
+pub(crate) struct Steps {
     /// Place within the level, and the last place of it.
     own: u16,
     last: u16,
@@ -136,19 +136,19 @@ struct Steps {
 }
 
 /// One step up.
-struct Step {
+pub(crate) struct Step {
     /// Level and place of the parent.
-    level: u8,
-    parent: u16,
+    pub level: u8,
+    pub parent: u16,
     /// Whether there is a sibling to hash with: the last node of a level may be alone, and is
     /// then its own parent.
-    sibling: bool,
+    pub sibling: bool,
     /// Whether the node is the left one of the two.
-    left: bool,
+    pub left: bool,
 }
 
 impl Steps {
-    const fn new(index: u16, count: u16) -> Self {
+    pub const fn new(index: u16, count: u16) -> Self {
         Self {
             own: index,
             last: count - 1,
