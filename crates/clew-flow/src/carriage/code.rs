@@ -43,7 +43,7 @@ pub enum Error {
 
 impl Error {
     /// The rule's name in `spec/flow-carriage.md`.
-    pub const fn name(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Count => "count",
             Self::Needed => "needed",
