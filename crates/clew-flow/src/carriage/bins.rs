@@ -165,13 +165,20 @@ impl<T> Bins<T> {
         Inserted { answer, dropped }
     }
 
-    /// The signature of this key's blob was verified.
-    pub fn verified(&mut self, key: &Key) {
+    /// The signature of this key's blob was verified, and so was the root of its packets: the tokens
+    /// of packets that lead to that root with other shares, which somebody altered on the way. Later
+    /// ones are for the caller to know, who remembers verified roots.
+    pub fn verified(&mut self, key: &Key) -> Vec<T> {
         if let Some(known) = self.answers.get_mut(key)
             && let Known::Awaited(blob) = known
         {
             *known = Known::Verified(core::mem::take(blob));
         }
+        let mut tokens = Vec::new();
+        while let Some(bin) = self.take(&key.block, |bin| bin.key.packets == key.packets) {
+            tokens.extend(bin.into_tokens());
+        }
+        tokens
     }
 
     /// The signature of this key's blob was refused: no packet that leads to this key is ever a
@@ -257,59 +264,40 @@ impl<T> Bins<T> {
 
     /// Forgets what is in the way of one more share with this key.
     fn make_room(&mut self, key: &Key, dropped: &mut Vec<(T, NoRoom)>) {
-        let bins = self.blocks.get(&key.block);
-        let other_block = bins.is_none() && self.blocks.len() >= self.limits.blocks;
-        let other_bin = bins.is_some_and(|bins| {
-            bins.len() >= self.limits.bins && bins.iter().all(|bin| bin.key != *key)
-        });
-        if other_block && let Some(oldest) = self.blocks.oldest() {
-            let tokens = self.forget(&oldest);
-            dropped.extend(tokens.into_iter().map(|token| (token, NoRoom::Blocks)));
-        }
-        if other_bin {
-            self.forget_bin(key.block, None, NoRoom::Bins, dropped);
+        match self.blocks.get(&key.block) {
+            Some(bins) => {
+                let new = bins.iter().all(|bin| bin.key != *key);
+                if new && bins.len() >= self.limits.bins {
+                    let oldest = self.take(&key.block, |_| true);
+                    dropped.extend(because(NoRoom::Bins, oldest));
+                }
+            }
+            None if self.blocks.len() >= self.limits.blocks => {
+                let oldest = self.blocks.oldest();
+                let tokens = oldest.map(|block| self.forget(&block));
+                let tokens = tokens.into_iter().flatten();
+                dropped.extend(tokens.map(|token| (token, NoRoom::Blocks)));
+            }
+            None => {}
         }
         if self.held >= self.limits.shares {
-            self.forget_share(key, dropped);
+            dropped.extend(because(NoRoom::Shares, self.take_oldest(key)));
         }
     }
 
-    /// Forgets the oldest bin of the oldest block that is not this key's own; a bin alone never
-    /// has as many shares as all may have.
-    fn forget_share(&mut self, key: &Key, dropped: &mut Vec<(T, NoRoom)>) {
+    /// Takes the oldest bin of the oldest block, but not this key's own: a bin alone never has as many
+    /// shares as all may have, so that there is another.
+    fn take_oldest(&mut self, key: &Key) -> Option<Bin<T>> {
         if self.blocks.get(&key.block).is_some() {
             self.blocks.entry(key.block, Vec::new);
         }
-        if let Some(oldest) = self.blocks.oldest() {
-            self.forget_bin(oldest, Some(key), NoRoom::Shares, dropped);
-        }
-    }
-
-    /// Forgets the oldest bin of a block, but for one.
-    fn forget_bin(
-        &mut self,
-        block: Digest,
-        but: Option<&Key>,
-        why: NoRoom,
-        dropped: &mut Vec<(T, NoRoom)>,
-    ) {
-        let Some(bins) = self.blocks.get_mut(&block) else {
-            return;
-        };
-        let oldest = bins.iter().position(|bin| Some(&bin.key) != but);
-        let tokens = oldest.map(|place| bins.remove(place).into_tokens());
-        if bins.is_empty() {
-            self.blocks.remove(&block);
-        }
-        let tokens = tokens.into_iter().flatten();
-        let before = dropped.len();
-        dropped.extend(tokens.map(|token| (token, why)));
-        self.held -= dropped.len() - before;
+        let oldest = self.blocks.oldest()?;
+        self.take(&oldest, |bin| bin.key != *key)
     }
 
     /// Empties the bin of this key, which has all that it needs.
     fn restore(&mut self, key: Key) -> Answer<T> {
-        let Some(bin) = self.take(&key) else {
+        let Some(bin) = self.take(&key.block, |bin| bin.key == key) else {
             return Answer::Pending;
         };
         let shares: Vec<_> = bin
@@ -331,12 +319,13 @@ impl<T> Bins<T> {
         }
     }
 
-    fn take(&mut self, key: &Key) -> Option<Bin<T>> {
-        let bins = self.blocks.get_mut(&key.block)?;
-        let place = bins.iter().position(|bin| bin.key == *key)?;
+    /// Takes the first such bin out of a block.
+    fn take(&mut self, block: &Digest, is_it: impl Fn(&Bin<T>) -> bool) -> Option<Bin<T>> {
+        let bins = self.blocks.get_mut(block)?;
+        let place = bins.iter().position(is_it)?;
         let bin = bins.remove(place);
         if bins.is_empty() {
-            self.blocks.remove(&key.block);
+            self.blocks.remove(block);
         }
         self.held -= bin.shares.len();
         Some(bin)
@@ -354,6 +343,12 @@ impl<T> Bin<T> {
     fn into_tokens(self) -> impl Iterator<Item = T> {
         self.shares.into_iter().map(|held| held.token)
     }
+}
+
+/// The tokens of a bin that was forgotten.
+fn because<T>(why: NoRoom, bin: Option<Bin<T>>) -> impl Iterator<Item = (T, NoRoom)> {
+    let tokens = bin.into_iter().flat_map(Bin::into_tokens);
+    tokens.map(move |token| (token, why))
 }
 
 /// The bin of this key, old or new, as the most recent one of its block.

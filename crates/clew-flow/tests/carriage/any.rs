@@ -94,7 +94,7 @@ proptest! {
                     inside.insert(token);
                     given_back(bins.insert(key(block, bin), &codes[code], index, &vec![share; length], token))
                 }
-                Step::Verified { block, bin } => { bins.verified(&key(block, bin)); vec![] }
+                Step::Verified { block, bin } => { bins.verified(&key(block, bin)) }
                 Step::Refused { block, bin } => { bins.refused(&key(block, bin)); vec![] }
                 Step::Forget { block } => bins.forget(&[block; 32]),
             };

@@ -111,6 +111,31 @@ fn padding_refuses_the_bin() {
     assert_eq!(put(4), Answer::Refused(4));
 }
 
+/// Whoever alters shares on the way does not make the packets unverifiable.
+#[test]
+fn a_verified_root_is_that_of_altered_shares_too() {
+    let mut bins = bins(LIMITS);
+    put(&mut bins, key(1, 7), 5, 50);
+    put(&mut bins, key(1, 8), 5, 51);
+    let packets = [1; 32];
+    put(
+        &mut bins,
+        Key {
+            packets,
+            ..key(1, 7)
+        },
+        5,
+        52,
+    );
+    put(&mut bins, key(2, 7), 5, 53);
+    for index in 0..4 {
+        put(&mut bins, key(1, 1), index, index);
+    }
+    assert_eq!(bins.held(), 4);
+    assert_eq!(bins.verified(&key(1, 1)), [50, 51]);
+    assert_eq!(bins.drain(), [53, 52]);
+}
+
 #[test]
 fn the_block_without_news_makes_room() {
     let mut bins = bins(Limits {

@@ -177,9 +177,9 @@ proptest! {
         prop_assert_eq!(code.decode(&shares), Ok(blob));
     }
 
-    /// With k - 1 shares every value of the next one is still possible: they say nothing of it.
+    /// k - 1 shares do not fix the blob: another share in the place of the last gives another.
     #[test]
-    fn one_share_less_leaves_all_open(count in 2u16..40, seed in any::<u64>(), other in 1u8..) {
+    fn one_share_less_leaves_it_open(count in 2u16..40, seed in any::<u64>(), other in 1u8..) {
         let code = Code::new(count, count.div_ceil(2), 64).unwrap();
         let blob = blob(seed as u8, 64);
         let mut some = shuffled(shares(&code, &blob), seed);
