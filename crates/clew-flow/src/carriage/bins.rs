@@ -26,8 +26,8 @@ pub struct Limits {
     pub blocks: usize,
     /// Bins of one block; at least one.
     pub bins: usize,
-    /// Shares in all bins together, each with its token; at least [`COUNT_MAX`]. A bin by itself has
-    /// fewer than k.
+    /// Shares in all bins together; at least [`COUNT_MAX`]. A bin by itself has fewer than k. Each
+    /// takes its bytes, its token and, where it has a bin and a block to itself, some 300 bytes more.
     pub shares: usize,
     /// Restored blobs that are remembered, each of at most [`super::BLOB_MAX`] bytes; at least one.
     pub answers: usize,
