@@ -1,7 +1,8 @@
 //! Flow signatures (Wong and Lam, *Digital Signatures for Flows and Multicasts*, 1998, section 2): one
 //! signature for a block of packets. The packets' digests are the leaves of a tree, the signature
 //! covers its root, and each packet carries the digests that lead from it to the root: it is
-//! verifiable alone, whatever else is lost. The format is `spec/tree.md`.
+//! verifiable alone, whatever else is lost. The format is `spec/tree.md`; how the signature itself
+//! travels, [`carriage`].
 //!
 //! ```
 //! use clew_flow::{Block, DigestSize, Tree};
@@ -25,6 +26,7 @@ extern crate alloc;
 extern crate std;
 
 mod block;
+pub mod carriage;
 mod known;
 pub mod lanes;
 mod reason;

@@ -19,12 +19,13 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FOLDERS: [&str; 5] = [
+const FOLDERS: [&str; 6] = [
     "group-signature",
     "packet-trailer",
     "group-file",
     "opening",
     "key-file",
+    "flow-carriage",
 ];
 const SIZE_MAX: usize = 4_000_000;
 
@@ -35,7 +36,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors")
 }
 
-/// Every file in the four folders, by its path.
+/// Every file in the folders, by its path.
 fn files() -> BTreeMap<String, String> {
     LazyLock::force(&BLESSED);
     let read = |folder: &'static str| {

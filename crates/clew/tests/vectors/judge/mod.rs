@@ -3,6 +3,7 @@
 mod bbs04;
 mod ceremony;
 mod fixed;
+mod flow_carriage;
 mod group_file;
 mod join;
 mod key_file;
@@ -46,6 +47,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         "group-file" => group_file::judge(case),
         "opening" => opening::judge(case),
         "key-file" => key_file::judge(case),
+        "flow-carriage" => flow_carriage::judge(case),
         other => Err(Stop::Wrong(format!("nobody judges {other}"))),
     };
     match outcome {
@@ -147,6 +149,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             "too-long",
             "truncated",
         ],
+        "flow-carriage" => flow_carriage::RULES.to_vec(),
         _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],
     }
 }

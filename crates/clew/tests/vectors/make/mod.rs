@@ -6,6 +6,7 @@ mod bbs04_keys;
 mod bbs04_signatures;
 mod ceremony;
 mod damage;
+mod flow_carriage;
 mod group_file;
 mod group_file_bad;
 mod key_file;
@@ -64,6 +65,7 @@ pub fn all() -> Vec<Case> {
         opening_register::all(),
         key_file::all(),
         key_file_sealed::all(),
+        flow_carriage::all(),
     ];
     folders.into_iter().flatten().collect()
 }

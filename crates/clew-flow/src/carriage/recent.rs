@@ -1,0 +1,60 @@
+//! A map that knows which of its entries was used least recently.
+
+use alloc::collections::BTreeMap;
+
+/// Entries by key, and the order of their last use. Its owner bounds it, by [`Recent::pop_oldest`].
+pub struct Recent<K, V> {
+    entries: BTreeMap<K, (u64, V)>,
+    order: BTreeMap<u64, K>,
+    uses: u64,
+}
+
+impl<K: Copy + Ord, V> Recent<K, V> {
+    pub const fn new() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            order: BTreeMap::new(),
+            uses: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Without using it.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key).map(|(_, value)| value)
+    }
+
+    /// Without using it.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.entries.get_mut(key).map(|(_, value)| value)
+    }
+
+    /// Adds it or uses it: the most recent one from now on.
+    pub fn entry(&mut self, key: K, new: impl FnOnce() -> V) -> &mut V {
+        self.uses += 1;
+        let entry = self.entries.entry(key).or_insert_with(|| (0, new()));
+        self.order.remove(&entry.0);
+        self.order.insert(self.uses, key);
+        entry.0 = self.uses;
+        &mut entry.1
+    }
+
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let (used, value) = self.entries.remove(key)?;
+        self.order.remove(&used);
+        Some(value)
+    }
+
+    /// The key that was used least recently.
+    pub fn oldest(&self) -> Option<K> {
+        self.order.first_key_value().map(|(_, key)| *key)
+    }
+
+    /// The value that was used least recently, out of the map.
+    pub fn pop_oldest(&mut self) -> Option<V> {
+        self.oldest().and_then(|key| self.remove(&key))
+    }
+}
