@@ -50,31 +50,33 @@ pub struct Block {
     count: u16,
     digest: DigestSize,
     degree: Degree,
-    hasher: Hasher,
+    suite: Suite,
 }
 
 impl Block {
     /// A block of 1 to [`PACKETS_MAX`] packets, under a binary tree of SHA-256. A signer draws `id`
     /// at random once the packets are fixed: who chooses packets must not know it before.
-    pub fn new(id: [u8; ID_BYTES], count: u16, digest: DigestSize) -> Option<Self> {
+    pub const fn new(id: [u8; ID_BYTES], count: u16, digest: DigestSize) -> Option<Self> {
         Self::shaped(id, count, digest, Degree::BINARY, Suite::Sha256)
     }
 
     /// A block under another tree.
-    pub fn shaped(
+    pub const fn shaped(
         id: [u8; ID_BYTES],
         count: u16,
         digest: DigestSize,
         degree: Degree,
         suite: Suite,
     ) -> Option<Self> {
-        let hasher = Hasher::new(suite, id, count, digest, degree);
-        (1..=PACKETS_MAX).contains(&count).then_some(Self {
+        if count == 0 || count > PACKETS_MAX {
+            return None;
+        }
+        Some(Self {
             id,
             count,
             digest,
             degree,
-            hasher,
+            suite,
         })
     }
 
@@ -99,19 +101,19 @@ impl Block {
     }
 
     /// Its hash function.
-    pub fn suite(&self) -> Suite {
-        self.hasher.suite()
+    pub const fn suite(&self) -> Suite {
+        self.suite
     }
 
     /// The leaf of the packet at `index`, which is the concatenation of `packet`.
     pub fn leaf(&self, index: u16, packet: &[&[u8]]) -> Digest {
-        self.hasher.leaf(index, packet)
+        self.hasher().leaf(index, packet)
     }
 
     /// The leaves of packets, in their order: as [`leaf`](Self::leaf) of each, but hashed together,
     /// which is several times as fast.
     pub fn leaves(&self, packets: &[Content<'_>]) -> Vec<Digest> {
-        self.hasher.leaves(packets)
+        self.hasher().leaves(packets)
     }
 
     /// The number of digests in the path of the packet at `index`; none if there is no such packet.
@@ -126,13 +128,18 @@ impl Block {
         if path.len() != size * self.depth(index)? {
             return None;
         }
-        let (mut hash, mut rest) = (*leaf, path);
+        let (hasher, mut hash, mut rest) = (self.hasher(), *leaf, path);
         for step in self.steps(index) {
             let (siblings, above) = rest.split_at(size * step.siblings());
-            hash = self.parent(&step, &hash, siblings);
+            hash = self.parent(&hasher, &step, &hash, siblings);
             rest = above;
         }
         Some(hash)
+    }
+
+    /// What hashes its leaves and nodes: made once for many of them.
+    pub(crate) fn hasher(&self) -> Hasher {
+        Hasher::new(self.suite, self.id, self.count, self.digest, self.degree)
     }
 
     pub(crate) fn steps(&self, index: u16) -> Steps {
@@ -140,22 +147,28 @@ impl Block {
     }
 
     /// One step up, with the siblings' digests in their order. A node without any moves up as it is.
-    pub(crate) fn parent(&self, step: &Step, own: &Digest, siblings: &[u8]) -> Digest {
+    pub(crate) fn parent(
+        &self,
+        hasher: &Hasher,
+        step: &Step,
+        own: &Digest,
+        siblings: &[u8],
+    ) -> Digest {
         let size = self.digest.bytes();
         if siblings.is_empty() {
             return *own;
         }
         let (before, after) = siblings.split_at(size * usize::from(step.own));
         let children = [before, &own[..size], after];
-        self.hasher.node(step.level, step.parent, &children)
+        hasher.node(step.level, step.parent, &children)
     }
 
     /// The nodes of a level over the shortened ones of the level below it. One that has no sibling
     /// moves up as it is, and is not among them.
-    pub(crate) fn parents(&self, level: u8, below: &[u8]) -> Vec<Digest> {
+    pub(crate) fn parents(&self, hasher: &Hasher, level: u8, below: &[u8]) -> Vec<Digest> {
         let size = self.digest.bytes();
         let families = below.chunks(size * usize::from(self.degree.get()));
         let families: Vec<&[u8]> = families.filter(|family| family.len() > size).collect();
-        self.hasher.nodes(level, &families)
+        hasher.nodes(level, &families)
     }
 }

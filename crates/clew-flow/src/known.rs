@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use crate::block::{Block, Digest};
 use crate::shape::{Degree, Step};
+use crate::suite::Hasher;
 
 /// The verified nodes of a block whose root was verified.
 ///
@@ -14,6 +15,7 @@ use crate::shape::{Degree, Step};
 #[derive(Clone, Debug)]
 pub struct Known {
     block: Block,
+    hasher: Hasher,
     root: Digest,
     /// Shortened nodes of each level below the root, leaves first; zeros where one is not known.
     levels: Vec<Level>,
@@ -49,6 +51,7 @@ impl Known {
         }
         Self {
             block,
+            hasher: block.hasher(),
             root,
             levels,
         }
@@ -85,7 +88,7 @@ impl Known {
                 Some(false) => return Err(Mismatch::Digest),
                 Some(true) => met = true,
                 None => {
-                    hash = self.block.parent(&step, &hash, siblings);
+                    hash = self.block.parent(&self.hasher, &step, &hash, siblings);
                     fresh.push((level, family));
                 }
             }

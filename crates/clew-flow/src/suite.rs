@@ -80,13 +80,6 @@ impl Hasher {
         }
     }
 
-    pub fn suite(&self) -> Suite {
-        match self {
-            Self::Blake3 { .. } => Suite::Blake3,
-            Self::Sha256 { .. } => Suite::Sha256,
-        }
-    }
-
     pub fn leaf(&self, index: u16, packet: &[&[u8]]) -> Digest {
         let index = index.to_be_bytes();
         match self {

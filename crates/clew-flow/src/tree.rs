@@ -23,7 +23,7 @@ impl Tree {
         if leaves.len() != usize::from(block.count()) {
             return None;
         }
-        let size = block.digest().bytes();
+        let (size, hasher) = (block.digest().bytes(), block.hasher());
         let mut tree = Self {
             block,
             levels: Vec::new(),
@@ -31,7 +31,7 @@ impl Tree {
         };
         let mut below = shortened(leaves, size);
         while below.len() > size {
-            let parents = block.parents(tree.levels.len() as u8 + 1, &below);
+            let parents = block.parents(&hasher, tree.levels.len() as u8 + 1, &below);
             tree.root = *parents.last()?;
             let mut above = shortened(&parents, size);
             let family = size * usize::from(block.degree().get());
