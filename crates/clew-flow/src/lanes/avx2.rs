@@ -8,8 +8,8 @@ use core::arch::x86_64::*;
 
 use super::Digest;
 use super::kernel::{
-    Bits, ChunkLane, Chunks, IV, K, Lane, MessageLane, blake3_round, blocks, g, kernels, most,
-    sha256_round, sha256_rounds, sha256_schedule, vectors,
+    Bits, ChunkLane, Chunks, IV, K, Lane, MessageLane, blake3_g, blake3_round, blocks, kernels,
+    most, sha256_round, sha256_rounds, sha256_schedule, vectors,
 };
 
 /// Messages in a vector.

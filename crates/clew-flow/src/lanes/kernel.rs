@@ -4,8 +4,6 @@
 
 use core::array;
 
-use super::Digest;
-
 /// What is hashed in one lane: some blocks of a message.
 #[derive(Clone, Copy)]
 pub struct Lane<'a, const PIECES: usize> {
@@ -75,6 +73,19 @@ impl<'a, const PIECES: usize> Lane<'a, PIECES> {
         }
         bytes
     }
+}
+
+/// The block of each lane, if all packets have theirs as it is.
+#[inline]
+pub fn all_in_place<'a, const P: usize, const N: usize>(
+    lanes: &[Lane<'a, P>; N],
+    block: u32,
+) -> Option<[&'a [u8; 64]; N]> {
+    let mut all = [&[0; 64]; N];
+    for (one, lane) in all.iter_mut().zip(lanes) {
+        *one = lane.in_place(block)?;
+    }
+    Some(all)
 }
 
 /// How many blocks each lane has.
@@ -150,31 +161,36 @@ macro_rules! vectors {
     }};
 }
 
-/// One G of BLAKE3 (its paper, 2.2) on the words `a`, `b`, `c`, `d` of the state.
-macro_rules! g {
-    ($v:ident, $a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
-        $v[$a] = add(add($v[$a], $v[$b]), $x);
-        $v[$d] = rotr::<16>(xor($v[$d], $v[$a]));
-        $v[$c] = add($v[$c], $v[$d]);
-        $v[$b] = rotr::<12>(xor($v[$b], $v[$c]));
-        $v[$a] = add(add($v[$a], $v[$b]), $y);
-        $v[$d] = rotr::<8>(xor($v[$d], $v[$a]));
-        $v[$c] = add($v[$c], $v[$d]);
-        $v[$b] = rotr::<7>(xor($v[$b], $v[$c]));
+/// The function G of BLAKE3 (its paper, 2.2) on four times four words of the state, step by step in
+/// all four, because each step waits for the one before it.
+macro_rules! blake3_g {
+    ($v:ident, $($a:literal $b:literal $c:literal $d:literal: $x:expr, $y:expr;)*) => {
+        $($v[$a] = add(add($v[$a], $v[$b]), $x);)*
+        $($v[$d] = rotr::<16>(xor($v[$d], $v[$a]));)*
+        $($v[$c] = add($v[$c], $v[$d]);)*
+        $($v[$b] = rotr::<12>(xor($v[$b], $v[$c]));)*
+        $($v[$a] = add(add($v[$a], $v[$b]), $y);)*
+        $($v[$d] = rotr::<8>(xor($v[$d], $v[$a]));)*
+        $($v[$c] = add($v[$c], $v[$d]);)*
+        $($v[$b] = rotr::<7>(xor($v[$b], $v[$c]));)*
     };
 }
 
 /// A round of BLAKE3: all columns, then all diagonals; then the message is permuted for the next.
 macro_rules! blake3_round {
     ($v:ident, $m:ident) => {
-        g!($v, 0, 4, 8, 12, $m[0], $m[1]);
-        g!($v, 1, 5, 9, 13, $m[2], $m[3]);
-        g!($v, 2, 6, 10, 14, $m[4], $m[5]);
-        g!($v, 3, 7, 11, 15, $m[6], $m[7]);
-        g!($v, 0, 5, 10, 15, $m[8], $m[9]);
-        g!($v, 1, 6, 11, 12, $m[10], $m[11]);
-        g!($v, 2, 7, 8, 13, $m[12], $m[13]);
-        g!($v, 3, 4, 9, 14, $m[14], $m[15]);
+        blake3_g!($v,
+            0 4 8 12: $m[0], $m[1];
+            1 5 9 13: $m[2], $m[3];
+            2 6 10 14: $m[4], $m[5];
+            3 7 11 15: $m[6], $m[7];
+        );
+        blake3_g!($v,
+            0 5 10 15: $m[8], $m[9];
+            1 6 11 12: $m[10], $m[11];
+            2 7 8 13: $m[12], $m[13];
+            3 4 9 14: $m[14], $m[15];
+        );
         $m = [
             $m[2], $m[6], $m[3], $m[10], $m[7], $m[0], $m[4], $m[13], $m[1], $m[11], $m[12], $m[5],
             $m[9], $m[14], $m[15], $m[8],
@@ -235,8 +251,15 @@ macro_rules! kernels {
             let (counter, last_len) = (load(&chunks.counter), load(&chunks.last_len));
             let (always, last_flags) = (load(&chunks.flags), load(&chunks.last));
             let mut start = load(&chunks.first);
-            for block in 0..most(&counts) {
-                let words = words(lanes, block);
+            let most = most(&counts);
+            // The next block is loaded before this one is hashed: the processor has what to do in
+            // the time that the end of one and the beginning of the next take.
+            let mut next = words(lanes, 0);
+            for block in 0..most {
+                let words = next;
+                if block + 1 < most {
+                    next = self::words(lanes, block + 1);
+                }
                 let last = equal(blocks, splat(block + 1));
                 let len = select(last, last_len, splat(64));
                 let flags = or(or(always, start), select(last, last_flags, splat(0)));
@@ -303,4 +326,6 @@ macro_rules! kernels {
     };
 }
 
-pub(super) use {blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors};
+pub(super) use {
+    blake3_g, blake3_round, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors,
+};

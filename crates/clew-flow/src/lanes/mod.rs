@@ -17,6 +17,12 @@ mod tests;
 
 use crate::Digest;
 
+#[cfg(target_arch = "x86_64")]
+cpufeatures::new!(sha_instructions, "sha", "sse2", "ssse3", "sse4.1");
+
+/// How many blocks of BLAKE3 take as long one by one as one in each lane does.
+const BLAKE3_WORTH: usize = 3;
+
 /// What is hashed: the concatenation of three parts. The body is read where it stands, and its blocks
 /// need not lie as the message's do; the others are best shorter than a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +53,7 @@ impl<'a> Input<'a> {
 ///
 /// If there are not as many digests as inputs.
 pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
-    Path::widest().blake3_if_worth(2, key, inputs, out);
+    Path::for_blake3(inputs).blake3_keyed(key, inputs, out);
 }
 
 /// The digests of all inputs by SHA-256, as [`blake3_keyed`].
@@ -56,7 +62,11 @@ pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
 ///
 /// If there are not as many digests as inputs.
 pub fn sha256(inputs: &[Input<'_>], out: &mut [Digest]) {
-    Path::widest().sha256_if_worth(6, inputs, out);
+    let path = Path::widest();
+    match path.sha256_worth() {
+        worth if inputs.len() <= worth => Path(Kind::Portable).sha256(inputs, out),
+        worth => path.sha256_where_worth(worth, inputs, out),
+    }
 }
 
 /// How a machine hashes many messages. All ways give the same digests.
@@ -102,22 +112,35 @@ impl Path {
         }
     }
 
+    /// The widest, or the last for so few inputs that they take less alone.
+    fn for_blake3(inputs: &[Input<'_>]) -> Self {
+        // More than so many are always worth it: the rest need not be counted.
+        let blocks = inputs.iter().map(|input| input.len().div_ceil(64).max(1));
+        let longest = blocks.clone().take(64).max().unwrap_or(0).min(16);
+        if blocks.take(64).sum::<usize>() > BLAKE3_WORTH * longest {
+            Self::widest()
+        } else {
+            Self(Kind::Portable)
+        }
+    }
+
+    /// How many blocks of SHA-256 take as long one by one as one in each lane does.
+    fn sha256_worth(self) -> usize {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 if sha_instructions::get() => 7,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 if sha_instructions::get() => 8,
+            _ => 2,
+        }
+    }
+
     /// [`blake3_keyed`] in this way, whatever is faster: for tests and measurements.
     ///
     /// # Panics
     ///
     /// If there are not as many digests as inputs.
     pub fn blake3_keyed(self, key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
-        self.blake3_if_worth(0, key, inputs, out);
-    }
-
-    fn blake3_if_worth(
-        self,
-        worth: usize,
-        key: &[u8; 32],
-        inputs: &[Input<'_>],
-        out: &mut [Digest],
-    ) {
         assert_eq!(inputs.len(), out.len(), "a digest for each input");
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -134,10 +157,10 @@ impl Path {
     ///
     /// If there are not as many digests as inputs.
     pub fn sha256(self, inputs: &[Input<'_>], out: &mut [Digest]) {
-        self.sha256_if_worth(0, inputs, out);
+        self.sha256_where_worth(0, inputs, out);
     }
 
-    fn sha256_if_worth(self, worth: u64, inputs: &[Input<'_>], out: &mut [Digest]) {
+    fn sha256_where_worth(self, worth: usize, inputs: &[Input<'_>], out: &mut [Digest]) {
         assert_eq!(inputs.len(), out.len(), "a digest for each input");
         match self.0 {
             #[cfg(target_arch = "x86_64")]
