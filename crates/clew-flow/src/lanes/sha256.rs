@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use super::kernel::{Bits, MessageLane};
+use super::lane::{Bits, MessageLane};
 use super::{Digest, Input, portable};
 
 /// Inputs that are ordered by length before they go to the lanes.
