@@ -9,6 +9,7 @@ mod files;
 mod group;
 mod group_signature;
 mod groups;
+mod hash_lanes;
 mod machine;
 mod measure;
 mod modes;
@@ -37,7 +38,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 9] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -72,6 +73,11 @@ const PROGRAMS: [Program; 8] = [
         name: "files",
         about: "clew sign and clew verify of a capture, by mode and number of cores, beside hashing alone",
         run: files::run,
+    },
+    Program {
+        name: "hash-lanes",
+        about: "BLAKE3 and SHA-256 of many packets or nodes at once, in each way that the machine has",
+        run: hash_lanes::run,
     },
     Program {
         name: "sha256",

@@ -61,3 +61,14 @@ fn hashes_a_capture() {
     );
     assert_eq!(rows(&["sha256", "--capture", capture]), ["sha256"]);
 }
+
+#[test]
+fn hashes_in_every_way_of_the_machine() {
+    let rows = rows(&["hash-lanes"]);
+    for hash in ["blake3", "sha256"] {
+        for way in ["portable", "chosen"] {
+            let row = format!("{hash}-1046-x16-{way}");
+            assert!(rows.contains(&row), "{row} in {rows:?}");
+        }
+    }
+}

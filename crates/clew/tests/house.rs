@@ -55,8 +55,11 @@ const RESERVED: [(&str, &[&str]); 8] = [
 ];
 
 /// Where `unsafe` may stand, each use with its SAFETY line.
-const UNSAFE: [&str; 2] = [
+const UNSAFE: [&str; 4] = [
     "crates/clew-group/src/curve/",
+    // Vector instructions.
+    "crates/clew-flow/src/lanes/avx2.rs",
+    "crates/clew-flow/src/lanes/avx512.rs",
     // Asks valgrind to follow secrets, in a program that is not shipped.
     "crates/clew-bench/src/bin/ct/valgrind.rs",
 ];

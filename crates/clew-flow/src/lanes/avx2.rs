@@ -8,9 +8,9 @@ use core::arch::x86_64::*;
 
 use super::Digest;
 use super::kernel::{
-    Bits, ChunkLane, Chunks, IV, K, Lane, MessageLane, blake3_round, blocks, g, kernels, most,
-    sha256_round, sha256_rounds, sha256_schedule, vectors,
+    IV, K, blake3_g, blake3_round, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors,
 };
+use super::lane::{Bits, ChunkLane, Chunks, Lane, MessageLane, blocks, most};
 
 /// Messages in a vector.
 pub const LANES: usize = 8;

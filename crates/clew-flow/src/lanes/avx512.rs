@@ -8,9 +8,9 @@ use core::arch::x86_64::*;
 
 use super::Digest;
 use super::kernel::{
-    Bits, ChunkLane, Chunks, IV, K, Lane, MessageLane, blake3_round, blocks, g, kernels, most,
-    sha256_round, sha256_rounds, sha256_schedule, vectors,
+    IV, K, blake3_g, blake3_round, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors,
 };
+use super::lane::{Bits, ChunkLane, Chunks, Lane, MessageLane, all_in_place, blocks, most};
 
 /// Messages in a vector.
 pub const LANES: usize = 16;
@@ -48,18 +48,28 @@ kernels!("avx512f,avx512bw,bmi2");
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
 fn words<const P: usize>(lanes: &[Lane<'_, P>; LANES], block: u32) -> [V; 16] {
-    transposed(vectors!(i => row(&lanes[i], block)))
+    let rows = match all_in_place(lanes, block) {
+        Some(rows) => vectors!(i => whole(rows[i])),
+        None => vectors!(i => row(&lanes[i], block)),
+    };
+    transposed(rows)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
 fn row<const P: usize>(lane: &Lane<'_, P>, block: u32) -> V {
     match lane.in_place(block) {
-        // SAFETY: 64 bytes are read, which the reference is to.
-        Some(bytes) => unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) },
+        Some(bytes) => whole(bytes),
         None if block < lane.blocks => edge(lane, block),
         None => splat(0),
     }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn whole(bytes: &[u8; 64]) -> V {
+    // SAFETY: 64 bytes are read, of an array of 64.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
 /// A block that no piece has whole: bytes of all pieces, zeros behind the last.

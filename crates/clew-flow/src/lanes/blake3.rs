@@ -4,7 +4,7 @@
 use core::array;
 use core::cmp::Reverse;
 
-use super::kernel::{ChunkLane, Chunks};
+use super::lane::{ChunkLane, Chunks};
 use super::{Digest, Input};
 
 const BLOCK: usize = 64;

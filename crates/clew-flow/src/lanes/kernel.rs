@@ -1,115 +1,6 @@
-//! The two compression functions across lanes, written once for all kinds of vectors. They are
-//! macros, and not generic functions, because what they call exists only where the processor has it:
-//! so each copy names its instructions, and nothing in it is unsafe.
-
-use core::array;
-
-use super::Digest;
-
-/// What is hashed in one lane: some blocks of a message.
-#[derive(Clone, Copy)]
-pub struct Lane<'a, const PIECES: usize> {
-    /// The message is the concatenation of these; the second is the packet.
-    pieces: [&'a [u8]; PIECES],
-    /// Where the blocks start, and how many they are.
-    from: usize,
-    pub blocks: u32,
-    /// Blocks that stand in the packet as they are, and the number of the first.
-    whole: &'a [[u8; 64]],
-    first_whole: u32,
-}
-
-impl<'a, const PIECES: usize> Lane<'a, PIECES> {
-    /// A lane that is not needed.
-    pub const IDLE: Self = Self {
-        pieces: [&[]; PIECES],
-        from: 0,
-        blocks: 0,
-        whole: &[],
-        first_whole: 0,
-    };
-
-    /// So many blocks of a message, from a byte on.
-    #[inline]
-    pub fn new(pieces: [&'a [u8]; PIECES], from: usize, blocks: u32) -> Self {
-        let head = pieces[0].len();
-        let first_whole = head.saturating_sub(from).div_ceil(64);
-        let start = from + first_whole * 64 - head;
-        let (whole, _) = pieces[1].get(start..).unwrap_or_default().as_chunks();
-        Self {
-            pieces,
-            from,
-            blocks,
-            whole,
-            first_whole: first_whole as u32,
-        }
-    }
-
-    /// The block, if the packet has it as it is.
-    #[inline]
-    pub fn in_place(&self, block: u32) -> Option<&'a [u8; 64]> {
-        self.whole
-            .get(block.wrapping_sub(self.first_whole) as usize)
-    }
-
-    /// All pieces, each with the place at which it starts in the block: before it, within or behind.
-    #[inline]
-    pub fn pieces(&self, block: u32) -> impl Iterator<Item = (isize, &'a [u8])> {
-        let mut end = -((self.from + block as usize * 64) as isize);
-        self.pieces.into_iter().map(move |piece| {
-            let start = end;
-            end += piece.len() as isize;
-            (start, piece)
-        })
-    }
-
-    /// The block, with zeros behind the end of the message.
-    pub fn copied(&self, block: u32) -> [u8; 64] {
-        let mut bytes = [0; 64];
-        for (start, piece) in self.pieces(block) {
-            let skip = start.min(0).unsigned_abs();
-            let to = bytes.get_mut(start.max(0) as usize..).unwrap_or_default();
-            let from = piece.get(skip..).unwrap_or_default();
-            let n = from.len().min(to.len());
-            to[..n].copy_from_slice(&from[..n]);
-        }
-        bytes
-    }
-}
-
-/// How many blocks each lane has.
-pub fn blocks<const P: usize, const N: usize>(lanes: &[Lane<'_, P>; N]) -> [u32; N] {
-    array::from_fn(|i| lanes[i].blocks)
-}
-
-/// How many blocks the longest lane has.
-pub fn most(blocks: &[u32]) -> u32 {
-    blocks.iter().copied().max().unwrap_or(0)
-}
-
-/// A chunk or a node of BLAKE3 in a lane.
-pub type ChunkLane<'a> = Lane<'a, 3>;
-
-/// What BLAKE3 wants to know of the chunks or nodes in all lanes.
-pub struct Chunks<const N: usize> {
-    /// Places within the input; 0 for nodes.
-    pub counter: [u32; N],
-    /// Bytes in the last block.
-    pub last_len: [u32; N],
-    /// Flags of every block, and those added in the first and in the last one.
-    pub flags: [u32; N],
-    pub first: [u32; N],
-    pub last: [u32; N],
-}
-
-/// A message and the mark of its end, for SHA-256.
-pub type MessageLane<'a> = Lane<'a, 4>;
-
-/// How many bits the messages of SHA-256 in all lanes have.
-pub struct Bits<const N: usize> {
-    pub high: [u32; N],
-    pub low: [u32; N],
-}
+//! The two hash functions across lanes, written once for all kinds of vectors. They are macros, and
+//! not generic functions, because what they call exists only where the processor has it: so each copy
+//! names its instructions, and nothing in it is unsafe.
 
 /// The first words of the fractions of the square roots of the first primes (FIPS 180-4, 5.3.3).
 pub const IV: [u32; 8] = [
@@ -150,31 +41,36 @@ macro_rules! vectors {
     }};
 }
 
-/// One G of BLAKE3 (its paper, 2.2) on the words `a`, `b`, `c`, `d` of the state.
-macro_rules! g {
-    ($v:ident, $a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
-        $v[$a] = add(add($v[$a], $v[$b]), $x);
-        $v[$d] = rotr::<16>(xor($v[$d], $v[$a]));
-        $v[$c] = add($v[$c], $v[$d]);
-        $v[$b] = rotr::<12>(xor($v[$b], $v[$c]));
-        $v[$a] = add(add($v[$a], $v[$b]), $y);
-        $v[$d] = rotr::<8>(xor($v[$d], $v[$a]));
-        $v[$c] = add($v[$c], $v[$d]);
-        $v[$b] = rotr::<7>(xor($v[$b], $v[$c]));
+/// The function G of BLAKE3 (its paper, 2.2) on four times four words of the state, step by step in
+/// all four, because each step waits for the one before it.
+macro_rules! blake3_g {
+    ($v:ident, $($a:literal $b:literal $c:literal $d:literal: $x:expr, $y:expr;)*) => {
+        $($v[$a] = add(add($v[$a], $v[$b]), $x);)*
+        $($v[$d] = rotr::<16>(xor($v[$d], $v[$a]));)*
+        $($v[$c] = add($v[$c], $v[$d]);)*
+        $($v[$b] = rotr::<12>(xor($v[$b], $v[$c]));)*
+        $($v[$a] = add(add($v[$a], $v[$b]), $y);)*
+        $($v[$d] = rotr::<8>(xor($v[$d], $v[$a]));)*
+        $($v[$c] = add($v[$c], $v[$d]);)*
+        $($v[$b] = rotr::<7>(xor($v[$b], $v[$c]));)*
     };
 }
 
 /// A round of BLAKE3: all columns, then all diagonals; then the message is permuted for the next.
 macro_rules! blake3_round {
     ($v:ident, $m:ident) => {
-        g!($v, 0, 4, 8, 12, $m[0], $m[1]);
-        g!($v, 1, 5, 9, 13, $m[2], $m[3]);
-        g!($v, 2, 6, 10, 14, $m[4], $m[5]);
-        g!($v, 3, 7, 11, 15, $m[6], $m[7]);
-        g!($v, 0, 5, 10, 15, $m[8], $m[9]);
-        g!($v, 1, 6, 11, 12, $m[10], $m[11]);
-        g!($v, 2, 7, 8, 13, $m[12], $m[13]);
-        g!($v, 3, 4, 9, 14, $m[14], $m[15]);
+        blake3_g!($v,
+            0 4 8 12: $m[0], $m[1];
+            1 5 9 13: $m[2], $m[3];
+            2 6 10 14: $m[4], $m[5];
+            3 7 11 15: $m[6], $m[7];
+        );
+        blake3_g!($v,
+            0 5 10 15: $m[8], $m[9];
+            1 6 11 12: $m[10], $m[11];
+            2 7 8 13: $m[12], $m[13];
+            3 4 9 14: $m[14], $m[15];
+        );
         $m = [
             $m[2], $m[6], $m[3], $m[10], $m[7], $m[0], $m[4], $m[13], $m[1], $m[11], $m[12], $m[5],
             $m[9], $m[14], $m[15], $m[8],
@@ -235,8 +131,15 @@ macro_rules! kernels {
             let (counter, last_len) = (load(&chunks.counter), load(&chunks.last_len));
             let (always, last_flags) = (load(&chunks.flags), load(&chunks.last));
             let mut start = load(&chunks.first);
-            for block in 0..most(&counts) {
-                let words = words(lanes, block);
+            let most = most(&counts);
+            // The next block is loaded before this one is hashed: the processor has what to do in
+            // the time that the end of one and the beginning of the next take.
+            let mut next = words(lanes, 0);
+            for block in 0..most {
+                let words = next;
+                if block + 1 < most {
+                    next = self::words(lanes, block + 1);
+                }
                 let last = equal(blocks, splat(block + 1));
                 let len = select(last, last_len, splat(64));
                 let flags = or(or(always, start), select(last, last_flags, splat(0)));
@@ -303,4 +206,6 @@ macro_rules! kernels {
     };
 }
 
-pub(super) use {blake3_round, g, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors};
+pub(super) use {
+    blake3_g, blake3_round, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors,
+};

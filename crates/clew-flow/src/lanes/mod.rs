@@ -9,6 +9,8 @@ mod avx512;
 mod blake3;
 #[cfg(target_arch = "x86_64")]
 mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod lane;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sha256;
@@ -16,6 +18,13 @@ mod sha256;
 mod tests;
 
 use crate::Digest;
+
+#[cfg(target_arch = "x86_64")]
+cpufeatures::new!(sha_instructions, "sha", "sse2", "ssse3", "sse4.1");
+
+/// How many blocks of BLAKE3 take as long one by one as one in each lane does (measured: in the
+/// README of `clew-bench`, as those of SHA-256).
+const BLAKE3_WORTH: usize = 3;
 
 /// What is hashed: the concatenation of three parts. The body is read where it stands, and its blocks
 /// need not lie as the message's do; the others are best shorter than a block.
@@ -47,7 +56,7 @@ impl<'a> Input<'a> {
 ///
 /// If there are not as many digests as inputs.
 pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
-    Path::widest().blake3_if_worth(2, key, inputs, out);
+    Path::for_blake3(inputs).blake3_keyed(key, inputs, out);
 }
 
 /// The digests of all inputs by SHA-256, as [`blake3_keyed`].
@@ -56,7 +65,11 @@ pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
 ///
 /// If there are not as many digests as inputs.
 pub fn sha256(inputs: &[Input<'_>], out: &mut [Digest]) {
-    Path::widest().sha256_if_worth(6, inputs, out);
+    let path = Path::widest();
+    match path.sha256_worth() {
+        worth if inputs.len() <= worth => Path(Kind::Portable).sha256(inputs, out),
+        worth => path.sha256_where_worth(worth, inputs, out),
+    }
 }
 
 /// How a machine hashes many messages. All ways give the same digests.
@@ -102,22 +115,35 @@ impl Path {
         }
     }
 
+    /// The widest, or the last for so few inputs that they take less alone.
+    fn for_blake3(inputs: &[Input<'_>]) -> Self {
+        // Of many, the first will do: they are enough for lanes.
+        let few = &inputs[..inputs.len().min(64)];
+        let blocks = few.iter().map(|input| input.len().div_ceil(64).max(1));
+        let longest_chunk = blocks.clone().max().unwrap_or(0).min(16);
+        match blocks.sum::<usize>() > BLAKE3_WORTH * longest_chunk {
+            true => Self::widest(),
+            false => Self(Kind::Portable),
+        }
+    }
+
+    /// How many blocks of SHA-256 take as long one by one as one in each lane does.
+    fn sha256_worth(self) -> usize {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 if sha_instructions::get() => 7,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 if sha_instructions::get() => 8,
+            _ => 2,
+        }
+    }
+
     /// [`blake3_keyed`] in this way, whatever is faster: for tests and measurements.
     ///
     /// # Panics
     ///
     /// If there are not as many digests as inputs.
     pub fn blake3_keyed(self, key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
-        self.blake3_if_worth(0, key, inputs, out);
-    }
-
-    fn blake3_if_worth(
-        self,
-        worth: usize,
-        key: &[u8; 32],
-        inputs: &[Input<'_>],
-        out: &mut [Digest],
-    ) {
         assert_eq!(inputs.len(), out.len(), "a digest for each input");
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -134,10 +160,14 @@ impl Path {
     ///
     /// If there are not as many digests as inputs.
     pub fn sha256(self, inputs: &[Input<'_>], out: &mut [Digest]) {
-        self.sha256_if_worth(0, inputs, out);
+        self.sha256_where_worth(0, inputs, out);
     }
 
-    fn sha256_if_worth(self, worth: u64, inputs: &[Input<'_>], out: &mut [Digest]) {
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "without lanes there is no choice")
+    )]
+    fn sha256_where_worth(self, worth: usize, inputs: &[Input<'_>], out: &mut [Digest]) {
         assert_eq!(inputs.len(), out.len(), "a digest for each input");
         match self.0 {
             #[cfg(target_arch = "x86_64")]
