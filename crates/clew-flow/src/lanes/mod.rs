@@ -120,15 +120,13 @@ impl Path {
 
     /// The widest, or the last for so few inputs that they take less alone.
     fn for_blake3(inputs: &[Input<'_>]) -> Self {
-        let widest = Self::widest();
-        if inputs.len() >= BLAKE3_ALWAYS {
-            return widest;
-        }
         let blocks = inputs.iter().map(|input| input.len().div_ceil(64).max(1));
-        let longest_chunk = blocks.clone().max().unwrap_or(0).min(16);
-        match blocks.sum::<usize>() > BLAKE3_WORTH * longest_chunk + 1 {
-            true => widest,
-            false => Self(Kind::Portable),
+        let longest_chunk = || blocks.clone().max().unwrap_or(0).min(16);
+        let are_many = inputs.len() >= BLAKE3_ALWAYS;
+        if are_many || blocks.clone().sum::<usize>() > BLAKE3_WORTH * longest_chunk() + 1 {
+            Self::widest()
+        } else {
+            Self(Kind::Portable)
         }
     }
 
