@@ -8,7 +8,8 @@ use core::arch::x86_64::*;
 
 use super::Digest;
 use super::kernel::{
-    IV, K, blake3_g, blake3_round, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors,
+    IV, K, blake3_g, blake3_round, kernels, sha256_done, sha256_round, sha256_rounds,
+    sha256_schedule, vectors,
 };
 use super::lane::{Bits, ChunkLane, Chunks, Lane, MessageLane, all_in_place, blocks, most};
 

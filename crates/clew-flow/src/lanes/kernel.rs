@@ -90,30 +90,44 @@ macro_rules! sha256_round {
     };
 }
 
+/// Eight rounds with the words from `first` on, and what is done to each word then.
 macro_rules! sha256_rounds {
-    ($s:ident, $k:expr, $w:expr) => {{
-        let (k, w) = ($k, $w);
+    ($s:ident, $k:expr, $w:ident, $first:literal, $then:ident) => {{
+        let k = $k;
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = $s;
-        sha256_round!(a b c d e f g h, k[0], w[0]);
-        sha256_round!(h a b c d e f g, k[1], w[1]);
-        sha256_round!(g h a b c d e f, k[2], w[2]);
-        sha256_round!(f g h a b c d e, k[3], w[3]);
-        sha256_round!(e f g h a b c d, k[4], w[4]);
-        sha256_round!(d e f g h a b c, k[5], w[5]);
-        sha256_round!(c d e f g h a b, k[6], w[6]);
-        sha256_round!(b c d e f g h a, k[7], w[7]);
+        sha256_round!(a b c d e f g h, k[0], $w[$first + 0]);
+        $then!($w, $first + 0);
+        sha256_round!(h a b c d e f g, k[1], $w[$first + 1]);
+        $then!($w, $first + 1);
+        sha256_round!(g h a b c d e f, k[2], $w[$first + 2]);
+        $then!($w, $first + 2);
+        sha256_round!(f g h a b c d e, k[3], $w[$first + 3]);
+        $then!($w, $first + 3);
+        sha256_round!(e f g h a b c d, k[4], $w[$first + 4]);
+        $then!($w, $first + 4);
+        sha256_round!(d e f g h a b c, k[5], $w[$first + 5]);
+        $then!($w, $first + 5);
+        sha256_round!(c d e f g h a b, k[6], $w[$first + 6]);
+        $then!($w, $first + 6);
+        sha256_round!(b c d e f g h a, k[7], $w[$first + 7]);
+        $then!($w, $first + 7);
         $s = [a, b, c, d, e, f, g, h];
     }};
 }
 
-/// The next 16 words of SHA-256's message schedule, each in the place of the one 16 before it.
+/// The word of SHA-256's message schedule that is 16 after one, in its place.
 macro_rules! sha256_schedule {
-    ($w:ident: $($i:literal)*) => { $(
+    ($w:ident, $i:expr) => {
         let (x, y) = ($w[($i + 1) % 16], $w[($i + 14) % 16]);
         let small = xor3(rotr::<7>(x), rotr::<18>(x), shr::<3>(x));
         let large = xor3(rotr::<17>(y), rotr::<19>(y), shr::<10>(y));
         $w[$i] = add(add($w[$i], small), add($w[($i + 9) % 16], large));
-    )* };
+    };
+}
+
+/// After the last words nothing is left to do.
+macro_rules! sha256_done {
+    ($w:ident, $i:expr) => {};
 }
 
 /// The kernels, for the vectors of the module in which it stands: of type `V`, with [`LANES`] words.
@@ -194,18 +208,18 @@ macro_rules! kernels {
         #[inline]
         fn sha256_compress(state: &[V; 8], words: [V; 16]) -> [V; 8] {
             let (mut s, mut w) = (*state, words);
-            for t in (0..64).step_by(16) {
-                if t > 0 {
-                    sha256_schedule!(w: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-                }
-                sha256_rounds!(s, &K[t..t + 8], &w[..8]);
-                sha256_rounds!(s, &K[t + 8..t + 16], &w[8..]);
+            for t in [0, 16, 32] {
+                sha256_rounds!(s, &K[t..], w, 0, sha256_schedule);
+                sha256_rounds!(s, &K[t + 8..], w, 8, sha256_schedule);
             }
+            sha256_rounds!(s, &K[48..], w, 0, sha256_done);
+            sha256_rounds!(s, &K[56..], w, 8, sha256_done);
             s
         }
     };
 }
 
 pub(super) use {
-    blake3_g, blake3_round, kernels, sha256_round, sha256_rounds, sha256_schedule, vectors,
+    blake3_g, blake3_round, kernels, sha256_done, sha256_round, sha256_rounds, sha256_schedule,
+    vectors,
 };

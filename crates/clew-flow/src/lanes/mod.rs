@@ -22,9 +22,12 @@ use crate::Digest;
 #[cfg(target_arch = "x86_64")]
 cpufeatures::new!(sha_instructions, "sha", "sse2", "ssse3", "sse4.1");
 
-/// How many blocks of BLAKE3 take as long one by one as one in each lane does (measured: in the
-/// README of `clew-bench`, as those of SHA-256).
+/// How many blocks of BLAKE3 take as long one by one as one in each lane does, beside one for the call
+/// (measured, as those of SHA-256: `hash-lanes` in the README of `clew-bench`).
 const BLAKE3_WORTH: usize = 3;
+
+/// So many inputs go to the lanes whatever their lengths are.
+const BLAKE3_ALWAYS: usize = 16;
 
 /// What is hashed: the concatenation of three parts. The body is read where it stands, and its blocks
 /// need not lie as the message's do; the others are best shorter than a block.
@@ -117,13 +120,13 @@ impl Path {
 
     /// The widest, or the last for so few inputs that they take less alone.
     fn for_blake3(inputs: &[Input<'_>]) -> Self {
-        // Of many, the first will do: they are enough for lanes.
-        let few = &inputs[..inputs.len().min(64)];
-        let blocks = few.iter().map(|input| input.len().div_ceil(64).max(1));
-        let longest_chunk = blocks.clone().max().unwrap_or(0).min(16);
-        match blocks.sum::<usize>() > BLAKE3_WORTH * longest_chunk {
-            true => Self::widest(),
-            false => Self(Kind::Portable),
+        let blocks = inputs.iter().map(|input| input.len().div_ceil(64).max(1));
+        let longest_chunk = || blocks.clone().max().unwrap_or(0).min(16);
+        let are_many = inputs.len() >= BLAKE3_ALWAYS;
+        if are_many || blocks.clone().sum::<usize>() > BLAKE3_WORTH * longest_chunk() + 1 {
+            Self::widest()
+        } else {
+            Self(Kind::Portable)
         }
     }
 
