@@ -160,11 +160,6 @@ impl Pending {
         }
     }
 
-    /// What checking would say, known without it.
-    pub(crate) fn known(self, verified: Result<(), Fault>) -> Checked {
-        self.checked(verified)
-    }
-
     /// Whether both are verified by one key: they are of one group and epoch.
     pub(crate) fn has_key_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.key, &other.key)
@@ -193,7 +188,8 @@ impl Pending {
         }
     }
 
-    fn checked(self, verified: Result<(), Fault>) -> Checked {
+    /// What checking says, if this is what verifying said.
+    pub(crate) fn checked(self, verified: Result<(), Fault>) -> Checked {
         let signature = verified.map_err(|fault| match fault {
             Fault::Encoding(_) => Reason::BadEncoding,
             Fault::Invalid => Reason::BadSignature,

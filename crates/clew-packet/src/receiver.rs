@@ -185,7 +185,7 @@ impl<K: KeySource> Receiver<K> {
             Found::Refused(reason, summary) => return Received::Done(self.done(reason, summary)),
         };
         match pending.block().and_then(|block| self.blocks.check(&block)) {
-            Some(verified) => Received::Done(self.conclude(pending.known(verified))),
+            Some(verified) => Received::Done(self.conclude(pending.checked(verified))),
             None => Received::Pending(pending),
         }
     }

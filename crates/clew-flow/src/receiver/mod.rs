@@ -120,10 +120,7 @@ impl FlowReceiver {
     /// Judges a packet that comes now (nanoseconds since 1970). `ticket` is the caller's name for
     /// it: if it is `pending`, a later [`Finding`] tells by it what became of it.
     pub fn receive<'a>(&mut self, signed: &'a [u8], now: u64, ticket: u64) -> Finding<'a> {
-        let parsed = self.parse(signed);
-        let to_hash = parsed.ok().filter(|packet| self.screen(packet).is_ok());
-        let leaf = to_hash.map(|packet| packet.leaf());
-        self.finding(signed, parsed, leaf, now, ticket)
+        self.finding(signed, self.parse(signed), None, now, ticket)
     }
 
     /// Judges packets as [`receive`](Self::receive) does one after the other, with tickets from the
@@ -161,7 +158,7 @@ impl FlowReceiver {
         leaves
     }
 
-    /// Judges a packet; its leaf was hashed unless it is to be refused without.
+    /// Judges a packet, whose leaf may have been hashed with others.
     fn finding<'a>(
         &mut self,
         signed: &'a [u8],
