@@ -31,6 +31,7 @@ mod known;
 pub mod lanes;
 mod reason;
 mod receiver;
+pub mod rtp;
 mod schedule;
 mod sender;
 mod shape;

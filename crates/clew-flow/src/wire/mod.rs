@@ -11,4 +11,4 @@ pub use descriptor::{
 pub use packet::{Carriage, FIXED_BYTES, Fixed, SignedPacket, TIMESTAMP_BYTES};
 
 pub(crate) use message::message;
-pub(crate) use packet::Signature;
+pub(crate) use packet::{Signature, is_signed};

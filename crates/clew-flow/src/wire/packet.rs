@@ -45,6 +45,11 @@ impl Carriage {
     }
 }
 
+/// Whether bytes end as a signed packet does.
+pub(crate) fn is_signed(bytes: &[u8]) -> bool {
+    bytes.len() >= FIXED_BYTES && bytes.ends_with(&MAGIC)
+}
+
 /// The fixed part, as it stands in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed {
