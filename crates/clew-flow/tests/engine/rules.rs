@@ -148,7 +148,7 @@ fn descriptors_that_break_a_rule_are_refused() {
         ("degree too large", patched(3, 5)),
         ("no packets", patched(6, 0)),
         ("too many packets", patched(5, 5)),
-        ("salted", patched(7, 2)),
+        ("flags", patched(7, 4)),
         ("algorithm", patched(8, 0)),
         ("key length", patched(10, 31)),
         ("name length", patched(43, 7)),
