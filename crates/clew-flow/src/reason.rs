@@ -17,6 +17,34 @@ pub enum Verdict {
     Invalid,
 }
 
+impl Verdict {
+    /// Every verdict, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Valid,
+        Self::Unsigned,
+        Self::Undecided,
+        Self::Replayed,
+        Self::Invalid,
+    ];
+
+    /// The name as it stands in the specification.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Unsigned => "unsigned",
+            Self::Undecided => "undecided",
+            Self::Replayed => "replayed",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 macro_rules! reasons {
     ($($name:ident = $text:literal, $verdict:ident: $doc:literal,)*) => {
         /// The one rule that decided about a packet, in the order of the specification.
