@@ -130,7 +130,7 @@ fn tell(proof: &Proof, packet: &clew_flow::SignedPacket<'_>, trusted: bool) {
     eprintln!("the proof holds: {} bytes were signed", packet.packet.len());
     eprintln!("  flow      {}, {whose}", title(descriptor));
     eprintln!("  ed25519   {}", hex(descriptor.public_key()));
-    if let Some(ns) = packet.timestamp() {
+    if let Some(ns) = packet.carried.timestamp() {
         eprintln!("  signed at {}", clock::to_the_second(ns));
     }
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
