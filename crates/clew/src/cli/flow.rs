@@ -106,9 +106,9 @@ pub struct Carrying {
     /// Of how many packets one carries the signature (carriage sparse)
     #[arg(long, value_name = "J", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub every: u16,
-    /// How long a block may take before it is signed as it is
-    #[arg(long, value_name = "D", value_parser = duration, default_value = "5ms")]
-    pub period: Duration,
+    /// How long a block may take before it is signed as it is (default: 5ms live, 1s in a capture)
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub period: Option<Duration>,
     /// Put signatures into the padding of RTP packets, which players skip
     #[arg(long)]
     pub rtp: bool,

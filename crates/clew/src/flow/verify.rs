@@ -49,10 +49,18 @@ impl Freshness {
         }
     }
 
-    fn now(self, record: &Record) -> Option<u64> {
+    /// A receiver of these flows; `first` is the beginning of the capture.
+    pub fn receiver(self, flows: &[Descriptor], first: &[Record]) -> Result<FlowReceiver, Failure> {
+        let acceptance = self.acceptance(first);
+        FlowReceiver::new(flows.iter().cloned(), acceptance)
+            .map_err(|BadDescriptor| Failure::new("a flow's key is none"))
+    }
+
+    /// What the record's timestamp is compared with; 0 for a record without time.
+    pub fn now(self, record: &Record) -> u64 {
         match self {
-            Self::AtCaptureTime => time(record),
-            Self::MaxAge(_) => Some(clock::now_ns()),
+            Self::AtCaptureTime => time(record).unwrap_or(0),
+            Self::MaxAge(_) => clock::now_ns(),
         }
     }
 }
@@ -110,15 +118,12 @@ pub fn verify_capture(
     mut capture: Capture,
     flows: &[Descriptor],
     freshness: Freshness,
-    mut each: impl FnMut(Judged, &FlowReceiver) -> Result<(), Failure>,
+    mut each: impl FnMut(Judged) -> Result<(), Failure>,
 ) -> Result<Verified, Failure> {
     let mut batch = capture.next_batch()?;
-    let acceptance = freshness.acceptance(batch.as_deref().unwrap_or_default());
-    let receiver = FlowReceiver::new(flows.iter().cloned(), acceptance);
     let mut line = Line {
-        receiver: receiver.map_err(|BadDescriptor| Failure::new("a flow's key is none"))?,
+        receiver: freshness.receiver(flows, batch.as_deref().unwrap_or_default())?,
         freshness,
-        now: 0,
         tickets: 0,
         held: VecDeque::new(),
         resolved: BTreeMap::new(),
@@ -127,12 +132,12 @@ pub fn verify_capture(
     while let Some(records) = batch {
         line.take(records);
         while let Some(judged) = line.next(HELD_MAX) {
-            each(judged, &line.receiver)?;
+            each(judged)?;
         }
         batch = capture.next_batch()?;
     }
     while let Some(judged) = line.next(0) {
-        each(judged, &line.receiver)?;
+        each(judged)?;
     }
     let mut verified = line.verified;
     verified.lost = line.receiver.end();
@@ -145,8 +150,6 @@ pub fn verify_capture(
 struct Line {
     receiver: FlowReceiver,
     freshness: Freshness,
-    /// The time of the datagram at hand, or of the last one that had any.
-    now: u64,
     tickets: u64,
     /// Records in order, from the first that is not judged for good.
     held: VecDeque<Held>,
@@ -163,7 +166,7 @@ struct Held {
 
 impl Line {
     fn take(&mut self, batch: Vec<Record>) {
-        let datagrams: Vec<(usize, Cow<'_, [u8]>, Option<u64>)> = batch
+        let datagrams: Vec<Arrival<'_>> = batch
             .iter()
             .enumerate()
             .filter_map(|(place, record)| {
@@ -177,8 +180,7 @@ impl Line {
             let (run, after) = rest.split_at(run(rest));
             rest = after;
             let payloads: Vec<&[u8]> = run.iter().map(|(_, payload, _)| &**payload).collect();
-            self.now = now.unwrap_or(self.now);
-            let findings = self.receiver.receive_many(&payloads, self.now, self.tickets);
+            let findings = self.receiver.receive_many(&payloads, *now, self.tickets);
             for ((place, ..), finding) in run.iter().zip(findings) {
                 found[*place] = Some((self.tickets, finding.reason));
                 self.tickets += 1;
@@ -216,15 +218,16 @@ impl Line {
     }
 }
 
+/// A datagram that came: its place in the batch, what was signed, and what its timestamp is compared
+/// with.
+type Arrival<'a> = (usize, Cow<'a, [u8]>, u64);
+
 /// How many datagrams from the first on are near enough in time to be looked at together.
-fn run(datagrams: &[(usize, Cow<'_, [u8]>, Option<u64>)]) -> usize {
+fn run(datagrams: &[Arrival<'_>]) -> usize {
     let Some((_, _, first)) = datagrams.first() else {
         return 0;
     };
-    let near = |time: &Option<u64>| match (first, time) {
-        (Some(first), Some(time)) => first.abs_diff(*time) < RUN_NS,
-        _ => false,
-    };
     let more = datagrams.iter().skip(1).take(RUN_PACKETS - 1);
-    1 + more.take_while(|(_, _, time)| near(time)).count()
+    let near = more.take_while(|(_, _, time)| first.abs_diff(*time) < RUN_NS);
+    1 + near.count()
 }

@@ -43,7 +43,7 @@ fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
             "the flow has blocks of up to {most} packets, and coded carriage takes {COUNT_MAX}"
         ))
         .hint("make a key with smaller blocks (keygen --block), or choose another carriage")),
-        CarriageName::Coded => Ok(Carry::Every),
+        CarriageName::Coded => Ok(Carry::CODED),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::verify::{explain, not_signed};
 use super::{Kind, descriptors, peek};
+use crate::commands::packet;
 use crate::batch::Capture;
 use crate::cli::{FlowCheck, FlowExtract};
 use crate::clock;
@@ -10,17 +11,17 @@ use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::{self, title};
 use crate::flow::proof::{PROOF_BYTES_MAX, Proof};
-use crate::flow::verify::{Judged, verify_capture};
-use crate::output::{Output, open_input};
+use crate::output::{Output, STANDARD_STREAM, open_input};
 use crate::report::hex;
-use clew_flow::{Descriptor, Fixed, FlowReceiver, Reason};
+use clew_flow::{Descriptor, Fixed, Reason, SignedPacket, Verdict};
 use std::io::{Read, Write};
+use std::path::Path;
 
 pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
     let flows = descriptors(&arguments.known.flow)?;
     let (kind, input) = peek(&arguments.input)?;
     let full = match kind {
-        Kind::Capture => from_capture(arguments, &flows, input)?,
+        Kind::Capture => from_capture(arguments, &flows)?,
         Kind::SignedFile => file::full_packet(input, &flows, arguments.packet)?,
         Kind::Other => return Err(not_signed(&arguments.input)),
     };
@@ -51,42 +52,58 @@ fn proof(signed: Vec<u8>, flows: &[Descriptor]) -> Result<Proof, Failure> {
     })
 }
 
-fn from_capture(
-    arguments: &FlowExtract,
-    flows: &[Descriptor],
-    input: Box<dyn Read + Send>,
-) -> Result<Vec<u8>, Failure> {
-    let capture = Capture::of(&arguments.input, input, "reading")?;
-    let (mut found, mut last) = (None, 0);
-    verify_capture(capture, flows, arguments.known.freshness(), |judged, receiver| {
-        let number = judged.record.packet().map_or(last, |info| info.frame);
-        if number == arguments.packet && last != number {
-            found = Some(full_form(&judged, receiver)?);
+/// The packet is looked at first and then, until its block is verified, the others of its block.
+fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>, Failure> {
+    let (path, number) = (&arguments.input, arguments.packet);
+    if path == Path::new(STANDARD_STREAM) {
+        let failure = Failure::new("a capture is read twice, and standard input cannot be");
+        return Err(failure.hint("store it in a file first"));
+    }
+    let record = packet::find(path, number)?;
+    let udp = datagram(&record);
+    let udp = udp.ok_or_else(|| Failure::new(format!("packet {number} is no UDP datagram")))?;
+    let wanted = signed(udp.payload());
+    let freshness = arguments.known.freshness();
+    let mut receiver = freshness.receiver(flows, std::slice::from_ref(&record))?;
+    let mut reason = receiver.receive(&wanted, freshness.now(&record), number).reason;
+    let block = block(&wanted);
+    let mut capture = Capture::open(path, "reading")?;
+    while reason == Reason::Pending
+        && let Some(batch) = capture.next_batch()?
+    {
+        for record in &batch {
+            let Some(udp) = datagram(record) else {
+                continue;
+            };
+            let other = signed(udp.payload());
+            if reason == Reason::Pending && self::block(&other) == block && *other != *wanted {
+                // Another ticket than the packet's own.
+                let finding = receiver.receive(&other, freshness.now(record), 0);
+                let found = finding.resolved.iter().find(|(ticket, _)| *ticket == number);
+                reason = found.map_or(reason, |(_, reason)| *reason);
+            }
         }
-        last = number;
-        Ok(())
-    })?;
-    found.ok_or_else(|| {
-        let missing = format!("there is no packet {}: the capture has {last}", arguments.packet);
-        Failure::file(&arguments.input, missing)
-    })
+    }
+    let reason = match reason {
+        Reason::Pending => Reason::NoSignature,
+        other => other,
+    };
+    let full = receiver.full_form(&wanted).filter(|_| reason == Reason::Ok);
+    full.ok_or_else(|| not_valid(number, reason))
 }
 
-fn full_form(judged: &Judged, receiver: &FlowReceiver) -> Result<Vec<u8>, Failure> {
-    let number = judged.record.packet().map_or(0, |info| info.frame);
-    let not_valid = |reason: Reason| {
-        let failure = Failure::new(format!("packet {number} is {}: {}", reason.verdict(), explain(reason)));
-        match reason.verdict() {
-            clew_flow::Verdict::Invalid => failure.no(),
-            _ => failure,
-        }
-    };
-    match (judged.reason, datagram(&judged.record)) {
-        (Some(Reason::Ok), Some(udp)) => receiver
-            .full_form(&signed(udp.payload()))
-            .ok_or_else(|| Failure::new(format!("packet {number}: its block is forgotten"))),
-        (Some(reason), _) => Err(not_valid(reason)),
-        (None, _) => Err(Failure::new(format!("packet {number} is no whole UDP datagram"))),
+/// What names the block of a signed packet.
+fn block(signed: &[u8]) -> Option<([u8; 4], u32, [u8; 16])> {
+    let fixed = Fixed::of(signed).ok()?;
+    Some((fixed.tag, fixed.seq, fixed.id))
+}
+
+fn not_valid(number: u64, reason: Reason) -> Failure {
+    let verdict = reason.verdict();
+    let failure = Failure::new(format!("packet {number} is {verdict}: {}", explain(reason)));
+    match verdict {
+        Verdict::Invalid => failure.no(),
+        _ => failure,
     }
 }
 
@@ -110,8 +127,7 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
         );
         return Ok(Status::No);
     }
-    let packet = proof.packet();
-    let packet = packet.map_err(|reason| Failure::new(format!("cannot read it: {reason}")))?;
+    let packet = proof.packet().map_err(|reason| Failure::new(format!("cannot read it: {reason}")))?;
     tell(&proof, &packet, trusted.is_some());
     if let Some(output) = &arguments.output {
         let mut output = Output::create(output, path, arguments.force)?;
@@ -121,7 +137,7 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-fn tell(proof: &Proof, packet: &clew_flow::SignedPacket<'_>, trusted: bool) {
+fn tell(proof: &Proof, packet: &SignedPacket<'_>, trusted: bool) {
     let descriptor = &proof.descriptor;
     let whose = match trusted {
         true => "the flow that was given",

@@ -8,6 +8,10 @@ use crate::flow::relay::{self, Ends, Metrics, Signing, Until, Verifying, Wire};
 use clew_flow::Reason;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a block may take live.
+const PERIOD: Duration = Duration::from_millis(5);
 
 pub fn run(arguments: &FlowRelay) -> Result<Status, Failure> {
     match &arguments.key {
@@ -21,7 +25,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
     let carrying = &arguments.carrying;
     let signing = Signing {
         carry: carry(carrying, &key)?,
-        period: carrying.period,
+        period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
     };
     let bound = signing.delay_bound(&key)?;

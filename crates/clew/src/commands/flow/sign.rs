@@ -9,7 +9,12 @@ use crate::flow::keys::FlowKey;
 use crate::flow::sign::{Fate, Options, Signed, sign_capture};
 use crate::output::Output;
 use crate::report;
+use clew_packet::SECOND_NS;
 use std::io::{BufReader, Read};
+
+/// Nobody waits for a packet of a capture: a block ends where its one timestamp would be wrong by a
+/// second.
+const PERIOD_NS: u64 = SECOND_NS;
 
 pub fn run(arguments: &FlowSign) -> Result<Status, Failure> {
     let key = arguments.unlock.load(&arguments.key, FlowKey::decode)?;
@@ -34,7 +39,7 @@ fn capture(
     let carrying = &arguments.carrying;
     let options = Options {
         carry: carry(carrying, key)?,
-        period_ns: carrying.period.as_nanos() as u64,
+        period_ns: carrying.period.map_or(PERIOD_NS, |period| period.as_nanos() as u64),
         rtp: carrying.rtp,
         to: arguments.to.clone(),
         port: arguments.port,

@@ -40,7 +40,7 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
         true => Box::new(Json),
         false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
     };
-    let verified = verify_capture(capture, &flows, arguments.known.freshness(), |judged, _| {
+    let verified = verify_capture(capture, &flows, arguments.known.freshness(), |judged| {
         let found = Found::new(&judged, &flows);
         found.map_or(Ok(()), |found| listing.packet(&found, &mut out))
             .map_err(Failure::write)
@@ -78,7 +78,7 @@ fn capture(
         false => Box::new(Quiet::default()),
     };
     let freshness = arguments.known.freshness();
-    let verified = verify_capture(capture, flows, freshness, |judged, _| {
+    let verified = verify_capture(capture, flows, freshness, |judged| {
         if let Some(found) = Found::new(&judged, flows) {
             listing.packet(&found, &mut out).map_err(Failure::write)?;
         }
@@ -190,6 +190,10 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::UnknownFlow => "of a flow whose file was not given",
         Reason::BadBlock => "a place that no block of the flow has",
         Reason::UnknownCarriage => "a carriage that is not known",
+        Reason::CodedCount => "coded carriage of a block that has too few or too many packets",
+        Reason::Needed => "a number of shares that no code of its block needs",
+        Reason::Untagged => "a share without a tag, which is not accepted here",
+        Reason::Padding => "shares of no signature",
         Reason::Old => "of a block that is too far behind to know",
         Reason::Duplicate => "the same packet again",
         Reason::Conflict => "another block than the verified one of its place",
