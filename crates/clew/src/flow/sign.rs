@@ -165,7 +165,9 @@ fn sign_batch(
     }
     let mut work = Vec::new();
     for (flow, packets) in flows {
-        let line = lines.remove(&flow).unwrap_or_else(|| Line::new(key, options));
+        let line = lines
+            .remove(&flow)
+            .unwrap_or_else(|| Line::new(key, options));
         work.push((flow, line, packets));
     }
     let sign = |(flow, mut line, packets): (Flow, Line, Vec<_>)| {

@@ -5,7 +5,9 @@ use crate::batch::Capture;
 use crate::capture::Record;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use clew_flow::{Acceptance, BadDescriptor, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict};
+use clew_flow::{
+    Acceptance, BadDescriptor, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict,
+};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -2,10 +2,10 @@
 
 use super::verify::{explain, not_signed};
 use super::{Kind, descriptors, peek};
-use crate::commands::packet;
 use crate::batch::Capture;
 use crate::cli::{FlowCheck, FlowExtract};
 use crate::clock;
+use crate::commands::packet;
 use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
@@ -65,7 +65,9 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
     let wanted = signed(udp.payload());
     let freshness = arguments.known.freshness();
     let mut receiver = freshness.receiver(flows, std::slice::from_ref(&record))?;
-    let mut reason = receiver.receive(&wanted, freshness.now(&record), number).reason;
+    let mut reason = receiver
+        .receive(&wanted, freshness.now(&record), number)
+        .reason;
     let block = block(&wanted);
     let mut capture = Capture::open(path, "reading")?;
     while reason == Reason::Pending
@@ -79,7 +81,10 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
             if reason == Reason::Pending && self::block(&other) == block && *other != *wanted {
                 // Another ticket than the packet's own.
                 let finding = receiver.receive(&other, freshness.now(record), 0);
-                let found = finding.resolved.iter().find(|(ticket, _)| *ticket == number);
+                let found = finding
+                    .resolved
+                    .iter()
+                    .find(|(ticket, _)| *ticket == number);
                 reason = found.map_or(reason, |(_, reason)| *reason);
             }
         }
@@ -112,7 +117,11 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
     let trusted = arguments.flow.as_deref().map(keys::read).transpose()?;
     let mut bytes = Vec::new();
     open_input(path)
-        .and_then(|input| input.take(PROOF_BYTES_MAX as u64 + 1).read_to_end(&mut bytes))
+        .and_then(|input| {
+            input
+                .take(PROOF_BYTES_MAX as u64 + 1)
+                .read_to_end(&mut bytes)
+        })
         .map_err(|e| Failure::file(path, e))?;
     let proof = Proof::from_bytes(&bytes).map_err(|e| Failure::file(path, e))?;
     let reason = proof.verify();
@@ -120,14 +129,19 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
         say!("the proof does not hold: {} ({reason})", explain(reason));
         return Ok(Status::No);
     }
-    if trusted.as_ref().is_some_and(|flow| *flow != proof.descriptor) {
+    if trusted
+        .as_ref()
+        .is_some_and(|flow| *flow != proof.descriptor)
+    {
         say!(
             "the proof holds, but for another flow: {}",
             title(&proof.descriptor)
         );
         return Ok(Status::No);
     }
-    let packet = proof.packet().map_err(|reason| Failure::new(format!("cannot read it: {reason}")))?;
+    let packet = proof
+        .packet()
+        .map_err(|reason| Failure::new(format!("cannot read it: {reason}")))?;
     tell(&proof, &packet, trusted.is_some());
     if let Some(output) = &arguments.output {
         let mut output = Output::create(output, path, arguments.force)?;
@@ -150,5 +164,8 @@ fn tell(proof: &Proof, packet: &SignedPacket<'_>, trusted: bool) {
         eprintln!("  signed at {}", clock::to_the_second(ns));
     }
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
-    eprintln!("  packet    {number} of {count} of block {}", hex(&packet.fixed.id));
+    eprintln!(
+        "  packet    {number} of {count} of block {}",
+        hex(&packet.fixed.id)
+    );
 }

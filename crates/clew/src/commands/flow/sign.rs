@@ -39,7 +39,9 @@ fn capture(
     let carrying = &arguments.carrying;
     let options = Options {
         carry: carry(carrying, key)?,
-        period_ns: carrying.period.map_or(PERIOD_NS, |period| period.as_nanos() as u64),
+        period_ns: carrying
+            .period
+            .map_or(PERIOD_NS, |period| period.as_nanos() as u64),
         rtp: carrying.rtp,
         to: arguments.to.clone(),
         port: arguments.port,
@@ -64,7 +66,11 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
     if let Some(each) = signed.bytes.checked_div(count) {
         eprintln!("  {each} bytes more for each, on average");
     }
-    for (fate, count) in signed.fates.iter().filter(|(fate, _)| **fate != Fate::Signed) {
+    for (fate, count) in signed
+        .fates
+        .iter()
+        .filter(|(fate, _)| **fate != Fate::Signed)
+    {
         eprintln!("  {count:>9}  {}", fate.explain());
     }
     report::damage(

@@ -29,7 +29,10 @@ pub fn run(arguments: &FlowVerify) -> Result<Status, Failure> {
 
 /// The failure of an input that is neither capture nor signed file.
 pub fn not_signed(path: &Path) -> Failure {
-    Failure::file(path, "it is neither a capture nor a file that clew flow sign made")
+    Failure::file(
+        path,
+        "it is neither a capture nor a file that clew flow sign made",
+    )
 }
 
 pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
@@ -42,7 +45,8 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
     };
     let verified = verify_capture(capture, &flows, arguments.known.freshness(), |judged| {
         let found = Found::new(&judged, &flows);
-        found.map_or(Ok(()), |found| listing.packet(&found, &mut out))
+        found
+            .map_or(Ok(()), |found| listing.packet(&found, &mut out))
             .map_err(Failure::write)
     })?;
     listing.end(&verified, &mut out).map_err(Failure::write)?;
@@ -151,9 +155,9 @@ fn signed_file(
 fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
     let file::Verified { packets, bytes, .. } = verified;
     if json {
-        let refused = verified.refused.map(|(packet, reason)| {
-            serde_json::json!({ "packet": packet, "reason": reason.as_str() })
-        });
+        let refused = verified.refused.map(
+            |(packet, reason)| serde_json::json!({ "packet": packet, "reason": reason.as_str() }),
+        );
         say!(
             "{}",
             serde_json::json!({ "summary": {
@@ -164,7 +168,11 @@ fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
         return;
     }
     if let Some((packet, reason)) = verified.refused {
-        say!("packet {packet} is {}: {}", reason.verdict(), explain(reason));
+        say!(
+            "packet {packet} is {}: {}",
+            reason.verdict(),
+            explain(reason)
+        );
     }
     if let Some(damage) = verified.damage {
         say!("{damage}");
@@ -175,7 +183,9 @@ fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
             say!("valid: all {bytes} bytes, signed by {}", names.join(" or "));
         }
         (_, Some(gap)) => say!("bytes are missing at {gap}; what is before is valid"),
-        (_, None) if !verified.ended => say!("the end is missing; the first {bytes} bytes are valid"),
+        (_, None) if !verified.ended => {
+            say!("the end is missing; the first {bytes} bytes are valid")
+        }
         (_, None) => say!("the first {bytes} bytes are valid"),
     }
 }
@@ -211,9 +221,17 @@ pub fn explain(reason: Reason) -> &'static str {
 pub fn totals(verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
     for verdict in Verdict::ALL {
         writeln!(out, "{:>9}  {verdict}", verified.of(verdict))?;
-        let of = verified.reasons.iter().filter(|(r, _)| r.verdict() == verdict);
+        let of = verified
+            .reasons
+            .iter()
+            .filter(|(r, _)| r.verdict() == verdict);
         for (reason, count) in of.filter(|(reason, _)| **reason != Reason::Ok) {
-            writeln!(out, "  {count:>9}  {:<18} {}", reason.as_str(), explain(*reason))?;
+            writeln!(
+                out,
+                "  {count:>9}  {:<18} {}",
+                reason.as_str(),
+                explain(*reason)
+            )?;
         }
     }
     let other = verified.packets - verified.datagrams;
@@ -228,7 +246,11 @@ pub fn totals(verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
             lost.packets, lost.blocks
         )?;
     }
-    writeln!(out, "{:>9}  signatures were verified", verified.verifications)?;
+    writeln!(
+        out,
+        "{:>9}  signatures were verified",
+        verified.verifications
+    )?;
     out.flush()?;
     report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
     Ok(())

@@ -39,8 +39,10 @@ impl Signing {
         let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
         let bound = bound.map_err(|_| {
             let (period, work) = (self.period, work);
-            Failure::new(format!("a period of {period:?} is too short: a block of {most} packets takes {work:?} here"))
-                .hint("raise --period, or make a key with smaller blocks (keygen --block)")
+            Failure::new(format!(
+                "a period of {period:?} is too short: a block of {most} packets takes {work:?} here"
+            ))
+            .hint("raise --period, or make a key with smaller blocks (keygen --block)")
         })?;
         Ok(Duration::from_nanos(bound))
     }
@@ -111,7 +113,10 @@ impl Line {
 
     /// How long nothing is to be done if nothing comes.
     fn wait(&self) -> Duration {
-        let left = self.schedule.deadline().map(|deadline| deadline.saturating_sub(self.now()));
+        let left = self
+            .schedule
+            .deadline()
+            .map(|deadline| deadline.saturating_sub(self.now()));
         left.map_or(NAP, Duration::from_nanos)
     }
 

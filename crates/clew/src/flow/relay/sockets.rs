@@ -3,6 +3,8 @@
 use super::NAP;
 use crate::failure::Failure;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
 use std::fs;
 use std::io;
@@ -113,7 +115,11 @@ fn is_remote(error: &io::Error) -> bool {
 }
 
 fn input(address: SocketAddr, interface: Option<&str>) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
@@ -132,8 +138,7 @@ fn input(address: SocketAddr, interface: Option<&str>) -> io::Result<UdpSocket> 
         _ if interface.is_some() => bind_to(&socket, interface)?,
         _ => {}
     }
-    // As much as the system's limit allows.
-    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
+    enlarge(&socket);
     socket.set_nonblocking(true)?;
     Ok(socket.into())
 }
@@ -157,6 +162,19 @@ fn output(to: SocketAddr, interface: Option<&str>, ttl: u32) -> io::Result<UdpSo
     }
     let _ = socket.set_send_buffer_size(BUFFER_BYTES);
     Ok(socket.into())
+}
+
+/// As much as the system's limit allows, or more if we may.
+#[cfg(target_os = "linux")]
+fn enlarge(socket: &Socket) {
+    if setsockopt(socket, RcvBufForce, &BUFFER_BYTES).is_err() {
+        let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enlarge(socket: &Socket) {
+    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
 }
 
 #[cfg(target_os = "linux")]

@@ -76,26 +76,32 @@ impl Line {
     /// How long nothing is to be done if nothing comes.
     fn wait(&self) -> Duration {
         let first = self.held.first_key_value();
-        first.map_or(NAP, |(_, (came, _))| self.hold.saturating_sub(came.elapsed()))
+        first.map_or(NAP, |(_, (came, _))| {
+            self.hold.saturating_sub(came.elapsed())
+        })
     }
 
     fn take(&mut self, datagrams: &[Vec<u8>], wire: &Wire, metrics: &Metrics) {
         let came = Instant::now();
         let payloads: Vec<_> = datagrams.iter().map(|datagram| signed(datagram)).collect();
         let payloads: Vec<&[u8]> = payloads.iter().map(|payload| &**payload).collect();
-        let findings = self.receiver.receive_many(&payloads, clock::now_ns(), self.tickets);
+        let findings = self
+            .receiver
+            .receive_many(&payloads, clock::now_ns(), self.tickets);
         for (finding, ticket) in findings.into_iter().zip(self.tickets..) {
             self.tickets += 1;
-            if finding.reason == Reason::Pending {
-                self.held.insert(ticket, (came, finding.packet.to_vec()));
-            } else {
-                self.judge(finding.reason, finding.packet, wire, metrics);
-            }
+            // They came before this one.
             for (ticket, reason) in finding.resolved {
-                // One that was given up before has gone its way.
+                // One that was given up has gone its way.
                 if let Some((_, packet)) = self.held.remove(&ticket) {
                     self.judge(reason, &packet, wire, metrics);
                 }
+            }
+            match finding.reason {
+                Reason::Pending => {
+                    self.held.insert(ticket, (came, finding.packet.to_vec()));
+                }
+                reason => self.judge(reason, finding.packet, wire, metrics),
             }
         }
     }
@@ -124,8 +130,12 @@ impl Line {
     fn count(&mut self, metrics: &Metrics) {
         let (verifications, lost) = (self.receiver.verifications(), self.receiver.lost());
         metrics.pending.set(self.held.len() as i64);
-        metrics.verifications.inc_by(verifications - self.verifications);
-        metrics.lost_packets.inc_by(lost.packets - self.lost.packets);
+        metrics
+            .verifications
+            .inc_by(verifications - self.verifications);
+        metrics
+            .lost_packets
+            .inc_by(lost.packets - self.lost.packets);
         metrics.lost_blocks.inc_by(lost.blocks - self.lost.blocks);
         (self.verifications, self.lost) = (verifications, lost);
     }
