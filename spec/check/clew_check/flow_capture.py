@@ -1,0 +1,26 @@
+"""The UDP datagrams of a capture, judged by flow-signature.md."""
+
+from . import capture, datagram, flow, Refused, trailer
+from .flow_receiver import Receiver
+
+
+def payload(data, wire, link_type):
+    """What the application sent in the frame's outermost datagram; none if that is not one whole UDP datagram."""
+    try:
+        found = datagram.read(datagram.Frame(data, wire), link_type)
+    except Refused:
+        return None
+    whole = found.protocol == trailer.UDP and found.upper[4:6] == len(found.upper).to_bytes(2, "big")
+    return found.upper[8:] if whole and len(found.upper) >= 8 else None
+
+
+def judge(data, descriptors):
+    """Number and reason of each datagram, in their order, when all have come."""
+    receiver, numbers = Receiver(descriptors), []
+    for number, (frame, wire, link_type, time) in enumerate(capture.packets(data), 1):
+        found = payload(frame, wire, link_type)
+        if found is not None:
+            numbers.append(number)
+            receiver.judge(flow.from_rtp(found), time)
+    reasons = ("no-signature" if reason == "pending" else reason for reason in receiver.reasons)
+    return list(zip(numbers, reasons, strict=True))
