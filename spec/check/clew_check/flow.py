@@ -40,7 +40,7 @@ class Descriptor:
             raise Refused(rule)
         need(not any(unicodedata.category(c) == "Cc" for c in self.name), rule)
         self.salted, self.every = bool(flags & 1), bool(flags & 2)
-        self.digest = sha256(b"clew-flow-desc-1" + data).digest()
+        self.data, self.digest = data, sha256(b"clew-flow-desc-1" + data).digest()
         self.key_id = self.digest[:4]
 
     def tree(self, found):

@@ -62,3 +62,22 @@ class Tree:
             digest = self.node(level, parent, siblings)
         assert not path
         return digest
+
+    def build(self, contents):
+        """The root, and the path of each packet."""
+        levels = [[self.leaf(i, content) for i, content in enumerate(contents)]]
+        while len(levels[-1]) > 1:
+            below, d = levels[-1], self.degree
+            families = [[digest[: self.size] for digest in below[at : at + d]] for at in range(0, len(below), d)]
+            alone = [below[at] for at in range(0, len(below), d)]  # it moves up as it is
+            nodes = (self.node(len(levels), j, f) if len(f) > 1 else alone[j] for j, f in enumerate(families))
+            levels.append(list(nodes))
+        return levels[-1][0], [self.path(i, levels[:-1]) for i in range(self.count)]
+
+    def path(self, i, levels):
+        path = []
+        for level in levels:
+            first = i - i % self.degree
+            path += [level[j][: self.size] for j in range(first, min(first + self.degree, len(level))) if j != i]
+            i //= self.degree
+        return path
