@@ -223,7 +223,7 @@ impl Verified {
 }
 
 /// The next signed packet; `InvalidData` if it is cut short or too long.
-fn record(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn record(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut head = Vec::new();
     from.take(4).read_to_end(&mut head)?;
     if head.is_empty() {

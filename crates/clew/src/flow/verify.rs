@@ -85,6 +85,15 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// Counts a record, and what was found if it is a datagram.
+    pub(super) fn count(&mut self, record: &Record, reason: Option<Reason>) {
+        self.packets += u64::from(record.packet().is_some());
+        if let Some(reason) = reason {
+            self.datagrams += 1;
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+    }
+
     /// Datagrams with that verdict.
     pub fn of(&self, verdict: Verdict) -> u64 {
         let of = self.reasons.iter().filter(|(r, _)| r.verdict() == verdict);
@@ -210,12 +219,7 @@ impl Line {
             found => found.map(|(_, reason)| reason),
         };
         let Held { record, .. } = self.held.pop_front()?;
-        let verified = &mut self.verified;
-        verified.packets += u64::from(record.packet().is_some());
-        if let Some(reason) = reason {
-            verified.datagrams += 1;
-            *verified.reasons.entry(reason).or_default() += 1;
-        }
+        self.verified.count(&record, reason);
         Some(Judged { record, reason })
     }
 }

@@ -10,6 +10,7 @@ use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::title;
 use crate::flow::policy::Gate;
+use crate::flow::sidecar::{self, Sidecar};
 use crate::flow::verify::{Freshness, Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
 use crate::report;
@@ -43,7 +44,7 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
         true => Box::new(Json),
         false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
     };
-    let verified = verify_capture(capture, &flows, arguments.known.freshness(), |judged| {
+    let verified = judge(capture, &flows, &arguments.known, |judged| {
         let found = Found::new(&judged, &flows);
         found
             .map_or(Ok(()), |found| listing.packet(&found, &mut out))
@@ -62,6 +63,23 @@ impl Known {
     }
 }
 
+/// Verifies a capture, by the signatures in it or by manifests beside it.
+fn judge(
+    capture: Capture,
+    flows: &[Descriptor],
+    known: &Known,
+    each: impl FnMut(Judged) -> Result<(), Failure>,
+) -> Result<Verified, Failure> {
+    let freshness = known.freshness();
+    match &known.manifest {
+        None => verify_capture(capture, flows, freshness, each),
+        Some(path) => {
+            let sidecar = Sidecar::read(path, flows)?;
+            sidecar::verify_capture(capture, sidecar, freshness, each)
+        }
+    }
+}
+
 fn capture(
     arguments: &FlowVerify,
     flows: &[Descriptor],
@@ -72,6 +90,8 @@ fn capture(
     let output = arguments.output.as_deref().map(create).transpose()?;
     let mut writer = output.map(|output| Writer::new(output, PacketLengths::NeverGrow));
     let gate = Gate::new(arguments.policy, flows);
+    // What manifests list is as it was sent.
+    let strip = arguments.known.manifest.is_none();
     let taken = arguments.output.as_deref() == Some(Path::new(STANDARD_STREAM));
     let mut out: Box<dyn Write> = match taken {
         true => Box::new(io::stderr()),
@@ -81,13 +101,12 @@ fn capture(
         true => Box::new(Json),
         false => Box::new(Quiet::default()),
     };
-    let freshness = arguments.known.freshness();
-    let verified = verify_capture(capture, flows, freshness, |judged| {
+    let verified = judge(capture, flows, &arguments.known, |judged| {
         if let Some(found) = Found::new(&judged, flows) {
             listing.packet(&found, &mut out).map_err(Failure::write)?;
         }
         match &mut writer {
-            Some(writer) => pass(judged, gate, writer).map_err(Failure::write),
+            Some(writer) => pass(judged, gate, strip, writer).map_err(Failure::write),
             None => Ok(()),
         }
     })?;
@@ -99,13 +118,18 @@ fn capture(
     Ok(verified.status(arguments.strict))
 }
 
-/// Writes a record without its packet signature, if the policy lets it pass.
-fn pass(mut judged: Judged, gate: Gate, writer: &mut Writer<Output>) -> io::Result<()> {
+/// Writes a record, if the policy lets it pass; without its packet signature, if it is to be stripped.
+fn pass(
+    mut judged: Judged,
+    gate: Gate,
+    strip: bool,
+    writer: &mut Writer<Output>,
+) -> io::Result<()> {
     if let Some(reason) = judged.reason {
         if !gate.passes(reason) {
             return Ok(());
         }
-        if let Some(bytes) = without_signature(&judged) {
+        if let Some(bytes) = without_signature(&judged).filter(|_| strip) {
             // What signing could write, this can: the container was found exact then.
             let _ = judged.record.replace(&bytes);
         }
