@@ -30,6 +30,7 @@ pub mod carriage;
 mod carry;
 mod known;
 pub mod lanes;
+mod levels;
 mod reason;
 mod receiver;
 mod recent;
