@@ -110,10 +110,21 @@ impl FlowReceiver {
     ) -> Result<Self, BadDescriptor> {
         let known = descriptors.into_iter().map(|descriptor| {
             let verifier = descriptor.verifier()?;
-            Ok((descriptor.key_id(), (descriptor, verifier)))
+            Ok((descriptor, verifier))
         });
-        Ok(Self {
-            known: known.collect::<Result<_, _>>()?,
+        let known: Vec<_> = known.collect::<Result<_, _>>()?;
+        Ok(Self::with_verifiers(known, acceptance))
+    }
+
+    /// A receiver of these flows, each with what verifies its blocks: another implementation than
+    /// [`Descriptor::verifier`], which has to say the same of every signature.
+    pub fn with_verifiers(
+        flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
+        acceptance: Acceptance,
+    ) -> Self {
+        let known = flows.into_iter().map(|flow| (flow.0.key_id(), flow));
+        Self {
+            known: known.collect(),
             budgets: Budgets::new(acceptance.effort),
             acceptance,
             flows: Recent::new(),
@@ -125,7 +136,7 @@ impl FlowReceiver {
             counters: Counters::default(),
             lost: Lost::default(),
             verifications: 0,
-        })
+        }
     }
 
     /// Judges a packet that comes now (nanoseconds since 1970). `ticket` is the caller's name for

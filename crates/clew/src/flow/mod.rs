@@ -1,0 +1,3 @@
+//! Flow signatures in the program.
+
+pub mod ed25519;
