@@ -1,6 +1,7 @@
 //! What a bad line does.
 
 use crate::setup::{Flow, NOW, descriptor, packet, receiver};
+use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::{
     Acceptance, Carried, Carry, Chaining, Degree, DigestSize, FIXED_BYTES, Fixed, Reason,
     SignedPacket, Suite, Verdict,
@@ -184,6 +185,44 @@ fn judge(flow: &mut Flow, sent: &[(usize, Way, Vec<u8>)]) {
         valid > 200 && waited * 5 < valid,
         "{valid} valid, {waited} wait"
     );
+}
+
+/// Verifications for each valid packet after losses, of blocks of 64.
+fn verifications(carry: Carry, loss: u32) -> f64 {
+    let mut flow = Flow::new(Chaining::default(), 40);
+    let (mut sent, mut valid) = (0, 0);
+    for _ in 0..150 {
+        let mut block = flow.block(64, carry);
+        block.retain(|_| flow.rng.next_u32() % 100 >= loss);
+        sent += block.len();
+        let packets: Vec<&[u8]> = block.iter().map(Vec::as_slice).collect();
+        let findings = flow.receiver.receive_many(&packets, NOW, 0);
+        for finding in findings {
+            valid += usize::from(finding.reason == Reason::Ok) + finding.resolved.len();
+        }
+    }
+    assert_eq!(
+        valid, sent,
+        "{carry:?} at {loss} %: all that arrive are verified"
+    );
+    flow.receiver.verifications() as f64 / valid as f64
+}
+
+/// The design's target: 5 % loss costs at most 6 % more for each packet.
+#[test]
+fn losses_cost_little() {
+    let coded = |percent| Carry::Coded {
+        rate: Rate::new(percent).unwrap(),
+        tags: Some(TagSize::T8),
+    };
+    for carry in [Carry::Every, Carry::OneIn(8)]
+        .into_iter()
+        .chain([10, 25, 50, 75].map(coded))
+    {
+        let (all, some) = (verifications(carry, 0), verifications(carry, 5));
+        assert!((all - 1.0 / 64.0).abs() < 1e-9, "{carry:?}");
+        assert!(some <= 1.06 * all, "{carry:?} {}", some / all);
+    }
 }
 
 #[test]
