@@ -121,38 +121,45 @@ fn way(signed: &[u8], at: usize, chaining: Chaining) -> Way {
 /// Packets in any portions are judged as one by one.
 #[test]
 fn many_are_judged_as_one_by_one() {
+    let carries = [Carry::OneIn(2), Carry::CODED, Carry::Every];
     for (seed, chaining) in (30..).zip(chainings()) {
-        let mut flow = Flow::new(chaining, seed);
-        let mut sent: Vec<Vec<u8>> = Vec::new();
-        for number in 0..30 {
-            let carry = [Carry::OneIn(2), Carry::CODED][usize::from(number % 2)];
-            for mut signed in flow.block(1 + number % 13, carry) {
-                let back = flow.rng.next_u32() as usize % 8;
-                if flow.rng.next_u32().is_multiple_of(5) {
-                    let at = flow.rng.next_u32() as usize % signed.len();
-                    signed[at] ^= 4;
+        for portion in [3, 13, 100] {
+            let mut flow = Flow::new(chaining, seed);
+            let mut sent: Vec<Vec<u8>> = Vec::new();
+            for number in 0..40 {
+                let count = 1 + number * 5 % 16;
+                for mut signed in flow.block(count, carries[usize::from(number) % 3]) {
+                    let back = flow.rng.next_u32() as usize % 20;
+                    if flow.rng.next_u32().is_multiple_of(5) {
+                        let at = flow.rng.next_u32() as usize % signed.len();
+                        signed[at] ^= 4;
+                    }
+                    if flow.rng.next_u32().is_multiple_of(6) {
+                        sent.push(signed.clone());
+                    }
+                    sent.insert(sent.len().saturating_sub(back), signed);
                 }
-                if flow.rng.next_u32().is_multiple_of(6) {
-                    sent.push(signed.clone());
-                }
-                sent.insert(sent.len().saturating_sub(back), signed);
             }
+            same_in_portions(&mut flow, chaining, &sent, portion);
         }
-        let mut other = receiver(chaining, Acceptance::default());
-        let (mut one_by_one, mut many) = (Vec::new(), Vec::new());
-        let mut tickets = 0..;
-        for portion in sent.chunks(13) {
-            let packets: Vec<&[u8]> = portion.iter().map(Vec::as_slice).collect();
-            let first = many.len() as u64;
-            many.extend(other.receive_many(&packets, NOW, first));
-            for (signed, ticket) in packets.iter().zip(&mut tickets) {
-                one_by_one.push(flow.receiver.receive(signed, NOW, ticket));
-            }
-        }
-        assert_eq!(format!("{many:?}"), format!("{one_by_one:?}"));
-        assert_eq!(other.counters(), flow.receiver.counters());
-        assert_eq!(other.verifications(), flow.receiver.verifications());
     }
+}
+
+fn same_in_portions(flow: &mut Flow, chaining: Chaining, sent: &[Vec<u8>], portion: usize) {
+    let mut other = receiver(chaining, Acceptance::default());
+    let (mut one_by_one, mut many) = (Vec::new(), Vec::new());
+    let mut tickets = 0..;
+    for portion in sent.chunks(portion) {
+        let packets: Vec<&[u8]> = portion.iter().map(Vec::as_slice).collect();
+        let first = many.len() as u64;
+        many.extend(other.receive_many(&packets, NOW, first));
+        for (signed, ticket) in packets.iter().zip(&mut tickets) {
+            one_by_one.push(flow.receiver.receive(signed, NOW, ticket));
+        }
+    }
+    assert_eq!(format!("{many:?}"), format!("{one_by_one:?}"));
+    assert_eq!(other.counters(), flow.receiver.counters());
+    assert_eq!(other.verifications(), flow.receiver.verifications());
 }
 
 /// Untouched packets are valid, at once or when their signature came; changed ones never are; of
