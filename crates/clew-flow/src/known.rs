@@ -23,7 +23,7 @@ pub struct Known {
 enum Mark {
     Nothing,
     Verified,
-    /// A packet at hand says so. Their parent is hashed as the one of that number.
+    /// The packet at hand of that number was the first to say so.
     Said(u32),
 }
 
@@ -123,19 +123,23 @@ impl Known {
         let mut said = Vec::new();
         for level in self.levels.levels() {
             said.clear();
-            for climber in &mut climbers {
-                self.step(level, climber, &hashed, &mut said);
+            for i in 0..climbers.len() {
+                let (before, rest) = climbers.split_at_mut(i);
+                self.step(level, before, &mut rest[0], &hashed, &mut said);
             }
             let parents = hashed.len();
             hashed.resize(parents + said.len(), [0; 32]);
             self.levels.parents(level, &said, &mut hashed[parents..]);
         }
-        let lead = climbers.iter().map(|climber| match climber.stage {
-            Stage::Hashed(at) => hashed[at] == *root.get_or_insert(hashed[at]),
-            Stage::Met => true,
-            Stage::Elsewhere => false,
-        });
-        let lead: Vec<bool> = lead.collect();
+        let mut lead = Vec::with_capacity(ways.len());
+        for climber in &climbers {
+            lead.push(match climber.stage {
+                Stage::Hashed(at) => hashed[at] == *root.get_or_insert(hashed[at]),
+                Stage::Behind(other) => lead[other as usize],
+                Stage::Met => true,
+                Stage::Elsewhere => false,
+            });
+        }
         // First those that lead there: others may have said the same on their way elsewhere.
         for (leads, mark) in [(true, Mark::Verified), (false, Mark::Nothing)] {
             let these = ways.iter().zip(&lead).filter(|(_, lead)| **lead == leads);
@@ -149,11 +153,12 @@ impl Known {
     fn step<const D: usize>(
         &mut self,
         level: usize,
+        before: &[Climber<'_, D>],
         climber: &mut Climber<'_, D>,
         hashed: &[Digest],
         said: &mut Vec<Family>,
     ) {
-        if climber.stage == Stage::Elsewhere {
+        if matches!(climber.stage, Stage::Elsewhere | Stage::Behind(_)) {
             return;
         }
         let family = self.levels.family(level, climber.place);
@@ -172,7 +177,7 @@ impl Known {
         }
         climber.path = above;
         let nodes = &mut self.levels.nodes_mut::<D>()[family.nodes.clone()];
-        let (before, rest) = nodes.split_at_mut(family.own);
+        let (left, rest) = nodes.split_at_mut(family.own);
         let [own, after @ ..] = rest else {
             return;
         };
@@ -183,17 +188,20 @@ impl Known {
         };
         climber.stage = match (*mark, hash) {
             (Mark::Nothing, Some(hash)) => {
-                before.copy_from_slice(siblings_before);
+                left.copy_from_slice(siblings_before);
                 after.copy_from_slice(siblings_after);
                 *own = *hash;
                 let parent = hashed.len() + said.len();
                 said.push(family);
-                *mark = Mark::Said(parent as u32);
+                *mark = Mark::Said(before.len() as u32);
                 Stage::Hashed(parent)
             }
-            _ if !same(before, siblings_before) || !same(after, siblings_after) => Stage::Elsewhere,
+            _ if !same(left, siblings_before) || !same(after, siblings_after) => Stage::Elsewhere,
             (_, Some(hash)) if own != hash => Stage::Elsewhere,
-            (Mark::Said(parent), _) => Stage::Hashed(parent as usize),
+            (Mark::Said(by), _) => match &before[by as usize] {
+                other if other.path == climber.path => Stage::Behind(by),
+                other => other.stage,
+            },
             _ => Stage::Met,
         };
     }
@@ -230,6 +238,8 @@ struct Climber<'a, const D: usize> {
 enum Stage {
     /// Its node was hashed, as the one of that number.
     Hashed(usize),
+    /// From here on its way is that of the packet of this number, before it.
+    Behind(u32),
     /// It came to a verified node: what is left is to compare its path.
     Met,
     /// It does not lead to the root, or contradicts a packet before it.

@@ -69,9 +69,10 @@ pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
 ///
 /// If there are not as many digests as inputs, or they are longer.
 pub fn blake3_blocks(key: &[u8; 32], blocks: &[[u8; 64]], len: usize, out: &mut [Digest]) {
-    let are_many = blocks.len() > BLAKE3_WORTH + 1;
-    let path = are_many.then(Path::widest);
-    let path = path.unwrap_or(Path(Kind::Portable));
+    let path = match blocks.len() >= BLAKE3_WORTH {
+        true => Path::widest(),
+        false => Path(Kind::Portable),
+    };
     path.blake3_blocks(key, blocks, len, out);
 }
 

@@ -9,7 +9,7 @@ use crate::reason::Reason;
 use crate::wire::SignedPacket;
 
 /// A tree is laid out for the packets of a block that is not verified if they are one in so many of
-/// its packets, at least: so it costs little for each, whatever a packet says of its block.
+/// its packets, at least: some 1,300 bytes for each, whatever a packet says of its block.
 const LAID_OUT: usize = 16;
 
 /// What was hashed of a packet before it is judged.
@@ -59,29 +59,35 @@ impl FlowReceiver {
                 .zip(&leaves)
                 .map(|((p, _), leaf)| p.way(*leaf));
             let ways: Vec<Way<'_>> = ways.collect();
-            let (root, leads) = self.root_ahead(of_block[0].0, &ways);
+            let ahead = self.root_ahead(of_block[0].0, &ways);
             for (i, (_, hashed)) in of_block.iter_mut().enumerate() {
+                let root = ahead.as_ref().filter(|(_, lead)| lead[i]);
                 hashed.leaf = Some(leaves[i]);
-                hashed.root = leads.get(i).and_then(|leads| leads.then_some(root));
+                hashed.root = root.map(|(root, _)| *root);
             }
         }
         hashed
     }
 
-    /// A root that packets of one block lead to, and which of them do.
-    fn root_ahead(&mut self, packet: &SignedPacket<'_>, ways: &[Way<'_>]) -> (Digest, Vec<bool>) {
+    /// A root that packets of one block lead to, and which of them do: what they have in common is
+    /// hashed once. None if they are too few.
+    fn root_ahead(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        ways: &[Way<'_>],
+    ) -> Option<(Digest, Vec<bool>)> {
         let fixed = &packet.fixed;
         let flow = self.flows.get_mut(&(fixed.key, fixed.tag));
         if let Some(known) = flow.and_then(|flow| flow.known(fixed.seq)) {
-            return (*known.root(), known.verify_all(ways));
+            return Some((*known.root(), known.verify_all(ways)));
         }
         if ways.len() * LAID_OUT < usize::from(fixed.count) {
-            return ([0; 32], Vec::new());
+            return None;
         }
-        let (known, leads) = Known::if_verified(packet.block, ways);
+        let (known, lead) = Known::if_verified(packet.block, ways);
         let root = *known.root();
         self.ahead.push(known);
-        (root, leads)
+        Some((root, lead))
     }
 
     /// What is known of a block whose root was verified just now.
