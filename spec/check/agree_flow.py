@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares `clew flow` with this verifier: agree_flow.py CLEW CAPTURE.
 
-The packets of a capture, several times over, are signed in every carriage, with both hash functions, salted and not.
-As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
+The packets of a capture, several times over, are signed in every carriage, with both hash functions, salted and not;
+and by manifests beside them. As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
 both. The program's proofs must hold here, and not with any bit changed; its signed files must be whole, and not when
 they are cut, changed, or mixed from two.
 """
@@ -19,7 +19,7 @@ from clew_check import flow_capture, flow_evidence, flow_receiver, Refused
 
 TIMES = 8
 SPACING = 2000  # microseconds
-# Digests and degree of the trees: each carriage gets them all.
+# Digests and degree of the trees, by turns.
 SHAPES = [("16", "2"), ("32", "4"), ("24", "1024")]
 
 
@@ -51,11 +51,15 @@ def spoiled(capture, out, dice):
     return out
 
 
-def same(clew, flow, capture, name):
+def same(clew, flow, capture, name, sidecar=None):
     """Both verifiers say the same of each datagram; its reasons."""
-    found = flow_capture.judge(capture.read_bytes(), [flow_evidence.descriptor(flow.read_bytes())])
+    descriptors, beside = [flow_evidence.descriptor(flow.read_bytes())], []
+    if sidecar:
+        found, beside = flow_capture.judge_listed(capture.read_bytes(), descriptors, sidecar.read_bytes()), ["--manifest", sidecar]
+    else:
+        found = flow_capture.judge(capture.read_bytes(), descriptors)
     ours = [(number, flow_receiver.verdict_of(reason), reason) for number, reason in found]
-    lines = run([clew, "flow", "verify", "--flow", flow, "--json", capture], (0, 1, 2)).stdout.splitlines()
+    lines = run([clew, "flow", "verify", "--flow", flow, *beside, "--json", capture], (0, 1, 2)).stdout.splitlines()
     told = [line for line in map(json.loads, lines) if "packet" in line]
     theirs = [(line["packet"], line["verdict"], line["reason"]) for line in told]
     if ours != theirs:
@@ -76,7 +80,7 @@ def flipped(data, bit):
     return data[: bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1 :]
 
 
-def compare_proofs(clew, flow, capture, original, dice):
+def compare_proofs(clew, flow, capture, original, dice, beside=()):
     """Of the shortest packet, with every bit changed, and of two others; how many changes there were."""
     descriptor = flow_evidence.descriptor(flow.read_bytes())
     _, packets = records(original, 9999)
@@ -84,7 +88,7 @@ def compare_proofs(clew, flow, capture, original, dice):
     changes = 0
     for place in (shortest, 0, len(packets) - 1):
         proof = flow.with_suffix(".proof")
-        run([clew, "flow", "extract", "--flow", flow, capture, "--packet", place + 1, "-w", proof, "--force"])
+        run([clew, "flow", "extract", "--flow", flow, *beside, capture, "--packet", place + 1, "-w", proof, "--force"])
         data = proof.read_bytes()
         _, content = flow_evidence.proof(data, descriptor)
         if not bytes(packets[place][1]).endswith(content):
@@ -133,26 +137,37 @@ def ends_of(signed):
     return ends
 
 
+def compare_signed(clew, folder, original, shape, carriage):
+    """The capture is signed, or stays as it is and gets manifests; the reasons of its spoiled packets."""
+    name = "-".join([carriage, *(word.strip("-") for word in shape)])
+    key, flow, signed = (folder / f"{name}.{part}" for part in ("key", "flow", "pcap"))
+    run([clew, "flow", "keygen", folder / name, *shape])
+    run([clew, "flow", "sign", "--key", key, "--carriage", carriage, original, "-w", signed])
+    capture, sidecar = (original, signed) if carriage == "manifest" else (signed, None)
+    dice = random.Random(f"{SEED} {name}")
+    good = same(clew, flow, capture, name, sidecar)
+    # In manifests, the same packet several times is listed as often.
+    if set(good.values()) != {"ok"}:
+        sys.exit(f"{name}: not all packets are valid: {good}")
+    bad = spoiled(capture, folder / "spoiled.pcap", dice)
+    reasons = same(clew, flow, bad, f"{name}, spoiled", sidecar)
+    proofs = compare_proofs(clew, flow, capture, original, dice, ["--manifest", sidecar] if sidecar else [])
+    files = compare_files(clew, folder, key, flow, original, dice)
+    print(f"{name}: {len(good)} packets, {len(reasons)} spoiled, {proofs} changed proofs, {files} changed files")
+    return set(reasons.values())
+
+
 def main():
     clew, capture = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
-        folder, seen = Path(folder), set()
+        folder, seen, number = Path(folder), set(), 0
         original = repeated(capture, folder / "original.pcap")
-        for number, (hash, salted, carriage) in enumerate(product(("blake3", "sha256"), (0, 1), ("full", "sparse", "coded"))):
-            (digest, degree), name = SHAPES[(number + number // 3) % 3], f"{hash}-{carriage}{'-salted' * salted}"
-            key, flow, signed = (folder / f"{name}.{part}" for part in ("key", "flow", "pcap"))
-            shape = ["--hash", hash, "--digest", digest, "--degree", degree, *["--salted"] * salted]
-            run([clew, "flow", "keygen", folder / name, *shape])
-            run([clew, "flow", "sign", "--key", key, "--carriage", carriage, original, "-w", signed])
-            dice = random.Random(f"{SEED} {name}")
-            good = same(clew, flow, signed, name)
-            if set(good.values()) != {"ok"}:
-                sys.exit(f"{name}: not all packets are valid: {good}")
-            reasons = same(clew, flow, spoiled(signed, folder / "spoiled.pcap", dice), f"{name}, spoiled")
-            seen |= set(reasons.values())
-            proofs = compare_proofs(clew, flow, signed, original, dice)
-            files = compare_files(clew, folder, key, flow, original, dice)
-            print(f"{name}, D {digest}, degree {degree}: {len(good)} packets, {len(reasons)} spoiled, {proofs} changed proofs, {files} changed files")
+        for hash, carriage in product(("blake3", "sha256"), ("full", "sparse", "coded", "manifest")):
+            for salted in ([], ["--salted"]) if carriage != "manifest" else ([],):
+                digest, degree = SHAPES[number % 3]
+                shape = ["--hash", hash, "--digest", digest, "--degree", degree, *salted]
+                seen |= compare_signed(clew, folder, original, shape, carriage)
+                number += 1
         missing = {"bad-digest", "bad-signature", "duplicate", "unsigned", "no-signature"} - seen
         if missing:
             sys.exit(f"no packet was {missing}")

@@ -79,7 +79,11 @@ def flow_verify(args):
             print(f"not whole: {refused}")
             return 1
         return 0
-    for number, reason in flow_capture.judge(data, flows(args)):
+    if args.manifest:
+        judged = flow_capture.judge_listed(data, flows(args), Path(args.manifest).read_bytes())
+    else:
+        judged = flow_capture.judge(data, flows(args))
+    for number, reason in judged:
         verdict = flow_receiver.verdict_of(reason)
         counts[verdict] += 1
         print(number, verdict, reason)
@@ -116,6 +120,7 @@ def main():
     command.set_defaults(run=group)
     command = commands.add_parser("flow-verify", help="every datagram's verdict and reason, or whether a signed file is whole")
     command.add_argument("--flow", action="append", required=True)
+    command.add_argument("--manifest")
     command.add_argument("input")
     command.set_defaults(run=flow_verify)
     command = commands.add_parser("flow-proof", help="does the proof of a packet hold?")

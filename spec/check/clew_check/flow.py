@@ -1,19 +1,16 @@
-"""flow-signature.md sections 1 to 4, 7 and 10: descriptors, packet signatures, manifests, what is signed, RTP."""
+"""flow-signature.md sections 1 to 4 and 7, and steps 1 to 5: descriptors, packet signatures, what is signed, RTP."""
 
 import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
 
-from blake3 import blake3
-
 from . import carriage, ed25519, need, Reader, Refused
-from .flow_tree import BLAKE3, Tree, u
+from .flow_tree import Tree, u
 
 MAGIC, FIXED = bytes.fromhex("c14c464c"), 40
-FULL, SPARSE, CODED, SHORT, UNTAGGED, MANIFEST = range(1, 7)
+FULL, SPARSE, CODED, SHORT, UNTAGGED = range(1, 6)
 TAG_SIZES = {CODED: 8, SHORT: 4, UNTAGGED: 0}
 LEAST_NEEDED = 4
-WHOLE = 0xFFFF  # index of a manifest that stands alone
 SALT, KEY, SIGNATURE, TIMESTAMP = 16, 32, 64, 8
 BLOB = TIMESTAMP + SIGNATURE
 
@@ -50,17 +47,10 @@ class Descriptor:
         """Section 5, step 10."""
         need(ed25519.verifies(self.key, blob[TIMESTAMP:], self.message(found, root, blob)), "bad-signature")
 
-    def message(self, found, root, blob):
-        """Section 4; of a manifest section 10."""
-        head = b"clew-flow-m1" if found.carriage == MANIFEST else b"clew-flow-v1"
+    def message(self, found, root, blob, domain=b"clew-flow-v1"):
+        """Section 4"""
         place = found.tag + u(found.seq, 4) + blob[:TIMESTAMP] + u(found.count, 2) + found.id
-        return head + bytes(4) + self.digest + place + root
-
-    def in_manifest(self, packet):
-        """Section 10: a packet's digest."""
-        if self.suite == BLAKE3:
-            return blake3(b"clew-flow-list-1" + packet, key=self.digest).digest()
-        return sha256(b"clew-flow-list-1" + self.digest + packet).digest()
+        return domain + bytes(4) + self.digest + place + root
 
 
 @dataclass
@@ -77,11 +67,10 @@ class Found:
     packet: bytes = b""
     salt: bytes = b""
     path: tuple = ()
-    blob: bytes = b""  # of full carriage, and of manifests
+    blob: bytes = b""  # of full carriage
     needed: int = 0  # k
     share: bytes = b""
     share_tag: bytes = b""
-    digests: tuple = ()  # of a manifest
 
     @property
     def sequence(self):
@@ -96,10 +85,6 @@ class Found:
         return self.carriage in TAG_SIZES
 
     def root(self):
-        if self.carriage == MANIFEST:
-            if self.index != WHOLE:
-                need(self.digests[self.index] == self.descriptor.in_manifest(self.packet), "bad-digest")
-            return sha256(b"".join(self.digests)).digest()
         return self.descriptor.tree(self).root(self.index, self.salt + self.packet, self.path)
 
     def code(self):
@@ -112,50 +97,43 @@ class Found:
         return carriage.Tags(self.id, self.code(), TAG_SIZES[self.carriage]).root(self.index, self.share, self.share_tag)
 
 
-def is_signed(data):
-    return len(data) >= FIXED and data.endswith(MAGIC)
-
-
-def read(data, descriptors, untagged=False):
-    """Section 5, steps 1 to 5, with the descriptors by key id; `untagged`: carriage 5 is taken."""
-    need(is_signed(data), "unsigned")
+def read_fixed(data, descriptors):
+    """Section 5, steps 1 to 3, with the descriptors by key id: the packet, and what stands between it and the fixed
+    fields."""
+    need(len(data) >= FIXED and data.endswith(MAGIC), "unsigned")
     fixed = Reader(data[-FIXED:])
     block_id, tag, seq, key_id = fixed.take(16), fixed.take(4), fixed.number(4), fixed.take(4)
     index, count, kind, version, length = (fixed.number(width) for width in (2, 2, 1, 1, 2))
     need(version == 1, "unknown-version")
     need(FIXED <= length <= len(data), "bad-length")
     need(key_id in descriptors, "unknown-flow")
-    descriptor = descriptors[key_id]
-    whole = kind == MANIFEST and index == WHOLE
-    need(1 <= count <= descriptor.most and (index < count or whole), "bad-block")
-    need(kind != MANIFEST or not descriptor.salted, "bad-block")
-    found = Found(descriptor, block_id, tag, seq, index, count, kind, data[: len(data) - length])
-    need(FULL <= kind <= MANIFEST, "unknown-carriage")
-    need(not whole or not found.packet, "bad-length")
-    between = Reader(data[len(data) - length : -FIXED], "bad-length")
-    read_between(found, between)
-    between.end()
-    need(kind != UNTAGGED or untagged, "untagged")
-    return found
+    packet, between = data[: len(data) - length], data[len(data) - length : -FIXED]
+    return Found(descriptors[key_id], block_id, tag, seq, index, count, kind, packet), Reader(between, "bad-length")
 
 
-def read_between(found, fields):
-    """What stands between the packet and the fixed fields."""
+def read(data, descriptors, untagged=False):
+    """Section 5, steps 1 to 5; `untagged`: carriage 5 is taken."""
+    found, fields = read_fixed(data, descriptors)
     descriptor = found.descriptor
-    if found.carriage == MANIFEST:
-        found.digests, found.blob = [fields.take(32) for _ in range(found.count)], fields.take(BLOB)
-        return
+    need(1 <= found.count <= descriptor.most and found.index < found.count, "bad-block")
+    need(FULL <= found.carriage <= UNTAGGED, "unknown-carriage")
     found.salt = fields.take(SALT if descriptor.salted else 0)
     found.path = [fields.take(descriptor.size) for _ in range(descriptor.tree(found).depth(found.index))]
     if found.carriage == FULL:
         found.blob = fields.take(BLOB)
     elif found.coded:
-        need(9 <= found.count <= 256, "coded-count")
-        found.needed = fields.number(2)
-        need(LEAST_NEEDED <= found.needed <= found.count, "needed")
-        found.share = fields.take(found.code().size)
-        digests = len(carriage.sides(found.index, found.count))
-        found.share_tag = fields.take(TAG_SIZES[found.carriage] * digests)
+        read_share(found, fields)
+    fields.end()
+    need(found.carriage != UNTAGGED or untagged, "untagged")
+    return found
+
+
+def read_share(found, fields):
+    need(9 <= found.count <= 256, "coded-count")
+    found.needed = fields.number(2)
+    need(LEAST_NEEDED <= found.needed <= found.count, "needed")
+    found.share = fields.take(found.code().size)
+    found.share_tag = fields.take(TAG_SIZES[found.carriage] * len(carriage.sides(found.index, found.count)))
 
 
 def from_rtp(data):

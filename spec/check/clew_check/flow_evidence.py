@@ -1,6 +1,6 @@
 """flow-signature.md sections 2, 8 and 9: descriptor files, proofs and signed files."""
 
-from . import flow, need, Reader, Refused, text
+from . import flow, flow_manifest, need, Reader, Refused, text
 from .flow_receiver import Receiver
 
 LABEL, PROOF, FILE = "clew-flow-1", b"clew-flow-proof1", b"clew-flow-file1\n"
@@ -24,12 +24,20 @@ def proof(data, given=None):
     try:
         named = flow.Descriptor(own)
         need(given is None or given.digest == named.digest, "another flow")
-        found = flow.read(fields.rest(), {named.key_id: named})
-        need(found.carriage in (flow.FULL, flow.MANIFEST) and found.index != flow.WHOLE, "carriage")
-        named.check(found, found.root(), found.blob)
+        return named, signed(fields.rest(), {named.key_id: named})
     except Refused as refused:
         raise Refused(rule, refused.rule)
-    return named, found.packet
+
+
+def signed(data, descriptors):
+    """The packet of a proof, if it is valid by itself."""
+    found, _ = flow.read_fixed(data, descriptors)
+    if found.carriage == flow_manifest.MANIFEST:
+        return flow_manifest.full_form(data, descriptors)
+    found = flow.read(data, descriptors)
+    need(found.carriage == flow.FULL, "carriage")
+    found.descriptor.check(found, found.root(), found.blob)
+    return found.packet
 
 
 def file(data, descriptors):

@@ -1,4 +1,4 @@
-"""flow-signature.md sections 5 and 10: the verdict on a packet. With unbounded memory and as many verifications as it takes, so
+"""flow-signature.md section 5: the verdict on a packet. With unbounded memory and as many verifications as it takes, so
 that no packet is `no-signature` or `busy`."""
 
 from dataclasses import dataclass, field
@@ -24,7 +24,6 @@ class Verified:
     count: int
     root: bytes
     blob: bytes
-    digests: tuple  # of a manifest
     accepted: set = field(default_factory=set)
 
 
@@ -47,11 +46,10 @@ class Bin:
 class Receiver:
     """`reasons` has one for each packet, in the order in which they came."""
 
-    def __init__(self, descriptors, untagged=False, manifests=False, window=30 * SECOND):
-        """`untagged`: carriage 5 is taken; `manifests`: packets without signature may be of manifests."""
+    def __init__(self, descriptors, untagged=False, window=30 * SECOND):
+        """`untagged`: carriage 5 is taken."""
         self.descriptors, self.untagged, self.window = {d.key_id: d for d in descriptors}, untagged, window
         self.reasons, self.tags, self.waiting, self.bins, self.time = [], {}, {}, {}, None
-        self.manifests, self.unsigned = manifests, []
 
     def judge(self, packet, time=None):
         """The reason as of now. Without a time, freshness is left out."""
@@ -67,15 +65,12 @@ class Receiver:
             self.reasons[number] = refused.rule
 
     def _judge(self, number, packet):
-        if self.manifests and not flow.is_signed(packet):
-            self.unsigned.append((number, packet))
-            return self.judge_unsigned(packet)
         found = flow.read(packet, self.descriptors, self.untagged)  # steps 1 to 5
         self.check_replay(found)
         waiting = Waiting(number, found, found.root())
         if self.block_of(found):
             return self.accept(waiting)
-        if found.carriage in (flow.FULL, flow.MANIFEST):
+        if found.carriage == flow.FULL:
             self.check_blob(waiting, found.blob)
         elif found.coded:
             self.add_share(waiting)
@@ -91,8 +86,11 @@ class Receiver:
         blocks = self.tags.get(found.sequence, {})
         need(not blocks or max(blocks) - found.seq < REMEMBERED, "old")
         if block := blocks.get(found.seq):
-            need((found.id, found.count) == (block.id, block.count), "conflict")
-            need(found.index not in block.accepted, "duplicate")
+            self.check_same(found, block)
+
+    def check_same(self, found, block):
+        need((found.id, found.count) == (block.id, block.count), "conflict")
+        need(found.index not in block.accepted, "duplicate")
 
     def accept(self, waiting):
         """Step 7. A root is of one path only, so that the nodes on the way need no look."""
@@ -132,15 +130,12 @@ class Receiver:
         found = waiting.found
         self.check_freshness(blob)
         found.descriptor.check(found, waiting.root, blob)
-        self.remember(found, Verified(found.id, found.count, waiting.root, blob, found.digests))
+        self.remember(found, Verified(found.id, found.count, waiting.root, blob))
         of_bins = [bin.shares for (block, *_), bin in self.bins.items() if block == found.block]
         coded = [other for shares in of_bins for other, _ in shares.values()]
         for one in [waiting, *coded, *self.waiting.pop((found.sequence, found.seq), [])]:
             if self.reasons[one.number] == "pending":
                 self.decide(one.number, lambda: self.accept(one))
-        for number, packet in self.unsigned:
-            if self.reasons[number] == "pending":
-                self.decide(number, lambda: self.judge_unsigned(packet))
 
     def check_freshness(self, blob):
         if self.time is not None:
@@ -153,16 +148,3 @@ class Receiver:
         blocks[found.seq] = block
         for seq in [seq for seq in blocks if max(blocks) - seq >= REMEMBERED]:
             del blocks[seq]
-
-    def judge_unsigned(self, packet):
-        """Section 10"""
-        found = False
-        for (key_id, _), blocks in self.tags.items():
-            digest = self.descriptors[key_id].in_manifest(packet)
-            for block in blocks.values():
-                places = [place for place, one in enumerate(block.digests) if one == digest]
-                if free := [place for place in places if place not in block.accepted]:
-                    block.accepted.add(free[0])
-                    return "ok"
-                found = found or places
-        return "duplicate" if found else "pending"

@@ -1,7 +1,8 @@
 """The files of spec/vectors/flow-signature and flow-manifest."""
 
-from . import carriage, flow, flow_evidence, need
+from . import carriage, flow, flow_evidence, flow_manifest, need
 from .cases import equal
+from .flow_manifest import ManifestReceiver
 from .flow_receiver import Receiver
 
 
@@ -17,15 +18,34 @@ def descriptor(case):
 
 def packets(case):
     """The first reason that is not `ok`, when all have come, is the case's."""
-    receiver = Receiver(descriptors(case), "untagged" in case, case.one("check") == "manifests")
+    receiver = Receiver(descriptors(case), "untagged" in case)
     times, received = case.all("time"), case.all("packet")
     for number, packet in enumerate(received):
         receiver.judge(packet, int.from_bytes(times[number % len(times)], "big"))
-    equal(receiver.reasons, case.all("reason"), f"reasons {receiver.reasons},")
     if "content" in case:
         block(case, [flow.read(packet, receiver.descriptors, True) for packet in received])
+    told(case, receiver)
+
+
+def told(case, receiver):
+    equal(receiver.reasons, case.all("reason"), f"reasons {receiver.reasons},")
     for reason in receiver.reasons:
         need(reason == "ok", reason)
+
+
+def manifests(case):
+    receiver, times = ManifestReceiver(descriptors(case)), case.all("time")
+    for number, (kind, data) in enumerate(zip(case.all("kind"), case.all("received"), strict=True)):
+        judge = {"manifest": receiver.judge_manifest, "packet": receiver.judge}[kind]
+        judge(data, int.from_bytes(times[number % len(times)], "big"))
+    if "message" in case:
+        found = flow_manifest.read(case.one("received"), receiver.descriptors)
+        equal([found.message(), found.blob], [case.one("message"), case.one("blob")], "message")
+        listed = [flow_manifest.digest(found.found.descriptor, packet) for packet in case.all("content")]
+        equal(found.digests, listed, "digests")
+    if "end" in case:
+        receiver.end()
+    told(case, receiver)
 
 
 def block(case, all_found):
@@ -70,4 +90,4 @@ def file(case):
     equal(flow_evidence.file(case.one("file"), descriptors(case)), case.one("content"), "content")
 
 
-CHECKS = {"descriptor": descriptor, "packets": packets, "manifests": packets, "rtp": rtp, "proof": proof, "file": file}
+CHECKS = {"descriptor": descriptor, "packets": packets, "manifests": manifests, "rtp": rtp, "proof": proof, "file": file}

@@ -1,9 +1,9 @@
-"""A tiny signer of flows. For tests only, and for the vectors of manifests (`python flow_prover.py FOLDER`)."""
+"""A tiny signer of flows. For tests only."""
 
 from dataclasses import dataclass
 from hashlib import sha256
 
-from clew_check import carriage, flow
+from clew_check import carriage, flow, flow_manifest
 from clew_check.flow_tree import u
 from prover import device, public
 
@@ -32,9 +32,9 @@ class Signer:
     def found(self, place, count, kind, index=0):
         return flow.Found(self.descriptor, place.id, place.tag, place.seq, index, count, kind)
 
-    def blob(self, place, count, kind, root):
+    def blob(self, place, found, root, domain=b"clew-flow-v1"):
         time = u(place.time, flow.TIMESTAMP)
-        return time + self.device.sign(self.descriptor.message(self.found(place, count, kind), root, time))
+        return time + self.device.sign(self.descriptor.message(found, root, time, domain))
 
     def fixed(self, found, behind):
         """What stands behind a packet, with the fixed fields."""
@@ -46,7 +46,7 @@ class Signer:
         count = len(contents)
         salts = [sha256(place.id + u(i, 2)).digest()[:16] if self.descriptor.salted else b"" for i in range(count)]
         root, paths = self.descriptor.tree(self.found(place, count, kind)).build([s + c for s, c in zip(salts, contents)])
-        carried = self.carried(place, count, kind, needed, blob or self.blob(place, count, kind, root))
+        carried = self.carried(place, count, kind, needed, blob or self.blob(place, self.found(place, count, kind), root))
         return [
             contents[i] + self.fixed(self.found(place, count, kind, i), salts[i] + b"".join(paths[i]) + carried[i])
             for i in range(count)
@@ -61,8 +61,9 @@ class Signer:
             _, tags = carriage.Tags(place.id, carriage.Code(count, needed, flow.BLOB), size).tree(shares)
         return [u(needed, 2) + share + tag for share, tag in zip(shares, tags, strict=True)]
 
-    def manifest(self, contents, place=Place(), index=flow.WHOLE):
+    def manifest(self, contents, place=Place(), index=flow_manifest.ALONE):
         """Section 10; with the index of a packet, what stands behind it in full form."""
-        digests = b"".join(self.descriptor.in_manifest(content) for content in contents)
-        blob = self.blob(place, len(contents), flow.MANIFEST, sha256(digests).digest())
-        return self.fixed(self.found(place, len(contents), flow.MANIFEST, index), digests + blob)
+        digests = b"".join(flow_manifest.digest(self.descriptor, content) for content in contents)
+        found = self.found(place, len(contents), flow_manifest.MANIFEST, index)
+        blob = self.blob(place, found, sha256(digests).digest(), b"clew-flow-m1")
+        return self.fixed(found, digests + blob)

@@ -5,8 +5,9 @@ from unittest import main
 
 from blake3 import blake3
 from common import Case, flip, put
-from clew_check import ed25519, flow, flow_evidence, tree, vectors_flow
+from clew_check import ed25519, flow, flow_evidence, flow_manifest, tree, vectors_flow
 from clew_check.curve import hash_of
+from clew_check.flow_manifest import ManifestReceiver
 from clew_check.flow_receiver import Receiver
 from clew_check.flow_tree import BLAKE3, SHA256, Tree
 from flow_prover import Place, Signer, TIME
@@ -148,7 +149,7 @@ class Evidence(Case):
 
     def test_manifests_are_no_packets(self):
         signer = Signer()
-        self.refuses("bad-proof", flow_evidence.proof, self.proof(signer, signer.manifest(CONTENTS)), where="carriage")
+        self.refuses("bad-proof", flow_evidence.proof, self.proof(signer, signer.manifest(CONTENTS)), where="bad-block")
 
     def test_files(self):
         signer, place = Signer(), Place()
@@ -164,47 +165,69 @@ class Evidence(Case):
 class Manifests(Case):
     """Section 10"""
 
-    def receiver(self, signer):
-        return Receiver([signer.descriptor], manifests=True)
+    def manifest(self, signer, data, time=TIME):
+        return ManifestReceiver([signer.descriptor]).judge_manifest(data, time)
 
     def test_packets(self):
         for suite in (1, 2):
             signer = Signer(suite)
-            receiver = self.receiver(signer)
-            for packet in (CONTENTS[0], signer.manifest(CONTENTS[:3]), CONTENTS[2], CONTENTS[2], CONTENTS[3]):
-                receiver.judge(packet, TIME)
-            self.assertEqual(receiver.reasons, ["ok", "ok", "ok", "duplicate", "pending"])
-            self.assertEqual(receiver.judge(signer.manifest(CONTENTS[:3]), TIME), "duplicate")
+            receiver, manifest = ManifestReceiver([signer.descriptor]), signer.manifest(CONTENTS[:3])
+            receiver.judge(CONTENTS[0])
+            self.assertEqual(receiver.judge_manifest(manifest, TIME), "ok")
+            for packet in (CONTENTS[2], CONTENTS[2], CONTENTS[3]):
+                receiver.judge(packet)
+            self.assertEqual(receiver.reasons, ["ok", "ok", "ok", "pending", "pending"])
+            self.assertEqual(receiver.judge_manifest(manifest, TIME), "duplicate")
+            receiver.end()
+            self.assertEqual(receiver.reasons[3:5], ["duplicate", "no-signature"])
 
     def test_twice_in_one(self):
         signer = Signer()
-        receiver = self.receiver(signer)
-        reasons = [receiver.judge(p, TIME) for p in (signer.manifest([b"same", b"same"]), b"same", b"same", b"same")]
-        self.assertEqual(reasons, ["ok", "ok", "ok", "duplicate"])
+        receiver = ManifestReceiver([signer.descriptor])
+        receiver.judge_manifest(signer.manifest([b"same", b"same"]), TIME)
+        self.assertEqual([receiver.judge(b"same") for _ in range(3)], ["ok", "ok", "pending"])
+        receiver.judge_manifest(signer.manifest([b"same"], Place(seq=7001)), TIME)
+        self.assertEqual(receiver.reasons[3], "ok")
 
     def test_full_form(self):
         signer = Signer()
+        known = {signer.descriptor.key_id: signer.descriptor}
         full = lambda i, content: content + signer.manifest(CONTENTS[:3], index=i)
-        for index, content, reason in ((1, CONTENTS[1], "ok"), (1, CONTENTS[2], "bad-digest"), (3, b"", "bad-block")):
-            self.assertEqual(Receiver([signer.descriptor]).judge(full(index, content), TIME), reason)
+        self.assertEqual(flow_manifest.full_form(full(1, CONTENTS[1]), known), CONTENTS[1])
+        for index, content, reason in ((1, CONTENTS[2], "bad-digest"), (3, b"", "bad-block"), (0xFFFF, b"", "bad-block")):
+            self.refuses(reason, flow_manifest.full_form, full(index, content), known)
+        self.assertEqual(self.manifest(signer, full(1, CONTENTS[1])), "bad-length")
+        self.assertEqual(Receiver([signer.descriptor]).judge(full(1, CONTENTS[1]), TIME), "unknown-carriage")
 
     def test_refused(self):
         signer, salted = Signer(), Signer(flags=1)
         manifest = signer.manifest(CONTENTS[:3])
-        for packet, reason in (
+        for data, reason in (
             (b"x" + manifest, "bad-length"), (flip(manifest, 0), "bad-signature"), (flip(manifest, 3 * 32 + 7), "bad-signature"),
             (manifest[1:], "bad-length"), (put(manifest, len(manifest) - 10, b"\0\0"), "bad-block"),
+            (signer.block(CONTENTS[:1])[0], "unknown-carriage"), (CONTENTS[0], "unsigned"),
         ):  # fmt: skip
-            self.assertEqual(Receiver([signer.descriptor]).judge(packet, TIME), reason)
-        self.assertEqual(Receiver([salted.descriptor]).judge(salted.manifest(CONTENTS), TIME), "bad-block")
-        self.assertEqual(Receiver([signer.descriptor]).judge(manifest, TIME + 31 * SECOND), "stale")
+            self.assertEqual(self.manifest(signer, data), reason)
+        self.assertEqual(self.manifest(salted, salted.manifest(CONTENTS)), "bad-block")
+        for later, reason in ((30, "ok"), (31, "stale"), (-31, "future")):
+            self.assertEqual(self.manifest(signer, manifest, TIME + later * SECOND), reason)
+
+    def test_every_bit(self):
+        signer = Signer(2)
+        manifest = signer.manifest(CONTENTS[:2])
+        for bit in range(8 * len(manifest)):
+            self.assertNotEqual(self.manifest(signer, flip(manifest, bit // 8, 1 << bit % 8)), "ok", bit)
 
     def test_other_blocks(self):
-        """A signature of one kind is none of the other; a seq is used once."""
-        signer, receiver = Signer(), self.receiver(Signer())
-        self.assertEqual(receiver.judge(signer.manifest(CONTENTS[:3]), TIME), "ok")
-        for place, reason in ((Place(id=bytes(16)), "conflict"), (Place(seq=7064), "ok"), (Place(), "old")):
-            self.assertEqual(receiver.judge(signer.manifest(CONTENTS[:3], place), TIME), reason)
+        """A seq is used once."""
+        signer = Signer()
+        receiver = ManifestReceiver([signer.descriptor])
+        receiver.judge_manifest(signer.manifest(CONTENTS[:3]), TIME)
+        for contents, place, reason in (
+            (CONTENTS[:3], Place(id=bytes(16)), "conflict"), (CONTENTS[:2], Place(), "conflict"), (CONTENTS[1:4], Place(), "conflict"),
+            (CONTENTS[:3], Place(), "duplicate"), (CONTENTS[:3], Place(seq=7064), "ok"), (CONTENTS[:3], Place(), "old"),
+        ):  # fmt: skip
+            self.assertEqual(receiver.judge_manifest(signer.manifest(contents, place), TIME), reason)
 
 
 class Vectors(Case):

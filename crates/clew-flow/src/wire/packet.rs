@@ -6,6 +6,7 @@ use super::bytes::Reader;
 use super::carried::{Carriage, Carried};
 use super::descriptor::{Descriptor, KeyId};
 use crate::block::{Block, Digest, ID_BYTES};
+use crate::known::Way;
 use crate::reason::Reason;
 use crate::suite::Content;
 
@@ -64,21 +65,28 @@ impl Fixed {
         Ok(read)
     }
 
+    /// The carriage's code.
+    pub(crate) const fn code(&self) -> u8 {
+        self.carriage
+    }
+
     /// How the packet says that it carries the block signature; none if that is not known.
     pub const fn carriage(&self) -> Option<Carriage> {
         Carriage::from_byte(self.carriage)
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend(self.id);
-        out.extend(self.tag);
-        out.extend(self.seq.to_be_bytes());
-        out.extend(self.key.0);
-        out.extend(self.index.to_be_bytes());
-        out.extend(self.count.to_be_bytes());
-        out.extend([self.carriage, VERSION]);
-        out.extend(self.length.to_be_bytes());
-        out.extend(MAGIC);
+    fn to_bytes(self) -> [u8; FIXED_BYTES] {
+        let mut out = [0; FIXED_BYTES];
+        out[..16].copy_from_slice(&self.id);
+        out[16..20].copy_from_slice(&self.tag);
+        out[20..24].copy_from_slice(&self.seq.to_be_bytes());
+        out[24..28].copy_from_slice(&self.key.0);
+        out[28..30].copy_from_slice(&self.index.to_be_bytes());
+        out[30..32].copy_from_slice(&self.count.to_be_bytes());
+        out[32..34].copy_from_slice(&[self.carriage, VERSION]);
+        out[34..36].copy_from_slice(&self.length.to_be_bytes());
+        out[36..].copy_from_slice(&MAGIC);
+        out
     }
 }
 
@@ -172,6 +180,21 @@ impl<'a> SignedPacket<'a> {
         }
     }
 
+    /// Whether another packet is of the same block.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let place = |packet: &Self| (packet.fixed.key, packet.fixed.tag, packet.fixed.seq);
+        self.block == other.block && place(self) == place(other)
+    }
+
+    /// The way from its leaf to the root.
+    pub(crate) const fn way(&self, leaf: Digest) -> Way<'a> {
+        Way {
+            index: self.fixed.index,
+            leaf,
+            path: self.path,
+        }
+    }
+
     /// The packet's leaf.
     pub fn leaf(&self) -> Digest {
         self.block.leaf(self.fixed.index, &[self.salt, self.packet])
@@ -186,6 +209,16 @@ impl Fixed {
         index: u16,
         carriage: Carriage,
     ) -> Self {
+        Self::with_code(block, (tag, seq, key), index, carriage.byte())
+    }
+
+    /// The same for a carriage by its code.
+    pub(crate) const fn with_code(
+        block: &Block,
+        (tag, seq, key): ([u8; 4], u32, KeyId),
+        index: u16,
+        carriage: u8,
+    ) -> Self {
         Self {
             id: *block.id(),
             tag,
@@ -193,15 +226,20 @@ impl Fixed {
             key,
             index,
             count: block.count(),
-            carriage: carriage.byte(),
+            carriage,
             length: 0,
         }
+    }
+
+    /// The same for another packet of the block.
+    pub(crate) const fn at(self, index: u16) -> Self {
+        Self { index, ..self }
     }
 
     /// Ends a packet signature that begins at `begin`, with its length. It fits: a path has at most
     /// 1023 digests of 32 bytes.
     pub(crate) fn write_behind(self, begin: usize, out: &mut Vec<u8>) {
         let length = (out.len() - begin + FIXED_BYTES) as u16;
-        Self { length, ..self }.write(out);
+        out.extend_from_slice(&Self { length, ..self }.to_bytes());
     }
 }

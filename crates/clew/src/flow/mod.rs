@@ -2,10 +2,12 @@
 //! format `spec/flow-signature.md`.
 
 pub mod capture;
+pub mod ed25519;
 pub mod file;
 pub mod keys;
 pub mod policy;
 pub mod proof;
 pub mod relay;
+pub mod sidecar;
 pub mod sign;
 pub mod verify;

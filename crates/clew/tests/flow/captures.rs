@@ -240,3 +240,58 @@ fn keys_are_never_overwritten() {
     assert_eq!(desk.status(&sign), 2);
     desk.yes(&[&sign[..], &["--key-file", "secret"]].concat());
 }
+
+#[test]
+fn manifests_vouch_for_packets_that_stay_as_they_are() {
+    let desk = Desk::new(&[]);
+    let sign = ["sign", "--key", "camera.key", QUIC, "-w", "list"];
+    desk.yes(&[&sign[..], &["--carriage", "manifest"]].concat());
+    let beside = [
+        "--manifest",
+        "list",
+        "-w",
+        "out",
+        "--force",
+        "--policy",
+        "strict",
+    ];
+    let (status, _, summary) = desk.verify(QUIC, &beside);
+    assert_eq!(
+        (status, &summary["valid"]),
+        (0, &summary["datagrams"]),
+        "{summary}"
+    );
+    let same = fs::read(QUIC).unwrap() == fs::read(desk.path("out")).unwrap();
+    assert!(same, "every packet is UDP, and valid");
+
+    let mut records = records(Path::new(QUIC));
+    let mut bytes = records[3].data().to_vec();
+    *bytes.last_mut().unwrap() ^= 1;
+    records[3].replace(&bytes).unwrap();
+    records.push(records[5].clone());
+    records.remove(7);
+    write(&desk.path("changed"), &records);
+    let (status, packets, summary) = desk.verify("changed", &beside);
+    assert_eq!(status, 2, "what is not listed may be of anybody");
+    assert_eq!(packets[2]["reason"], "no-signature");
+    assert_eq!(packets.last().unwrap()["reason"], "duplicate");
+    assert_eq!(
+        summary["lost_packets"], 2,
+        "the changed one, and the one that is gone"
+    );
+
+    let list = fs::read(desk.path("list")).unwrap();
+    let mut bad = list.clone();
+    bad[100] ^= 1;
+    fs::write(desk.path("bad"), bad).unwrap();
+    let verify = ["verify", "--flow", "camera.flow", QUIC, "--manifest"];
+    assert_eq!(desk.status(&[&verify[..], &["bad"]].concat()), 1);
+    assert_eq!(desk.status(&[&verify[..], &[QUIC]].concat()), 2);
+    let minute = ["list", "--max-age", "1m"];
+    let output = desk.run(&[&verify[..], &minute].concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.code() == Some(1) && said.contains("too old"),
+        "{said}"
+    );
+}

@@ -13,11 +13,23 @@ fn payload(number: usize) -> Vec<u8> {
 
 #[test]
 fn proofs_hold_alone_and_not_after_any_change() {
-    for carriage in ["full", "sparse", "coded"] {
-        let desk = Desk::new(&["--salted"]);
+    for carriage in ["full", "sparse", "coded", "manifest"] {
+        let beside = carriage == "manifest";
+        let desk = Desk::new(if beside { &[] } else { &["--salted"] });
         let sign = ["sign", "--key", "camera.key", QUIC, "-w", "signed"];
         desk.yes(&[&sign[..], &["--carriage", carriage]].concat());
-        let extract = ["extract", "--flow", "camera.flow", "signed", "--packet"];
+        let extract: &[&str] = match beside {
+            true => &[
+                "extract",
+                "--flow",
+                "camera.flow",
+                QUIC,
+                "--manifest",
+                "signed",
+            ],
+            false => &["extract", "--flow", "camera.flow", "signed"],
+        };
+        let extract = [extract, &["--packet"]].concat();
         for number in [1, 7, 12] {
             let text = number.to_string();
             desk.yes(&[&extract[..], &[&text, "-w", "proof", "--force"]].concat());

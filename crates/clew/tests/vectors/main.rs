@@ -20,7 +20,7 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     "group-signature",
     "packet-trailer",
     "group-file",
@@ -28,6 +28,7 @@ const FOLDERS: [&str; 7] = [
     "key-file",
     "flow-carriage",
     "flow-signature",
+    "flow-manifest",
 ];
 const SIZE_MAX: usize = 4_000_000;
 

@@ -10,10 +10,11 @@ use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::{self, title};
-use crate::flow::proof::{PROOF_BYTES_MAX, Proof};
+use crate::flow::proof::{PROOF_BYTES_MAX, Proof, Proven};
+use crate::flow::sidecar;
 use crate::output::{Output, STANDARD_STREAM, open_input};
 use crate::report::hex;
-use clew_flow::{Descriptor, Fixed, Reason, SignedPacket, Verdict};
+use clew_flow::{Descriptor, Fixed, Reason, Verdict};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -21,7 +22,10 @@ pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
     let flows = descriptors(&arguments.known.flow)?;
     let (kind, input) = peek(&arguments.input)?;
     let full = match kind {
-        Kind::Capture => from_capture(arguments, &flows)?,
+        Kind::Capture => match &arguments.known.manifest {
+            Some(manifests) => by_manifest(arguments, manifests, &flows)?,
+            None => from_capture(arguments, &flows)?,
+        },
         Kind::SignedFile => file::full_packet(input, &flows, arguments.packet)?,
         Kind::Other => return Err(not_signed(&arguments.input)),
     };
@@ -97,6 +101,20 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
     full.ok_or_else(|| not_valid(number, reason))
 }
 
+/// The packet with its manifest behind it.
+fn by_manifest(
+    arguments: &FlowExtract,
+    manifests: &Path,
+    flows: &[Descriptor],
+) -> Result<Vec<u8>, Failure> {
+    let number = arguments.packet;
+    let record = packet::find(&arguments.input, number)?;
+    let udp = datagram(&record);
+    let udp = udp.ok_or_else(|| Failure::new(format!("packet {number} is no UDP datagram")))?;
+    let full = sidecar::full_form(manifests, flows, udp.payload())?;
+    full.ok_or_else(|| not_valid(number, Reason::NoSignature))
+}
+
 /// What names the block of a signed packet.
 fn block(signed: &[u8]) -> Option<([u8; 4], u32, [u8; 16])> {
     let fixed = Fixed::of(signed).ok()?;
@@ -139,9 +157,8 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
         );
         return Ok(Status::No);
     }
-    let packet = proof
-        .packet()
-        .map_err(|reason| Failure::new(format!("cannot read it: {reason}")))?;
+    let packet = proof.packet();
+    let packet = packet.ok_or_else(|| Failure::file(path, "cannot read its packet"))?;
     tell(&proof, &packet, trusted.is_some());
     if let Some(output) = &arguments.output {
         let mut output = Output::create(output, path, arguments.force)?;
@@ -151,7 +168,7 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-fn tell(proof: &Proof, packet: &SignedPacket<'_>, trusted: bool) {
+fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
     let descriptor = &proof.descriptor;
     let whose = match trusted {
         true => "the flow that was given",
@@ -160,9 +177,7 @@ fn tell(proof: &Proof, packet: &SignedPacket<'_>, trusted: bool) {
     eprintln!("the proof holds: {} bytes were signed", packet.packet.len());
     eprintln!("  flow      {}, {whose}", title(descriptor));
     eprintln!("  ed25519   {}", hex(descriptor.public_key()));
-    if let Some(ns) = packet.carried.timestamp() {
-        eprintln!("  signed at {}", clock::to_the_second(ns));
-    }
+    eprintln!("  signed at {}", clock::to_the_second(packet.timestamp));
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
     eprintln!(
         "  packet    {number} of {count} of block {}",

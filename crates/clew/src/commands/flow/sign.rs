@@ -2,11 +2,11 @@
 
 use super::{Kind, carry, peek};
 use crate::batch::Capture;
-use crate::cli::FlowSign;
+use crate::cli::{CarriageName, FlowSign};
 use crate::failure::{Failure, Status};
 use crate::flow::file;
 use crate::flow::keys::FlowKey;
-use crate::flow::sign::{Fate, Options, Signed, sign_capture};
+use crate::flow::sign::{Fate, Options, Signed, list_capture, sign_capture};
 use crate::output::Output;
 use crate::report;
 use clew_packet::SECOND_NS;
@@ -37,6 +37,7 @@ fn capture(
     let capture = Capture::of(&arguments.input, input, "signing")?;
     let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
     let carrying = &arguments.carrying;
+    let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
         carry: carry(carrying, key)?,
         period_ns: carrying
@@ -46,7 +47,13 @@ fn capture(
         to: arguments.to.clone(),
         port: arguments.port,
     };
-    let (signed, output) = sign_capture(capture, output, key, &options)?;
+    let (signed, output) = match beside {
+        true => {
+            let mut output = output;
+            (list_capture(capture, &mut output, key, &options)?, output)
+        }
+        false => sign_capture(capture, output, key, &options)?,
+    };
     output.commit()?;
     tell(&signed, arguments);
     Ok(match signed.damage {

@@ -10,6 +10,7 @@ use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::title;
 use crate::flow::policy::Gate;
+use crate::flow::sidecar::{self, Sidecar};
 use crate::flow::verify::{Freshness, Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
 use crate::report;
@@ -43,7 +44,7 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
         true => Box::new(Json),
         false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
     };
-    let verified = verify_capture(capture, &flows, arguments.known.freshness(), |judged| {
+    let verified = judge(capture, &flows, &arguments.known, |judged| {
         let found = Found::new(&judged, &flows);
         found
             .map_or(Ok(()), |found| listing.packet(&found, &mut out))
@@ -62,6 +63,23 @@ impl Known {
     }
 }
 
+/// Verifies a capture, by the signatures in it or by manifests beside it.
+fn judge(
+    capture: Capture,
+    flows: &[Descriptor],
+    known: &Known,
+    each: impl FnMut(Judged) -> Result<(), Failure>,
+) -> Result<Verified, Failure> {
+    let freshness = known.freshness();
+    match &known.manifest {
+        None => verify_capture(capture, flows, freshness, each),
+        Some(path) => {
+            let sidecar = Sidecar::read(path, flows)?;
+            sidecar::verify_capture(capture, sidecar, freshness, each)
+        }
+    }
+}
+
 fn capture(
     arguments: &FlowVerify,
     flows: &[Descriptor],
@@ -72,6 +90,8 @@ fn capture(
     let output = arguments.output.as_deref().map(create).transpose()?;
     let mut writer = output.map(|output| Writer::new(output, PacketLengths::NeverGrow));
     let gate = Gate::new(arguments.policy, flows);
+    // What manifests list is as it was sent.
+    let strip = arguments.known.manifest.is_none();
     let taken = arguments.output.as_deref() == Some(Path::new(STANDARD_STREAM));
     let mut out: Box<dyn Write> = match taken {
         true => Box::new(io::stderr()),
@@ -79,15 +99,14 @@ fn capture(
     };
     let mut listing: Box<dyn Listing> = match arguments.json {
         true => Box::new(Json),
-        false => Box::new(Quiet::default()),
+        false => Box::new(Quiet::new(arguments.strict)),
     };
-    let freshness = arguments.known.freshness();
-    let verified = verify_capture(capture, flows, freshness, |judged| {
+    let verified = judge(capture, flows, &arguments.known, |judged| {
         if let Some(found) = Found::new(&judged, flows) {
             listing.packet(&found, &mut out).map_err(Failure::write)?;
         }
         match &mut writer {
-            Some(writer) => pass(judged, gate, writer).map_err(Failure::write),
+            Some(writer) => pass(judged, gate, strip, writer).map_err(Failure::write),
             None => Ok(()),
         }
     })?;
@@ -99,13 +118,18 @@ fn capture(
     Ok(verified.status(arguments.strict))
 }
 
-/// Writes a record without its packet signature, if the policy lets it pass.
-fn pass(mut judged: Judged, gate: Gate, writer: &mut Writer<Output>) -> io::Result<()> {
+/// Writes a record, if the policy lets it pass; without its packet signature, if it is to be stripped.
+fn pass(
+    mut judged: Judged,
+    gate: Gate,
+    strip: bool,
+    writer: &mut Writer<Output>,
+) -> io::Result<()> {
     if let Some(reason) = judged.reason {
         if !gate.passes(reason) {
             return Ok(());
         }
-        if let Some(bytes) = without_signature(&judged) {
+        if let Some(bytes) = without_signature(&judged).filter(|_| strip) {
             // What signing could write, this can: the container was found exact then.
             let _ = judged.record.replace(&bytes);
         }
@@ -217,41 +241,49 @@ pub fn explain(reason: Reason) -> &'static str {
     }
 }
 
-/// Totals for people.
-pub fn totals(verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+/// Totals for people, and the answer.
+pub fn totals(verified: &Verified, strict: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{} datagrams", verified.datagrams)?;
     for verdict in Verdict::ALL {
-        writeln!(out, "{:>9}  {verdict}", verified.of(verdict))?;
-        let of = verified
-            .reasons
-            .iter()
-            .filter(|(r, _)| r.verdict() == verdict);
-        for (reason, count) in of.filter(|(reason, _)| **reason != Reason::Ok) {
-            writeln!(
-                out,
-                "  {count:>9}  {:<18} {}",
-                reason.as_str(),
-                explain(*reason)
-            )?;
+        let count = verified.of(verdict);
+        if count > 0 {
+            writeln!(out, "{count:>9}  {verdict}")?;
         }
-    }
-    let other = verified.packets - verified.datagrams;
-    if other > 0 {
-        writeln!(out, "{other:>9}  not whole UDP datagrams: not judged")?;
+        let of = |(reason, _): &(&Reason, &u64)| reason.verdict() == verdict;
+        let named = |(reason, _): &(&Reason, &u64)| reason.as_str() != verdict.as_str();
+        let reasons = verified.reasons.iter().filter(of).filter(named);
+        for (reason, count) in reasons.filter(|(reason, _)| **reason != Reason::Ok) {
+            writeln!(out, "{count:>20}  {reason}: {}", explain(*reason))?;
+        }
     }
     let lost = verified.lost;
     if lost.packets > 0 || lost.blocks > 0 {
+        let (packets, blocks) = (lost.packets, lost.blocks);
+        writeln!(out, "{packets:>9}  never came, and {blocks} whole blocks")?;
+    }
+    let other = verified.packets - verified.datagrams;
+    if other > 0 {
         writeln!(
             out,
-            "{:>9}  never came, of blocks of which others did; and {} whole blocks between others",
-            lost.packets, lost.blocks
+            "{other:>9}  packets that are no whole UDP datagrams were not judged"
         )?;
     }
-    writeln!(
-        out,
-        "{:>9}  signatures were verified",
-        verified.verifications
-    )?;
+    let signatures = verified.verifications;
+    writeln!(out, "{signatures:>9}  signatures were verified")?;
     out.flush()?;
     report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
-    Ok(())
+    writeln!(out, "{}", answer(verified, strict))
+}
+
+fn answer(verified: &Verified, strict: bool) -> &'static str {
+    match verified.status(strict) {
+        Status::Yes => "yes: every signed packet is valid",
+        Status::No if verified.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
+        Status::No => "no: there are unsigned packets",
+        Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
+        Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
+            "could not tell: signatures of some packets are not here"
+        }
+        Status::CouldNotTell => "could not tell: nothing was signed",
+    }
 }

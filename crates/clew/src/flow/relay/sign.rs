@@ -3,10 +3,13 @@
 use super::{BATCH, Metrics, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
+use crate::flow::ed25519::Signer;
 use crate::flow::keys::FlowKey;
 use crate::flow::sign::IDLE_NS;
 use crate::random;
-use clew_flow::{Carry, Ed25519Signer, FlowSender, Schedule, delay_bound, rtp};
+use clew_flow::manifest::SENT_MAX;
+use clew_flow::{Carry, FlowSender, Schedule, delay_bound, rtp};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Datagrams of this size stand for others where the time of a block is measured.
@@ -24,6 +27,8 @@ pub struct Signing {
     pub period: Duration,
     /// Put packet signatures into the padding of RTP packets.
     pub rtp: bool,
+    /// Send packets on as they are, and manifests there.
+    pub manifests: Option<SocketAddr>,
 }
 
 impl Signing {
@@ -33,7 +38,7 @@ impl Signing {
     /// # Errors
     /// The period is too short: blocks would pile up.
     pub fn delay_bound(&self, key: &FlowKey) -> Result<Duration, Failure> {
-        let most = key.descriptor().chaining().most;
+        let most = self.most(key);
         let work = (0..MEASUREMENTS).map(|_| self.time_of_a_block(key, most));
         let work = work.max().unwrap_or_default();
         let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
@@ -45,6 +50,15 @@ impl Signing {
             .hint("raise --period, or make a key with smaller blocks (keygen --block)")
         })?;
         Ok(Duration::from_nanos(bound))
+    }
+
+    /// Packets of a block at most.
+    fn most(&self, key: &FlowKey) -> u16 {
+        let most = key.descriptor().chaining().most;
+        match self.manifests {
+            Some(_) => most.min(SENT_MAX),
+            None => most,
+        }
     }
 
     /// A block that nobody gets.
@@ -70,12 +84,13 @@ pub fn sign(
     metrics: &Metrics,
     until: Until,
 ) -> Result<(), Failure> {
-    let most = key.descriptor().chaining().most;
+    let most = signing.most(key);
     let mut line = Line {
         sender: key.sender(),
         schedule: Schedule::new(most, nanoseconds(signing.period), IDLE_NS),
         signing,
         waiting: Vec::new(),
+        again: Vec::new(),
         began: Instant::now(),
         last: 0,
     };
@@ -92,16 +107,21 @@ pub fn sign(
         }
     }
     line.sign(wire, metrics);
+    if let Some(to) = signing.manifests {
+        wire.send_to(&line.again, to);
+    }
     Ok(())
 }
 
 /// A flow as it is being signed.
 struct Line {
-    sender: FlowSender<Ed25519Signer>,
+    sender: FlowSender<Signer>,
     schedule: Schedule,
     signing: Signing,
     /// Packets of the block, with their times of arrival.
     waiting: Vec<(Instant, Vec<u8>)>,
+    /// The last manifest: it is sent once more with the next one.
+    again: Vec<u8>,
     began: Instant,
     last: u64,
 }
@@ -129,6 +149,9 @@ impl Line {
             self.sender.renew(&mut random::os());
         }
         self.last = now;
+        if self.signing.manifests.is_some() {
+            pass(wire, &datagram, metrics);
+        }
         self.waiting.push((Instant::now(), datagram));
         if self.schedule.packet(now) {
             self.sign(wire, metrics);
@@ -142,26 +165,50 @@ impl Line {
         }
         let waiting = std::mem::take(&mut self.waiting);
         let packets: Vec<&[u8]> = waiting.iter().map(|(_, packet)| &packet[..]).collect();
+        metrics.blocks.inc();
+        if let Some(to) = self.signing.manifests {
+            let manifest = list(&mut self.sender, &packets);
+            for copy in [&self.again, &manifest]
+                .into_iter()
+                .filter(|m| !m.is_empty())
+            {
+                metrics.overhead.inc_by(copy.len() as u64);
+                if !wire.send_to(copy, to) {
+                    metrics.refused.inc();
+                }
+            }
+            self.again = manifest;
+            return;
+        }
         let mut outs = vec![Vec::new(); packets.len()];
         sign_block(&mut self.sender, self.signing.carry, &packets, &mut outs);
-        metrics.blocks.inc();
         for ((came, packet), mut out) in waiting.iter().zip(outs) {
             let signature = out.len() - packet.len();
             if self.signing.rtp {
                 rtp::pad(&mut out, signature);
             }
             metrics.overhead.inc_by((out.len() - packet.len()) as u64);
-            match wire.send(&out) {
-                true => metrics.sent.inc(),
-                false => metrics.refused.inc(),
-            };
+            pass(wire, &out, metrics);
             metrics.delay.observe(came.elapsed().as_secs_f64());
         }
     }
 }
 
+fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
+    match wire.send(datagram) {
+        true => metrics.sent.inc(),
+        false => metrics.refused.inc(),
+    };
+}
+
+fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Vec<u8> {
+    sender
+        .sign_manifest(packets, clock::now_ns(), &mut random::os())
+        .expect("the schedule gives blocks the flow's size, and the key was looked at")
+}
+
 fn sign_block(
-    sender: &mut FlowSender<Ed25519Signer>,
+    sender: &mut FlowSender<Signer>,
     carry: Carry,
     packets: &[&[u8]],
     outs: &mut [Vec<u8>],

@@ -1,11 +1,11 @@
 //! Flow signatures.
 
-use clew::flow::file;
 use clew::flow::proof::Proof;
+use clew::flow::{ed25519, file};
 use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::{
-    Acceptance, BadDescriptor, Carry, Descriptor, Ed25519Signer, Finding, Fixed, FlowReceiver,
-    FlowSender, Reason, SignedPacket, rtp,
+    Acceptance, BadDescriptor, BlockVerifier, Carry, Descriptor, Ed25519Signer, Finding, Fixed,
+    FlowReceiver, FlowSender, Reason, SignedPacket, rtp,
 };
 use ed25519_dalek::{Signature, VerifyingKey};
 
@@ -50,71 +50,94 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
 }
 
 /// A descriptor with a key that verifies.
-fn descriptor(bytes: &[u8]) -> Result<Descriptor, Stop> {
+pub fn descriptor(bytes: &[u8]) -> Result<Descriptor, Stop> {
     let found = Descriptor::from_bytes(bytes)?;
     found.verifier()?;
     Ok(found)
 }
 
-fn receiver(case: &Case) -> Result<FlowReceiver, Stop> {
+type Verifier = fn(&Descriptor) -> Result<Box<dyn BlockVerifier>, BadDescriptor>;
+
+fn receiver(case: &Case, verifier: Verifier) -> Result<FlowReceiver, Stop> {
     let acceptance = Acceptance {
         untagged: !case.all("untagged").is_empty(),
         ..Acceptance::default()
     };
     let own = descriptor(case.bytes("descriptor")?)?;
-    Ok(FlowReceiver::new([own], acceptance)?)
+    let verifier = verifier(&own)?;
+    Ok(FlowReceiver::with_verifiers([(own, verifier)], acceptance))
 }
 
 /// Reasons by ticket, as findings tell them.
-struct Told(Vec<Reason>);
+#[derive(Default)]
+pub struct Told(pub Vec<Reason>);
 
 impl Told {
-    fn take(&mut self, findings: &[Finding<'_>]) {
+    pub fn take(&mut self, findings: &[Finding<'_>]) {
         for finding in findings {
             self.0.push(finding.reason);
-            for (ticket, reason) in &finding.resolved {
-                self.0[*ticket as usize] = *reason;
-            }
+            self.resolve(finding);
+        }
+    }
+
+    pub fn resolve(&mut self, finding: &Finding<'_>) {
+        for (ticket, reason) in &finding.resolved {
+            self.0[*ticket as usize] = *reason;
         }
     }
 }
 
 fn packets(case: &Case) -> Result<(), Stop> {
-    let (mut receiver, mut told) = (receiver(case)?, Told(Vec::new()));
-    let (packets, times) = (case.all("packet"), times(case)?);
-    for ((packet, time), ticket) in packets.iter().zip(times.iter().cycle()).zip(0..) {
-        told.take(&[receiver.receive(packet, *time, ticket)]);
-    }
-    check_all(case, "reason", told.0.iter().map(|r| r.as_str()))?;
-    if let [time] = times[..] {
-        let mut together = Told(Vec::new());
-        together.take(&self::receiver(case)?.receive_many(&packets, time, 0));
-        holds(told.0 == together.0, "the same reasons together")?;
-    }
+    let (receiver, told) = received(case, Descriptor::verifier)?;
+    check_all(case, "reason", told.iter().map(|reason| reason.as_str()))?;
+    let (_, again) = received(case, ed25519::verifier)?;
+    holds(told == again, "the same by the program's Ed25519")?;
+    holds(
+        together(case)?.is_none_or(|all| all == told),
+        "the same together",
+    )?;
     if case.has("content") {
-        signed_block(case, &packets)?;
-        full_forms(case, &receiver, &packets, times[0])?;
+        signed_block(case)?;
+        full_forms(case, &receiver)?;
     }
-    let wrong = told.0.into_iter().find(|reason| *reason != Reason::Ok);
+    let wrong = told.into_iter().find(|reason| *reason != Reason::Ok);
     wrong.map_or(Ok(()), |reason| Err(Stop::Rule(reason.as_str())))
 }
 
-fn times(case: &Case) -> Result<Vec<u64>, Stop> {
+/// The reasons of packets that come one after the other, and who says so.
+fn received(case: &Case, verifier: Verifier) -> Result<(FlowReceiver, Vec<Reason>), Stop> {
+    let (mut receiver, mut told) = (receiver(case, verifier)?, Told::default());
+    let times = times(case)?;
+    let came = case.all("packet").into_iter().zip(times.iter().cycle());
+    for ((packet, time), ticket) in came.zip(0..) {
+        told.take(&[receiver.receive(packet, *time, ticket)]);
+    }
+    Ok((receiver, told.0))
+}
+
+/// Those of packets that are looked at together, if all come at one time.
+fn together(case: &Case) -> Result<Option<Vec<Reason>>, Stop> {
+    let [time] = times(case)?[..] else {
+        return Ok(None);
+    };
+    let mut told = Told::default();
+    let mut receiver = receiver(case, Descriptor::verifier)?;
+    told.take(&receiver.receive_many(&case.all("packet"), time, 0));
+    Ok(Some(told.0))
+}
+
+pub fn times(case: &Case) -> Result<Vec<u64>, Stop> {
     let wrong = |_| Stop::Wrong("a time has 8 bytes".to_owned());
     let time = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).map_err(wrong);
     case.all("time").into_iter().map(time).collect()
 }
 
 /// The signer makes these packets of the contents, and signs that message.
-fn signed_block(case: &Case, packets: &[&[u8]]) -> Result<(), Stop> {
+fn signed_block(case: &Case) -> Result<(), Stop> {
     let own = descriptor(case.bytes("descriptor")?)?;
     let (contents, salts) = (case.all("content"), case.all("salt").concat());
-    let drawn: [&[u8]; 4] = [
-        &case.array::<4>("tag")?,
-        &case.array::<4>("seq")?,
-        &case.array::<16>("id")?,
-        &salts,
-    ];
+    let [tag, seq, id] = ["tag", "seq", "id"].map(|name| case.bytes(name));
+    let drawn = [tag?, seq?, id?, &salts];
     let mut drawn = Drawn::new(&drawn);
     let signer = Ed25519Signer::from_secret(&case.array("secret")?);
     let mut sender = FlowSender::new(own.clone(), signer, &mut drawn)?;
@@ -122,27 +145,29 @@ fn signed_block(case: &Case, packets: &[&[u8]]) -> Result<(), Stop> {
     let timestamp = case.u64("timestamp")?;
     let done = sender.sign_block(&contents, carry(case)?, timestamp, &mut drawn, &mut signed);
     holds(done.is_ok(), "the block can be signed")?;
-    for packet in packets {
+    for packet in case.all("packet") {
         let fixed = Fixed::of(packet).map_err(|r| Stop::Rule(r.as_str()))?;
         let parts = SignedPacket::of(packet, fixed, &own).map_err(|r| Stop::Rule(r.as_str()))?;
         let root = parts.block.root(fixed.index, &parts.leaf(), parts.path);
         case.check("root", root.unwrap_or_default())?;
         holds(
-            signed[usize::from(fixed.index)] == *packet,
+            signed[usize::from(fixed.index)] == packet,
             "it is signed so",
         )?;
     }
+    signs(case, &own)
+}
+
+/// The blob is timestamp and signature, which holds for the message.
+pub fn signs(case: &Case, of: &Descriptor) -> Result<(), Stop> {
     let wrong = |_| Stop::Wrong("the blob does not sign the message".to_owned());
-    let key = VerifyingKey::from_bytes(&own.public_key().try_into().expect("32 bytes"));
-    let blob = case.bytes("blob")?;
-    let signature = Signature::from_slice(&blob[8..]).map_err(wrong)?;
-    let key = key.map_err(wrong)?;
-    key.verify_strict(case.bytes("message")?, &signature)
-        .map_err(wrong)?;
-    holds(
-        blob[..8] == timestamp.to_be_bytes(),
-        "the blob begins with the timestamp",
-    )
+    let key = of.public_key().try_into().expect("it has 32 bytes");
+    let key = VerifyingKey::from_bytes(key).map_err(wrong)?;
+    let (timestamp, signature) = case.bytes("blob")?.split_at(8);
+    let signature = Signature::from_slice(signature).map_err(wrong)?;
+    let message = case.bytes("message")?;
+    key.verify_strict(message, &signature).map_err(wrong)?;
+    case.check("timestamp", timestamp)
 }
 
 fn carry(case: &Case) -> Result<Carry, Stop> {
@@ -159,16 +184,17 @@ fn carry(case: &Case) -> Result<Carry, Stop> {
 }
 
 /// Each packet of a verified block has a full form, valid by itself.
-fn full_forms(case: &Case, of: &FlowReceiver, packets: &[&[u8]], time: u64) -> Result<(), Stop> {
-    for packet in packets {
+fn full_forms(case: &Case, of: &FlowReceiver) -> Result<(), Stop> {
+    for packet in case.all("packet") {
         let full = of.full_form(packet).unwrap_or_default();
-        let reason = receiver(case)?.receive(&full, time, 0).reason;
+        let mut empty = receiver(case, Descriptor::verifier)?;
+        let reason = empty.receive(&full, times(case)?[0], 0).reason;
         holds(reason == Reason::Ok, "it has a full form")?;
     }
     Ok(())
 }
 
-fn proof(case: &Case) -> Result<(), Stop> {
+pub fn proof(case: &Case) -> Result<(), Stop> {
     let bad = Stop::Rule("bad-proof");
     let Ok(proof) = Proof::from_bytes(case.bytes("proof")?) else {
         return Err(bad);
@@ -177,7 +203,7 @@ fn proof(case: &Case) -> Result<(), Stop> {
         return Err(bad);
     }
     case.check("descriptor", proof.descriptor.to_bytes())?;
-    let packet = proof.packet().map_err(|r| Stop::Rule(r.as_str()))?;
+    let packet = proof.packet().ok_or(bad)?;
     case.check("content", packet.packet)
 }
 

@@ -4,6 +4,7 @@ mod bbs04;
 mod ceremony;
 mod fixed;
 mod flow_carriage;
+mod flow_manifest;
 mod flow_signature;
 mod group_file;
 mod join;
@@ -50,6 +51,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         "key-file" => key_file::judge(case),
         "flow-carriage" => flow_carriage::judge(case),
         "flow-signature" => flow_signature::judge(case),
+        "flow-manifest" => flow_manifest::judge(case),
         other => Err(Stop::Wrong(format!("nobody judges {other}"))),
     };
     match outcome {
@@ -153,6 +155,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
         ],
         "flow-carriage" => flow_carriage::RULES.to_vec(),
         "flow-signature" => flow_signature::rules(),
+        "flow-manifest" => flow_manifest::RULES.to_vec(),
         _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],
     }
 }

@@ -11,7 +11,7 @@ pub fn all() -> Vec<Case> {
     [proofs(), files()].into_iter().flatten().collect()
 }
 
-fn proof_of(descriptor: &[u8], packet: &[u8]) -> Vec<u8> {
+pub fn proof_of(descriptor: &[u8], packet: &[u8]) -> Vec<u8> {
     let length = (descriptor.len() as u16).to_be_bytes();
     [&b"clew-flow-proof1"[..], &length, descriptor, packet].concat()
 }

@@ -8,6 +8,7 @@ mod ceremony;
 mod damage;
 mod flow_carriage;
 mod flow_evidence;
+mod flow_manifest;
 mod flow_signature;
 mod flow_signature_bad;
 mod group_file;
@@ -72,6 +73,7 @@ pub fn all() -> Vec<Case> {
         flow_signature::all(),
         flow_signature_bad::all(),
         flow_evidence::all(),
+        flow_manifest::all(),
     ];
     folders.into_iter().flatten().collect()
 }
