@@ -1,17 +1,16 @@
 //! The modes of trailers over one flow: bytes, signing, and verifying when packets are lost.
 
-mod loss;
 mod receiving;
 mod tables;
 mod traffic;
 
 use crate::group::Group;
 use crate::groups::rng;
+use crate::loss::{self, Loss};
 use crate::measure::Case;
 use crate::options::Options;
 use crate::report::{self, Source};
 use clew_group::Scheme;
-use loss::Loss;
 use receiving::{Counting, Keys};
 use sha2::{Digest, Sha256};
 use std::cell::Cell;
