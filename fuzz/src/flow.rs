@@ -27,8 +27,11 @@ pub fn flow_descriptor(data: &[u8]) {
 
 /// Packets one after the other, each behind its length (2 bytes), through one receiver.
 pub fn flow_packets(data: &[u8]) {
-    let mut receiver =
-        FlowReceiver::new([descriptor()], Acceptance::default()).expect("the key is one");
+    let acceptance = Acceptance {
+        untagged: true,
+        ..Acceptance::default()
+    };
+    let mut receiver = FlowReceiver::new([descriptor()], acceptance).expect("the key is one");
     let (mut rest, mut resolved) = (data, HashSet::new());
     for ticket in 0.. {
         let Some((length, after)) = rest.split_first_chunk() else {
@@ -43,6 +46,9 @@ pub fn flow_packets(data: &[u8]) {
         }
         for (waited, _) in finding.resolved {
             assert!(waited < ticket && resolved.insert(waited), "once each");
+        }
+        if let Some(full) = receiver.full_form(signed) {
+            assert_eq!(receiver.full_form(&full).as_ref(), Some(&full));
         }
         assert!(receiver.verifications() <= ticket + 1);
         rest = after;

@@ -32,23 +32,24 @@ pub fn pad(signed: &mut Vec<u8>, signature: usize) -> bool {
     true
 }
 
-/// Turns padded RTP back into the signed packet. False, and nothing changed, if it is none: what is
-/// no RTP, or ends in a packet signature as it is, is judged as it is.
-pub fn unpad(packet: &mut Vec<u8>) -> bool {
-    let [first, .., last] = packet[..] else {
-        return false;
+/// The signed packet that padded RTP holds; none if it holds none: what is no RTP, or ends in a packet
+/// signature as it is, is judged as it is.
+pub fn unpadded(packet: &[u8]) -> Option<Vec<u8>> {
+    let [first, .., last] = *packet else {
+        return None;
     };
     let padding = usize::from(last);
+    let (signed, _) = packet.split_at(packet.len() - 1);
     let holds = first & (VERSION_MASK | PADDING) == VERSION_2 | PADDING
         && padding > FIXED_BYTES
         && padding + HEADER_BYTES <= packet.len()
         && !is_signed(packet)
-        && is_signed(&packet[..packet.len() - 1]);
-    if holds {
-        packet[0] = first & !PADDING;
-        packet.pop();
-    }
-    holds
+        && is_signed(signed);
+    holds.then(|| {
+        let mut signed = signed.to_vec();
+        signed[0] = first & !PADDING;
+        signed
+    })
 }
 
 #[cfg(test)]
@@ -70,9 +71,8 @@ mod tests {
         let mut padded = packet.clone();
         assert!(pad(&mut padded, RTP_SIGNATURE_MAX));
         assert_eq!((padded[0], padded.last()), (0xa0, Some(&255)));
-        assert!(unpad(&mut padded));
-        assert_eq!(padded, packet);
-        assert!(!unpad(&mut padded), "it is not padded any more");
+        assert_eq!(unpadded(&padded).as_ref(), Some(&packet));
+        assert_eq!(unpadded(&packet), None, "it is not padded");
     }
 
     #[test]
@@ -94,10 +94,8 @@ mod tests {
         for change in [(0, 0x80), (0, 0x60), (100, 100), (100, 40), (99, 0)] {
             let mut changed = padded.clone();
             changed[change.0] = change.1;
-            let before = changed.clone();
-            assert!(!unpad(&mut changed), "{change:?}");
-            assert_eq!(changed, before);
+            assert_eq!(unpadded(&changed), None, "{change:?}");
         }
-        assert!(!unpad(&mut vec![0xa0]) && !unpad(&mut Vec::new()));
+        assert_eq!((unpadded(&[0xa0]), unpadded(&[])), (None, None));
     }
 }

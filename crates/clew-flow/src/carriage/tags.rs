@@ -170,15 +170,25 @@ impl ShareTree {
         self.levels[self.levels.len() - 1][0]
     }
 
+    /// The size of the digests in tags.
+    pub const fn size(&self) -> TagSize {
+        self.tags.size
+    }
+
     /// The tag of the share at `index`: the siblings on its way, from its own upwards.
     pub fn tag(&self, index: u16) -> Result<Vec<u8>, Error> {
         let mut tag = Vec::with_capacity(self.tags.tag_bytes(index)?);
+        self.write_tag(index, &mut tag);
+        Ok(tag)
+    }
+
+    /// Appends the tag of a share of the block.
+    pub(crate) fn write_tag(&self, index: u16, out: &mut Vec<u8>) {
         for (level, nodes) in self.levels.iter().enumerate() {
             let own = usize::from(index) >> level;
             if let Some(sibling) = nodes.get(own ^ 1) {
-                tag.extend_from_slice(&sibling[..self.tags.size.bytes()]);
+                out.extend_from_slice(&sibling[..self.tags.size.bytes()]);
             }
         }
-        Ok(tag)
     }
 }

@@ -7,7 +7,7 @@ use super::waiting::Waiting;
 use crate::block::{Block, Digest};
 use crate::known::Known;
 use crate::reason::Reason;
-use crate::wire::{Carriage, SignedPacket};
+use crate::wire::{Carried, SignedPacket};
 
 /// Blocks behind the latest one that are remembered.
 pub const BLOCKS_MAX: u32 = 64;
@@ -19,8 +19,6 @@ pub(crate) struct Flow {
     /// The first block that was verified, and the latest.
     first: u32,
     latest: u32,
-    /// When it was last of use: for whoever has to forget one.
-    pub used: u64,
 }
 
 /// A verified block.
@@ -28,7 +26,7 @@ pub(crate) struct Flow {
 struct Received {
     known: Known,
     /// Timestamp and signature, the same in all packets that carry them whole.
-    carried: Vec<u8>,
+    blob: Vec<u8>,
     accepted: Vec<bool>,
 }
 
@@ -76,7 +74,6 @@ impl Flow {
             blocks: BTreeMap::new(),
             first: seq,
             latest: seq,
-            used: 0,
         }
     }
 
@@ -96,7 +93,7 @@ impl Flow {
     /// Step 7 of a packet that passed step 6; none if its block is not verified.
     pub fn judge(&mut self, packet: &SignedPacket<'_>, leaf: &Digest) -> Option<Reason> {
         let block = self.blocks.get_mut(&packet.fixed.seq)?;
-        if packet.carriage == Carriage::Full && packet.carried != block.carried {
+        if matches!(packet.carried, Carried::Full(blob) if blob != block.blob) {
             return Some(Reason::BadSignature);
         }
         Some(block.judge(packet.fixed.index, leaf, packet.path))
@@ -116,12 +113,22 @@ impl Flow {
         }
     }
 
-    /// Takes in a block whose root was verified with what was carried. Tells what never came of those
+    /// The blob with which a packet's block was verified; none if the packet is not of it.
+    pub fn blob(&self, packet: &SignedPacket<'_>) -> Option<&[u8]> {
+        let block = self.blocks.get(&packet.fixed.seq)?;
+        let root = packet
+            .block
+            .root(packet.fixed.index, &packet.leaf(), packet.path);
+        let is_of_it = same(block.known.block(), &packet.block) && root? == *block.known.root();
+        is_of_it.then_some(&block.blob)
+    }
+
+    /// Takes in a block whose root was verified with that blob. Tells what never came of those
     /// that are forgotten for it.
-    pub fn insert(&mut self, seq: u32, known: Known, carried: &[u8]) -> Lost {
+    pub fn insert(&mut self, seq: u32, known: Known, blob: &[u8]) -> Lost {
         let received = Received {
             accepted: alloc::vec![false; known.block().count().into()],
-            carried: carried.to_vec(),
+            blob: blob.to_vec(),
             known,
         };
         self.blocks.insert(seq, received);

@@ -2,6 +2,7 @@
 
 mod flow;
 mod refused;
+mod shares;
 mod waiting;
 
 pub use flow::{BLOCKS_MAX, Lost};
@@ -14,14 +15,17 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use crate::block::Digest;
+use crate::carriage::Bins;
 use crate::known::Known;
 use crate::reason::{Counters, Reason};
+use crate::recent::Recent;
 use crate::signing::BlockVerifier;
 use crate::wire::{
-    BadDescriptor, Carriage, Descriptor, Fixed, KeyId, SignedPacket, TIMESTAMP_BYTES, message,
+    BadDescriptor, Carriage, Carried, Descriptor, Fixed, KeyId, SignedPacket, TIMESTAMP_BYTES,
+    message,
 };
 use flow::Flow;
-use refused::{Budget, Refused};
+use refused::{Budgets, Refused};
 use waiting::{Queue, Waiting};
 
 /// Sequences of blocks that are remembered: each has up to [`BLOCKS_MAX`] blocks.
@@ -32,16 +36,19 @@ pub const FLOWS_MAX: usize = 1024;
 pub struct Acceptance {
     /// How far a block's timestamp may be from the receiver's time, in nanoseconds.
     pub window_ns: u64,
-    /// How many signatures are verified.
+    /// How many signatures are verified: of full packets, and as many of coded ones.
     pub effort: Effort,
+    /// Whether shares without tags are accepted, with which whoever else can send spoils blocks.
+    pub untagged: bool,
 }
 
 impl Default for Acceptance {
-    /// 30 seconds.
+    /// 30 seconds; shares have tags.
     fn default() -> Self {
         Self {
             window_ns: 30_000_000_000,
             effort: Effort::default(),
+            untagged: false,
         }
     }
 }
@@ -75,18 +82,17 @@ pub struct Finding<'a> {
 pub struct FlowReceiver {
     acceptance: Acceptance,
     known: BTreeMap<KeyId, (Descriptor, Box<dyn BlockVerifier>)>,
-    flows: BTreeMap<(KeyId, [u8; 4]), Flow>,
+    flows: Recent<(KeyId, [u8; 4]), Flow>,
     refused: Refused,
-    budget: Budget,
+    budgets: Budgets,
     waiting: Queue,
+    bins: Bins<Waiting>,
     /// Of packets that waited: what the packet at hand made of them.
     resolved: Vec<(u64, Reason)>,
     counters: Counters,
     lost: Lost,
     /// Signatures that were verified.
     verifications: u64,
-    /// Packets so far: a clock for what was used last.
-    packets: u64,
 }
 
 impl FlowReceiver {
@@ -104,16 +110,16 @@ impl FlowReceiver {
         });
         Ok(Self {
             known: known.collect::<Result<_, _>>()?,
-            budget: Budget::new(acceptance.effort),
+            budgets: Budgets::new(acceptance.effort),
             acceptance,
-            flows: BTreeMap::new(),
-            refused: Refused::default(),
+            flows: Recent::new(),
+            refused: Refused::new(),
             waiting: Queue::default(),
+            bins: shares::NONE,
             resolved: Vec::new(),
             counters: Counters::default(),
             lost: Lost::default(),
             verifications: 0,
-            packets: 0,
         })
     }
 
@@ -167,7 +173,6 @@ impl FlowReceiver {
         now: u64,
         ticket: u64,
     ) -> Finding<'a> {
-        self.packets += 1;
         let judged = parsed.and_then(|packet| {
             self.screen(&packet)?;
             let leaf = leaf.unwrap_or_else(|| packet.leaf());
@@ -198,9 +203,17 @@ impl FlowReceiver {
         self.verifications
     }
 
+    /// A packet of a verified block with full carriage, whatever it carried: for whoever takes it on.
+    /// None if the block is not remembered, or the packet is not of it.
+    pub fn full_form(&self, signed: &[u8]) -> Option<Vec<u8>> {
+        let packet = self.parse(signed).ok()?;
+        let flow = self.flows.get(&(packet.fixed.key, packet.fixed.tag))?;
+        flow.blob(&packet).map(|blob| packet.in_full(blob))
+    }
+
     /// Forgets all sequences, and counts what never came of them.
     pub fn end(&mut self) -> Lost {
-        for flow in core::mem::take(&mut self.flows).into_values() {
+        while let Some(flow) = self.flows.pop_oldest() {
             self.lost.add(flow.end());
         }
         self.lost
@@ -210,7 +223,11 @@ impl FlowReceiver {
     fn parse<'a>(&self, signed: &'a [u8]) -> Result<SignedPacket<'a>, Reason> {
         let fixed = Fixed::of(signed)?;
         let (descriptor, _) = self.known.get(&fixed.key).ok_or(Reason::UnknownFlow)?;
-        SignedPacket::of(signed, fixed, descriptor)
+        let packet = SignedPacket::of(signed, fixed, descriptor)?;
+        if packet.carried.carriage() == Carriage::Coded(None) && !self.acceptance.untagged {
+            return Err(Reason::Untagged);
+        }
+        Ok(packet)
     }
 
     /// Step 6.
@@ -219,58 +236,58 @@ impl FlowReceiver {
         flow.map_or(Ok(()), |flow| flow.screen(packet))
     }
 
-    /// Steps 7 to 9.
+    /// Steps 7 to 10.
     fn judge(&mut self, packet: &SignedPacket<'_>, leaf: &Digest, now: u64, ticket: u64) -> Reason {
-        let name = (packet.fixed.key, packet.fixed.tag);
-        if let Some(flow) = self.flows.get_mut(&name) {
-            flow.used = self.packets;
-            if let Some(reason) = flow.judge(packet, leaf) {
-                if reason == Reason::Ok {
-                    self.budget.earn();
-                }
-                return reason;
+        let fixed = &packet.fixed;
+        if let Some(flow) = self.flows.used(&(fixed.key, fixed.tag))
+            && let Some(reason) = flow.judge(packet, leaf)
+        {
+            if reason == Reason::Ok {
+                self.budgets.earn();
             }
+            return reason;
         }
-        let root = packet.block.root(packet.fixed.index, leaf, packet.path);
+        let root = packet.block.root(fixed.index, leaf, packet.path);
         let Some(root) = root else {
             return Reason::BadLength;
         };
-        match packet.carriage {
-            Carriage::Sparse => self.wait(packet, (*leaf, root), ticket),
-            Carriage::Full => match self.verify(packet, &root, now) {
-                Ok(()) => self.take_in(packet, leaf, root),
+        let waiting = || Waiting {
+            ticket,
+            root,
+            index: fixed.index,
+            leaf: *leaf,
+            path: packet.path.to_vec(),
+        };
+        match &packet.carried {
+            Carried::Sparse => self.wait(fixed, waiting()),
+            Carried::Coded(coded) => self.take_share(packet, coded, waiting(), now),
+            Carried::Full(blob) => match self.verify(packet, blob, &root, now) {
+                Ok(()) => self.take_in(packet, leaf, root, blob, Vec::new()),
                 Err(reason) => reason,
             },
         }
     }
 
-    fn wait(
-        &mut self,
-        packet: &SignedPacket<'_>,
-        (leaf, root): (Digest, Digest),
-        ticket: u64,
-    ) -> Reason {
-        let fixed = &packet.fixed;
+    /// Step 8 of a sparse packet.
+    fn wait(&mut self, fixed: &Fixed, packet: Waiting) -> Reason {
         let place = (fixed.key, fixed.tag, fixed.seq);
-        let waiting = Waiting {
-            ticket,
-            root,
-            index: fixed.index,
-            leaf,
-            path: packet.path.to_vec(),
-        };
-        if let Some(given_up) = self.waiting.push(place, waiting) {
+        if let Some(given_up) = self.waiting.push(place, packet) {
             self.resolve(given_up, Reason::NoSignature);
         }
         Reason::Pending
     }
 
-    /// Steps 8 and 9.
-    fn verify(&mut self, packet: &SignedPacket<'_>, root: &Digest, now: u64) -> Result<(), Reason> {
+    /// Steps 9 and 10.
+    fn verify(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        blob: &[u8],
+        root: &Digest,
+        now: u64,
+    ) -> Result<(), Reason> {
         let fixed = &packet.fixed;
         let (descriptor, verifier) = self.known.get(&fixed.key).ok_or(Reason::UnknownFlow)?;
-        let (timestamp, signature) = packet
-            .carried
+        let (timestamp, signature) = blob
             .split_first_chunk::<TIMESTAMP_BYTES>()
             .ok_or(Reason::BadLength)?;
         let timestamp = u64::from_be_bytes(*timestamp);
@@ -282,7 +299,7 @@ impl FlowReceiver {
         if self.refused.contains(&name) {
             return Err(Reason::BadSignature);
         }
-        if !self.budget.spend(now) {
+        if !self.budgets.of(packet.carried.carriage()).spend(now) {
             return Err(Reason::Busy);
         }
         self.verifications += 1;
@@ -294,21 +311,31 @@ impl FlowReceiver {
     }
 
     /// Takes in a verified block by the packet that it was verified with, and the packets that waited
-    /// for it.
-    fn take_in(&mut self, packet: &SignedPacket<'_>, leaf: &Digest, root: Digest) -> Reason {
+    /// for it: those of its bin and all others.
+    fn take_in(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        leaf: &Digest,
+        root: Digest,
+        blob: &[u8],
+        of_bin: Vec<Waiting>,
+    ) -> Reason {
         let fixed = &packet.fixed;
         let name = (fixed.key, fixed.tag);
-        if !self.flows.contains_key(&name) && self.flows.len() == FLOWS_MAX {
-            self.forget_one();
+        if self.flows.get(&name).is_none()
+            && self.flows.len() == FLOWS_MAX
+            && let Some(flow) = self.flows.pop_oldest()
+        {
+            self.lost.add(flow.end());
         }
-        let flow = self.flows.entry(name).or_insert(Flow::new(fixed.seq));
-        flow.used = self.packets;
-        let lost = flow.insert(fixed.seq, Known::new(packet.block, root), packet.carried);
+        let flow = self.flows.entry(name, || Flow::new(fixed.seq));
+        let lost = flow.insert(fixed.seq, Known::new(packet.block, root), blob);
         self.lost.add(lost);
         let reason = flow.judge(packet, leaf).unwrap_or(Reason::Old);
-        self.budget.earn();
-        let place = (fixed.key, fixed.tag, fixed.seq);
-        for waited in self.waiting.take(&place) {
+        self.budgets.earn();
+        let coded = self.bins.forget(&shares::block(fixed));
+        let sparse = self.waiting.take(&(fixed.key, fixed.tag, fixed.seq));
+        for waited in of_bin.into_iter().chain(coded).chain(sparse) {
             let flow = self.flows.get_mut(&name);
             let reason = flow.map_or(Reason::Old, |flow| flow.judge_waiting(fixed.seq, &waited));
             self.resolve(waited.ticket, reason);
@@ -319,16 +346,5 @@ impl FlowReceiver {
     fn resolve(&mut self, ticket: u64, reason: Reason) {
         self.counters.count(reason);
         self.resolved.push((ticket, reason));
-    }
-
-    /// Forgets the sequence that was of no use for longest.
-    fn forget_one(&mut self) {
-        let oldest = self.flows.iter().min_by_key(|(_, flow)| flow.used);
-        let Some(name) = oldest.map(|(name, _)| *name) else {
-            return;
-        };
-        if let Some(flow) = self.flows.remove(&name) {
-            self.lost.add(flow.end());
-        }
     }
 }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use super::bytes::Reader;
+use super::carried::TIMESTAMP_BYTES;
 use crate::block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
 use crate::shape::Degree;
 use crate::suite::Suite;
@@ -203,6 +204,11 @@ impl Descriptor {
     /// The scheme of its block signatures.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// Length of its blocks' blobs, which full carriage carries: timestamp and signature.
+    pub const fn blob_bytes(&self) -> usize {
+        TIMESTAMP_BYTES + self.algorithm.signature_bytes()
     }
 
     /// Whose signatures they are.

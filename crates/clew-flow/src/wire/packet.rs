@@ -3,47 +3,17 @@
 use alloc::vec::Vec;
 
 use super::bytes::Reader;
+use super::carried::{Carriage, Carried};
 use super::descriptor::{Descriptor, KeyId};
 use crate::block::{Block, Digest, ID_BYTES};
 use crate::reason::Reason;
 use crate::suite::Content;
-use crate::tree::Tree;
 
 /// Size of the fixed part.
 pub const FIXED_BYTES: usize = 40;
 
 const MAGIC: [u8; 4] = [0xc1, 0x4c, 0x46, 0x4c];
 const VERSION: u8 = 1;
-
-/// Size of a timestamp.
-pub const TIMESTAMP_BYTES: usize = 8;
-
-/// How a packet carries the block signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
-    /// Whole.
-    Full = 1,
-    /// Not at all: other packets of the block do.
-    Sparse = 2,
-}
-
-impl Carriage {
-    const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            1 => Some(Self::Full),
-            2 => Some(Self::Sparse),
-            _ => None,
-        }
-    }
-
-    /// Size of what a packet carries.
-    fn bytes(self, descriptor: &Descriptor) -> usize {
-        match self {
-            Self::Full => TIMESTAMP_BYTES + descriptor.algorithm().signature_bytes(),
-            Self::Sparse => 0,
-        }
-    }
-}
 
 /// Whether bytes end as a signed packet does.
 pub(crate) fn is_signed(bytes: &[u8]) -> bool {
@@ -94,6 +64,11 @@ impl Fixed {
         Ok(read)
     }
 
+    /// How the packet says that it carries the block signature; none if that is not known.
+    pub const fn carriage(&self) -> Option<Carriage> {
+        Carriage::from_byte(self.carriage)
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.id);
         out.extend(self.tag);
@@ -131,8 +106,6 @@ pub struct SignedPacket<'a> {
     pub fixed: Fixed,
     /// The block that it says it is of.
     pub block: Block,
-    /// How it carries the block signature.
-    pub carriage: Carriage,
     /// What the application sent.
     pub packet: &'a [u8],
     /// The salt, if the flow has salts.
@@ -140,7 +113,7 @@ pub struct SignedPacket<'a> {
     /// The way to the root.
     pub path: &'a [u8],
     /// What it carries of the block signature.
-    pub carried: &'a [u8],
+    pub carried: Carried<'a>,
 }
 
 impl<'a> SignedPacket<'a> {
@@ -148,36 +121,46 @@ impl<'a> SignedPacket<'a> {
     /// the flow's that it names.
     ///
     /// # Errors
-    /// `bad-block`, `unknown-carriage`, `bad-length`.
+    /// `bad-block`, `unknown-carriage`, `coded-count`, `needed`, `bad-length`.
     pub fn of(signed: &'a [u8], fixed: Fixed, descriptor: &Descriptor) -> Result<Self, Reason> {
         let chaining = descriptor.chaining();
         let block = chaining.block(fixed.id, fixed.count);
         let block = block.ok_or(Reason::BadBlock)?;
         let depth = block.depth(fixed.index).ok_or(Reason::BadBlock)?;
         let carriage = Carriage::from_byte(fixed.carriage).ok_or(Reason::UnknownCarriage)?;
-        let parts = [
-            chaining.salt_bytes(),
-            depth * chaining.digest.bytes(),
-            carriage.bytes(descriptor),
-            FIXED_BYTES,
-        ];
-        let length = usize::from(fixed.length);
-        if length != parts.iter().sum() || length > signed.len() {
-            return Err(Reason::BadLength);
-        }
-        let (packet, rest) = signed.split_at(signed.len() - length);
-        let (salt, rest) = rest.split_at(parts[0]);
-        let (path, rest) = rest.split_at(parts[1]);
-        let carried = &rest[..parts[2]];
+        let behind = signed.len().checked_sub(fixed.length.into());
+        let behind = behind.ok_or(Reason::BadLength)?;
+        let (packet, mut rest) = signed.split_at(behind);
+        let mut take = |bytes| {
+            let (taken, after) = rest.split_at_checked(bytes).ok_or(Reason::BadLength)?;
+            rest = after;
+            Ok(taken)
+        };
+        let salt = take(chaining.salt_bytes())?;
+        let path = take(depth * chaining.digest.bytes())?;
+        let carried = rest.len().checked_sub(FIXED_BYTES);
+        let carried = &rest[..carried.ok_or(Reason::BadLength)?];
+        let place = (&block, fixed.index);
+        let carried = Carried::of(carried, carriage, place, descriptor)?;
         Ok(Self {
             fixed,
             block,
-            carriage,
             packet,
             salt,
             path,
             carried,
         })
+    }
+
+    /// The signed packet with full carriage: `blob` is what full packets of its block carry.
+    pub fn in_full(&self, blob: &[u8]) -> Vec<u8> {
+        let mut out = [self.packet, self.salt, self.path, blob].concat();
+        let fixed = Fixed {
+            carriage: Carriage::Full.byte(),
+            ..self.fixed
+        };
+        fixed.write_behind(self.packet.len(), &mut out);
+        out
     }
 
     /// What the packet's leaf is of.
@@ -195,14 +178,6 @@ impl<'a> SignedPacket<'a> {
     }
 }
 
-/// What is to be put behind a packet.
-pub(crate) struct Signature<'a> {
-    pub fixed: Fixed,
-    pub salt: &'a [u8],
-    pub tree: &'a Tree,
-    pub carried: &'a [u8],
-}
-
 impl Fixed {
     /// The fixed part of a packet of a block.
     pub(crate) fn new(
@@ -218,25 +193,15 @@ impl Fixed {
             key,
             index,
             count: block.count(),
-            carriage: carriage as u8,
+            carriage: carriage.byte(),
             length: 0,
         }
     }
-}
 
-impl Signature<'_> {
-    /// Appends the packet signature.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        let begin = out.len();
-        out.extend_from_slice(self.salt);
-        self.tree.write_path(self.fixed.index, out);
-        out.extend_from_slice(self.carried);
-        // It fits: a path has at most 1023 digests of 32 bytes.
+    /// Ends a packet signature that begins at `begin`, with its length. It fits: a path has at most
+    /// 1023 digests of 32 bytes.
+    pub(crate) fn write_behind(self, begin: usize, out: &mut Vec<u8>) {
         let length = (out.len() - begin + FIXED_BYTES) as u16;
-        Fixed {
-            length,
-            ..self.fixed
-        }
-        .write(out);
+        Self { length, ..self }.write(out);
     }
 }

@@ -1,7 +1,10 @@
 //! What a bad line does.
 
-use crate::setup::{Flow, NOW, packet, receiver};
-use clew_flow::{Acceptance, Carry, Chaining, Degree, DigestSize, Reason, Suite, Verdict};
+use crate::setup::{Flow, NOW, descriptor, packet, receiver};
+use clew_flow::{
+    Acceptance, Carried, Carry, Chaining, Degree, DigestSize, FIXED_BYTES, Fixed, Reason,
+    SignedPacket, Suite, Verdict,
+};
 use rand_chacha::rand_core::Rng;
 use std::collections::{HashMap, HashSet};
 
@@ -31,14 +34,22 @@ fn chainings() -> Vec<Chaining> {
 #[test]
 fn a_good_line_costs_one_verification_for_each_block() {
     for chaining in chainings() {
-        for carry in [Carry::Every, Carry::OneIn(5)] {
+        for carry in [Carry::Every, Carry::OneIn(5), Carry::CODED] {
             let mut flow = Flow::new(chaining, 1);
             for count in [1, 2, 3, 16, 7] {
+                let mut resolved = 0;
                 for (index, signed) in (0..).zip(flow.block(count, carry)) {
                     let finding = flow.receiver.receive(&signed, NOW, 0);
-                    assert_eq!(finding.reason, Reason::Ok, "{chaining:?} {carry:?}");
+                    // Of a coded block, up to its k-th.
+                    let waits = carry == Carry::CODED && count == 16 && index < 3;
+                    let reason = if waits { Reason::Pending } else { Reason::Ok };
+                    assert_eq!(finding.reason, reason, "{chaining:?} {carry:?}");
                     assert_eq!(finding.packet, packet(index));
+                    assert!(finding.resolved.iter().all(|found| found.1 == Reason::Ok));
+                    resolved += finding.resolved.len();
                 }
+                let waited = carry == Carry::CODED && count == 16;
+                assert_eq!(resolved, if waited { 3 } else { 0 });
             }
             assert_eq!(flow.receiver.verifications(), 5);
             assert_eq!(flow.receiver.end(), Default::default(), "nothing is lost");
@@ -52,12 +63,14 @@ enum Way {
     Untouched,
     Copy,
     Changed,
+    /// A share, which is of no interest if others verify the block.
+    Altered,
 }
 
 #[test]
 fn every_packet_is_judged_for_itself() {
     for (seed, chaining) in (10..).zip(chainings()) {
-        for carry in [Carry::Every, Carry::OneIn(4)] {
+        for carry in [Carry::Every, Carry::OneIn(4), Carry::CODED] {
             let mut flow = Flow::new(chaining, seed);
             let mut sent: Vec<(usize, Way, Vec<u8>)> = Vec::new();
             for number in 0..40 {
@@ -77,8 +90,9 @@ fn every_packet_is_judged_for_itself() {
                         3 => {
                             let mut signed = signed;
                             let at = flow.rng.next_u32() as usize % signed.len();
+                            let way = way(&signed, at, chaining);
                             signed[at] ^= 1 << (flow.rng.next_u32() % 8);
-                            sent.push((name, Way::Changed, signed));
+                            sent.push((name, way, signed));
                         }
                         _ => sent.push((name, Way::Untouched, signed)),
                     }
@@ -89,6 +103,20 @@ fn every_packet_is_judged_for_itself() {
     }
 }
 
+/// What it is to change a byte of a packet.
+fn way(signed: &[u8], at: usize, chaining: Chaining) -> Way {
+    let parts = SignedPacket::of(signed, Fixed::of(signed).unwrap(), &descriptor(chaining));
+    let Carried::Coded(coded) = parts.unwrap().carried else {
+        return Way::Changed;
+    };
+    let end = signed.len() - FIXED_BYTES;
+    let carried = 2 + coded.share.len() + coded.tag.len();
+    match (end - carried..end).contains(&at) {
+        true => Way::Altered,
+        false => Way::Changed,
+    }
+}
+
 /// Packets in any portions are judged as one by one.
 #[test]
 fn many_are_judged_as_one_by_one() {
@@ -96,7 +124,8 @@ fn many_are_judged_as_one_by_one() {
         let mut flow = Flow::new(chaining, seed);
         let mut sent: Vec<Vec<u8>> = Vec::new();
         for number in 0..30 {
-            for mut signed in flow.block(1 + number % 9, Carry::OneIn(2)) {
+            let carry = [Carry::OneIn(2), Carry::CODED][usize::from(number % 2)];
+            for mut signed in flow.block(1 + number % 13, carry) {
                 let back = flow.rng.next_u32() as usize % 8;
                 if flow.rng.next_u32().is_multiple_of(5) {
                     let at = flow.rng.next_u32() as usize % signed.len();
@@ -145,6 +174,7 @@ fn judge(flow: &mut Flow, sent: &[(usize, Way, Vec<u8>)]) {
                 valid += 1;
             }
             (_, Verdict::Replayed) => assert_eq!(reason, Reason::Duplicate),
+            (Way::Altered, Verdict::Invalid) => {}
             // All carriers of its block were lost or changed.
             (_, Verdict::Undecided) => waited += 1,
             (_, Verdict::Invalid | Verdict::Unsigned) => assert_eq!(reason, Reason::Ok, "{way:?}"),

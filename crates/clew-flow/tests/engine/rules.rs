@@ -33,7 +33,7 @@ fn each_rule_has_its_reason() {
         ("too many", with(10, &[0, 65]), Reason::BadBlock),
         ("index", with(12, &[0, 5]), Reason::BadBlock),
         ("carriage 0", with(8, &[0]), Reason::UnknownCarriage),
-        ("carriage 3", with(8, &[3]), Reason::UnknownCarriage),
+        ("carriage 3", with(8, &[3]), Reason::CodedCount),
         ("signature", with(41, &[0xaa]), Reason::BadSignature),
         ("another place", with(12, &[0, 1]), Reason::BadSignature),
     ];
@@ -179,7 +179,7 @@ proptest! {
         let end = signed.len();
         signed[end - 4..].copy_from_slice(&[0xc1, 0x4c, 0x46, 0x4c]);
         signed[end - 7] = 1;
-        signed[end - 8] %= 4;
+        signed[end - 8] %= 7;
         signed[end - 6] = 0;
         signed[end - 10] = 0;
         signed[end - 12] = 0;

@@ -1,9 +1,14 @@
 //! The table of commands: help, man pages and shell completions all come from here.
 
 mod court;
+mod flow;
 mod group;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
+pub use flow::{
+    CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect, FlowKeygen,
+    FlowRelay, FlowSign, FlowVerify, HashName, Known,
+};
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 
 use crate::clock::parse_duration;
@@ -68,6 +73,9 @@ pub enum Command {
     Match(Match),
     /// Check an opening or a match: anybody can, offline, with public files
     Judge(Judge),
+    /// Flow signatures: packets that name their signer, one by one verifiable, at line rate
+    #[command(subcommand)]
+    Flow(Flow),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages

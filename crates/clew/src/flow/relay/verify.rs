@@ -1,0 +1,132 @@
+//! Signed datagrams in, what applications sent out.
+
+use super::{BATCH, Metrics, NAP, Until, Wire};
+use crate::clock;
+use crate::failure::Failure;
+use crate::flow::capture::signed;
+use crate::flow::policy::{Gate, Policy};
+use clew_flow::{Acceptance, BadDescriptor, Descriptor, FlowReceiver, Lost, Reason};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How datagrams are verified.
+#[derive(Clone, Copy, Debug)]
+pub struct Verifying {
+    /// What passes.
+    pub policy: Policy,
+    /// How long a packet waits for its block's signature before it is judged without.
+    pub hold: Duration,
+    /// How far timestamps may be from now.
+    pub max_age_ns: u64,
+}
+
+/// Relays until it is to stop.
+///
+/// # Errors
+/// A flow's key is none, or the network is gone.
+pub fn verify(
+    wire: &mut Wire,
+    flows: &[Descriptor],
+    verifying: Verifying,
+    metrics: &Metrics,
+    until: Until,
+) -> Result<(), Failure> {
+    let acceptance = Acceptance {
+        window_ns: verifying.max_age_ns,
+        ..Acceptance::default()
+    };
+    let receiver = FlowReceiver::new(flows.iter().cloned(), acceptance);
+    let mut line = Line {
+        receiver: receiver.map_err(|BadDescriptor| Failure::new("a flow's key is none"))?,
+        gate: Gate::new(verifying.policy, flows),
+        hold: verifying.hold,
+        held: BTreeMap::new(),
+        tickets: 0,
+        verifications: 0,
+        lost: Lost::default(),
+    };
+    while !until.is_over() {
+        let wait = line.wait();
+        let datagrams = wire.receive(BATCH, wait);
+        let datagrams = datagrams.map_err(|e| Failure::new(format!("cannot receive: {e}")))?;
+        metrics.received.inc_by(datagrams.len() as u64);
+        line.take(&datagrams, wire, metrics);
+        line.give_up(Instant::now().checked_sub(line.hold), wire, metrics);
+        line.count(metrics);
+    }
+    line.give_up(Some(Instant::now()), wire, metrics);
+    line.receiver.end();
+    line.count(metrics);
+    Ok(())
+}
+
+/// Flows as they are being verified.
+struct Line {
+    receiver: FlowReceiver,
+    gate: Gate,
+    hold: Duration,
+    /// Packets that are pending, by ticket: what is to go on, and when they came.
+    held: BTreeMap<u64, (Instant, Vec<u8>)>,
+    tickets: u64,
+    verifications: u64,
+    lost: Lost,
+}
+
+impl Line {
+    /// How long nothing is to be done if nothing comes.
+    fn wait(&self) -> Duration {
+        let first = self.held.first_key_value();
+        first.map_or(NAP, |(_, (came, _))| self.hold.saturating_sub(came.elapsed()))
+    }
+
+    fn take(&mut self, datagrams: &[Vec<u8>], wire: &Wire, metrics: &Metrics) {
+        let came = Instant::now();
+        let payloads: Vec<_> = datagrams.iter().map(|datagram| signed(datagram)).collect();
+        let payloads: Vec<&[u8]> = payloads.iter().map(|payload| &**payload).collect();
+        let findings = self.receiver.receive_many(&payloads, clock::now_ns(), self.tickets);
+        for (finding, ticket) in findings.into_iter().zip(self.tickets..) {
+            self.tickets += 1;
+            if finding.reason == Reason::Pending {
+                self.held.insert(ticket, (came, finding.packet.to_vec()));
+            } else {
+                self.judge(finding.reason, finding.packet, wire, metrics);
+            }
+            for (ticket, reason) in finding.resolved {
+                // One that was given up before has gone its way.
+                if let Some((_, packet)) = self.held.remove(&ticket) {
+                    self.judge(reason, &packet, wire, metrics);
+                }
+            }
+        }
+    }
+
+    /// Gives up the packets that came before.
+    fn give_up(&mut self, before: Option<Instant>, wire: &Wire, metrics: &Metrics) {
+        while let Some(first) = self.held.first_entry()
+            && before.is_some_and(|before| first.get().0 <= before)
+        {
+            let (_, packet) = first.remove();
+            self.judge(Reason::NoSignature, &packet, wire, metrics);
+        }
+    }
+
+    fn judge(&self, reason: Reason, packet: &[u8], wire: &Wire, metrics: &Metrics) {
+        metrics.judge(reason);
+        if !self.gate.passes(reason) {
+            metrics.withheld.inc();
+        } else if wire.send(packet) {
+            metrics.sent.inc();
+        } else {
+            metrics.refused.inc();
+        }
+    }
+
+    fn count(&mut self, metrics: &Metrics) {
+        let (verifications, lost) = (self.receiver.verifications(), self.receiver.lost());
+        metrics.pending.set(self.held.len() as i64);
+        metrics.verifications.inc_by(verifications - self.verifications);
+        metrics.lost_packets.inc_by(lost.packets - self.lost.packets);
+        metrics.lost_blocks.inc_by(lost.blocks - self.lost.blocks);
+        (self.verifications, self.lost) = (verifications, lost);
+    }
+}
