@@ -41,7 +41,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 11] = [
+const PROGRAMS: [Program; 12] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -76,6 +76,11 @@ const PROGRAMS: [Program; 11] = [
         name: "files",
         about: "clew sign and clew verify of a capture, by mode and number of cores, beside hashing alone",
         run: files::run,
+    },
+    Program {
+        name: "flow-loss",
+        about: "what loss costs a receiver: each, Clue's windows, trees in each carriage, SAIDA",
+        run: flow::loss::run,
     },
     Program {
         name: "flow-paper",

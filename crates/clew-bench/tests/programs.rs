@@ -128,3 +128,19 @@ fn has_the_rates_of_flows() {
     assert_eq!(lines.count(), 144, "{text}");
     assert_eq!(plots, ["flow-rates"]);
 }
+
+#[test]
+fn has_what_loss_costs_and_the_engine_agrees() {
+    let (text, plots) = tables(&["flow-loss", "--packets", "4096"]);
+    for scheme in ["each", "window-64-best", "tree-64-coded-25", "saida-64-90"] {
+        let lines = text
+            .lines()
+            .filter(|line| line.split(' ').next() == Some(scheme));
+        assert!(lines.count() >= 8, "{scheme} in {text}");
+    }
+    assert!(
+        text.contains("valid packets agrees with the model's"),
+        "{text}"
+    );
+    assert_eq!(plots, ["flow-loss"]);
+}

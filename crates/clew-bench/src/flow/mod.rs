@@ -1,5 +1,6 @@
 //! Flow signatures (`clew-flow`): the paper's tables and figures, rates, and what loss costs.
 
+pub mod loss;
 pub mod paper;
 pub mod rates;
 mod running;
