@@ -30,6 +30,7 @@ pub mod carriage;
 mod carry;
 mod known;
 pub mod lanes;
+pub mod manifest;
 mod reason;
 mod receiver;
 mod recent;

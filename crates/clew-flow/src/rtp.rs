@@ -78,11 +78,15 @@ mod tests {
     #[test]
     fn what_has_no_padded_form() {
         let too_long = (0x80, 12, RTP_SIGNATURE_MAX + 1);
-        for (first, content, signature) in [too_long, (0xa0, 12, 80), (0x40, 12, 80), (0x80, 11, 80)]
+        for (first, content, signature) in
+            [too_long, (0xa0, 12, 80), (0x40, 12, 80), (0x80, 11, 80)]
         {
             let packet = signed(first, content, signature);
             let mut same = packet.clone();
-            assert!(!pad(&mut same, signature), "{first:#x} {content} {signature}");
+            assert!(
+                !pad(&mut same, signature),
+                "{first:#x} {content} {signature}"
+            );
             assert_eq!(same, packet);
         }
     }

@@ -134,7 +134,17 @@ impl<S: BlockSigner> FlowSender<S> {
         blob
     }
 
-    fn advance(&mut self, rng: &mut impl CryptoRng) {
+    /// Where the next block is in its sequence.
+    pub(crate) const fn place(&self) -> ([u8; 4], u32) {
+        (self.tag, self.seq)
+    }
+
+    /// Appends the signature of a message.
+    pub(crate) fn sign(&mut self, message: &[u8], rng: &mut impl CryptoRng, out: &mut Vec<u8>) {
+        self.signer.sign(message, rng, out);
+    }
+
+    pub(crate) fn advance(&mut self, rng: &mut impl CryptoRng) {
         match self.seq.checked_add(1) {
             Some(next) => self.seq = next,
             None => self.renew(rng),

@@ -124,7 +124,11 @@ mod tests {
             assert_eq!(udp.payload(), b"odd and more");
             assert_eq!(udp.flow().destination_port, Some(5001));
             if checksum.is_none() {
-                assert_eq!(longer, frame(b"odd and more", None), "correct stays correct");
+                assert_eq!(
+                    longer,
+                    frame(b"odd and more", None),
+                    "correct stays correct"
+                );
             }
             assert_eq!(with(&longer, b"odd").unwrap(), original);
         }
@@ -136,7 +140,10 @@ mod tests {
         for (at, value) in [(9, 6), (25, 14), (6, 0x20)] {
             let mut bad = good.clone();
             bad[at] = value;
-            assert!(Udp::of(&Frame::whole(LinkType::RAW, &bad)).is_none(), "{at}");
+            assert!(
+                Udp::of(&Frame::whole(LinkType::RAW, &bad)).is_none(),
+                "{at}"
+            );
         }
         assert!(with(&good, &vec![0; 65_536 - 28]).is_none(), "no room");
     }

@@ -163,10 +163,11 @@ impl Flow {
 }
 
 /// The oldest block that is remembered while `latest` is the latest.
-const fn oldest(latest: u32) -> u32 {
+pub(crate) const fn oldest(latest: u32) -> u32 {
     latest.saturating_sub(BLOCKS_MAX - 1)
 }
 
-fn same(one: &Block, other: &Block) -> bool {
+/// Whether two blocks are one.
+pub(crate) fn same(one: &Block, other: &Block) -> bool {
     one.id() == other.id() && one.count() == other.count()
 }

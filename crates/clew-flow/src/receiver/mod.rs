@@ -3,6 +3,7 @@
 mod flow;
 mod refused;
 mod shares;
+mod signatures;
 mod waiting;
 
 pub use flow::{BLOCKS_MAX, Lost};
@@ -24,6 +25,9 @@ use crate::wire::{
     BadDescriptor, Carriage, Carried, Descriptor, Fixed, KeyId, SignedPacket, TIMESTAMP_BYTES,
     message,
 };
+pub(crate) use flow::{oldest, same};
+pub(crate) use signatures::Signatures;
+
 use flow::Flow;
 use refused::{Budgets, Refused};
 use waiting::{Queue, Waiting};

@@ -97,7 +97,7 @@ impl Chaining {
     }
 
     fn flags(&self) -> u8 {
-        u8::from(self.salted) * SALTED | u8::from(self.every) * EVERY
+        (u8::from(self.salted) * SALTED) | (u8::from(self.every) * EVERY)
     }
 
     fn with_flags(self, flags: u8) -> Option<Self> {

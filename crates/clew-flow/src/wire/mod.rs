@@ -13,5 +13,5 @@ pub use descriptor::{
 pub use packet::{FIXED_BYTES, Fixed, SignedPacket};
 
 pub(crate) use carried::{NEEDED_BYTES, tag_bytes};
-pub(crate) use message::message;
+pub(crate) use message::{Message, message, message_in};
 pub(crate) use packet::is_signed;

@@ -64,6 +64,11 @@ impl Fixed {
         Ok(read)
     }
 
+    /// The carriage's code.
+    pub(crate) const fn code(&self) -> u8 {
+        self.carriage
+    }
+
     /// How the packet says that it carries the block signature; none if that is not known.
     pub const fn carriage(&self) -> Option<Carriage> {
         Carriage::from_byte(self.carriage)
@@ -186,6 +191,16 @@ impl Fixed {
         index: u16,
         carriage: Carriage,
     ) -> Self {
+        Self::with_code(block, (tag, seq, key), index, carriage.byte())
+    }
+
+    /// The same for a carriage by its code.
+    pub(crate) const fn with_code(
+        block: &Block,
+        (tag, seq, key): ([u8; 4], u32, KeyId),
+        index: u16,
+        carriage: u8,
+    ) -> Self {
         Self {
             id: *block.id(),
             tag,
@@ -193,9 +208,14 @@ impl Fixed {
             key,
             index,
             count: block.count(),
-            carriage: carriage.byte(),
+            carriage,
             length: 0,
         }
+    }
+
+    /// The same for another packet of the block.
+    pub(crate) const fn at(self, index: u16) -> Self {
+        Self { index, ..self }
     }
 
     /// Ends a packet signature that begins at `begin`, with its length. It fits: a path has at most

@@ -6,5 +6,6 @@ mod attack;
 mod coded;
 mod format;
 mod line;
+mod manifests;
 mod rules;
 mod setup;

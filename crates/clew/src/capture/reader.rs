@@ -99,7 +99,9 @@ impl<R: Read> Iterator for Reader<R> {
 
 /// Whether an input that begins so is a capture; the first four bytes are enough.
 pub fn is_capture(start: &[u8]) -> bool {
-    start.get(..MAGIC_LEN).is_some_and(|magic| recognise(magic).is_ok())
+    start
+        .get(..MAGIC_LEN)
+        .is_some_and(|magic| recognise(magic).is_ok())
 }
 
 fn recognise(start: &[u8]) -> Result<State, CaptureError> {

@@ -123,6 +123,8 @@ pub enum CarriageName {
     Sparse,
     /// A share in every packet; any quarter of a block's packets restores it
     Coded,
+    /// Beside the packets, which stay as they are
+    Manifest,
 }
 
 /// `clew flow sign`
@@ -134,7 +136,7 @@ pub struct FlowSign {
     /// Capture whose UDP datagrams are signed, or any other file; - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The signed capture or file, - for standard output
+    /// The signed capture or file, or the manifests of a capture; - for standard output
     #[arg(short = 'w', value_name = "OUT")]
     pub output: PathBuf,
     /// Sign IN as a file, even if it is a capture
@@ -169,6 +171,9 @@ pub struct Known {
     /// Timestamps must be this close to now (30s, 5m, 2h); default: within 30 s of the record's time
     #[arg(long, value_name = "D", value_parser = parse_duration)]
     pub max_age: Option<u64>,
+    /// The capture's manifests (sign --carriage manifest)
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
 }
 
 /// `clew flow verify`
@@ -270,6 +275,12 @@ pub struct FlowRelay {
     /// The interface to send by
     #[arg(long, value_name = "NAME")]
     pub send_by: Option<String>,
+    /// Where manifests go when signing with --carriage manifest, each twice
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub manifest_to: Option<SocketAddr>,
+    /// Where manifests come from when verifying packets that have none with them
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub manifest_listen: Option<SocketAddr>,
     /// How many routers multicast may cross, plus one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     pub ttl: u32,

@@ -71,7 +71,13 @@ fn write_block(
     let mut outs = vec![Vec::new(); packets.len()];
     let carry = Carry::OneIn(packets.len() as u16);
     sender
-        .sign_block(&packets, carry, clock::now_ns(), &mut random::os(), &mut outs)
+        .sign_block(
+            &packets,
+            carry,
+            clock::now_ns(),
+            &mut random::os(),
+            &mut outs,
+        )
         .expect("a block has at most the packets that the flow allows");
     for out in outs {
         let length = (out.len() as u32).to_be_bytes();
@@ -172,7 +178,9 @@ pub fn full_packet(
         let refused = || Failure::new(format!("packet {number} is {}: {reason}", reason.verdict()));
         return full.ok_or_else(refused);
     }
-    Err(Failure::new(format!("there is no packet {number}: the file has {packets}")))
+    Err(Failure::new(format!(
+        "there is no packet {number}: the file has {packets}"
+    )))
 }
 
 fn receiver(flows: &[Descriptor], max_age_ns: Option<u64>) -> Result<FlowReceiver, Failure> {
@@ -215,7 +223,7 @@ impl Verified {
 }
 
 /// The next signed packet; `InvalidData` if it is cut short or too long.
-fn record(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn record(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut head = Vec::new();
     from.take(4).read_to_end(&mut head)?;
     if head.is_empty() {
@@ -287,11 +295,18 @@ mod tests {
         let (key, file, signed) = signed(200_000);
         let all = records(&signed);
         let status = |records: &[Vec<u8>]| verified(&key, &joined(records)).0.status();
-        assert_eq!(status(&all[..all.len() - 1]), Status::CouldNotTell, "no end");
+        assert_eq!(
+            status(&all[..all.len() - 1]),
+            Status::CouldNotTell,
+            "no end"
+        );
         assert_eq!(status(&all[64..]), Status::CouldNotTell, "no beginning");
         let without = [&all[..70], &all[71..]].concat();
         let (verified, out) = verified(&key, &joined(&without));
-        assert_eq!((verified.gap, verified.status()), (Some(70 * 1024), Status::CouldNotTell));
+        assert_eq!(
+            (verified.gap, verified.status()),
+            (Some(70 * 1024), Status::CouldNotTell)
+        );
         assert_eq!(out, file[..70 * 1024], "what is before the gap");
         let mut changed = all.clone();
         changed[80][100] ^= 1;

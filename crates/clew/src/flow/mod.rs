@@ -7,5 +7,6 @@ pub mod keys;
 pub mod policy;
 pub mod proof;
 pub mod relay;
+pub mod sidecar;
 pub mod sign;
 pub mod verify;

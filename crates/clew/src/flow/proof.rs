@@ -2,6 +2,7 @@
 //! packets but their digests (`spec/flow-signature.md` section 8).
 
 use clew_evidence::wire::Fields;
+use clew_flow::manifest::Manifest;
 use clew_flow::{Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket};
 use std::{error, fmt};
 
@@ -66,6 +67,23 @@ impl Proof {
 
     /// Verifies the packet, whenever it was signed.
     pub fn verify(&self) -> Reason {
+        match self.manifest() {
+            Some(Ok(manifest)) => manifest.verify(&self.descriptor),
+            Some(Err(reason)) => reason,
+            None => self.verify_signature(),
+        }
+    }
+
+    /// The manifest behind the packet, if that is what there is.
+    fn manifest(&self) -> Option<Result<Manifest<'_>, Reason>> {
+        let fixed = Fixed::of(&self.signed).ok().filter(Manifest::is)?;
+        if fixed.key != self.descriptor.key_id() {
+            return Some(Err(Reason::UnknownFlow));
+        }
+        Some(Manifest::of(&self.signed, fixed, &self.descriptor))
+    }
+
+    fn verify_signature(&self) -> Reason {
         let acceptance = Acceptance {
             window_ns: u64::MAX,
             effort: Effort::default(),
@@ -79,12 +97,30 @@ impl Proof {
         }
     }
 
-    /// The packet in its parts.
-    ///
-    /// # Errors
-    /// Why it has none.
-    pub fn packet(&self) -> Result<SignedPacket<'_>, Reason> {
-        let fixed = Fixed::of(&self.signed)?;
-        SignedPacket::of(&self.signed, fixed, &self.descriptor)
+    /// What a proof that holds is of.
+    pub fn packet(&self) -> Option<Proven<'_>> {
+        let fixed = Fixed::of(&self.signed).ok()?;
+        let (packet, timestamp) = match self.manifest() {
+            Some(manifest) => manifest.ok().map(|m| (m.packet, m.timestamp()))?,
+            None => SignedPacket::of(&self.signed, fixed, &self.descriptor)
+                .ok()
+                .map(|signed| (Some(signed.packet), signed.carried.timestamp()))?,
+        };
+        Some(Proven {
+            fixed,
+            packet: packet?,
+            timestamp: timestamp?,
+        })
     }
+}
+
+/// What a proof is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Proven<'a> {
+    /// Where it was in its block.
+    pub fixed: Fixed,
+    /// What was sent.
+    pub packet: &'a [u8],
+    /// When its block was signed, in nanoseconds since 1970.
+    pub timestamp: u64,
 }

@@ -3,6 +3,7 @@
 
 use super::capture::{datagram, signed};
 use super::keys::FlowKey;
+use super::sidecar;
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Sink, Writer};
 use crate::failure::Failure;
@@ -12,6 +13,7 @@ use clew_packet::{Flow, SECOND_NS, Udp};
 use ipnet::IpNet;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 /// Flows whose sequences go on from batch to batch; beyond, that which was silent for longest begins
 /// anew when it comes back.
@@ -90,7 +92,7 @@ pub fn sign_capture<S: Sink>(
 ) -> Result<(Signed, S), Failure> {
     let mut writer = Writer::new(sink, PacketLengths::MayGrow);
     let mut done = Signed::default();
-    let mut lines = BTreeMap::new();
+    let mut lines = Lines::default();
     while let Some(mut batch) = capture.next_batch()? {
         let outcomes = sign_batch(&batch, &mut lines, key, options, &mut done.blocks);
         for (record, outcome) in batch.iter_mut().zip(outcomes) {
@@ -105,15 +107,49 @@ pub fn sign_capture<S: Sink>(
     Ok((done, sink))
 }
 
+/// Signs a capture and leaves it as it is: its manifests are written.
+pub fn list_capture(
+    mut capture: Capture,
+    sink: &mut impl Write,
+    key: &FlowKey,
+    options: &Options,
+) -> Result<Signed, Failure> {
+    let mut done = Signed::default();
+    let mut lines = Lines::default();
+    sink.write_all(&sidecar::MAGIC).map_err(Failure::write)?;
+    while let Some(batch) = capture.next_batch()? {
+        let (outcomes, parts) = lines.cut(&batch, key, options);
+        for (fate, _) in outcomes.into_iter().flatten() {
+            done.count(fate, 1);
+        }
+        for mut part in parts {
+            for block in &part.blocks {
+                let manifest = part.line.list(block);
+                done.blocks += 1;
+                done.bytes += manifest.len() as u64;
+                done.count(Fate::Signed, block.packets.len() as u64);
+                sidecar::write(sink, &manifest).map_err(Failure::write)?;
+            }
+            lines.put_back(part.flow, part.line);
+        }
+    }
+    done.damage = capture.damage().map(ToString::to_string);
+    Ok(done)
+}
+
 impl Signed {
+    fn count(&mut self, fate: Fate, packets: u64) {
+        self.packets += packets;
+        *self.fates.entry(fate).or_default() += packets;
+    }
+
     fn take(&mut self, record: &mut Record, (mut fate, bytes): Outcome) {
         let before = record.data().len();
         if fate == Fate::Signed && record.replace(&bytes).is_err() {
             fate = Fate::Container;
         }
-        self.packets += 1;
         self.bytes += (record.data().len() - before) as u64;
-        *self.fates.entry(fate).or_default() += 1;
+        self.count(fate, 1);
     }
 }
 
@@ -136,54 +172,89 @@ struct Block<'a> {
     anew: bool,
 }
 
+/// A flow's part of a batch: its packets cut into blocks.
+struct Part<'a> {
+    flow: Flow,
+    line: Line,
+    blocks: Vec<Block<'a>>,
+}
+
+/// Flows that are being signed.
+#[derive(Default)]
+struct Lines(BTreeMap<Flow, Line>);
+
 /// Signs the packets of a batch; none for what is no packet.
 fn sign_batch(
     batch: &[Record],
-    lines: &mut BTreeMap<Flow, Line>,
+    lines: &mut Lines,
     key: &FlowKey,
     options: &Options,
     blocks: &mut u64,
 ) -> Vec<Option<Outcome>> {
-    let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(batch.len());
-    let mut flows: BTreeMap<Flow, Vec<(usize, Udp<'_>, u64)>> = BTreeMap::new();
-    for (place, record) in batch.iter().enumerate() {
-        let Some(info) = record.packet() else {
-            outcomes.push(None);
-            continue;
-        };
-        match select(record, key, options) {
-            Ok(udp) => {
-                let time = info.time_ns.unwrap_or(0);
-                flows
-                    .entry(udp.flow())
-                    .or_default()
-                    .push((place, udp, time));
-                outcomes.push(None);
-            }
-            Err(fate) => outcomes.push(Some((fate, Vec::new()))),
-        }
-    }
-    let mut work = Vec::new();
-    for (flow, packets) in flows {
-        let line = lines.remove(&flow).unwrap_or_else(|| Line::new(key, options));
-        work.push((flow, line, packets));
-    }
-    let sign = |(flow, mut line, packets): (Flow, Line, Vec<_>)| {
-        let cut = line.cut(packets);
-        let signed: Vec<_> = cut.iter().flat_map(|b| line.sign(b, options)).collect();
-        (flow, line, cut.len() as u64, signed)
+    let (mut outcomes, parts) = lines.cut(batch, key, options);
+    let sign = |mut part: Part<'_>| {
+        let sign = |block| part.line.sign(block, options);
+        let signed: Vec<_> = part.blocks.iter().flat_map(sign).collect();
+        (part.flow, part.line, part.blocks.len() as u64, signed)
     };
-    let done: Vec<_> = work.into_par_iter().map(sign).collect();
+    let done: Vec<_> = parts.into_par_iter().map(sign).collect();
     for (flow, line, count, signed) in done {
         *blocks += count;
-        lines.insert(flow, line);
+        lines.put_back(flow, line);
         for (place, outcome) in signed {
             outcomes[place] = Some(outcome);
         }
     }
-    forget(lines);
     outcomes
 }
+
+impl Lines {
+    /// Cuts the packets of a batch that are to be signed into blocks of their flows; what became of
+    /// the others.
+    fn cut<'a>(
+        &mut self,
+        batch: &'a [Record],
+        key: &FlowKey,
+        options: &Options,
+    ) -> (Vec<Option<Outcome>>, Vec<Part<'a>>) {
+        let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(batch.len());
+        let mut flows: BTreeMap<Flow, Vec<Arrival<'a>>> = BTreeMap::new();
+        for (place, record) in batch.iter().enumerate() {
+            let Some(info) = record.packet() else {
+                outcomes.push(None);
+                continue;
+            };
+            match select(record, key, options) {
+                Ok(udp) => {
+                    let arrival = (place, udp, info.time_ns.unwrap_or(0));
+                    flows.entry(udp.flow()).or_default().push(arrival);
+                    outcomes.push(None);
+                }
+                Err(fate) => outcomes.push(Some((fate, Vec::new()))),
+            }
+        }
+        let part = |(flow, packets)| {
+            let line = self.0.remove(&flow);
+            let mut line = line.unwrap_or_else(|| Line::new(key, options));
+            let blocks = line.cut(packets);
+            Part { flow, line, blocks }
+        };
+        (outcomes, flows.into_iter().map(part).collect())
+    }
+
+    /// Keeps a flow for the next batch; that which was silent for longest is forgotten for it.
+    fn put_back(&mut self, flow: Flow, line: Line) {
+        self.0.insert(flow, line);
+        if self.0.len() > FLOWS_MAX {
+            let oldest = self.0.iter().min_by_key(|(_, line)| line.last);
+            let oldest = oldest.map(|(flow, _)| *flow);
+            oldest.map(|flow| self.0.remove(&flow));
+        }
+    }
+}
+
+/// A packet by its place in the batch, and its time.
+type Arrival<'a> = (usize, Udp<'a>, u64);
 
 /// The datagram, if it is to be signed.
 fn select<'a>(record: &'a Record, key: &FlowKey, options: &Options) -> Result<Udp<'a>, Fate> {
@@ -204,17 +275,6 @@ fn select<'a>(record: &'a Record, key: &FlowKey, options: &Options) -> Result<Ud
     Ok(udp)
 }
 
-/// Forgets the flows that were silent for longest.
-fn forget(lines: &mut BTreeMap<Flow, Line>) {
-    while lines.len() > FLOWS_MAX {
-        let oldest = lines.iter().min_by_key(|(_, line)| line.last);
-        let Some(flow) = oldest.map(|(flow, _)| *flow) else {
-            return;
-        };
-        lines.remove(&flow);
-    }
-}
-
 impl Line {
     fn new(key: &FlowKey, options: &Options) -> Self {
         let most = key.descriptor().chaining().most;
@@ -226,7 +286,7 @@ impl Line {
     }
 
     /// Cuts packets into blocks; the last one ends with the batch.
-    fn cut<'a>(&mut self, packets: Vec<(usize, Udp<'a>, u64)>) -> Vec<Block<'a>> {
+    fn cut<'a>(&mut self, packets: Vec<Arrival<'a>>) -> Vec<Block<'a>> {
         let mut blocks: Vec<Block<'a>> = vec![Block::default()];
         for (place, udp, time) in packets {
             let ended = self.schedule.tick(time);
@@ -250,12 +310,25 @@ impl Line {
         blocks
     }
 
+    /// The payloads of a block that is about to be signed.
+    fn begin<'a>(&mut self, block: &Block<'a>) -> Vec<&'a [u8]> {
+        if block.anew {
+            self.sender.renew(&mut random::os());
+        }
+        let payloads = block.packets.iter().map(|(_, udp)| udp.payload());
+        payloads.collect()
+    }
+
+    fn list(&mut self, block: &Block<'_>) -> Vec<u8> {
+        let payloads = self.begin(block);
+        self.sender
+            .sign_manifest(&payloads, block.time, &mut random::os())
+            .expect("the schedule gives blocks the flow's size, and the key was looked at")
+    }
+
     fn sign(&mut self, block: &Block<'_>, options: &Options) -> Vec<(usize, Outcome)> {
         let mut rng = random::os();
-        if block.anew {
-            self.sender.renew(&mut rng);
-        }
-        let payloads: Vec<&[u8]> = block.packets.iter().map(|(_, udp)| udp.payload()).collect();
+        let payloads = self.begin(block);
         let mut outs = vec![Vec::new(); payloads.len()];
         self.sender
             .sign_block(&payloads, options.carry, block.time, &mut rng, &mut outs)

@@ -5,7 +5,9 @@ use crate::batch::Capture;
 use crate::capture::Record;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use clew_flow::{Acceptance, BadDescriptor, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict};
+use clew_flow::{
+    Acceptance, BadDescriptor, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict,
+};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -83,6 +85,15 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// Counts a record, and what was found if it is a datagram.
+    pub(super) fn count(&mut self, record: &Record, reason: Option<Reason>) {
+        self.packets += u64::from(record.packet().is_some());
+        if let Some(reason) = reason {
+            self.datagrams += 1;
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+    }
+
     /// Datagrams with that verdict.
     pub fn of(&self, verdict: Verdict) -> u64 {
         let of = self.reasons.iter().filter(|(r, _)| r.verdict() == verdict);
@@ -208,12 +219,7 @@ impl Line {
             found => found.map(|(_, reason)| reason),
         };
         let Held { record, .. } = self.held.pop_front()?;
-        let verified = &mut self.verified;
-        verified.packets += u64::from(record.packet().is_some());
-        if let Some(reason) = reason {
-            verified.datagrams += 1;
-            *verified.reasons.entry(reason).or_default() += 1;
-        }
+        self.verified.count(&record, reason);
         Some(Judged { record, reason })
     }
 }

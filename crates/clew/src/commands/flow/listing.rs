@@ -66,14 +66,28 @@ impl Table {
 impl Listing for Table {
     fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
         let reason = found.reason;
-        write!(out, "{:>7}  {:<9} {:<16} ", found.frame, reason.verdict().as_str(), reason.as_str())?;
+        write!(
+            out,
+            "{:>7}  {:<9} {:<16} ",
+            found.frame,
+            reason.verdict().as_str(),
+            reason.as_str()
+        )?;
         match &found.signature {
-            None => write!(out, "{:<19} {:>10} {:>9}  {:<8} {:>5}", "-", "-", "-", "-", 0)?,
+            None => write!(
+                out,
+                "{:<19} {:>10} {:>9}  {:<8} {:>5}",
+                "-", "-", "-", "-", 0
+            )?,
             Some(fixed) => {
                 let name = found.name.as_deref().unwrap_or("unknown");
                 let place = format!("{}/{}", u32::from(fixed.index) + 1, fixed.count);
                 let (seq, carriage) = (fixed.seq, carriage(fixed));
-                write!(out, "{name:<19} {seq:>10} {place:>9}  {carriage:<8} {:>5}", fixed.length)?;
+                write!(
+                    out,
+                    "{name:<19} {seq:>10} {place:>9}  {carriage:<8} {:>5}",
+                    fixed.length
+                )?;
             }
         }
         writeln!(out, "  {}", report::endpoints(&found.flow))

@@ -33,11 +33,15 @@ pub fn run(command: Flow) -> Result<Status, Failure> {
 /// Which packets carry what.
 ///
 /// # Errors
-/// The flow's blocks are larger than coded carriage takes.
+/// The flow's blocks are larger than coded carriage takes, or it has salts and manifests have none.
 fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
     let most = key.descriptor().chaining().most;
     match carrying.carriage {
-        CarriageName::Full => Ok(Carry::Every),
+        CarriageName::Manifest if key.descriptor().chaining().salted => {
+            Err(Failure::new("packets that stay as they are have no salts")
+                .hint("make a key without --salted, or choose another carriage"))
+        }
+        CarriageName::Full | CarriageName::Manifest => Ok(Carry::Every),
         CarriageName::Sparse => Ok(Carry::OneIn(carrying.every)),
         CarriageName::Coded if most > COUNT_MAX => Err(Failure::new(format!(
             "the flow has blocks of up to {most} packets, and coded carriage takes {COUNT_MAX}"

@@ -2,18 +2,19 @@
 
 use super::verify::{explain, not_signed};
 use super::{Kind, descriptors, peek};
-use crate::commands::packet;
 use crate::batch::Capture;
 use crate::cli::{FlowCheck, FlowExtract};
 use crate::clock;
+use crate::commands::packet;
 use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::{self, title};
-use crate::flow::proof::{PROOF_BYTES_MAX, Proof};
+use crate::flow::proof::{PROOF_BYTES_MAX, Proof, Proven};
+use crate::flow::sidecar;
 use crate::output::{Output, STANDARD_STREAM, open_input};
 use crate::report::hex;
-use clew_flow::{Descriptor, Fixed, Reason, SignedPacket, Verdict};
+use clew_flow::{Descriptor, Fixed, Reason, Verdict};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -21,7 +22,10 @@ pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
     let flows = descriptors(&arguments.known.flow)?;
     let (kind, input) = peek(&arguments.input)?;
     let full = match kind {
-        Kind::Capture => from_capture(arguments, &flows)?,
+        Kind::Capture => match &arguments.known.manifest {
+            Some(manifests) => by_manifest(arguments, manifests, &flows)?,
+            None => from_capture(arguments, &flows)?,
+        },
         Kind::SignedFile => file::full_packet(input, &flows, arguments.packet)?,
         Kind::Other => return Err(not_signed(&arguments.input)),
     };
@@ -65,7 +69,9 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
     let wanted = signed(udp.payload());
     let freshness = arguments.known.freshness();
     let mut receiver = freshness.receiver(flows, std::slice::from_ref(&record))?;
-    let mut reason = receiver.receive(&wanted, freshness.now(&record), number).reason;
+    let mut reason = receiver
+        .receive(&wanted, freshness.now(&record), number)
+        .reason;
     let block = block(&wanted);
     let mut capture = Capture::open(path, "reading")?;
     while reason == Reason::Pending
@@ -79,7 +85,10 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
             if reason == Reason::Pending && self::block(&other) == block && *other != *wanted {
                 // Another ticket than the packet's own.
                 let finding = receiver.receive(&other, freshness.now(record), 0);
-                let found = finding.resolved.iter().find(|(ticket, _)| *ticket == number);
+                let found = finding
+                    .resolved
+                    .iter()
+                    .find(|(ticket, _)| *ticket == number);
                 reason = found.map_or(reason, |(_, reason)| *reason);
             }
         }
@@ -90,6 +99,20 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
     };
     let full = receiver.full_form(&wanted).filter(|_| reason == Reason::Ok);
     full.ok_or_else(|| not_valid(number, reason))
+}
+
+/// The packet with its manifest behind it.
+fn by_manifest(
+    arguments: &FlowExtract,
+    manifests: &Path,
+    flows: &[Descriptor],
+) -> Result<Vec<u8>, Failure> {
+    let number = arguments.packet;
+    let record = packet::find(&arguments.input, number)?;
+    let udp = datagram(&record);
+    let udp = udp.ok_or_else(|| Failure::new(format!("packet {number} is no UDP datagram")))?;
+    let full = sidecar::full_form(manifests, flows, udp.payload())?;
+    full.ok_or_else(|| not_valid(number, Reason::NoSignature))
 }
 
 /// What names the block of a signed packet.
@@ -112,7 +135,11 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
     let trusted = arguments.flow.as_deref().map(keys::read).transpose()?;
     let mut bytes = Vec::new();
     open_input(path)
-        .and_then(|input| input.take(PROOF_BYTES_MAX as u64 + 1).read_to_end(&mut bytes))
+        .and_then(|input| {
+            input
+                .take(PROOF_BYTES_MAX as u64 + 1)
+                .read_to_end(&mut bytes)
+        })
         .map_err(|e| Failure::file(path, e))?;
     let proof = Proof::from_bytes(&bytes).map_err(|e| Failure::file(path, e))?;
     let reason = proof.verify();
@@ -120,14 +147,18 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
         say!("the proof does not hold: {} ({reason})", explain(reason));
         return Ok(Status::No);
     }
-    if trusted.as_ref().is_some_and(|flow| *flow != proof.descriptor) {
+    if trusted
+        .as_ref()
+        .is_some_and(|flow| *flow != proof.descriptor)
+    {
         say!(
             "the proof holds, but for another flow: {}",
             title(&proof.descriptor)
         );
         return Ok(Status::No);
     }
-    let packet = proof.packet().map_err(|reason| Failure::new(format!("cannot read it: {reason}")))?;
+    let packet = proof.packet();
+    let packet = packet.ok_or_else(|| Failure::file(path, "cannot read its packet"))?;
     tell(&proof, &packet, trusted.is_some());
     if let Some(output) = &arguments.output {
         let mut output = Output::create(output, path, arguments.force)?;
@@ -137,7 +168,7 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-fn tell(proof: &Proof, packet: &SignedPacket<'_>, trusted: bool) {
+fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
     let descriptor = &proof.descriptor;
     let whose = match trusted {
         true => "the flow that was given",
@@ -146,9 +177,10 @@ fn tell(proof: &Proof, packet: &SignedPacket<'_>, trusted: bool) {
     eprintln!("the proof holds: {} bytes were signed", packet.packet.len());
     eprintln!("  flow      {}, {whose}", title(descriptor));
     eprintln!("  ed25519   {}", hex(descriptor.public_key()));
-    if let Some(ns) = packet.carried.timestamp() {
-        eprintln!("  signed at {}", clock::to_the_second(ns));
-    }
+    eprintln!("  signed at {}", clock::to_the_second(packet.timestamp));
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
-    eprintln!("  packet    {number} of {count} of block {}", hex(&packet.fixed.id));
+    eprintln!(
+        "  packet    {number} of {count} of block {}",
+        hex(&packet.fixed.id)
+    );
 }

@@ -1,11 +1,12 @@
 //! `clew flow relay`
 
 use super::{carry, descriptors};
-use crate::cli::FlowRelay;
+use crate::cli::{CarriageName, FlowRelay};
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{FlowKey, title};
 use crate::flow::relay::{self, Ends, Metrics, Signing, Until, Verifying, Wire};
 use clew_flow::Reason;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
         carry: carry(carrying, &key)?,
         period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
+        manifests: manifests(arguments)?,
     };
     let bound = signing.delay_bound(&key)?;
     let (mut wire, metrics) = begin(arguments)?;
@@ -43,12 +45,24 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// Where manifests go, if there are any.
+fn manifests(arguments: &FlowRelay) -> Result<Option<SocketAddr>, Failure> {
+    let beside = arguments.carrying.carriage == CarriageName::Manifest;
+    match (beside, arguments.manifest_to) {
+        (true, None) => Err(Failure::new("manifests need somewhere to go")
+            .hint("give --manifest-to, with a port of its own")),
+        (false, Some(_)) => Err(Failure::new("--manifest-to is for --carriage manifest")),
+        (_, to) => Ok(to),
+    }
+}
+
 fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
     let flows = descriptors(&arguments.flow)?;
     let verifying = Verifying {
         policy: arguments.policy,
         hold: arguments.hold,
         max_age_ns: arguments.max_age,
+        manifests: arguments.manifest_listen.is_some(),
     };
     let (mut wire, metrics) = begin(arguments)?;
     let names: Vec<String> = flows.iter().map(title).collect();
@@ -67,6 +81,7 @@ fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
         to: arguments.to,
         send_by: arguments.send_by.clone(),
         ttl: arguments.ttl,
+        manifests: arguments.manifest_listen,
     })?;
     let metrics = Arc::new(Metrics::new());
     let local = wire.local().unwrap_or(arguments.listen);

@@ -2,11 +2,11 @@
 
 use super::{Kind, carry, peek};
 use crate::batch::Capture;
-use crate::cli::FlowSign;
+use crate::cli::{CarriageName, FlowSign};
 use crate::failure::{Failure, Status};
 use crate::flow::file;
 use crate::flow::keys::FlowKey;
-use crate::flow::sign::{Fate, Options, Signed, sign_capture};
+use crate::flow::sign::{Fate, Options, Signed, list_capture, sign_capture};
 use crate::output::Output;
 use crate::report;
 use clew_packet::SECOND_NS;
@@ -37,14 +37,23 @@ fn capture(
     let capture = Capture::of(&arguments.input, input, "signing")?;
     let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
     let carrying = &arguments.carrying;
+    let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
         carry: carry(carrying, key)?,
-        period_ns: carrying.period.map_or(PERIOD_NS, |period| period.as_nanos() as u64),
+        period_ns: carrying
+            .period
+            .map_or(PERIOD_NS, |period| period.as_nanos() as u64),
         rtp: carrying.rtp,
         to: arguments.to.clone(),
         port: arguments.port,
     };
-    let (signed, output) = sign_capture(capture, output, key, &options)?;
+    let (signed, output) = match beside {
+        true => {
+            let mut output = output;
+            (list_capture(capture, &mut output, key, &options)?, output)
+        }
+        false => sign_capture(capture, output, key, &options)?,
+    };
     output.commit()?;
     tell(&signed, arguments);
     Ok(match signed.damage {
@@ -64,7 +73,11 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
     if let Some(each) = signed.bytes.checked_div(count) {
         eprintln!("  {each} bytes more for each, on average");
     }
-    for (fate, count) in signed.fates.iter().filter(|(fate, _)| **fate != Fate::Signed) {
+    for (fate, count) in signed
+        .fates
+        .iter()
+        .filter(|(fate, _)| **fate != Fate::Signed)
+    {
         eprintln!("  {count:>9}  {}", fate.explain());
     }
     report::damage(

@@ -10,6 +10,7 @@ use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::title;
 use crate::flow::policy::Gate;
+use crate::flow::sidecar::{self, Sidecar};
 use crate::flow::verify::{Freshness, Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
 use crate::report;
@@ -29,7 +30,10 @@ pub fn run(arguments: &FlowVerify) -> Result<Status, Failure> {
 
 /// The failure of an input that is neither capture nor signed file.
 pub fn not_signed(path: &Path) -> Failure {
-    Failure::file(path, "it is neither a capture nor a file that clew flow sign made")
+    Failure::file(
+        path,
+        "it is neither a capture nor a file that clew flow sign made",
+    )
 }
 
 pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
@@ -40,9 +44,10 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
         true => Box::new(Json),
         false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
     };
-    let verified = verify_capture(capture, &flows, arguments.known.freshness(), |judged| {
+    let verified = judge(capture, &flows, &arguments.known, |judged| {
         let found = Found::new(&judged, &flows);
-        found.map_or(Ok(()), |found| listing.packet(&found, &mut out))
+        found
+            .map_or(Ok(()), |found| listing.packet(&found, &mut out))
             .map_err(Failure::write)
     })?;
     listing.end(&verified, &mut out).map_err(Failure::write)?;
@@ -58,6 +63,23 @@ impl Known {
     }
 }
 
+/// Verifies a capture, by the signatures in it or by manifests beside it.
+fn judge(
+    capture: Capture,
+    flows: &[Descriptor],
+    known: &Known,
+    each: impl FnMut(Judged) -> Result<(), Failure>,
+) -> Result<Verified, Failure> {
+    let freshness = known.freshness();
+    match &known.manifest {
+        None => verify_capture(capture, flows, freshness, each),
+        Some(path) => {
+            let sidecar = Sidecar::read(path, flows)?;
+            sidecar::verify_capture(capture, sidecar, freshness, each)
+        }
+    }
+}
+
 fn capture(
     arguments: &FlowVerify,
     flows: &[Descriptor],
@@ -68,6 +90,8 @@ fn capture(
     let output = arguments.output.as_deref().map(create).transpose()?;
     let mut writer = output.map(|output| Writer::new(output, PacketLengths::NeverGrow));
     let gate = Gate::new(arguments.policy, flows);
+    // What manifests list is as it was sent.
+    let strip = arguments.known.manifest.is_none();
     let taken = arguments.output.as_deref() == Some(Path::new(STANDARD_STREAM));
     let mut out: Box<dyn Write> = match taken {
         true => Box::new(io::stderr()),
@@ -77,13 +101,12 @@ fn capture(
         true => Box::new(Json),
         false => Box::new(Quiet::default()),
     };
-    let freshness = arguments.known.freshness();
-    let verified = verify_capture(capture, flows, freshness, |judged| {
+    let verified = judge(capture, flows, &arguments.known, |judged| {
         if let Some(found) = Found::new(&judged, flows) {
             listing.packet(&found, &mut out).map_err(Failure::write)?;
         }
         match &mut writer {
-            Some(writer) => pass(judged, gate, writer).map_err(Failure::write),
+            Some(writer) => pass(judged, gate, strip, writer).map_err(Failure::write),
             None => Ok(()),
         }
     })?;
@@ -95,13 +118,18 @@ fn capture(
     Ok(verified.status(arguments.strict))
 }
 
-/// Writes a record without its packet signature, if the policy lets it pass.
-fn pass(mut judged: Judged, gate: Gate, writer: &mut Writer<Output>) -> io::Result<()> {
+/// Writes a record, if the policy lets it pass; without its packet signature, if it is to be stripped.
+fn pass(
+    mut judged: Judged,
+    gate: Gate,
+    strip: bool,
+    writer: &mut Writer<Output>,
+) -> io::Result<()> {
     if let Some(reason) = judged.reason {
         if !gate.passes(reason) {
             return Ok(());
         }
-        if let Some(bytes) = without_signature(&judged) {
+        if let Some(bytes) = without_signature(&judged).filter(|_| strip) {
             // What signing could write, this can: the container was found exact then.
             let _ = judged.record.replace(&bytes);
         }
@@ -151,9 +179,9 @@ fn signed_file(
 fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
     let file::Verified { packets, bytes, .. } = verified;
     if json {
-        let refused = verified.refused.map(|(packet, reason)| {
-            serde_json::json!({ "packet": packet, "reason": reason.as_str() })
-        });
+        let refused = verified.refused.map(
+            |(packet, reason)| serde_json::json!({ "packet": packet, "reason": reason.as_str() }),
+        );
         say!(
             "{}",
             serde_json::json!({ "summary": {
@@ -164,7 +192,11 @@ fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
         return;
     }
     if let Some((packet, reason)) = verified.refused {
-        say!("packet {packet} is {}: {}", reason.verdict(), explain(reason));
+        say!(
+            "packet {packet} is {}: {}",
+            reason.verdict(),
+            explain(reason)
+        );
     }
     if let Some(damage) = verified.damage {
         say!("{damage}");
@@ -175,7 +207,9 @@ fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
             say!("valid: all {bytes} bytes, signed by {}", names.join(" or "));
         }
         (_, Some(gap)) => say!("bytes are missing at {gap}; what is before is valid"),
-        (_, None) if !verified.ended => say!("the end is missing; the first {bytes} bytes are valid"),
+        (_, None) if !verified.ended => {
+            say!("the end is missing; the first {bytes} bytes are valid")
+        }
         (_, None) => say!("the first {bytes} bytes are valid"),
     }
 }
@@ -211,9 +245,17 @@ pub fn explain(reason: Reason) -> &'static str {
 pub fn totals(verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
     for verdict in Verdict::ALL {
         writeln!(out, "{:>9}  {verdict}", verified.of(verdict))?;
-        let of = verified.reasons.iter().filter(|(r, _)| r.verdict() == verdict);
+        let of = verified
+            .reasons
+            .iter()
+            .filter(|(r, _)| r.verdict() == verdict);
         for (reason, count) in of.filter(|(reason, _)| **reason != Reason::Ok) {
-            writeln!(out, "  {count:>9}  {:<18} {}", reason.as_str(), explain(*reason))?;
+            writeln!(
+                out,
+                "  {count:>9}  {:<18} {}",
+                reason.as_str(),
+                explain(*reason)
+            )?;
         }
     }
     let other = verified.packets - verified.datagrams;
@@ -228,7 +270,11 @@ pub fn totals(verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
             lost.packets, lost.blocks
         )?;
     }
-    writeln!(out, "{:>9}  signatures were verified", verified.verifications)?;
+    writeln!(
+        out,
+        "{:>9}  signatures were verified",
+        verified.verifications
+    )?;
     out.flush()?;
     report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
     Ok(())

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use clew_flow::Reason;
-use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -87,19 +87,47 @@ impl Metrics {
         let counters = [
             ("received", "Datagrams that came", &self.received),
             ("sent", "Datagrams that went on", &self.sent),
-            ("refused", "Datagrams that the network refused", &self.refused),
+            (
+                "refused",
+                "Datagrams that the network refused",
+                &self.refused,
+            ),
             ("blocks", "Blocks that were signed", &self.blocks),
-            ("withheld", "Datagrams that the policy did not let pass", &self.withheld),
-            ("verifications", "Signatures that were verified", &self.verifications),
-            ("lost_packets", "Packets that never came, of blocks of which others came", &self.lost_packets),
-            ("lost_blocks", "Blocks of which nothing came, between others", &self.lost_blocks),
+            (
+                "withheld",
+                "Datagrams that the policy did not let pass",
+                &self.withheld,
+            ),
+            (
+                "verifications",
+                "Signatures that were verified",
+                &self.verifications,
+            ),
+            (
+                "lost_packets",
+                "Packets that never came, of blocks of which others came",
+                &self.lost_packets,
+            ),
+            (
+                "lost_blocks",
+                "Blocks of which nothing came, between others",
+                &self.lost_blocks,
+            ),
         ];
         for (name, help, counter) in counters {
             self.registry.register(name, help, counter.clone());
         }
         let registry = &mut self.registry;
-        registry.register("packets", "Packets by verdict and reason", self.judged.clone());
-        registry.register("pending", "Packets that wait for a signature", self.pending.clone());
+        registry.register(
+            "packets",
+            "Packets by verdict and reason",
+            self.judged.clone(),
+        );
+        registry.register(
+            "pending",
+            "Packets that wait for a signature",
+            self.pending.clone(),
+        );
         registry.register_with_unit(
             "overhead",
             "Packet signatures",
@@ -146,7 +174,8 @@ impl Metrics {
 /// # Errors
 /// The address cannot be had.
 pub fn serve(at: SocketAddr, metrics: Arc<Metrics>) -> Result<SocketAddr, Failure> {
-    let failed = |e: &dyn std::fmt::Display| Failure::new(format!("cannot serve metrics at {at}: {e}"));
+    let failed =
+        |e: &dyn std::fmt::Display| Failure::new(format!("cannot serve metrics at {at}: {e}"));
     let server = Server::http(at).map_err(|e| failed(&e))?;
     let bound = server.server_addr().to_ip().unwrap_or(at);
     thread::spawn(move || {

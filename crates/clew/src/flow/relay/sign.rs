@@ -6,7 +6,9 @@ use crate::failure::Failure;
 use crate::flow::keys::FlowKey;
 use crate::flow::sign::IDLE_NS;
 use crate::random;
+use clew_flow::manifest::SENT_MAX;
 use clew_flow::{Carry, Ed25519Signer, FlowSender, Schedule, delay_bound, rtp};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Datagrams of this size stand for others where the time of a block is measured.
@@ -24,6 +26,8 @@ pub struct Signing {
     pub period: Duration,
     /// Put packet signatures into the padding of RTP packets.
     pub rtp: bool,
+    /// Send packets on as they are, and manifests there.
+    pub manifests: Option<SocketAddr>,
 }
 
 impl Signing {
@@ -33,16 +37,27 @@ impl Signing {
     /// # Errors
     /// The period is too short: blocks would pile up.
     pub fn delay_bound(&self, key: &FlowKey) -> Result<Duration, Failure> {
-        let most = key.descriptor().chaining().most;
+        let most = self.most(key);
         let work = (0..MEASUREMENTS).map(|_| self.time_of_a_block(key, most));
         let work = work.max().unwrap_or_default();
         let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
         let bound = bound.map_err(|_| {
             let (period, work) = (self.period, work);
-            Failure::new(format!("a period of {period:?} is too short: a block of {most} packets takes {work:?} here"))
-                .hint("raise --period, or make a key with smaller blocks (keygen --block)")
+            Failure::new(format!(
+                "a period of {period:?} is too short: a block of {most} packets takes {work:?} here"
+            ))
+            .hint("raise --period, or make a key with smaller blocks (keygen --block)")
         })?;
         Ok(Duration::from_nanos(bound))
+    }
+
+    /// Packets of a block at most.
+    fn most(&self, key: &FlowKey) -> u16 {
+        let most = key.descriptor().chaining().most;
+        match self.manifests {
+            Some(_) => most.min(SENT_MAX),
+            None => most,
+        }
     }
 
     /// A block that nobody gets.
@@ -68,12 +83,13 @@ pub fn sign(
     metrics: &Metrics,
     until: Until,
 ) -> Result<(), Failure> {
-    let most = key.descriptor().chaining().most;
+    let most = signing.most(key);
     let mut line = Line {
         sender: key.sender(),
         schedule: Schedule::new(most, nanoseconds(signing.period), IDLE_NS),
         signing,
         waiting: Vec::new(),
+        again: Vec::new(),
         began: Instant::now(),
         last: 0,
     };
@@ -90,6 +106,9 @@ pub fn sign(
         }
     }
     line.sign(wire, metrics);
+    if let Some(to) = signing.manifests {
+        wire.send_to(&line.again, to);
+    }
     Ok(())
 }
 
@@ -100,6 +119,8 @@ struct Line {
     signing: Signing,
     /// Packets of the block, with their times of arrival.
     waiting: Vec<(Instant, Vec<u8>)>,
+    /// The last manifest: it is sent once more with the next one.
+    again: Vec<u8>,
     began: Instant,
     last: u64,
 }
@@ -111,7 +132,10 @@ impl Line {
 
     /// How long nothing is to be done if nothing comes.
     fn wait(&self) -> Duration {
-        let left = self.schedule.deadline().map(|deadline| deadline.saturating_sub(self.now()));
+        let left = self
+            .schedule
+            .deadline()
+            .map(|deadline| deadline.saturating_sub(self.now()));
         left.map_or(NAP, Duration::from_nanos)
     }
 
@@ -124,6 +148,9 @@ impl Line {
             self.sender.renew(&mut random::os());
         }
         self.last = now;
+        if self.signing.manifests.is_some() {
+            pass(wire, &datagram, metrics);
+        }
         self.waiting.push((Instant::now(), datagram));
         if self.schedule.packet(now) {
             self.sign(wire, metrics);
@@ -137,22 +164,46 @@ impl Line {
         }
         let waiting = std::mem::take(&mut self.waiting);
         let packets: Vec<&[u8]> = waiting.iter().map(|(_, packet)| &packet[..]).collect();
+        metrics.blocks.inc();
+        if let Some(to) = self.signing.manifests {
+            let manifest = list(&mut self.sender, &packets);
+            for copy in [&self.again, &manifest]
+                .into_iter()
+                .filter(|m| !m.is_empty())
+            {
+                metrics.overhead.inc_by(copy.len() as u64);
+                if !wire.send_to(copy, to) {
+                    metrics.refused.inc();
+                }
+            }
+            self.again = manifest;
+            return;
+        }
         let mut outs = vec![Vec::new(); packets.len()];
         sign_block(&mut self.sender, self.signing.carry, &packets, &mut outs);
-        metrics.blocks.inc();
         for ((came, packet), mut out) in waiting.iter().zip(outs) {
             let signature = out.len() - packet.len();
             if self.signing.rtp {
                 rtp::pad(&mut out, signature);
             }
             metrics.overhead.inc_by((out.len() - packet.len()) as u64);
-            match wire.send(&out) {
-                true => metrics.sent.inc(),
-                false => metrics.refused.inc(),
-            };
+            pass(wire, &out, metrics);
             metrics.delay.observe(came.elapsed().as_secs_f64());
         }
     }
+}
+
+fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
+    match wire.send(datagram) {
+        true => metrics.sent.inc(),
+        false => metrics.refused.inc(),
+    };
+}
+
+fn list(sender: &mut FlowSender<Ed25519Signer>, packets: &[&[u8]]) -> Vec<u8> {
+    sender
+        .sign_manifest(packets, clock::now_ns(), &mut random::os())
+        .expect("the schedule gives blocks the flow's size, and the key was looked at")
 }
 
 fn sign_block(

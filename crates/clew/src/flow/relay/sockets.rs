@@ -3,6 +3,8 @@
 use super::NAP;
 use crate::failure::Failure;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
 use std::fs;
 use std::io;
@@ -29,6 +31,8 @@ pub struct Ends {
     pub send_by: Option<String>,
     /// Networks that multicast may cross.
     pub ttl: u32,
+    /// Where manifests come from, if they do.
+    pub manifests: Option<SocketAddr>,
 }
 
 /// The two sockets of a relay.
@@ -37,6 +41,8 @@ pub struct Wire {
     input: UdpSocket,
     output: UdpSocket,
     to: SocketAddr,
+    /// What manifests come from.
+    manifests: Option<UdpSocket>,
     buffer: Vec<u8>,
 }
 
@@ -52,7 +58,12 @@ impl Wire {
         };
         let input = input(ends.listen, ends.listen_on.as_deref());
         let output = output(ends.to, ends.send_by.as_deref(), ends.ttl);
+        let beside = |at| {
+            let input = self::input(at, ends.listen_on.as_deref());
+            input.map_err(named("receive at", at))
+        };
         Ok(Self {
+            manifests: ends.manifests.map(beside).transpose()?,
             input: input.map_err(named("receive at", ends.listen))?,
             output: output.map_err(named("send to", ends.to))?,
             to: ends.to,
@@ -67,39 +78,56 @@ impl Wire {
 
     /// The datagrams that are there, up to `most`; waits for the first one as long as that.
     pub fn receive(&mut self, most: usize, wait: Duration) -> io::Result<Vec<Vec<u8>>> {
-        let mut datagrams = self.drain(most)?;
+        let mut datagrams = drain(&self.input, &mut self.buffer, most)?;
         if datagrams.is_empty() {
-            let mut watched = [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)];
+            let inputs = [Some(&self.input), self.manifests.as_ref()];
+            let inputs = inputs.into_iter().flatten();
+            let mut watched: Vec<PollFd<'_>> = inputs
+                .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
+                .collect();
             // Rounded up: a deadline is over when poll returns.
             let ms = wait.min(NAP).as_micros().div_ceil(1000);
             let timeout = PollTimeout::try_from(ms as i32).unwrap_or(PollTimeout::ZERO);
             match poll(&mut watched, timeout) {
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}
-                Ok(_) => datagrams = self.drain(most)?,
+                Ok(_) => datagrams = drain(&self.input, &mut self.buffer, most)?,
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(datagrams)
     }
 
-    fn drain(&mut self, most: usize) -> io::Result<Vec<Vec<u8>>> {
-        let mut datagrams = Vec::new();
-        while datagrams.len() < most {
-            match self.input.recv(&mut self.buffer) {
-                Ok(length) => datagrams.push(self.buffer[..length].to_vec()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // What an earlier datagram met on its way: nothing of ours.
-                Err(error) if is_remote(&error) => {}
-                Err(error) => return Err(error),
-            }
+    /// The manifests that are there, up to `most`.
+    pub fn manifests(&mut self, most: usize) -> io::Result<Vec<Vec<u8>>> {
+        match &self.manifests {
+            Some(socket) => drain(socket, &mut self.buffer, most),
+            None => Ok(Vec::new()),
         }
-        Ok(datagrams)
     }
 
     /// Sends a datagram; false if the network refuses it.
     pub fn send(&self, datagram: &[u8]) -> bool {
-        self.output.send_to(datagram, self.to).is_ok()
+        self.send_to(datagram, self.to)
     }
+
+    /// Sends a datagram to another address; false if the network refuses it.
+    pub fn send_to(&self, datagram: &[u8], to: SocketAddr) -> bool {
+        self.output.send_to(datagram, to).is_ok()
+    }
+}
+
+fn drain(socket: &UdpSocket, buffer: &mut [u8], most: usize) -> io::Result<Vec<Vec<u8>>> {
+    let mut datagrams = Vec::new();
+    while datagrams.len() < most {
+        match socket.recv(buffer) {
+            Ok(length) => datagrams.push(buffer[..length].to_vec()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            // What an earlier datagram met on its way: nothing of ours.
+            Err(error) if is_remote(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(datagrams)
 }
 
 /// An error that somebody else's answer caused.
@@ -113,7 +141,11 @@ fn is_remote(error: &io::Error) -> bool {
 }
 
 fn input(address: SocketAddr, interface: Option<&str>) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
@@ -132,8 +164,7 @@ fn input(address: SocketAddr, interface: Option<&str>) -> io::Result<UdpSocket> 
         _ if interface.is_some() => bind_to(&socket, interface)?,
         _ => {}
     }
-    // As much as the system's limit allows.
-    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
+    enlarge(&socket);
     socket.set_nonblocking(true)?;
     Ok(socket.into())
 }
@@ -157,6 +188,19 @@ fn output(to: SocketAddr, interface: Option<&str>, ttl: u32) -> io::Result<UdpSo
     }
     let _ = socket.set_send_buffer_size(BUFFER_BYTES);
     Ok(socket.into())
+}
+
+/// As much as the system's limit allows, or more if we may.
+#[cfg(target_os = "linux")]
+fn enlarge(socket: &Socket) {
+    if setsockopt(socket, RcvBufForce, &BUFFER_BYTES).is_err() {
+        let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enlarge(socket: &Socket) {
+    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
 }
 
 #[cfg(target_os = "linux")]

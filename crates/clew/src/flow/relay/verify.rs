@@ -5,7 +5,8 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::flow::capture::signed;
 use crate::flow::policy::{Gate, Policy};
-use clew_flow::{Acceptance, BadDescriptor, Descriptor, FlowReceiver, Lost, Reason};
+use clew_flow::manifest::ManifestReceiver;
+use clew_flow::{Acceptance, BadDescriptor, Descriptor, Finding, FlowReceiver, Lost, Reason};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,78 @@ pub struct Verifying {
     pub hold: Duration,
     /// How far timestamps may be from now.
     pub max_age_ns: u64,
+    /// Whether signatures come beside the packets.
+    pub manifests: bool,
+}
+
+/// What judges packets.
+enum Receiver {
+    /// By what they carry.
+    Signed(FlowReceiver),
+    /// By what comes beside them.
+    Listed(ManifestReceiver),
+}
+
+impl Receiver {
+    fn new(
+        flows: &[Descriptor],
+        acceptance: Acceptance,
+        manifests: bool,
+    ) -> Result<Self, BadDescriptor> {
+        let flows = flows.iter().cloned();
+        match manifests {
+            true => ManifestReceiver::new(flows, acceptance).map(Self::Listed),
+            false => FlowReceiver::new(flows, acceptance).map(Self::Signed),
+        }
+    }
+
+    fn receive<'a>(&mut self, packets: &[&'a [u8]], first_ticket: u64) -> Vec<Finding<'a>> {
+        match self {
+            Self::Signed(receiver) => receiver.receive_many(packets, clock::now_ns(), first_ticket),
+            Self::Listed(receiver) => packets
+                .iter()
+                .zip(first_ticket..)
+                .map(|(packet, ticket)| receiver.receive(packet, ticket))
+                .collect(),
+        }
+    }
+
+    /// Packets that a manifest decides.
+    fn receive_manifest(&mut self, manifest: &[u8]) -> Vec<(u64, Reason)> {
+        match self {
+            Self::Signed(_) => Vec::new(),
+            Self::Listed(receiver) => {
+                receiver
+                    .receive_manifest(manifest, clock::now_ns())
+                    .resolved
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        match self {
+            Self::Signed(receiver) => {
+                receiver.end();
+            }
+            Self::Listed(receiver) => {
+                receiver.end();
+            }
+        }
+    }
+
+    fn lost(&self) -> Lost {
+        match self {
+            Self::Signed(receiver) => receiver.lost(),
+            Self::Listed(receiver) => receiver.lost(),
+        }
+    }
+
+    fn verifications(&self) -> u64 {
+        match self {
+            Self::Signed(receiver) => receiver.verifications(),
+            Self::Listed(receiver) => receiver.verifications(),
+        }
+    }
 }
 
 /// Relays until it is to stop.
@@ -35,7 +108,7 @@ pub fn verify(
         window_ns: verifying.max_age_ns,
         ..Acceptance::default()
     };
-    let receiver = FlowReceiver::new(flows.iter().cloned(), acceptance);
+    let receiver = Receiver::new(flows, acceptance, verifying.manifests);
     let mut line = Line {
         receiver: receiver.map_err(|BadDescriptor| Failure::new("a flow's key is none"))?,
         gate: Gate::new(verifying.policy, flows),
@@ -51,6 +124,11 @@ pub fn verify(
         let datagrams = datagrams.map_err(|e| Failure::new(format!("cannot receive: {e}")))?;
         metrics.received.inc_by(datagrams.len() as u64);
         line.take(&datagrams, wire, metrics);
+        let manifests = wire.manifests(BATCH);
+        for manifest in manifests.map_err(|e| Failure::new(format!("cannot receive: {e}")))? {
+            let resolved = line.receiver.receive_manifest(&manifest);
+            line.resolve(resolved, wire, metrics);
+        }
         line.give_up(Instant::now().checked_sub(line.hold), wire, metrics);
         line.count(metrics);
     }
@@ -62,7 +140,7 @@ pub fn verify(
 
 /// Flows as they are being verified.
 struct Line {
-    receiver: FlowReceiver,
+    receiver: Receiver,
     gate: Gate,
     hold: Duration,
     /// Packets that are pending, by ticket: what is to go on, and when they came.
@@ -76,26 +154,35 @@ impl Line {
     /// How long nothing is to be done if nothing comes.
     fn wait(&self) -> Duration {
         let first = self.held.first_key_value();
-        first.map_or(NAP, |(_, (came, _))| self.hold.saturating_sub(came.elapsed()))
+        first.map_or(NAP, |(_, (came, _))| {
+            self.hold.saturating_sub(came.elapsed())
+        })
     }
 
     fn take(&mut self, datagrams: &[Vec<u8>], wire: &Wire, metrics: &Metrics) {
         let came = Instant::now();
         let payloads: Vec<_> = datagrams.iter().map(|datagram| signed(datagram)).collect();
         let payloads: Vec<&[u8]> = payloads.iter().map(|payload| &**payload).collect();
-        let findings = self.receiver.receive_many(&payloads, clock::now_ns(), self.tickets);
+        let findings = self.receiver.receive(&payloads, self.tickets);
         for (finding, ticket) in findings.into_iter().zip(self.tickets..) {
             self.tickets += 1;
-            if finding.reason == Reason::Pending {
-                self.held.insert(ticket, (came, finding.packet.to_vec()));
-            } else {
-                self.judge(finding.reason, finding.packet, wire, metrics);
-            }
-            for (ticket, reason) in finding.resolved {
-                // One that was given up before has gone its way.
-                if let Some((_, packet)) = self.held.remove(&ticket) {
-                    self.judge(reason, &packet, wire, metrics);
+            // They came before this one.
+            self.resolve(finding.resolved, wire, metrics);
+            match finding.reason {
+                Reason::Pending => {
+                    self.held.insert(ticket, (came, finding.packet.to_vec()));
                 }
+                reason => self.judge(reason, finding.packet, wire, metrics),
+            }
+        }
+    }
+
+    /// Judges packets that were pending.
+    fn resolve(&mut self, resolved: Vec<(u64, Reason)>, wire: &Wire, metrics: &Metrics) {
+        for (ticket, reason) in resolved {
+            // One that was given up has gone its way.
+            if let Some((_, packet)) = self.held.remove(&ticket) {
+                self.judge(reason, &packet, wire, metrics);
             }
         }
     }
@@ -124,8 +211,12 @@ impl Line {
     fn count(&mut self, metrics: &Metrics) {
         let (verifications, lost) = (self.receiver.verifications(), self.receiver.lost());
         metrics.pending.set(self.held.len() as i64);
-        metrics.verifications.inc_by(verifications - self.verifications);
-        metrics.lost_packets.inc_by(lost.packets - self.lost.packets);
+        metrics
+            .verifications
+            .inc_by(verifications - self.verifications);
+        metrics
+            .lost_packets
+            .inc_by(lost.packets - self.lost.packets);
         metrics.lost_blocks.inc_by(lost.blocks - self.lost.blocks);
         (self.verifications, self.lost) = (verifications, lost);
     }
