@@ -5,6 +5,7 @@
 
 mod batch;
 mod clue_table;
+mod design;
 mod files;
 mod flow;
 mod group;

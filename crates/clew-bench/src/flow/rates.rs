@@ -1,6 +1,6 @@
 //! Packets per second, signed and verified, by block, hash function, digests and length of packets.
 
-use super::running::{Shape, twice};
+use super::running::{Shape, warm};
 use super::{TOGETHER, descriptor, lanes, payloads, signer, slices};
 use crate::groups::rng;
 use crate::measure::{Case, Figures};
@@ -179,7 +179,7 @@ fn case(
     packets: usize,
     mut work: impl FnMut() + 'static,
 ) -> Case<'static> {
-    twice(name, about, packets, move || {
+    warm(name, about, packets, move || {
         let start = Instant::now();
         work();
         start

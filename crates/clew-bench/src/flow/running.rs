@@ -5,7 +5,7 @@ use crate::groups::rng;
 use crate::measure::Case;
 use clew_flow::{Carry, Chaining, Ed25519Signer, FlowReceiver, FlowSender, Reason};
 use rand_chacha::ChaCha20Rng;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A sample has at least so many packets, so that small blocks are many.
 const PACKETS_MIN: usize = 256;
@@ -29,7 +29,7 @@ impl Shape {
     /// Signing: what each packet takes.
     pub fn signing(self, name: String) -> Case<'static> {
         let mut signing = Signing::new(self);
-        twice(name, "signing, a packet", self.packets(), move || {
+        warm(name, "signing, a packet", self.packets(), move || {
             let start = Instant::now();
             signing.all();
             start
@@ -46,7 +46,7 @@ impl Shape {
             verify(receiver, &signing.outs);
             start
         };
-        twice(name, "verifying in order, a packet", self.packets(), work)
+        warm(name, "verifying in order, a packet", self.packets(), work)
     }
 
     /// Bytes that signing adds to a packet, on average.
@@ -58,16 +58,22 @@ impl Shape {
     }
 }
 
-/// A case whose work runs once before it is measured: packets and buffers are in the caches, as they
-/// are when the system has just copied them.
-pub fn twice(
+/// Work is done for so long before it is measured.
+const WARM: Duration = Duration::from_micros(200);
+
+/// A case whose work, which says when it began, is done several times before it is measured: packets and
+/// buffers are in the caches, as when the system has just copied them, and vectors run at full speed.
+pub fn warm(
     name: String,
     about: &'static str,
     packets: usize,
     mut work: impl FnMut() -> Instant + 'static,
 ) -> Case<'static> {
     Case::timed(name, about, move || {
-        work();
+        let begin = Instant::now();
+        while begin.elapsed() < WARM {
+            work();
+        }
         (work().elapsed(), packets)
     })
 }

@@ -1,8 +1,10 @@
 //! The tables of the simulation, and its picture.
 
 use super::costs::{BYTES, SIGNATURES, Signature};
+use super::design::{SIGNATURE, UNIT};
 use super::schemes::{FULL, OURS};
-use super::{Costs, Results, SEED, design};
+use super::{Costs, Results, SEED};
+use crate::design;
 use crate::flow::lanes;
 use crate::loss::{Loss, MEAN_BURST};
 use crate::plot::{Line, Look, Panel, Plot};
@@ -122,18 +124,14 @@ fn bytes(out: &mut impl Write, results: &Results) -> io::Result<()> {
         out,
         "\nbytes for a packet on average: in our format (spec/flow-signature.md, tags of 8 bytes), in the design's with {} \
          bytes, and its figures\n{:<20}{:>9}{:>9}{:>12}{:>9}",
-        design::SIGNATURE,
-        "",
-        "xr",
-        "ed25519",
-        "its format",
-        "design"
+        SIGNATURE, "", "xr", "ed25519", "its format", "design"
     )?;
     for Costs { scheme, .. } in &results.schemes {
         let [xr, ed25519] = SIGNATURES.map(|s| scheme.bytes(&OURS, s.bytes()));
-        let its = design::bytes_in_its_format(*scheme);
+        let its = super::design::bytes(*scheme);
         let its = its.map_or("-".into(), |bytes| format!("{bytes:.0}"));
-        let quoted = design::bytes(*scheme).map_or("-".into(), |bytes| format!("{bytes:.0}"));
+        let quoted =
+            design::bytes(&scheme.name()).map_or("-".into(), |bytes| format!("{bytes:.0}"));
         let name = scheme.name();
         writeln!(out, "{name:<20}{xr:>9.0}{ed25519:>9.0}{its:>12}{quoted:>9}")?;
     }
@@ -145,8 +143,8 @@ fn beside_design(out: &mut impl Write, results: &Results) -> io::Result<()> {
     table(out, results, title, |costs| {
         let all = costs.tallies.iter().zip(results.losses());
         let cell = |(tally, loss)| {
-            let quoted = design::us(costs.scheme, loss).map_or("-".into(), short);
-            format!("{}/{quoted}", short(design::UNIT.us(tally)))
+            let quoted = design::us(&costs.scheme.name(), loss).map_or("-".into(), short);
+            format!("{}/{quoted}", short(UNIT.us(tally)))
         };
         all.map(cell).collect()
     })
