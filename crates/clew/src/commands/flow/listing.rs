@@ -95,7 +95,7 @@ impl Listing for Table {
 
     fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
-        totals(verified, out)
+        totals(verified, false, out)
     }
 }
 
@@ -103,15 +103,26 @@ fn carriage(fixed: &Fixed) -> &'static str {
     fixed.carriage().map_or("unknown", Carriage::as_str)
 }
 
-/// Packets that told of at most, and only those with which something is wrong; then totals.
-#[derive(Default)]
+/// The packets with which something is wrong, up to a number; then totals.
 pub struct Quiet {
+    strict: bool,
     told: u64,
     more: u64,
 }
 
 /// How many packets are told of one by one.
 const TOLD_MAX: u64 = 10;
+
+impl Quiet {
+    /// Whether unsigned datagrams are a no.
+    pub const fn new(strict: bool) -> Self {
+        Self {
+            strict,
+            told: 0,
+            more: 0,
+        }
+    }
+}
 
 impl Listing for Quiet {
     fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
@@ -126,7 +137,7 @@ impl Listing for Quiet {
         let (frame, reason) = (found.frame, found.reason);
         writeln!(
             out,
-            "packet {frame} is invalid: {} ({reason})  {}",
+            "packet {frame}: invalid, {reason}: {}  {}",
             explain(reason),
             report::endpoints(&found.flow)
         )
@@ -134,9 +145,9 @@ impl Listing for Quiet {
 
     fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
         if self.more > 0 {
-            writeln!(out, "and {} more: see clew flow inspect", self.more)?;
+            writeln!(out, "... and {} more: see clew flow inspect", self.more)?;
         }
-        totals(verified, out)
+        totals(verified, self.strict, out)
     }
 }
 

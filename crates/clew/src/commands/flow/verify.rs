@@ -99,7 +99,7 @@ fn capture(
     };
     let mut listing: Box<dyn Listing> = match arguments.json {
         true => Box::new(Json),
-        false => Box::new(Quiet::default()),
+        false => Box::new(Quiet::new(arguments.strict)),
     };
     let verified = judge(capture, flows, &arguments.known, |judged| {
         if let Some(found) = Found::new(&judged, flows) {
@@ -241,41 +241,49 @@ pub fn explain(reason: Reason) -> &'static str {
     }
 }
 
-/// Totals for people.
-pub fn totals(verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+/// Totals for people, and the answer.
+pub fn totals(verified: &Verified, strict: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{} datagrams", verified.datagrams)?;
     for verdict in Verdict::ALL {
-        writeln!(out, "{:>9}  {verdict}", verified.of(verdict))?;
-        let of = verified
-            .reasons
-            .iter()
-            .filter(|(r, _)| r.verdict() == verdict);
-        for (reason, count) in of.filter(|(reason, _)| **reason != Reason::Ok) {
-            writeln!(
-                out,
-                "  {count:>9}  {:<18} {}",
-                reason.as_str(),
-                explain(*reason)
-            )?;
+        let count = verified.of(verdict);
+        if count > 0 {
+            writeln!(out, "{count:>9}  {verdict}")?;
         }
-    }
-    let other = verified.packets - verified.datagrams;
-    if other > 0 {
-        writeln!(out, "{other:>9}  not whole UDP datagrams: not judged")?;
+        let of = |(reason, _): &(&Reason, &u64)| reason.verdict() == verdict;
+        let named = |(reason, _): &(&Reason, &u64)| reason.as_str() != verdict.as_str();
+        let reasons = verified.reasons.iter().filter(of).filter(named);
+        for (reason, count) in reasons.filter(|(reason, _)| **reason != Reason::Ok) {
+            writeln!(out, "{count:>20}  {reason}: {}", explain(*reason))?;
+        }
     }
     let lost = verified.lost;
     if lost.packets > 0 || lost.blocks > 0 {
+        let (packets, blocks) = (lost.packets, lost.blocks);
+        writeln!(out, "{packets:>9}  never came, and {blocks} whole blocks")?;
+    }
+    let other = verified.packets - verified.datagrams;
+    if other > 0 {
         writeln!(
             out,
-            "{:>9}  never came, of blocks of which others did; and {} whole blocks between others",
-            lost.packets, lost.blocks
+            "{other:>9}  packets that are no whole UDP datagrams were not judged"
         )?;
     }
-    writeln!(
-        out,
-        "{:>9}  signatures were verified",
-        verified.verifications
-    )?;
+    let signatures = verified.verifications;
+    writeln!(out, "{signatures:>9}  signatures were verified")?;
     out.flush()?;
     report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
-    Ok(())
+    writeln!(out, "{}", answer(verified, strict))
+}
+
+fn answer(verified: &Verified, strict: bool) -> &'static str {
+    match verified.status(strict) {
+        Status::Yes => "yes: every signed packet is valid",
+        Status::No if verified.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
+        Status::No => "no: there are unsigned packets",
+        Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
+        Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
+            "could not tell: signatures of some packets are not here"
+        }
+        Status::CouldNotTell => "could not tell: nothing was signed",
+    }
 }
