@@ -30,6 +30,7 @@ pub mod carriage;
 mod carry;
 mod known;
 pub mod lanes;
+mod levels;
 pub mod manifest;
 mod reason;
 mod receiver;

@@ -1,5 +1,6 @@
 //! Verifies packets by manifests that come beside them, in any order and in bounded memory.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
@@ -8,6 +9,7 @@ use crate::block::{Block, Digest};
 use crate::reason::{Counters, Reason};
 use crate::receiver::{Acceptance, Finding, Lost, Signatures, WAITING_MAX, oldest, same};
 use crate::recent::Recent;
+use crate::signing::BlockVerifier;
 use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, KeyId};
 
 /// Sequences of blocks that are remembered: the digests of the last [`crate::BLOCKS_MAX`] blocks of
@@ -58,15 +60,28 @@ impl ManifestReceiver {
         descriptors: impl IntoIterator<Item = Descriptor>,
         acceptance: Acceptance,
     ) -> Result<Self, BadDescriptor> {
-        Ok(Self {
-            signatures: Signatures::of(descriptors, acceptance)?,
+        Ok(Self::over(Signatures::of(descriptors, acceptance)?))
+    }
+
+    /// A receiver of these flows, each with what verifies its blocks, as
+    /// [`crate::FlowReceiver::with_verifiers`].
+    pub fn with_verifiers(
+        flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
+        acceptance: Acceptance,
+    ) -> Self {
+        Self::over(Signatures::new(flows, acceptance))
+    }
+
+    fn over(signatures: Signatures) -> Self {
+        Self {
+            signatures,
             sequences: Recent::new(),
             places: BTreeMap::new(),
             waiting: Waiting::default(),
             resolved: Vec::new(),
             counters: Counters::default(),
             lost: Lost::default(),
-        })
+        }
     }
 
     /// How many packets met each reason; those that were pending by both. Manifests are not counted.

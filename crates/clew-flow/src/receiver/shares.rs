@@ -100,7 +100,7 @@ impl FlowReceiver {
                 let own = of_bin.pop();
                 of_bin.extend(self.bins.verified(&key));
                 let leaf = own.map_or_else(|| packet.leaf(), |own| own.leaf);
-                self.take_in(packet, &leaf, key.packets, blob, of_bin)
+                self.take_in(packet, &packet.way(leaf), key.packets, blob, of_bin)
             }
             Err(reason) => {
                 if reason == Reason::BadSignature {

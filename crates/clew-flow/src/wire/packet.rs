@@ -6,6 +6,7 @@ use super::bytes::Reader;
 use super::carried::{Carriage, Carried};
 use super::descriptor::{Descriptor, KeyId};
 use crate::block::{Block, Digest, ID_BYTES};
+use crate::known::Way;
 use crate::reason::Reason;
 use crate::suite::Content;
 
@@ -74,16 +75,18 @@ impl Fixed {
         Carriage::from_byte(self.carriage)
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend(self.id);
-        out.extend(self.tag);
-        out.extend(self.seq.to_be_bytes());
-        out.extend(self.key.0);
-        out.extend(self.index.to_be_bytes());
-        out.extend(self.count.to_be_bytes());
-        out.extend([self.carriage, VERSION]);
-        out.extend(self.length.to_be_bytes());
-        out.extend(MAGIC);
+    fn to_bytes(self) -> [u8; FIXED_BYTES] {
+        let mut out = [0; FIXED_BYTES];
+        out[..16].copy_from_slice(&self.id);
+        out[16..20].copy_from_slice(&self.tag);
+        out[20..24].copy_from_slice(&self.seq.to_be_bytes());
+        out[24..28].copy_from_slice(&self.key.0);
+        out[28..30].copy_from_slice(&self.index.to_be_bytes());
+        out[30..32].copy_from_slice(&self.count.to_be_bytes());
+        out[32..34].copy_from_slice(&[self.carriage, VERSION]);
+        out[34..36].copy_from_slice(&self.length.to_be_bytes());
+        out[36..].copy_from_slice(&MAGIC);
+        out
     }
 }
 
@@ -177,6 +180,21 @@ impl<'a> SignedPacket<'a> {
         }
     }
 
+    /// Whether another packet is of the same block.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let place = |packet: &Self| (packet.fixed.key, packet.fixed.tag, packet.fixed.seq);
+        self.block == other.block && place(self) == place(other)
+    }
+
+    /// The way from its leaf to the root.
+    pub(crate) const fn way(&self, leaf: Digest) -> Way<'a> {
+        Way {
+            index: self.fixed.index,
+            leaf,
+            path: self.path,
+        }
+    }
+
     /// The packet's leaf.
     pub fn leaf(&self) -> Digest {
         self.block.leaf(self.fixed.index, &[self.salt, self.packet])
@@ -222,6 +240,6 @@ impl Fixed {
     /// 1023 digests of 32 bytes.
     pub(crate) fn write_behind(self, begin: usize, out: &mut Vec<u8>) {
         let length = (out.len() - begin + FIXED_BYTES) as u16;
-        Self { length, ..self }.write(out);
+        out.extend_from_slice(&Self { length, ..self }.to_bytes());
     }
 }

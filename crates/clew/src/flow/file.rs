@@ -5,15 +5,13 @@
 //! content is its place in the file (8) and the bytes from there on; the last one has no bytes, and
 //! its place is the file's size. All have one tag, so that parts of two files are never mixed.
 
+use super::ed25519::{self, Signer};
 use super::keys::FlowKey;
 use crate::batch::INTERRUPTED;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
-use clew_flow::{
-    Acceptance, BadDescriptor, Carry, Descriptor, Ed25519Signer, Fixed, FlowReceiver, FlowSender,
-    Reason, Verdict,
-};
+use clew_flow::{Acceptance, Carry, Descriptor, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
 use std::io::{self, Read, Write};
 use std::sync::atomic::Ordering;
 
@@ -63,7 +61,7 @@ pub fn sign(
 
 /// One signature for each block is enough where nothing gets lost: its first packet has it.
 fn write_block(
-    sender: &mut FlowSender<Ed25519Signer>,
+    sender: &mut FlowSender<Signer>,
     block: &[Vec<u8>],
     to: &mut impl Write,
 ) -> Result<(), Failure> {
@@ -188,8 +186,7 @@ fn receiver(flows: &[Descriptor], max_age_ns: Option<u64>) -> Result<FlowReceive
         window_ns: max_age_ns.unwrap_or(u64::MAX),
         ..Acceptance::default()
     };
-    FlowReceiver::new(flows.iter().cloned(), acceptance)
-        .map_err(|BadDescriptor| Failure::new("a flow's key is none"))
+    ed25519::receiver(flows, acceptance)
 }
 
 impl Verified {

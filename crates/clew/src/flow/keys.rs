@@ -1,12 +1,11 @@
 //! Keys of flows: the signer's, and the descriptor that receivers need (`spec/key-file.md`).
 
+use super::ed25519::Signer;
 use crate::failure::Failure;
 use crate::random;
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
-use clew_flow::{
-    Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, Ed25519Signer, FlowSender,
-};
+use clew_flow::{Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender};
 use clew_manager::keys::KeyError;
 use rand_core::Rng;
 use std::fmt;
@@ -43,7 +42,7 @@ impl FlowKey {
     pub fn generate(chaining: Chaining, name: &str) -> Result<Self, BadDescriptor> {
         let mut secret = Zeroizing::new([0; SECRET_BYTES]);
         random::os().fill_bytes(secret.as_mut_slice());
-        let public = Ed25519Signer::from_secret(&secret).public_key();
+        let public = Signer::from_secret(&secret).public_key();
         let descriptor = Descriptor::new(chaining, Algorithm::Ed25519, &public, name)?;
         Ok(Self { descriptor, secret })
     }
@@ -54,8 +53,8 @@ impl FlowKey {
     }
 
     /// A sender of the flow, with a tag of its own.
-    pub fn sender(&self) -> FlowSender<Ed25519Signer> {
-        let signer = Ed25519Signer::from_secret(&self.secret);
+    pub fn sender(&self) -> FlowSender<Signer> {
+        let signer = Signer::from_secret(&self.secret);
         FlowSender::new(self.descriptor.clone(), signer, &mut random::os())
             .expect("the descriptor has this key: it was made or read with it")
     }
@@ -91,7 +90,7 @@ impl FlowKey {
         let length = u16::from_be_bytes(fields.array()?);
         let descriptor = Descriptor::from_bytes(fields.take(length.into())?).ok()?;
         let secret = Zeroizing::new(fields.array()?);
-        let public = Ed25519Signer::from_secret(&secret).public_key();
+        let public = Signer::from_secret(&secret).public_key();
         let whole = fields.0.is_empty() && public == descriptor.public_key();
         whole.then_some(Self { descriptor, secret })
     }

@@ -2,6 +2,7 @@
 //! format `spec/flow-signature.md`.
 
 pub mod capture;
+pub mod ed25519;
 pub mod file;
 pub mod keys;
 pub mod policy;

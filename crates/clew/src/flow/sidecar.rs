@@ -1,12 +1,13 @@
 //! Manifests beside a capture that stays as it is (`spec/flow-signature.md` section 10).
 
 use super::capture::{datagram, time};
+use super::ed25519::{self, Verifiable};
 use super::file::record;
 use super::verify::{Freshness, Judged, Verified};
 use crate::batch::Capture;
 use crate::failure::Failure;
 use clew_flow::manifest::{Manifest, digest};
-use clew_flow::{BlockVerifier, Descriptor, Digest, Fixed, Reason};
+use clew_flow::{Descriptor, Digest, Fixed, Reason};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
@@ -131,9 +132,7 @@ fn each(
         return Err(failed(&"it is no file of manifests")
             .hint("clew flow sign --carriage manifest writes one"));
     }
-    let with_verifier = |flow| Descriptor::verifier(flow).map(|verifier| (flow, verifier));
-    let known: Result<Vec<_>, _> = flows.iter().map(with_verifier).collect();
-    let known = known.map_err(|e| failed(&e))?;
+    let known = ed25519::verifiers(flows)?;
     let mut number = 0;
     while let Some(bytes) = record(&mut from).map_err(|e| failed(&e))? {
         number += 1;
@@ -152,7 +151,7 @@ fn each(
 /// A manifest whose signature holds, and whose it is.
 fn verified<'a, 'f>(
     bytes: &'a [u8],
-    known: &[(&'f Descriptor, Box<dyn BlockVerifier>)],
+    known: &'f [Verifiable],
 ) -> Result<(Manifest<'a>, &'f Descriptor), Reason> {
     let fixed = Fixed::of(bytes)?;
     let flow = known.iter().find(|(flow, _)| flow.key_id() == fixed.key);

@@ -2,13 +2,14 @@
 //! other in time.
 
 use super::capture::{datagram, signed};
+use super::ed25519::Signer;
 use super::keys::FlowKey;
 use super::sidecar;
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Sink, Writer};
 use crate::failure::Failure;
 use crate::random;
-use clew_flow::{Carry, Ed25519Signer, Fixed, FlowSender, Schedule, rtp};
+use clew_flow::{Carry, Fixed, FlowSender, Schedule, rtp};
 use clew_packet::{Flow, SECOND_NS, Udp};
 use ipnet::IpNet;
 use rayon::prelude::*;
@@ -158,7 +159,7 @@ type Outcome = (Fate, Vec<u8>);
 
 /// One flow as it is being signed.
 struct Line {
-    sender: FlowSender<Ed25519Signer>,
+    sender: FlowSender<Signer>,
     schedule: Schedule,
     last: u64,
 }

@@ -1,13 +1,12 @@
 //! Verifying the UDP datagrams of a capture: one verdict for each, in their order.
 
 use super::capture::{datagram, signed, time};
+use super::ed25519;
 use crate::batch::Capture;
 use crate::capture::Record;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use clew_flow::{
-    Acceptance, BadDescriptor, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict,
-};
+use clew_flow::{Acceptance, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -53,9 +52,7 @@ impl Freshness {
 
     /// A receiver of these flows; `first` is the beginning of the capture.
     pub fn receiver(self, flows: &[Descriptor], first: &[Record]) -> Result<FlowReceiver, Failure> {
-        let acceptance = self.acceptance(first);
-        FlowReceiver::new(flows.iter().cloned(), acceptance)
-            .map_err(|BadDescriptor| Failure::new("a flow's key is none"))
+        ed25519::receiver(flows, self.acceptance(first))
     }
 
     /// What the record's timestamp is compared with; 0 for a record without time.

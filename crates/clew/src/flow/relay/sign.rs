@@ -3,11 +3,12 @@
 use super::{BATCH, Metrics, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
+use crate::flow::ed25519::Signer;
 use crate::flow::keys::FlowKey;
 use crate::flow::sign::IDLE_NS;
 use crate::random;
 use clew_flow::manifest::SENT_MAX;
-use clew_flow::{Carry, Ed25519Signer, FlowSender, Schedule, delay_bound, rtp};
+use clew_flow::{Carry, FlowSender, Schedule, delay_bound, rtp};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -114,7 +115,7 @@ pub fn sign(
 
 /// A flow as it is being signed.
 struct Line {
-    sender: FlowSender<Ed25519Signer>,
+    sender: FlowSender<Signer>,
     schedule: Schedule,
     signing: Signing,
     /// Packets of the block, with their times of arrival.
@@ -200,14 +201,14 @@ fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
     };
 }
 
-fn list(sender: &mut FlowSender<Ed25519Signer>, packets: &[&[u8]]) -> Vec<u8> {
+fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Vec<u8> {
     sender
         .sign_manifest(packets, clock::now_ns(), &mut random::os())
         .expect("the schedule gives blocks the flow's size, and the key was looked at")
 }
 
 fn sign_block(
-    sender: &mut FlowSender<Ed25519Signer>,
+    sender: &mut FlowSender<Signer>,
     carry: Carry,
     packets: &[&[u8]],
     outs: &mut [Vec<u8>],

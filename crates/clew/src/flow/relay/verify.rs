@@ -4,9 +4,10 @@ use super::{BATCH, Metrics, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
 use crate::flow::capture::signed;
+use crate::flow::ed25519;
 use crate::flow::policy::{Gate, Policy};
 use clew_flow::manifest::ManifestReceiver;
-use clew_flow::{Acceptance, BadDescriptor, Descriptor, Finding, FlowReceiver, Lost, Reason};
+use clew_flow::{Acceptance, Descriptor, Finding, FlowReceiver, Lost, Reason};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -32,16 +33,12 @@ enum Receiver {
 }
 
 impl Receiver {
-    fn new(
-        flows: &[Descriptor],
-        acceptance: Acceptance,
-        manifests: bool,
-    ) -> Result<Self, BadDescriptor> {
-        let flows = flows.iter().cloned();
-        match manifests {
-            true => ManifestReceiver::new(flows, acceptance).map(Self::Listed),
-            false => FlowReceiver::new(flows, acceptance).map(Self::Signed),
-        }
+    fn new(flows: &[Descriptor], acceptance: Acceptance, manifests: bool) -> Result<Self, Failure> {
+        let flows = ed25519::verifiers(flows)?;
+        Ok(match manifests {
+            true => Self::Listed(ManifestReceiver::with_verifiers(flows, acceptance)),
+            false => Self::Signed(FlowReceiver::with_verifiers(flows, acceptance)),
+        })
     }
 
     fn receive<'a>(&mut self, packets: &[&'a [u8]], first_ticket: u64) -> Vec<Finding<'a>> {
@@ -108,9 +105,8 @@ pub fn verify(
         window_ns: verifying.max_age_ns,
         ..Acceptance::default()
     };
-    let receiver = Receiver::new(flows, acceptance, verifying.manifests);
     let mut line = Line {
-        receiver: receiver.map_err(|BadDescriptor| Failure::new("a flow's key is none"))?,
+        receiver: Receiver::new(flows, acceptance, verifying.manifests)?,
         gate: Gate::new(verifying.policy, flows),
         hold: verifying.hold,
         held: BTreeMap::new(),
