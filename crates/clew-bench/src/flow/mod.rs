@@ -6,8 +6,9 @@ pub mod rates;
 mod running;
 
 use crate::groups::rng;
+use clew::flow::ed25519::{self, Signer};
 use clew_flow::{
-    Acceptance, Algorithm, BlockSigner as _, Chaining, Descriptor, Ed25519Signer, Effort,
+    Acceptance, Algorithm, BlockSigner as _, BlockVerifier, Chaining, Descriptor, Effort,
     FlowReceiver, FlowSender,
 };
 use rand_core::Rng as _;
@@ -33,8 +34,13 @@ fn slices(packets: &[Vec<u8>]) -> Vec<&[u8]> {
     packets.iter().map(Vec::as_slice).collect()
 }
 
-fn signer() -> Ed25519Signer {
-    Ed25519Signer::from_secret(&[7; 32])
+/// The program's Ed25519: AWS-LC's.
+fn signer() -> Signer {
+    Signer::from_secret(&[7; 32])
+}
+
+fn verifier() -> Box<dyn BlockVerifier> {
+    ed25519::verifier(&descriptor(Chaining::default())).expect("a key")
 }
 
 fn descriptor(chaining: Chaining) -> Descriptor {
@@ -42,7 +48,7 @@ fn descriptor(chaining: Chaining) -> Descriptor {
     Descriptor::new(chaining, Algorithm::Ed25519, &key, "clew-bench").expect("a descriptor")
 }
 
-fn sender(chaining: Chaining) -> FlowSender<Ed25519Signer> {
+fn sender(chaining: Chaining) -> FlowSender<Signer> {
     FlowSender::new(descriptor(chaining), signer(), &mut rng(3)).expect("the signer's own key")
 }
 
@@ -56,11 +62,16 @@ fn receiver(chaining: Chaining) -> FlowReceiver {
         effort,
         ..Acceptance::default()
     };
-    FlowReceiver::new([descriptor(chaining)], acceptance).expect("a key")
+    ed25519::receiver(&[descriptor(chaining)], acceptance).expect("a key")
 }
 
-/// The way to hash many messages that is in use, of those that the machine has.
-fn lanes() -> String {
+/// What signatures and hashes are computed by: of the ways to hash many messages that the machine has, the
+/// first.
+fn means() -> String {
     let names: Vec<_> = clew_flow::lanes::Path::all().map(|p| p.name()).collect();
-    format!("{} (of {})", names[0], names.join(", "))
+    format!(
+        "Ed25519 of AWS-LC; hashing by {} (of {})",
+        names[0],
+        names.join(", ")
+    )
 }

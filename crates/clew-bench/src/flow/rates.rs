@@ -1,7 +1,7 @@
 //! Packets per second, signed and verified, by block, hash function, digests and length of packets.
 
 use super::running::{Shape, warm};
-use super::{TOGETHER, descriptor, lanes, payloads, signer, slices};
+use super::{TOGETHER, means, payloads, signer, slices, verifier};
 use crate::groups::rng;
 use crate::measure::{Case, Figures};
 use crate::options::Options;
@@ -73,11 +73,11 @@ pub fn run(options: &Options) -> io::Result<()> {
     }
     writeln!(
         out,
-        "hashing   {}\n\nOne core, packets in order, signature in all of them; {TOGETHER} are received together. \
+        "means     {}\n\nOne core, packets in order, signature in all of them; {TOGETHER} are received together. \
          Each figure is for a packet.\nkpps: thousand packets a second; x Ed25519: so many times as \
          fast as a signature for each packet; x hash: so many\ntimes as long as hashing the packets \
          alone; p10, p90: nanoseconds of the quickest and slowest tenths.",
-        lanes()
+        means()
     )?;
     for bytes in BYTES {
         table(out, bytes, &figures)?;
@@ -130,7 +130,7 @@ pub fn singly(bytes: usize) -> [Case<'static>; 2] {
         signature
     };
     let signed: Vec<_> = packets.iter().map(|p| (p.clone(), sign(p))).collect();
-    let verifier = descriptor(Chaining::default()).verifier().expect("a key");
+    let verifier = verifier();
     let verify = move || {
         let holds = |(packet, signature): &(Vec<u8>, Vec<u8>)| verifier.verify(packet, signature);
         assert!(signed.iter().all(holds), "every signature is good");
@@ -271,8 +271,8 @@ fn plot(figures: &BTreeMap<String, Figures>) -> Plot {
     Plot {
         title: "Flow signatures: packets a second on one core".into(),
         note: format!(
-            "Digests of 16 bytes, one Ed25519 signature for a block, in all packets; hashing by {}.",
-            lanes()
+            "Digests of 16 bytes, one Ed25519 signature for a block, in all packets. {}.",
+            means()
         ),
         x: "packets of a block".into(),
         y: "thousand packets a second".into(),

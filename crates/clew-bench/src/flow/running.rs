@@ -3,7 +3,8 @@
 use super::{NOW, TOGETHER, payloads, receiver, sender, slices};
 use crate::groups::rng;
 use crate::measure::Case;
-use clew_flow::{Carry, Chaining, Ed25519Signer, FlowReceiver, FlowSender, Reason};
+use clew::flow::ed25519::Signer;
+use clew_flow::{Carry, Chaining, FlowReceiver, FlowSender, Reason};
 use rand_chacha::ChaCha20Rng;
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ pub fn warm(
 
 struct Signing {
     shape: Shape,
-    sender: FlowSender<Ed25519Signer>,
+    sender: FlowSender<Signer>,
     payloads: Vec<Vec<u8>>,
     outs: Vec<Vec<u8>>,
     rng: ChaCha20Rng,

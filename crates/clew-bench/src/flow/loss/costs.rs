@@ -1,14 +1,13 @@
 //! What single operations of a receiver take here.
 
 use super::schemes::{ALL, Scheme, Tally};
-use crate::flow::{TOGETHER, descriptor, payloads, signer, slices};
+use crate::flow::{TOGETHER, payloads, signer, slices, verifier};
 use crate::group::Group;
 use crate::groups::rng;
 use crate::measure::{Case, Figures};
 use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_flow::{
-    Block, BlockSigner as _, Chaining, Content, Degree, DigestSize, Known, Suite, TIMESTAMP_BYTES,
-    Tree,
+    Block, BlockSigner as _, Content, Degree, DigestSize, Known, Suite, TIMESTAMP_BYTES, Tree,
 };
 use clew_group::{Scheme as GroupScheme, Signed};
 use std::collections::BTreeMap;
@@ -146,7 +145,7 @@ fn chain() -> Case<'static> {
 fn ed25519() -> Case<'static> {
     let (message, mut signature) = ([5; 104], Vec::new());
     signer().sign(&message, &mut rng(5), &mut signature);
-    let verifier = descriptor(Chaining::default()).verifier().expect("a key");
+    let verifier = verifier();
     let work = move || assert!(verifier.verify(&message, &signature), "it is good");
     Case::new(verify_row(Signature::Ed25519), "a block's signature", work)
 }

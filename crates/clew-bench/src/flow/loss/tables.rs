@@ -5,7 +5,7 @@ use super::design::{SIGNATURE, UNIT};
 use super::schemes::{FULL, OURS};
 use super::{Costs, Results, SEED};
 use crate::design;
-use crate::flow::lanes;
+use crate::flow::means;
 use crate::loss::{Loss, MEAN_BURST};
 use crate::plot::{Line, Look, Panel, Plot};
 use crate::report::number;
@@ -38,10 +38,10 @@ pub fn print(results: &Results) -> io::Result<()> {
     let out = &mut io::stdout().lock();
     writeln!(
         out,
-        "hashing   {}\n\n{} packets of {BYTES} bytes are sent in order on each line, from seed {SEED}; b: bursts of {MEAN_BURST} on \
+        "means     {}\n\n{} packets of {BYTES} bytes are sent in order on each line, from seed {SEED}; b: bursts of {MEAN_BURST} on \
          average. Windows: every k-th\none, best: wherever k packets follow each other. SAIDA: Park, Chong and \
          Siegel, 2002, here with 16-byte digests and our code.",
-        lanes(),
+        means(),
         results.packets
     )?;
     units(out, results)?;

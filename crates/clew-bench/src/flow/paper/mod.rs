@@ -9,7 +9,7 @@ mod hashing;
 mod quoted;
 mod textbook;
 
-use super::lanes;
+use super::means;
 use super::rates::singly;
 use crate::measure::Figures;
 use crate::options::Options;
@@ -67,12 +67,12 @@ pub fn run(options: &Options) -> io::Result<()> {
     let [sign, verify] = signature_us(&measured);
     writeln!(
         out,
-        "hashing   {}\nPaper: C. K. Wong and S. S. Lam, Digital Signatures for Flows and Multicasts, \
+        "means     {}\nPaper: C. K. Wong and S. S. Lam, Digital Signatures for Flows and Multicasts, \
          1999, section 2: Pentium II of 300 MHz, MD5,\n       RSA and DSA with 512 bits. Its figures have no \
          numbers in our copy: what stands beside them follows from the text.\nHere:  Ed25519, signing \
          {sign:.1} us, verifying {verify:.1} us; digests of 16 bytes; \"md5\" is the paper's own chaining, in a way \
          kept for this table.",
-        lanes()
+        means()
     )?;
     let parts = [delay::print, hashing::print, chaining::print, flows::print];
     let mut findings = Vec::new();
