@@ -189,9 +189,9 @@ fn alike(rate: &impl Fn(u16, u16) -> f64) -> Finding {
         high / low - 1.0
     };
     let widest = |shapes: &[u16]| {
-        let all = SIZES
-            .map(|block| (spread(shapes, block), block))
-            .into_iter();
+        let all = BLOCKS
+            .into_iter()
+            .map(|block| (spread(shapes, block), block));
         all.fold((0.0, 0), |a: (f64, u16), b| if b.0 > a.0 { b } else { a })
     };
     let (trees, all) = (widest(&TREES), widest(&SHAPES));
