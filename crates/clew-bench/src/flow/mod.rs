@@ -8,8 +8,8 @@ mod running;
 use crate::groups::rng;
 use clew::flow::ed25519::{self, Signer};
 use clew_flow::{
-    Acceptance, Algorithm, BlockSigner as _, BlockVerifier, Chaining, Descriptor, Effort,
-    FlowReceiver, FlowSender,
+    Acceptance, Algorithm, Block, BlockSigner as _, BlockVerifier, Chaining, Content, Degree,
+    Descriptor, Digest, DigestSize, Effort, FlowReceiver, FlowSender, Suite,
 };
 use rand_core::Rng as _;
 
@@ -32,6 +32,22 @@ fn payloads(count: usize, bytes: usize) -> Vec<Vec<u8>> {
 
 fn slices(packets: &[Vec<u8>]) -> Vec<&[u8]> {
     packets.iter().map(Vec::as_slice).collect()
+}
+
+/// A block with digests of 16 bytes.
+fn block(suite: Suite, degree: u16, count: u16) -> Block {
+    let degree = Degree::new(degree).expect("a degree");
+    Block::shaped([1; 16], count, DigestSize::D16, degree, suite).expect("a block")
+}
+
+/// The leaves of a block's packets, hashed together.
+fn leaves(block: &Block, packets: &[Vec<u8>]) -> Vec<Digest> {
+    let contents = (0..).zip(packets).map(|(index, packet)| Content {
+        index,
+        salt: &[],
+        packet,
+    });
+    block.leaves(&contents.collect::<Vec<_>>())
 }
 
 /// The program's Ed25519: AWS-LC's.

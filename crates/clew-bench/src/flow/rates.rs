@@ -1,13 +1,13 @@
 //! Packets per second, signed and verified, by block, hash function, digests and length of packets.
 
 use super::running::{Shape, warm};
-use super::{TOGETHER, means, payloads, signer, slices, verifier};
+use super::{TOGETHER, block, leaves, means, payloads, signer, verifier};
 use crate::groups::rng;
 use crate::measure::{Case, Figures};
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
 use crate::report;
-use clew_flow::{Block, BlockSigner as _, Chaining, Content, Degree, DigestSize, Suite};
+use clew_flow::{BlockSigner as _, Chaining, DigestSize, Suite};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -158,18 +158,8 @@ fn hash_row(suite: Suite, bytes: usize) -> String {
 
 /// What is left without trees and signatures.
 fn hashing(suite: Suite, bytes: usize) -> Case<'static> {
-    let count = TOGETHER as u16;
-    let block = Block::shaped([1; 16], count, DigestSize::D16, Degree::BINARY, suite);
-    let (block, packets) = (block.expect("a block"), payloads(TOGETHER, bytes));
-    let work = move || {
-        let packets = (0..count).zip(slices(&packets));
-        let contents = packets.map(|(index, packet)| Content {
-            index,
-            salt: &[],
-            packet,
-        });
-        drop(black_box(block.leaves(&contents.collect::<Vec<_>>())));
-    };
+    let (block, packets) = (block(suite, 2, TOGETHER as u16), payloads(TOGETHER, bytes));
+    let work = move || drop(black_box(leaves(&block, &packets)));
     case(hash_row(suite, bytes), "the packet's leaf", TOGETHER, work)
 }
 

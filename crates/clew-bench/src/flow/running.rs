@@ -8,8 +8,10 @@ use clew_flow::{Carry, Chaining, FlowReceiver, FlowSender, Reason};
 use rand_chacha::ChaCha20Rng;
 use std::time::{Duration, Instant};
 
-/// A sample has at least so many packets, so that small blocks are many.
-const PACKETS_MIN: usize = 256;
+/// A sample of small blocks has so many of them or so many packets, whichever is less: it is shorter than the
+/// system's time slices.
+const BLOCKS: usize = 16;
+const PACKETS: usize = 256;
 
 /// A flow of packets of one length, in blocks of one size.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ impl Shape {
     }
 
     fn packets(self) -> usize {
-        self.block().max(PACKETS_MIN)
+        self.block().max(PACKETS.min(BLOCKS * self.block()))
     }
 
     /// Signing: what each packet takes.

@@ -1,14 +1,12 @@
 //! What single operations of a receiver take here.
 
 use super::schemes::{ALL, Scheme, Tally};
-use crate::flow::{TOGETHER, payloads, signer, slices, verifier};
+use crate::flow::{TOGETHER, block, leaves, payloads, signer, verifier};
 use crate::group::Group;
 use crate::groups::rng;
 use crate::measure::{Case, Figures};
 use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
-use clew_flow::{
-    Block, BlockSigner as _, Content, Degree, DigestSize, Known, Suite, TIMESTAMP_BYTES, Tree,
-};
+use clew_flow::{Block, BlockSigner as _, DigestSize, Known, Suite, TIMESTAMP_BYTES, Tree};
 use clew_group::{Scheme as GroupScheme, Signed};
 use std::collections::BTreeMap;
 
@@ -106,35 +104,25 @@ pub fn cases(group: &Group) -> Vec<Case<'_>> {
     cases
 }
 
-fn block() -> Block {
-    let (count, suite) = (TOGETHER as u16, Suite::Blake3);
-    let block = Block::shaped([1; 16], count, DigestSize::D16, Degree::BINARY, suite);
-    block.expect("a block")
+fn whole_block() -> Block {
+    block(Suite::Blake3, 2, TOGETHER as u16)
 }
 
 fn hash() -> Case<'static> {
-    let packets = payloads(TOGETHER, BYTES);
-    let work = move || {
-        let packets = (0..).zip(slices(&packets));
-        let contents = packets.map(|(index, packet)| Content {
-            index,
-            salt: &[],
-            packet,
-        });
-        block().leaves(&contents.collect::<Vec<_>>())
-    };
+    let (block, packets) = (whole_block(), payloads(TOGETHER, BYTES));
+    let work = move || leaves(&block, &packets);
     Case::new(HASH, "the leaf of a packet, 64 together", work).each_of(TOGETHER)
 }
 
 fn chain() -> Case<'static> {
     let leaves = vec![[3; 32]; TOGETHER];
-    let tree = Tree::new(block(), &leaves).expect("a leaf for each packet");
+    let tree = Tree::new(whole_block(), &leaves).expect("a leaf for each packet");
     let paths = (0..)
         .take(TOGETHER)
         .map(|i| tree.path(i).expect("a packet of the block"));
     let paths: Vec<_> = paths.collect();
     let work = move || {
-        let mut known = Known::new(block(), tree.root());
+        let mut known = Known::new(whole_block(), tree.root());
         for ((i, leaf), path) in (0..).zip(&leaves).zip(&paths) {
             known.verify(i, leaf, path).expect("a packet of the block");
         }

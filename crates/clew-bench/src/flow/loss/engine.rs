@@ -5,7 +5,7 @@ use crate::flow::{NOW, payloads, receiver, sender, slices};
 use crate::groups::rng;
 use crate::loss::Loss;
 use clew_flow::{Carry, Chaining, FlowReceiver, Reason};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What is run, and how its packets carry the signature.
 pub const RUN: [(Scheme, Carry); 3] = [
@@ -13,9 +13,6 @@ pub const RUN: [(Scheme, Carry); 3] = [
     (SPARSE, Carry::OneIn(16)),
     (CODED, Carry::CODED),
 ];
-
-/// Packets whose time is taken together.
-const PART: usize = 4096;
 
 /// A line, and which packets arrive on it.
 pub struct Line {
@@ -27,7 +24,7 @@ pub struct Line {
 pub struct Outcome {
     pub valid: u64,
     pub verifications: u64,
-    /// The median over parts of the flow of what a received packet takes, in microseconds.
+    /// The median over blocks of what a received packet takes, in microseconds.
     pub us: f64,
 }
 
@@ -35,7 +32,6 @@ pub struct Outcome {
 struct Receiving<'a> {
     line: &'a Line,
     receiver: FlowReceiver,
-    part: (Duration, usize),
     us: Vec<f64>,
 }
 
@@ -53,7 +49,6 @@ pub fn run(scheme: Scheme, carry: Carry, lines: &[Line], bytes: usize) -> Vec<Ou
     let receiving = lines.iter().map(|line| Receiving {
         line,
         receiver: receiver(chaining),
-        part: Default::default(),
         us: Vec::new(),
     });
     let mut receiving: Vec<_> = receiving.collect();
@@ -76,22 +71,13 @@ impl Receiving<'_> {
         let here: Vec<&[u8]> = here.map(|(signed, _)| signed.as_slice()).collect();
         let start = Instant::now();
         self.receiver.receive_many(&here, NOW, begin as u64);
-        self.part.0 += start.elapsed();
-        self.part.1 += here.len();
-        if self.part.1 >= PART {
-            self.end_part();
-        }
-    }
-
-    fn end_part(&mut self) {
-        let (time, packets) = std::mem::take(&mut self.part);
-        if packets > 0 {
-            self.us.push(time.as_secs_f64() * 1e6 / packets as f64);
+        if !here.is_empty() {
+            self.us
+                .push(start.elapsed().as_secs_f64() * 1e6 / here.len() as f64);
         }
     }
 
     fn end(mut self) -> Outcome {
-        self.end_part();
         self.us.sort_by(f64::total_cmp);
         Outcome {
             valid: self.receiver.counters().of(Reason::Ok),

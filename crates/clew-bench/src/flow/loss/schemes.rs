@@ -140,11 +140,8 @@ impl Scheme {
             Self::Window { .. } => (received, 0),
             Self::Full(_) => (received.min(1), 0),
             Self::Sparse { block, carriers } => {
-                let carrying = arrived.iter().step_by(block / carriers);
-                (
-                    carrying.filter(|arrives| **arrives).count().min(1) as u64,
-                    0,
-                )
+                let carried = arrived.iter().step_by(block / carriers).any(|a| *a);
+                (u64::from(carried), 0)
             }
             Self::Coded { .. } | Self::Saida { .. } => {
                 let restored = u64::from(self.needed().is_some_and(restores));

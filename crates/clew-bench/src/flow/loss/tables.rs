@@ -192,7 +192,7 @@ fn engine(out: &mut impl Write, results: &Results) -> io::Result<()> {
     writeln!(
         out,
         "\nthe real sender and receiver on the same lines, Ed25519: verifications, and valid packets; microseconds for a received \
-         packet, medians over parts of the flow"
+         packet, medians over blocks"
     )?;
     head(out, results)?;
     let (mut agree, mut worst) = (true, 0.0_f64);

@@ -3,10 +3,11 @@
 use super::quoted::{BLOCKS, CHAINING_16_MS, DSA, RSA, chaining_ms};
 use super::textbook::{self, Verifier};
 use super::{Finding, Measured, conclude, quote, signature_us};
+use crate::flow::block;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
-use clew_flow::{Block, Degree, Digest, DigestSize, Known, PACKETS_MAX, Suite, Tree};
+use clew_flow::{Digest, DigestSize, Known, PACKETS_MAX, Suite, Tree};
 use std::io::{self, Write};
 
 /// Degrees of trees; the star has all packets under its root.
@@ -141,11 +142,6 @@ fn ours(names: [String; 2], suite: Suite, degree: u16, count: u16) -> [Case<'sta
         Case::new(signer, ABOUT_SIGNER, sign),
         Case::new(verifier, ABOUT_VERIFIER, verify),
     ]
-}
-
-fn block(suite: Suite, degree: u16, count: u16) -> Block {
-    let degree = Degree::new(degree).expect("a degree");
-    Block::shaped([1; 16], count, DigestSize::D16, degree, suite).expect("a block")
 }
 
 /// Bytes of path that a packet has on average.

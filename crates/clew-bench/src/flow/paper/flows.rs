@@ -5,9 +5,9 @@ use super::hashing;
 use super::quoted::{self, BLOCKS, BYTES, DSA, RSA, Scheme};
 use super::{Finding, Measured, conclude, quote};
 use crate::flow::running::Shape;
-use crate::flow::{payloads, slices};
+use crate::flow::{block, leaves, payloads};
 use crate::measure::Case;
-use clew_flow::{Block, Chaining, Content, Degree, DigestSize, Suite};
+use clew_flow::{Chaining, Degree, Suite};
 use std::io::{self, Write};
 
 /// Blocks of the figures: of one packet, each is signed by itself.
@@ -32,7 +32,7 @@ fn leaves_row(block: u16) -> String {
 pub fn cases() -> Vec<Case<'static>> {
     let mut flows: Vec<(u16, usize)> = SHAPES.map(|degree| (degree, COMPARED)).into();
     flows.extend([(2, BYTES[0]), (2, BYTES[2])]);
-    let mut cases: Vec<_> = BLOCKS.into_iter().map(leaves).collect();
+    let mut cases: Vec<_> = BLOCKS.into_iter().map(hashing_block).collect();
     for ((degree, bytes), block) in flows.into_iter().flat_map(|f| SIZES.map(|m| (f, m))) {
         let chaining = Chaining {
             degree: Degree::new(degree).expect("a degree"),
@@ -47,25 +47,12 @@ pub fn cases() -> Vec<Case<'static>> {
 }
 
 /// Hashing the packets of a block.
-fn leaves(count: u16) -> Case<'static> {
-    let packets = payloads(count.into(), COMPARED);
-    let block = Block::shaped(
-        [1; 16],
-        count,
-        DigestSize::D16,
-        Degree::BINARY,
-        Suite::Blake3,
+fn hashing_block(count: u16) -> Case<'static> {
+    let (block, packets) = (
+        block(Suite::Blake3, 2, count),
+        payloads(count.into(), COMPARED),
     );
-    let block = block.expect("a block");
-    let hash = move || {
-        let packets = (0..).zip(slices(&packets));
-        let contents = packets.map(|(index, packet)| Content {
-            index,
-            salt: &[],
-            packet,
-        });
-        block.leaves(&contents.collect::<Vec<_>>())
-    };
+    let hash = move || leaves(&block, &packets);
     Case::new(leaves_row(count), "the leaf of a packet of the block", hash).each_of(count.into())
 }
 
@@ -202,9 +189,9 @@ fn alike(rate: &impl Fn(u16, u16) -> f64) -> Finding {
         high / low - 1.0
     };
     let widest = |shapes: &[u16]| {
-        let all = SIZES
-            .map(|block| (spread(shapes, block), block))
-            .into_iter();
+        let all = BLOCKS
+            .into_iter()
+            .map(|block| (spread(shapes, block), block));
         all.fold((0.0, 0), |a: (f64, u16), b| if b.0 > a.0 { b } else { a })
     };
     let (trees, all) = (widest(&TREES), widest(&SHAPES));
