@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 
 /// Entries by key, and the order of their last use. Its owner bounds it, by [`Recent::pop_oldest`].
+#[derive(Clone, Debug)]
 pub struct Recent<K, V> {
     entries: BTreeMap<K, (u64, V)>,
     order: BTreeMap<u64, K>,

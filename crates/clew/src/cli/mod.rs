@@ -112,6 +112,9 @@ pub struct Sign {
     /// Packets of a block, at most (mode tree)
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub block: u16,
+    /// How a block's signature travels (mode tree)
+    #[arg(long, value_enum, default_value = "full")]
+    pub carriage: CarriageName,
     /// Carry what lets verifiers reject forgeries early (xr: 48 bytes more; bbs04: 768)
     #[arg(long)]
     pub incremental: bool,
@@ -147,6 +150,16 @@ pub enum ModeName {
     Window,
     /// A block of packets of one flow, under a tree of digests; each stays verifiable alone
     Tree,
+}
+
+/// How a block's signature travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CarriageName {
+    /// All of it in every packet, each verifiable alone
+    Full,
+    /// A share in every packet of blocks of 9 to 128: shorter, but verifiable only with a part of the
+    /// block, a quarter to a half where that is short enough; clew extract restores one packet
+    Coded,
 }
 
 /// `clew verify`

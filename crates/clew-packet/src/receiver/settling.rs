@@ -1,0 +1,137 @@
+//! Packets in coded carriage at the receiver: those that wait are settled by what others bring.
+
+use alloc::{collections::VecDeque, vec::Vec};
+use core::mem;
+
+use super::{Conclusion, KeySource, Received, Receiver};
+use crate::{
+    pending::Checked,
+    reason::{Reason, Verdict},
+    time::Timestamp,
+    verified::BlockName,
+    waiting::{Outcome, Sharer, Ticket, WAITING_MAX, Waiter},
+};
+
+impl<K: KeySource> Receiver<K> {
+    /// What became of packets that waited, since this was asked last. For who does not ask, the latest
+    /// [`WAITING_MAX`] are kept.
+    pub fn settled(&mut self) -> VecDeque<(Ticket, Conclusion)> {
+        mem::take(&mut self.settled)
+    }
+
+    /// Gives up packets that wait, oldest first, while their timestamps are too old at `time`: whatever
+    /// comes of their blocks then is [`Reason::Stale`].
+    pub fn expire(&mut self, time: Timestamp) {
+        let oldest = self.acceptance.oldest(time);
+        while let Some(first) = self.waiting.first()
+            && first.summary.timestamp < oldest
+        {
+            self.settle_undecided(first.ticket);
+        }
+    }
+
+    /// Gives up a packet that waits, for want of room: it is undecided. One that does not wait is that,
+    /// too, and not counted again.
+    pub fn give_up(&mut self, ticket: Ticket) -> Conclusion {
+        match self.waiting.give_up(ticket) {
+            Some(waiter) => self.done(Reason::TooFewShares, Some(waiter.summary)),
+            None => Conclusion {
+                verdict: Verdict::Undecided,
+                reason: Reason::TooFewShares,
+                summary: None,
+            },
+        }
+    }
+
+    fn settle_undecided(&mut self, ticket: Ticket) {
+        let conclusion = self.give_up(ticket);
+        self.push(ticket, conclusion);
+    }
+
+    /// Step 7 of a packet in coded carriage, up to the signature.
+    pub(super) fn take_share(&mut self, packet: Sharer) -> Received {
+        let waiter = self.waiting.waiter(&packet);
+        if let Some(block) = self.blocks.by_message(packet.block()) {
+            let checked = Checked::of_block(&waiter, block);
+            return Received::Done(self.accept(checked));
+        }
+        while self.waiting.is_full()
+            && let Some(first) = self.waiting.first()
+        {
+            self.settle_undecided(first.ticket);
+        }
+        match self.waiting.insert(packet) {
+            Outcome::Waits(ticket) => Received::Waiting(ticket),
+            Outcome::Restored(mut pending) => {
+                pending.ticket = waiter.ticket;
+                Received::Pending(pending)
+            }
+            Outcome::Verified(pending) => Received::Done(self.conclude(pending.checked(Ok(())))),
+            Outcome::Refused(bin) => {
+                let waiters = self.waiting.refused(&bin);
+                self.settle_all(refused(waiters));
+                Received::Done(self.done(Reason::BadSignature, Some(waiter.summary)))
+            }
+        }
+    }
+
+    /// What a check says: of its packet, and of those that wait and came before and after it. A packet
+    /// whose bin was refused is as good as others of its block, if that was verified since: somebody
+    /// altered its share.
+    pub(super) fn learn(&mut self, checked: Checked) -> (Checked, Vec<Settled>, Vec<Settled>) {
+        let Some((block, index)) = checked.block else {
+            return (checked, Vec::new(), Vec::new());
+        };
+        let (summary, ticket) = (checked.summary, checked.ticket);
+        let own = Waiter {
+            ticket,
+            summary,
+            index,
+        };
+        let (checked, waiters) = match (checked.signature, checked.bin) {
+            (Ok(_), bin) => {
+                let waiters = self.waiting.verified(block.message(), bin.as_ref());
+                (checked, valid(waiters, block))
+            }
+            (Err(_), None) => (checked, Vec::new()),
+            (Err(_), Some(bin)) => {
+                let waiters = self.waiting.refused(&bin);
+                match self.blocks.by_message(block.message()) {
+                    Some(block) => (Checked::of_block(&own, block), valid(waiters, block)),
+                    None => (checked, refused(waiters)),
+                }
+            }
+        };
+        let (earlier, later) = waiters.into_iter().partition(|(w, _)| w.ticket < ticket);
+        (checked, earlier, later)
+    }
+
+    /// Settles packets that waited: accepts those of a block that was verified.
+    pub(super) fn settle_all(&mut self, waiters: Vec<Settled>) {
+        for (waiter, block) in waiters {
+            let conclusion = match block {
+                Some(block) => self.accept(Checked::of_block(&waiter, block)),
+                None => self.done(Reason::BadSignature, Some(waiter.summary)),
+            };
+            self.push(waiter.ticket, conclusion);
+        }
+    }
+
+    fn push(&mut self, ticket: Ticket, conclusion: Conclusion) {
+        if self.settled.len() >= WAITING_MAX {
+            self.settled.pop_front();
+        }
+        self.settled.push_back((ticket, conclusion));
+    }
+}
+
+/// A packet that waited, with its block if that was verified; without one it is refused.
+type Settled = (Waiter, Option<BlockName>);
+
+fn valid(waiters: Vec<Waiter>, block: BlockName) -> Vec<Settled> {
+    waiters.into_iter().map(|w| (w, Some(block))).collect()
+}
+
+fn refused(waiters: Vec<Waiter>) -> Vec<Settled> {
+    waiters.into_iter().map(|w| (w, None)).collect()
+}
