@@ -157,8 +157,8 @@ pub enum ModeName {
 pub enum CarriageName {
     /// All of it in every packet, each verifiable alone
     Full,
-    /// A share in every packet of blocks of 9 to 128: shorter, but verifiable only with a part of the
-    /// block, a quarter to a half where that is short enough; clew extract restores one packet
+    /// A share of it in every packet, in blocks of 9 to 128: shorter, but it takes a part of the block
+    /// to verify any of them (clew show says how many packets)
     Coded,
 }
 

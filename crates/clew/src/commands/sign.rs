@@ -39,11 +39,11 @@ fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
         return Ok(());
     }
     if mode != ModeName::Tree {
-        let failure = Failure::new("--carriage coded is for blocks: other modes have no shares");
-        return Err(failure.hint("take --mode tree"));
+        let failure = Failure::new("--carriage coded is for blocks, which this mode has not");
+        return Err(failure.hint("take --mode tree, the default"));
     }
     if most > CODED_MAX {
-        let failure = Failure::new(format!("blocks of {most} packets are not coded"));
+        let failure = Failure::new(format!("--carriage coded has no blocks of {most} packets"));
         return Err(failure.hint(format!("take --block {CODED_MAX} or less")));
     }
     Ok(())
