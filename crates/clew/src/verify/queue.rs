@@ -67,3 +67,54 @@ impl Queue {
         self.records.len() > HELD_RECORDS_MAX || self.bytes > HELD_BYTES_MAX
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Reader;
+    use clew_packet::{Acceptance, Reason, Verdict};
+
+    /// The header of a pcap file without packets.
+    fn record() -> Record {
+        let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1];
+        let file: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let mut reader = Reader::new(&file[..]).unwrap();
+        reader.next().unwrap().unwrap()
+    }
+
+    #[test]
+    fn who_waits_holds_up_the_others_up_to_a_bound() {
+        let keyring = Keyring::new(Vec::new());
+        let mut receiver = Receiver::new(&keyring, Acceptance::capture());
+        let mut queue = Queue::default();
+        let header = record();
+        let push = |queue: &mut Queue, stage| queue.push([(header.clone(), stage)].into_iter());
+        push(&mut queue, Stage::NoPacket);
+        push(&mut queue, Stage::Waiting(Ticket::default()));
+        assert!(matches!(queue.pop(&mut receiver, false), Some((_, None))));
+        for _ in 1..HELD_RECORDS_MAX {
+            push(&mut queue, Stage::NoPacket);
+        }
+        assert!(queue.pop(&mut receiver, false).is_none());
+        push(&mut queue, Stage::NoPacket);
+        let (_, given_up) = queue.pop(&mut receiver, false).unwrap();
+        let given_up = given_up.unwrap();
+        let expected = (Verdict::Undecided, Reason::TooFewShares);
+        assert_eq!((given_up.verdict, given_up.reason), expected);
+        let mut left = 0;
+        while queue.pop(&mut receiver, false).is_some() {
+            left += 1;
+        }
+        assert_eq!((left, queue.bytes), (HELD_RECORDS_MAX, 0));
+    }
+
+    #[test]
+    fn at_the_end_nobody_waits() {
+        let keyring = Keyring::new(Vec::new());
+        let mut receiver = Receiver::new(&keyring, Acceptance::capture());
+        let mut queue = Queue::default();
+        queue.push([(record(), Stage::Waiting(Ticket::default()))].into_iter());
+        assert!(queue.pop(&mut receiver, false).is_none());
+        assert!(queue.pop(&mut receiver, true).is_some());
+    }
+}
