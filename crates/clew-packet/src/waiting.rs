@@ -17,9 +17,10 @@ use crate::{
 /// Most packets that wait: about 30 MB. The one that came first is given up for another.
 pub const WAITING_MAX: usize = 1 << 16;
 
-/// What receivers keep of blocks in coded carriage: about 25 MB of shares, and 5 MB of answers.
+/// What receivers keep of blocks in coded carriage: about 25 MB of shares, which bound the blocks too, and
+/// 5 MB of answers.
 pub(crate) const LIMITS: Limits = Limits {
-    blocks: 1 << 12,
+    blocks: WAITING_MAX,
     bins: 64,
     shares: WAITING_MAX,
     answers: 1 << 12,
