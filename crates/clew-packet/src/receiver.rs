@@ -7,6 +7,8 @@ use alloc::{boxed::Box, collections::VecDeque, sync::Arc};
 
 use clew_group::{Scheme, VerifyingKey};
 
+use settling::Settled;
+
 use crate::{
     frame::Frame,
     pending::{Checked, Pending},
@@ -16,7 +18,7 @@ use crate::{
     time::{SECOND_NS, Timestamp},
     trailer::GroupTag,
     verified::Verified,
-    waiting::{Sharer, Ticket, Waiting},
+    waiting::{CodedPacket, Ticket, Waiting},
 };
 
 /// The groups that a receiver knows. Preparing a key is expensive, so that a source may do it when
@@ -190,7 +192,7 @@ impl<K: KeySource> Receiver<K> {
         }
         let mut pending = match looked.found {
             Found::Admitted(pending) => pending,
-            Found::Sharer(packet) => return self.take_share(*packet),
+            Found::Coded(packet) => return self.take_share(*packet),
             Found::Refused(reason, summary) => return Received::Done(self.done(reason, summary)),
         };
         match pending.block().and_then(|block| self.blocks.check(&block)) {
@@ -204,7 +206,9 @@ impl<K: KeySource> Receiver<K> {
 
     /// Takes a checked packet in: steps 8 and 9, and what its signature says of packets that wait.
     pub fn conclude(&mut self, checked: Checked) -> Conclusion {
-        let (checked, earlier, later) = self.learn(checked);
+        let (checked, waiters) = self.learn(checked);
+        let came_before = |(waiter, _): &Settled| waiter.ticket < checked.ticket;
+        let (earlier, later) = waiters.into_iter().partition(came_before);
         self.settle_all(earlier);
         let conclusion = self.accept(checked);
         self.settle_all(later);
@@ -274,8 +278,8 @@ impl<K: KeySource> Receiver<K> {
         let key = key.ok_or(Reason::UnknownEpoch)?;
         self.memory
             .check_time(self.acceptance.replay, trailer.timestamp)?;
-        if let Some(packet) = Sharer::new(packet, summary, &key) {
-            return Ok(Found::Sharer(Box::new(packet)));
+        if let Some(packet) = CodedPacket::new(packet, summary, &key) {
+            return Ok(Found::Coded(Box::new(packet)));
         }
         let pending = Pending::new(packet, summary, key);
         if self.acceptance.replay == Replay::Refuse {
@@ -316,7 +320,7 @@ pub struct Looked {
 enum Found {
     Admitted(Pending),
     /// In coded carriage, and admitted.
-    Sharer(Box<Sharer>),
+    Coded(Box<CodedPacket>),
     Refused(Reason, Option<Summary>),
 }
 

@@ -33,7 +33,7 @@ pub struct Ticket(u64);
 
 /// A packet that was looked at, with its share.
 #[derive(Debug)]
-pub(crate) struct Sharer {
+pub(crate) struct CodedPacket {
     summary: Summary,
     key: Arc<VerifyingKey>,
     message: Vec<u8>,
@@ -43,7 +43,7 @@ pub(crate) struct Sharer {
     share: Vec<u8>,
 }
 
-impl Sharer {
+impl CodedPacket {
     /// Hashes what leads to the two roots of the packet's block; none if it is in full carriage.
     pub fn new(
         packet: &SignedPacket<'_>,
@@ -134,8 +134,8 @@ impl Waiting {
     }
 
     /// Takes in a packet of a block whose signature is not known: steps 4 and 5 of `flow-carriage.md`.
-    pub fn insert(&mut self, packet: Sharer) -> Outcome {
-        let Sharer {
+    pub fn insert(&mut self, packet: CodedPacket) -> Outcome {
+        let CodedPacket {
             bin, code, index, ..
         } = packet;
         let inserted = self.bins.insert(bin, &code, index, &packet.share, ());
@@ -158,7 +158,7 @@ impl Waiting {
     }
 
     /// A packet as if it waited next.
-    pub fn waiter(&self, packet: &Sharer) -> Waiter {
+    pub fn waiter(&self, packet: &CodedPacket) -> Waiter {
         Waiter {
             ticket: self.next,
             summary: packet.summary,
@@ -166,7 +166,7 @@ impl Waiting {
         }
     }
 
-    fn add(&mut self, packet: &Sharer) -> Ticket {
+    fn add(&mut self, packet: &CodedPacket) -> Ticket {
         let waiter = self.waiter(packet);
         let ticket = waiter.ticket;
         self.next.0 += 1;

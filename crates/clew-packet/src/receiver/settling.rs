@@ -9,7 +9,7 @@ use crate::{
     reason::{Reason, Verdict},
     time::Timestamp,
     verified::BlockName,
-    waiting::{Outcome, Sharer, Ticket, WAITING_MAX, Waiter},
+    waiting::{CodedPacket, Outcome, Ticket, WAITING_MAX, Waiter},
 };
 
 impl<K: KeySource> Receiver<K> {
@@ -49,7 +49,7 @@ impl<K: KeySource> Receiver<K> {
     }
 
     /// Step 7 of a packet in coded carriage, up to the signature.
-    pub(super) fn take_share(&mut self, packet: Sharer) -> Received {
+    pub(super) fn take_share(&mut self, packet: CodedPacket) -> Received {
         let waiter = self.waiting.waiter(&packet);
         if let Some(block) = self.blocks.by_message(packet.block()) {
             let checked = Checked::of_block(&waiter, block);
@@ -69,41 +69,36 @@ impl<K: KeySource> Receiver<K> {
             Outcome::Verified(pending) => Received::Done(self.conclude(pending.checked(Ok(())))),
             Outcome::Refused(bin) => {
                 let waiters = self.waiting.refused(&bin);
-                self.settle_all(refused(waiters));
+                self.settle_all(settled(waiters, None));
                 Received::Done(self.done(Reason::BadSignature, Some(waiter.summary)))
             }
         }
     }
 
-    /// What a check says: of its packet, and of those that wait and came before and after it. A packet
-    /// whose bin was refused is as good as others of its block, if that was verified since: somebody
-    /// altered its share.
-    pub(super) fn learn(&mut self, checked: Checked) -> (Checked, Vec<Settled>, Vec<Settled>) {
+    /// What a check says: of its packet, and of those that wait. A packet whose bin is refused is as good
+    /// as others of its block, if that was verified since: somebody altered its share.
+    pub(super) fn learn(&mut self, checked: Checked) -> (Checked, Vec<Settled>) {
         let Some((block, index)) = checked.block else {
-            return (checked, Vec::new(), Vec::new());
+            return (checked, Vec::new());
         };
-        let (summary, ticket) = (checked.summary, checked.ticket);
-        let own = Waiter {
-            ticket,
-            summary,
-            index,
-        };
-        let (checked, waiters) = match (checked.signature, checked.bin) {
+        match (checked.signature, checked.bin) {
             (Ok(_), bin) => {
                 let waiters = self.waiting.verified(block.message(), bin.as_ref());
-                (checked, valid(waiters, block))
+                (checked, settled(waiters, Some(block)))
             }
             (Err(_), None) => (checked, Vec::new()),
             (Err(_), Some(bin)) => {
-                let waiters = self.waiting.refused(&bin);
-                match self.blocks.by_message(block.message()) {
-                    Some(block) => (Checked::of_block(&own, block), valid(waiters, block)),
-                    None => (checked, refused(waiters)),
-                }
+                let own = Waiter {
+                    ticket: checked.ticket,
+                    summary: checked.summary,
+                    index,
+                };
+                let verified = self.blocks.by_message(block.message());
+                let waiters = settled(self.waiting.refused(&bin), verified);
+                let as_others = |block| Checked::of_block(&own, block);
+                (verified.map_or(checked, as_others), waiters)
             }
-        };
-        let (earlier, later) = waiters.into_iter().partition(|(w, _)| w.ticket < ticket);
-        (checked, earlier, later)
+        }
     }
 
     /// Settles packets that waited: accepts those of a block that was verified.
@@ -126,12 +121,8 @@ impl<K: KeySource> Receiver<K> {
 }
 
 /// A packet that waited, with its block if that was verified; without one it is refused.
-type Settled = (Waiter, Option<BlockName>);
+pub(super) type Settled = (Waiter, Option<BlockName>);
 
-fn valid(waiters: Vec<Waiter>, block: BlockName) -> Vec<Settled> {
-    waiters.into_iter().map(|w| (w, Some(block))).collect()
-}
-
-fn refused(waiters: Vec<Waiter>) -> Vec<Settled> {
-    waiters.into_iter().map(|w| (w, None)).collect()
+fn settled(waiters: Vec<Waiter>, block: Option<BlockName>) -> Vec<Settled> {
+    waiters.into_iter().map(|waiter| (waiter, block)).collect()
 }
