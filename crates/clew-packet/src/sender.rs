@@ -17,7 +17,7 @@ use crate::{
     signable,
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
-    trailer::{GroupId, Trailer},
+    trailer::{FOOT_BYTES, GroupId, HEAD_BYTES, Trailer},
     window::{self, Window},
 };
 
@@ -143,13 +143,7 @@ impl Sender {
         }
         let saved = Saved::of(&datagram, datagram.kind(0));
         let packet = Candidate { datagram, saved };
-        let without_block = self.trailer(&packet, Block::Each, None).length();
-        let body = match (mode, self.coding(most)) {
-            (Mode::Tree, Some(coding)) => coding.body_max(),
-            _ => self.signature_bytes(),
-        };
-        let section = Block::length_max(mode, self.policy.digest, most);
-        self.check_size(&datagram, without_block + body + section)?;
+        self.check_size(&packet, mode, most)?;
         Ok(packet)
     }
 
@@ -194,8 +188,8 @@ impl Sender {
     /// Signs packets of one flow as one block, in mode `tree`, each into its own buffer. `time` is
     /// that of the first, `id` random and drawn after the packets were fixed.
     ///
-    /// False, and nothing written, if there are no packets, more than a block may have, or not as
-    /// many buffers.
+    /// False, and nothing written, if there are no packets, more than a block may have, not as many
+    /// buffers, or no room for the trailer in one that was admitted to a block of another size.
     #[must_use]
     pub fn sign_block(
         &self,
@@ -207,7 +201,9 @@ impl Sender {
     ) -> bool {
         let count = u16::try_from(packets.len()).unwrap_or(0);
         let block = clew_flow::Block::new(id, count, self.policy.digest);
-        let Some(block) = block.filter(|_| outs.len() == packets.len()) else {
+        let has_room = |packet| self.check_size(packet, Mode::Tree, count).is_ok();
+        let fits = outs.len() == packets.len() && packets.iter().all(has_room);
+        let Some(block) = block.filter(|_| fits) else {
             return false;
         };
         let trailers = packets.iter().map(|p| self.trailer(p, Block::Each, time));
@@ -285,8 +281,16 @@ impl Sender {
         }
     }
 
-    /// Checks that there is room for a trailer of `length` bytes, and for a mark besides.
-    fn check_size(&self, datagram: &Datagram<'_>, length: usize) -> Result<(), Reason> {
+    /// Checks that there is room for the longest trailer in a window or block of up to `most` packets,
+    /// and for a mark besides.
+    fn check_size(&self, packet: &Candidate<'_>, mode: Mode, most: u16) -> Result<(), Reason> {
+        let Candidate { datagram, saved } = packet;
+        let body = match (mode, self.coding(most)) {
+            (Mode::Tree, Some(coding)) => coding.body_max(),
+            _ => self.signature_bytes(),
+        };
+        let section = Block::length_max(mode, self.policy.digest, most);
+        let length = body + section + saved.length() + HEAD_BYTES + FOOT_BYTES;
         let mtu = self.policy.mtu.unwrap_or(usize::MAX);
         let size = datagram.place.end - datagram.place.start;
         if size > mtu {

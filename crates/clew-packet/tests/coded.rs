@@ -233,6 +233,25 @@ fn the_mtu_is_that_of_the_coded_trailer() {
     assert_eq!(admit(after, 8), Err(Reason::TooBig), "in full");
 }
 
+/// Nine packets have room for shares; eight of them would have the whole signature.
+#[test]
+fn what_was_admitted_to_a_larger_block_is_not_signed_in_a_smaller_one() {
+    let packets = vec![flow(1).remove(0); 9];
+    let mtu = Some(signed(9)[0].bytes.len() + 2);
+    let sender = common::sender(Policy { mtu, ..CODED });
+    let mut out = Vec::new();
+    let frames: Vec<_> = packets.iter().map(Owned::frame).collect();
+    let mut admit = |f| sender.admit(f, Mode::Tree, 9, &mut out).unwrap();
+    let candidates: Vec<Candidate<'_>> = frames.iter().map(&mut admit).collect();
+    let mut outs = vec![Vec::new(); 9];
+    let mut sign = |count: usize| {
+        let outs = &mut outs[..count];
+        sender.sign_block(&candidates[..count], Some(NOW), [9; 16], precursor, outs)
+    };
+    assert!(sign(9));
+    assert!(!sign(8));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
 
