@@ -3,7 +3,8 @@
 use crate::captures::{CAPTURES, without_snaplen};
 use crate::desk::Desk;
 use crate::modes::{ETHERNET, Way, file, late, packets, send};
-use clew_packet::{Carriage, Frame, LinkType, SignedPacket, read};
+use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
+use clew_packet::{Block, Carriage, FOOT_BYTES, Frame, HEAD_BYTES, LinkType, SignedPacket, read};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
@@ -159,4 +160,73 @@ fn no_packet_is_longer_than_the_mtu() {
         assert!(read("in") == read("restored"), "{mtu}");
     }
     assert_eq!(carriages.len(), 2, "blocks in both carriages");
+}
+
+/// The packets of a block with shares of another signature, whose tags are right.
+fn forged(block: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let (id, code) = looked_at(&block[0], |packet| {
+        let Block::Tree { block, .. } = packet.trailer().block else {
+            unreachable!("coded packets are of blocks");
+        };
+        let needed = packet.trailer().coded().unwrap().needed();
+        (*block.id(), Code::new(block.count(), needed, 288).unwrap())
+    })
+    .unwrap();
+    let shares = code.encode(&[7; 288]).unwrap();
+    let tree = ShareTree::new(Tags::new(id, code, TagSize::T8), &shares).unwrap();
+    let shares = shares.chunks(code.share_bytes());
+    let forge = |((index, frame), share): ((u16, &Vec<u8>), &[u8])| {
+        let tag = tree.tag(index).unwrap();
+        let body = [&code.needed().to_be_bytes()[..], share, &tag].concat();
+        let end = frame.len() - HEAD_BYTES - FOOT_BYTES;
+        let mut forged = frame.clone();
+        forged[end - body.len()..end].copy_from_slice(&body);
+        forged
+    };
+    (0..).zip(block).zip(shares).map(forge).collect()
+}
+
+/// Somebody copies a block and gives the copies a signature of their own.
+#[test]
+fn forged_shares_are_refused_and_the_packet_still_comes_out() {
+    let desk = Desk::new();
+    signed(&desk, &[]);
+    let one = packets(&fs::read(desk.path("in")).unwrap()).remove(0);
+    let times = |count: usize| (0..count as u64).map(|i| 1_700_000_000_000_000_000 + i);
+    let twelve = times(12).map(|time| (time, one.data()));
+    fs::write(desk.path("in"), file(ETHERNET, twelve)).unwrap();
+    assert_eq!(desk.sign(&CODED), 0);
+    let honest = packets(&fs::read(desk.path("signed")).unwrap());
+    let honest: Vec<Vec<u8>> = honest.iter().map(|r| r.data().to_vec()).collect();
+    let forged = forged(&honest);
+    let write = |name: &str, frames: &[Vec<u8>]| {
+        let frames = times(frames.len()).zip(frames.iter().map(Vec::as_slice));
+        fs::write(desk.path(name), file(ETHERNET, frames)).unwrap();
+    };
+    write("both", &[&forged[..], &honest].concat());
+    write("forged", &forged);
+    let (status, verdicts, _) = desk.verify("both");
+    assert_eq!(status, 1);
+    let words: Vec<_> = verdicts.iter().map(said).collect();
+    assert_eq!(words[..12], [("invalid", "bad-signature"); 12]);
+    assert_eq!(words[12..], [("valid", "ok"); 12]);
+    let extract = |from: &str, packet: &str| {
+        let group = ["extract", "--group", "acme/public/group.clew"];
+        desk.status(
+            &[
+                &group[..],
+                &[from, "--packet", packet, "-w", "out", "--force"],
+            ]
+            .concat(),
+        )
+    };
+    // The first is a forged copy of the thirteenth: in full form they are the same.
+    for packet in ["1", "13"] {
+        assert_eq!(extract("both", packet), 0);
+        let (status, _, summary) = desk.verify("out");
+        assert_eq!((status, &summary["valid"]), (0, &1.into()));
+    }
+    assert_eq!(extract("forged", "1"), 1);
+    write("few", &honest[..3]);
+    assert_eq!(extract("few", "1"), 2);
 }
