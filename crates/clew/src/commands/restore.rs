@@ -6,12 +6,13 @@ use crate::capture::Record;
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
 use clew_evidence::GroupFile;
-use clew_packet::{Carriage, Restorer, SignedPacket, Verdict, read};
+use clew_packet::{Carriage, Reason, Restorer, SignedPacket, read};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Packet `number` of a capture, found in that record, in full form: verifiable alone. What is in full
-/// form, or has no readable trailer, comes back as it is.
+/// form, or has no readable trailer, comes back as it is. The signature holds, unless the group's key
+/// is not known here.
 pub fn in_full(
     record: Record,
     path: &Path,
@@ -38,7 +39,8 @@ pub fn in_full(
                 continue;
             };
             let full = with_signature(&record, &packet, &signature)?;
-            if conclude(&full, group).verdict == Verdict::Valid {
+            let reason = conclude(&full, group).reason;
+            if !matches!(reason, Reason::BadSignature | Reason::BadEncoding) {
                 return Ok(full);
             }
             block.refused = true;
