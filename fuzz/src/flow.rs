@@ -1,8 +1,11 @@
 //! Fuzzing of `clew-flow`.
 
+use clew::flow::{file, proof::Proof};
+use clew_flow::manifest::{Manifest, ManifestReceiver};
 use clew_flow::{
     Acceptance, Algorithm, BlockSigner, Chaining, Descriptor, Ed25519Signer, FlowReceiver, Verdict,
 };
+use clew_flow::{Fixed, rtp};
 use std::collections::HashSet;
 
 /// The time at which everything is received, in nanoseconds since 1970.
@@ -27,8 +30,11 @@ pub fn flow_descriptor(data: &[u8]) {
 
 /// Packets one after the other, each behind its length (2 bytes), through one receiver.
 pub fn flow_packets(data: &[u8]) {
-    let mut receiver =
-        FlowReceiver::new([descriptor()], Acceptance::default()).expect("the key is one");
+    let acceptance = Acceptance {
+        untagged: true,
+        ..Acceptance::default()
+    };
+    let mut receiver = FlowReceiver::new([descriptor()], acceptance).expect("the key is one");
     let (mut rest, mut resolved) = (data, HashSet::new());
     for ticket in 0.. {
         let Some((length, after)) = rest.split_first_chunk() else {
@@ -44,8 +50,74 @@ pub fn flow_packets(data: &[u8]) {
         for (waited, _) in finding.resolved {
             assert!(waited < ticket && resolved.insert(waited), "once each");
         }
+        if let Some(full) = receiver.full_form(signed) {
+            assert_eq!(receiver.full_form(&full).as_ref(), Some(&full));
+        }
         assert!(receiver.verifications() <= ticket + 1);
         rest = after;
     }
     receiver.end();
+}
+
+/// Manifests and packets one after the other, each behind its length (2 bytes), through one receiver;
+/// what the receiver says of a manifest, its own reading says too.
+pub fn flow_manifests(data: &[u8]) {
+    let flow = descriptor();
+    let receiver = ManifestReceiver::new([flow.clone()], Acceptance::default());
+    let mut receiver = receiver.expect("the key is one");
+    let (mut rest, mut resolved) = (data, HashSet::new());
+    for ticket in 0.. {
+        let Some((length, after)) = rest.split_first_chunk() else {
+            break;
+        };
+        let length = usize::from(u16::from_be_bytes(*length)).min(after.len());
+        let (bytes, after) = after.split_at(length);
+        let fixed = Fixed::of(bytes).ok();
+        let finding = match fixed.is_some() {
+            true => receiver.receive_manifest(bytes, NOW),
+            false => receiver.receive(bytes, ticket),
+        };
+        if fixed.is_some() && finding.reason.verdict() == Verdict::Valid {
+            let read = fixed.and_then(|fixed| Manifest::of(bytes, fixed, &flow).ok());
+            assert!(read.is_some_and(|manifest| manifest.packet.is_none()));
+        }
+        for (waited, _) in finding.resolved {
+            assert!(waited <= ticket && resolved.insert(waited), "once each");
+        }
+        rest = after;
+    }
+    for (waited, _) in receiver.end().resolved {
+        assert!(resolved.insert(waited), "once each");
+    }
+}
+
+/// A proof is read as it was written, and holds only if it is of a packet.
+pub fn flow_proof(data: &[u8]) {
+    if let Ok(proof) = Proof::from_bytes(data) {
+        assert_eq!(proof.to_bytes(), data);
+        let valid = proof.verify().verdict() == Verdict::Valid;
+        assert!(!valid || proof.packet().is_some());
+    }
+}
+
+/// A signed file, behind its magic: what is said to be valid is written, and nothing else.
+pub fn flow_file(data: &[u8]) {
+    let mut out = Vec::new();
+    let verified = file::verify(data, &mut out, &[descriptor()], None).expect("memory is written");
+    assert_eq!(verified.bytes, out.len() as u64);
+    let numbered = file::full_packet(
+        [&file::MAGIC[..], data].concat().as_slice(),
+        &[descriptor()],
+        1,
+    );
+    assert!(numbered.is_err() || verified.packets > 0);
+}
+
+/// Padded RTP is taken out of its padding, and goes back into it.
+pub fn flow_rtp(data: &[u8]) {
+    if let Some(mut signed) = rtp::unpadded(data) {
+        let signature = data[data.len() - 1] - 1;
+        assert!(rtp::pad(&mut signed, signature.into()));
+        assert_eq!(signed, data);
+    }
 }

@@ -13,11 +13,15 @@ pub mod signature;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 24] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
     ("flow_descriptor", flow::flow_descriptor),
+    ("flow_file", flow::flow_file),
+    ("flow_manifests", flow::flow_manifests),
     ("flow_packets", flow::flow_packets),
+    ("flow_proof", flow::flow_proof),
+    ("flow_rtp", flow::flow_rtp),
     ("frame", packet::frame),
     ("group_file", files::group_file),
     ("join", rounds::join),

@@ -162,13 +162,4 @@ impl Block {
         let children = [before, &own[..size], after];
         hasher.node(step.level, step.parent, &children)
     }
-
-    /// The nodes of a level over the shortened ones of the level below it. One that has no sibling
-    /// moves up as it is, and is not among them.
-    pub(crate) fn parents(&self, hasher: &Hasher, level: u8, below: &[u8]) -> Vec<Digest> {
-        let size = self.digest.bytes();
-        let families = below.chunks(size * usize::from(self.degree.get()));
-        let families: Vec<&[u8]> = families.filter(|family| family.len() > size).collect();
-        hasher.nodes(level, &families)
-    }
 }

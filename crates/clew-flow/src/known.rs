@@ -1,11 +1,9 @@
 //! Nodes of a block that are verified: the cache of Wong and Lam's procedure (their appendix).
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
-use crate::block::{Block, Digest};
-use crate::shape::{Degree, Step};
-use crate::suite::Hasher;
+use crate::block::{Block, Digest, DigestSize};
+use crate::levels::{Family, Levels};
 
 /// The verified nodes of a block whose root was verified.
 ///
@@ -14,17 +12,19 @@ use crate::suite::Hasher;
 /// block's digests.
 #[derive(Clone, Debug)]
 pub struct Known {
-    block: Block,
-    hasher: Hasher,
+    levels: Levels,
     root: Digest,
-    /// Shortened nodes of each level below the root, leaves first; zeros where one is not known.
-    levels: Vec<Level>,
+    /// What is known of each family, in the place of its first node.
+    marks: Vec<Mark>,
 }
 
-#[derive(Clone, Debug)]
-struct Level {
-    nodes: Vec<u8>,
-    known: Vec<bool>,
+/// What is known of a family. All families above a verified one are verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Nothing,
+    Verified,
+    /// The packet at hand of that number was the first to say so.
+    Said(u32),
 }
 
 /// A packet is not what the verified block has at its place.
@@ -36,30 +36,38 @@ pub enum Mismatch {
     Digest,
 }
 
+/// What a packet has of the way to its root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way<'a> {
+    pub index: u16,
+    pub leaf: Digest,
+    pub path: &'a [u8],
+}
+
 impl Known {
     /// Nothing but the root, which was verified with the block.
     pub fn new(block: Block, root: Digest) -> Self {
-        let (size, degree) = (block.digest().bytes(), usize::from(block.degree().get()));
-        let mut levels = Vec::new();
-        let mut count = usize::from(block.count());
-        while count > 1 {
-            levels.push(Level {
-                nodes: alloc::vec![0; count * size],
-                known: alloc::vec![false; count],
-            });
-            count = count.div_ceil(degree);
-        }
+        let levels = Levels::new(block);
         Self {
-            block,
-            hasher: block.hasher(),
-            root,
+            marks: alloc::vec![Mark::Nothing; levels.len()],
             levels,
+            root,
         }
+    }
+
+    /// What is known if the root is verified that the first packet leads to, and which of the packets
+    /// lead to it too. Those that contradict one before them are not among them, whatever they lead to.
+    pub(crate) fn if_verified(block: Block, ways: &[Way<'_>]) -> (Self, Vec<bool>) {
+        let mut known = Self::new(block, [0; 32]);
+        let mut root = None;
+        let lead = known.climb(ways, &mut root);
+        known.root = root.unwrap_or_default();
+        (known, lead)
     }
 
     /// The block.
     pub fn block(&self) -> &Block {
-        &self.block
+        self.levels.block()
     }
 
     /// The root.
@@ -73,94 +81,245 @@ impl Known {
     /// # Errors
     /// The packet is not of the block at this index, or does not carry its path.
     pub fn verify(&mut self, index: u16, leaf: &Digest, path: &[u8]) -> Result<(), Mismatch> {
-        let size = self.block.digest().bytes();
-        let depth = self.block.depth(index).ok_or(Mismatch::Shape)?;
-        if path.len() != depth * size {
+        let depth = self.block().depth(index).ok_or(Mismatch::Shape)?;
+        if path.len() != depth * self.block().digest().bytes() {
             return Err(Mismatch::Shape);
         }
-        let (mut hash, mut rest) = (*leaf, path);
-        let mut fresh: Vec<(usize, Family<'_>)> = Vec::new();
-        let mut met = false;
-        for (level, step) in self.block.steps(index).enumerate() {
-            let (siblings, above) = rest.split_at(size * step.siblings());
-            let family = Family::new(&step, self.block.degree(), &hash[..size], siblings);
-            match self.levels[level].compare(&family, met) {
-                Some(false) => return Err(Mismatch::Digest),
-                Some(true) => met = true,
-                None => {
-                    hash = self.block.parent(&self.hasher, &step, &hash, siblings);
-                    fresh.push((level, family));
-                }
+        let leaf = *leaf;
+        match self.verify_all(&[Way { index, leaf, path }])[..] {
+            [true] => Ok(()),
+            _ => Err(Mismatch::Digest),
+        }
+    }
+
+    /// Which of these packets of the block are verified, with nodes hashed together. One that
+    /// contradicts another before it is left out and may be valid alone.
+    pub(crate) fn verify_all(&mut self, ways: &[Way<'_>]) -> Vec<bool> {
+        let root = self.root;
+        self.climb(ways, &mut Some(root))
+    }
+
+    /// Which packets lead to the root, or to that of the first one.
+    fn climb(&mut self, ways: &[Way<'_>], root: &mut Option<Digest>) -> Vec<bool> {
+        match self.block().digest() {
+            DigestSize::D16 => self.climb_by::<16>(ways, root),
+            DigestSize::D24 => self.climb_by::<24>(ways, root),
+            DigestSize::D32 => self.climb_by::<32>(ways, root),
+        }
+    }
+
+    fn climb_by<const D: usize>(
+        &mut self,
+        ways: &[Way<'_>],
+        root: &mut Option<Digest>,
+    ) -> Vec<bool> {
+        let mut hashed: Vec<Digest> = ways.iter().map(|way| way.leaf).collect();
+        let climbers = (0..).zip(ways).map(|(at, way)| Climber {
+            place: way.index,
+            path: way.path.as_chunks().0,
+            stage: Stage::Hashed(at),
+        });
+        let mut climbers: Vec<Climber<'_, D>> = climbers.collect();
+        let mut said = Vec::new();
+        for level in self.levels.levels() {
+            said.clear();
+            for i in 0..climbers.len() {
+                let (before, rest) = climbers.split_at_mut(i);
+                self.step(level, before, &mut rest[0], &hashed, &mut said);
             }
-            rest = above;
+            let parents = hashed.len();
+            hashed.resize(parents + said.len(), [0; 32]);
+            self.levels.parents(level, &said, &mut hashed[parents..]);
         }
-        if !met && hash != self.root {
-            return Err(Mismatch::Digest);
+        let mut lead = Vec::with_capacity(ways.len());
+        for climber in &climbers {
+            lead.push(match climber.stage {
+                Stage::Hashed(at) => hashed[at] == *root.get_or_insert(hashed[at]),
+                Stage::Behind(other) => lead[other as usize],
+                Stage::Met => true,
+                Stage::Elsewhere => false,
+            });
         }
-        for (level, family) in fresh {
-            self.levels[level].insert(&family);
+        // First those that lead there: others may have said the same on their way elsewhere.
+        for (leads, mark) in [(true, Mark::Verified), (false, Mark::Nothing)] {
+            let these = ways.iter().zip(&lead).filter(|(_, lead)| **lead == leads);
+            these.for_each(|(way, _)| self.settle(way.index, mark));
         }
-        Ok(())
+        lead
+    }
+
+    /// A packet's step to the next level: what it has of its family is compared, or taken down as
+    /// `said` if nothing is known of it. The parents of those are hashed next.
+    fn step<const D: usize>(
+        &mut self,
+        level: usize,
+        before: &[Climber<'_, D>],
+        climber: &mut Climber<'_, D>,
+        hashed: &[Digest],
+        said: &mut Vec<Family>,
+    ) {
+        if matches!(climber.stage, Stage::Elsewhere | Stage::Behind(_)) {
+            return;
+        }
+        let family = self.levels.family(level, climber.place);
+        climber.place = family.parent;
+        let siblings = family.nodes.len() - 1;
+        let (Some((siblings, above)), Some(mark)) = (
+            climber.path.split_at_checked(siblings),
+            self.marks.get_mut(family.nodes.start),
+        ) else {
+            climber.stage = Stage::Elsewhere;
+            return;
+        };
+        // A node without siblings moves up as it is.
+        if siblings.is_empty() {
+            return;
+        }
+        climber.path = above;
+        let nodes = &mut self.levels.nodes_mut::<D>()[family.nodes.clone()];
+        let (left, rest) = nodes.split_at_mut(family.own);
+        let [own, after @ ..] = rest else {
+            return;
+        };
+        let (siblings_before, siblings_after) = siblings.split_at(family.own);
+        let hash = match climber.stage {
+            Stage::Hashed(at) => hashed[at].first_chunk::<D>(),
+            _ => None,
+        };
+        climber.stage = match (*mark, hash) {
+            (Mark::Nothing, Some(hash)) => {
+                left.copy_from_slice(siblings_before);
+                after.copy_from_slice(siblings_after);
+                *own = *hash;
+                let parent = hashed.len() + said.len();
+                said.push(family);
+                *mark = Mark::Said(before.len() as u32);
+                Stage::Hashed(parent)
+            }
+            _ if !same(left, siblings_before) || !same(after, siblings_after) => Stage::Elsewhere,
+            (_, Some(hash)) if own != hash => Stage::Elsewhere,
+            (Mark::Said(by), _) => match &before[by as usize] {
+                other if other.path == climber.path => Stage::Behind(by),
+                other => other.stage,
+            },
+            _ => Stage::Met,
+        };
+    }
+
+    /// Marks what was only said on a packet's way.
+    fn settle(&mut self, index: u16, mark: Mark) {
+        let mut place = index;
+        for level in self.levels.levels() {
+            let family = self.levels.family(level, place);
+            match &mut self.marks[family.nodes.start] {
+                Mark::Verified => return,
+                said @ Mark::Said(_) => *said = mark,
+                Mark::Nothing => {}
+            }
+            place = family.parent;
+        }
     }
 }
 
-/// A node and its siblings: the children of one node. They become known all together.
-struct Family<'a> {
-    /// Place of the first of them within its level.
-    first: usize,
-    before: &'a [u8],
-    own: [u8; 32],
-    after: &'a [u8],
-    size: usize,
+/// One by one: mostly there is one, whose size is known here.
+fn same<const D: usize>(some: &[[u8; D]], others: &[[u8; D]]) -> bool {
+    some.iter().eq(others)
 }
 
-impl<'a> Family<'a> {
-    fn new(step: &Step, degree: Degree, own: &[u8], siblings: &'a [u8]) -> Self {
-        let size = own.len();
-        let (before, after) = siblings.split_at(size * usize::from(step.own));
-        let mut shortened = [0; 32];
-        shortened[..size].copy_from_slice(own);
-        Self {
-            first: usize::from(step.parent) * usize::from(degree.get()),
-            before,
-            own: shortened,
-            after,
-            size,
-        }
-    }
-
-    fn own(&self) -> &[u8] {
-        &self.own[..self.size]
-    }
-
-    /// Where the family's digests are within a level's, in bytes.
-    fn place(&self) -> Range<usize> {
-        let at = self.first * self.size;
-        at..at + self.before.len() + self.size + self.after.len()
-    }
+/// A packet on its way up.
+struct Climber<'a, const D: usize> {
+    place: u16,
+    /// What is left of its path.
+    path: &'a [[u8; D]],
+    stage: Stage,
 }
 
-impl Level {
-    /// Whether the family is the known one; none if it is not known. Above a node that is known
-    /// (`met`) only the siblings are compared: nothing was hashed to get there.
-    fn compare(&self, family: &Family<'_>, met: bool) -> Option<bool> {
-        if !self.known[family.first] {
-            return None;
-        }
-        let (before, rest) = self.nodes[family.place()].split_at(family.before.len());
-        let (own, after) = rest.split_at(family.size);
-        let siblings = before == family.before && after == family.after;
-        Some(siblings && (met || own == family.own()))
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its node was hashed, as the one of that number.
+    Hashed(usize),
+    /// From here on its way is that of the packet of this number, before it.
+    Behind(u32),
+    /// It came to a verified node: what is left is to compare its path.
+    Met,
+    /// It does not lead to the root, or contradicts a packet before it.
+    Elsewhere,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Degree;
+    use crate::suite::Suite;
+    use crate::tree::Tree;
+    use proptest::prelude::*;
+
+    type Sent = (u16, Digest, Vec<u8>);
+
+    /// Packets of a block, some of them changed: a leaf, or a byte of the path.
+    fn sent(tree: &Tree, arrivals: &[(u16, u8, usize)]) -> Vec<Sent> {
+        let packet = |&(index, change, at): &(u16, u8, usize)| {
+            let index = index % tree.block().count();
+            let mut leaf = tree.block().leaf(index, &[&index.to_be_bytes()]);
+            let mut path = tree.path(index).expect("the block has it");
+            match change {
+                0 => leaf[at % 32] ^= 1,
+                1 if !path.is_empty() => {
+                    let at = at % path.len();
+                    path[at] ^= 1;
+                }
+                _ => {}
+            }
+            (index, leaf, path)
+        };
+        arrivals.iter().map(packet).collect()
     }
 
-    fn insert(&mut self, family: &Family<'_>) {
-        let nodes = &mut self.nodes[family.place()];
-        let (before, rest) = nodes.split_at_mut(family.before.len());
-        let (own, after) = rest.split_at_mut(family.size);
-        before.copy_from_slice(family.before);
-        own.copy_from_slice(family.own());
-        after.copy_from_slice(family.after);
-        let members = family.place().len() / family.size;
-        self.known[family.first..family.first + members].fill(true);
+    fn ways(sent: &[Sent]) -> Vec<Way<'_>> {
+        let sent = sent.iter().map(|(index, leaf, path)| Way {
+            index: *index,
+            leaf: *leaf,
+            path,
+        });
+        sent.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn together_as_alone(
+            (count, degree) in (1u16..80, prop_oneof![2u16..6, Just(1024)]),
+            suite in prop_oneof![Just(Suite::Blake3), Just(Suite::Sha256)],
+            size in prop_oneof![Just(DigestSize::D16), Just(DigestSize::D24), Just(DigestSize::D32)],
+            first in prop::collection::vec((any::<u16>(), 0u8..12, any::<usize>()), 1..70),
+            then in prop::collection::vec((any::<u16>(), 0u8..12, any::<usize>()), 1..70),
+        ) {
+            let degree = Degree::new(degree).expect("a degree");
+            let block = Block::shaped([3; 16], count, size, degree, suite).expect("a block");
+            let leaves = (0..count).map(|i| block.leaf(i, &[&i.to_be_bytes()]));
+            let tree = Tree::new(block, &leaves.collect::<Vec<_>>()).expect("a tree");
+            let alone = |way: &Way<'_>| block.root(way.index, &way.leaf, way.path);
+
+            let first = sent(&tree, &first);
+            let (known, leads) = Known::if_verified(block, &ways(&first));
+            prop_assert_eq!(Some(*known.root()), alone(&ways(&first)[0]));
+            prop_assert!(leads[0]);
+            for (way, leads) in ways(&first).iter().zip(leads) {
+                prop_assert!(!leads || alone(way) == Some(*known.root()));
+            }
+
+            // A block of which something is known, if the first packet was not changed.
+            let mut known = match *known.root() == tree.root() {
+                true => known,
+                false => Known::new(block, tree.root()),
+            };
+            let then = sent(&tree, &then);
+            let leads = known.verify_all(&ways(&then));
+            let unchanged = then == sent(&tree, &then.iter().map(|sent| (sent.0, 9, 0)).collect::<Vec<_>>());
+            for (way, leads) in ways(&then).iter().zip(leads) {
+                let valid = alone(way) == Some(tree.root());
+                prop_assert!(leads <= valid && (leads || !unchanged));
+                prop_assert_eq!(known.verify(way.index, &way.leaf, way.path).is_ok(), valid);
+            }
+        }
     }
 }

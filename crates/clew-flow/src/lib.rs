@@ -27,10 +27,15 @@ extern crate std;
 
 mod block;
 pub mod carriage;
+mod carry;
 mod known;
 pub mod lanes;
+mod levels;
+pub mod manifest;
 mod reason;
 mod receiver;
+mod recent;
+pub mod rtp;
 mod schedule;
 mod sender;
 mod shape;
@@ -40,18 +45,20 @@ mod tree;
 mod wire;
 
 pub use block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
+pub use carry::Carry;
 pub use known::{Known, Mismatch};
 pub use reason::{Counters, Reason, Verdict};
 pub use receiver::{
     Acceptance, BLOCKS_MAX, Effort, FLOWS_MAX, Finding, FlowReceiver, Lost, WAITING_MAX,
 };
 pub use schedule::{PeriodTooShort, Schedule, delay_bound};
-pub use sender::{BadBlock, Carry, FlowSender};
+pub use sender::{BadBlock, FlowSender};
 pub use shape::Degree;
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
 pub use suite::{Content, Suite};
 pub use tree::Tree;
 pub use wire::{
-    Algorithm, BadDescriptor, Carriage, Chaining, Descriptor, FIXED_BYTES, Fixed, KeyId,
-    NAME_BYTES_MAX, SALT_BYTES, SignedPacket, TIMESTAMP_BYTES,
+    Algorithm, BadDescriptor, CODED_COUNT_MIN, Carriage, Carried, Chaining, Coded, Descriptor,
+    FIXED_BYTES, Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SignedPacket,
+    TIMESTAMP_BYTES,
 };

@@ -17,6 +17,34 @@ pub enum Verdict {
     Invalid,
 }
 
+impl Verdict {
+    /// Every verdict, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Valid,
+        Self::Unsigned,
+        Self::Undecided,
+        Self::Replayed,
+        Self::Invalid,
+    ];
+
+    /// The name as it stands in the specification.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Unsigned => "unsigned",
+            Self::Undecided => "undecided",
+            Self::Replayed => "replayed",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 macro_rules! reasons {
     ($($name:ident = $text:literal, $verdict:ident: $doc:literal,)*) => {
         /// The one rule that decided about a packet, in the order of the specification.
@@ -54,10 +82,14 @@ reasons! {
     UnknownFlow = "unknown-flow", Invalid: "The key of no flow that is known here.",
     BadBlock = "bad-block", Invalid: "A place that no block of the flow has.",
     UnknownCarriage = "unknown-carriage", Invalid: "A carriage that is not known.",
+    CodedCount = "coded-count", Invalid: "Coded carriage of a block that has too few or too many packets for it.",
+    Needed = "needed", Invalid: "A number of shares that no code of the block may need.",
+    Untagged = "untagged", Invalid: "A share without a tag, which is not accepted here.",
     Old = "old", Replayed: "Of a block that is too far behind.",
     Duplicate = "duplicate", Replayed: "The packet at this place was accepted before.",
     Conflict = "conflict", Invalid: "Another block than the verified one of this place in the sequence.",
     BadDigest = "bad-digest", Invalid: "Not the packet, or not the path, that the verified block has.",
+    Padding = "padding", Invalid: "Shares of no blob: what fills the last one is not zero.",
     Stale = "stale", Invalid: "Signed too long ago.",
     Future = "future", Invalid: "Signed in the future.",
     BadSignature = "bad-signature", Invalid: "The block's signature does not hold for what the packet leads to.",

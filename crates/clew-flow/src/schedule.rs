@@ -64,6 +64,13 @@ impl Schedule {
         over
     }
 
+    /// The block ends now, whatever it has.
+    pub fn flush(&mut self) {
+        if self.packets > 0 {
+            self.end();
+        }
+    }
+
     /// Number of packets that wait for their block's end.
     pub fn waiting(&self) -> u16 {
         self.packets

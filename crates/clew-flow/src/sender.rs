@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
 use crate::block::ID_BYTES;
+use crate::carry::{Carry, Load};
 use crate::signing::BlockSigner;
 use crate::suite::Content;
 use crate::tree::Tree;
-use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, SALT_BYTES, Signature, message};
+use crate::wire::{BadDescriptor, Descriptor, Fixed, SALT_BYTES, message};
 
 /// Starts of sequences are below this, so that none wraps for 2^31 blocks.
 const START_END: u32 = 1 << 31;
@@ -22,26 +23,7 @@ pub struct FlowSender<S> {
     seq: u32,
 }
 
-/// Which packets of a block carry its signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carry {
-    /// All.
-    Every,
-    /// The first, and every so many after it.
-    OneIn(u16),
-}
-
-impl Carry {
-    fn carriage(self, index: u16) -> Carriage {
-        match self {
-            Self::Every => Carriage::Full,
-            Self::OneIn(j) if index.is_multiple_of(j.max(1)) => Carriage::Full,
-            Self::OneIn(_) => Carriage::Sparse,
-        }
-    }
-}
-
-/// A block has no packets, or more than the flow's blocks may have.
+/// A block has no packets, or more than the flow's blocks or their carriage may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadBlock;
 
@@ -85,7 +67,8 @@ impl<S: BlockSigner> FlowSender<S> {
     /// it. `timestamp` is in nanoseconds since 1970.
     ///
     /// # Errors
-    /// There are no packets, more than the flow's blocks have, or not as many buffers.
+    /// There are no packets, more than the flow's blocks or a coded block may have, or not as many
+    /// buffers.
     pub fn sign_block(
         &mut self,
         packets: &[&[u8]],
@@ -110,22 +93,18 @@ impl<S: BlockSigner> FlowSender<S> {
         });
         let contents: Vec<Content<'_>> = contents.collect();
         let tree = Tree::new(block, &block.leaves(&contents)).ok_or(BadBlock)?;
-        let whole = self.carried(&tree, timestamp, rng);
-        for ((index, packet), out) in (0..count).zip(packets).zip(outs) {
-            let carriage = carry.carriage(index);
-            let place = (self.tag, self.seq, self.descriptor.key_id());
-            let signature = Signature {
-                fixed: Fixed::new(&block, place, index, carriage),
-                salt: salt(index),
-                tree: &tree,
-                carried: match carriage {
-                    Carriage::Full => &whole,
-                    Carriage::Sparse => &[],
-                },
-            };
+        let blob = self.blob(&tree, timestamp, rng);
+        let load = Load::new(blob, &block, carry).map_err(|_| BadBlock)?;
+        let place = (self.tag, self.seq, self.descriptor.key_id());
+        for (content, out) in contents.iter().zip(outs) {
+            let index = content.index;
             out.clear();
-            out.extend_from_slice(packet);
-            signature.write(out);
+            out.extend_from_slice(content.packet);
+            out.extend_from_slice(content.salt);
+            tree.write_path(index, out);
+            load.write(index, out);
+            let fixed = Fixed::new(&block, place, index, load.carriage(index));
+            fixed.write_behind(content.packet.len(), out);
         }
         self.advance(rng);
         Ok(())
@@ -141,7 +120,7 @@ impl<S: BlockSigner> FlowSender<S> {
     }
 
     /// Timestamp and signature.
-    fn carried(&mut self, tree: &Tree, timestamp: u64, rng: &mut impl CryptoRng) -> Vec<u8> {
+    fn blob(&mut self, tree: &Tree, timestamp: u64, rng: &mut impl CryptoRng) -> Vec<u8> {
         let place = (self.tag, self.seq);
         let message = message(
             &self.descriptor,
@@ -150,12 +129,22 @@ impl<S: BlockSigner> FlowSender<S> {
             tree.block(),
             &tree.root(),
         );
-        let mut carried = timestamp.to_be_bytes().to_vec();
-        self.signer.sign(&message, rng, &mut carried);
-        carried
+        let mut blob = timestamp.to_be_bytes().to_vec();
+        self.signer.sign(&message, rng, &mut blob);
+        blob
     }
 
-    fn advance(&mut self, rng: &mut impl CryptoRng) {
+    /// Where the next block is in its sequence.
+    pub(crate) const fn place(&self) -> ([u8; 4], u32) {
+        (self.tag, self.seq)
+    }
+
+    /// Appends the signature of a message.
+    pub(crate) fn sign(&mut self, message: &[u8], rng: &mut impl CryptoRng, out: &mut Vec<u8>) {
+        self.signer.sign(message, rng, out);
+    }
+
+    pub(crate) fn advance(&mut self, rng: &mut impl CryptoRng) {
         match self.seq.checked_add(1) {
             Some(next) => self.seq = next,
             None => self.renew(rng),

@@ -25,12 +25,21 @@ impl Degree {
     pub const fn get(self) -> u16 {
         self.0
     }
+
+    /// The parent's place of the node at a place. Division takes the processor long, and most trees
+    /// are binary.
+    pub(crate) const fn above(self, place: u16) -> u16 {
+        match self.0 {
+            2 => place / 2,
+            degree => place / degree,
+        }
+    }
 }
 
 /// The way from a leaf to the root, one step for each level.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
-    degree: u16,
+    degree: Degree,
     /// Place within the level, and the last place of it.
     own: u16,
     last: u16,
@@ -58,7 +67,7 @@ impl Step {
 impl Steps {
     pub const fn new(index: u16, count: u16, degree: Degree) -> Self {
         Self {
-            degree: degree.0,
+            degree,
             own: index,
             last: count - 1,
             level: 0,
@@ -73,15 +82,15 @@ impl Iterator for Steps {
         if self.last == 0 {
             return None;
         }
-        let parent = self.own / self.degree;
-        let first = parent * self.degree;
+        let parent = self.degree.above(self.own);
+        let first = parent * self.degree.get();
         let step = Step {
             level: self.level + 1,
             parent,
-            children: self.degree.min(self.last - first + 1),
+            children: self.degree.get().min(self.last - first + 1),
             own: self.own - first,
         };
-        (self.own, self.last, self.level) = (parent, self.last / self.degree, step.level);
+        (self.own, self.last, self.level) = (parent, self.degree.above(self.last), step.level);
         Some(step)
     }
 }

@@ -31,13 +31,14 @@ impl Descriptor {
     /// What verifies the flow's blocks.
     ///
     /// # Errors
-    /// The public key is none.
+    /// The public key is none, has small order, or is not encoded canonically.
     pub fn verifier(&self) -> Result<Box<dyn BlockVerifier>, BadDescriptor> {
         match self.algorithm() {
             Algorithm::Ed25519 => {
                 let bytes = self.public_key().try_into().map_err(|_| BadDescriptor)?;
                 let key = VerifyingKey::from_bytes(bytes).map_err(|_| BadDescriptor)?;
-                if key.is_weak() {
+                // Keys of small order, and encodings that are not canonical.
+                if key.is_weak() || key.to_edwards().compress().as_bytes() != bytes {
                     return Err(BadDescriptor);
                 }
                 Ok(Box::new(Ed25519Verifier(key)))

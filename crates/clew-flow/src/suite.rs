@@ -8,6 +8,9 @@ use crate::block::{Digest, DigestSize, ID_BYTES};
 use crate::lanes::{self, Input};
 use crate::shape::Degree;
 
+/// Nodes that are hashed in one call.
+pub(crate) const TOGETHER: usize = 16;
+
 const LEAF: u8 = 0;
 const NODE: u8 = 1;
 
@@ -128,46 +131,13 @@ impl Hasher {
         out
     }
 
-    /// The nodes over families of siblings, from the first place of a level on, hashed together.
-    pub fn nodes(&self, level: u8, families: &[&[u8]]) -> Vec<Digest> {
-        let mut out = alloc::vec![[0; 32]; families.len()];
-        let places = (0..=u16::MAX).map(u16::to_be_bytes).take(families.len());
+    /// Up to [`TOGETHER`] nodes of one level, each by its place and its shortened children, hashed
+    /// together.
+    pub fn nodes(&self, level: u8, families: &[(u16, &[u8])], out: &mut [Digest]) {
         match self {
-            Self::Blake3 { key } => {
-                let tails: Vec<[u8; 4]> = places
-                    .map(|place| [place[0], place[1], level, NODE])
-                    .collect();
-                let input = |(body, tail)| Input {
-                    head: &[],
-                    body,
-                    tail,
-                };
-                let tails = tails.iter().map(<[u8; 4]>::as_slice);
-                let inputs = families.iter().copied().zip(tails).map(input);
-                lanes::blake3_keyed(key, &inputs.collect::<Vec<_>>(), &mut out);
-            }
-            Self::Sha256 { id, .. } => {
-                let heads: Vec<[u8; 20]> = places
-                    .map(|place| {
-                        let mut head = [0; 20];
-                        head[0] = NODE;
-                        head[1..17].copy_from_slice(id);
-                        head[17] = level;
-                        head[18..].copy_from_slice(&place);
-                        head
-                    })
-                    .collect();
-                let input = |(body, head)| Input {
-                    head,
-                    body,
-                    tail: &[],
-                };
-                let heads = heads.iter().map(<[u8; 20]>::as_slice);
-                let inputs = families.iter().copied().zip(heads).map(input);
-                lanes::sha256(&inputs.collect::<Vec<_>>(), &mut out);
-            }
+            Self::Blake3 { key } => blake3_nodes(key, level, families, out),
+            Self::Sha256 { id, .. } => sha256_nodes(id, level, families, out),
         }
-        out
     }
 
     /// The node over its shortened children.
@@ -185,6 +155,48 @@ impl Hasher {
             }
         }
     }
+}
+
+fn blake3_nodes(key: &[u8; 32], level: u8, families: &[(u16, &[u8])], out: &mut [Digest]) {
+    let tail = |place: u16| {
+        let place = place.to_be_bytes();
+        [place[0], place[1], level, NODE]
+    };
+    let len = families.first().map_or(0, |(_, family)| family.len());
+    let of_one_length = families.iter().all(|(_, family)| family.len() == len);
+    if of_one_length && len + 4 <= 64 {
+        let mut blocks = [[0; 64]; TOGETHER];
+        for (block, (place, family)) in blocks.iter_mut().zip(families) {
+            block[..len].copy_from_slice(family);
+            block[len..len + 4].copy_from_slice(&tail(*place));
+        }
+        return lanes::blake3_blocks(key, &blocks[..families.len()], len + 4, out);
+    }
+    let mut tails = [[0; 4]; TOGETHER];
+    for (one, (place, _)) in tails.iter_mut().zip(families) {
+        *one = tail(*place);
+    }
+    let mut inputs = [Input::default(); TOGETHER];
+    for ((input, (_, body)), tail) in inputs.iter_mut().zip(families).zip(&tails) {
+        let head = &[];
+        *input = Input { head, body, tail };
+    }
+    lanes::blake3_keyed(key, &inputs[..families.len()], out);
+}
+
+fn sha256_nodes(id: &[u8; ID_BYTES], level: u8, families: &[(u16, &[u8])], out: &mut [Digest]) {
+    let mut heads = [[NODE; 20]; TOGETHER];
+    for (head, (place, _)) in heads.iter_mut().zip(families) {
+        head[1..17].copy_from_slice(id);
+        head[17] = level;
+        head[18..].copy_from_slice(&place.to_be_bytes());
+    }
+    let mut inputs = [Input::default(); TOGETHER];
+    for ((input, (_, body)), head) in inputs.iter_mut().zip(families).zip(&heads) {
+        let tail = &[];
+        *input = Input { head, body, tail };
+    }
+    lanes::sha256(&inputs[..families.len()], out);
 }
 
 fn keyed(key: &[u8; 32], parts: &[&[u8]], tail: &[u8]) -> Digest {

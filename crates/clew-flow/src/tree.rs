@@ -2,50 +2,58 @@
 
 use alloc::vec::Vec;
 
-use crate::block::{Block, Digest};
+use crate::block::{Block, Digest, DigestSize};
+use crate::levels::Levels;
 
 /// The whole tree of a block, for its signer.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    block: Block,
-    /// The shortened nodes of each level below the root, leaves first; one without a sibling stands
-    /// in the next level too.
-    levels: Vec<Vec<u8>>,
+    levels: Levels,
     root: Digest,
 }
 
 impl Tree {
     /// The tree over the leaves of all packets of a block; none if their number is another.
     pub fn new(block: Block, leaves: &[Digest]) -> Option<Self> {
-        let [first, ..] = leaves else {
-            return None;
-        };
         if leaves.len() != usize::from(block.count()) {
             return None;
         }
-        let (size, hasher) = (block.digest().bytes(), block.hasher());
-        let mut tree = Self {
-            block,
-            levels: Vec::new(),
-            root: *first,
-        };
-        let mut below = shortened(leaves, size);
-        while below.len() > size {
-            let parents = block.parents(&hasher, tree.levels.len() as u8 + 1, &below);
-            tree.root = *parents.last()?;
-            let mut above = shortened(&parents, size);
-            let family = size * usize::from(block.degree().get());
-            if below.len() % family == size {
-                above.extend_from_slice(&below[below.len() - size..]);
-            }
-            tree.levels.push(core::mem::replace(&mut below, above));
+        match block.digest() {
+            DigestSize::D16 => Self::over::<16>(block, leaves),
+            DigestSize::D24 => Self::over::<24>(block, leaves),
+            DigestSize::D32 => Self::over::<32>(block, leaves),
         }
-        Some(tree)
+    }
+
+    fn over<const D: usize>(block: Block, leaves: &[Digest]) -> Option<Self> {
+        let mut levels = Levels::new(block);
+        let (mut below, mut families) = (leaves.to_vec(), Vec::new());
+        for level in levels.levels() {
+            let (width, mut place) = (below.len(), 0);
+            let first = levels.family(level, 0).nodes.start;
+            for (node, digest) in levels.nodes_mut::<D>()[first..].iter_mut().zip(&below) {
+                node.copy_from_slice(&digest[..D]);
+            }
+            families.clear();
+            while place < width {
+                let family = levels.family(level, place as u16);
+                place += family.nodes.len();
+                families.push(family);
+            }
+            // The last one may have nobody beside it.
+            let alone = families.pop_if(|family| family.nodes.len() == 1);
+            let last = below.last().filter(|_| alone.is_some()).copied();
+            below.truncate(families.len());
+            levels.parents(level, &families, &mut below);
+            below.extend(last);
+        }
+        let root = *below.first()?;
+        Some(Self { levels, root })
     }
 
     /// The block.
     pub fn block(&self) -> &Block {
-        &self.block
+        self.levels.block()
     }
 
     /// The root, which is signed.
@@ -56,29 +64,31 @@ impl Tree {
     /// The path of the packet at `index`: the siblings of each node on its way, from the leaf
     /// upwards.
     pub fn path(&self, index: u16) -> Option<Vec<u8>> {
-        let size = self.block.digest().bytes();
-        let mut path = Vec::with_capacity(self.block.depth(index)? * size);
+        let size = self.block().digest().bytes();
+        let mut path = Vec::with_capacity(self.block().depth(index)? * size);
         self.write_path(index, &mut path);
         Some(path)
     }
 
     /// Appends the path of a packet of the block.
     pub(crate) fn write_path(&self, index: u16, out: &mut Vec<u8>) {
-        let size = self.block.digest().bytes();
-        for (nodes, step) in self.levels.iter().zip(self.block.steps(index)) {
-            let first = usize::from(step.parent) * usize::from(self.block.degree().get());
-            let end = size * (first + usize::from(step.children));
-            let own = size * (first + usize::from(step.own));
-            out.extend_from_slice(&nodes[size * first..own]);
-            out.extend_from_slice(&nodes[own + size..end]);
+        match self.block().digest() {
+            DigestSize::D16 => self.write::<16>(index, out),
+            DigestSize::D24 => self.write::<24>(index, out),
+            DigestSize::D32 => self.write::<32>(index, out),
         }
     }
-}
 
-fn shortened(digests: &[Digest], size: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(digests.len() * size);
-    digests
-        .iter()
-        .for_each(|digest| out.extend_from_slice(&digest[..size]));
-    out
+    fn write<const D: usize>(&self, index: u16, out: &mut Vec<u8>) {
+        let (nodes, mut place) = (self.levels.nodes::<D>(), index);
+        for level in self.levels.levels() {
+            let family = self.levels.family(level, place);
+            for (i, node) in nodes[family.nodes].iter().enumerate() {
+                if i != family.own {
+                    out.extend_from_slice(node);
+                }
+            }
+            place = family.parent;
+        }
+    }
 }

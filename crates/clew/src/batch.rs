@@ -55,6 +55,15 @@ impl Capture {
     /// Opens a capture file; `-` is standard input.
     pub fn open(path: &Path, doing: &'static str) -> Result<Self, Failure> {
         let input = open_input(path).map_err(|e| Failure::file(path, e))?;
+        Self::of(path, input, doing)
+    }
+
+    /// Reads the capture at a path, which is open already.
+    pub fn of(
+        path: &Path,
+        input: Box<dyn io::Read + Send>,
+        doing: &'static str,
+    ) -> Result<Self, Failure> {
         let size = path
             .metadata()
             .ok()

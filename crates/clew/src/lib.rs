@@ -19,6 +19,7 @@ pub mod clock;
 pub mod commands;
 pub mod community_id;
 pub mod failure;
+pub mod flow;
 pub mod keyring;
 pub mod output;
 pub mod plot;

@@ -43,6 +43,26 @@ fn flow_descriptor() {
 }
 
 #[test]
+fn flow_file() {
+    run("flow_file", 2_000);
+}
+
+#[test]
+fn flow_manifests() {
+    run("flow_manifests", 2_000);
+}
+
+#[test]
+fn flow_proof() {
+    run("flow_proof", 2_000);
+}
+
+#[test]
+fn flow_rtp() {
+    run("flow_rtp", 50_000);
+}
+
+#[test]
 fn flow_packets() {
     run("flow_packets", 300);
 }
@@ -170,6 +190,16 @@ fn made_seeds_are_read() {
         let finding = receiver.receive(&seed[2..2 + first], targets::flow::NOW, 0);
         assert_eq!(finding.packet, b"a packet");
     }
+    for seed in flows::proofs() {
+        let proof = clew::flow::proof::Proof::from_bytes(&seed).unwrap();
+        assert_eq!(proof.verify(), clew_flow::Reason::Ok);
+    }
+    for seed in flows::files() {
+        let flows = [targets::flow::descriptor()];
+        let verified = clew::flow::file::verify(&seed[..], Vec::new(), &flows, None).unwrap();
+        assert!(verified.ended && verified.bytes == 6);
+    }
+    assert!(clew_flow::rtp::unpadded(&flows::padded()).is_some());
     for seed in made::seeds("key_payload").chunks(3) {
         let text = |i: usize, label| armor::encode("", label, &seed[i]);
         let (member, issuer) = (text(0, "clew-member-key-1"), text(1, "clew-issuer-key-1"));

@@ -42,7 +42,9 @@ const NO_STD: [&str; 3] = ["clew-group", "clew-flow", "clew-packet"];
 
 /// Crates that one part of the program has to itself, and `clew-bench` where the part is the program.
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
-const RESERVED: [(&str, &[&str]); 8] = [
+const RESERVED: [(&str, &[&str]); 9] = [
+    // Faster than ed25519-dalek, which the pure crates have; one module wraps it.
+    ("aws-lc-rs", &["clew"]),
     // clew-bench measures single operations of it as a baseline.
     ("blst", &["clew-group", "clew-bench"]),
     ("rusqlite", &["clew-manager"]),

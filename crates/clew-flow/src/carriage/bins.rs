@@ -3,9 +3,9 @@
 
 use alloc::vec::Vec;
 
-use super::recent::Recent;
 use super::{COUNT_MAX, Code, Error};
 use crate::Digest;
+use crate::recent::Recent;
 
 /// What tells bins apart. Shares of an honest block have one key; nobody else's share gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

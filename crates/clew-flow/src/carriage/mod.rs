@@ -28,7 +28,6 @@
 mod bins;
 mod code;
 mod field;
-mod recent;
 mod tags;
 
 pub use bins::{Answer, Bins, Inserted, Key, Limits, NoRoom};

@@ -1,14 +1,20 @@
 //! Tags: a second tree, over the shares (`spec/flow-carriage.md` section 3).
 
 use alloc::vec::Vec;
+use core::slice;
 use sha2::{Digest as _, Sha256};
 
 use super::{Code, Error};
 use crate::block::{Digest, ID_BYTES};
+use crate::lanes::{self, Input};
 use crate::shape::{Degree, Steps};
 
 const LEAF: u8 = 2;
 const NODE: u8 = 3;
+
+/// Bytes before a share in a leaf, and before two digests in a node.
+const LEAF_HEAD: usize = 1 + ID_BYTES + 2 + 2 + 1 + 2 + 2;
+const NODE_HEAD: usize = 1 + ID_BYTES + 1 + 2;
 
 /// How long a digest is within the tree of shares, in bytes. Only protection against pollution
 /// hangs on it, while the block's shares arrive.
@@ -82,28 +88,33 @@ impl Tags {
     }
 
     fn leaf(&self, index: u16, share: &[u8]) -> Digest {
-        hash(&[
-            &[LEAF],
-            &self.id,
-            &index.to_be_bytes(),
-            &self.code.count().to_be_bytes(),
-            &[self.size as u8],
-            &self.code.needed().to_be_bytes(),
-            &(self.code.blob_bytes() as u16).to_be_bytes(),
-            share,
-        ])
+        hash(&[&self.leaf_head(index), share])
     }
 
     /// The node over two shortened digests.
     fn node(&self, level: u8, place: u16, left: &[u8], right: &[u8]) -> Digest {
-        hash(&[
-            &[NODE],
-            &self.id,
-            &[level],
-            &place.to_be_bytes(),
-            left,
-            right,
-        ])
+        hash(&[&self.node_head(level, place), left, right])
+    }
+
+    /// What stands before a share in its leaf.
+    fn leaf_head(&self, index: u16) -> [u8; LEAF_HEAD] {
+        let mut head = [LEAF; LEAF_HEAD];
+        head[1..17].copy_from_slice(&self.id);
+        head[17..19].copy_from_slice(&index.to_be_bytes());
+        head[19..21].copy_from_slice(&self.code.count().to_be_bytes());
+        head[21] = self.size as u8;
+        head[22..24].copy_from_slice(&self.code.needed().to_be_bytes());
+        head[24..].copy_from_slice(&(self.code.blob_bytes() as u16).to_be_bytes());
+        head
+    }
+
+    /// What stands before two digests in the node over them.
+    fn node_head(&self, level: u8, place: u16) -> [u8; NODE_HEAD] {
+        let mut head = [NODE; NODE_HEAD];
+        head[1..17].copy_from_slice(&self.id);
+        head[17] = level;
+        head[18..].copy_from_slice(&place.to_be_bytes());
+        head
     }
 
     /// The steps on the way from a share to the root at which there is a sibling.
@@ -114,15 +125,6 @@ impl Tags {
             place: step.parent,
             left: step.own == 0,
         })
-    }
-
-    fn parents(&self, level: u8, below: &[Digest]) -> Vec<Digest> {
-        let size = self.size.bytes();
-        let parent = |(place, pair): (usize, &[Digest])| match pair {
-            [left, right] => self.node(level, place as u16, &left[..size], &right[..size]),
-            _ => pair[0],
-        };
-        below.chunks(2).enumerate().map(parent).collect()
     }
 }
 
@@ -140,45 +142,79 @@ fn hash(parts: &[&[u8]]) -> Digest {
     hash.finalize().into()
 }
 
+/// The same of many: of what stands behind its head each.
+fn hash_all<const H: usize>(heads: &[[u8; H]], bodies: slice::Chunks<'_, u8>) -> Vec<Digest> {
+    let inputs = heads.iter().zip(bodies).map(|(head, body)| Input {
+        head,
+        body,
+        tail: &[],
+    });
+    let inputs: Vec<Input<'_>> = inputs.collect();
+    let mut out = alloc::vec![[0; 32]; inputs.len()];
+    lanes::sha256(&inputs, &mut out);
+    out
+}
+
 /// The whole tree over a block's shares, for its signer.
 #[derive(Clone, Debug)]
 pub struct ShareTree {
     tags: Tags,
-    /// All nodes of each level, leaves first; a node without a sibling stands in the next level too.
-    levels: Vec<Vec<Digest>>,
+    /// The shortened nodes of each level below the root, leaves first; a node without a sibling
+    /// stands in the next level too.
+    levels: Vec<Vec<u8>>,
+    root: Digest,
 }
 
 impl ShareTree {
     /// The tree over all shares, which stand one after the other as [`Code::encode`] gives them.
     pub fn new(tags: Tags, shares: &[u8]) -> Result<Self, Error> {
-        let size = tags.code.share_bytes();
-        if shares.len() != size * usize::from(tags.code.count()) {
+        let (size, count) = (tags.code.share_bytes(), tags.code.count());
+        if shares.len() != size * usize::from(count) {
             return Err(Error::ShareLength);
         }
-        let leaves = (0..).zip(shares.chunks_exact(size));
-        let leaves = leaves.map(|(index, share)| tags.leaf(index, share));
-        let mut levels = Vec::from([leaves.collect::<Vec<_>>()]);
-        while let Some(below) = levels.last().filter(|level| level.len() > 1) {
-            let above = tags.parents(levels.len() as u8, below);
-            levels.push(above);
+        let heads: Vec<_> = (0..count).map(|index| tags.leaf_head(index)).collect();
+        let mut nodes = hash_all(&heads, shares.chunks(size));
+        let mut levels: Vec<Vec<u8>> = Vec::new();
+        while nodes.len() > 1 {
+            let level = levels.len() as u8 + 1;
+            let shortened = nodes.iter().map(|node| &node[..tags.size.bytes()]);
+            let below = shortened.collect::<Vec<_>>().concat();
+            let alone = nodes.last().filter(|_| nodes.len() % 2 == 1).copied();
+            let pairs = nodes.len() as u16 / 2;
+            let heads: Vec<_> = (0..pairs).map(|i| tags.node_head(level, i)).collect();
+            nodes = hash_all(&heads, below.chunks(2 * tags.size.bytes()));
+            nodes.extend(alone);
+            levels.push(below);
         }
-        Ok(Self { tags, levels })
+        let root = nodes[0];
+        Ok(Self { tags, levels, root })
     }
 
     /// The root, which tells bins apart. It is not signed and does not travel.
-    pub fn root(&self) -> Digest {
-        self.levels[self.levels.len() - 1][0]
+    pub const fn root(&self) -> Digest {
+        self.root
+    }
+
+    /// The size of the digests in tags.
+    pub const fn size(&self) -> TagSize {
+        self.tags.size
     }
 
     /// The tag of the share at `index`: the siblings on its way, from its own upwards.
     pub fn tag(&self, index: u16) -> Result<Vec<u8>, Error> {
         let mut tag = Vec::with_capacity(self.tags.tag_bytes(index)?);
+        self.write_tag(index, &mut tag);
+        Ok(tag)
+    }
+
+    /// Appends the tag of a share of the block.
+    pub(crate) fn write_tag(&self, index: u16, out: &mut Vec<u8>) {
+        let size = self.tags.size.bytes();
         for (level, nodes) in self.levels.iter().enumerate() {
-            let own = usize::from(index) >> level;
-            if let Some(sibling) = nodes.get(own ^ 1) {
-                tag.extend_from_slice(&sibling[..self.tags.size.bytes()]);
+            let sibling = (usize::from(index) >> level) ^ 1;
+            if let Some(digest) = nodes.get(sibling * size..(sibling + 1) * size) {
+                out.extend_from_slice(digest);
             }
         }
-        Ok(tag)
     }
 }

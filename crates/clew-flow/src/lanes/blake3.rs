@@ -42,6 +42,38 @@ pub fn in_lanes<const N: usize>(
     }
 }
 
+/// All inputs in lanes, of `len` bytes each, with zeros behind them.
+pub fn blocks_in_lanes<const N: usize>(
+    kernel: Kernel<N>,
+    key: &[u8; 32],
+    blocks: &[[u8; BLOCK]],
+    len: usize,
+    out: &mut [Digest],
+) {
+    assert!(len <= BLOCK, "inputs of one block");
+    let key = words(key);
+    let chunks = Chunks {
+        counter: [0; N],
+        last_len: [len as u32; N],
+        flags: [KEYED_HASH; N],
+        first: [CHUNK_START; N],
+        last: [CHUNK_END | ROOT; N],
+    };
+    for (blocks, out) in blocks.chunks(N).zip(out.chunks_mut(N)) {
+        let mut lanes = [ChunkLane::IDLE; N];
+        for (lane, block) in lanes.iter_mut().zip(blocks) {
+            *lane = ChunkLane::new([&[], block, &[]], 0, 1);
+        }
+        let digests = kernel(&key, &lanes, &chunks);
+        out.copy_from_slice(&digests[..out.len()]);
+    }
+}
+
+fn words(key: &[u8; 32]) -> [u32; 8] {
+    let (words, _) = key.as_chunks();
+    array::from_fn(|i| u32::from_le_bytes(words[i]))
+}
+
 /// How many of the first inputs have no more than [`CHUNKS_MAX`] chunks together.
 fn fitting(inputs: &[Input<'_>]) -> usize {
     let mut sum = 0;
@@ -89,8 +121,7 @@ impl<'a> Forest<'a> {
     }
 
     fn hash<const N: usize>(mut self, kernel: Kernel<N>, key: &[u8; 32], out: &mut [Digest]) {
-        let (words, _) = key.as_chunks();
-        let key = array::from_fn(|i| u32::from_le_bytes(words[i]));
+        let key = words(key);
         let mut jobs = [Job::default(); CHUNKS_MAX];
         let n = self.chunks(&mut jobs);
         self.run(kernel, &key, &jobs[..n]);

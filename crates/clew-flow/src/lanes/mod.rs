@@ -62,6 +62,20 @@ pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
     Path::for_blake3(inputs).blake3_keyed(key, inputs, out);
 }
 
+/// The digests by BLAKE3 with a key of inputs that have `len` bytes each, at most 64, and zeros behind
+/// them: in the fastest way, as [`blake3_keyed`], and with less ado.
+///
+/// # Panics
+///
+/// If there are not as many digests as inputs, or they are longer.
+pub fn blake3_blocks(key: &[u8; 32], blocks: &[[u8; 64]], len: usize, out: &mut [Digest]) {
+    let path = match blocks.len() >= BLAKE3_WORTH {
+        true => Path::widest(),
+        false => Path(Kind::Portable),
+    };
+    path.blake3_blocks(key, blocks, len, out);
+}
+
 /// The digests of all inputs by SHA-256, as [`blake3_keyed`].
 ///
 /// # Panics
@@ -154,6 +168,28 @@ impl Path {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => blake3::in_lanes(avx2::blake3, key, inputs, out),
             Kind::Portable => portable::blake3_keyed(key, inputs, out),
+        }
+    }
+
+    /// [`blake3_blocks`] in this way, whatever is faster: for tests and measurements.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many digests as inputs, or they are longer than 64 bytes.
+    pub fn blake3_blocks(
+        self,
+        key: &[u8; 32],
+        blocks: &[[u8; 64]],
+        len: usize,
+        out: &mut [Digest],
+    ) {
+        assert_eq!(blocks.len(), out.len(), "a digest for each input");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => blake3::blocks_in_lanes(avx512::blake3, key, blocks, len, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => blake3::blocks_in_lanes(avx2::blake3, key, blocks, len, out),
+            Kind::Portable => portable::blake3_blocks(key, blocks, len, out),
         }
     }
 

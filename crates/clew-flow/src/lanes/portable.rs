@@ -14,6 +14,12 @@ pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
     }
 }
 
+pub fn blake3_blocks(key: &[u8; 32], blocks: &[[u8; 64]], len: usize, out: &mut [Digest]) {
+    for (block, digest) in blocks.iter().zip(out) {
+        *digest = blake3::keyed_hash(key, &block[..len]).into();
+    }
+}
+
 pub fn sha256(inputs: &[Input<'_>], out: &mut [Digest]) {
     for (input, digest) in inputs.iter().zip(out) {
         *digest = sha256_of(input);

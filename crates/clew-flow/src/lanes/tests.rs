@@ -168,6 +168,34 @@ fn parts_may_be_of_any_length() {
 }
 
 #[test]
+fn blocks_are_inputs_of_one_length() {
+    let bytes = pattern(64);
+    for len in 0..=64 {
+        for n in [0, 1, 4, 5, 8, 9, 16, 17, 40] {
+            let block = |i: usize| {
+                let mut block = [0; 64];
+                block[..len].copy_from_slice(&bytes[..len]);
+                block[..len.min(1)].fill(i as u8);
+                block
+            };
+            let blocks: Vec<[u8; 64]> = (0..n).map(block).collect();
+            let alone = blocks
+                .iter()
+                .map(|block| blake3::keyed_hash(KEY, &block[..len]).into());
+            let alone: Vec<Digest> = alone.collect();
+            let mut out = alloc::vec![[0xee; 32]; n];
+            super::blake3_blocks(KEY, &blocks, len, &mut out);
+            assert_eq!(out, alone, "{n} of {len}");
+            for path in Path::all() {
+                out.fill([0xee; 32]);
+                path.blake3_blocks(KEY, &blocks, len, &mut out);
+                assert_eq!(out, alone, "{} {n} of {len}", path.name());
+            }
+        }
+    }
+}
+
+#[test]
 fn more_chunks_than_stand_on_the_stack() {
     let long = pattern(100_000);
     let lens = [

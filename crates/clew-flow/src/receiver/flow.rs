@@ -1,13 +1,13 @@
 //! What is remembered of one sequence of blocks: its verified blocks, and what came of them.
 
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::waiting::Waiting;
 use crate::block::{Block, Digest};
-use crate::known::Known;
+use crate::known::{Known, Way};
 use crate::reason::Reason;
-use crate::wire::{Carriage, SignedPacket};
+use crate::wire::{Carried, SignedPacket};
 
 /// Blocks behind the latest one that are remembered.
 pub const BLOCKS_MAX: u32 = 64;
@@ -15,20 +15,21 @@ pub const BLOCKS_MAX: u32 = 64;
 /// One sequence, of which at least one block was verified.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    blocks: BTreeMap<u32, Received>,
+    /// The verified block of each place in the sequence that is remembered, at that modulo
+    /// [`BLOCKS_MAX`].
+    blocks: Vec<Option<Box<Received>>>,
     /// The first block that was verified, and the latest.
     first: u32,
     latest: u32,
-    /// When it was last of use: for whoever has to forget one.
-    pub used: u64,
 }
 
 /// A verified block.
 #[derive(Clone, Debug)]
 struct Received {
+    seq: u32,
     known: Known,
     /// Timestamp and signature, the same in all packets that carry them whole.
-    carried: Vec<u8>,
+    blob: Vec<u8>,
     accepted: Vec<bool>,
 }
 
@@ -57,11 +58,14 @@ impl Received {
         }
     }
 
-    fn judge(&mut self, index: u16, leaf: &Digest, path: &[u8]) -> Reason {
-        if self.known.verify(index, leaf, path).is_err() {
+    /// Step 7 of what passed step 6. `root` is the one that the packet leads to, if that is known.
+    fn judge(&mut self, way: &Way<'_>, root: Option<&Digest>) -> Reason {
+        let Way { index, leaf, path } = way;
+        let leads = root == Some(self.known.root());
+        if !leads && self.known.verify(*index, leaf, path).is_err() {
             return Reason::BadDigest;
         }
-        self.accepted[usize::from(index)] = true;
+        self.accepted[usize::from(*index)] = true;
         Reason::Ok
     }
 
@@ -73,10 +77,9 @@ impl Received {
 impl Flow {
     pub fn new(seq: u32) -> Self {
         Self {
-            blocks: BTreeMap::new(),
+            blocks: (0..BLOCKS_MAX).map(|_| None).collect(),
             first: seq,
             latest: seq,
-            used: 0,
         }
     }
 
@@ -86,7 +89,7 @@ impl Flow {
         if self.is_old(fixed.seq) {
             return Err(Reason::Old);
         }
-        match self.blocks.get(&fixed.seq) {
+        match self.block(fixed.seq) {
             None => Ok(()),
             Some(block) if !same(block.known.block(), &packet.block) => Err(Reason::Conflict),
             Some(block) => block.screen(fixed.index),
@@ -94,43 +97,68 @@ impl Flow {
     }
 
     /// Step 7 of a packet that passed step 6; none if its block is not verified.
-    pub fn judge(&mut self, packet: &SignedPacket<'_>, leaf: &Digest) -> Option<Reason> {
-        let block = self.blocks.get_mut(&packet.fixed.seq)?;
-        if packet.carriage == Carriage::Full && packet.carried != block.carried {
+    pub fn judge(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        way: &Way<'_>,
+        root: Option<&Digest>,
+    ) -> Option<Reason> {
+        let block = self.block_mut(packet.fixed.seq)?;
+        if matches!(packet.carried, Carried::Full(blob) if blob != block.blob) {
             return Some(Reason::BadSignature);
         }
-        Some(block.judge(packet.fixed.index, leaf, packet.path))
+        Some(block.judge(way, root))
     }
 
-    /// The same for a packet that waited for its block.
-    pub fn judge_waiting(&mut self, seq: u32, packet: &Waiting) -> Reason {
-        let Some(block) = self.blocks.get_mut(&seq) else {
-            return Reason::Old;
+    /// The same for packets that waited for their block, one after the other.
+    pub fn judge_waiting(&mut self, seq: u32, packets: &[Waiting]) -> Vec<Reason> {
+        let Some(block) = self.block_mut(seq) else {
+            return alloc::vec![Reason::Old; packets.len()];
         };
-        if packet.root != *block.known.root() {
-            return Reason::BadDigest;
-        }
-        match block.screen(packet.index) {
-            Ok(()) => block.judge(packet.index, &packet.leaf, &packet.path),
+        let root = *block.known.root();
+        let of_block = packets.iter().filter(|packet| packet.root == root);
+        let ways: Vec<Way<'_>> = of_block.map(Waiting::way).collect();
+        // What all of them lead by is hashed together.
+        block.known.verify_all(&ways);
+        let judge = |packet: &Waiting| match block.screen(packet.index) {
+            _ if packet.root != root => Reason::BadDigest,
+            Ok(()) => block.judge(&packet.way(), None),
             Err(reason) => reason,
-        }
+        };
+        packets.iter().map(judge).collect()
     }
 
-    /// Takes in a block whose root was verified with what was carried. Tells what never came of those
+    /// What is known of a verified block.
+    pub fn known(&mut self, seq: u32) -> Option<&mut Known> {
+        self.block_mut(seq).map(|block| &mut block.known)
+    }
+
+    /// The blob with which a packet's block was verified; none if the packet is not of it.
+    pub fn blob(&self, packet: &SignedPacket<'_>) -> Option<&[u8]> {
+        let block = self.block(packet.fixed.seq)?;
+        let root = packet
+            .block
+            .root(packet.fixed.index, &packet.leaf(), packet.path);
+        let is_of_it = same(block.known.block(), &packet.block) && root? == *block.known.root();
+        is_of_it.then_some(&block.blob)
+    }
+
+    /// Takes in a block whose root was verified with that blob. Tells what never came of those
     /// that are forgotten for it.
-    pub fn insert(&mut self, seq: u32, known: Known, carried: &[u8]) -> Lost {
-        let received = Received {
-            accepted: alloc::vec![false; known.block().count().into()],
-            carried: carried.to_vec(),
-            known,
-        };
-        self.blocks.insert(seq, received);
-        self.first = self.first.min(seq);
-        if seq <= self.latest {
-            return Lost::default();
+    pub fn insert(&mut self, seq: u32, known: Known, blob: &[u8]) -> Lost {
+        let mut lost = Lost::default();
+        if seq > self.latest {
+            let before = core::mem::replace(&mut self.latest, seq);
+            lost = self.forget(oldest(before).max(self.first), oldest(seq));
         }
-        let before = core::mem::replace(&mut self.latest, seq);
-        self.forget(oldest(before).max(self.first), oldest(seq))
+        self.first = self.first.min(seq);
+        self.blocks[slot(seq)] = Some(Box::new(Received {
+            seq,
+            accepted: alloc::vec![false; known.block().count().into()],
+            blob: blob.to_vec(),
+            known,
+        }));
+        lost
     }
 
     /// All that is remembered, when the sequence itself is forgotten.
@@ -143,23 +171,43 @@ impl Flow {
         seq < oldest(self.latest)
     }
 
+    fn block(&self, seq: u32) -> Option<&Received> {
+        let block = self.blocks[slot(seq)].as_deref();
+        block.filter(|block| block.seq == seq)
+    }
+
+    fn block_mut(&mut self, seq: u32) -> Option<&mut Received> {
+        let block = self.blocks[slot(seq)].as_deref_mut();
+        block.filter(|block| block.seq == seq)
+    }
+
     /// Forgets blocks `from` up to `to`.
     fn forget(&mut self, from: u32, to: u32) -> Lost {
-        let kept = self.blocks.split_off(&to);
-        let gone = core::mem::replace(&mut self.blocks, kept);
-        let leaving = u64::from(to.saturating_sub(from));
-        Lost {
-            packets: gone.values().map(Received::lost).sum(),
-            blocks: leaving.saturating_sub(gone.len() as u64),
+        let mut lost = Lost {
+            packets: 0,
+            blocks: to.saturating_sub(from).into(),
+        };
+        for place in &mut self.blocks {
+            let gone = place.take_if(|block| (from..to).contains(&block.seq));
+            if let Some(block) = gone {
+                lost.packets += block.lost();
+                lost.blocks -= 1;
+            }
         }
+        lost
     }
 }
 
+fn slot(seq: u32) -> usize {
+    (seq % BLOCKS_MAX) as usize
+}
+
 /// The oldest block that is remembered while `latest` is the latest.
-const fn oldest(latest: u32) -> u32 {
+pub(crate) const fn oldest(latest: u32) -> u32 {
     latest.saturating_sub(BLOCKS_MAX - 1)
 }
 
-fn same(one: &Block, other: &Block) -> bool {
+/// Whether two blocks are one.
+pub(crate) fn same(one: &Block, other: &Block) -> bool {
     one.id() == other.id() && one.count() == other.count()
 }

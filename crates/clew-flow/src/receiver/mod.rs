@@ -1,27 +1,33 @@
 //! Verifies packets of flows: `spec/flow-signature.md` section 5.
 
+mod ahead;
 mod flow;
 mod refused;
+mod shares;
+mod signatures;
 mod waiting;
 
 pub use flow::{BLOCKS_MAX, Lost};
 pub use refused::Effort;
 pub use waiting::WAITING_MAX;
 
+pub(crate) use flow::{oldest, same};
+pub(crate) use signatures::Signatures;
+
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use sha2::{Digest as _, Sha256};
 
 use crate::block::Digest;
-use crate::known::Known;
+use crate::carriage::Bins;
+use crate::known::{Known, Way};
 use crate::reason::{Counters, Reason};
+use crate::recent::Recent;
 use crate::signing::BlockVerifier;
 use crate::wire::{
-    BadDescriptor, Carriage, Descriptor, Fixed, KeyId, SignedPacket, TIMESTAMP_BYTES, message,
+    BadDescriptor, Carriage, Carried, Descriptor, Fixed, KeyId, SignedPacket, message,
 };
+use ahead::Hashed;
 use flow::Flow;
-use refused::{Budget, Refused};
 use waiting::{Queue, Waiting};
 
 /// Sequences of blocks that are remembered: each has up to [`BLOCKS_MAX`] blocks.
@@ -32,16 +38,19 @@ pub const FLOWS_MAX: usize = 1024;
 pub struct Acceptance {
     /// How far a block's timestamp may be from the receiver's time, in nanoseconds.
     pub window_ns: u64,
-    /// How many signatures are verified.
+    /// How many signatures are verified: of full packets, and as many of coded ones.
     pub effort: Effort,
+    /// Whether shares without tags are accepted, with which whoever else can send spoils blocks.
+    pub untagged: bool,
 }
 
 impl Default for Acceptance {
-    /// 30 seconds.
+    /// 30 seconds; shares have tags.
     fn default() -> Self {
         Self {
             window_ns: 30_000_000_000,
             effort: Effort::default(),
+            untagged: false,
         }
     }
 }
@@ -73,20 +82,17 @@ pub struct Finding<'a> {
 /// Verifies packets, and remembers what that takes.
 #[derive(Debug)]
 pub struct FlowReceiver {
-    acceptance: Acceptance,
-    known: BTreeMap<KeyId, (Descriptor, Box<dyn BlockVerifier>)>,
-    flows: BTreeMap<(KeyId, [u8; 4]), Flow>,
-    refused: Refused,
-    budget: Budget,
+    signatures: Signatures,
+    untagged: bool,
+    flows: Recent<(KeyId, [u8; 4]), Flow>,
     waiting: Queue,
+    bins: Bins<Waiting>,
+    /// Of blocks of the packets that came together: what is known if they are verified.
+    ahead: Vec<Known>,
     /// Of packets that waited: what the packet at hand made of them.
     resolved: Vec<(u64, Reason)>,
     counters: Counters,
     lost: Lost,
-    /// Signatures that were verified.
-    verifications: u64,
-    /// Packets so far: a clock for what was used last.
-    packets: u64,
 }
 
 impl FlowReceiver {
@@ -98,83 +104,54 @@ impl FlowReceiver {
         descriptors: impl IntoIterator<Item = Descriptor>,
         acceptance: Acceptance,
     ) -> Result<Self, BadDescriptor> {
-        let known = descriptors.into_iter().map(|descriptor| {
-            let verifier = descriptor.verifier()?;
-            Ok((descriptor.key_id(), (descriptor, verifier)))
-        });
-        Ok(Self {
-            known: known.collect::<Result<_, _>>()?,
-            budget: Budget::new(acceptance.effort),
+        Ok(Self::over(
+            Signatures::of(descriptors, acceptance)?,
             acceptance,
-            flows: BTreeMap::new(),
-            refused: Refused::default(),
+        ))
+    }
+
+    /// A receiver of these flows, each with what verifies its blocks: another implementation than
+    /// [`Descriptor::verifier`], which has to say the same of every signature.
+    pub fn with_verifiers(
+        flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
+        acceptance: Acceptance,
+    ) -> Self {
+        Self::over(Signatures::new(flows, acceptance), acceptance)
+    }
+
+    fn over(signatures: Signatures, acceptance: Acceptance) -> Self {
+        Self {
+            signatures,
+            untagged: acceptance.untagged,
+            flows: Recent::new(),
             waiting: Queue::default(),
+            bins: shares::NONE,
+            ahead: Vec::new(),
             resolved: Vec::new(),
             counters: Counters::default(),
             lost: Lost::default(),
-            verifications: 0,
-            packets: 0,
-        })
+        }
     }
 
     /// Judges a packet that comes now (nanoseconds since 1970). `ticket` is the caller's name for
     /// it: if it is `pending`, a later [`Finding`] tells by it what became of it.
     pub fn receive<'a>(&mut self, signed: &'a [u8], now: u64, ticket: u64) -> Finding<'a> {
-        self.finding(signed, self.parse(signed), None, now, ticket)
+        self.finding(signed, &self.parse(signed), &Hashed::default(), now, ticket)
     }
 
-    /// Judges packets as [`receive`](Self::receive) does one after the other, with tickets from the
-    /// first on. Packets of a block that come after each other are hashed together.
-    pub fn receive_many<'a>(
-        &mut self,
-        signed: &[&'a [u8]],
-        now: u64,
-        first_ticket: u64,
-    ) -> Vec<Finding<'a>> {
-        let parsed: Vec<_> = signed.iter().map(|signed| self.parse(signed)).collect();
-        let leaves = self.leaves(&parsed);
-        let all = signed.iter().zip(parsed).zip(leaves).zip(first_ticket..);
-        let finding = |(((signed, parsed), leaf), ticket): (((&&'a [u8], _), _), _)| {
-            self.finding(signed, parsed, leaf, now, ticket)
-        };
-        all.map(finding).collect()
-    }
-
-    /// The leaves of packets that are not refused without.
-    fn leaves(&self, parsed: &[Result<SignedPacket<'_>, Reason>]) -> Vec<Option<Digest>> {
-        let mut leaves = alloc::vec![None; parsed.len()];
-        let places = parsed.iter().enumerate();
-        let to_hash: Vec<(usize, &SignedPacket<'_>)> = places
-            .filter_map(|(place, packet)| Some((place, packet.as_ref().ok()?)))
-            .filter(|(_, packet)| self.screen(packet).is_ok())
-            .collect();
-        for of_block in to_hash.chunk_by(|(_, a), (_, b)| a.block == b.block) {
-            let contents: Vec<_> = of_block.iter().map(|(_, p)| p.content()).collect();
-            let hashed = of_block[0].1.block.leaves(&contents);
-            for ((place, _), leaf) in of_block.iter().zip(hashed) {
-                leaves[*place] = Some(leaf);
-            }
-        }
-        leaves
-    }
-
-    /// Judges a packet, whose leaf may have been hashed with others.
+    /// Judges a packet, of which something may have been hashed with others.
     fn finding<'a>(
         &mut self,
         signed: &'a [u8],
-        parsed: Result<SignedPacket<'a>, Reason>,
-        leaf: Option<Digest>,
+        parsed: &Result<SignedPacket<'a>, Reason>,
+        hashed: &Hashed,
         now: u64,
         ticket: u64,
     ) -> Finding<'a> {
-        self.packets += 1;
-        let judged = parsed.and_then(|packet| {
-            self.screen(&packet)?;
-            let leaf = leaf.unwrap_or_else(|| packet.leaf());
-            Ok(self.judge(&packet, &leaf, now, ticket))
-        });
-        let reason = judged.unwrap_or_else(|reason| reason);
-        let packet = parsed.map_or(signed, |packet| packet.packet);
+        let (packet, reason) = match parsed {
+            Ok(parts) => (parts.packet, self.judge(parts, hashed, now, ticket)),
+            Err(reason) => (signed, *reason),
+        };
         self.counters.count(reason);
         Finding {
             reason,
@@ -195,12 +172,20 @@ impl FlowReceiver {
 
     /// How many signatures were verified.
     pub const fn verifications(&self) -> u64 {
-        self.verifications
+        self.signatures.verifications()
+    }
+
+    /// A packet of a verified block with full carriage, whatever it carried: for whoever takes it on.
+    /// None if the block is not remembered, or the packet is not of it.
+    pub fn full_form(&self, signed: &[u8]) -> Option<Vec<u8>> {
+        let packet = self.parse(signed).ok()?;
+        let flow = self.flows.get(&(packet.fixed.key, packet.fixed.tag))?;
+        flow.blob(&packet).map(|blob| packet.in_full(blob))
     }
 
     /// Forgets all sequences, and counts what never came of them.
     pub fn end(&mut self) -> Lost {
-        for flow in core::mem::take(&mut self.flows).into_values() {
+        while let Some(flow) = self.flows.pop_oldest() {
             self.lost.add(flow.end());
         }
         self.lost
@@ -209,8 +194,12 @@ impl FlowReceiver {
     /// Steps 1 to 5.
     fn parse<'a>(&self, signed: &'a [u8]) -> Result<SignedPacket<'a>, Reason> {
         let fixed = Fixed::of(signed)?;
-        let (descriptor, _) = self.known.get(&fixed.key).ok_or(Reason::UnknownFlow)?;
-        SignedPacket::of(signed, fixed, descriptor)
+        let descriptor = self.signatures.flow(fixed.key)?;
+        let packet = SignedPacket::of(signed, fixed, descriptor)?;
+        if packet.carried.carriage() == Carriage::Coded(None) && !self.untagged {
+            return Err(Reason::Untagged);
+        }
+        Ok(packet)
     }
 
     /// Step 6.
@@ -219,116 +208,109 @@ impl FlowReceiver {
         flow.map_or(Ok(()), |flow| flow.screen(packet))
     }
 
-    /// Steps 7 to 9.
-    fn judge(&mut self, packet: &SignedPacket<'_>, leaf: &Digest, now: u64, ticket: u64) -> Reason {
-        let name = (packet.fixed.key, packet.fixed.tag);
-        if let Some(flow) = self.flows.get_mut(&name) {
-            flow.used = self.packets;
-            if let Some(reason) = flow.judge(packet, leaf) {
-                if reason == Reason::Ok {
-                    self.budget.earn();
-                }
-                return reason;
-            }
+    /// Steps 6 to 10.
+    fn judge(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        hashed: &Hashed,
+        now: u64,
+        ticket: u64,
+    ) -> Reason {
+        if let Err(reason) = self.screen(packet) {
+            return reason;
         }
-        let root = packet.block.root(packet.fixed.index, leaf, packet.path);
-        let Some(root) = root else {
+        let fixed = &packet.fixed;
+        let way = packet.way(hashed.leaf.unwrap_or_else(|| packet.leaf()));
+        if let Some(flow) = self.flows.used(&(fixed.key, fixed.tag))
+            && let Some(reason) = flow.judge(packet, &way, hashed.root.as_ref())
+        {
+            if reason == Reason::Ok {
+                self.signatures.earn();
+            }
+            return reason;
+        }
+        let alone = || packet.block.root(fixed.index, &way.leaf, way.path);
+        let Some(root) = hashed.root.or_else(alone) else {
             return Reason::BadLength;
         };
-        match packet.carriage {
-            Carriage::Sparse => self.wait(packet, (*leaf, root), ticket),
-            Carriage::Full => match self.verify(packet, &root, now) {
-                Ok(()) => self.take_in(packet, leaf, root),
+        let waiting = || Waiting {
+            ticket,
+            root,
+            index: fixed.index,
+            leaf: way.leaf,
+            path: packet.path.to_vec(),
+        };
+        match &packet.carried {
+            Carried::Sparse => self.wait(fixed, waiting()),
+            Carried::Coded(coded) => self.take_share(packet, coded, waiting(), now),
+            Carried::Full(blob) => match self.verify(packet, blob, &root, now) {
+                Ok(()) => self.take_in(packet, &way, root, blob, Vec::new()),
                 Err(reason) => reason,
             },
         }
     }
 
-    fn wait(
-        &mut self,
-        packet: &SignedPacket<'_>,
-        (leaf, root): (Digest, Digest),
-        ticket: u64,
-    ) -> Reason {
-        let fixed = &packet.fixed;
+    /// Step 8 of a sparse packet.
+    fn wait(&mut self, fixed: &Fixed, packet: Waiting) -> Reason {
         let place = (fixed.key, fixed.tag, fixed.seq);
-        let waiting = Waiting {
-            ticket,
-            root,
-            index: fixed.index,
-            leaf,
-            path: packet.path.to_vec(),
-        };
-        if let Some(given_up) = self.waiting.push(place, waiting) {
+        if let Some(given_up) = self.waiting.push(place, packet) {
             self.resolve(given_up, Reason::NoSignature);
         }
         Reason::Pending
     }
 
-    /// Steps 8 and 9.
-    fn verify(&mut self, packet: &SignedPacket<'_>, root: &Digest, now: u64) -> Result<(), Reason> {
+    /// Steps 9 and 10.
+    fn verify(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        blob: &[u8],
+        root: &Digest,
+        now: u64,
+    ) -> Result<(), Reason> {
         let fixed = &packet.fixed;
-        let (descriptor, verifier) = self.known.get(&fixed.key).ok_or(Reason::UnknownFlow)?;
-        let (timestamp, signature) = packet
-            .carried
-            .split_first_chunk::<TIMESTAMP_BYTES>()
-            .ok_or(Reason::BadLength)?;
-        let timestamp = u64::from_be_bytes(*timestamp);
-        let place = (fixed.tag, fixed.seq);
-        let message = message(descriptor, place, timestamp, &packet.block, root);
-        self.acceptance.check(timestamp, now)?;
-        let name = Sha256::new_with_prefix(message).chain_update(signature);
-        let name: [u8; 32] = name.finalize().into();
-        if self.refused.contains(&name) {
-            return Err(Reason::BadSignature);
-        }
-        if !self.budget.spend(now) {
-            return Err(Reason::Busy);
-        }
-        self.verifications += 1;
-        if !verifier.verify(&message, signature) {
-            self.refused.insert(name);
-            return Err(Reason::BadSignature);
-        }
-        Ok(())
+        let message = |descriptor: &Descriptor, timestamp| {
+            let place = (fixed.tag, fixed.seq);
+            message(descriptor, place, timestamp, &packet.block, root)
+        };
+        let carriage = packet.carried.carriage();
+        self.signatures
+            .verify(fixed.key, carriage, blob, now, message)
     }
 
     /// Takes in a verified block by the packet that it was verified with, and the packets that waited
-    /// for it.
-    fn take_in(&mut self, packet: &SignedPacket<'_>, leaf: &Digest, root: Digest) -> Reason {
+    /// for it: those of its bin, which are given, and all others.
+    fn take_in(
+        &mut self,
+        packet: &SignedPacket<'_>,
+        way: &Way<'_>,
+        root: Digest,
+        blob: &[u8],
+        mut waited: Vec<Waiting>,
+    ) -> Reason {
         let fixed = &packet.fixed;
         let name = (fixed.key, fixed.tag);
-        if !self.flows.contains_key(&name) && self.flows.len() == FLOWS_MAX {
-            self.forget_one();
+        if self.flows.get(&name).is_none()
+            && self.flows.len() == FLOWS_MAX
+            && let Some(flow) = self.flows.pop_oldest()
+        {
+            self.lost.add(flow.end());
         }
-        let flow = self.flows.entry(name).or_insert(Flow::new(fixed.seq));
-        flow.used = self.packets;
-        let lost = flow.insert(fixed.seq, Known::new(packet.block, root), packet.carried);
-        self.lost.add(lost);
-        let reason = flow.judge(packet, leaf).unwrap_or(Reason::Old);
-        self.budget.earn();
-        let place = (fixed.key, fixed.tag, fixed.seq);
-        for waited in self.waiting.take(&place) {
-            let flow = self.flows.get_mut(&name);
-            let reason = flow.map_or(Reason::Old, |flow| flow.judge_waiting(fixed.seq, &waited));
-            self.resolve(waited.ticket, reason);
+        let known = self.known_ahead(&packet.block, &root);
+        waited.extend(self.bins.forget(&shares::block(fixed)));
+        waited.extend(self.waiting.take(&(fixed.key, fixed.tag, fixed.seq)));
+        let flow = self.flows.entry(name, || Flow::new(fixed.seq));
+        self.lost.add(flow.insert(fixed.seq, known, blob));
+        let reason = flow.judge(packet, way, None);
+        let reasons = flow.judge_waiting(fixed.seq, &waited);
+        self.signatures.earn();
+        for (packet, reason) in waited.into_iter().zip(reasons) {
+            self.resolve(packet.ticket, reason);
         }
-        reason
+        reason.unwrap_or(Reason::Old)
     }
 
     fn resolve(&mut self, ticket: u64, reason: Reason) {
         self.counters.count(reason);
         self.resolved.push((ticket, reason));
-    }
-
-    /// Forgets the sequence that was of no use for longest.
-    fn forget_one(&mut self) {
-        let oldest = self.flows.iter().min_by_key(|(_, flow)| flow.used);
-        let Some(name) = oldest.map(|(name, _)| *name) else {
-            return;
-        };
-        if let Some(flow) = self.flows.remove(&name) {
-            self.lost.add(flow.end());
-        }
     }
 }

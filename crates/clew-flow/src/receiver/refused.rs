@@ -1,31 +1,28 @@
 //! Signatures that do not hold, and how many are looked at.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use crate::recent::Recent;
+use crate::wire::Carriage;
 
 /// Refused signatures that are remembered: about 400 kB.
 const REFUSED_MAX: usize = 4096;
 
 /// What was refused before is refused again without a look.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Refused {
-    known: BTreeSet<[u8; 32]>,
-    order: VecDeque<[u8; 32]>,
-}
+#[derive(Debug)]
+pub(crate) struct Refused(Recent<[u8; 32], ()>);
 
 impl Refused {
+    pub const fn new() -> Self {
+        Self(Recent::new())
+    }
+
     pub fn contains(&self, name: &[u8; 32]) -> bool {
-        self.known.contains(name)
+        self.0.get(name).is_some()
     }
 
     pub fn insert(&mut self, name: [u8; 32]) {
-        if !self.known.insert(name) {
-            return;
-        }
-        self.order.push_back(name);
-        if self.order.len() > REFUSED_MAX
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
+        self.0.entry(name, || ());
+        if self.0.len() > REFUSED_MAX {
+            self.0.pop_oldest();
         }
     }
 }
@@ -100,13 +97,43 @@ impl Budget {
     }
 }
 
+/// That of full packets, and that of coded ones, which cost whoever forges them more: the first does
+/// not use up the second.
+#[derive(Clone, Debug)]
+pub(crate) struct Budgets {
+    full: Budget,
+    coded: Budget,
+}
+
+impl Budgets {
+    pub fn new(effort: Effort) -> Self {
+        let full = Budget::new(effort);
+        let coded = full.clone();
+        Self { full, coded }
+    }
+
+    /// A packet was valid.
+    pub fn earn(&mut self) {
+        self.full.earn();
+        self.coded.earn();
+    }
+
+    /// The one that a packet takes from.
+    pub fn of(&mut self, carriage: Carriage) -> &mut Budget {
+        match carriage {
+            Carriage::Coded(_) => &mut self.coded,
+            Carriage::Full | Carriage::Sparse => &mut self.full,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_oldest_refusal_is_forgotten() {
-        let mut refused = Refused::default();
+        let mut refused = Refused::new();
         let name = |n: usize| {
             let mut name = [0; 32];
             name[..8].copy_from_slice(&n.to_be_bytes());
@@ -115,7 +142,7 @@ mod tests {
         (0..=REFUSED_MAX).for_each(|n| refused.insert(name(n)));
         refused.insert(name(REFUSED_MAX));
         assert!(!refused.contains(&name(0)) && refused.contains(&name(1)));
-        assert_eq!(refused.order.len(), REFUSED_MAX);
+        assert_eq!(refused.0.len(), REFUSED_MAX);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::block::Digest;
+use crate::known::Way;
 use crate::wire::KeyId;
 
 /// Packets that wait, at most: the oldest is given up first.
@@ -22,6 +23,16 @@ pub(crate) struct Waiting {
     pub index: u16,
     pub leaf: Digest,
     pub path: Vec<u8>,
+}
+
+impl Waiting {
+    pub fn way(&self) -> Way<'_> {
+        Way {
+            index: self.index,
+            leaf: self.leaf,
+            path: &self.path,
+        }
+    }
 }
 
 /// All packets that wait.

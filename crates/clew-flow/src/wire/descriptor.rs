@@ -5,12 +5,15 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use super::bytes::Reader;
+use super::carried::TIMESTAMP_BYTES;
 use crate::block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
 use crate::shape::Degree;
 use crate::suite::Suite;
 
 const VERSION: u8 = 1;
 const DOMAIN: &[u8; 16] = b"clew-flow-desc-1";
+const SALTED: u8 = 1;
+const EVERY: u8 = 2;
 
 /// Longest name of a flow, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
@@ -66,10 +69,14 @@ pub struct Chaining {
     /// Whether each packet has a salt, so that nobody confirms a guess of a neighbour by its digest:
     /// where receivers see parts of a flow.
     pub salted: bool,
+    /// Whether the signer signs every packet, so that an unsigned one is not of the flow: receivers
+    /// that let unsigned packets pass do not let it pass.
+    pub every: bool,
 }
 
 impl Default for Chaining {
-    /// BLAKE3, 16-byte digests, a binary tree, blocks of up to 64 packets, no salts.
+    /// BLAKE3, 16-byte digests, a binary tree, blocks of up to 64 packets, no salts, every packet
+    /// signed.
     fn default() -> Self {
         Self {
             suite: Suite::Blake3,
@@ -77,6 +84,7 @@ impl Default for Chaining {
             degree: Degree::BINARY,
             most: 64,
             salted: false,
+            every: true,
         }
     }
 }
@@ -86,6 +94,19 @@ impl Chaining {
     pub fn block(&self, id: [u8; ID_BYTES], count: u16) -> Option<Block> {
         let fits = count <= self.most;
         fits.then(|| Block::shaped(id, count, self.digest, self.degree, self.suite))?
+    }
+
+    fn flags(&self) -> u8 {
+        (u8::from(self.salted) * SALTED) | (u8::from(self.every) * EVERY)
+    }
+
+    fn with_flags(self, flags: u8) -> Option<Self> {
+        let known = flags & !(SALTED | EVERY) == 0;
+        known.then_some(Self {
+            salted: flags & SALTED != 0,
+            every: flags & EVERY != 0,
+            ..self
+        })
     }
 
     /// Size of a packet's salt: 16 or 0.
@@ -167,7 +188,7 @@ impl Descriptor {
         let mut out = Vec::from([VERSION, c.suite as u8, c.digest as u8]);
         out.extend(c.degree.get().to_be_bytes());
         out.extend(c.most.to_be_bytes());
-        out.extend([u8::from(c.salted), self.algorithm as u8]);
+        out.extend([c.flags(), self.algorithm as u8]);
         out.extend((self.public_key.len() as u16).to_be_bytes());
         out.extend(&self.public_key);
         out.push(self.name.len() as u8);
@@ -183,6 +204,11 @@ impl Descriptor {
     /// The scheme of its block signatures.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// Length of its blocks' blobs, which full carriage carries: timestamp and signature.
+    pub const fn blob_bytes(&self) -> usize {
+        TIMESTAMP_BYTES + self.algorithm.signature_bytes()
     }
 
     /// Whose signatures they are.
@@ -218,12 +244,9 @@ fn parse<'a>(at: &mut Reader<'a>) -> Option<Parts<'a>> {
         digest: DigestSize::from_bytes(at.u8()?)?,
         degree: Degree::new(at.u16()?)?,
         most: at.u16()?,
-        salted: match at.u8()? {
-            0 => false,
-            1 => true,
-            _ => return None,
-        },
+        ..Chaining::default()
     };
+    let chaining = chaining.with_flags(at.u8()?)?;
     let algorithm = Algorithm::from_byte(at.u8()?)?;
     let key = at.u16()?;
     let key = at.take(key.into())?;

@@ -8,16 +8,31 @@ const DOMAIN: &[u8; 16] = b"clew-flow-v1\0\0\0\0";
 /// Size of the message.
 pub(crate) const MESSAGE_BYTES: usize = 16 + 32 + 4 + 4 + 8 + 2 + 16 + 32;
 
+/// What a block signature covers.
+pub(crate) type Message = [u8; MESSAGE_BYTES];
+
 /// The message of a block. `timestamp` is in nanoseconds since 1970.
 pub(crate) fn message(
+    descriptor: &Descriptor,
+    place: ([u8; 4], u32),
+    timestamp: u64,
+    block: &Block,
+    root: &Digest,
+) -> Message {
+    message_in(DOMAIN, descriptor, place, timestamp, block, root)
+}
+
+/// The message of a block that is signed as the domain says.
+pub(crate) fn message_in(
+    domain: &[u8; 16],
     descriptor: &Descriptor,
     (tag, seq): ([u8; 4], u32),
     timestamp: u64,
     block: &Block,
     root: &Digest,
-) -> [u8; MESSAGE_BYTES] {
+) -> Message {
     let parts: [&[u8]; 8] = [
-        DOMAIN,
+        domain,
         descriptor.digest(),
         &tag,
         &seq.to_be_bytes(),

@@ -1,14 +1,17 @@
 //! Bytes: descriptors, packet signatures, what is signed (`spec/flow-signature.md` sections 2 to 4).
 
 mod bytes;
+mod carried;
 mod descriptor;
 mod message;
 mod packet;
 
+pub use carried::{CODED_COUNT_MIN, Carriage, Carried, Coded, NEEDED_MIN, TIMESTAMP_BYTES};
 pub use descriptor::{
     Algorithm, BadDescriptor, Chaining, Descriptor, KeyId, NAME_BYTES_MAX, SALT_BYTES,
 };
-pub use packet::{Carriage, FIXED_BYTES, Fixed, SignedPacket, TIMESTAMP_BYTES};
+pub use packet::{FIXED_BYTES, Fixed, SignedPacket};
 
-pub(crate) use message::message;
-pub(crate) use packet::Signature;
+pub(crate) use carried::{NEEDED_BYTES, tag_bytes};
+pub(crate) use message::{Message, message, message_in};
+pub(crate) use packet::is_signed;

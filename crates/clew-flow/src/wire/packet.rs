@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 
 use super::bytes::Reader;
+use super::carried::{Carriage, Carried};
 use super::descriptor::{Descriptor, KeyId};
 use crate::block::{Block, Digest, ID_BYTES};
+use crate::known::Way;
 use crate::reason::Reason;
 use crate::suite::Content;
-use crate::tree::Tree;
 
 /// Size of the fixed part.
 pub const FIXED_BYTES: usize = 40;
@@ -15,34 +16,9 @@ pub const FIXED_BYTES: usize = 40;
 const MAGIC: [u8; 4] = [0xc1, 0x4c, 0x46, 0x4c];
 const VERSION: u8 = 1;
 
-/// Size of a timestamp.
-pub const TIMESTAMP_BYTES: usize = 8;
-
-/// How a packet carries the block signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
-    /// Whole.
-    Full = 1,
-    /// Not at all: other packets of the block do.
-    Sparse = 2,
-}
-
-impl Carriage {
-    const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            1 => Some(Self::Full),
-            2 => Some(Self::Sparse),
-            _ => None,
-        }
-    }
-
-    /// Size of what a packet carries.
-    fn bytes(self, descriptor: &Descriptor) -> usize {
-        match self {
-            Self::Full => TIMESTAMP_BYTES + descriptor.algorithm().signature_bytes(),
-            Self::Sparse => 0,
-        }
-    }
+/// Whether bytes end as a signed packet does.
+pub(crate) fn is_signed(bytes: &[u8]) -> bool {
+    bytes.len() >= FIXED_BYTES && bytes.ends_with(&MAGIC)
 }
 
 /// The fixed part, as it stands in the packet.
@@ -89,16 +65,28 @@ impl Fixed {
         Ok(read)
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend(self.id);
-        out.extend(self.tag);
-        out.extend(self.seq.to_be_bytes());
-        out.extend(self.key.0);
-        out.extend(self.index.to_be_bytes());
-        out.extend(self.count.to_be_bytes());
-        out.extend([self.carriage, VERSION]);
-        out.extend(self.length.to_be_bytes());
-        out.extend(MAGIC);
+    /// The carriage's code.
+    pub(crate) const fn code(&self) -> u8 {
+        self.carriage
+    }
+
+    /// How the packet says that it carries the block signature; none if that is not known.
+    pub const fn carriage(&self) -> Option<Carriage> {
+        Carriage::from_byte(self.carriage)
+    }
+
+    fn to_bytes(self) -> [u8; FIXED_BYTES] {
+        let mut out = [0; FIXED_BYTES];
+        out[..16].copy_from_slice(&self.id);
+        out[16..20].copy_from_slice(&self.tag);
+        out[20..24].copy_from_slice(&self.seq.to_be_bytes());
+        out[24..28].copy_from_slice(&self.key.0);
+        out[28..30].copy_from_slice(&self.index.to_be_bytes());
+        out[30..32].copy_from_slice(&self.count.to_be_bytes());
+        out[32..34].copy_from_slice(&[self.carriage, VERSION]);
+        out[34..36].copy_from_slice(&self.length.to_be_bytes());
+        out[36..].copy_from_slice(&MAGIC);
+        out
     }
 }
 
@@ -126,8 +114,6 @@ pub struct SignedPacket<'a> {
     pub fixed: Fixed,
     /// The block that it says it is of.
     pub block: Block,
-    /// How it carries the block signature.
-    pub carriage: Carriage,
     /// What the application sent.
     pub packet: &'a [u8],
     /// The salt, if the flow has salts.
@@ -135,7 +121,7 @@ pub struct SignedPacket<'a> {
     /// The way to the root.
     pub path: &'a [u8],
     /// What it carries of the block signature.
-    pub carried: &'a [u8],
+    pub carried: Carried<'a>,
 }
 
 impl<'a> SignedPacket<'a> {
@@ -143,36 +129,46 @@ impl<'a> SignedPacket<'a> {
     /// the flow's that it names.
     ///
     /// # Errors
-    /// `bad-block`, `unknown-carriage`, `bad-length`.
+    /// `bad-block`, `unknown-carriage`, `coded-count`, `needed`, `bad-length`.
     pub fn of(signed: &'a [u8], fixed: Fixed, descriptor: &Descriptor) -> Result<Self, Reason> {
         let chaining = descriptor.chaining();
         let block = chaining.block(fixed.id, fixed.count);
         let block = block.ok_or(Reason::BadBlock)?;
         let depth = block.depth(fixed.index).ok_or(Reason::BadBlock)?;
         let carriage = Carriage::from_byte(fixed.carriage).ok_or(Reason::UnknownCarriage)?;
-        let parts = [
-            chaining.salt_bytes(),
-            depth * chaining.digest.bytes(),
-            carriage.bytes(descriptor),
-            FIXED_BYTES,
-        ];
-        let length = usize::from(fixed.length);
-        if length != parts.iter().sum() || length > signed.len() {
-            return Err(Reason::BadLength);
-        }
-        let (packet, rest) = signed.split_at(signed.len() - length);
-        let (salt, rest) = rest.split_at(parts[0]);
-        let (path, rest) = rest.split_at(parts[1]);
-        let carried = &rest[..parts[2]];
+        let behind = signed.len().checked_sub(fixed.length.into());
+        let behind = behind.ok_or(Reason::BadLength)?;
+        let (packet, mut rest) = signed.split_at(behind);
+        let mut take = |bytes| {
+            let (taken, after) = rest.split_at_checked(bytes).ok_or(Reason::BadLength)?;
+            rest = after;
+            Ok(taken)
+        };
+        let salt = take(chaining.salt_bytes())?;
+        let path = take(depth * chaining.digest.bytes())?;
+        let carried = rest.len().checked_sub(FIXED_BYTES);
+        let carried = &rest[..carried.ok_or(Reason::BadLength)?];
+        let place = (&block, fixed.index);
+        let carried = Carried::of(carried, carriage, place, descriptor)?;
         Ok(Self {
             fixed,
             block,
-            carriage,
             packet,
             salt,
             path,
             carried,
         })
+    }
+
+    /// The signed packet with full carriage: `blob` is what full packets of its block carry.
+    pub fn in_full(&self, blob: &[u8]) -> Vec<u8> {
+        let mut out = [self.packet, self.salt, self.path, blob].concat();
+        let fixed = Fixed {
+            carriage: Carriage::Full.byte(),
+            ..self.fixed
+        };
+        fixed.write_behind(self.packet.len(), &mut out);
+        out
     }
 
     /// What the packet's leaf is of.
@@ -184,18 +180,25 @@ impl<'a> SignedPacket<'a> {
         }
     }
 
+    /// Whether another packet is of the same block.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let place = |packet: &Self| (packet.fixed.key, packet.fixed.tag, packet.fixed.seq);
+        self.block == other.block && place(self) == place(other)
+    }
+
+    /// The way from its leaf to the root.
+    pub(crate) const fn way(&self, leaf: Digest) -> Way<'a> {
+        Way {
+            index: self.fixed.index,
+            leaf,
+            path: self.path,
+        }
+    }
+
     /// The packet's leaf.
     pub fn leaf(&self) -> Digest {
         self.block.leaf(self.fixed.index, &[self.salt, self.packet])
     }
-}
-
-/// What is to be put behind a packet.
-pub(crate) struct Signature<'a> {
-    pub fixed: Fixed,
-    pub salt: &'a [u8],
-    pub tree: &'a Tree,
-    pub carried: &'a [u8],
 }
 
 impl Fixed {
@@ -206,6 +209,16 @@ impl Fixed {
         index: u16,
         carriage: Carriage,
     ) -> Self {
+        Self::with_code(block, (tag, seq, key), index, carriage.byte())
+    }
+
+    /// The same for a carriage by its code.
+    pub(crate) const fn with_code(
+        block: &Block,
+        (tag, seq, key): ([u8; 4], u32, KeyId),
+        index: u16,
+        carriage: u8,
+    ) -> Self {
         Self {
             id: *block.id(),
             tag,
@@ -213,25 +226,20 @@ impl Fixed {
             key,
             index,
             count: block.count(),
-            carriage: carriage as u8,
+            carriage,
             length: 0,
         }
     }
-}
 
-impl Signature<'_> {
-    /// Appends the packet signature.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        let begin = out.len();
-        out.extend_from_slice(self.salt);
-        self.tree.write_path(self.fixed.index, out);
-        out.extend_from_slice(self.carried);
-        // It fits: a path has at most 1023 digests of 32 bytes.
+    /// The same for another packet of the block.
+    pub(crate) const fn at(self, index: u16) -> Self {
+        Self { index, ..self }
+    }
+
+    /// Ends a packet signature that begins at `begin`, with its length. It fits: a path has at most
+    /// 1023 digests of 32 bytes.
+    pub(crate) fn write_behind(self, begin: usize, out: &mut Vec<u8>) {
         let length = (out.len() - begin + FIXED_BYTES) as u16;
-        Fixed {
-            length,
-            ..self.fixed
-        }
-        .write(out);
+        out.extend_from_slice(&Self { length, ..self }.to_bytes());
     }
 }

@@ -15,7 +15,7 @@ fn a_packet_signature_is_what_the_specification_says() {
     let mut flow = Flow::new(chaining, 4);
     let block = flow.block(2, Carry::Every);
     let described = descriptor(chaining).to_bytes();
-    let head = [1, 2, 16, 0, 2, 0, 64, 1, 1, 0, 32];
+    let head = [1, 2, 16, 0, 2, 0, 64, 3, 1, 0, 32];
     let key = SigningKey::from_bytes(&[7; 32]).verifying_key();
     assert_eq!(
         described,

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod attack;
+mod coded;
 mod format;
 mod line;
+mod manifests;
 mod rules;
 mod setup;

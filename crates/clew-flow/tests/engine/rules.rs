@@ -33,7 +33,7 @@ fn each_rule_has_its_reason() {
         ("too many", with(10, &[0, 65]), Reason::BadBlock),
         ("index", with(12, &[0, 5]), Reason::BadBlock),
         ("carriage 0", with(8, &[0]), Reason::UnknownCarriage),
-        ("carriage 3", with(8, &[3]), Reason::UnknownCarriage),
+        ("carriage 3", with(8, &[3]), Reason::CodedCount),
         ("signature", with(41, &[0xaa]), Reason::BadSignature),
         ("another place", with(12, &[0, 1]), Reason::BadSignature),
     ];
@@ -148,7 +148,7 @@ fn descriptors_that_break_a_rule_are_refused() {
         ("degree too large", patched(3, 5)),
         ("no packets", patched(6, 0)),
         ("too many packets", patched(5, 5)),
-        ("salted", patched(7, 2)),
+        ("flags", patched(7, 4)),
         ("algorithm", patched(8, 0)),
         ("key length", patched(10, 31)),
         ("name length", patched(43, 7)),
@@ -179,7 +179,7 @@ proptest! {
         let end = signed.len();
         signed[end - 4..].copy_from_slice(&[0xc1, 0x4c, 0x46, 0x4c]);
         signed[end - 7] = 1;
-        signed[end - 8] %= 4;
+        signed[end - 8] %= 7;
         signed[end - 6] = 0;
         signed[end - 10] = 0;
         signed[end - 12] = 0;

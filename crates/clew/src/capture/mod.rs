@@ -64,7 +64,7 @@ mod writer;
 
 pub use annotate::{Annotated, COMMENT_START, Note};
 pub use error::{CaptureError, Damage, Fault, NotExact};
-pub use reader::Reader;
+pub use reader::{Reader, is_capture};
 pub use record::{PacketInfo, Record};
 pub use writer::{PacketLengths, Sink, Writer};
 

@@ -97,6 +97,13 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
+/// Whether an input that begins so is a capture; the first four bytes are enough.
+pub fn is_capture(start: &[u8]) -> bool {
+    start
+        .get(..MAGIC_LEN)
+        .is_some_and(|magic| recognise(magic).is_ok())
+}
+
 fn recognise(start: &[u8]) -> Result<State, CaptureError> {
     if start.is_empty() {
         return Err(CaptureError::Empty);

@@ -1,9 +1,14 @@
 //! The table of commands: help, man pages and shell completions all come from here.
 
 mod court;
+mod flow;
 mod group;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
+pub use flow::{
+    CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect, FlowKeygen,
+    FlowRelay, FlowSign, FlowVerify, HashName, Known,
+};
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 
 use crate::clock::parse_duration;
@@ -68,6 +73,9 @@ pub enum Command {
     Match(Match),
     /// Check an opening or a match: anybody can, offline, with public files
     Judge(Judge),
+    /// Flow signatures: packets that name their signer, one by one verifiable, at line rate
+    #[command(subcommand)]
+    Flow(Flow),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages
@@ -114,7 +122,7 @@ pub struct Sign {
     pub block: u16,
     /// How a block's signature travels (mode tree)
     #[arg(long, value_enum, default_value = "full")]
-    pub carriage: CarriageName,
+    pub carriage: BlockCarriage,
     /// Carry what lets verifiers reject forgeries early (xr: 48 bytes more; bbs04: 768)
     #[arg(long)]
     pub incremental: bool,
@@ -154,7 +162,7 @@ pub enum ModeName {
 
 /// How a block's signature travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CarriageName {
+pub enum BlockCarriage {
     /// All of it in every packet, each verifiable alone
     Full,
     /// A share of it in every packet, in blocks of 9 to 128: shorter, but it takes a part of the block

@@ -3,6 +3,7 @@
 mod demo;
 mod evidence;
 mod extract;
+mod flow;
 mod group;
 mod judge;
 mod man;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
+        Command::Flow(arguments) => flow::run(arguments),
         Command::Completions(arguments) => man::completions(&arguments),
         Command::Man(arguments) => man::run(&arguments),
     }

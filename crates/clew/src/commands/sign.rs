@@ -1,7 +1,7 @@
 //! `clew sign`
 
 use crate::batch::Capture;
-use crate::cli::{CarriageName, ModeName, Sign};
+use crate::cli::{BlockCarriage, ModeName, Sign};
 use crate::failure::{Failure, Status};
 use crate::output::Output;
 use crate::report;
@@ -35,7 +35,7 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
 /// Only blocks are coded, and not the largest.
 fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
     let (mode, most) = (arguments.mode, arguments.block);
-    if arguments.carriage == CarriageName::Full {
+    if arguments.carriage == BlockCarriage::Full {
         return Ok(());
     }
     if mode != ModeName::Tree {
@@ -63,7 +63,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
         tolerant: arguments.tolerant,
         incremental: arguments.incremental,
         mtu: arguments.mtu,
-        coded: arguments.carriage == CarriageName::Coded,
+        coded: arguments.carriage == BlockCarriage::Coded,
         ..Policy::default()
     };
     let owned = sources_by_key(arguments, matches)?;

@@ -20,7 +20,11 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "coded_packets" => coded_blocks(),
         "container" => [captures(), built_captures()].concat(),
         "flow_descriptor" => vec![flow::descriptor().to_bytes()],
+        "flow_file" => flows::files(),
+        "flow_manifests" => vec![flows::manifests()],
         "flow_packets" => flows::seeds(),
+        "flow_proof" => flows::proofs(),
+        "flow_rtp" => vec![flows::padded()],
         "frame" => [captured_frames(), vector_frames()].concat(),
         "group_file" => {
             let files = vectors("group-file").flat_map(|v| v.all("file"));

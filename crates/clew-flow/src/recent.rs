@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 /// Entries by key, and the order of their last use. Its owner bounds it, by [`Recent::pop_oldest`].
 #[derive(Clone, Debug)]
-pub struct Recent<K, V> {
+pub(crate) struct Recent<K, V> {
     entries: BTreeMap<K, (u64, V)>,
     order: BTreeMap<u64, K>,
     uses: u64,
@@ -41,6 +41,18 @@ impl<K: Copy + Ord, V> Recent<K, V> {
         self.order.insert(self.uses, key);
         entry.0 = self.uses;
         &mut entry.1
+    }
+
+    /// Uses it, if it is there.
+    pub fn used(&mut self, key: &K) -> Option<&mut V> {
+        let (used, value) = self.entries.get_mut(key)?;
+        if *used != self.uses {
+            self.uses += 1;
+            self.order.remove(used);
+            self.order.insert(self.uses, *key);
+            *used = self.uses;
+        }
+        Some(value)
     }
 
     pub fn remove(&mut self, key: &K) -> Option<V> {

@@ -1,0 +1,55 @@
+//! Manifests: signatures beside packets that cannot be touched (`spec/flow-signature.md` section 10).
+
+mod receiver;
+mod wire;
+
+pub use receiver::ManifestReceiver;
+pub use wire::{Manifest, digest};
+
+use alloc::vec::Vec;
+use rand_core::CryptoRng;
+
+use crate::block::{Block, DigestSize, ID_BYTES};
+use crate::sender::{BadBlock, FlowSender};
+use crate::signing::BlockSigner;
+
+/// Most packets of a manifest that is sent: 1,200 bytes hold it.
+pub const SENT_MAX: u16 = 32;
+
+impl<S: BlockSigner> FlowSender<S> {
+    /// Signs packets as one block and leaves them as they are: what is returned goes beside them.
+    /// `timestamp` is in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// There are no packets, more than the flow's blocks may have, or the flow's packets have salts.
+    pub fn sign_manifest(
+        &mut self,
+        packets: &[&[u8]],
+        timestamp: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, BadBlock> {
+        let mut id = [0; ID_BYTES];
+        rng.fill_bytes(&mut id);
+        let count = u16::try_from(packets.len()).map_err(|_| BadBlock)?;
+        let block = wire::block(self.descriptor(), id, count).ok_or(BadBlock)?;
+        let digests = packets
+            .iter()
+            .flat_map(|packet| wire::digest(self.descriptor(), packet));
+        let digests: Vec<u8> = digests.collect();
+        let place = self.place();
+        let message = wire::message(self.descriptor(), place, timestamp, &block, &digests);
+        let mut blob = timestamp.to_be_bytes().to_vec();
+        self.sign(&message, rng, &mut blob);
+        let key = self.descriptor().key_id();
+        self.advance(rng);
+        Ok(wire::write(&block, place, key, &digests, &blob))
+    }
+}
+
+/// The size of digests within trees, which manifests do not have: any will do.
+const NO_TREE: DigestSize = DigestSize::D32;
+
+/// The block of a manifest: its id and count.
+fn listed(id: [u8; ID_BYTES], count: u16) -> Option<Block> {
+    Block::new(id, count, NO_TREE)
+}

@@ -1,0 +1,104 @@
+//! Block signatures: who may have made them, and which are looked at. Steps 9 and 10 of
+//! `spec/flow-signature.md` section 5.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use sha2::{Digest as _, Sha256};
+
+use super::Acceptance;
+use super::refused::{Budgets, Refused};
+use crate::reason::Reason;
+use crate::signing::BlockVerifier;
+use crate::wire::{BadDescriptor, Carriage, Descriptor, KeyId, Message, TIMESTAMP_BYTES};
+
+/// The flows that are known, and what is remembered of signatures.
+#[derive(Debug)]
+pub(crate) struct Signatures {
+    acceptance: Acceptance,
+    known: BTreeMap<KeyId, (Descriptor, Box<dyn BlockVerifier>)>,
+    refused: Refused,
+    budgets: Budgets,
+    verifications: u64,
+}
+
+impl Signatures {
+    pub fn new(
+        flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
+        acceptance: Acceptance,
+    ) -> Self {
+        let known = flows.into_iter().map(|flow| (flow.0.key_id(), flow));
+        Self {
+            known: known.collect(),
+            refused: Refused::new(),
+            budgets: Budgets::new(acceptance.effort),
+            acceptance,
+            verifications: 0,
+        }
+    }
+
+    /// With the verifiers that the descriptors name.
+    pub fn of(
+        descriptors: impl IntoIterator<Item = Descriptor>,
+        acceptance: Acceptance,
+    ) -> Result<Self, BadDescriptor> {
+        let flows = descriptors.into_iter().map(|descriptor| {
+            let verifier = descriptor.verifier()?;
+            Ok((descriptor, verifier))
+        });
+        let flows: Vec<_> = flows.collect::<Result<_, _>>()?;
+        Ok(Self::new(flows, acceptance))
+    }
+
+    /// The flow of a key id; else `unknown-flow`.
+    pub fn flow(&self, key: KeyId) -> Result<&Descriptor, Reason> {
+        let known = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
+        Ok(&known.0)
+    }
+
+    pub fn flows(&self) -> impl Iterator<Item = &Descriptor> {
+        self.known.values().map(|(descriptor, _)| descriptor)
+    }
+
+    /// A packet was valid.
+    pub fn earn(&mut self) {
+        self.budgets.earn();
+    }
+
+    pub const fn verifications(&self) -> u64 {
+        self.verifications
+    }
+
+    /// Whether a blob that came now, in that carriage, makes its block valid: by the message that its
+    /// timestamp leads to.
+    pub fn verify(
+        &mut self,
+        key: KeyId,
+        carriage: Carriage,
+        blob: &[u8],
+        now: u64,
+        message: impl FnOnce(&Descriptor, u64) -> Message,
+    ) -> Result<(), Reason> {
+        let (descriptor, verifier) = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
+        let (timestamp, signature) = blob
+            .split_first_chunk::<TIMESTAMP_BYTES>()
+            .ok_or(Reason::BadLength)?;
+        let timestamp = u64::from_be_bytes(*timestamp);
+        self.acceptance.check(timestamp, now)?;
+        let message = message(descriptor, timestamp);
+        let name = Sha256::new_with_prefix(message).chain_update(signature);
+        let name: [u8; 32] = name.finalize().into();
+        if self.refused.contains(&name) {
+            return Err(Reason::BadSignature);
+        }
+        if !self.budgets.of(carriage).spend(now) {
+            return Err(Reason::Busy);
+        }
+        self.verifications += 1;
+        if !verifier.verify(&message, signature) {
+            self.refused.insert(name);
+            return Err(Reason::BadSignature);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! `clew flow`: flow signatures on captures, files and the network.
+
+mod keygen;
+mod listing;
+mod proof;
+mod relay;
+mod sign;
+mod verify;
+
+use crate::capture::is_capture;
+use crate::cli::{CarriageName, Carrying, Flow};
+use crate::failure::{Failure, Status};
+use crate::flow::file::MAGIC;
+use crate::flow::keys::{self, FlowKey};
+use crate::output::open_input;
+use clew_flow::carriage::COUNT_MAX;
+use clew_flow::{Carry, Descriptor};
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+pub fn run(command: Flow) -> Result<Status, Failure> {
+    match command {
+        Flow::Keygen(arguments) => keygen::run(&arguments),
+        Flow::Sign(arguments) => sign::run(&arguments),
+        Flow::Verify(arguments) => verify::run(&arguments),
+        Flow::Relay(arguments) => relay::run(&arguments),
+        Flow::Inspect(arguments) => verify::inspect(&arguments),
+        Flow::Extract(arguments) => proof::extract(&arguments),
+        Flow::Check(arguments) => proof::check(&arguments),
+    }
+}
+
+/// Which packets carry what.
+///
+/// # Errors
+/// The flow's blocks are larger than coded carriage takes, or it has salts and manifests have none.
+fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
+    let most = key.descriptor().chaining().most;
+    match carrying.carriage {
+        CarriageName::Manifest if key.descriptor().chaining().salted => {
+            Err(Failure::new("packets that stay as they are have no salts")
+                .hint("make a key without --salted, or choose another carriage"))
+        }
+        CarriageName::Full | CarriageName::Manifest => Ok(Carry::Every),
+        CarriageName::Sparse => Ok(Carry::OneIn(carrying.every)),
+        CarriageName::Coded if most > COUNT_MAX => Err(Failure::new(format!(
+            "the flow has blocks of up to {most} packets, and coded carriage takes {COUNT_MAX}"
+        ))
+        .hint("make a key with smaller blocks (keygen --block), or choose another carriage")),
+        CarriageName::Coded => Ok(Carry::CODED),
+    }
+}
+
+fn descriptors(paths: &[PathBuf]) -> Result<Vec<Descriptor>, Failure> {
+    paths.iter().map(|path| keys::read(path)).collect()
+}
+
+/// What an input is, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Capture,
+    SignedFile,
+    Other,
+}
+
+/// Opens an input and looks what it is.
+fn peek(path: &Path) -> Result<(Kind, Box<dyn Read + Send>), Failure> {
+    let mut input = open_input(path).map_err(|e| Failure::file(path, e))?;
+    let mut start = Vec::new();
+    let mut begin = input.by_ref().take(MAGIC.len() as u64);
+    begin
+        .read_to_end(&mut start)
+        .map_err(|e| Failure::file(path, e))?;
+    let kind = match start == MAGIC {
+        true => Kind::SignedFile,
+        false if is_capture(&start) => Kind::Capture,
+        false => Kind::Other,
+    };
+    Ok((kind, Box::new(Cursor::new(start).chain(input))))
+}

@@ -1,0 +1,117 @@
+//! `clew flow relay`
+
+use super::{carry, descriptors};
+use crate::cli::{CarriageName, FlowRelay};
+use crate::failure::{Failure, Status};
+use crate::flow::keys::{FlowKey, title};
+use crate::flow::relay::{self, Ends, Metrics, Signing, Until, Verifying, Wire};
+use clew_flow::Reason;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a block may take live.
+const PERIOD: Duration = Duration::from_millis(5);
+
+pub fn run(arguments: &FlowRelay) -> Result<Status, Failure> {
+    match &arguments.key {
+        Some(key) => sign(arguments, key),
+        None => verify(arguments),
+    }
+}
+
+fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
+    let key = arguments.unlock.load(key, FlowKey::decode)?;
+    let carrying = &arguments.carrying;
+    let signing = Signing {
+        carry: carry(carrying, &key)?,
+        period: carrying.period.unwrap_or(PERIOD),
+        rtp: carrying.rtp,
+        manifests: manifests(arguments)?,
+    };
+    let bound = signing.delay_bound(&key)?;
+    let (mut wire, metrics) = begin(arguments)?;
+    eprintln!(
+        "signing as {}; a packet waits {:.1} ms at most",
+        title(key.descriptor()),
+        bound.as_secs_f64() * 1e3
+    );
+    let until = Until::after(arguments.stop_after);
+    relay::sign(&mut wire, &key, signing, &metrics, until)?;
+    let (sent, blocks) = (metrics.sent.get(), metrics.blocks.get());
+    eprintln!("signed and sent {sent} datagrams, in {blocks} blocks");
+    warn_refused(&metrics);
+    Ok(Status::Yes)
+}
+
+/// Where manifests go, if there are any.
+fn manifests(arguments: &FlowRelay) -> Result<Option<SocketAddr>, Failure> {
+    let beside = arguments.carrying.carriage == CarriageName::Manifest;
+    match (beside, arguments.manifest_to) {
+        (true, None) => Err(Failure::new("manifests need somewhere to go")
+            .hint("give --manifest-to, with a port of its own")),
+        (false, Some(_)) => Err(Failure::new("--manifest-to is for --carriage manifest")),
+        (_, to) => Ok(to),
+    }
+}
+
+fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
+    let flows = descriptors(&arguments.flow)?;
+    let verifying = Verifying {
+        policy: arguments.policy,
+        hold: arguments.hold,
+        max_age_ns: arguments.max_age,
+        manifests: arguments.manifest_listen.is_some(),
+    };
+    let (mut wire, metrics) = begin(arguments)?;
+    let names: Vec<String> = flows.iter().map(title).collect();
+    eprintln!("verifying {}", names.join(", "));
+    let until = Until::after(arguments.stop_after);
+    relay::verify(&mut wire, &flows, verifying, &metrics, until)?;
+    tell(&metrics);
+    Ok(Status::Yes)
+}
+
+/// Opens the sockets, and serves the counters where that was asked for.
+fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
+    let wire = Wire::open(&Ends {
+        listen: arguments.listen,
+        listen_on: arguments.listen_on.clone(),
+        to: arguments.to,
+        send_by: arguments.send_by.clone(),
+        ttl: arguments.ttl,
+        manifests: arguments.manifest_listen,
+    })?;
+    let metrics = Arc::new(Metrics::new());
+    let local = wire.local().unwrap_or(arguments.listen);
+    eprintln!("from {local} to {}", arguments.to);
+    if let Some(at) = arguments.metrics {
+        let at = relay::serve(at, Arc::clone(&metrics))?;
+        eprintln!("counters: http://{at}/metrics");
+    }
+    Ok((wire, metrics))
+}
+
+fn tell(metrics: &Metrics) {
+    let (received, sent) = (metrics.received.get(), metrics.sent.get());
+    eprintln!("{received} datagrams came, {sent} went on");
+    for reason in Reason::ALL {
+        let count = metrics.of(reason);
+        if count > 0 {
+            eprintln!("  {count:>9}  {:<9}  {reason}", reason.verdict());
+        }
+    }
+    let (packets, blocks) = (metrics.lost_packets.get(), metrics.lost_blocks.get());
+    if packets > 0 || blocks > 0 {
+        eprintln!("  {packets:>9}  never came, and {blocks} whole blocks");
+    }
+    warn_refused(metrics);
+}
+
+fn warn_refused(metrics: &Metrics) {
+    let refused = metrics.refused.get();
+    if refused > 0 {
+        eprintln!("clew: warning: the network refused {refused} datagrams");
+    }
+}

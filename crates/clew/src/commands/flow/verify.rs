@@ -1,0 +1,289 @@
+//! `clew flow verify` and `inspect`
+
+use super::listing::{Found, Json, Listing, Quiet, Table};
+use super::{Kind, descriptors, peek};
+use crate::batch::Capture;
+use crate::capture::{PacketLengths, Writer};
+use crate::cli::{FlowInspect, FlowVerify, Known};
+use crate::failure::{Failure, Status};
+use crate::flow::capture::{datagram, signed};
+use crate::flow::file;
+use crate::flow::keys::title;
+use crate::flow::policy::Gate;
+use crate::flow::sidecar::{self, Sidecar};
+use crate::flow::verify::{Freshness, Judged, Verified, verify_capture};
+use crate::output::{Output, STANDARD_STREAM};
+use crate::report;
+use clew_flow::{Descriptor, Fixed, Reason, Verdict};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+pub fn run(arguments: &FlowVerify) -> Result<Status, Failure> {
+    let flows = descriptors(&arguments.known.flow)?;
+    let (kind, input) = peek(&arguments.input)?;
+    match kind {
+        Kind::Capture => capture(arguments, &flows, input),
+        Kind::SignedFile => signed_file(arguments, &flows, input),
+        Kind::Other => Err(not_signed(&arguments.input)),
+    }
+}
+
+/// The failure of an input that is neither capture nor signed file.
+pub fn not_signed(path: &Path) -> Failure {
+    Failure::file(
+        path,
+        "it is neither a capture nor a file that clew flow sign made",
+    )
+}
+
+pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
+    let flows = descriptors(&arguments.known.flow)?;
+    let capture = Capture::open(&arguments.input, "inspecting")?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut listing: Box<dyn Listing> = match arguments.json {
+        true => Box::new(Json),
+        false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
+    };
+    let verified = judge(capture, &flows, &arguments.known, |judged| {
+        let found = Found::new(&judged, &flows);
+        found
+            .map_or(Ok(()), |found| listing.packet(&found, &mut out))
+            .map_err(Failure::write)
+    })?;
+    listing.end(&verified, &mut out).map_err(Failure::write)?;
+    out.flush().map_err(Failure::write)?;
+    Ok(verified.status(false))
+}
+
+impl Known {
+    /// What timestamps are compared with.
+    pub fn freshness(&self) -> Freshness {
+        self.max_age
+            .map_or(Freshness::AtCaptureTime, Freshness::MaxAge)
+    }
+}
+
+/// Verifies a capture, by the signatures in it or by manifests beside it.
+fn judge(
+    capture: Capture,
+    flows: &[Descriptor],
+    known: &Known,
+    each: impl FnMut(Judged) -> Result<(), Failure>,
+) -> Result<Verified, Failure> {
+    let freshness = known.freshness();
+    match &known.manifest {
+        None => verify_capture(capture, flows, freshness, each),
+        Some(path) => {
+            let sidecar = Sidecar::read(path, flows)?;
+            sidecar::verify_capture(capture, sidecar, freshness, each)
+        }
+    }
+}
+
+fn capture(
+    arguments: &FlowVerify,
+    flows: &[Descriptor],
+    input: Box<dyn Read + Send>,
+) -> Result<Status, Failure> {
+    let capture = Capture::of(&arguments.input, input, "verifying")?;
+    let create = |path| Output::create(path, &arguments.input, arguments.force);
+    let output = arguments.output.as_deref().map(create).transpose()?;
+    let mut writer = output.map(|output| Writer::new(output, PacketLengths::NeverGrow));
+    let gate = Gate::new(arguments.policy, flows);
+    // What manifests list is as it was sent.
+    let strip = arguments.known.manifest.is_none();
+    let taken = arguments.output.as_deref() == Some(Path::new(STANDARD_STREAM));
+    let mut out: Box<dyn Write> = match taken {
+        true => Box::new(io::stderr()),
+        false => Box::new(BufWriter::new(io::stdout())),
+    };
+    let mut listing: Box<dyn Listing> = match arguments.json {
+        true => Box::new(Json),
+        false => Box::new(Quiet::new(arguments.strict)),
+    };
+    let verified = judge(capture, flows, &arguments.known, |judged| {
+        if let Some(found) = Found::new(&judged, flows) {
+            listing.packet(&found, &mut out).map_err(Failure::write)?;
+        }
+        match &mut writer {
+            Some(writer) => pass(judged, gate, strip, writer).map_err(Failure::write),
+            None => Ok(()),
+        }
+    })?;
+    if let Some(writer) = writer {
+        writer.finish().map_err(Failure::write)?.commit()?;
+    }
+    listing.end(&verified, &mut out).map_err(Failure::write)?;
+    out.flush().map_err(Failure::write)?;
+    Ok(verified.status(arguments.strict))
+}
+
+/// Writes a record, if the policy lets it pass; without its packet signature, if it is to be stripped.
+fn pass(
+    mut judged: Judged,
+    gate: Gate,
+    strip: bool,
+    writer: &mut Writer<Output>,
+) -> io::Result<()> {
+    if let Some(reason) = judged.reason {
+        if !gate.passes(reason) {
+            return Ok(());
+        }
+        if let Some(bytes) = without_signature(&judged).filter(|_| strip) {
+            // What signing could write, this can: the container was found exact then.
+            let _ = judged.record.replace(&bytes);
+        }
+    }
+    writer.write(&judged.record)
+}
+
+/// The frame with what the application sent.
+fn without_signature(judged: &Judged) -> Option<Vec<u8>> {
+    let udp = datagram(&judged.record)?;
+    let payload = signed(udp.payload());
+    let fixed = Fixed::of(&payload).ok()?;
+    let content = payload.len().checked_sub(fixed.length.into())?;
+    let mut frame = Vec::new();
+    udp.with_payload(&payload[..content], &mut frame)
+        .then_some(frame)
+}
+
+fn signed_file(
+    arguments: &FlowVerify,
+    flows: &[Descriptor],
+    input: Box<dyn Read + Send>,
+) -> Result<Status, Failure> {
+    let mut input = BufReader::new(input);
+    // It is known to be there.
+    let mut magic = [0; file::MAGIC.len()];
+    input
+        .read_exact(&mut magic)
+        .map_err(|e| Failure::file(&arguments.input, e))?;
+    let create = |path| Output::create(path, &arguments.input, arguments.force);
+    let mut output = arguments.output.as_deref().map(create).transpose()?;
+    let sink: &mut dyn Write = match &mut output {
+        Some(output) => output,
+        None => &mut io::sink(),
+    };
+    let verified = file::verify(input, sink, flows, arguments.known.max_age)?;
+    let status = verified.status();
+    tell_file(&verified, flows, arguments.json);
+    match output {
+        Some(output) if status == Status::Yes => output.commit()?,
+        Some(_) => eprintln!("clew: nothing was written: only a whole file is"),
+        None => {}
+    }
+    Ok(status)
+}
+
+fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
+    let file::Verified { packets, bytes, .. } = verified;
+    if json {
+        let refused = verified.refused.map(
+            |(packet, reason)| serde_json::json!({ "packet": packet, "reason": reason.as_str() }),
+        );
+        say!(
+            "{}",
+            serde_json::json!({ "summary": {
+                "packets": packets, "bytes": bytes, "refused": refused, "gap": verified.gap,
+                "ended": verified.ended, "damage": verified.damage,
+            }})
+        );
+        return;
+    }
+    if let Some((packet, reason)) = verified.refused {
+        say!(
+            "packet {packet} is {}: {}",
+            reason.verdict(),
+            explain(reason)
+        );
+    }
+    if let Some(damage) = verified.damage {
+        say!("{damage}");
+    }
+    match (verified.status(), verified.gap) {
+        (Status::Yes, _) => {
+            let names: Vec<String> = flows.iter().map(title).collect();
+            say!("valid: all {bytes} bytes, signed by {}", names.join(" or "));
+        }
+        (_, Some(gap)) => say!("bytes are missing at {gap}; what is before is valid"),
+        (_, None) if !verified.ended => {
+            say!("the end is missing; the first {bytes} bytes are valid")
+        }
+        (_, None) => say!("the first {bytes} bytes are valid"),
+    }
+}
+
+/// A reason in a few words for people.
+pub fn explain(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Ok => "the signature of its block holds",
+        Reason::Unsigned => "no packet signature",
+        Reason::UnknownVersion => "a version of packet signatures that is not known",
+        Reason::BadLength => "a packet signature of the wrong length",
+        Reason::UnknownFlow => "of a flow whose file was not given",
+        Reason::BadBlock => "a place that no block of the flow has",
+        Reason::UnknownCarriage => "a carriage that is not known",
+        Reason::CodedCount => "coded carriage of a block that has too few or too many packets",
+        Reason::Needed => "a number of shares that no code of its block needs",
+        Reason::Untagged => "a share without a tag, which is not accepted here",
+        Reason::Padding => "shares of no signature",
+        Reason::Old => "of a block that is too far behind to know",
+        Reason::Duplicate => "the same packet again",
+        Reason::Conflict => "another block than the verified one of its place",
+        Reason::BadDigest => "not the packet that was signed: something was changed",
+        Reason::Stale => "its timestamp is too old",
+        Reason::Future => "its timestamp lies in the future",
+        Reason::BadSignature => "the signature does not hold: something was changed",
+        Reason::Busy => "more signatures than the receiver takes on",
+        Reason::Pending => "its block's signature has not come yet",
+        Reason::NoSignature => "its block's signature never came",
+    }
+}
+
+/// Totals for people, and the answer.
+pub fn totals(verified: &Verified, strict: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{} datagrams", verified.datagrams)?;
+    for verdict in Verdict::ALL {
+        let count = verified.of(verdict);
+        if count > 0 {
+            writeln!(out, "{count:>9}  {verdict}")?;
+        }
+        let of = |(reason, _): &(&Reason, &u64)| reason.verdict() == verdict;
+        let named = |(reason, _): &(&Reason, &u64)| reason.as_str() != verdict.as_str();
+        let reasons = verified.reasons.iter().filter(of).filter(named);
+        for (reason, count) in reasons.filter(|(reason, _)| **reason != Reason::Ok) {
+            writeln!(out, "{count:>20}  {reason}: {}", explain(*reason))?;
+        }
+    }
+    let lost = verified.lost;
+    if lost.packets > 0 || lost.blocks > 0 {
+        let (packets, blocks) = (lost.packets, lost.blocks);
+        writeln!(out, "{packets:>9}  never came, and {blocks} whole blocks")?;
+    }
+    let other = verified.packets - verified.datagrams;
+    if other > 0 {
+        writeln!(
+            out,
+            "{other:>9}  packets that are no whole UDP datagrams were not judged"
+        )?;
+    }
+    let signatures = verified.verifications;
+    writeln!(out, "{signatures:>9}  signatures were verified")?;
+    out.flush()?;
+    report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
+    writeln!(out, "{}", answer(verified, strict))
+}
+
+fn answer(verified: &Verified, strict: bool) -> &'static str {
+    match verified.status(strict) {
+        Status::Yes => "yes: every signed packet is valid",
+        Status::No if verified.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
+        Status::No => "no: there are unsigned packets",
+        Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
+        Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
+            "could not tell: signatures of some packets are not here"
+        }
+        Status::CouldNotTell => "could not tell: nothing was signed",
+    }
+}

@@ -1,0 +1,23 @@
+//! UDP payloads of captures.
+
+use crate::batch::frame;
+use crate::capture::Record;
+use clew_flow::rtp;
+use clew_packet::Udp;
+use std::borrow::Cow;
+
+/// The UDP datagram that a record holds, if it holds one whole.
+pub fn datagram(record: &Record) -> Option<Udp<'_>> {
+    let (frame, _) = frame(record)?;
+    Udp::of(&frame)
+}
+
+/// A payload as it was signed: out of the padding, if it is padded RTP with a packet signature.
+pub fn signed(payload: &[u8]) -> Cow<'_, [u8]> {
+    rtp::unpadded(payload).map_or(Cow::Borrowed(payload), Cow::Owned)
+}
+
+/// The record's time, in nanoseconds since 1970.
+pub fn time(record: &Record) -> Option<u64> {
+    record.packet()?.time_ns
+}

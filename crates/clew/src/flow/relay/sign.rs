@@ -1,0 +1,223 @@
+//! Datagrams in, signed ones out.
+
+use super::{BATCH, Metrics, NAP, Until, Wire};
+use crate::clock;
+use crate::failure::Failure;
+use crate::flow::ed25519::Signer;
+use crate::flow::keys::FlowKey;
+use crate::flow::sign::IDLE_NS;
+use crate::random;
+use clew_flow::manifest::SENT_MAX;
+use clew_flow::{Carry, FlowSender, Schedule, delay_bound, rtp};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Datagrams of this size stand for others where the time of a block is measured.
+const USUAL_BYTES: usize = 1400;
+
+/// How often it is measured.
+const MEASUREMENTS: usize = 5;
+
+/// How datagrams are signed.
+#[derive(Clone, Copy, Debug)]
+pub struct Signing {
+    /// Which packets of a block carry what of its signature.
+    pub carry: Carry,
+    /// How long a block may take: the paper's T.
+    pub period: Duration,
+    /// Put packet signatures into the padding of RTP packets.
+    pub rtp: bool,
+    /// Send packets on as they are, and manifests there.
+    pub manifests: Option<SocketAddr>,
+}
+
+impl Signing {
+    /// The longest that a packet waits for its signature, with what chaining and signing take here:
+    /// D_s (Wong and Lam, 2.5).
+    ///
+    /// # Errors
+    /// The period is too short: blocks would pile up.
+    pub fn delay_bound(&self, key: &FlowKey) -> Result<Duration, Failure> {
+        let most = self.most(key);
+        let work = (0..MEASUREMENTS).map(|_| self.time_of_a_block(key, most));
+        let work = work.max().unwrap_or_default();
+        let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
+        let bound = bound.map_err(|_| {
+            let (period, work) = (self.period, work);
+            Failure::new(format!(
+                "a period of {period:?} is too short: a block of {most} packets takes {work:?} here"
+            ))
+            .hint("raise --period, or make a key with smaller blocks (keygen --block)")
+        })?;
+        Ok(Duration::from_nanos(bound))
+    }
+
+    /// Packets of a block at most.
+    fn most(&self, key: &FlowKey) -> u16 {
+        let most = key.descriptor().chaining().most;
+        match self.manifests {
+            Some(_) => most.min(SENT_MAX),
+            None => most,
+        }
+    }
+
+    /// A block that nobody gets.
+    fn time_of_a_block(&self, key: &FlowKey, count: u16) -> Duration {
+        let packet = [0; USUAL_BYTES];
+        let packets = vec![&packet[..]; count.into()];
+        let mut outs = vec![Vec::new(); count.into()];
+        let mut sender = key.sender();
+        let begin = Instant::now();
+        sign_block(&mut sender, self.carry, &packets, &mut outs);
+        begin.elapsed()
+    }
+}
+
+/// Relays until it is to stop.
+///
+/// # Errors
+/// The network is gone.
+pub fn sign(
+    wire: &mut Wire,
+    key: &FlowKey,
+    signing: Signing,
+    metrics: &Metrics,
+    until: Until,
+) -> Result<(), Failure> {
+    let most = signing.most(key);
+    let mut line = Line {
+        sender: key.sender(),
+        schedule: Schedule::new(most, nanoseconds(signing.period), IDLE_NS),
+        signing,
+        waiting: Vec::new(),
+        again: Vec::new(),
+        began: Instant::now(),
+        last: 0,
+    };
+    while !until.is_over() {
+        let wait = line.wait();
+        let datagrams = wire.receive(BATCH, wait);
+        let datagrams = datagrams.map_err(|e| Failure::new(format!("cannot receive: {e}")))?;
+        metrics.received.inc_by(datagrams.len() as u64);
+        for datagram in datagrams {
+            line.take(datagram, wire, metrics);
+        }
+        if line.schedule.tick(line.now()) {
+            line.sign(wire, metrics);
+        }
+    }
+    line.sign(wire, metrics);
+    if let Some(to) = signing.manifests {
+        wire.send_to(&line.again, to);
+    }
+    Ok(())
+}
+
+/// A flow as it is being signed.
+struct Line {
+    sender: FlowSender<Signer>,
+    schedule: Schedule,
+    signing: Signing,
+    /// Packets of the block, with their times of arrival.
+    waiting: Vec<(Instant, Vec<u8>)>,
+    /// The last manifest: it is sent once more with the next one.
+    again: Vec<u8>,
+    began: Instant,
+    last: u64,
+}
+
+impl Line {
+    fn now(&self) -> u64 {
+        nanoseconds(self.began.elapsed())
+    }
+
+    /// How long nothing is to be done if nothing comes.
+    fn wait(&self) -> Duration {
+        let left = self
+            .schedule
+            .deadline()
+            .map(|deadline| deadline.saturating_sub(self.now()));
+        left.map_or(NAP, Duration::from_nanos)
+    }
+
+    fn take(&mut self, datagram: Vec<u8>, wire: &Wire, metrics: &Metrics) {
+        let now = self.now();
+        if self.schedule.tick(now) {
+            self.sign(wire, metrics);
+        }
+        if now.saturating_sub(self.last) >= IDLE_NS && self.waiting.is_empty() {
+            self.sender.renew(&mut random::os());
+        }
+        self.last = now;
+        if self.signing.manifests.is_some() {
+            pass(wire, &datagram, metrics);
+        }
+        self.waiting.push((Instant::now(), datagram));
+        if self.schedule.packet(now) {
+            self.sign(wire, metrics);
+        }
+    }
+
+    /// Signs and sends what waits.
+    fn sign(&mut self, wire: &Wire, metrics: &Metrics) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let packets: Vec<&[u8]> = waiting.iter().map(|(_, packet)| &packet[..]).collect();
+        metrics.blocks.inc();
+        if let Some(to) = self.signing.manifests {
+            let manifest = list(&mut self.sender, &packets);
+            for copy in [&self.again, &manifest]
+                .into_iter()
+                .filter(|m| !m.is_empty())
+            {
+                metrics.overhead.inc_by(copy.len() as u64);
+                if !wire.send_to(copy, to) {
+                    metrics.refused.inc();
+                }
+            }
+            self.again = manifest;
+            return;
+        }
+        let mut outs = vec![Vec::new(); packets.len()];
+        sign_block(&mut self.sender, self.signing.carry, &packets, &mut outs);
+        for ((came, packet), mut out) in waiting.iter().zip(outs) {
+            let signature = out.len() - packet.len();
+            if self.signing.rtp {
+                rtp::pad(&mut out, signature);
+            }
+            metrics.overhead.inc_by((out.len() - packet.len()) as u64);
+            pass(wire, &out, metrics);
+            metrics.delay.observe(came.elapsed().as_secs_f64());
+        }
+    }
+}
+
+fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
+    match wire.send(datagram) {
+        true => metrics.sent.inc(),
+        false => metrics.refused.inc(),
+    };
+}
+
+fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Vec<u8> {
+    sender
+        .sign_manifest(packets, clock::now_ns(), &mut random::os())
+        .expect("the schedule gives blocks the flow's size, and the key was looked at")
+}
+
+fn sign_block(
+    sender: &mut FlowSender<Signer>,
+    carry: Carry,
+    packets: &[&[u8]],
+    outs: &mut [Vec<u8>],
+) {
+    sender
+        .sign_block(packets, carry, clock::now_ns(), &mut random::os(), outs)
+        .expect("the schedule gives blocks the flow's size");
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,14 @@
+//! `clew flow` as a whole: on real captures, on files, on the network.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod captures;
+mod desk;
+mod files;
+#[cfg(target_os = "linux")]
+mod line;
+#[cfg(target_os = "linux")]
+mod multicast;
+#[cfg(target_os = "linux")]
+mod namespaces;
+mod proofs;
+mod relay;

@@ -1,0 +1,120 @@
+//! Two relays between two applications that know nothing of them, over the loopback interface.
+
+use crate::desk::Desk;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// A socket of an application, and the port that is free for a relay.
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    socket
+}
+
+/// Addresses that nobody has, all different.
+fn free_ports<const N: usize>() -> [SocketAddr; N] {
+    [(); N]
+        .map(|()| socket())
+        .map(|socket| socket.local_addr().unwrap())
+}
+
+/// Counters of a relay, once it is there.
+fn metrics(at: SocketAddr) -> String {
+    for attempt in 0..200 {
+        if let Ok(mut stream) = TcpStream::connect(at) {
+            stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            return text;
+        }
+        assert!(attempt < 199, "no relay at {at}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    String::new()
+}
+
+#[test]
+fn what_one_application_sends_another_gets() {
+    for more in [
+        "",
+        "--carriage coded",
+        "--carriage sparse",
+        "--rtp",
+        "--carriage manifest",
+    ] {
+        let desk = Desk::new(&["--block", "32"]);
+        let (sink, [listen, between, beside, signer, verifier]) = (socket(), free_ports());
+        let to = sink.local_addr().unwrap();
+        let mut sign = format!(
+            "relay --key camera.key --listen {listen} --to {between} --for 20s --metrics {signer} {more}"
+        );
+        let mut verify = format!(
+            "relay --flow camera.flow --listen {between} --to {to} --for 20s --metrics {verifier} --policy strict"
+        );
+        if more.ends_with("manifest") {
+            sign += &format!(" --manifest-to {beside}");
+            verify += &format!(" --manifest-listen {beside}");
+        }
+        let [sign, verify] =
+            [&sign, &verify].map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let mut relays = [desk.start(None, &sign), desk.start(None, &verify)];
+        for at in [signer, verifier] {
+            assert!(metrics(at).contains("clew_flow_received_total 0"));
+        }
+        let application = socket();
+        // As RTP begins, so that padding has a place.
+        let packet = |n: u32| [&[0x80, 96][..], &[0; 10], &n.to_be_bytes(), &[7; 300]].concat();
+        let mut buffer = [0; 2048];
+        // No more at a time than a socket keeps.
+        for some in (0..500).collect::<Vec<u32>>().chunks(50) {
+            for n in some {
+                application.send_to(&packet(*n), listen).unwrap();
+            }
+            for n in some {
+                let length = sink.recv(&mut buffer).unwrap();
+                assert!(buffer[..length] == packet(*n), "{more:?}: packet {n}");
+            }
+        }
+        // Straight past the signer.
+        application.send_to(&packet(0), between).unwrap();
+        // By a manifest it might still be listed: for as long as packets are held.
+        let withheld = (0..100).map(|_| metrics(verifier)).find(|text| {
+            std::thread::sleep(Duration::from_millis(20));
+            text.contains("clew_flow_withheld_total 1")
+        });
+        let text = withheld.expect("it does not pass");
+        let valid = "clew_flow_packets_total{verdict=\"valid\",reason=\"ok\"} 500";
+        assert!(text.contains(valid), "{more:?}: {text}");
+        assert!(text.contains("clew_flow_lost_packets_total 0"), "{text}");
+        for relay in &mut relays {
+            relay.kill().unwrap();
+            relay.wait().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_period_that_is_too_short_is_refused() {
+    let desk = Desk::new(&[]);
+    let [listen] = free_ports().map(|at| at.to_string());
+    let relay = [
+        "relay",
+        "--key",
+        "camera.key",
+        "--listen",
+        &listen,
+        "--to",
+        &listen,
+    ];
+    let output = desk.run(&[&relay[..], &["--period", "1us", "--for", "1s"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("is too short"), "{said}");
+    assert_eq!(
+        desk.status(&["relay", "--listen", &listen, "--to", &listen]),
+        2
+    );
+}
