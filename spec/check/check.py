@@ -7,7 +7,7 @@ from collections import Counter, deque
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from clew_check import capture, group_file, opening, receiver, Refused, text, vectors
+from clew_check import capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, text, vectors
 
 
 def load(path):
@@ -74,6 +74,42 @@ def group(args):
     return 0
 
 
+def flows(args):
+    return [flow_evidence.descriptor(Path(path).read_bytes()) for path in args.flow or []]
+
+
+def flow_verify(args):
+    data, counts = Path(args.input).read_bytes(), Counter()
+    if data.startswith(flow_evidence.FILE):
+        try:
+            print(f"whole: {len(flow_evidence.file(data, flows(args)))} bytes")
+        except Refused as refused:
+            print(f"not whole: {refused}")
+            return 1
+        return 0
+    if args.manifest:
+        judged = flow_capture.judge_listed(data, flows(args), Path(args.manifest).read_bytes())
+    else:
+        judged = flow_capture.judge(data, flows(args))
+    for number, reason in judged:
+        verdict = flow_receiver.verdict_of(reason)
+        counts[verdict] += 1
+        print(number, verdict, reason)
+    if counts["invalid"]:
+        return 1
+    return 0 if counts["valid"] and not counts["undecided"] else 2
+
+
+def flow_proof(args):
+    try:
+        found, packet = flow_evidence.proof(Path(args.proof).read_bytes(), *flows(args))
+    except Refused as refused:
+        print(f"does not hold: {refused}")
+        return 1
+    print(f"holds: {len(packet)} bytes, of the flow {found.digest.hex()} ({found.name})")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -90,6 +126,15 @@ def main():
     command = commands.add_parser("group", help="all rules of a group file")
     command.add_argument("group")
     command.set_defaults(run=group)
+    command = commands.add_parser("flow-verify", help="every datagram's verdict and reason, or whether a signed file is whole")
+    command.add_argument("--flow", action="append", required=True)
+    command.add_argument("--manifest")
+    command.add_argument("input")
+    command.set_defaults(run=flow_verify)
+    command = commands.add_parser("flow-proof", help="does the proof of a packet hold?")
+    command.add_argument("--flow", nargs=1)
+    command.add_argument("proof")
+    command.set_defaults(run=flow_proof)
     command = commands.add_parser("vectors", help="the test vectors in a folder")
     command.add_argument("folder", type=Path)
     command.set_defaults(run=lambda args: 0 if vectors.run(args.folder) else 1)

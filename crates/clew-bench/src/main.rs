@@ -5,11 +5,14 @@
 
 mod batch;
 mod clue_table;
+mod design;
 mod files;
+mod flow;
 mod group;
 mod group_signature;
 mod groups;
 mod hash_lanes;
+mod loss;
 mod machine;
 mod measure;
 mod modes;
@@ -17,6 +20,7 @@ mod office;
 mod opening;
 mod options;
 mod paper;
+mod plot;
 mod register;
 mod report;
 mod sha256;
@@ -38,7 +42,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 9] = [
+const PROGRAMS: [Program; 12] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -73,6 +77,21 @@ const PROGRAMS: [Program; 9] = [
         name: "files",
         about: "clew sign and clew verify of a capture, by mode and number of cores, beside hashing alone",
         run: files::run,
+    },
+    Program {
+        name: "flow-loss",
+        about: "what loss costs a receiver: each, Clue's windows, trees in each carriage, SAIDA",
+        run: flow::loss::run,
+    },
+    Program {
+        name: "flow-paper",
+        about: "Wong and Lam's Table 1 and figures 3, 4, 5, 7 to 10, and whether their findings hold here",
+        run: flow::paper::run,
+    },
+    Program {
+        name: "flow-rates",
+        about: "flow signatures: packets a second by block, hash, digests and length, beside Ed25519 alone",
+        run: flow::rates::run,
     },
     Program {
         name: "hash-lanes",

@@ -33,7 +33,7 @@ pub struct Options {
     pub members: u32,
 
     /// How many packets are sent: by `modes` in one flow (default 2048; multiples of 512 cut no
-    /// block), by `files` in all flows (default 32768)
+    /// block), by `files` in all flows (default 32768), by `flow-loss` on each line (default 1048576)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(512..))]
     pub packets: Option<u32>,
 
@@ -48,6 +48,10 @@ pub struct Options {
     /// The program that `files` runs (default: clew beside clew-bench)
     #[arg(long, value_name = "PATH")]
     pub clew: Option<PathBuf>,
+
+    /// The folder for the plots of `flow-paper`, `flow-rates` and `flow-loss`
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
 
     /// A peer's figure to print beside the row of that name; repeatable
     #[arg(long, value_name = "ROW=MICROSECONDS", value_parser = peer)]

@@ -5,7 +5,7 @@ use crate::measure::{self, Case, Figures};
 use crate::options::{Options, Peer};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, StdoutLock, Write};
 
 /// Where quoted figures come from.
 pub struct Source {
@@ -36,7 +36,21 @@ pub fn run(options: &Options, sources: &[Source], cases: Vec<Case<'_>>) -> io::R
 pub fn run_for(
     options: &Options,
     sources: &[Source],
+    cases: Vec<Case<'_>>,
+) -> io::Result<BTreeMap<String, Figures>> {
+    let text = |out: &mut StdoutLock<'_>, rows: &[Row<'_>]| print_text(out, options, sources, rows);
+    measure_and_print(options, cases, text)
+}
+
+/// The same for a program whose own tables say it all: people get no row for each case.
+pub fn measure(options: &Options, cases: Vec<Case<'_>>) -> io::Result<BTreeMap<String, Figures>> {
+    measure_and_print(options, cases, |_, _| Ok(()))
+}
+
+fn measure_and_print(
+    options: &Options,
     mut cases: Vec<Case<'_>>,
+    text: impl FnOnce(&mut StdoutLock<'_>, &[Row<'_>]) -> io::Result<()>,
 ) -> io::Result<BTreeMap<String, Figures>> {
     check_peers(&cases, options)?;
     let machine = Machine::read();
@@ -46,7 +60,10 @@ pub fn run_for(
     if options.json {
         print_json(&mut out, options, &machine, &rows)?;
     } else {
-        print_text(&mut out, options, &machine, sources, &rows)?;
+        for (label, fact) in machine.facts() {
+            writeln!(out, "{label:<9} {fact}")?;
+        }
+        text(&mut out, &rows)?;
     }
     let named = rows.into_iter().map(|(case, figures)| (case.name, figures));
     Ok(named.collect())
@@ -90,13 +107,9 @@ fn print_json(
 fn print_text(
     out: &mut impl Write,
     options: &Options,
-    machine: &Machine,
     sources: &[Source],
     rows: &[Row<'_>],
 ) -> io::Result<()> {
-    for (label, fact) in machine.facts() {
-        writeln!(out, "{label:<9} {fact}")?;
-    }
     for Source { name, caveat } in sources {
         writeln!(out, "{name}: {caveat}")?;
     }

@@ -25,7 +25,13 @@ fn rows(program: &[&str]) -> Vec<String> {
 #[test]
 fn lists_its_programs() {
     let list = bench(&["--list"]);
-    for name in ["clue-table", "group-signature", "files", "sha256"] {
+    for name in [
+        "clue-table",
+        "group-signature",
+        "files",
+        "flow-paper",
+        "sha256",
+    ] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
     }
 }
@@ -71,4 +77,70 @@ fn hashes_in_every_way_of_the_machine() {
             assert!(rows.contains(&row), "{row} in {rows:?}");
         }
     }
+}
+
+/// What a program prints for people, and the pictures that it draws.
+fn tables(program: &[&str]) -> (String, Vec<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let svg = folder.path().to_str().expect("a path of text");
+    let brief = ["--seconds", "0", "--rounds", "1", "--svg", svg];
+    let text = bench(&[program, &brief].concat());
+    let plots = std::fs::read_dir(folder.path()).expect("the folder of plots");
+    let plots = plots.map(|plot| {
+        let path = plot.expect("a plot").path();
+        let svg = std::fs::read_to_string(&path).expect("a file of text");
+        assert!(svg.starts_with("<svg") && svg.contains("<polyline"));
+        path.file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    });
+    let mut plots: Vec<_> = plots.collect();
+    plots.sort();
+    (text, plots)
+}
+
+#[test]
+fn has_the_tables_and_figures_of_wong_and_lam() {
+    let (text, plots) = tables(&["flow-paper"]);
+    let figures = ["3", "4(a)", "4(b)", "5", "7", "8", "9", "10"].map(|n| format!("Figure {n}:"));
+    for title in figures
+        .iter()
+        .map(String::as_str)
+        .chain(["Table 1:", "Section 2.5:"])
+    {
+        assert!(
+            text.lines().any(|line| line.starts_with(title)),
+            "{title} in {text}"
+        );
+    }
+    let findings = text.lines().filter(|line| line.starts_with("* Paper: "));
+    assert_eq!(findings.count(), 20, "{text}");
+    assert_eq!(plots, ["flow-paper-4", "flow-paper-5"]);
+}
+
+#[test]
+fn has_the_rates_of_flows() {
+    let (text, plots) = tables(&["flow-rates"]);
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("blake3 ") || line.starts_with("sha256 "));
+    assert_eq!(lines.count(), 144, "{text}");
+    assert_eq!(plots, ["flow-rates"]);
+}
+
+#[test]
+fn has_what_loss_costs_and_the_engine_agrees() {
+    let (text, plots) = tables(&["flow-loss", "--packets", "4096"]);
+    for scheme in ["each", "window-64-best", "tree-64-coded-25", "saida-64-90"] {
+        let lines = text
+            .lines()
+            .filter(|line| line.split(' ').next() == Some(scheme));
+        assert!(lines.count() >= 8, "{scheme} in {text}");
+    }
+    assert!(
+        text.contains("valid packets agrees with the model's"),
+        "{text}"
+    );
+    assert_eq!(plots, ["flow-loss"]);
 }

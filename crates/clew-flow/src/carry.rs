@@ -64,22 +64,14 @@ impl Load {
         })
     }
 
-    pub fn carriage(&self, index: u16) -> Carriage {
+    /// Appends what a packet of the block carries, and says how.
+    pub fn write(&self, index: u16, out: &mut Vec<u8>) -> Carriage {
         match self {
-            Self::Whole { one_in, .. } if index.is_multiple_of((*one_in).max(1)) => Carriage::Full,
-            Self::Whole { .. } => Carriage::Sparse,
-            Self::Coded { tags, .. } => Carriage::Coded(tags.as_ref().map(ShareTree::size)),
-        }
-    }
-
-    /// Appends what a packet of the block carries.
-    pub fn write(&self, index: u16, out: &mut Vec<u8>) {
-        match self {
-            Self::Whole { blob, .. } => {
-                if self.carriage(index) == Carriage::Full {
-                    out.extend_from_slice(blob);
-                }
+            Self::Whole { blob, one_in } if index.is_multiple_of((*one_in).max(1)) => {
+                out.extend_from_slice(blob);
+                Carriage::Full
             }
+            Self::Whole { .. } => Carriage::Sparse,
             Self::Coded { code, shares, tags } => {
                 let size = code.share_bytes();
                 out.extend_from_slice(&code.needed().to_be_bytes());
@@ -87,6 +79,7 @@ impl Load {
                 if let Some(tags) = tags {
                     tags.write_tag(index, out);
                 }
+                Carriage::Coded(tags.as_ref().map(ShareTree::size))
             }
         }
     }

@@ -102,8 +102,8 @@ impl<S: BlockSigner> FlowSender<S> {
             out.extend_from_slice(content.packet);
             out.extend_from_slice(content.salt);
             tree.write_path(index, out);
-            load.write(index, out);
-            let fixed = Fixed::new(&block, place, index, load.carriage(index));
+            let carriage = load.write(index, out);
+            let fixed = Fixed::new(&block, place, index, carriage);
             fixed.write_behind(content.packet.len(), out);
         }
         self.advance(rng);

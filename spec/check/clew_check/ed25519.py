@@ -31,6 +31,15 @@ def _bad(point):
     return y >= _p or y in _SMALL
 
 
+def is_key(key):
+    """A point of the curve in its one encoding, of no small order."""
+    y = int.from_bytes(key, "little") & (2**255 - 1)
+    if _bad(key):
+        return False
+    x2 = (y * y - 1) * pow(_d * y * y + 1, -1, _p) % _p
+    return pow(x2, (_p - 1) // 2, _p) == 1  # x = 0 is of small order
+
+
 def verifies(key, signature, message):
     if _bad(key) or _bad(signature[:32]):
         return False

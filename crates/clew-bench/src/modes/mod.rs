@@ -1,17 +1,17 @@
 //! The modes of trailers over one flow: bytes, signing, and verifying when packets are lost.
 
-mod loss;
 mod receiving;
 mod tables;
 mod traffic;
 
+use crate::design;
 use crate::group::Group;
 use crate::groups::rng;
+use crate::loss::{self, Loss};
 use crate::measure::Case;
 use crate::options::Options;
 use crate::report::{self, Source};
 use clew_group::Scheme;
-use loss::Loss;
 use receiving::{Counting, Keys};
 use sha2::{Digest, Sha256};
 use std::cell::Cell;
@@ -28,16 +28,6 @@ const SOURCES: [Source; 1] = [Source {
 
 /// Losses come from these seeds in turn, one for each sample.
 const SEEDS: u64 = 16;
-
-/// The design's figures at 0, 0.1, 1, 5 per cent, and bursty at 1 and 5.
-const QUOTED: [(Way, [f64; 6]); 6] = [
-    (Way::Each, [1001.0; 6]),
-    (Way::Window(8), [126.0, 126.0, 132.0, 191.0, 127.0, 135.0]),
-    (Way::Window(64), [16.3, 18.8, 147.0, 836.0, 28.0, 219.0]),
-    (Way::Tree(8), [126.0, 126.0, 127.0, 132.0, 127.0, 131.0]),
-    (Way::Tree(64), [16.3, 16.3, 16.4, 17.1, 16.4, 17.1]),
-    (Way::Tree(256), [4.57, 4.57, 4.61, 4.77, 4.6, 4.8]),
-];
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
@@ -138,18 +128,14 @@ impl Flow<'_> {
     }
 }
 
+/// The design's figure.
 fn quoted(way: Way, loss: Loss) -> Option<f64> {
-    let (_, figures) = QUOTED.into_iter().find(|(of, _)| *of == way)?;
-    let [none, tenth, one, five, one_bursty, five_bursty] = figures;
-    match (loss.bursty, loss.name().as_str()) {
-        (false, "0") => Some(none),
-        (false, "0.1") => Some(tenth),
-        (false, "1") => Some(one),
-        (false, "5") => Some(five),
-        (true, "b1") => Some(one_bursty),
-        (true, "b5") => Some(five_bursty),
-        _ => None,
-    }
+    let scheme = match way {
+        Way::Each => "each".into(),
+        Way::Window(k) => format!("window-{k}-best"),
+        Way::Tree(m) => format!("tree-{m}-full"),
+    };
+    design::us(&scheme, loss)
 }
 
 /// What is left when no group signature is verified.

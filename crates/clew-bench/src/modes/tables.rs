@@ -1,9 +1,9 @@
 //! The program's own tables, after its rows.
 
-use super::loss::{self, Loss};
 use super::traffic::{WAYS, Way};
 use super::{Flow, SEEDS, added_bytes, receiving};
 use crate::group::Group;
+use crate::loss::{self, Loss};
 use crate::measure::Figures;
 use crate::options::Options;
 use crate::report::number;

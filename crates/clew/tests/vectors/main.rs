@@ -1,10 +1,11 @@
 //! The vectors of `spec/vectors`, written by [`make`] and read by [`judge`], which share nothing but
-//! the text format. The formats are frozen by these files: changing one is an approval, by
+//! the text format and [`drawn`]. The formats are frozen by these files: changing one is an approval, by
 //! `CLEW_BLESS=1 cargo test -p clew --test vectors`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod case;
+mod drawn;
 mod judge;
 mod make;
 
@@ -19,13 +20,15 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 8] = [
     "group-signature",
     "packet-trailer",
     "group-file",
     "opening",
     "key-file",
     "flow-carriage",
+    "flow-signature",
+    "flow-manifest",
 ];
 const SIZE_MAX: usize = 4_000_000;
 

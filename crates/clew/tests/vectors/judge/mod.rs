@@ -4,6 +4,8 @@ mod bbs04;
 mod ceremony;
 mod fixed;
 mod flow_carriage;
+mod flow_manifest;
+mod flow_signature;
 mod group_file;
 mod join;
 mod key_file;
@@ -48,6 +50,8 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         "opening" => opening::judge(case),
         "key-file" => key_file::judge(case),
         "flow-carriage" => flow_carriage::judge(case),
+        "flow-signature" => flow_signature::judge(case),
+        "flow-manifest" => flow_manifest::judge(case),
         other => Err(Stop::Wrong(format!("nobody judges {other}"))),
     };
     match outcome {
@@ -150,6 +154,8 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             "truncated",
         ],
         "flow-carriage" => flow_carriage::RULES.to_vec(),
+        "flow-signature" => flow_signature::rules(),
+        "flow-manifest" => flow_manifest::RULES.to_vec(),
         _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],
     }
 }

@@ -7,6 +7,10 @@ mod bbs04_signatures;
 mod ceremony;
 mod damage;
 mod flow_carriage;
+mod flow_evidence;
+mod flow_manifest;
+mod flow_signature;
+mod flow_signature_bad;
 mod group_file;
 mod group_file_bad;
 mod key_file;
@@ -68,6 +72,10 @@ pub fn all() -> Vec<Case> {
         key_file::all(),
         key_file_sealed::all(),
         flow_carriage::all(),
+        flow_signature::all(),
+        flow_signature_bad::all(),
+        flow_evidence::all(),
+        flow_manifest::all(),
     ];
     folders.into_iter().flatten().collect()
 }

@@ -19,7 +19,7 @@ pub struct Loss {
 /// No loss.
 pub const NONE: Loss = random(0.0);
 
-/// What all rows of XR are measured with.
+/// What programs measure with.
 pub const ALL: [Loss; 7] = [
     NONE,
     random(0.1),
@@ -52,21 +52,25 @@ impl Loss {
 
     /// The places of those of `sent` packets that arrive.
     pub fn arrivals(self, seed: u64, sent: usize) -> Vec<usize> {
+        let arrived = self.arrived(seed, sent);
+        (0..sent).filter(|place| arrived[*place]).collect()
+    }
+
+    /// Which of `sent` packets arrive.
+    pub fn arrived(self, seed: u64, sent: usize) -> Vec<bool> {
         let lost = self.percent / 100.0;
         let mut rng = rng(seed);
         let mut chance = move |p: f64| ((rng.next_u64() >> 11) as f64 / 2f64.powi(53)) < p;
         let mut bad = chance(lost);
-        let mut arrivals = Vec::with_capacity(sent);
-        for place in 0..sent {
-            if !bad {
-                arrivals.push(place);
-            }
+        let packet = |_| {
+            let arrives = !bad;
             bad = chance(match (self.bursty, bad) {
                 (false, _) => lost,
                 (true, true) => 1.0 - 1.0 / MEAN_BURST,
                 (true, false) => lost / (1.0 - lost) / MEAN_BURST,
             });
-        }
-        arrivals
+            arrives
+        };
+        (0..sent).map(packet).collect()
     }
 }

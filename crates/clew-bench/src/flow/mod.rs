@@ -1,0 +1,77 @@
+//! Flow signatures (`clew-flow`): the paper's tables and figures, rates, and what loss costs.
+
+pub mod loss;
+pub mod paper;
+pub mod rates;
+mod running;
+
+use crate::groups::rng;
+use clew::flow::ed25519::{self, Signer};
+use clew_flow::{
+    Acceptance, Algorithm, BlockSigner as _, BlockVerifier, Chaining, Descriptor, Effort,
+    FlowReceiver, FlowSender,
+};
+use rand_core::Rng as _;
+
+/// When all blocks are signed and received, in nanoseconds since 1970.
+const NOW: u64 = 1_700_000_000_000_000_000;
+
+/// Packets that a receiver takes from the system and verifies together.
+const TOGETHER: usize = 64;
+
+/// What packets are made of.
+fn payloads(count: usize, bytes: usize) -> Vec<Vec<u8>> {
+    let mut rng = rng(2);
+    let mut payload = |_| {
+        let mut payload = vec![0; bytes];
+        rng.fill_bytes(&mut payload);
+        payload
+    };
+    (0..count).map(&mut payload).collect()
+}
+
+fn slices(packets: &[Vec<u8>]) -> Vec<&[u8]> {
+    packets.iter().map(Vec::as_slice).collect()
+}
+
+/// The program's Ed25519: AWS-LC's.
+fn signer() -> Signer {
+    Signer::from_secret(&[7; 32])
+}
+
+fn verifier() -> Box<dyn BlockVerifier> {
+    ed25519::verifier(&descriptor(Chaining::default())).expect("a key")
+}
+
+fn descriptor(chaining: Chaining) -> Descriptor {
+    let key = signer().public_key();
+    Descriptor::new(chaining, Algorithm::Ed25519, &key, "clew-bench").expect("a descriptor")
+}
+
+fn sender(chaining: Chaining) -> FlowSender<Signer> {
+    FlowSender::new(descriptor(chaining), signer(), &mut rng(3)).expect("the signer's own key")
+}
+
+/// A receiver that has seen nothing, and verifies whatever comes.
+fn receiver(chaining: Chaining) -> FlowReceiver {
+    let effort = Effort {
+        reserve: u32::MAX,
+        per_second: u32::MAX,
+    };
+    let acceptance = Acceptance {
+        effort,
+        ..Acceptance::default()
+    };
+    ed25519::receiver(&[descriptor(chaining)], acceptance).expect("a key")
+}
+
+/// What signatures and hashes are computed by: of the ways to hash many messages that the machine has, the
+/// first.
+fn means() -> String {
+    let names: Vec<_> = clew_flow::lanes::Path::all().map(|p| p.name()).collect();
+    format!(
+        "Ed25519 of AWS-LC; hashing by {} (of {})",
+        names[0],
+        names.join(", ")
+    )
+}
