@@ -16,9 +16,11 @@ local FOOT, HEAD, MARK_MAX = 9, 22, 16
 
 local modes = { [0] = "mark", [1] = "each", [2] = "window", [3] = "tree" }
 local schemes = { [1] = "bbs04", [2] = "xr" }
-local carriages = { [1] = "full", [2] = "coded" }
--- 3.3: length of the body, by scheme and by whether it is incremental.
-local body_lengths = { [1] = { [false] = 336, [true] = 1104 }, [2] = { [false] = 288, [true] = 336 } }
+local carriages = { [1] = "full", [2] = "coded", [3] = "coded, short tags" }
+-- 3.3: size of the digests in tags, by coded carriage.
+local tag_sizes = { [2] = 8, [3] = 4 }
+-- 3.3: length of the signature, by scheme and by whether it is incremental.
+local signature_lengths = { [1] = { [false] = 336, [true] = 1104 }, [2] = { [false] = 288, [true] = 336 } }
 
 local function flag(name, text, mask)
     return ProtoField.bool("clew.flags." .. name, text, 8, nil, mask)
@@ -26,6 +28,9 @@ end
 
 local f = {
     signature = ProtoField.bytes("clew.signature", "Signature"),
+    needed = ProtoField.uint16("clew.code.k", "Packets that restore the signature"),
+    share = ProtoField.bytes("clew.code.share", "Share of the signature"),
+    tag = ProtoField.bytes("clew.code.tag", "Tag of the share"),
     id = ProtoField.bytes("clew.block.id", "Block"),
     index = ProtoField.uint16("clew.block.index", "Index, from 0"),
     count = ProtoField.uint16("clew.block.count", "Packets of the block"),
@@ -295,6 +300,42 @@ local function check_block(tvb, mode, at, length)
     if length ~= 0 then return "bad-trailer-length" end
 end
 
+-- 3.3, coded: where the body begins, behind the block section; or what is wrong.
+local function find_share(tvb, at, to, signature, tag_size)
+    if to - at < 22 then return nil, "bad-trailer-length" end
+    local depth = u8(tvb, at + 21)
+    local body = at + 22 + u8(tvb, at + 20) * depth
+    if to - body < 2 then return nil, "bad-trailer-length" end
+    local k = u16(tvb, body)
+    if k == 0 then return nil, "bad-code" end
+    local share = math.ceil(signature / k)
+    if to - body ~= 2 + share + tag_size * depth then return nil, "bad-trailer-length" end
+    return body, nil, share
+end
+
+local function check_code(tvb, block, body)
+    local count, k = u16(tvb, block + 18), u16(tvb, body)
+    if count < 9 or count > 128 or k < count / 4 or k > count then return "bad-code" end
+end
+
+-- Block section first: it says how long the rest is.
+local function read_coded(tvb, t, start, signature, tag_size)
+    local body, bad, share = find_share(tvb, start, t.saved, signature, tag_size)
+    if bad then return bad end
+    t.start, t.block, t.block_end, t.needed = start, start, body, body
+    t.share, t.tag = body + 2, body + 2 + share
+    return check_block(tvb, t.mode, start, body - start) or check_code(tvb, start, body)
+end
+
+-- In full: the signature first, whose length is known.
+local function read_full(tvb, t, start, signature)
+    local block = start + signature
+    if block > t.saved then return "bad-trailer-length" end
+    local bad = check_block(tvb, t.mode, block, t.saved - block)
+    if bad ~= "bad-trailer-length" then t.start, t.block, t.block_end = start, block, t.saved end
+    return bad
+end
+
 local function read_trailer(tvb, upper, to)
     local t, wrong = read_foot(tvb, upper, to)
     if wrong then return t, wrong end
@@ -304,14 +345,13 @@ local function read_trailer(tvb, upper, to)
     if t.length < FOOT + HEAD + saved then return t, "bad-trailer-length" end
     local head = t.at - HEAD
     t.head, t.saved = head, head - saved
-    local scheme = body_lengths[u8(tvb, head + 20)]
-    if u8(tvb, head + 21) ~= 1 then return t, "unknown-carriage" end
+    local scheme, carriage = signature_lengths[u8(tvb, head + 20)], u8(tvb, head + 21)
+    local tag_size = t.mode == 3 and tag_sizes[carriage]
+    if carriage ~= 1 and not tag_size then return t, "unknown-carriage" end
     if not scheme then return t, "unknown-scheme" end
-    local block = start + scheme[bit(t.flags, 0x20)]
-    if block > t.saved then return t, "bad-trailer-length" end
-    local bad = check_block(tvb, t.mode, block, t.saved - block)
-    if bad ~= "bad-trailer-length" then t.start, t.block = start, block end
-    return t, bad
+    local signature = scheme[bit(t.flags, 0x20)]
+    if tag_size then return t, read_coded(tvb, t, start, signature, tag_size) end
+    return t, read_full(tvb, t, start, signature)
 end
 
 local function read_mark(tvb, datagram)
@@ -376,8 +416,14 @@ local function show_block(tree, tvb, t)
         tree:add(f.count, tvb(at + 18, 2))
         tree:add(f.digest, tvb(at + 20, 1))
         tree:add(f.depth, tvb(at + 21, 1))
-        if t.saved > at + 22 then tree:add(f.path, tvb(at + 22, t.saved - at - 22)) end
+        if t.block_end > at + 22 then tree:add(f.path, tvb(at + 22, t.block_end - at - 22)) end
     end
+end
+
+local function show_share(tree, tvb, t)
+    tree:add(f.needed, tvb(t.needed, 2))
+    tree:add(f.share, tvb(t.share, t.tag - t.share))
+    if t.saved > t.tag then tree:add(f.tag, tvb(t.tag, t.saved - t.tag)) end
 end
 
 local function show_head(tree, tvb, at)
@@ -407,7 +453,11 @@ end
 -- A trailer whose layout does not hold shows as much, from its end, as is known to stand there.
 local function show_trailer(tree, tvb, t)
     if t.block then
-        tree:add(f.signature, tvb(t.start, t.block - t.start))
+        if t.needed then
+            show_share(tree, tvb, t)
+        else
+            tree:add(f.signature, tvb(t.start, t.block - t.start))
+        end
         show_block(tree, tvb, t)
     end
     if t.head then
@@ -450,6 +500,7 @@ local explanations = {
     ["reserved-bits"] = "trailer flags that make no sense",
     ["bad-mark"] = "a mark that makes no sense",
     ["bad-block"] = "a window or block that makes no sense",
+    ["bad-code"] = "a share of a signature that its block cannot have",
     ["unknown-carriage"] = "a carriage that is not known",
     ["unknown-scheme"] = "a signature scheme that is not known",
     ["unknown-group"] = "signed in a group that was not given",
@@ -457,6 +508,7 @@ local explanations = {
     ["epoch-over"] = "signed in an epoch that was over",
     ["stale"] = "its timestamp is too old",
     ["future"] = "its timestamp lies in the future",
+    ["too-few-shares"] = "too little of its block came to restore the signature",
     ["bad-encoding"] = "a signature that does not decode",
     ["bad-signature"] = "the signature does not hold: something was changed",
     ["reordered"] = "the signature holds; a later packet of its block came before it",

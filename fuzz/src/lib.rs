@@ -13,7 +13,8 @@ pub mod signature;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
+    ("coded_packets", packet::coded_packets),
     ("container", capture::container),
     ("flow_descriptor", flow::flow_descriptor),
     ("flow_file", flow::flow_file),

@@ -1,8 +1,8 @@
 //! Fuzzing of `clew-packet`: each function takes any bytes and asserts what must hold for them.
 
 use clew_packet::{
-    Frame, GroupId, LinkType, Policy, Reason, Sender, Stripped, Timestamp, Trailer, flow, mark,
-    read, strip,
+    Carriage, Frame, GroupId, LinkType, Policy, Reason, Restorer, Sender, Stripped, Timestamp,
+    Trailer, flow, mark, read, strip,
 };
 
 /// Link types by the byte that chooses one; the last is not descended.
@@ -92,4 +92,49 @@ pub fn trailer(data: &[u8]) {
     trailer.emit(&mut emitted);
     assert!(data.ends_with(&emitted), "parse and emit are inverse");
     assert_eq!(Trailer::parse(&emitted), Ok(trailer));
+}
+
+/// IP packets one after the other, each behind its length (2 bytes): what their shares restore.
+pub fn coded_packets(data: &[u8]) {
+    let (mut rest, mut restorer) = (data, Restorer::new());
+    for number in 0.. {
+        let Some((length, after)) = rest.split_first_chunk() else {
+            break;
+        };
+        let length = usize::from(u16::from_be_bytes(*length)).min(after.len());
+        let (bytes, after) = after.split_at(length);
+        rest = after;
+        let frame = Frame::whole(LinkType::RAW, bytes);
+        let Ok(packet) = read(&frame) else {
+            continue;
+        };
+        let Some(restored) = restorer.take(&packet, number) else {
+            continue;
+        };
+        let coded = packet.trailer().coded().expect("it brought a share");
+        assert_eq!(restored.from.len(), usize::from(coded.needed()));
+        assert!(restored.from.is_sorted() && restored.from.last() == Some(&number));
+        let mut full = Vec::new();
+        match packet.in_full(&restored.signature, &mut full) {
+            Ok(()) => check_full(&frame, &frame.with(&full)),
+            Err(reason) => assert_eq!((reason, full.len()), (Reason::TooBig, 0)),
+        }
+    }
+}
+
+/// Checks that the full form says and strips to the same.
+fn check_full(coded: &Frame<'_>, full: &Frame<'_>) {
+    let [one, other] = [coded, full].map(|frame| {
+        let packet = read(frame).expect("it has a trailer");
+        let mut message = Vec::new();
+        packet.write_message(&mut message);
+        (message, packet.trailer().carriage)
+    });
+    assert_eq!(one.0, other.0);
+    assert_eq!(other.1, Carriage::Full);
+    let (mut original, mut again) = (Vec::new(), Vec::new());
+    assert_eq!(strip(full, &mut again), Stripped::Trailer);
+    if strip(coded, &mut original) == Stripped::Trailer {
+        assert_eq!(original, again);
+    }
 }

@@ -2,7 +2,7 @@
 """Compares the program `clew` with this verifier: agree.py CLEW CAPTURE [MIXED ..].
 
 Groups are made, and small captures signed: in mode each with both schemes and forms, in mode window with xr, in mode
-tree with both schemes; and one capture mixed of several of one link type, with many flows. Some packets are changed by a bit, lost, swapped or repeated, and each must get the same verdict
+tree with both schemes, in full and coded carriage; and one capture mixed of several of one link type, with many flows. Some packets are changed by a bit, lost, swapped or repeated, and each must get the same verdict
 and reason from both; so must packets with random block sections, and packets that our own prover signed. Then packets
 are opened, one compared with its own machine and another, and judged by both, one of a block also where only another
 of that block is left; changed evidence must be refused by both.
@@ -21,7 +21,7 @@ from clew_check import Refused, receiver, text, trailer, tree, xr
 import prover
 
 CHECK = [sys.executable, str(Path(__file__).parent / "check.py")]
-CRAFTED = 2000
+CRAFTED = 3000
 MIXED = 60
 SEED = 20111
 
@@ -66,7 +66,8 @@ def section(frame, link_type):
         _, found = receiver.read(frame, len(frame), link_type)
     except Refused:
         return 0, 8 * len(frame)
-    at = frame.index(found.body) + len(found.body) if found.block else 0
+    behind = len(found.body) if found.carriage == trailer.FULL else -len(found.block)
+    at = frame.index(found.body) + behind if found.block else 0
     return 8 * at, 8 * (at + len(found.block) if found.block else len(frame))
 
 
@@ -148,7 +149,7 @@ def crafted(dice):
         k = dice.choice((0, 1, 2, 1024, 1025, dice.randrange(65536)))
         block = k.to_bytes(2, "big") + (bytes(32) if dice.random() < 0.5 else dice.randbytes(32))
     else:
-        count = dice.choice((0, 1, 2, 3, 5, 64, 1023, 1024, 1025, dice.randrange(1, 1025)))
+        count = dice.choice((0, 1, 2, 3, 5, 8, 9, 16, 64, 128, 129, 1023, 1024, 1025, dice.randrange(1, 1025)))
         index = dice.choice((0, max(count, 1) - 1, count, dice.randrange(max(count, 1)), dice.randrange(max(count, 1))))
         size = dice.choice((16, 16, 24, 32, 32, 0, 20, dice.randrange(256)))
         depth = len(tree.sides(index, count)) if 0 <= index < count else dice.randrange(12)
@@ -159,8 +160,13 @@ def crafted(dice):
         block = block[:-1] if dice.random() < 0.5 else block + b"x"
     found = trailer.Trailer(b"", b"", block, saved, b"nobody's", 0, 0, code, flags, mode, 0)
     found.upper = prover.ipv4_udp(b"hello")[20:]
-    scheme = trailer.SCHEMES[code]
-    frame = bytearray(prover.frame_of(found, dice.randbytes(scheme.INCREMENTAL if flags == 32 else scheme.SIGNATURE)))
+    length = trailer.signature_length(trailer.SCHEMES[code], flags)
+    if mode == trailer.TREE and dice.random() < 0.5:
+        found.carriage = dice.choice((2, 2, 3, 3, 4))
+        k = dice.choice((max(1, count // 4), -(-count // 4), count, count + 1, 0, dice.randrange(65536)))
+        length = 2 + -(-length // max(k, 1)) + {2: 8}.get(found.carriage, 4) * depth + dice.choice((0, 0, 0, 0, 1, -1))
+    body = dice.randbytes(length) if found.carriage == trailer.FULL else (k.to_bytes(2, "big") + bytes(length))[:length]
+    frame = bytearray(prover.frame_of(found, body))
     if dice.random() < 0.1:  # no UDP
         frame[9] = 99
     if dice.random() < 0.1:
@@ -174,7 +180,7 @@ def crafted(dice):
 def compare_sections(clew, folder):
     dice, capture = random.Random(f"{SEED} sections"), folder / "sections.pcap"
     capture.write_bytes(prover.pcap([(0, crafted(dice)) for _ in range(CRAFTED)]))
-    wanted = "bad-block bad-trailer-length reserved-bits bad-mark unknown-group"
+    wanted = "bad-block bad-code bad-trailer-length reserved-bits bad-mark unknown-carriage unknown-group"
     same(clew, folder / "xr/public/group.clew", capture, "block sections", *wanted.split())
 
 
@@ -190,6 +196,35 @@ def compare_prover(clew, folder):
     group.write_bytes(maker.file())
     capture.write_bytes(prover.pcap([(0, frame) for frame in frames[::-1] + window]))
     same(clew, group, capture, "packets that the prover signed", "ok", "bad-signature")
+
+
+def compare_coded(clew, folder, scheme, other):
+    """Blocks in coded carriage: some packets, changed, lost and mixed; evidence about one; one extracted."""
+    words = ["--mode", "tree", "--carriage", "coded"]
+    signed, _ = compare_packets(clew, folder, folder / "mixed.pcap", scheme, words, 120, "too-few-shares")
+    group = folder / scheme / "public/group.clew"
+    head, packets = records(signed, 120)
+    dice = random.Random(f"{SEED} coded {scheme}")
+    for part, *wanted in ((0.3, "too-few-shares"), (0.6, "reordered")):
+        some = [p for p in packets if dice.random() < part]
+        dice.shuffle(some)
+        left = folder / f"{scheme}-coded-left.pcap"
+        write(left, head, some)
+        same(clew, group, left, f"{scheme} coded, {part:.0%} of the packets", "ok", *wanted)
+    numbers = [i for i, (_, p) in enumerate(packets, 1) if is_coded(p, head)]
+    alone = folder / f"{scheme}-alone.pcap"
+    run([clew, "extract", "--group", group, signed, "--packet", numbers[0], "-w", alone])
+    same(clew, group, alone, f"{scheme} coded, one packet extracted", "ok")
+    compare_evidence(clew, folder, scheme, signed, other, number=numbers[0])
+
+
+def is_coded(packet, head):
+    """Whether it carries a share."""
+    try:
+        _, found = receiver.read(bytes(packet), len(packet), int.from_bytes(head[20:24], "little"))
+    except Refused:
+        return False
+    return found.carriage != trailer.FULL
 
 
 def block_mate(signed, out):
@@ -221,11 +256,11 @@ def spoiled(evidence, dice):
     return out
 
 
-def compare_evidence(clew, folder, scheme, signed, other, matches=False):
-    """Packet 1 of `signed` is opened; `other` does not hold it."""
+def compare_evidence(clew, folder, scheme, signed, other, matches=False, number=1):
+    """Packet `number` of `signed` is opened; `other` does not hold it."""
     store = folder / scheme
     group = store / "public/group.clew"
-    of = ["--group", group, signed, "--packet", "1"]
+    of = ["--group", group, signed, "--packet", number]
     trustee = lambda i: ["--trustee", store / f"trustees/{i}.key"]
     shares, stem = [], signed.stem
     for i in (1, 3):
@@ -235,7 +270,7 @@ def compare_evidence(clew, folder, scheme, signed, other, matches=False):
     run([clew, "open", "--register", store, *shares, *of, "-o", opening])
     judged_alike(clew, group, opening, signed, 0)
     judged_alike(clew, group, opening, other, 2)
-    if "tree" in stem:
+    if "tree" in stem and "coded" not in stem:
         judged_alike(clew, group, opening, block_mate(signed, folder / f"{stem}-mate.pcap"), 0)
     evidence = [opening]
     for name, was in [("a", 0), ("b", 1)] if matches else []:
@@ -280,6 +315,8 @@ def main():
             each, _ = sign(scheme, "--mode each", 4)
             tree_, _ = sign(scheme, "--mode tree --block 5", 10)
             compare_evidence(clew, folder, scheme, tree_, each, matches=scheme == "xr")
+            if sys.argv[3:]:
+                compare_coded(clew, folder, scheme, each)
             compare_evidence(clew, folder, scheme, each, tree_)
         window, _ = sign("xr", "--mode window --window 4", 8)
         compare_evidence(clew, folder, "xr", window, each)

@@ -4,21 +4,27 @@
 The packets of a capture, several times over, are signed in every carriage, with both hash functions, salted and not;
 and by manifests beside them. As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
 both. The program's proofs must hold here, and not with any bit changed; its signed files must be whole, and not when
-they are cut, changed, or mixed from two.
+they are cut, changed, or mixed from two. At last, our own signer makes packets right and wrong, of blocks in mixed
+carriage and any order, which must be judged alike.
 """
 
 import json
 import random
 import sys
 import tempfile
+from collections import Counter
 from itertools import product, zip_longest
 from pathlib import Path
 
 from agree import SEED, records, run, write
-from clew_check import flow_capture, flow_evidence, flow_receiver, Refused
+from clew_check import flow, flow_capture, flow_evidence, flow_receiver, Refused, text
+from clew_check.flow_tree import u
+from flow_prover import Place, Signer, TIME
+from prover import ipv4_udp, pcap
 
 TIMES = 8
 SPACING = 2000  # microseconds
+CRAFTED = 40  # captures
 # Digests and degree of the trees, by turns.
 SHAPES = [("16", "2"), ("32", "4"), ("24", "1024")]
 
@@ -146,7 +152,6 @@ def compare_signed(clew, folder, original, shape, carriage):
     capture, sidecar = (original, signed) if carriage == "manifest" else (signed, None)
     dice = random.Random(f"{SEED} {name}")
     good = same(clew, flow, capture, name, sidecar)
-    # In manifests, the same packet several times is listed as often.
     if set(good.values()) != {"ok"}:
         sys.exit(f"{name}: not all packets are valid: {good}")
     bad = spoiled(capture, folder / "spoiled.pcap", dice)
@@ -155,6 +160,69 @@ def compare_signed(clew, folder, original, shape, carriage):
     files = compare_files(clew, folder, key, flow, original, dice)
     print(f"{name}: {len(good)} packets, {len(reasons)} spoiled, {proofs} changed proofs, {files} changed files")
     return set(reasons.values())
+
+
+def crafted_block(signer, place, dice):
+    """Packets of one block, no index twice, in mixed carriage; in some, what is signed or shared is wrong."""
+    contents = [b"packet %d of %d" % (i, place.seq) for i in range(dice.choice((1, 2, 5, 9, 12, 20)))]
+    kinds = [flow.FULL, flow.SPARSE] if len(contents) < 9 else [flow.FULL, flow.SPARSE, flow.CODED, flow.SHORT, flow.UNTAGGED]
+    kinds = dice.sample(kinds, dice.randrange(1, len(kinds) + 1))
+    needed = dice.choice((4, 5, 9))
+    length = dice.choice((0, 0, 0, flow.BLOB, flow.BLOB + -flow.BLOB % needed))
+    wrong = (u(place.time, 8) + dice.randbytes(length))[:length] if length else None
+    forms = {}
+    for kind in kinds:
+        whole = wrong if kind in (flow.CODED, flow.SHORT) or length == flow.BLOB else None
+        forms[kind] = signer.block(contents, kind, place, needed, whole)
+    return [forms[dice.choice(kinds)][i] for i in range(len(contents)) if dice.random() < 0.9]
+
+
+def distorted(packet, dice):
+    """Sometimes a bit, a field or the length of its signature is another."""
+    way = dice.random()
+    if way < 0.85:
+        return packet
+    if way < 0.9:
+        return flipped(packet, dice.randrange(8 * len(packet)))
+    if way < 0.93:
+        return packet[: -flow.FIXED - 1] + packet[-flow.FIXED :] if way < 0.915 else packet[1:]
+    at, width = dice.choice(((12, 2), (10, 2), (8, 1), (7, 1), (6, 2), (20, 4)))
+    value = dice.choice((0, 1, 2, 3, 8, 9, 40, 256, 257, len(packet), 2 ** (8 * width) - 1)) % 256**width
+    return packet[: len(packet) - at] + value.to_bytes(width, "big") + packet[len(packet) - at + width :]
+
+
+def crafted(signer, dice):
+    """A capture: blocks mixed, some of the same seq, some far ahead; at the end some packets again. (Of two packets in
+    one place that wait, either may be the accepted one: no block comes twice.)"""
+    packets = []
+    for _ in range(12):
+        seq = dice.choice((*range(7000, 7008), 7063, 7064, 7070))
+        place = Place(dice.choice((b"tag1", b"tag2")), seq, dice.randbytes(16), TIME - dice.choice((0, 0, 40)) * 10**9)
+        packets.append([distorted(packet, dice) for packet in crafted_block(signer, place, dice)])
+    mixed = []
+    while any(packets):
+        mixed.append(dice.choice([block for block in packets if block]).pop(0))
+    for _ in range(len(mixed) // 2):
+        i = dice.randrange(len(mixed) - 1)
+        mixed[i : i + 2] = mixed[i : i + 2][::-1]
+    mixed += dice.sample(mixed, len(mixed) // 10)
+    return pcap([(TIME, ipv4_udp(packet)) for packet in mixed])
+
+
+def compare_crafted(clew, folder):
+    reasons = Counter()
+    for number in range(CRAFTED):
+        dice = random.Random(f"{SEED} crafted {number}")
+        signer = Signer(dice.choice((1, 2)), dice.choice((16, 24, 32)), dice.choice((2, 3, 1024)), flags=dice.choice((0, 1)))
+        known, capture = folder / "crafted.flow", folder / "crafted.pcap"
+        known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
+        capture.write_bytes(crafted(signer, dice))
+        reasons.update(same(clew, known, capture, f"crafted {number}").values())
+    wanted = "ok duplicate old conflict bad-digest bad-signature padding stale untagged needed bad-length bad-block coded-count"
+    missing = set(wanted.split()) - set(reasons)
+    if missing:
+        sys.exit(f"no crafted packet was {missing}: {reasons}")
+    print(f"{CRAFTED} captures of our own signer, {reasons.total()} packets: {dict(reasons)}")
 
 
 def main():
@@ -168,6 +236,7 @@ def main():
                 shape = ["--hash", hash, "--digest", digest, "--degree", degree, *salted]
                 seen |= compare_signed(clew, folder, original, shape, carriage)
                 number += 1
+        compare_crafted(clew, folder)
         missing = {"bad-digest", "bad-signature", "duplicate", "unsigned", "no-signature"} - seen
         if missing:
             sys.exit(f"no packet was {missing}")

@@ -3,7 +3,7 @@
 
 import argparse
 import sys
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -15,17 +15,25 @@ def load(path):
 
 
 def verify(args):
-    judge, counts = receiver.Receiver(load(args.group)), Counter()
+    judge, counts, said = receiver.Receiver(load(args.group)), Counter(), deque()
+
+    def tell(is_end):
+        """In order: what waits holds up what is behind it."""
+        while said and (is_end or not said[0][1].waits):
+            number, one = said.popleft()
+            counts[one.verdict] += 1
+            print(number, one.verdict, one.reason, flush=True)
+
     try:
         for number, packet in enumerate(capture.packets(Path(args.capture).read_bytes()), 1):
             if args.limit is not None and number > args.limit:
                 break
-            verdict, reason = judge.judge(*packet)
-            counts[verdict] += 1
-            print(number, verdict, reason, flush=True)
+            said.append((number, judge.take(*packet)))
+            tell(False)
     except Refused as refused:
         print(f"capture: {refused}", file=sys.stderr)
         counts["undecided"] += 1
+    tell(True)
     if counts["invalid"]:
         return 1
     return 0 if counts["valid"] and not counts["undecided"] else 2

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 
 /// Entries by key, and the order of their last use. Its owner bounds it, by [`Recent::pop_oldest`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Recent<K, V> {
     entries: BTreeMap<K, (u64, V)>,
     order: BTreeMap<u64, K>,

@@ -116,13 +116,12 @@ impl<'a> Block<'a> {
     }
 
     fn parse_tree(bytes: &'a [u8]) -> Result<Self, Reason> {
-        let (fixed, path) = bytes
-            .split_at_checked(tree::PATH)
-            .ok_or(Reason::BadTrailerLength)?;
-        let (digest, depth) = (fixed[tree::DIGEST], usize::from(fixed[tree::DEPTH]));
-        if path.len() != usize::from(digest) * depth {
+        let (length, depth) = Self::tree_length(bytes)?;
+        if bytes.len() != length {
             return Err(Reason::BadTrailerLength);
         }
+        let (fixed, path) = bytes.split_at(tree::PATH);
+        let digest = fixed[tree::DIGEST];
         let (index, count) = (u16_at(fixed, tree::INDEX), u16_at(fixed, tree::COUNT));
         let mut id = [0; clew_flow::ID_BYTES];
         id.copy_from_slice(&fixed[tree::ID]);
@@ -131,6 +130,17 @@ impl<'a> Block<'a> {
             .filter(|block| block.depth(index) == Some(depth))
             .map(|block| Self::Tree { block, index, path })
             .ok_or(Reason::BadBlock)
+    }
+
+    /// Returns the length in bytes of a section of mode `tree` that `bytes` begin with, and the depth,
+    /// by digest size and depth as they stand.
+    ///
+    /// # Errors
+    /// `bad-trailer-length` if there are fewer bytes than say so.
+    pub(crate) fn tree_length(bytes: &[u8]) -> Result<(usize, usize), Reason> {
+        let fixed = bytes.get(..tree::PATH).ok_or(Reason::BadTrailerLength)?;
+        let (digest, depth) = (fixed[tree::DIGEST], usize::from(fixed[tree::DEPTH]));
+        Ok((tree::PATH + usize::from(digest) * depth, depth))
     }
 
     /// Returns the mode.
@@ -153,11 +163,10 @@ impl<'a> Block<'a> {
 
     /// Returns the length in bytes of a section in a block of up to `most` packets, at most.
     pub(crate) fn length_max(mode: Mode, digest: DigestSize, most: u16) -> usize {
-        let depth = u16::BITS - most.saturating_sub(1).leading_zeros();
         match mode {
             Mode::Each => 0,
             Mode::Window => window::BYTES,
-            Mode::Tree => tree::PATH + digest.bytes() * depth as usize,
+            Mode::Tree => tree::PATH + digest.bytes() * depth_max(most),
         }
     }
 
@@ -180,4 +189,9 @@ impl<'a> Block<'a> {
             }
         }
     }
+}
+
+/// Digests of the longest path in a block of so many packets.
+pub(crate) const fn depth_max(packets: u16) -> usize {
+    (u16::BITS - packets.saturating_sub(1).leading_zeros()) as usize
 }

@@ -42,16 +42,21 @@
 //!     frame: &Frame<'_>,
 //!     time: Option<Timestamp>,
 //!     rng: &mut impl CryptoRng,
-//! ) -> Conclusion {
+//! ) -> Option<Conclusion> {
 //!     match receiver.receive(frame, time) {
-//!         Received::Done(conclusion) => conclusion,
+//!         Received::Done(conclusion) => Some(conclusion),
 //!         Received::Pending(pending) => {
 //!             let checked = pending.check(rng); // on any thread
-//!             receiver.conclude(checked)
+//!             Some(receiver.conclude(checked))
 //!         }
+//!         Received::Waiting(_ticket) => None, // later, in `receiver.settled()`
 //!     }
 //! }
 //! ```
+//!
+//! Packets wait that carry a share of their block's signature only ([`Policy::coded`]), until enough of
+//! the block came. [`SignedPacket::in_full`] makes one verifiable alone again, with what a
+//! [`Restorer`] puts together.
 //!
 //! Blocks, a receiver's keys and a machine's: `examples/own_packets.rs` is a whole program. Windows:
 //! [`Sender::sign_in_window`]. Many packets at once: [`Receiver::look`], [`Pending::check_all`].
@@ -70,6 +75,7 @@ extern crate std;
 
 mod block;
 mod bytes;
+mod carriage;
 mod checksum;
 mod cover;
 mod datagram;
@@ -83,6 +89,7 @@ mod pending;
 mod reason;
 mod receiver;
 mod replay;
+mod restorer;
 mod saved;
 mod sender;
 mod signable;
@@ -92,9 +99,11 @@ mod trailer;
 mod udp;
 mod upper;
 mod verified;
+mod waiting;
 mod window;
 
 pub use block::{Block, Mode, WINDOW_MAX};
+pub use carriage::{CODED_BUDGET, CODED_MAX, CODED_MIN, Carriage, Coded};
 pub use flow::{Flow, flow, source};
 pub use frame::Frame;
 pub use ip::EXTENSION_HEADERS_MAX;
@@ -104,10 +113,12 @@ pub use pending::{Affinity, Checked, Pending, Windows};
 pub use reason::{Counters, Reason, Verdict};
 pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use replay::{REMEMBERED_MAX, Replay};
+pub use restorer::{Restored, Restorer};
 pub use saved::Saved;
 pub use sender::{Candidate, Policy, Sender};
 pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
 pub use time::{SECOND_NS, Timestamp};
-pub use trailer::{Carriage, FOOT_BYTES, GroupId, GroupTag, HEAD_BYTES, MAGIC, Trailer, VERSION};
+pub use trailer::{FOOT_BYTES, GroupId, GroupTag, HEAD_BYTES, MAGIC, Trailer, VERSION};
 pub use udp::Udp;
+pub use waiting::{Ticket, WAITING_MAX};
 pub use window::Window;

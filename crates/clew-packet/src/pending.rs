@@ -1,8 +1,9 @@
 //! Packets between the receiver's two steps: step 7 of specification section 6, nearly all of the
 //! work, on any thread.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec, vec::Vec};
 
+use clew_flow::carriage::Key;
 use clew_group::{Fault, Signed, VerifyingKey};
 use rand_core::CryptoRng;
 
@@ -11,9 +12,10 @@ use crate::{
     cover::{Cover, covers},
     flow::Flow,
     reason::Reason,
-    replay::SignatureId,
+    replay::{SignatureId, message_hash, naming_hash},
     signed::{SignedPacket, Summary},
     verified::BlockName,
+    waiting::{Ticket, Waiter},
     window::{self, PacketDigest},
 };
 
@@ -29,6 +31,10 @@ pub struct Pending {
     bytes: Vec<u8>,
     message_bytes: usize,
     pub(crate) span: Span,
+    /// In coded carriage, the bin that the body was restored from.
+    bin: Option<Box<Key>>,
+    /// Who waited before it has a smaller one.
+    pub(crate) ticket: Ticket,
 }
 
 /// What to make of windows whose packets are all there.
@@ -95,6 +101,30 @@ impl Pending {
             bytes,
             message_bytes,
             span,
+            bin: None,
+            ticket: Ticket::default(),
+        }
+    }
+
+    /// The packet of a block in coded carriage whose signature was restored: `bytes` are the message.
+    pub(crate) fn restored(
+        summary: Summary,
+        key: Arc<VerifyingKey>,
+        mut bytes: Vec<u8>,
+        (bin, index): (Key, u16),
+        signature: &[u8],
+    ) -> Self {
+        let message_bytes = bytes.len();
+        let name = BlockName::of(&bytes, signature);
+        bytes.extend_from_slice(signature);
+        Self {
+            summary,
+            key,
+            bytes,
+            message_bytes,
+            span: Span::Block { index, name },
+            bin: Some(Box::new(bin)),
+            ticket: Ticket::default(),
         }
     }
 
@@ -167,8 +197,11 @@ impl Pending {
 
     /// The name of its signature.
     pub(crate) fn id(&self) -> SignatureId {
-        let (index, signed) = (self.index(), self.signed());
-        SignatureId::of(signed.message, signed.body, index)
+        if let Span::Block { index, name } = self.span {
+            return name.id(index);
+        }
+        let Signed { message, body, .. } = self.signed();
+        SignatureId::of(&message_hash(message), &naming_hash(body), None)
     }
 
     /// Which packet of its block it is, in a tree.
@@ -191,14 +224,17 @@ impl Pending {
     /// What checking says, if this is what verifying said.
     pub(crate) fn checked(self, verified: Result<(), Fault>) -> Checked {
         let signature = verified.map_err(|fault| match fault {
-            Fault::Encoding(_) => Reason::BadEncoding,
-            Fault::Invalid => Reason::BadSignature,
+            // What is wrong with a blob is not what is wrong with this packet.
+            Fault::Encoding(_) if self.bin.is_none() => Reason::BadEncoding,
+            Fault::Encoding(_) | Fault::Invalid => Reason::BadSignature,
         });
         Checked {
             summary: self.summary,
             id: self.id(),
             signature: signature.map(|()| Held::Own),
             block: self.block().zip(self.index()),
+            bin: self.bin.map(|bin| *bin),
+            ticket: self.ticket,
         }
     }
 }
@@ -229,6 +265,28 @@ pub struct Checked {
     pub(crate) signature: Result<Held, Reason>,
     /// The block that was verified, and which packet of it this is.
     pub(crate) block: Option<(BlockName, u16)>,
+    /// In coded carriage, the bin that its signature was restored from.
+    pub(crate) bin: Option<Key>,
+    pub(crate) ticket: Ticket,
+}
+
+impl Checked {
+    /// What is known of a packet whose block's signature was verified.
+    pub(crate) fn of_block(packet: &Waiter, block: BlockName) -> Self {
+        let Waiter {
+            summary,
+            index,
+            ticket,
+        } = *packet;
+        Self {
+            summary,
+            id: block.id(index),
+            signature: Ok(Held::Own),
+            block: Some((block, index)),
+            bin: None,
+            ticket,
+        }
+    }
 }
 
 /// Which signature holds.

@@ -11,7 +11,7 @@ pub enum Verdict {
     Valid,
     /// It carries no trailer.
     Unsigned,
-    /// The capture does not hold enough of it.
+    /// The capture does not hold enough of it, or of its block.
     Undecided,
     /// It carries a trailer that MUST be refused.
     Invalid,
@@ -79,6 +79,7 @@ reasons! {
     ReservedBits = "reserved-bits": "A flag that is reserved or makes no sense for this packet.",
     BadMark = "bad-mark": "A mark with count 0 or without a well-formed trailer within.",
     BadBlock = "bad-block": "A window or block with a value out of its bounds.",
+    BadCode = "bad-code": "Coded carriage of more or fewer packets, or with another k, than it may have.",
     UnknownCarriage = "unknown-carriage": "A carriage that this mode does not have.",
     UnknownScheme = "unknown-scheme": "A signature scheme that this reader does not know.",
     UnknownGroup = "unknown-group": "None of the reader's groups.",
@@ -86,6 +87,7 @@ reasons! {
     EpochOver = "epoch-over": "The epoch's successor had started, and the grace was over.",
     Stale = "stale": "The timestamp is too old.",
     Future = "future": "The timestamp lies in the future.",
+    TooFewShares = "too-few-shares": "Fewer packets of its block came than restore its signature.",
     BadEncoding = "bad-encoding": "The body does not decode.",
     BadSignature = "bad-signature": "The group signature does not hold.",
     Duplicate = "duplicate": "The same signature was accepted before.",
@@ -114,13 +116,14 @@ impl Reason {
             | Self::RoutingHeader
             | Self::TooBig
             | Self::NoTrailer => Some(Verdict::Unsigned),
-            Self::Truncated => Some(Verdict::Undecided),
+            Self::Truncated | Self::TooFewShares => Some(Verdict::Undecided),
             Self::UnknownVersion
             | Self::BadTrailerLength
             | Self::UnknownMode
             | Self::ReservedBits
             | Self::BadMark
             | Self::BadBlock
+            | Self::BadCode
             | Self::UnknownCarriage
             | Self::UnknownScheme
             | Self::UnknownGroup

@@ -1,9 +1,13 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
-use alloc::sync::Arc;
+mod settling;
+
+use alloc::{boxed::Box, collections::VecDeque, sync::Arc};
 
 use clew_group::{Scheme, VerifyingKey};
+
+use settling::Settled;
 
 use crate::{
     frame::Frame,
@@ -14,6 +18,7 @@ use crate::{
     time::{SECOND_NS, Timestamp},
     trailer::GroupTag,
     verified::Verified,
+    waiting::{CodedPacket, Ticket, Waiting},
 };
 
 /// The groups that a receiver knows. Preparing a key is expensive, so that a source may do it when
@@ -123,8 +128,12 @@ impl Acceptance {
 ///
 /// Every frame goes through [`receive`](Self::receive). What that leaves [`Pending`] is checked on
 /// any thread and comes back to [`conclude`](Self::conclude), in the order of arrival if the answer
-/// is to say which packets were reordered. A pending check that
-/// never comes back costs nothing but its count.
+/// is to say which packets were reordered. A pending check that never comes back costs nothing but
+/// its count, and the packets that wait for it.
+///
+/// Packets in coded carriage wait until enough of their block have come. What becomes of them is
+/// [`settled`](Self::settled), by what others bring or by [`expire`](Self::expire) and
+/// [`give_up`](Self::give_up).
 #[derive(Clone, Debug)]
 pub struct Receiver<K> {
     keys: K,
@@ -132,6 +141,8 @@ pub struct Receiver<K> {
     memory: Memory,
     /// Blocks whose signature was verified: their other packets need no more than their path.
     blocks: Verified,
+    waiting: Waiting,
+    settled: VecDeque<(Ticket, Conclusion)>,
     counters: Counters,
     /// The latest time that a packet had.
     latest: Timestamp,
@@ -147,6 +158,8 @@ impl<K: KeySource> Receiver<K> {
             acceptance,
             memory,
             blocks: Verified::default(),
+            waiting: Waiting::new(),
+            settled: VecDeque::new(),
             counters,
             latest,
         }
@@ -167,10 +180,7 @@ impl<K: KeySource> Receiver<K> {
             Err(reason) => return Looked::refused(reason, None),
         };
         match self.admit(&packet, summary, time) {
-            Ok(pending) => Looked {
-                fresh: time,
-                found: Found::Admitted(pending),
-            },
+            Ok(found) => Looked { fresh: time, found },
             Err(reason) => Looked::refused(reason, Some(summary)),
         }
     }
@@ -180,23 +190,39 @@ impl<K: KeySource> Receiver<K> {
         if let Some(time) = looked.fresh {
             self.forget(time);
         }
-        let pending = match looked.found {
+        let mut pending = match looked.found {
             Found::Admitted(pending) => pending,
+            Found::Coded(packet) => return self.take_share(*packet),
             Found::Refused(reason, summary) => return Received::Done(self.done(reason, summary)),
         };
         match pending.block().and_then(|block| self.blocks.check(&block)) {
             Some(verified) => Received::Done(self.conclude(pending.checked(verified))),
-            None => Received::Pending(pending),
+            None => {
+                pending.ticket = self.waiting.next();
+                Received::Pending(pending)
+            }
         }
     }
 
-    /// Takes a checked packet in: steps 8 and 9.
+    /// Takes a checked packet in: steps 8 and 9, and what its signature says of packets that wait.
     pub fn conclude(&mut self, checked: Checked) -> Conclusion {
+        let (checked, waiters) = self.learn(checked);
+        let came_before = |(waiter, _): &Settled| waiter.ticket < checked.ticket;
+        let (earlier, later) = waiters.into_iter().partition(came_before);
+        self.settle_all(earlier);
+        let conclusion = self.accept(checked);
+        self.settle_all(later);
+        conclusion
+    }
+
+    /// Steps 8 and 9.
+    fn accept(&mut self, checked: Checked) -> Conclusion {
         let Checked {
             summary,
             id,
             signature,
             block,
+            ..
         } = checked;
         let block = block.filter(|_| signature.is_ok());
         let late = block.is_some_and(|(block, index)| self.blocks.insert(block, index));
@@ -238,7 +264,7 @@ impl<K: KeySource> Receiver<K> {
         packet: &SignedPacket<'_>,
         summary: Summary,
         time: Option<Timestamp>,
-    ) -> Result<Pending, Reason> {
+    ) -> Result<Found, Reason> {
         let trailer = packet.trailer();
         if self.keys.scheme(trailer.group)? != trailer.scheme {
             return Err(Reason::UnknownScheme);
@@ -249,12 +275,18 @@ impl<K: KeySource> Receiver<K> {
                 .check(time, trailer.timestamp, successor_start)?;
         }
         let key = self.keys.key(trailer.group, trailer.epoch);
-        let pending = Pending::new(packet, summary, key.ok_or(Reason::UnknownEpoch)?);
+        let key = key.ok_or(Reason::UnknownEpoch)?;
+        self.memory
+            .check_time(self.acceptance.replay, trailer.timestamp)?;
+        if let Some(packet) = CodedPacket::new(packet, summary, &key) {
+            return Ok(Found::Coded(Box::new(packet)));
+        }
+        let pending = Pending::new(packet, summary, key);
         if self.acceptance.replay == Replay::Refuse {
             self.memory
                 .check(Replay::Refuse, trailer.timestamp, pending.id())?;
         }
-        Ok(pending)
+        Ok(Found::Admitted(pending))
     }
 
     /// Live, forgets what is no longer fresh. In a capture time may go back.
@@ -287,6 +319,8 @@ pub struct Looked {
 #[derive(Debug)]
 enum Found {
     Admitted(Pending),
+    /// In coded carriage, and admitted.
+    Coded(Box<CodedPacket>),
     Refused(Reason, Option<Summary>),
 }
 
@@ -306,6 +340,8 @@ pub enum Received {
     Done(Conclusion),
     /// The group signature has to be checked.
     Pending(Pending),
+    /// Too little of its block has come to restore the signature: [`Receiver::settled`] will say.
+    Waiting(Ticket),
 }
 
 /// What is known about a packet in the end.

@@ -23,27 +23,35 @@ pub const REMEMBERED_MAX: usize = 1 << 20;
 ///
 /// Both forms of a body start with them, and anybody can turn one form into the other: a digest over
 /// more than this would take the other form for another signature.
-pub(crate) const NAMING_BYTES: usize = 3 * 48;
+const NAMING_BYTES: usize = 3 * 48;
 
 /// The name of a signature: 16 bytes of SHA-256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SignatureId([u8; 16]);
 
 impl SignatureId {
-    /// Names the signature of `message` that `body` encodes, in whichever form, and the packet of its
-    /// block.
-    pub fn of(message: &[u8], body: &[u8], index: Option<u16>) -> Self {
-        let named = Sha256::new_with_prefix(&body[..NAMING_BYTES.min(body.len())]);
-        let digest = match index {
-            Some(index) => named.chain_update(index.to_be_bytes()),
-            None => named,
-        }
-        .chain_update(message)
-        .finalize();
+    /// Names a signature by the hashes of its message and of its body ([`naming_hash`]), and the
+    /// packet of its block.
+    pub fn of(message: &[u8; 32], body: &[u8; 32], index: Option<u16>) -> Self {
+        let index = index.map(u16::to_be_bytes);
+        let digest = Sha256::new_with_prefix(message)
+            .chain_update(body)
+            .chain_update(index.as_ref().map_or(&[][..], |index| index))
+            .finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&digest[..16]);
         Self(id)
     }
+}
+
+/// The hash of what a signature covers.
+pub(crate) fn message_hash(message: &[u8]) -> [u8; 32] {
+    Sha256::digest(message).into()
+}
+
+/// The hash of what names the signature that a body encodes, in whichever form.
+pub(crate) fn naming_hash(body: &[u8]) -> [u8; 32] {
+    Sha256::digest(&body[..NAMING_BYTES.min(body.len())]).into()
 }
 
 /// The accepted signatures, ordered by timestamp.
@@ -72,14 +80,21 @@ impl Memory {
     /// # Errors
     /// `duplicate`; `stale`, live, if it may have been forgotten.
     pub fn check(&self, replay: Replay, at: Timestamp, id: SignatureId) -> Result<(), Reason> {
-        if replay == Replay::Refuse && at < self.floor {
-            return Err(Reason::Stale);
-        }
+        self.check_time(replay, at)?;
         if self.accepted.contains(&(at, id)) {
             Err(Reason::Duplicate)
         } else {
             Ok(())
         }
+    }
+
+    /// Says whether all signatures of that time are remembered.
+    ///
+    /// # Errors
+    /// `stale`, live, if one may have been forgotten.
+    pub fn check_time(&self, replay: Replay, at: Timestamp) -> Result<(), Reason> {
+        let forgotten = replay == Replay::Refuse && at < self.floor;
+        (!forgotten).then_some(()).ok_or(Reason::Stale)
     }
 
     /// Remembers a signature; the oldest one is forgotten if there are too many.
@@ -117,7 +132,7 @@ mod tests {
     use super::*;
 
     fn id(byte: u8) -> SignatureId {
-        SignatureId::of(b"message", &[byte], None)
+        SignatureId::of(&[0; 32], &naming_hash(&[byte]), None)
     }
 
     #[test]
@@ -171,9 +186,6 @@ mod tests {
     fn both_forms_of_a_body_have_one_name() {
         let mut long = [3; 1104];
         long[NAMING_BYTES..].fill(4);
-        assert_eq!(
-            SignatureId::of(b"message", &long, None),
-            SignatureId::of(b"message", &[3; 336], None)
-        );
+        assert_eq!(naming_hash(&long), naming_hash(&[3; 336]));
     }
 }

@@ -7,6 +7,7 @@ use clew_group::{Precursor, Scheme};
 
 use crate::{
     block::{Block, Mode},
+    carriage::{Carriage, Coding},
     datagram::Datagram,
     fields::{leaf, write_block_message, write_message},
     frame::Frame,
@@ -16,7 +17,7 @@ use crate::{
     signable,
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
-    trailer::{Carriage, GroupId, Trailer},
+    trailer::{FOOT_BYTES, GroupId, HEAD_BYTES, Trailer},
     window::{self, Window},
 };
 
@@ -35,12 +36,16 @@ pub struct Policy {
     pub mtu: Option<usize>,
     /// Size of digests in trees.
     pub digest: DigestSize,
+    /// Lets each packet of a block of [`CODED_MIN`](crate::CODED_MIN) to
+    /// [`CODED_MAX`](crate::CODED_MAX) carry a share of the signature instead of all of it: shorter
+    /// trailers, none of which is verifiable without some others of its block.
+    pub coded: bool,
 }
 
 impl Default for Policy {
-    /// Everything is signed, with a resolution of one second and no MTU.
+    /// Everything is signed and carried in full, with a resolution of one second and no MTU.
     fn default() -> Self {
-        let (nat, tolerant, incremental) = (false, false, false);
+        let (nat, tolerant, incremental, coded) = (false, false, false, false);
         Self {
             nat,
             tolerant,
@@ -48,6 +53,7 @@ impl Default for Policy {
             resolution_ns: SECOND_NS,
             mtu: None,
             digest: DigestSize::D16,
+            coded,
         }
     }
 }
@@ -117,7 +123,8 @@ impl Sender {
     }
 
     /// Looks at a packet before it is signed in a mode, in a window or block of up to `most`
-    /// packets.
+    /// packets; in a block with [`Policy::coded`] of just so many: with fewer, trailers may be longer,
+    /// and what is left is to be looked at anew.
     ///
     /// # Errors
     /// Why it is not to be signed. With `already-signed` the marked frame is in `out`; otherwise
@@ -136,10 +143,7 @@ impl Sender {
         }
         let saved = Saved::of(&datagram, datagram.kind(0));
         let packet = Candidate { datagram, saved };
-        let without_block = self.trailer(&packet, Block::Each, None).length();
-        let body = self.scheme.signature_bytes(self.policy.incremental);
-        let section = Block::length_max(mode, self.policy.digest, most);
-        self.check_size(&datagram, without_block + body + section)?;
+        self.check_size(&packet, mode, most)?;
         Ok(packet)
     }
 
@@ -173,7 +177,7 @@ impl Sender {
     ) {
         let trailer = self.trailer(packet, block, time);
         let mut body = [0; Scheme::SIGNATURE_BYTES_MAX];
-        let body = &mut body[..self.scheme.signature_bytes(self.policy.incremental)];
+        let body = &mut body[..self.signature_bytes()];
         // The message is needed only until it is signed: `out` holds it meanwhile.
         out.clear();
         write_message(out, &packet.datagram, &trailer);
@@ -184,8 +188,8 @@ impl Sender {
     /// Signs packets of one flow as one block, in mode `tree`, each into its own buffer. `time` is
     /// that of the first, `id` random and drawn after the packets were fixed.
     ///
-    /// False, and nothing written, if there are no packets, more than a block may have, or not as
-    /// many buffers.
+    /// False, and nothing written, if there are no packets, more than a block may have, not as many
+    /// buffers, or no room for the trailer in one that was admitted to a block of another size.
     #[must_use]
     pub fn sign_block(
         &self,
@@ -197,7 +201,9 @@ impl Sender {
     ) -> bool {
         let count = u16::try_from(packets.len()).unwrap_or(0);
         let block = clew_flow::Block::new(id, count, self.policy.digest);
-        let Some(block) = block.filter(|_| outs.len() == packets.len()) else {
+        let has_room = |packet| self.check_size(packet, Mode::Tree, count).is_ok();
+        let fits = outs.len() == packets.len() && packets.iter().all(has_room);
+        let Some(block) = block.filter(|_| fits) else {
             return false;
         };
         let trailers = packets.iter().map(|p| self.trailer(p, Block::Each, time));
@@ -210,8 +216,8 @@ impl Sender {
         let Some(tree) = Tree::new(block, &leaves) else {
             return false;
         };
-        let of_tree = |index: u16| tree.path(index).unwrap_or_default();
-        let first = of_tree(0);
+        let path = |index: u16| tree.path(index).unwrap_or_default();
+        let first = path(0);
         let head = Trailer {
             block: Block::Tree {
                 block,
@@ -221,25 +227,35 @@ impl Sender {
             ..trailers[0]
         };
         write_block_message(&mut scratch, &block, &tree.root(), &head);
-        let mut body = [0; Scheme::SIGNATURE_BYTES_MAX];
-        let body = &mut body[..self.scheme.signature_bytes(self.policy.incremental)];
-        precursor().sign(&[&scratch], self.policy.incremental, body);
-        let places = (0..).zip(packets.iter().zip(&trailers).zip(outs));
-        for (index, ((packet, trailer), out)) in places {
-            let path = of_tree(index);
-            let block = Block::Tree {
-                block,
-                index,
-                path: &path,
-            };
+        let mut signature = [0; Scheme::SIGNATURE_BYTES_MAX];
+        let signature = &mut signature[..self.signature_bytes()];
+        precursor().sign(&[&scratch], self.policy.incremental, signature);
+        let coding = self.coding(count);
+        let shares = coding.map(|coding| coding.bodies(id, signature));
+        for (index, ((packet, trailer), out)) in (0..).zip(packets.iter().zip(&trailers).zip(outs))
+        {
+            let path = &path(index);
             let trailer = Trailer {
-                body,
-                block,
+                body: shares
+                    .as_ref()
+                    .map_or(&*signature, |s| &s[usize::from(index)]),
+                block: Block::Tree { block, index, path },
+                carriage: coding.map_or(Carriage::Full, |coding| coding.carriage()),
                 ..*trailer
             };
             write_frame(packet, &trailer, out);
         }
         true
+    }
+
+    /// How a block of so many packets carries its signature; none for in full.
+    fn coding(&self, count: u16) -> Option<Coding> {
+        let coding = || Coding::of(count, self.policy.digest, self.signature_bytes());
+        self.policy.coded.then(coding).flatten()
+    }
+
+    fn signature_bytes(&self) -> usize {
+        self.scheme.signature_bytes(self.policy.incremental)
     }
 
     /// Returns the trailer but for its body.
@@ -265,8 +281,16 @@ impl Sender {
         }
     }
 
-    /// Checks that there is room for a trailer of `length` bytes, and for a mark besides.
-    fn check_size(&self, datagram: &Datagram<'_>, length: usize) -> Result<(), Reason> {
+    /// Checks that there is room for the longest trailer in a window or block of up to `most` packets,
+    /// and for a mark besides.
+    fn check_size(&self, packet: &Candidate<'_>, mode: Mode, most: u16) -> Result<(), Reason> {
+        let Candidate { datagram, saved } = packet;
+        let body = match (mode, self.coding(most)) {
+            (Mode::Tree, Some(coding)) => coding.body_max(),
+            _ => self.signature_bytes(),
+        };
+        let section = Block::length_max(mode, self.policy.digest, most);
+        let length = body + section + saved.length() + HEAD_BYTES + FOOT_BYTES;
         let mtu = self.policy.mtu.unwrap_or(usize::MAX);
         let size = datagram.place.end - datagram.place.start;
         if size > mtu {

@@ -6,6 +6,7 @@ use clew_group::Scheme;
 use crate::{
     block::{MARK, Mode},
     bytes::{put_u16, u16_at},
+    carriage::Carriage,
     datagram::Datagram,
     fields::{append_zeroed, write_message},
     flow::{Flow, flow_of},
@@ -185,6 +186,37 @@ impl<'a> SignedPacket<'a> {
             Some(count) => self.recount(out, count + 1),
         }
         Reason::AlreadySigned
+    }
+
+    /// Writes the frame with the packet in full carriage, verifiable alone, and without a mark.
+    /// `signature` is that of its block, which is not verified here.
+    ///
+    /// # Errors
+    /// `bad-trailer-length` if signatures have another length; `too-big` if there is no room for it.
+    pub fn in_full(&self, signature: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        let Trailer { scheme, saved, .. } = self.trailer;
+        if signature.len() != scheme.signature_bytes(self.trailer.incremental) {
+            return Err(Reason::BadTrailerLength);
+        }
+        let full = Trailer {
+            body: signature,
+            carriage: Carriage::Full,
+            ..self.trailer
+        };
+        let appended = self.mark_length() + self.trailer.length();
+        if self.datagram.room() + appended < full.length() + MARK_BYTES_MAX {
+            return Err(Reason::TooBig);
+        }
+        let mut frame = Vec::new();
+        remove(&mut frame, &self.datagram, self.kind, appended, &saved);
+        let original = Datagram {
+            frame: &frame,
+            ..self.datagram.without(appended)
+        };
+        out.clear();
+        let emit = |buffer: &mut [u8]| full.emit(buffer);
+        append(out, &original, self.kind, full.length(), emit);
+        Ok(())
     }
 
     fn strip(&self, out: &mut Vec<u8>) -> Stripped {

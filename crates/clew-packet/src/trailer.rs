@@ -1,7 +1,8 @@
 //! The wire format of the trailer: specification section 3.
 //!
 //! ```text
-//! body | block | saved | head (22) | foot (9)
+//! body | block | saved | head (22) | foot (9)          full carriage
+//! block | body | saved | head (22) | foot (9)          coded
 //! ```
 
 use core::fmt;
@@ -11,6 +12,7 @@ use clew_group::Scheme;
 use crate::{
     block::{Block, Mode},
     bytes::{length_u16, put_u16, u16_at},
+    carriage::{Carriage, Coded, coded_parts},
     reason::Reason,
     saved::Saved,
     time::Timestamp,
@@ -85,26 +87,10 @@ impl fmt::Display for GroupTag {
     }
 }
 
-/// How the signature is spread over packets, by its code point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
-    /// Each packet carries all of it.
-    Full = 1,
-}
-
-impl Carriage {
-    fn parse(byte: u8) -> Result<Self, Reason> {
-        match byte {
-            1 => Ok(Self::Full),
-            _ => Err(Reason::UnknownCarriage),
-        }
-    }
-}
-
 /// A trailer, parsed. Its parts borrow from the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trailer<'a> {
-    /// The group signature's encoding.
+    /// The group signature's encoding; in coded carriage this packet's share of it, with its tag.
     pub body: &'a [u8],
     /// What the mode needs.
     pub block: Block<'a>,
@@ -144,13 +130,17 @@ impl<'a> Trailer<'a> {
         let rest = &upper[upper.len() - foot.length..upper.len() - FOOT_BYTES];
         let (rest, head) = split_end(rest, HEAD_BYTES)?;
         let (rest, saved) = split_end(rest, Saved::bytes(foot.flags))?;
-        let carriage = Carriage::parse(head[head::CARRIAGE])?;
+        let carriage = Carriage::parse(head[head::CARRIAGE], mode)?;
         let scheme = Scheme::from_code(head[head::SCHEME]).ok_or(Reason::UnknownScheme)?;
         let incremental = foot.flags & flag::INCREMENTAL != 0;
-        let (body, block) = rest
-            .split_at_checked(scheme.signature_bytes(incremental))
-            .ok_or(Reason::BadTrailerLength)?;
-        Ok(Self {
+        let signature = scheme.signature_bytes(incremental);
+        let (body, block) = match carriage {
+            Carriage::Full => rest
+                .split_at_checked(signature)
+                .ok_or(Reason::BadTrailerLength)?,
+            Carriage::Coded(tags) => coded_parts(rest, signature, tags)?,
+        };
+        let trailer = Self {
             body,
             block: Block::parse(mode, block)?,
             saved: Saved::parse(foot.flags, saved),
@@ -162,7 +152,25 @@ impl<'a> Trailer<'a> {
             nat: foot.flags & flag::NAT != 0,
             tolerant: foot.flags & flag::TOLERANT != 0,
             incremental,
-        })
+        };
+        trailer.check_code().map(|()| trailer)
+    }
+
+    /// Checks that in coded carriage there is a share.
+    fn check_code(&self) -> Result<(), Reason> {
+        let missing = self.carriage != Carriage::Full && self.coded().is_none();
+        (!missing).then_some(()).ok_or(Reason::BadCode)
+    }
+
+    /// Returns the share of the block's signature that the body is, in coded carriage.
+    pub fn coded(&self) -> Option<Coded<'a>> {
+        let signature = self.scheme.signature_bytes(self.incremental);
+        match (self.carriage, self.block) {
+            (Carriage::Coded(size), Block::Tree { block, index, .. }) => {
+                Coded::parse(self.body, &block, index, signature, size)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the length of the whole trailer in bytes.
@@ -189,8 +197,14 @@ impl<'a> Trailer<'a> {
     /// # Panics
     /// If `buffer` is not [`length`](Self::length) bytes long.
     pub fn emit(&self, buffer: &mut [u8]) {
-        let (body, rest) = buffer.split_at_mut(self.body.len());
-        let (block, rest) = rest.split_at_mut(self.block.length());
+        let (parts, rest) = buffer.split_at_mut(self.body.len() + self.block.length());
+        let (body, block) = match self.carriage {
+            Carriage::Full => parts.split_at_mut(self.body.len()),
+            Carriage::Coded(_) => {
+                let (block, body) = parts.split_at_mut(self.block.length());
+                (body, block)
+            }
+        };
         let (saved, rest) = rest.split_at_mut(self.saved.length());
         let (head, foot) = rest.split_at_mut(HEAD_BYTES);
         body.copy_from_slice(self.body);
@@ -200,7 +214,7 @@ impl<'a> Trailer<'a> {
         head[head::EPOCH].copy_from_slice(&self.epoch.to_be_bytes());
         head[head::TIMESTAMP].copy_from_slice(&self.timestamp.0.to_be_bytes());
         head[head::SCHEME] = self.scheme.code();
-        head[head::CARRIAGE] = self.carriage as u8;
+        head[head::CARRIAGE] = self.carriage.code();
         Foot {
             flags: self.flags(),
             mode: self.block.mode() as u8,

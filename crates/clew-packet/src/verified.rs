@@ -5,7 +5,9 @@ use alloc::collections::{BTreeMap, VecDeque};
 use clew_group::Fault;
 use sha2::{Digest, Sha256};
 
-/// Most blocks that are remembered: about 2 MB.
+use crate::replay::{SignatureId, message_hash, naming_hash};
+
+/// Most blocks that are remembered: about 5 MB.
 const BLOCKS_MAX: usize = 1 << 14;
 
 type Hash = [u8; 32];
@@ -15,14 +17,27 @@ type Hash = [u8; 32];
 pub(crate) struct BlockName {
     body: Hash,
     message: Hash,
+    /// Of what names the signature in each of its forms.
+    signature: Hash,
 }
 
 impl BlockName {
     pub fn of(message: &[u8], body: &[u8]) -> Self {
         Self {
             body: Sha256::digest(body).into(),
-            message: Sha256::digest(message).into(),
+            message: message_hash(message),
+            signature: naming_hash(body),
         }
+    }
+
+    /// The hash of the block's message.
+    pub const fn message(&self) -> &Hash {
+        &self.message
+    }
+
+    /// The name of the signature as that of one of its packets.
+    pub fn id(&self, index: u16) -> SignatureId {
+        SignatureId::of(&self.message, &self.signature, Some(index))
     }
 }
 
@@ -31,13 +46,14 @@ impl BlockName {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verified {
     blocks: BTreeMap<Hash, Known>,
+    /// The body that was verified last, by the message that it signs.
+    bodies: BTreeMap<Hash, Hash>,
     order: VecDeque<Hash>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// What the body signs.
-    message: Hash,
+    name: BlockName,
     /// The greatest index of a packet that was taken in.
     latest: u16,
 }
@@ -46,8 +62,14 @@ impl Verified {
     /// What verifying would say, where that is known: a signature is of one message, so that a
     /// changed packet of a verified block is refused without a look at the signature.
     pub fn check(&self, block: &BlockName) -> Option<Result<(), Fault>> {
-        let signed = self.blocks.get(&block.body)?.message == block.message;
+        let signed = self.blocks.get(&block.body)?.name == *block;
         Some(signed.then_some(()).ok_or(Fault::Invalid))
+    }
+
+    /// The block whose message has that hash, if a signature over it was verified.
+    pub fn by_message(&self, message: &Hash) -> Option<BlockName> {
+        let body = self.bodies.get(message)?;
+        self.blocks.get(body).map(|known| known.name)
     }
 
     /// Takes in a packet of a block whose signature was verified; whether one after it in the block
@@ -59,17 +81,27 @@ impl Verified {
             return late;
         }
         let known = Known {
-            message: block.message,
+            name: block,
             latest: index,
         };
         self.blocks.insert(block.body, known);
+        self.bodies.insert(block.message, block.body);
         self.order.push_back(block.body);
         if self.order.len() > BLOCKS_MAX
             && let Some(oldest) = self.order.pop_front()
         {
-            self.blocks.remove(&oldest);
+            self.forget(&oldest);
         }
         false
+    }
+
+    fn forget(&mut self, body: &Hash) {
+        let Some(known) = self.blocks.remove(body) else {
+            return;
+        };
+        if self.bodies.get(known.name.message()) == Some(body) {
+            self.bodies.remove(known.name.message());
+        }
     }
 }
 
@@ -91,6 +123,9 @@ mod tests {
         assert_eq!(verified.check(&block(0)), None);
         assert!((1..=BLOCKS_MAX).all(|n| verified.check(&block(n)) == Some(Ok(()))));
         assert_eq!(verified.blocks.len(), verified.order.len());
+        let last = block(BLOCKS_MAX);
+        assert_eq!(verified.by_message(last.message()), Some(last));
+        assert_eq!(verified.bodies.len(), 1);
     }
 
     #[test]

@@ -84,6 +84,7 @@ fn together(packets: &[Owned], windows: Windows) -> Vec<Conclusion> {
                 pending.push(packet);
                 None
             }
+            Received::Waiting(ticket) => unreachable!("{ticket:?}: nothing is coded"),
         })
         .collect();
     let mut rng = ChaCha20Rng::seed_from_u64(3);

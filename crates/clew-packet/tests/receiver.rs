@@ -156,7 +156,7 @@ fn two_copies_at_the_same_time_are_one_packet_and_one_duplicate() {
     for _ in 0..2 {
         match receiver.receive(&signed.frame(), Some(NOW)) {
             Received::Pending(packet) => pending.push(packet),
-            Received::Done(conclusion) => panic!("{conclusion:?}"),
+            received => panic!("{received:?}"),
         }
     }
     let check = |packet: clew_packet::Pending| packet.check(&mut ChaCha20Rng::seed_from_u64(2));

@@ -77,6 +77,7 @@ fn receive(packet: &Owned) -> Result<Pending, Reason> {
     match receiver.receive(&packet.frame(), Some(NOW)) {
         Received::Done(conclusion) => Err(conclusion.reason),
         Received::Pending(pending) => Ok(pending),
+        Received::Waiting(ticket) => unreachable!("{ticket:?}: nothing is coded"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Verifying a capture: one verdict and one reason for every packet.
 
+mod queue;
+
 use crate::batch::{Capture, frame};
 use crate::capture::{PacketInfo, Record};
 use crate::clock;
@@ -10,6 +12,7 @@ use clew_packet::{
     Acceptance, Checked, Conclusion, Counters, GroupTag, Looked, Pending, Reason, Received,
     Receiver, Timestamp, Verdict, Windows,
 };
+use queue::{Queue, Stage};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -104,11 +107,15 @@ pub fn verify_capture(
     mut each: impl FnMut(Record, Option<(PacketInfo, Conclusion)>) -> Result<(), Failure>,
 ) -> Result<Verified, Failure> {
     let mut receiver = Receiver::new(keyring, acceptance(rules));
-    let mut verified = Verified::nothing();
+    let (mut verified, mut queue) = (Verified::nothing(), Queue::default());
     let mut signers = BTreeSet::new();
-    while let Some(batch) = capture.next_batch()? {
-        let conclusions = conclude(&mut receiver, &batch, rules);
-        for (record, conclusion) in batch.into_iter().zip(conclusions) {
+    let mut is_end = false;
+    while !is_end {
+        match capture.next_batch()? {
+            Some(batch) => take(&mut receiver, batch, rules, &mut queue),
+            None => is_end = true,
+        }
+        while let Some((record, conclusion)) = queue.pop(&mut receiver, is_end) {
             let packet = record.packet().zip(conclusion);
             if let Some((_, conclusion)) = &packet {
                 verified.count(conclusion);
@@ -155,39 +162,52 @@ fn acceptance(rules: Rules) -> Acceptance {
     }
 }
 
+/// Takes a batch in, with what can be concluded of it.
+fn take(receiver: &mut Receiver<&Keyring>, batch: Vec<Record>, rules: Rules, queue: &mut Queue) {
+    let time_of = |record| {
+        let (frame, time) = frame(record)?;
+        Some(match rules.freshness {
+            Freshness::AtCaptureTime => (frame, time),
+            Freshness::MaxAge(_) => (frame, Some(Timestamp(clock::now_ns()))),
+        })
+    };
+    let look = |record| time_of(record).map(|(frame, time)| receiver.look(&frame, time));
+    let looked: Vec<Option<Looked>> = batch.par_iter().map(look).collect();
+    let last = batch.iter().rev().find_map(|record| time_of(record)?.1);
+    let stages = conclude(receiver, looked, rules.windows, queue);
+    queue.push(batch.into_iter().zip(stages));
+    if let Some(time) = last {
+        receiver.expire(time);
+    }
+    queue.settle(receiver);
+}
+
 fn conclude(
     receiver: &mut Receiver<&Keyring>,
-    batch: &[Record],
-    rules: Rules,
-) -> Vec<Option<Conclusion>> {
-    let look = |record| {
-        let (frame, time) = frame(record)?;
-        let time = match rules.freshness {
-            Freshness::AtCaptureTime => time,
-            Freshness::MaxAge(_) => Some(Timestamp(clock::now_ns())),
-        };
-        Some(receiver.look(&frame, time))
-    };
-    let looked: Vec<Option<Looked>> = batch.par_iter().map(look).collect();
+    looked: Vec<Option<Looked>>,
+    windows: Windows,
+    queue: &mut Queue,
+) -> Vec<Stage> {
     let mut pending = Vec::new();
-    let mut stages: Vec<Option<Stage>> = Vec::new();
+    let mut stages: Vec<Stage> = Vec::new();
     for (place, looked) in looked.into_iter().enumerate() {
         stages.push(match looked.map(|looked| receiver.take(looked)) {
-            Some(Received::Done(conclusion)) => Some(Stage::Done(conclusion)),
+            Some(Received::Done(conclusion)) => Stage::Done(conclusion),
+            Some(Received::Waiting(ticket)) => Stage::Waiting(ticket),
             Some(Received::Pending(packet)) => {
                 pending.push((place, packet));
-                None
+                Stage::NoPacket // until it is checked
             }
-            None => None,
+            None => Stage::NoPacket,
         });
     }
-    for (place, checked) in check(pending, rules.windows) {
-        stages[place] = Some(Stage::Checked(checked));
+    queue.settle(receiver);
+    let mut checked = check(pending, windows);
+    checked.sort_unstable_by_key(|(place, _)| *place);
+    for (place, checked) in checked {
+        stages[place] = Stage::Done(receiver.conclude(checked));
     }
     stages
-        .into_iter()
-        .map(|stage| stage.map(|stage| stage.conclude(receiver)))
-        .collect()
 }
 
 /// Checks packets on all cores. The more signatures are verified together, the less each one costs:
@@ -212,21 +232,6 @@ fn hash(value: &impl Hash) -> usize {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish() as usize
-}
-
-/// A packet between the receiver's two steps.
-enum Stage {
-    Done(Conclusion),
-    Checked(Checked),
-}
-
-impl Stage {
-    fn conclude(self, receiver: &mut Receiver<&Keyring>) -> Conclusion {
-        match self {
-            Self::Done(conclusion) => conclusion,
-            Self::Checked(checked) => receiver.conclude(checked),
-        }
-    }
 }
 
 /// Names of groups, with their epochs.

@@ -28,6 +28,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use targets::TARGETS;
 
 #[test]
+fn coded_packets() {
+    run("coded_packets", 3_000);
+}
+
+#[test]
 fn container() {
     run("container", 4_000);
 }
@@ -177,6 +182,7 @@ fn made_seeds_are_read() {
     for seed in shares {
         assert!(Share::decode(&armor::encode("", "clew-share-1", &seed)).is_ok());
     }
+    assert_eq!(seeds::of("coded_packets").len(), 4);
     for seed in flows::seeds() {
         let (descriptor, acceptance) = (targets::flow::descriptor(), Default::default());
         let mut receiver = clew_flow::FlowReceiver::new([descriptor], acceptance).unwrap();

@@ -138,11 +138,7 @@ def check_device(group, row):
 
 def find_packet(group, request, packets):
     """The rule `packet`: a signed packet of that digest, with the group, scheme and epoch of the request."""
-    for data, wire, link_type, _ in packets:
-        try:
-            packet, found = receiver.read(data, wire, link_type)
-        except Refused:
-            continue
+    for packet, found in receiver.in_full(packets):
         same = found.group == group.id[:8] and SCHEMES[found.scheme] is group.scheme and found.epoch == request.epoch
         body = found.body[: group.scheme.SIGNATURE]
         if same and packet_digest(message(packet, found), body) == request.packet:

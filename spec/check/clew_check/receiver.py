@@ -1,6 +1,6 @@
 """packet-trailer.md section 6: the verdict on a packet."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import datagram, need, Refused, trailer
 from .group_file import SCHEMES
@@ -14,7 +14,8 @@ def verdict_of(reason):
     """Section 7, for captures."""
     if reason in ("ok", "reordered", "duplicate"):
         return "valid"
-    return "unsigned" if reason in UNSIGNED else "undecided" if reason == "truncated" else "invalid"
+    undecided = ("truncated", "too-few-shares")
+    return "unsigned" if reason in UNSIGNED else "undecided" if reason in undecided else "invalid"
 
 
 def read(data, wire, link_type):
@@ -45,6 +46,51 @@ def unless(function, *arguments):
         return refused
 
 
+def in_full(packets):
+    """Datagrams with their trailers; of a block in coded carriage, the packet whose share restores the signature, with
+    that for its body. Nothing is verified."""
+    bins = {}
+    for data, wire, link_type, _ in packets:
+        try:
+            packet, found = read(data, wire, link_type)
+        except Refused:
+            continue
+        if found.carriage == trailer.FULL:
+            yield packet, found
+            continue
+        tags, share, tag = found.share()
+        bin = bins.setdefault((trailer.message(packet, found), tags.root(found.index, share, tag)), {})
+        if found.index in bin:
+            continue
+        bin[found.index] = share
+        if len(bin) == tags.code.needed:
+            blob = restore(tags.code, bin)
+            if blob:
+                yield packet, replace(found, body=blob)
+
+
+def restore(code, bin):
+    """The blob; None if there is none."""
+    try:
+        return code.restore(list(bin.items()))
+    except Refused:
+        return None
+
+
+@dataclass
+class Said:
+    """The verdict and the reason of a packet; in coded carriage it may have to wait for others of its block."""
+
+    verdict: str = "undecided"
+    reason: str = "too-few-shares"
+    waits: bool = True
+
+    def settle(self, reason, live=False):
+        self.verdict, self.reason, self.waits = verdict_of(reason), reason, False
+        if reason == "duplicate" and live:
+            self.verdict = "invalid"
+
+
 @dataclass
 class Receiver:
     """Judges the packets of a capture; with `live_since` (a time), as a live receiver."""
@@ -57,21 +103,39 @@ class Receiver:
 
     def __post_init__(self):
         self.accepted, self.verified, self.latest = set(), {}, {}
+        # Of coded carriage: the body that was verified, by M; shares by (M, S); who waits, by M; bins that were refused.
+        self.bodies, self.bins, self.waiting, self.refused = {}, {}, {}, set()
 
     def judge(self, data, wire, link_type, time):
-        """The verdict and the reason."""
+        """The verdict and the reason, as far as they are known now."""
+        said = self.take(data, wire, link_type, time)
+        return said.verdict, said.reason
+
+    def take(self, data, wire, link_type, time):
+        """What is said of the packet, now or later."""
+        said = Said()
         try:
-            reason = self._judge(data, wire, link_type, time)
+            packet, found = read(data, wire, link_type)
+            self._admit(found, time)
+            M = trailer.message(packet, found)
+            if found.carriage == trailer.FULL:
+                self._check_signature(M, packet, found)
+                self._release(M)
+                said.settle(self._accept(M, found.body, found), self._is_live)
+            else:
+                self._take_share(said, M, packet, found)
         except Refused as refused:
             if refused.rule == "public-key":  # it is the group file that is bad, not the packet
                 raise
-            reason = refused.rule
-        live = reason == "duplicate" and self.live_since is not None
-        return ("invalid" if live else verdict_of(reason)), reason
+            said.settle(refused.rule)
+        return said
 
-    def _judge(self, data, wire, link_type, time):
+    @property
+    def _is_live(self):
+        return self.live_since is not None
+
+    def _admit(self, found, time):
         group = self.group
-        packet, found = read(data, wire, link_type)
         # 4. group and epoch
         need(found.group == group.id[:8], "unknown-group")
         need(SCHEMES[found.scheme] is group.scheme, "unknown-scheme")
@@ -84,25 +148,52 @@ class Receiver:
             need(time - found.timestamp <= self.window + self.resolution, "stale")
             need(found.timestamp - time <= self.window, "future")
         need(self.live_since is None or found.timestamp >= self.live_since, "stale")
-        # 7. the signature
-        self._check_signature(packet, found)
+
+    def _check_signature(self, M, packet, found):
+        """7. Once for the packets of a block: same M, same body (whose length tells its form)."""
+        key = M, found.body
+        if key not in self.verified:
+            self.verified[key] = unless(check_signature, self.group, packet, found, found.epoch)
+            if not self.verified[key]:
+                self.bodies[M] = found.body
+        if self.verified[key]:
+            raise self.verified[key]
+
+    def _take_share(self, said, M, packet, found):
+        """7. in coded carriage"""
+        if M in self.bodies:
+            return said.settle(self._accept(M, self.bodies[M], found), self._is_live)
+        tags, share, tag = found.share()
+        S = tags.root(found.index, share, tag)
+        need((M, S) not in self.refused, "bad-signature")
+        bin = self.bins.setdefault((M, S), {})
+        bin.setdefault(found.index, share)
+        self.waiting.setdefault(M, []).append((said, found, S))
+        if len(bin) < tags.code.needed:
+            return
+        try:
+            blob = restore(tags.code, bin)
+            need(blob, "padding")
+            self._check_signature(M, packet, replace(found, body=blob))
+            self._release(M)
+        except Refused:
+            self.refused.add((M, S))
+            for other, _, _ in [waiter for waiter in self.waiting[M] if waiter[2] == S]:
+                other.settle("bad-signature")
+            self.waiting[M] = [waiter for waiter in self.waiting[M] if waiter[2] != S]
+
+    def _release(self, M):
+        """All packets of a block that was verified, whatever their shares are."""
+        for said, found, _ in self.waiting.pop(M, []):
+            said.settle(self._accept(M, self.bodies[M], found), self._is_live)
+
+    def _accept(self, M, body, found):
         # 8. replay: named by its first three points, which both forms share, what they sign, and the place in the block
-        name = (found.body[:144], trailer.message(packet, found), found.index)
+        name = body[:144], M, found.index
         if name in self.accepted:
             return "duplicate"
         self.accepted.add(name)
         # 9. order within a block
-        return "reordered" if self._is_late(name[1], found) else "ok"
-
-    def _is_late(self, message, found):
-        latest = self.latest.get((message, found.body), found.index)
-        self.latest[message, found.body] = max(latest, found.index)
-        return found.index < latest
-
-    def _check_signature(self, packet, found):
-        """Once for the packets of a block: same M, same body (whose length tells its form)."""
-        key = trailer.message(packet, found), found.body
-        if key not in self.verified:
-            self.verified[key] = unless(check_signature, self.group, packet, found, found.epoch)
-        if self.verified[key]:
-            raise self.verified[key]
+        latest = self.latest.get((M, body), found.index)
+        self.latest[M, body] = max(latest, found.index)
+        return "reordered" if found.index < latest else "ok"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from hashlib import sha256
 
-from . import bbs04, need, Reader, Refused, tree, xr
+from . import bbs04, carriage, need, Reader, Refused, tree, xr
 from .datagram import DESTINATION, MARK
 
 MAGIC = bytes.fromhex("c14c4557")
@@ -13,6 +13,8 @@ SAVED = IPV4_CHECKSUM | UDP_LENGTH | L4_CHECKSUM
 MODE_MARK, EACH, WINDOW, TREE = range(4)
 WINDOW_MAX = 1024
 SCHEMES = {1: bbs04, 2: xr}
+FULL, TAGS = 1, {2: 8, 3: 4}  # carriages; T of the coded ones
+CODED = range(9, 129)  # packets of a coded block
 TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
 # section 4, "upper layer": least length, place of the checksum
 CHECKED = {(4, TCP): (20, 16), (6, TCP): (20, 16), (4, UDP): (8, 6), (6, UDP): (8, 6), (4, ICMP): (8, 2), (6, ICMPV6): (8, 2)}
@@ -31,6 +33,7 @@ class Trailer:
     flags: int
     mode: int
     marks: int
+    carriage: int = FULL
 
     @property
     def incremental(self):
@@ -40,6 +43,14 @@ class Trailer:
     def index(self):
         """Of the packet in its block; 0 in the other modes."""
         return read_tree(self.block)[1] if self.mode == TREE else 0
+
+    def share(self):
+        """3.3, coded: how shares are tagged, the share, its tag."""
+        block, _, depth, _ = read_tree(self.block)
+        scheme, T = SCHEMES[self.scheme], TAGS[self.carriage]
+        k, end = int.from_bytes(self.body[:2], "big"), len(self.body) - depth * T
+        code = carriage.Code(block.count, k, signature_length(scheme, self.flags))
+        return carriage.Tags(block.id, code, T), self.body[2:end], self.body[end:]
 
 
 def has_magic(upper):
@@ -107,20 +118,40 @@ def read_foot(upper):
 
 def read_trailer(datagram, upper):
     flags, mode, length = read_foot(upper)
-    need(length >= 31, "bad-trailer-length")
+    end = 31 + 2 * (flags & SAVED).bit_count()
+    need(length >= end, "bad-trailer-length")
     trailer, original = upper[-length:], upper[:-length]
     head = Reader(trailer[-31:-9])
     group, epoch, timestamp = head.take(8), head.number(4), head.number(8)
-    scheme, carriage = head.number(1), head.number(1)
-    need(carriage == 1, "unknown-carriage")
+    scheme, carried = head.number(1), head.number(1)
+    need(carried == FULL or mode == TREE and carried in TAGS, "unknown-carriage")
     need(scheme in SCHEMES, "unknown-scheme")
-    at = Reader(trailer[:-31], "bad-trailer-length")
-    body = at.take(SCHEMES[scheme].INCREMENTAL if flags & INCREMENTAL else SCHEMES[scheme].SIGNATURE)
-    block = read_block(at, mode)
-    saved = read_saved(flags, at.rest())
+    at = Reader(trailer[: length - end], "bad-trailer-length")
+    size = signature_length(SCHEMES[scheme], flags)
+    if carried == FULL:
+        body, block = at.take(size), read_block(at, mode)
+    else:
+        block = read_block(at, mode)
+        body = read_coded(at, size, TAGS[carried] * block[21])
+    at.end()
     check_block(block, mode)
+    if carried != FULL:
+        k, count = int.from_bytes(body[:2], "big"), read_tree(block)[0].count
+        need(count in CODED and carriage.needed(25, count) <= k <= count, "bad-code")
+    saved = read_saved(flags, trailer[length - end : -31])
     check_saved(datagram, original, flags)
-    return Trailer(original, body, block, saved, group, epoch, timestamp, scheme, flags, mode, 0)
+    return Trailer(original, body, block, saved, group, epoch, timestamp, scheme, flags, mode, 0, carried)
+
+
+def signature_length(scheme, flags):
+    return scheme.INCREMENTAL if flags & INCREMENTAL else scheme.SIGNATURE
+
+
+def read_coded(at, length, tag):
+    """3.3: k, the share of so many bytes, the tag"""
+    k = at.number(2)
+    need(k > 0, "bad-code", "k")
+    return k.to_bytes(2, "big") + at.take(-(-length // k) + tag)
 
 
 def read_block(at, mode):

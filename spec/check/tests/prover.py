@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clew_check import bbs04, datagram, opening, quorum, trailer, xr
+from clew_check import bbs04, carriage, datagram, opening, quorum, trailer, xr
 from clew_check.curve import *
 
 rng = random.Random(1)
@@ -221,6 +221,17 @@ class Maker:
             frames.append(frame_of(found, body if found.incremental else body[: self.scheme.SIGNATURE]))
         return frames
 
+    def coded(self, frames, k, T):
+        """The packets of a block, of one form, in coded carriage."""
+        founds = [read_packet(frame)[1] for frame in frames]
+        block, blob = trailer.read_tree(founds[0].block)[0], founds[0].body
+        code = carriage.Code(block.count, k, len(blob))
+        shares = code.shares(blob)
+        _, tags = carriage.Tags(block.id, code, T).tree(shares)
+        for found in founds:
+            found.carriage = {8: 2, 4: 3}[T]
+        return [frame_of(found, u16(k) + share + tag) for found, share, tag in zip(founds, shares, tags, strict=True)]
+
     # Openings (5.3, opening.md 6) and matches (5.4, opening.md 7)
 
     def request(self, kind, e, frame, machine=None, group=None):
@@ -328,8 +339,9 @@ def ipv4_udp(payload, behind=b""):
 
 def frame_of(found, body):
     """The packet with this trailer."""
-    parts = body + found.block + b"".join(found.saved.values())
-    parts += found.group + u32(found.epoch) + u64(found.timestamp) + bytes([found.scheme, 1])
+    parts = body + found.block if found.carriage == trailer.FULL else found.block + body
+    parts += b"".join(found.saved.values())
+    parts += found.group + u32(found.epoch) + u64(found.timestamp) + bytes([found.scheme, found.carriage])
     foot = bytes([found.flags, found.mode]) + (len(parts) + 9).to_bytes(2, "big") + b"\1" + trailer.MAGIC
     return ipv4_udp(found.upper[8:], parts + foot)
 

@@ -4,7 +4,7 @@ import random
 from unittest import main, mock
 
 from common import bbs04, Case, flip, group_file, opening, put, receiver, xr
-from clew_check import trailer, tree
+from clew_check import carriage, trailer, tree
 from clew_check.curve import hash_of
 from prover import audit, frame_of, inclusion, ipv4_udp, Maker, read_packet, subtree, u16
 
@@ -326,6 +326,138 @@ class Blocks(Modes):
         match = self.maker.match(0, self.frames[0], self.two, [1, 2])
         answer = opening.judge(self.group, opening.MATCH, match, [packet(self.frames[3])])
         self.assertEqual(answer, opening.WAS_NOT)
+
+
+class Coded(Modes):
+    """Coded carriage: 3.3, step 7"""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.payloads = [b"packet %d" % i for i in range(12)]
+        cls.full = cls.maker.block(cls.one, 0, cls.payloads)
+        cls.frames = cls.maker.coded(cls.full, 4, 8)
+
+    def reasons(self, *frames, judge=None, time=None):
+        """When all have come."""
+        judge = judge or receiver.Receiver(self.group)
+        said = [judge.take(frame, len(frame), 101, time) for frame in frames]
+        return [one.reason for one in said]
+
+    def test_any_k(self):
+        for T, k, order in ((8, 3, (7, 0, 11)), (4, 12, range(12)), (8, 5, (9, 8, 3, 2, 10))):
+            frames = self.maker.coded(self.full, k, T)
+            some = [frames[i] for i in order]
+            late = ["reordered" if max(order[: at + 1]) > i else "ok" for at, i in enumerate(order)]
+            with mock.patch.object(self.scheme, "verify", wraps=self.scheme.verify) as verify:
+                self.assertEqual(self.reasons(*some), late)
+                self.assertEqual(verify.call_count, 1)
+            self.assertEqual(self.reasons(*some[1:]), ["too-few-shares"] * (k - 1))
+            self.assertEqual(self.reasons(*[some[0]] * k), ["too-few-shares"] * k)
+
+    def test_known(self):
+        """Once M is verified, shares do not matter; both forms are one packet."""
+        judge = receiver.Receiver(self.group)
+        self.assertEqual(self.reasons(*self.frames[:4], judge=judge), ["ok"] * 4)
+        self.assertEqual(self.reasons(self.frames[0], self.full[1], judge=judge), ["duplicate"] * 2)
+        self.assertEqual(self.reasons(self.polluted(self.frames[5]), judge=judge), ["ok"])
+        self.assertEqual(self.reasons(flip(self.frames[6], 30), judge=judge), ["too-few-shares"])
+        live = receiver.Receiver(self.group, live_since=0)
+        said = [live.take(f, len(f), 101, None) for f in (*self.frames[:4], self.frames[2])]
+        self.assertEqual([one.verdict for one in said], ["valid"] * 4 + ["invalid"])
+
+    def polluted(self, frame):
+        _, found = read_packet(frame)
+        return flip(frame, frame.index(found.body) + 2)
+
+    def test_pollution(self):
+        """An altered share is in a bin of its own; the others decide its packet, too."""
+        few = [self.polluted(self.frames[0]), *self.frames[1:4]]
+        self.assertEqual(self.reasons(*few), ["too-few-shares"] * 4)
+        self.assertEqual(self.reasons(*few, self.frames[4]), ["ok"] * 5)
+        self.assertEqual(self.reasons(*few, self.full[4]), ["ok"] * 5)
+
+    def test_forged(self):
+        """A blob of somebody else's on honest packets: refused once, and nobody else."""
+        others = self.maker.coded(self.maker.block(self.two, 0, [b"other"] * 12), 4, 8)
+        forged = []
+        for frame, other in zip(self.frames, others):
+            _, found = read_packet(frame)
+            forged.append(frame_of(found, read_packet(other)[1].body))
+        with mock.patch.object(self.scheme, "verify", wraps=self.scheme.verify) as verify:
+            reasons = self.reasons(*forged[:6], *self.frames, forged[7])
+            self.assertEqual(verify.call_count, 2)
+        self.assertEqual(reasons, ["bad-signature"] * 6 + ["ok"] * 12 + ["duplicate"])
+
+    def test_padding_and_encoding(self):
+        """One reason for whatever is wrong with a blob."""
+        for k, blob in ((5, b"\0" * 288), (4, b"\0" * 288)):
+            code = carriage.Code(12, k, 288)
+            shares = code.shares(blob)
+            if k == 5:  # 290 bytes: the last one is not zero
+                padded = blob + b"\0\1"
+                first = {i: padded[58 * i : 58 * i + 58] for i in range(5)}
+                shares = [carriage.value(first, i) if i > 4 else first[i] for i in range(12)]
+            _, tags = carriage.Tags(b"i" * 16, code, 8).tree(shares)
+            frames = []
+            for frame, share, tag in zip(self.frames, shares, tags):
+                _, found = read_packet(frame)
+                frames.append(frame_of(found, u16(k) + share + tag))
+            reasons = self.reasons(*frames[: k + 1], *self.full[:1])
+            self.assertEqual(reasons, ["bad-signature"] * (k + 1) + ["ok"])
+
+    def changed(self, count, index, k, T, share=None, tag=None, code=None, **changes):
+        depth = len(tree.sides(index, count))
+        block = ID + u16(index) + u16(count) + bytes([16, depth]) + bytes(16 * depth)
+        share = -(-288 // max(k, 1)) if share is None else share
+        tag = T * depth if tag is None else tag
+        found = self.maker.trailer(0, b"x", 0, 0, trailer.TREE, block)
+        found.carriage = code or {8: 2, 4: 3}[T]
+        for name, value in changes.items():
+            setattr(found, name, value)
+        return self.judge(frame_of(found, u16(k) + bytes(share + tag)))[0]
+
+    def test_rules(self):
+        for reason, *body in (
+            ("too-few-shares", 9, 8, 3, 8),
+            ("too-few-shares", 128, 5, 32, 4),
+            ("too-few-shares", 128, 5, 128, 8),
+            ("bad-code", 8, 0, 4, 8),  # count
+            ("bad-code", 129, 0, 64, 8),
+            ("bad-code", 256, 0, 64, 8),
+            ("bad-code", 1, 0, 1, 8),
+            ("bad-code", 9, 0, 2, 8),  # k
+            ("bad-code", 9, 0, 10, 8),
+            ("bad-code", 16, 0, 0, 8),
+            ("bad-code", 16, 0, 3, 8),
+            ("bad-code", 128, 0, 65535, 8),
+            ("bad-trailer-length", 16, 0, 4, 8, 71),  # share and tag
+            ("bad-trailer-length", 16, 0, 4, 8, 73),
+            ("bad-trailer-length", 16, 0, 4, 8, 72, 31),
+            ("bad-trailer-length", 16, 0, 4, 8, 72, 16),
+            ("bad-trailer-length", 16, 0, 4, 8, 0, 0),
+            ("unknown-carriage", 16, 0, 4, 8, 72, 32, 4),
+        ):
+            self.assertEqual(self.changed(*body), reason, body)
+
+    def test_order_of_rules(self):
+        bad_block = ID + u16(16) + u16(16) + b"\x10\4" + bytes(64)
+        self.assertEqual(self.changed(16, 0, 3, 8, 96, block=bad_block), "bad-block")
+        self.assertEqual(self.changed(16, 0, 0, 8, block=bad_block), "bad-code")  # no length without k
+        self.assertEqual(self.changed(16, 0, 3, 8, 95, block=bad_block), "bad-trailer-length")
+        saved = {"flags": trailer.IPV4_CHECKSUM | trailer.L4_CHECKSUM, "saved": {4: b"ab", 16: b"cd"}}
+        self.assertEqual(self.changed(16, 0, 4, 8, **saved), "too-few-shares")
+        self.assertEqual(self.changed(16, 0, 3, 8, group=bytes(8), epoch=9), "bad-code")
+        self.assertEqual(self.changed(16, 0, 4, 8, group=bytes(8)), "unknown-group")
+        for mode, section in ((trailer.EACH, b""), (trailer.WINDOW, u16(2) + bytes(32))):
+            self.assertEqual(self.changed(16, 0, 4, 8, mode=mode, block=section), "unknown-carriage")
+
+    def test_opening(self):
+        """The digest of a request is over the signature, restored from any k packets."""
+        payload = self.maker.opening(0, self.full[2], self.one, [1, 3])
+        judge = lambda *frames: opening.judge(self.group, opening.OPENING, payload, [(f, len(f), 101, None) for f in frames])
+        self.assertEqual(judge(*self.frames[3:7]), "one")
+        self.refuses("packet", judge, *self.frames[3:6])
 
 
 class Bbs04(Modes):

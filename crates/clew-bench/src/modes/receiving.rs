@@ -99,6 +99,7 @@ pub fn verify(
                     valid += usize::from(conclusion.verdict == Verdict::Valid)
                 }
                 Received::Pending(packet) => pending.push(packet),
+                Received::Waiting(_) => {} // nothing here is in coded carriage
             }
         }
         for checked in Pending::check_all(pending, Windows::Whole, rng) {

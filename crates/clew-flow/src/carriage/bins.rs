@@ -97,7 +97,7 @@ pub enum NoRoom {
 ///
 /// Whatever arrives, and whatever is forgotten: a bin is emptied when its blob is restored, so that
 /// k packets are spent on each [`Answer::Restored`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bins<T> {
     limits: Limits,
     /// The bins of each block, the most recent one last; never none.
@@ -107,14 +107,14 @@ pub struct Bins<T> {
     answers: Recent<Key, Known>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Bin<T> {
     key: Key,
     code: Code,
     shares: Vec<Held<T>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Held<T> {
     index: u16,
     share: Vec<u8>,
@@ -122,7 +122,7 @@ struct Held<T> {
 }
 
 /// What is known of a restored blob.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Known {
     Awaited(Vec<u8>),
     Verified(Vec<u8>),

@@ -100,6 +100,7 @@ pub fn verify_at(
             let mut rng = ChaCha20Rng::seed_from_u64(1);
             receiver.conclude(pending.check(&mut rng))
         }
+        Received::Waiting(ticket) => unreachable!("{ticket:?}: nothing is coded"),
     }
 }
 

@@ -120,6 +120,9 @@ pub struct Sign {
     /// Packets of a block, at most (mode tree)
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub block: u16,
+    /// How a block's signature travels (mode tree)
+    #[arg(long, value_enum, default_value = "full")]
+    pub carriage: BlockCarriage,
     /// Carry what lets verifiers reject forgeries early (xr: 48 bytes more; bbs04: 768)
     #[arg(long)]
     pub incremental: bool,
@@ -155,6 +158,16 @@ pub enum ModeName {
     Window,
     /// A block of packets of one flow, under a tree of digests; each stays verifiable alone
     Tree,
+}
+
+/// How a block's signature travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BlockCarriage {
+    /// All of it in every packet, each verifiable alone
+    Full,
+    /// A share of it in every packet, in blocks of 9 to 128: shorter, but it takes a part of the block
+    /// to verify any of them (clew show says how many packets)
+    Coded,
 }
 
 /// `clew verify`

@@ -1,6 +1,7 @@
 //! One signed packet of a capture, as trustees and judges look at it.
 
 use super::packet;
+use super::restore::in_full;
 use crate::batch::{Capture, frame};
 use crate::capture::Record;
 use crate::failure::Failure;
@@ -8,7 +9,10 @@ use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
-use clew_packet::{Acceptance, Conclusion, Reason, Received, Receiver, Summary, Verdict, read};
+use clew_packet::{
+    Acceptance, Carriage, Conclusion, Reason, Received, Receiver, Restored, Restorer, Summary,
+    Verdict, read,
+};
 use std::path::Path;
 
 /// A signed packet, taken apart.
@@ -22,18 +26,19 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Packet `number` of a capture, once its signature was verified. When it was seen is not judged:
-    /// what counts is the time that it was signed with.
+    /// Packet `number` of a capture, in full form if it has another, once its signature was verified.
+    /// When it was seen is not judged: what counts is the time that it was signed with.
     pub fn verified(path: &Path, number: u64, group: &GroupFile) -> Result<Self, Failure> {
-        Self::of_verified(&packet::find(path, number)?, number, group)
+        let record = in_full(packet::find(path, number)?, path, number, group)?;
+        Self::of_verified(&record, number, group)
     }
 
-    /// The same of a record.
+    /// The same of a record in full form.
     pub fn of_verified(record: &Record, number: u64, group: &GroupFile) -> Result<Self, Failure> {
         let Conclusion {
             verdict, reason, ..
         } = conclude(record, group);
-        match (verdict, Self::of(record, number)) {
+        match (verdict, Self::of(record, number, &mut Restorer::new())) {
             (Verdict::Valid, Some(evidence)) => Ok(evidence),
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
@@ -48,17 +53,20 @@ impl Evidence {
         }
     }
 
-    /// The first packet of a capture that a request is about, not verified.
+    /// The first packet of a capture that a request is about, not verified. Of a block in coded
+    /// carriage it is one of those that restore its signature.
     pub fn find(
         path: &Path,
         request: &Request,
         group: &GroupFile,
     ) -> Result<Option<Self>, Failure> {
         let mut capture = Capture::open(path, "reading")?;
+        let mut restorer = Restorer::new();
         while let Some(batch) = capture.next_batch()? {
             for record in &batch {
                 let number = record.packet().map_or(0, |info| info.frame);
-                let found = Self::of(record, number).filter(|e| e.is_of(request, group));
+                let found = Self::of(record, number, &mut restorer);
+                let found = found.filter(|evidence| evidence.is_of(request, group));
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -87,15 +95,23 @@ impl Evidence {
         }
     }
 
-    fn of(record: &Record, number: u64) -> Option<Self> {
+    /// What a record holds; in coded carriage, the first packet of its block that came, once the
+    /// signature can be restored.
+    fn of(record: &Record, number: u64, restorer: &mut Restorer<u64>) -> Option<Self> {
         let (frame, _) = frame(record)?;
         let signed = read(&frame).ok()?;
         let summary = signed.summary();
         let mut message = Vec::new();
         signed.write_message(&mut message);
+        let (mut body, number) = match signed.trailer().carriage {
+            Carriage::Full => (signed.trailer().body.to_vec(), number),
+            Carriage::Coded(_) => {
+                let Restored { signature, from } = restorer.take(&signed, number)?;
+                (signature, *from.first()?)
+            }
+        };
         // The plain form is what both forms begin with.
-        let plain = summary.scheme.signature_bytes(false);
-        let body = signed.trailer().body.get(..plain)?.to_vec();
+        body.truncate(summary.scheme.signature_bytes(false));
         Some(Self {
             number,
             summary,
@@ -105,12 +121,14 @@ impl Evidence {
     }
 }
 
-fn conclude(record: &Record, group: &GroupFile) -> Conclusion {
+/// What a record in full form is, whenever it was seen.
+pub fn conclude(record: &Record, group: &GroupFile) -> Conclusion {
     let keyring = Keyring::new(vec![group.clone()]);
     let mut receiver = Receiver::new(&keyring, Acceptance::capture());
     let received = frame(record).map(|(frame, _)| receiver.receive(&frame, None));
     match received.expect("the record found is a packet") {
         Received::Done(conclusion) => conclusion,
         Received::Pending(pending) => receiver.conclude(pending.check(&mut random::os())),
+        Received::Waiting(ticket) => receiver.give_up(ticket),
     }
 }

@@ -1,6 +1,7 @@
 //! `clew extract`: one packet in full form, in a capture of its own.
 
 use super::evidence::Evidence;
+use super::restore::in_full;
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Writer};
 use crate::cli::Extract;
@@ -14,19 +15,20 @@ pub fn run(arguments: &Extract) -> Result<Status, Failure> {
     let mut capture = Capture::open(&of.input, "reading")?;
     let mut writer = Writer::new(
         Output::create(path, &of.input, arguments.force)?,
-        PacketLengths::NeverGrow,
+        PacketLengths::MayGrow,
     );
     let (mut packets, mut found) = (0, false);
     while let Some(batch) = capture.next_batch()? {
-        for record in &batch {
+        for mut record in batch {
             let number = record.packet().map(|info| info.frame);
             packets = number.unwrap_or(packets);
             if number == Some(of.packet) {
-                Evidence::of_verified(record, of.packet, &group)?;
+                record = in_full(record, &of.input, of.packet, &group)?;
+                Evidence::of_verified(&record, of.packet, &group)?;
                 found = true;
             }
-            if is_kept(record, of.packet) {
-                writer.write(record).map_err(Failure::write)?;
+            if is_kept(&record, of.packet) {
+                writer.write(&record).map_err(Failure::write)?;
             }
         }
     }

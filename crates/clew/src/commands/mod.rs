@@ -10,6 +10,7 @@ mod man;
 mod open;
 mod packet;
 mod register;
+mod restore;
 mod share;
 mod show;
 mod sign;

@@ -75,11 +75,19 @@ fn describe(packet: &SignedPacket<'_>) {
     if summary.tolerant {
         say!("  tolerant   ECN flags and the MSS value are not signed");
     }
-    say!(
-        "  signature  {} bytes, starts {}",
-        trailer.body.len(),
-        report::hex(&trailer.body[..16])
-    );
+    match trailer.coded() {
+        None => {
+            let (bytes, start) = (trailer.body.len(), report::hex(&trailer.body[..16]));
+            say!("  carriage   full: the signature is in this packet");
+            say!("  signature  {bytes} bytes, starts {start}");
+        }
+        Some(coded) => {
+            let (share, tag, digest) = (coded.share.len(), coded.tag.len(), coded.digest_bytes());
+            let needed = coded.needed();
+            say!("  carriage   coded: any {needed} packets of the block restore the signature");
+            say!("  share      {share} bytes, with a tag of {tag} bytes ({digest} for each level)");
+        }
+    }
     if marks > 0 {
         say!("  marks      {marks}: so many later runs of signing passed this packet");
     }

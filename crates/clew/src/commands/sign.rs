@@ -1,18 +1,19 @@
 //! `clew sign`
 
 use crate::batch::Capture;
-use crate::cli::{ModeName, Sign};
+use crate::cli::{BlockCarriage, ModeName, Sign};
 use crate::failure::{Failure, Status};
 use crate::output::Output;
 use crate::report;
 use crate::sign::{Cover, Options, Signed, Signer, sign_capture};
 use clap::ArgMatches;
 use clew_manager::keys::MemberKeyFile;
-use clew_packet::{Policy, Reason};
+use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;
 
 pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
+    check_carriage(arguments)?;
     let signers = signers(arguments, matches)?;
     let capture = Capture::open(&arguments.input, "signing")?;
     let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
@@ -31,6 +32,23 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     })
 }
 
+/// Only blocks are coded, and not the largest.
+fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
+    let (mode, most) = (arguments.mode, arguments.block);
+    if arguments.carriage == BlockCarriage::Full {
+        return Ok(());
+    }
+    if mode != ModeName::Tree {
+        let failure = Failure::new("--carriage coded is for blocks, which this mode has not");
+        return Err(failure.hint("take --mode tree, the default"));
+    }
+    if most > CODED_MAX {
+        let failure = Failure::new(format!("--carriage coded has no blocks of {most} packets"));
+        return Err(failure.hint(format!("take --block {CODED_MAX} or less")));
+    }
+    Ok(())
+}
+
 fn cover(arguments: &Sign) -> Cover {
     match arguments.mode {
         ModeName::Each => Cover::Each,
@@ -45,6 +63,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
         tolerant: arguments.tolerant,
         incremental: arguments.incremental,
         mtu: arguments.mtu,
+        coded: arguments.carriage == BlockCarriage::Coded,
         ..Policy::default()
     };
     let owned = sources_by_key(arguments, matches)?;

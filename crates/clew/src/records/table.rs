@@ -92,6 +92,9 @@ fn answer(verified: &Verified, strict: bool) -> &'static str {
         Status::No if verified.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
+        Status::CouldNotTell if verified.reasons.of(Reason::TooFewShares) > 0 => {
+            "could not tell: too little of some blocks came"
+        }
         Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
             "could not tell: the capture cut packets short"
         }

@@ -254,16 +254,27 @@ impl Signer {
     }
 
     fn sign_block(&self, unit: &[Packet<'_>]) -> Vec<(usize, Fate)> {
-        let most = unit.len() as u16; // a unit is cut to the most of a block
         let mut fates = Vec::new();
-        let mut block: Vec<(&Packet<'_>, Candidate<'_>)> = Vec::new();
-        for packet in unit {
-            let mut out = Vec::new();
-            match self.sender.admit(&packet.frame, Mode::Tree, most, &mut out) {
-                Ok(candidate) => block.push((packet, candidate)),
-                Err(reason) => fates.push((packet.place, Fate::new(reason, out))),
+        let mut left: Vec<&Packet<'_>> = unit.iter().collect();
+        let block: Vec<(&Packet<'_>, Candidate<'_>)> = loop {
+            let most = left.len(); // a unit is cut to the most of a block
+            let mut block = Vec::new();
+            for packet in left {
+                let mut out = Vec::new();
+                let admitted = self
+                    .sender
+                    .admit(&packet.frame, Mode::Tree, most as u16, &mut out);
+                match admitted {
+                    Ok(candidate) => block.push((packet, candidate)),
+                    Err(reason) => fates.push((packet.place, Fate::new(reason, out))),
+                }
             }
-        }
+            if block.len() == most {
+                break block;
+            }
+            // A smaller block: the others need another room, which may be more if shares are carried.
+            left = block.into_iter().map(|(packet, _)| packet).collect();
+        };
         let candidates: Vec<Candidate<'_>> = block.iter().map(|(_, c)| *c).collect();
         let mut outs = vec![Vec::new(); block.len()];
         let mut id = [0; 16];

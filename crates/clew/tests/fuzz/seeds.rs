@@ -17,6 +17,7 @@ const CAPTURE_BYTES_MAX: u64 = 30_000;
 /// The seeds of a target.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
+        "coded_packets" => coded_blocks(),
         "container" => [captures(), built_captures()].concat(),
         "flow_descriptor" => vec![flow::descriptor().to_bytes()],
         "flow_file" => flows::files(),
@@ -48,6 +49,17 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             .collect(),
         other => unreachable!("{other} has no seeds"),
     }
+}
+
+/// The packets of vectors that restore a signature.
+fn coded_blocks() -> Vec<Vec<u8>> {
+    let restored = vectors("packet-trailer").filter(|v| !v.all("full").is_empty());
+    let block = |vector: Vector| {
+        let packets = [vector.all("earlier-frame"), vector.all("frame")].concat();
+        let behind = |packet: &Vec<u8>| [&(packet.len() as u16).to_be_bytes()[..], packet].concat();
+        packets.iter().flat_map(behind).collect()
+    };
+    restored.map(block).collect()
 }
 
 /// The text of a vector.

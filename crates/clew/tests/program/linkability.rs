@@ -61,6 +61,7 @@ impl Seen {
             trailer.carriage,
             trailer.saved,
             trailer.length(),
+            trailer.coded().map(|coded| coded.needed()),
         );
         Some(Self {
             flow: flow(&frame).ok()?.key(),

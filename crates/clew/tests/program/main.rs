@@ -4,6 +4,7 @@
 
 mod beginning;
 mod captures;
+mod coded;
 mod community_id;
 mod desk;
 mod linkability;

@@ -12,14 +12,18 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-pub const MODES: [&[&str]; 6] = [
+pub const MODES: [&[&str]; 7] = [
     &["--mode", "each"],
     &["--mode", "window"],
     &["--mode", "tree"],
     &["--mode", "window", "--window", "3", "--incremental"],
     &["--mode", "tree", "--block", "5", "--nat"],
     &["--mode", "window", "--window", "adaptive"],
+    &["--carriage", "coded"],
 ];
+
+/// Those where each packet is judged by itself: a changed one is refused, whatever else came.
+const ALONE: usize = 6;
 
 #[test]
 fn every_capture_is_signed_verified_and_restored() {
@@ -27,7 +31,7 @@ fn every_capture_is_signed_verified_and_restored() {
     for (n, capture) in captures().iter().enumerate() {
         beginning(capture, &desk.path("in"));
         // Each mode with its usual options, and one of the others in turn.
-        for mode in MODES[..3].iter().chain([&MODES[3 + n % 3]]) {
+        for mode in MODES[..3].iter().chain([&MODES[3 + n % 4]]) {
             let name = format!("{} {mode:?}", capture.display());
             assert_eq!(desk.sign(mode), 0, "{name}");
             let (status, packets, summary) = desk.verify("signed");
@@ -46,11 +50,11 @@ fn every_capture_is_signed_verified_and_restored() {
 }
 
 /// The link type of most captures.
-const ETHERNET: u32 = 1;
+pub const ETHERNET: u32 = 1;
 
 /// What became of a packet on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub enum Way {
     Unsigned,
     Untouched,
     Changed,
@@ -107,7 +111,7 @@ fn protected(frame: &[u8]) -> Option<Range<usize>> {
 }
 
 /// Loses, exchanges, copies and changes packets, each about one in twelve.
-fn send(signed: &[Record], rng: &mut ChaCha20Rng) -> Vec<(Way, u64, Vec<u8>)> {
+pub fn send(signed: &[Record], rng: &mut ChaCha20Rng) -> Vec<(Way, u64, Vec<u8>)> {
     let mut sent: Vec<(Way, u64, Vec<u8>)> = Vec::new();
     for record in signed {
         let (time, frame) = (
@@ -140,7 +144,7 @@ fn send(signed: &[Record], rng: &mut ChaCha20Rng) -> Vec<(Way, u64, Vec<u8>)> {
 }
 
 /// Which packets come after one of a greater index in their block.
-fn late(sent: &[(Way, u64, Vec<u8>)]) -> Vec<bool> {
+pub fn late(sent: &[(Way, u64, Vec<u8>)]) -> Vec<bool> {
     let mut latest: HashMap<[u8; 16], u16> = HashMap::new();
     let late = |(way, _, frame): &(Way, u64, Vec<u8>)| {
         let frame = Frame::whole(LinkType(1), frame);
@@ -159,7 +163,7 @@ fn late(sent: &[(Way, u64, Vec<u8>)]) -> Vec<bool> {
 fn changed_packets_and_only_those_are_invalid() {
     let desk = Desk::new();
     fs::write(desk.path("in"), mixed()).unwrap();
-    for (seed, mode) in MODES.iter().enumerate() {
+    for (seed, mode) in MODES[..ALONE].iter().enumerate() {
         assert_eq!(desk.sign(mode), 0);
         let signed = fs::read(desk.path("signed")).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(seed as u64);

@@ -1,7 +1,7 @@
 //! Damaged trailers: the dissector names the reason that clew names, and never fails itself.
 
 use crate::desk::Desk;
-use crate::files::{IPV4, IPV6, Packet, begin, packets, plain, write};
+use crate::files::{IPV4, IPV6, Packet, begin, begin_flow, packets, plain, write};
 use crate::reading::{compare, judgement, reading};
 use crate::shark::missing;
 use clew_packet::{FOOT_BYTES, HEAD_BYTES};
@@ -28,12 +28,13 @@ const OF_ALL: [Damage; 15] = [
     // A saved value that is not there shifts the parts before it.
     (9, &[0x04], "bad-trailer-length"),
     (10, &[0], "unknown-carriage"),
-    (10, &[2], "unknown-carriage"),
+    (10, &[4], "unknown-carriage"),
     (11, &[0], "unknown-scheme"),
     (11, &[3], "unknown-scheme"),
 ];
 
-const OF_EACH: [Damage; 2] = [
+const OF_EACH: [Damage; 3] = [
+    (10, &[2], "unknown-carriage"),
     (8, &[2], "bad-trailer-length"),
     (8, &[3], "bad-trailer-length"),
 ];
@@ -147,6 +148,41 @@ fn refused(desk: &Desk, packet: &Packet, damages: &[Damage]) {
             "{info}"
         );
         assert!(shown.contains_key("clew.malformed"), "{damage:?}");
+    }
+}
+
+const CODED: [&str; 2] = ["--carriage", "coded"];
+
+/// In a block of twelve packets: six restore the signature by shares of 48 bytes, the path has four
+/// digests of 16 bytes and the tag as many of 8.
+#[test]
+fn damaged_shares_show_the_reason_that_clew_names() {
+    const NEEDED: usize = TO_BLOCK + 4 * 8 + 48 + 2;
+    const BLOCK: usize = NEEDED + 4 * 16 + 22;
+    if missing("tshark") {
+        return;
+    }
+    let desk = Desk::new();
+    begin_flow(&desk, 12);
+    let packet = template(&desk, &CODED);
+    let damages: [Damage; 9] = [
+        (NEEDED, &[0, 0], "bad-code"),
+        (NEEDED, &[0, 5], "bad-trailer-length"),
+        (BLOCK - 16, &[0, 12], "bad-block"),
+        (BLOCK - 18, &[0, 8], "bad-block"),
+        (BLOCK - 20, &[8], "bad-trailer-length"),
+        (BLOCK - 21, &[5], "bad-trailer-length"),
+        (10, &[1], "bad-trailer-length"),
+        (10, &[3], "bad-trailer-length"),
+        (10, &[4], "unknown-carriage"),
+    ];
+    refused(&desk, &packet, &damages);
+    for at in [&packet, &marked(&desk, &packet)] {
+        let rest = reading(at).unwrap().trailer().length() + 16;
+        let changed = (1..=rest).flat_map(|before_end| with_values(at, before_end));
+        let changed: Vec<Packet> = changed.collect();
+        write(&desk.path("damaged"), changed.iter().map(plain));
+        compare(&desk, "damaged", "coded");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every field of every mode, scheme and form, and filters on them.
 
 use crate::desk::Desk;
-use crate::files::{IPV4, IPV6, PACKETS, Packet, begin, packets, plain, write};
+use crate::files::{IPV4, IPV6, PACKETS, Packet, begin, begin_flow, packets, plain, write};
 use crate::reading::compare;
 use crate::shark::{FIELDS, Shown, missing};
 use serde_json::Value;
@@ -34,6 +34,35 @@ fn fields_are_those_that_clew_reads_in_all_modes() {
             }
             agrees_with_verify(&desk, "signed");
         }
+    }
+}
+
+/// Blocks in coded carriage, of sizes with longer and with shorter tags.
+#[test]
+fn shares_are_those_that_clew_reads() {
+    if missing("tshark") {
+        return;
+    }
+    for scheme in ["xr", "bbs04"] {
+        let desk = Desk::with(scheme);
+        for (count, more) in [(12, &[][..]), (9, &["--incremental"]), (17, &["--nat"])] {
+            begin_flow(&desk, count);
+            let coded = ["--carriage", "coded"];
+            assert_eq!(desk.sign(&[&coded[..], more].concat()), 0);
+            let what = format!("{scheme} {count} {more:?}");
+            assert_eq!(compare(&desk, "signed", &what), count);
+            assert_eq!(desk.filtered("signed", "clew.code.k > 2").len(), count);
+            agrees_with_verify(&desk, "signed");
+        }
+    }
+    let desk = Desk::new();
+    begin_flow(&desk, 12);
+    assert_eq!(desk.sign(&["--carriage", "coded"]), 0);
+    for filter in [
+        "clew.carriage == 2 && clew.code.k == 6 && clew.code.share && clew.code.tag",
+        "clew.carriage == \"coded\" && !clew.signature && clew.block.path",
+    ] {
+        assert_eq!(desk.filtered("signed", filter).len(), 12, "{filter}");
     }
 }
 

@@ -43,6 +43,13 @@ pub fn begin(desk: &Desk, capture: &str) {
     );
 }
 
+/// Packets of one flow and second as `in`: one of TCP over IPv4, so many times.
+pub fn begin_flow(desk: &Desk, count: usize) {
+    begin(desk, IPV4);
+    let packet = packets(&desk.path("in")).remove(0);
+    write(&desk.path("in"), vec![plain(&packet); count]);
+}
+
 pub fn packets(file: &Path) -> Vec<Packet> {
     let reader = Reader::new(File::open(file).unwrap()).unwrap();
     let packets = reader.map(Result::unwrap).filter_map(|record| {

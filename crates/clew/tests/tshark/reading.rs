@@ -87,11 +87,11 @@ fn expected(packet: &SignedPacket<'_>) -> Shown {
     let trailer = packet.trailer();
     let mut all = of_block(trailer);
     all.extend(of_foot(trailer));
-    all.insert("clew.signature", hex::encode(trailer.body));
+    all.extend(of_body(trailer));
     all.insert("clew.group", trailer.group.to_string());
     all.insert("clew.epoch", trailer.epoch.to_string());
     all.insert("clew.scheme", trailer.scheme.code().to_string());
-    all.insert("clew.carriage", (trailer.carriage as u8).to_string());
+    all.insert("clew.carriage", trailer.carriage.code().to_string());
     let saved = trailer.saved;
     for (name, value) in [
         ("clew.saved.ipv4_checksum", checksum(saved.ipv4_checksum)),
@@ -108,6 +108,17 @@ fn expected(packet: &SignedPacket<'_>) -> Shown {
 
 fn checksum(value: Option<u16>) -> Option<String> {
     value.map(|value| format!("0x{value:04x}"))
+}
+
+fn of_body(trailer: &Trailer<'_>) -> Shown {
+    match trailer.coded() {
+        None => Shown::from([("clew.signature", hex::encode(trailer.body))]),
+        Some(coded) => Shown::from([
+            ("clew.code.k", coded.needed().to_string()),
+            ("clew.code.share", hex::encode(coded.share)),
+            ("clew.code.tag", hex::encode(coded.tag)),
+        ]),
+    }
 }
 
 fn of_block(trailer: &Trailer<'_>) -> Shown {

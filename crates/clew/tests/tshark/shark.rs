@@ -12,8 +12,11 @@ const DISSECTOR: &str = concat!(
 );
 
 /// What is asked for of each packet: all that the dissector can show, and a little besides.
-pub const FIELDS: [&str; 49] = [
+pub const FIELDS: [&str; 52] = [
     "clew.signature",
+    "clew.code.k",
+    "clew.code.share",
+    "clew.code.tag",
     "clew.block.id",
     "clew.block.index",
     "clew.block.count",

@@ -7,7 +7,7 @@ use clew_group::{MemberKey, Precursor, PublicKey, Scheme, VerifyingKey, bbs04, x
 use clew_manager::keys::MemberKeyFile;
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received,
-    Receiver, Sender, Stripped, Timestamp, Unknown, mark, read, strip,
+    Receiver, Restorer, Sender, Stripped, Ticket, Timestamp, Unknown, mark, read, strip,
 };
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -21,6 +21,9 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         return Err(Stop::Rule(conclusion.reason.as_str()));
     }
     message(case)?;
+    if case.has("full") {
+        full(case)?;
+    }
     if case.has("original") {
         undo(case)?;
         redo(case)?;
@@ -45,7 +48,7 @@ fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
     })
 }
 
-/// What a new receiver says about the frame, after the earlier one if there is one.
+/// What a new receiver says about the frame, after the earlier ones if there are any.
 fn verify(case: &Case) -> Result<Conclusion, Stop> {
     let file = other("group-file", case.word("group-file")?)?;
     let keys = Keys(GroupFile::from_bytes(file.bytes("file")?)?);
@@ -55,27 +58,54 @@ fn verify(case: &Case) -> Result<Conclusion, Stop> {
         Acceptance::capture()
     };
     let mut receiver = Receiver::new(keys, acceptance);
-    if case.has("earlier-frame") {
-        let earlier = frame(case, case.bytes("earlier-frame")?)?;
+    for bytes in case.all("earlier-frame") {
+        let earlier = frame(case, bytes)?;
         let before = receive(&mut receiver, &earlier, time(case)?);
-        holds(before.reason == Reason::Ok, "the earlier frame is valid")?;
+        let valid = before.is_ok_and(|before| before.reason == Reason::Ok);
+        holds(
+            valid || before.is_err(),
+            "the earlier frame is valid, or waits",
+        )?;
     }
     let frame = frame(case, case.bytes("frame")?)?;
-    Ok(receive(&mut receiver, &frame, time(case)?))
+    let last = receive(&mut receiver, &frame, time(case)?);
+    Ok(last.unwrap_or_else(|ticket| receiver.give_up(ticket)))
 }
 
 fn receive(
     receiver: &mut Receiver<Keys>,
     frame: &Frame<'_>,
     time: Option<Timestamp>,
-) -> Conclusion {
-    match receiver.receive(frame, time) {
+) -> Result<Conclusion, Ticket> {
+    Ok(match receiver.receive(frame, time) {
         Received::Done(conclusion) => conclusion,
         Received::Pending(pending) => {
             let checked = pending.check(&mut ChaCha20Rng::seed_from_u64(1));
             receiver.conclude(checked)
         }
+        Received::Waiting(ticket) => return Err(ticket),
+    })
+}
+
+/// The packet in full carriage, by the earlier ones of its block.
+fn full(case: &Case) -> Result<(), Stop> {
+    let mut restorer = Restorer::new();
+    for bytes in case.all("earlier-frame") {
+        let earlier = frame(case, bytes)?;
+        let packet = read(&earlier).map_err(|reason| Stop::Rule(reason.as_str()))?;
+        holds(
+            restorer.take(&packet, ()).is_none(),
+            "the last one restores",
+        )?;
     }
+    let frame = frame(case, case.bytes("frame")?)?;
+    let packet = read(&frame).map_err(|reason| Stop::Rule(reason.as_str()))?;
+    let restored = restorer.take(&packet, ());
+    let restored = restored.ok_or_else(|| Stop::Wrong("too few shares".to_owned()))?;
+    let mut out = Vec::new();
+    let written = packet.in_full(&restored.signature, &mut out);
+    holds(written.is_ok(), "there is room for the full form")?;
+    case.check("full", out)
 }
 
 fn message(case: &Case) -> Result<(), Stop> {

@@ -13,7 +13,7 @@ use crate::drawn::Drawn;
 const FOLDER: &str = "flow-manifest";
 const WINDOW: u64 = 30_000_000_000;
 
-/// Length of timestamp and signature, and of the fixed fields.
+/// Length of timestamp and signature, and of the fixed fields behind them.
 const BLOB: usize = 72;
 const FIXED: usize = 40;
 

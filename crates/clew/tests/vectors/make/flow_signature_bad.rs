@@ -9,7 +9,7 @@ use super::flow_signature::{FOLDER, Flow, Place, TIME, coded, contents};
 use super::{patched, replaced, with_all};
 use crate::case::Case;
 
-/// Length of what stands between path and fixed fields in full carriage, and of the fixed fields.
+/// Length of what full packets carry, and of the fixed fields.
 const BLOB: usize = 72;
 const FIXED: usize = 40;
 const WINDOW: u64 = 30_000_000_000;
@@ -106,17 +106,16 @@ fn carriage(packet: &[u8], carriage: u8) -> Vec<u8> {
     from_end(packet, 8, &[carriage])
 }
 
-/// The packet with other bytes in the place of `range`, which is counted from the end, and a length
-/// that fits.
+/// The packet with other bytes from `from` to `to`, both counted from its end, and a length that fits.
 fn respelt(packet: &[u8], from: usize, to: usize, bytes: &[u8]) -> Vec<u8> {
     let (head, tail) = (&packet[..packet.len() - from], &packet[packet.len() - to..]);
     let length = &packet[packet.len() - 6..packet.len() - 4];
     let length = u16::from_be_bytes(length.try_into().unwrap());
     let length = length + bytes.len() as u16 + to as u16 - from as u16;
-    replaced_end(&[head, bytes, tail].concat(), length)
+    with_length(&[head, bytes, tail].concat(), length)
 }
 
-fn replaced_end(packet: &[u8], length: u16) -> Vec<u8> {
+fn with_length(packet: &[u8], length: u16) -> Vec<u8> {
     let at = packet.len() - 6;
     replaced(packet, at, &length.to_be_bytes())
 }
@@ -170,12 +169,12 @@ fn lengths() -> Vec<Case> {
         bad(
             "length-39",
             "Less than the fixed fields.",
-            replaced_end(full, 39),
+            with_length(full, 39),
         ),
         bad(
             "length-beyond",
             "One byte more than the packet has.",
-            replaced_end(full, full.len() as u16 + 1),
+            with_length(full, full.len() as u16 + 1),
         ),
         bad("length-bare", "Nothing but fixed fields.", bare.clone()),
         bad(
@@ -523,8 +522,7 @@ fn plus_order(scalar: &[u8]) -> Vec<u8> {
     scalar.iter().zip(digits).map(add).collect()
 }
 
-/// A packet alone in its block whose signature has R = 0 and S = H(R, A, M) a: it holds by the
-/// equation, and is refused for its R.
+/// A packet alone in its block whose R is the neutral point and S is H(R, A, M) a: the equation holds.
 fn small_r() -> Vec<u8> {
     let (flow, place, one) = (flow(), Place::new("small"), contents(1));
     let key = SigningKey::from_bytes(flow.secret());
@@ -571,13 +569,10 @@ fn reshared(packets: &[Vec<u8>], place: &Place, blob: &[u8]) -> Vec<Vec<u8>> {
 /// Steps 8 and 10 of coded packets.
 fn shares() -> Vec<Case> {
     let (place, all) = (Place::new("twenty"), contents(20));
-    let carry = coded(25, Some(TagSize::T8));
-    let honest = flow().sign(&place, &all, carry);
-    let (full, sparse) = (
-        flow().sign(&place, &all, Carry::Every),
-        flow().sign(&place, &all, Carry::OneIn(30)),
-    );
-    let short = flow().sign(&place, &all, coded(25, Some(TagSize::T4)));
+    let sign = |carry: Carry| flow().sign(&place, &all, carry);
+    let honest = sign(coded(25, Some(TagSize::T8)));
+    let short = sign(coded(25, Some(TagSize::T4)));
+    let (full, sparse) = (sign(Carry::Every), sign(Carry::OneIn(30)));
     // 5 shares of 15 bytes: the blob has 72, three are filled with zeros.
     let mut blob = flow().blob(&place, &all);
     let padded = reshared(&honest, &place, &[&blob[..], &[0, 0, 1]].concat());

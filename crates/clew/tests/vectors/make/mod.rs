@@ -22,6 +22,7 @@ mod opening_match;
 mod opening_register;
 mod opening_share;
 mod packet_bad;
+mod packet_coded;
 mod packet_good;
 mod packet_modes;
 mod packet_trailer;
@@ -59,6 +60,7 @@ pub fn all() -> Vec<Case> {
         packet_good::all(),
         packet_xr::all(),
         packet_modes::all(),
+        packet_coded::all(),
         packet_bad::all(),
         group_file::all(),
         group_file_bad::all(),

@@ -55,6 +55,7 @@ pub const PLAIN: Policy = Policy {
     resolution_ns: SECOND_NS,
     mtu: None,
     digest: clew_flow::DigestSize::D16,
+    coded: false,
 };
 pub const NAT: Policy = Policy { nat: true, ..PLAIN };
 pub const TOLERANT: Policy = Policy {

@@ -1,0 +1,119 @@
+//! Packets in coded carriage, brought into full form by the others of their block.
+
+use super::evidence::conclude;
+use crate::batch::{Capture, frame};
+use crate::capture::Record;
+use crate::failure::Failure;
+use crate::output::STANDARD_STREAM;
+use clew_evidence::GroupFile;
+use clew_packet::{Carriage, Reason, Restorer, SignedPacket, read};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Packet `number` of a capture, found in that record, in full form: verifiable alone. What is in full
+/// form, or has no readable trailer, comes back as it is. The signature holds, unless the group's key
+/// is not known here.
+pub fn in_full(
+    record: Record,
+    path: &Path,
+    number: u64,
+    group: &GroupFile,
+) -> Result<Record, Failure> {
+    let Some((frame, _)) = frame(&record) else {
+        return Ok(record);
+    };
+    let coded = read(&frame).ok();
+    let Some(packet) = coded.filter(|p| p.trailer().carriage != Carriage::Full) else {
+        return Ok(record);
+    };
+    let share = format!("packet {number} carries a share of its block's signature only");
+    if path == Path::new(STANDARD_STREAM) {
+        let failure = Failure::new(format!("{share}: the capture has to be read once more"));
+        return Err(failure.hint("write it to a file"));
+    }
+    let mut block = Block::of(&packet);
+    let mut capture = Capture::open(path, "restoring the signature")?;
+    while let Some(batch) = capture.next_batch()? {
+        for other in &batch {
+            let Some(signature) = block.take(other) else {
+                continue;
+            };
+            let full = with_signature(&record, &packet, &signature)?;
+            let reason = conclude(&full, group).reason;
+            if !matches!(reason, Reason::BadSignature | Reason::BadEncoding) {
+                return Ok(full);
+            }
+            block.refused = true;
+        }
+    }
+    let (here, needed) = (block.shares.len(), block.needed);
+    Err(match block.refused {
+        true => Failure::new(format!("{share}, and what is restored does not hold")).no(),
+        false => Failure::new(format!(
+            "{share}: the capture has {here} of the {needed} that restore it"
+        )),
+    })
+}
+
+/// The record with its packet in full form.
+fn with_signature(
+    record: &Record,
+    packet: &SignedPacket<'_>,
+    signature: &[u8],
+) -> Result<Record, Failure> {
+    let (mut full, mut bytes) = (record.clone(), Vec::new());
+    let too_long = |why: &dyn std::fmt::Display| {
+        Failure::new(format!("the packet has no room for its full form: {why}"))
+    };
+    let written = packet.in_full(signature, &mut bytes);
+    written.map_err(|reason| too_long(&reason))?;
+    full.replace(&bytes).map_err(|error| too_long(&error))?;
+    Ok(full)
+}
+
+/// The block of one packet.
+struct Block {
+    message: Vec<u8>,
+    /// The form of its signature: another one is another blob.
+    incremental: bool,
+    needed: u16,
+    restorer: Restorer<()>,
+    /// Indices of the shares seen.
+    shares: BTreeSet<u16>,
+    /// Whether a signature was restored that did not hold.
+    refused: bool,
+}
+
+impl Block {
+    fn of(packet: &SignedPacket<'_>) -> Self {
+        Self {
+            message: message(packet),
+            incremental: packet.trailer().incremental,
+            needed: packet.trailer().coded().map_or(0, |coded| coded.needed()),
+            restorer: Restorer::new(),
+            shares: BTreeSet::new(),
+            refused: false,
+        }
+    }
+
+    /// A signature of the block that the packet in a record carries or completes.
+    fn take(&mut self, record: &Record) -> Option<Vec<u8>> {
+        let (frame, _) = frame(record)?;
+        let packet = read(&frame).ok()?;
+        let is_same = packet.trailer().incremental == self.incremental;
+        if !is_same || message(&packet) != self.message {
+            return None;
+        }
+        let Some(coded) = packet.trailer().coded() else {
+            return Some(packet.trailer().body.to_vec());
+        };
+        self.shares.insert(coded.index());
+        Some(self.restorer.take(&packet, ())?.signature)
+    }
+}
+
+fn message(packet: &SignedPacket<'_>) -> Vec<u8> {
+    let mut message = Vec::new();
+    packet.write_message(&mut message);
+    message
+}
