@@ -177,7 +177,7 @@ impl Plot {
         for (line, row) in seen.into_iter().zip(0..) {
             let y = MARGIN + 26 + row * LEGEND_LINE;
             draw_line(area, line, &[(4, y), (40, y)])?;
-            text(area, &line.name, (50, y - 7), 13, HPos::Left)?;
+            text(area, &line.name, (54, y - 7), 13, HPos::Left)?;
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ fn draw_line(area: &Area<'_>, line: &Line, points: &[(i32, i32)]) -> Drawn {
         match line.look {
             // Rings in one place are within each other.
             Look::Rings => {
-                let radius = 5 + 2 * (line.colour % 3) as i32;
+                let radius = 3 + 2 * (line.colour % 3) as i32;
                 area.draw(&Circle::new(*point, radius, colour.stroke_width(2)))?;
             }
             _ => area.draw(&Circle::new(*point, 3, colour.filled()))?,
