@@ -78,10 +78,7 @@ fn write_block(
         )
         .expect("a block has at most the packets that the flow allows");
     for out in outs {
-        let length = (out.len() as u32).to_be_bytes();
-        to.write_all(&length)
-            .and_then(|()| to.write_all(&out))
-            .map_err(Failure::write)?;
+        write_record(to, &out).map_err(Failure::write)?;
     }
     Ok(())
 }
@@ -217,6 +214,12 @@ impl Verified {
         self.bytes += bytes.len() as u64;
         bytes
     }
+}
+
+/// Writes a signed packet, or a manifest, behind its length.
+pub(super) fn write_record(to: &mut impl Write, signed: &[u8]) -> io::Result<()> {
+    to.write_all(&(signed.len() as u32).to_be_bytes())?;
+    to.write_all(signed)
 }
 
 /// The next signed packet; `InvalidData` if it is cut short or too long.

@@ -3,15 +3,16 @@
 use super::capture::{datagram, time};
 use super::ed25519::{self, Verifiable};
 use super::file::record;
-use super::verify::{Freshness, Judged, Verified};
+use super::verify::{Judged, Verified};
 use crate::batch::Capture;
 use crate::failure::Failure;
+use crate::verify::Freshness;
 use clew_flow::manifest::{Manifest, digest};
 use clew_flow::{Descriptor, Digest, Fixed, Reason};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// What a file of manifests begins with.
@@ -22,12 +23,6 @@ pub const LISTED_MAX: usize = 1 << 24;
 
 /// How far the time of a packet may be from its manifest's.
 const WINDOW_NS: u64 = 30_000_000_000;
-
-/// Writes one manifest.
-pub fn write(to: &mut impl Write, manifest: &[u8]) -> io::Result<()> {
-    to.write_all(&(manifest.len() as u32).to_be_bytes())?;
-    to.write_all(manifest)
-}
 
 /// A digest in verified manifests.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 
 use super::capture::{datagram, signed};
 use super::ed25519::Signer;
+use super::file::write_record;
 use super::keys::FlowKey;
 use super::sidecar;
 use crate::batch::Capture;
@@ -129,7 +130,7 @@ pub fn list_capture(
                 done.blocks += 1;
                 done.bytes += manifest.len() as u64;
                 done.count(Fate::Signed, block.packets.len() as u64);
-                sidecar::write(sink, &manifest).map_err(Failure::write)?;
+                write_record(sink, &manifest).map_err(Failure::write)?;
             }
             lines.put_back(part.flow, part.line);
         }

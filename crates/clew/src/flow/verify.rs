@@ -6,6 +6,7 @@ use crate::batch::Capture;
 use crate::capture::Record;
 use crate::clock;
 use crate::failure::{Failure, Status};
+use crate::verify::Freshness;
 use clew_flow::{Acceptance, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,17 +20,9 @@ pub const HELD_MAX: usize = 65_536;
 const RUN_PACKETS: usize = 1024;
 const RUN_NS: u64 = 100_000_000;
 
-/// What timestamps are compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freshness {
-    /// The record's own time, within 30 s; not judged in a capture that has datagrams without time.
-    AtCaptureTime,
-    /// The clock: no older than this many nanoseconds.
-    MaxAge(u64),
-}
-
 impl Freshness {
-    /// What a receiver accepts; `first` is the beginning of the capture.
+    /// What a receiver accepts; `first` is the beginning of the capture. Freshness is not judged in a
+    /// capture that has datagrams without time.
     fn acceptance(self, first: &[Record]) -> Acceptance {
         let timeless = |record: &Record| datagram(record).is_some() && time(record).is_none();
         let usual = Acceptance::default();

@@ -23,7 +23,7 @@ pub struct Found {
 
 impl Found {
     /// None for what is no datagram.
-    pub fn new(judged: &Judged, flows: &[Descriptor]) -> Option<Self> {
+    fn new(judged: &Judged, flows: &[Descriptor]) -> Option<Self> {
         let info = judged.record.packet()?;
         let udp = datagram(&judged.record)?;
         let signature = Fixed::of(&signed(udp.payload())).ok();
@@ -41,11 +41,30 @@ impl Found {
 
 /// Tells about packets, and about all of them in the end.
 pub trait Listing {
-    /// One packet.
+    /// Whether a packet with that reason is told of, one by one.
+    fn tells(&mut self, _: Reason) -> bool {
+        true
+    }
+
+    /// One packet that is told of.
     fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()>;
 
     /// All.
     fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Tells about a record, if it holds a datagram that is told of.
+pub fn tell(
+    listing: &mut dyn Listing,
+    judged: &Judged,
+    flows: &[Descriptor],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if !judged.reason.is_some_and(|reason| listing.tells(reason)) {
+        return Ok(());
+    }
+    let found = Found::new(judged, flows);
+    found.map_or(Ok(()), |found| listing.packet(&found, out))
 }
 
 /// A row for each packet.
@@ -125,15 +144,19 @@ impl Quiet {
 }
 
 impl Listing for Quiet {
+    fn tells(&mut self, reason: Reason) -> bool {
+        if reason.verdict() != Verdict::Invalid {
+            return false;
+        }
+        let tells = self.told < TOLD_MAX;
+        match tells {
+            true => self.told += 1,
+            false => self.more += 1,
+        }
+        tells
+    }
+
     fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
-        if found.reason.verdict() != Verdict::Invalid {
-            return Ok(());
-        }
-        if self.told == TOLD_MAX {
-            self.more += 1;
-            return Ok(());
-        }
-        self.told += 1;
         let (frame, reason) = (found.frame, found.reason);
         writeln!(
             out,

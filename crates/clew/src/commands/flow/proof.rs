@@ -3,6 +3,7 @@
 use super::verify::{explain, not_signed};
 use super::{Kind, descriptors, peek};
 use crate::batch::Capture;
+use crate::capture::Record;
 use crate::cli::{FlowCheck, FlowExtract};
 use crate::clock;
 use crate::commands::packet;
@@ -64,9 +65,7 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
         return Err(failure.hint("store it in a file first"));
     }
     let record = packet::find(path, number)?;
-    let udp = datagram(&record);
-    let udp = udp.ok_or_else(|| Failure::new(format!("packet {number} is no UDP datagram")))?;
-    let wanted = signed(udp.payload());
+    let wanted = signed(payload(&record, number)?);
     let freshness = arguments.known.freshness();
     let mut receiver = freshness.receiver(flows, std::slice::from_ref(&record))?;
     let mut reason = receiver
@@ -109,10 +108,15 @@ fn by_manifest(
 ) -> Result<Vec<u8>, Failure> {
     let number = arguments.packet;
     let record = packet::find(&arguments.input, number)?;
-    let udp = datagram(&record);
-    let udp = udp.ok_or_else(|| Failure::new(format!("packet {number} is no UDP datagram")))?;
-    let full = sidecar::full_form(manifests, flows, udp.payload())?;
+    let full = sidecar::full_form(manifests, flows, payload(&record, number)?)?;
     full.ok_or_else(|| not_valid(number, Reason::NoSignature))
+}
+
+/// What the packet's datagram carries.
+fn payload(record: &Record, number: u64) -> Result<&[u8], Failure> {
+    let udp = datagram(record);
+    let none = || Failure::new(format!("packet {number} is no UDP datagram"));
+    udp.map(|udp| udp.payload()).ok_or_else(none)
 }
 
 /// What names the block of a signed packet.

@@ -1,6 +1,6 @@
 //! `clew flow verify` and `inspect`
 
-use super::listing::{Found, Json, Listing, Quiet, Table};
+use super::listing::{Json, Listing, Quiet, Table, tell};
 use super::{Kind, descriptors, peek};
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Writer};
@@ -11,9 +11,10 @@ use crate::flow::file;
 use crate::flow::keys::title;
 use crate::flow::policy::Gate;
 use crate::flow::sidecar::{self, Sidecar};
-use crate::flow::verify::{Freshness, Judged, Verified, verify_capture};
+use crate::flow::verify::{Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
 use crate::report;
+use crate::verify::Freshness;
 use clew_flow::{Descriptor, Fixed, Reason, Verdict};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -45,10 +46,7 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
         false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
     };
     let verified = judge(capture, &flows, &arguments.known, |judged| {
-        let found = Found::new(&judged, &flows);
-        found
-            .map_or(Ok(()), |found| listing.packet(&found, &mut out))
-            .map_err(Failure::write)
+        tell(listing.as_mut(), &judged, &flows, &mut out).map_err(Failure::write)
     })?;
     listing.end(&verified, &mut out).map_err(Failure::write)?;
     out.flush().map_err(Failure::write)?;
@@ -102,9 +100,7 @@ fn capture(
         false => Box::new(Quiet::new(arguments.strict)),
     };
     let verified = judge(capture, flows, &arguments.known, |judged| {
-        if let Some(found) = Found::new(&judged, flows) {
-            listing.packet(&found, &mut out).map_err(Failure::write)?;
-        }
+        tell(listing.as_mut(), &judged, flows, &mut out).map_err(Failure::write)?;
         match &mut writer {
             Some(writer) => pass(judged, gate, strip, writer).map_err(Failure::write),
             None => Ok(()),
@@ -129,7 +125,7 @@ fn pass(
         if !gate.passes(reason) {
             return Ok(());
         }
-        if let Some(bytes) = without_signature(&judged).filter(|_| strip) {
+        if strip && let Some(bytes) = without_signature(&judged) {
             // What signing could write, this can: the container was found exact then.
             let _ = judged.record.replace(&bytes);
         }
