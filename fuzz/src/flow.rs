@@ -1,6 +1,8 @@
 //! Fuzzing of `clew-flow`.
 
+use clew::flow::schemes::Flows;
 use clew::flow::{file, proof::Proof};
+use clew_flow::effs::{PublicKey, Verifier};
 use clew_flow::manifest::{Manifest, ManifestReceiver};
 use clew_flow::{
     Acceptance, Algorithm, BlockSigner, Chaining, Descriptor, Ed25519Signer, FlowReceiver, Verdict,
@@ -26,6 +28,30 @@ pub fn flow_descriptor(data: &[u8]) {
         assert_eq!(descriptor.to_bytes(), data);
         let _ = descriptor.verifier();
     }
+}
+
+/// A public key of eFFS behind its length (2 bytes), and a signature: the key is read as it was written, and what
+/// holds at a level holds at those below.
+pub fn effs(data: &[u8]) {
+    let Some((length, rest)) = data.split_first_chunk() else {
+        return;
+    };
+    let length = usize::from(u16::from_be_bytes(*length));
+    let Some((key, signature)) = rest.split_at_checked(length) else {
+        return;
+    };
+    let Ok(key) = PublicKey::from_bytes(key) else {
+        return;
+    };
+    assert_eq!(key.as_bytes().len(), length);
+    let verifier = Verifier::new(&key);
+    let levels = 1..=key.parameters().t();
+    let holds = levels.map(|level| verifier.verify(b"message", signature, level).is_ok());
+    assert!(
+        holds
+            .collect::<Vec<_>>()
+            .is_sorted_by(|low, high| low >= high)
+    );
 }
 
 /// Packets one after the other, each behind its length (2 bytes), through one receiver.
@@ -102,14 +128,11 @@ pub fn flow_proof(data: &[u8]) {
 
 /// A signed file, behind its magic: what is said to be valid is written, and nothing else.
 pub fn flow_file(data: &[u8]) {
+    let flows = Flows::new(vec![descriptor()]);
     let mut out = Vec::new();
-    let verified = file::verify(data, &mut out, &[descriptor()], None).expect("memory is written");
+    let verified = file::verify(data, &mut out, &flows, None).expect("memory is written");
     assert_eq!(verified.bytes, out.len() as u64);
-    let numbered = file::full_packet(
-        [&file::MAGIC[..], data].concat().as_slice(),
-        &[descriptor()],
-        1,
-    );
+    let numbered = file::full_packet([&file::MAGIC[..], data].concat().as_slice(), &flows, 1);
     assert!(numbered.is_err() || verified.packets > 0);
 }
 

@@ -13,9 +13,10 @@ pub mod signature;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
+    ("effs", flow::effs),
     ("flow_descriptor", flow::flow_descriptor),
     ("flow_file", flow::flow_file),
     ("flow_manifests", flow::flow_manifests),

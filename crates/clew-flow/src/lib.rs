@@ -28,10 +28,12 @@ extern crate std;
 mod block;
 pub mod carriage;
 mod carry;
+pub mod effs;
 mod known;
 pub mod lanes;
 mod levels;
 pub mod manifest;
+mod mont;
 mod reason;
 mod receiver;
 mod recent;
@@ -52,13 +54,13 @@ pub use receiver::{
     Acceptance, BLOCKS_MAX, Effort, FLOWS_MAX, Finding, FlowReceiver, Lost, WAITING_MAX,
 };
 pub use schedule::{PeriodTooShort, Schedule, delay_bound};
-pub use sender::{BadBlock, FlowSender};
+pub use sender::{FlowSender, Unsignable};
 pub use shape::Degree;
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
 pub use suite::{Content, Suite};
 pub use tree::Tree;
 pub use wire::{
     Algorithm, BadDescriptor, CODED_COUNT_MIN, Carriage, Carried, Chaining, Coded, Descriptor,
-    FIXED_BYTES, Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SignedPacket,
-    TIMESTAMP_BYTES,
+    FIXED_BYTES, Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SIGNATURE_BYTES_MAX,
+    SignedPacket, TIMESTAMP_BYTES,
 };

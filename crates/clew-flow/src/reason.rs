@@ -93,6 +93,7 @@ reasons! {
     Stale = "stale", Invalid: "Signed too long ago.",
     Future = "future", Invalid: "Signed in the future.",
     BadSignature = "bad-signature", Invalid: "The block's signature does not hold for what the packet leads to.",
+    Weak = "weak", Undecided: "Its block's signature was verified to less than 128 bits, as asked, and not refuted.",
     Busy = "busy", Undecided: "More signatures to verify than the receiver takes on.",
     Pending = "pending", Undecided: "The block's signature has not come yet.",
     NoSignature = "no-signature", Undecided: "The block's signature did not come while the packet was kept.",

@@ -6,6 +6,7 @@ use rand_core::CryptoRng;
 
 use crate::block::ID_BYTES;
 use crate::carry::{Carry, Load};
+use crate::effs::Fault;
 use crate::signing::BlockSigner;
 use crate::suite::Content;
 use crate::tree::Tree;
@@ -23,9 +24,20 @@ pub struct FlowSender<S> {
     seq: u32,
 }
 
-/// A block has no packets, or more than the flow's blocks or their carriage may have.
+/// Why a block is not signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadBlock;
+pub enum Unsignable {
+    /// It has no packets, or more than the flow's blocks or their carriage may have.
+    Block,
+    /// The signature that was made does not hold.
+    Fault,
+}
+
+impl From<Fault> for Unsignable {
+    fn from(_: Fault) -> Self {
+        Self::Fault
+    }
+}
 
 impl<S: BlockSigner> FlowSender<S> {
     /// A sender of the flow that the descriptor describes.
@@ -68,7 +80,7 @@ impl<S: BlockSigner> FlowSender<S> {
     ///
     /// # Errors
     /// There are no packets, more than the flow's blocks or a coded block may have, or not as many
-    /// buffers.
+    /// buffers; or the signature does not hold.
     pub fn sign_block(
         &mut self,
         packets: &[&[u8]],
@@ -76,14 +88,14 @@ impl<S: BlockSigner> FlowSender<S> {
         timestamp: u64,
         rng: &mut impl CryptoRng,
         outs: &mut [Vec<u8>],
-    ) -> Result<(), BadBlock> {
-        let count = u16::try_from(packets.len()).map_err(|_| BadBlock)?;
+    ) -> Result<(), Unsignable> {
+        let count = u16::try_from(packets.len()).map_err(|_| Unsignable::Block)?;
         // Drawn here: the packets are fixed.
         let mut id = [0; ID_BYTES];
         rng.fill_bytes(&mut id);
         let block = self.descriptor.chaining().block(id, count);
         let block = block.filter(|_| outs.len() == packets.len());
-        let block = block.ok_or(BadBlock)?;
+        let block = block.ok_or(Unsignable::Block)?;
         let salts = self.salts(packets.len(), rng);
         let salt = |index: u16| salts.get(usize::from(index)).map_or(&[][..], |salt| salt);
         let contents = (0..count).zip(packets).map(|(index, packet)| Content {
@@ -92,9 +104,9 @@ impl<S: BlockSigner> FlowSender<S> {
             packet,
         });
         let contents: Vec<Content<'_>> = contents.collect();
-        let tree = Tree::new(block, &block.leaves(&contents)).ok_or(BadBlock)?;
-        let blob = self.blob(&tree, timestamp, rng);
-        let load = Load::new(blob, &block, carry).map_err(|_| BadBlock)?;
+        let tree = Tree::new(block, &block.leaves(&contents)).ok_or(Unsignable::Block)?;
+        let blob = self.blob(&tree, timestamp, rng)?;
+        let load = Load::new(blob, &block, carry).map_err(|_| Unsignable::Block)?;
         let place = (self.tag, self.seq, self.descriptor.key_id());
         for (content, out) in contents.iter().zip(outs) {
             let index = content.index;
@@ -120,7 +132,12 @@ impl<S: BlockSigner> FlowSender<S> {
     }
 
     /// Timestamp and signature.
-    fn blob(&mut self, tree: &Tree, timestamp: u64, rng: &mut impl CryptoRng) -> Vec<u8> {
+    fn blob(
+        &mut self,
+        tree: &Tree,
+        timestamp: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, Fault> {
         let place = (self.tag, self.seq);
         let message = message(
             &self.descriptor,
@@ -130,8 +147,8 @@ impl<S: BlockSigner> FlowSender<S> {
             &tree.root(),
         );
         let mut blob = timestamp.to_be_bytes().to_vec();
-        self.signer.sign(&message, rng, &mut blob);
-        blob
+        self.signer.sign(&message, rng, &mut blob)?;
+        Ok(blob)
     }
 
     /// Where the next block is in its sequence.
@@ -140,8 +157,18 @@ impl<S: BlockSigner> FlowSender<S> {
     }
 
     /// Appends the signature of a message.
-    pub(crate) fn sign(&mut self, message: &[u8], rng: &mut impl CryptoRng, out: &mut Vec<u8>) {
-        self.signer.sign(message, rng, out);
+    pub(crate) fn sign(
+        &mut self,
+        message: &[u8],
+        rng: &mut impl CryptoRng,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        self.signer.sign(message, rng, out)
+    }
+
+    /// Does in advance what the next blocks need, while there is time.
+    pub fn prepare(&mut self, rng: &mut impl CryptoRng) {
+        self.signer.prepare(rng);
     }
 
     pub(crate) fn advance(&mut self, rng: &mut impl CryptoRng) {

@@ -7,6 +7,7 @@ use core::fmt;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use rand_core::CryptoRng;
 
+use crate::effs::{self, Assurance, Fault, PublicKey};
 use crate::wire::{Algorithm, BadDescriptor, Descriptor};
 
 /// Signs blocks.
@@ -17,22 +18,41 @@ pub trait BlockSigner {
     /// The public key, as a descriptor has it.
     fn public_key(&self) -> Vec<u8>;
 
-    /// Appends the signature of a message, [`Algorithm::signature_bytes`] long.
-    fn sign(&mut self, message: &[u8], rng: &mut dyn CryptoRng, out: &mut Vec<u8>);
+    /// Appends the signature of a message.
+    ///
+    /// # Errors
+    /// It does not hold, and nothing is appended: the machine computed wrong.
+    fn sign(
+        &mut self,
+        message: &[u8],
+        rng: &mut dyn CryptoRng,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault>;
+
+    /// Does in advance what needs no message, while there is time.
+    fn prepare(&mut self, _rng: &mut dyn CryptoRng) {}
 }
 
 /// Verifies blocks.
 pub trait BlockVerifier: fmt::Debug + Send + Sync {
-    /// Whether the signature of the message holds.
-    fn verify(&self, message: &[u8], signature: &[u8]) -> bool;
+    /// What the signature of the message was found to be worth; none if it does not hold.
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Option<Assurance>;
 }
 
 impl Descriptor {
-    /// What verifies the flow's blocks.
+    /// What verifies the flow's blocks, as far as it can be done.
     ///
     /// # Errors
     /// The public key is none, has small order, or is not encoded canonically.
     pub fn verifier(&self) -> Result<Box<dyn BlockVerifier>, BadDescriptor> {
+        self.verifier_for(u16::MAX)
+    }
+
+    /// What verifies the flow's blocks up to the level that gives so many bits, where there are levels.
+    ///
+    /// # Errors
+    /// As [`Self::verifier`].
+    pub fn verifier_for(&self, bits: u16) -> Result<Box<dyn BlockVerifier>, BadDescriptor> {
         match self.algorithm() {
             Algorithm::Ed25519 => {
                 let bytes = self.public_key().try_into().map_err(|_| BadDescriptor)?;
@@ -42,6 +62,13 @@ impl Descriptor {
                     return Err(BadDescriptor);
                 }
                 Ok(Box::new(Ed25519Verifier(key)))
+            }
+            Algorithm::Effs => {
+                let key = PublicKey::from_bytes(self.public_key()).map_err(|_| BadDescriptor)?;
+                Ok(Box::new(EffsVerifier {
+                    level: key.parameters().level_for(bits),
+                    verifier: effs::Verifier::new(&key),
+                }))
             }
         }
     }
@@ -72,8 +99,14 @@ impl BlockSigner for Ed25519Signer {
         self.0.verifying_key().to_bytes().to_vec()
     }
 
-    fn sign(&mut self, message: &[u8], _: &mut dyn CryptoRng, out: &mut Vec<u8>) {
+    fn sign(
+        &mut self,
+        message: &[u8],
+        _: &mut dyn CryptoRng,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         out.extend(self.0.sign(message).to_bytes());
+        Ok(())
     }
 }
 
@@ -81,8 +114,45 @@ impl BlockSigner for Ed25519Signer {
 struct Ed25519Verifier(VerifyingKey);
 
 impl BlockVerifier for Ed25519Verifier {
-    fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
-        let signature = Signature::from_slice(signature);
-        signature.is_ok_and(|signature| self.0.verify_strict(message, &signature).is_ok())
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Option<Assurance> {
+        let signature = Signature::from_slice(signature).ok()?;
+        self.0.verify_strict(message, &signature).ok()?;
+        Some(Assurance::ENOUGH)
+    }
+}
+
+impl BlockSigner for effs::Signer {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::Effs
+    }
+
+    fn public_key(&self) -> Vec<u8> {
+        self.public().as_bytes().to_vec()
+    }
+
+    fn sign(
+        &mut self,
+        message: &[u8],
+        rng: &mut dyn CryptoRng,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        self.append(message, rng, out)
+    }
+
+    fn prepare(&mut self, rng: &mut dyn CryptoRng) {
+        effs::Signer::prepare(self, rng);
+    }
+}
+
+#[derive(Debug)]
+struct EffsVerifier {
+    verifier: effs::Verifier,
+    level: u8,
+}
+
+impl BlockVerifier for EffsVerifier {
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Option<Assurance> {
+        let found = self.verifier.verify(message, signature, self.level);
+        found.ok()
     }
 }

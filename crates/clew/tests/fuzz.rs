@@ -38,6 +38,11 @@ fn container() {
 }
 
 #[test]
+fn effs() {
+    run("effs", 2_000);
+}
+
+#[test]
 fn flow_descriptor() {
     run("flow_descriptor", 20_000);
 }
@@ -195,7 +200,7 @@ fn made_seeds_are_read() {
         assert_eq!(proof.verify(), clew_flow::Reason::Ok);
     }
     for seed in flows::files() {
-        let flows = [targets::flow::descriptor()];
+        let flows = clew::flow::schemes::Flows::new(vec![targets::flow::descriptor()]);
         let verified = clew::flow::file::verify(&seed[..], Vec::new(), &flows, None).unwrap();
         assert!(verified.ended && verified.bytes == 6);
     }

@@ -57,11 +57,12 @@ const RESERVED: [(&str, &[&str]); 9] = [
 ];
 
 /// Where `unsafe` may stand, each use with its SAFETY line.
-const UNSAFE: [&str; 4] = [
+const UNSAFE: [&str; 5] = [
     "crates/clew-group/src/curve/",
     // Vector instructions.
     "crates/clew-flow/src/lanes/avx2.rs",
     "crates/clew-flow/src/lanes/avx512.rs",
+    "crates/clew-flow/src/mont/ifma/",
     // Asks valgrind to follow secrets, in a program that is not shipped.
     "crates/clew-bench/src/bin/ct/valgrind.rs",
 ];

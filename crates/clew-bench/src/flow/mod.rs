@@ -6,7 +6,8 @@ pub mod rates;
 mod running;
 
 use crate::groups::rng;
-use clew::flow::ed25519::{self, Signer};
+use clew::flow::ed25519::Signer;
+use clew::flow::schemes::{self, Flows};
 use clew_flow::{
     Acceptance, Algorithm, Block, BlockSigner as _, BlockVerifier, Chaining, Content, Degree,
     Descriptor, Digest, DigestSize, Effort, FlowReceiver, FlowSender, Suite,
@@ -56,7 +57,7 @@ fn signer() -> Signer {
 }
 
 fn verifier() -> Box<dyn BlockVerifier> {
-    ed25519::verifier(&descriptor(Chaining::default())).expect("a key")
+    schemes::verifier(&descriptor(Chaining::default()), u16::MAX).expect("a key")
 }
 
 fn descriptor(chaining: Chaining) -> Descriptor {
@@ -78,7 +79,8 @@ fn receiver(chaining: Chaining) -> FlowReceiver {
         effort,
         ..Acceptance::default()
     };
-    ed25519::receiver(&[descriptor(chaining)], acceptance).expect("a key")
+    let flows = Flows::new(vec![descriptor(chaining)]);
+    flows.receiver(acceptance).expect("a key")
 }
 
 /// What signatures and hashes are computed by: of the ways to hash many messages that the machine has, the

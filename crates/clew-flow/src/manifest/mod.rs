@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
 use crate::block::{Block, DigestSize, ID_BYTES};
-use crate::sender::{BadBlock, FlowSender};
+use crate::sender::{FlowSender, Unsignable};
 use crate::signing::BlockSigner;
 
 /// Most packets of a manifest that is sent: 1,200 bytes hold it.
@@ -21,17 +21,18 @@ impl<S: BlockSigner> FlowSender<S> {
     /// `timestamp` is in nanoseconds since 1970.
     ///
     /// # Errors
-    /// There are no packets, more than the flow's blocks may have, or the flow's packets have salts.
+    /// There are no packets, more than the flow's blocks may have, or the flow's packets have salts; or
+    /// the signature does not hold.
     pub fn sign_manifest(
         &mut self,
         packets: &[&[u8]],
         timestamp: u64,
         rng: &mut impl CryptoRng,
-    ) -> Result<Vec<u8>, BadBlock> {
+    ) -> Result<Vec<u8>, Unsignable> {
         let mut id = [0; ID_BYTES];
         rng.fill_bytes(&mut id);
-        let count = u16::try_from(packets.len()).map_err(|_| BadBlock)?;
-        let block = wire::block(self.descriptor(), id, count).ok_or(BadBlock)?;
+        let count = u16::try_from(packets.len()).map_err(|_| Unsignable::Block)?;
+        let block = wire::block(self.descriptor(), id, count).ok_or(Unsignable::Block)?;
         let digests = packets
             .iter()
             .flat_map(|packet| wire::digest(self.descriptor(), packet));
@@ -39,7 +40,7 @@ impl<S: BlockSigner> FlowSender<S> {
         let place = self.place();
         let message = wire::message(self.descriptor(), place, timestamp, &block, &digests);
         let mut blob = timestamp.to_be_bytes().to_vec();
-        self.sign(&message, rng, &mut blob);
+        self.sign(&message, rng, &mut blob)?;
         let key = self.descriptor().key_id();
         self.advance(rng);
         Ok(wire::write(&block, place, key, &digests, &blob))

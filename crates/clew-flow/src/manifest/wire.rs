@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::listed;
 use crate::block::{Block, Digest, ID_BYTES};
+use crate::effs::Assurance;
 use crate::reason::Reason;
 use crate::signing::BlockVerifier;
 use crate::suite::Suite;
@@ -165,7 +166,8 @@ impl<'a> Manifest<'a> {
         let parts = self.blob.split_first_chunk();
         parts.is_some_and(|(timestamp, signature)| {
             let message = self.message(descriptor, u64::from_be_bytes(*timestamp));
-            verifier.verify(&message, signature)
+            let found = verifier.verify(&message, signature);
+            found.is_some_and(Assurance::is_enough)
         })
     }
 

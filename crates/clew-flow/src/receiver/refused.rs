@@ -1,26 +1,27 @@
 //! Signatures that do not hold, and how many are looked at.
 
+use crate::reason::Reason;
 use crate::recent::Recent;
 use crate::wire::Carriage;
 
 /// Refused signatures that are remembered: about 400 kB.
 const REFUSED_MAX: usize = 4096;
 
-/// What was refused before is refused again without a look.
+/// What was refused before is refused again without a look, for the same reason.
 #[derive(Debug)]
-pub(crate) struct Refused(Recent<[u8; 32], ()>);
+pub(crate) struct Refused(Recent<[u8; 32], Reason>);
 
 impl Refused {
     pub const fn new() -> Self {
         Self(Recent::new())
     }
 
-    pub fn contains(&self, name: &[u8; 32]) -> bool {
-        self.0.get(name).is_some()
+    pub fn get(&self, name: &[u8; 32]) -> Option<Reason> {
+        self.0.get(name).copied()
     }
 
-    pub fn insert(&mut self, name: [u8; 32]) {
-        self.0.entry(name, || ());
+    pub fn insert(&mut self, name: [u8; 32], reason: Reason) {
+        self.0.entry(name, || reason);
         if self.0.len() > REFUSED_MAX {
             self.0.pop_oldest();
         }
@@ -139,9 +140,12 @@ mod tests {
             name[..8].copy_from_slice(&n.to_be_bytes());
             name
         };
-        (0..=REFUSED_MAX).for_each(|n| refused.insert(name(n)));
-        refused.insert(name(REFUSED_MAX));
-        assert!(!refused.contains(&name(0)) && refused.contains(&name(1)));
+        (0..=REFUSED_MAX).for_each(|n| refused.insert(name(n), Reason::BadSignature));
+        // The first reason stays.
+        refused.insert(name(REFUSED_MAX), Reason::Weak);
+        assert_eq!(refused.get(&name(0)), None);
+        assert_eq!(refused.get(&name(1)), Some(Reason::BadSignature));
+        assert_eq!(refused.get(&name(REFUSED_MAX)), Some(Reason::BadSignature));
         assert_eq!(refused.0.len(), REFUSED_MAX);
     }
 

@@ -88,17 +88,19 @@ impl Signatures {
         let message = message(descriptor, timestamp);
         let name = Sha256::new_with_prefix(message).chain_update(signature);
         let name: [u8; 32] = name.finalize().into();
-        if self.refused.contains(&name) {
-            return Err(Reason::BadSignature);
+        if let Some(reason) = self.refused.get(&name) {
+            return Err(reason);
         }
         if !self.budgets.of(carriage).spend(now) {
             return Err(Reason::Busy);
         }
         self.verifications += 1;
-        if !verifier.verify(&message, signature) {
-            self.refused.insert(name);
-            return Err(Reason::BadSignature);
-        }
-        Ok(())
+        let reason = match verifier.verify(&message, signature) {
+            Some(assurance) if assurance.is_enough() => return Ok(()),
+            Some(_) => Reason::Weak,
+            None => Reason::BadSignature,
+        };
+        self.refused.insert(name, reason);
+        Err(reason)
     }
 }

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::bytes::Reader;
 use super::carried::TIMESTAMP_BYTES;
 use crate::block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
+use crate::effs::{Parameters, PublicKey};
 use crate::shape::Degree;
 use crate::suite::Suite;
 
@@ -21,31 +22,32 @@ pub const NAME_BYTES_MAX: usize = 64;
 /// Size of a salt.
 pub const SALT_BYTES: usize = 16;
 
+/// Longest block signature: coded carriage has room for it and its timestamp.
+pub const SIGNATURE_BYTES_MAX: usize = 1192;
+
 /// A signature scheme for blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// Ed25519, RFC 8032.
     Ed25519 = 1,
+    /// eFFS ([`crate::effs`]), whose parameters stand in the public key.
+    Effs = 2,
 }
 
 impl Algorithm {
-    /// Size of a public key.
-    pub const fn public_key_bytes(self) -> usize {
-        match self {
-            Self::Ed25519 => 32,
-        }
-    }
-
-    /// Size of a block signature.
-    pub const fn signature_bytes(self) -> usize {
-        match self {
-            Self::Ed25519 => 64,
-        }
+    /// Size of a block signature by that public key; none if it has no such length or parameters.
+    fn signature_bytes(self, public_key: &[u8]) -> Option<usize> {
+        let bytes = match self {
+            Self::Ed25519 => (public_key.len() == 32).then_some(64)?,
+            Self::Effs => PublicKey::parameters_of(public_key).ok()?.signature_bytes(),
+        };
+        (bytes <= SIGNATURE_BYTES_MAX).then_some(bytes)
     }
 
     const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Self::Ed25519),
+            2 => Some(Self::Effs),
             _ => None,
         }
     }
@@ -121,6 +123,7 @@ pub struct Descriptor {
     chaining: Chaining,
     algorithm: Algorithm,
     public_key: Vec<u8>,
+    signature_bytes: usize,
     name: String,
     digest: Digest,
 }
@@ -141,16 +144,16 @@ impl Descriptor {
     /// Describes a flow.
     ///
     /// # Errors
-    /// A key of the wrong length, a block of no packets or too many, a name that is too long or has
-    /// control characters.
+    /// A key of the wrong length or with signatures that are too long, a block of no packets or too
+    /// many, a name that is too long or has control characters.
     pub fn new(
         chaining: Chaining,
         algorithm: Algorithm,
         public_key: &[u8],
         name: &str,
     ) -> Result<Self, BadDescriptor> {
+        let signature_bytes = algorithm.signature_bytes(public_key).ok_or(BadDescriptor)?;
         let holds = (1..=PACKETS_MAX).contains(&chaining.most)
-            && public_key.len() == algorithm.public_key_bytes()
             && name.len() <= NAME_BYTES_MAX
             && !name.chars().any(char::is_control);
         if !holds {
@@ -160,6 +163,7 @@ impl Descriptor {
             chaining,
             algorithm,
             public_key: public_key.to_vec(),
+            signature_bytes,
             name: name.into(),
             digest: [0; 32],
         };
@@ -208,7 +212,13 @@ impl Descriptor {
 
     /// Length of its blocks' blobs, which full carriage carries: timestamp and signature.
     pub const fn blob_bytes(&self) -> usize {
-        TIMESTAMP_BYTES + self.algorithm.signature_bytes()
+        TIMESTAMP_BYTES + self.signature_bytes
+    }
+
+    /// The parameters of its eFFS key, if it has one.
+    pub fn effs(&self) -> Option<Parameters> {
+        let is_effs = self.algorithm == Algorithm::Effs;
+        is_effs.then(|| PublicKey::parameters_of(&self.public_key).ok())?
     }
 
     /// Whose signatures they are.

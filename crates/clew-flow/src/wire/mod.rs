@@ -9,6 +9,7 @@ mod packet;
 pub use carried::{CODED_COUNT_MIN, Carriage, Carried, Coded, NEEDED_MIN, TIMESTAMP_BYTES};
 pub use descriptor::{
     Algorithm, BadDescriptor, Chaining, Descriptor, KeyId, NAME_BYTES_MAX, SALT_BYTES,
+    SIGNATURE_BYTES_MAX,
 };
 pub use packet::{FIXED_BYTES, Fixed, SignedPacket};
 

@@ -4,6 +4,7 @@
 
 mod attack;
 mod coded;
+mod effs;
 mod format;
 mod line;
 mod manifests;

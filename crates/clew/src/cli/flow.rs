@@ -26,13 +26,13 @@ signer: whoever has the .flow file knows whose packets these are.";
 #[command(after_help = EXAMPLE)]
 pub enum Flow {
     /// Make a key, and the public file that receivers need
-    Keygen(FlowKeygen),
+    Keygen(Box<FlowKeygen>),
     /// Sign the UDP datagrams of a capture, or a file
     Sign(FlowSign),
     /// Verify what clew flow sign made
     Verify(FlowVerify),
     /// Sign or verify datagrams between an application and the network, multicast too
-    Relay(FlowRelay),
+    Relay(Box<FlowRelay>),
     /// Say of each packet of a capture what its signature holds, and the verdict
     Inspect(FlowInspect),
     /// Take the proof of one packet out; nothing of the others but digests
@@ -50,6 +50,24 @@ pub struct FlowKeygen {
     /// What receivers see the flow called (default: the last part of NAME)
     #[arg(long)]
     pub name: Option<String>,
+    /// What signs blocks: eFFS, which signs about as fast as Ed25519 and verifies many times as fast, with
+    /// signatures of 272 bytes and more; or Ed25519, with 64
+    #[arg(long, value_enum, default_value = "effs-3072")]
+    pub alg: AlgorithmName,
+    /// Bits of an eFFS challenge. 128 keep others from forging; 256 keep even the signer from having two
+    /// messages for one signature
+    #[arg(long, value_enum, default_value = "128")]
+    pub strength: Strength,
+    /// Levels to which receivers may verify an eFFS signature, each worth an equal part of --strength: 1, 2,
+    /// 4 or 8. Below 128 bits they can only refuse
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub levels: u8,
+    /// The small numbers of an eFFS key: the paper's primes, or by Williams with shorter keys
+    #[arg(long, value_enum, default_value = "paper")]
+    pub v_rule: RuleName,
+    /// How eFFS signatures with levels carry their commitments: by hashes, or whole as in the paper
+    #[arg(long, value_enum, default_value = "compact")]
+    pub form: FormName,
     /// The hash function
     #[arg(long, value_enum, default_value = "blake3")]
     pub hash: HashName,
@@ -72,6 +90,58 @@ pub struct FlowKeygen {
     /// What encrypts the new key.
     #[command(flatten)]
     pub seal: Seal,
+}
+
+/// What signs blocks, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AlgorithmName {
+    /// eFFS with a modulus of 3072 bits: 128-bit class
+    #[value(name = "effs-3072")]
+    Effs3072,
+    /// eFFS with a modulus of 2048 bits: 112-bit class
+    #[value(name = "effs-2048")]
+    Effs2048,
+    /// Ed25519
+    Ed25519,
+}
+
+/// Sizes of challenges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Strength {
+    /// 128 bits
+    #[value(name = "128")]
+    B128,
+    /// 256 bits
+    #[value(name = "256")]
+    B256,
+}
+
+impl Strength {
+    /// The number.
+    pub const fn bits(self) -> u16 {
+        match self {
+            Self::B128 => 128,
+            Self::B256 => 256,
+        }
+    }
+}
+
+/// Rules of v by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RuleName {
+    /// The first primes that are squares
+    Paper,
+    /// The first odd primes, with the sign and factor that make them squares
+    Williams,
+}
+
+/// Forms of signatures with levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormName {
+    /// Hashes of commitments
+    Compact,
+    /// Whole commitments
+    Paper,
 }
 
 /// Hash functions by name.
@@ -171,6 +241,10 @@ pub struct Known {
     /// Timestamps must be this close to now (30s, 5m, 2h); default: within 30 s of the record's time
     #[arg(long, value_name = "D", value_parser = parse_duration)]
     pub max_age: Option<u64>,
+    /// Verify eFFS signatures to so many bits, and no further (default: all that they have). Below 128
+    /// nothing is accepted: what is not refuted stays undecided
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub assurance: Option<u16>,
     /// The capture's manifests (sign --carriage manifest)
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
@@ -296,6 +370,9 @@ pub struct FlowRelay {
     /// How close timestamps must be to now when verifying
     #[arg(long, value_name = "D", value_parser = parse_duration, default_value = "30s")]
     pub max_age: u64,
+    /// Verify eFFS signatures to so many bits, and no further (default: all that they have)
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub assurance: Option<u16>,
     /// Serve counters for Prometheus here, at /metrics
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,

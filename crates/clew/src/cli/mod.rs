@@ -6,8 +6,8 @@ mod group;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use flow::{
-    CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect, FlowKeygen,
-    FlowRelay, FlowSign, FlowVerify, HashName, Known,
+    AlgorithmName, CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect,
+    FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName,
 };
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 

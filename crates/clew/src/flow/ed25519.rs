@@ -2,15 +2,12 @@
 //! keys and signatures (`docs/decisions/0009-ed25519.md`).
 
 use std::fmt;
+use std::sync::Arc;
 
 use aws_lc_rs::signature::{self, Ed25519KeyPair, KeyPair, ParsedPublicKey};
-use clew_flow::{
-    Acceptance, Algorithm, BadDescriptor, BlockSigner, BlockVerifier, Descriptor, FlowReceiver,
-};
+use clew_flow::effs::{Assurance, Fault};
+use clew_flow::{Algorithm, BlockSigner, BlockVerifier};
 use rand_core::CryptoRng;
-
-use super::keys::title;
-use crate::failure::Failure;
 
 /// The ordinates of the eight points of small order, encoded; the sign of a point is not in them.
 const SMALL_ORDER: [[u8; 32]; 5] = [
@@ -21,55 +18,22 @@ const SMALL_ORDER: [[u8; 32]; 5] = [
     ordinate("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"),
 ];
 
-/// A receiver of these flows whose signatures are verified here.
-///
-/// # Errors
-/// A descriptor's public key is none.
-pub fn receiver(flows: &[Descriptor], acceptance: Acceptance) -> Result<FlowReceiver, Failure> {
-    Ok(FlowReceiver::with_verifiers(verifiers(flows)?, acceptance))
-}
-
-/// A flow with what verifies its blocks.
-pub type Verifiable = (Descriptor, Box<dyn BlockVerifier>);
-
-/// Flows with what verifies their blocks.
-///
-/// # Errors
-/// A descriptor's public key is none.
-pub fn verifiers(flows: &[Descriptor]) -> Result<Vec<Verifiable>, Failure> {
-    let with_verifier = |flow: &Descriptor| {
-        let verifier = verifier(flow);
-        let named = |_| Failure::new(format!("the key of flow {} is none", title(flow)));
-        Ok((flow.clone(), verifier.map_err(named)?))
-    };
-    flows.iter().map(with_verifier).collect()
-}
-
-/// What verifies a flow's blocks, as [`Descriptor::verifier`] does.
-///
-/// # Errors
-/// The public key is none.
-pub fn verifier(descriptor: &Descriptor) -> Result<Box<dyn BlockVerifier>, BadDescriptor> {
-    // It says what keys there are.
-    descriptor.verifier()?;
-    match descriptor.algorithm() {
-        Algorithm::Ed25519 => {
-            let key = ParsedPublicKey::new(&signature::ED25519, descriptor.public_key());
-            Ok(Box::new(Verifier(key.map_err(|_| BadDescriptor)?)))
-        }
-    }
+/// What verifies by this public key, as `ed25519-dalek` does; none if there is no such key. Whether it has
+/// small order is not asked.
+pub fn verifier(public_key: &[u8]) -> Option<Box<dyn BlockVerifier>> {
+    let key = ParsedPublicKey::new(&signature::ED25519, public_key).ok()?;
+    Some(Box::new(Verifier(key)))
 }
 
 #[derive(Debug)]
 struct Verifier(ParsedPublicKey);
 
 impl BlockVerifier for Verifier {
-    fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Option<Assurance> {
         // AWS-LC compares R's bytes with those that it computes: another encoding of R is none.
-        let Some((r, _)) = signature.split_first_chunk() else {
-            return false;
-        };
-        !is_small_order(*r) && self.0.verify_sig(message, signature).is_ok()
+        let (r, _) = signature.split_first_chunk()?;
+        let holds = !is_small_order(*r) && self.0.verify_sig(message, signature).is_ok();
+        holds.then_some(Assurance::ENOUGH)
     }
 }
 
@@ -80,12 +44,14 @@ fn is_small_order(mut point: [u8; 32]) -> bool {
 }
 
 /// Signs blocks. AWS-LC wipes the key when it is dropped; it is never printed.
-pub struct Signer(Ed25519KeyPair);
+#[derive(Clone)]
+pub struct Signer(Arc<Ed25519KeyPair>);
 
 impl Signer {
     /// A signer with this secret.
     pub fn from_secret(secret: &[u8; 32]) -> Self {
-        Self(Ed25519KeyPair::from_seed_unchecked(secret).expect("any 32 bytes are a secret"))
+        let pair = Ed25519KeyPair::from_seed_unchecked(secret);
+        Self(Arc::new(pair.expect("any 32 bytes are a secret")))
     }
 }
 
@@ -104,8 +70,14 @@ impl BlockSigner for Signer {
         self.0.public_key().as_ref().to_vec()
     }
 
-    fn sign(&mut self, message: &[u8], _: &mut dyn CryptoRng, out: &mut Vec<u8>) {
+    fn sign(
+        &mut self,
+        message: &[u8],
+        _: &mut dyn CryptoRng,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
         out.extend(self.0.sign(message).as_ref());
+        Ok(())
     }
 }
 
@@ -127,7 +99,8 @@ const fn ordinate(text: &str) -> [u8; 32] {
 #[allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 mod tests {
     use super::*;
-    use clew_flow::{Carry, Chaining, Ed25519Signer, FlowSender, Reason};
+    use crate::flow::schemes::{Flows, verifier};
+    use clew_flow::{Acceptance, Carry, Chaining, Descriptor, Ed25519Signer, FlowSender, Reason};
     use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT as BASE, EIGHT_TORSION};
     use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
     use curve25519_dalek::scalar::Scalar;
@@ -160,10 +133,11 @@ mod tests {
     /// What both say of a signature, which has to be the same.
     fn both(key: &[u8; 32], message: &[u8], signature: &[u8]) -> bool {
         let descriptor = descriptor(key);
-        let theirs = verifier(&descriptor).unwrap().verify(message, signature);
+        let theirs = verifier(&descriptor, u16::MAX).unwrap();
+        let theirs = theirs.verify(message, signature);
         let dalek = descriptor.verifier().unwrap().verify(message, signature);
         assert_eq!(theirs, dalek, "{key:x?} {message:x?} {signature:x?}");
-        theirs
+        theirs.is_some()
     }
 
     /// The sum of two numbers, little end first.
@@ -210,8 +184,8 @@ mod tests {
             assert_eq!(ours.public_key(), dalek.public_key());
             let message = vec![length; length.into()];
             let (mut one, mut other) = (Vec::new(), Vec::new());
-            ours.sign(&message, rng, &mut one);
-            dalek.sign(&message, rng, &mut other);
+            ours.sign(&message, rng, &mut one).unwrap();
+            dalek.sign(&message, rng, &mut other).unwrap();
             assert_eq!(one, other);
             let key = ours.public_key().try_into().unwrap();
             assert!(both(&key, &message, &one));
@@ -232,7 +206,9 @@ mod tests {
         let mut outs = vec![Vec::new(); 2];
         let signed = sender.sign_block(&[b"one", b"two"], Carry::Every, 0, rng, &mut outs);
         assert_eq!(signed, Ok(()));
-        let mut receiver = receiver(&[descriptor], Acceptance::default()).unwrap();
+        let mut receiver = Flows::new(vec![descriptor])
+            .receiver(Acceptance::default())
+            .unwrap();
         for signed in &outs {
             assert_eq!(receiver.receive(signed, 0, 0).reason, Reason::Ok);
         }
@@ -245,7 +221,7 @@ mod tests {
             let mut signer = Signer::from_secret(&bytes(rng));
             let key = signer.public_key().try_into().unwrap();
             let mut signature = Vec::new();
-            signer.sign(b"message", rng, &mut signature);
+            signer.sign(b"message", rng, &mut signature).unwrap();
             let (r, s) = signature.split_at(32);
             let mut moved: [u8; 32] = s.try_into().unwrap();
             // Up to 15 times the order fits.
@@ -302,7 +278,7 @@ mod tests {
     fn keys_have_one_encoding_and_no_small_order() {
         let refused = |key: &[u8; 32]| {
             let descriptor = descriptor(key);
-            descriptor.verifier().is_err() && verifier(&descriptor).is_err()
+            descriptor.verifier().is_err() && verifier(&descriptor, u16::MAX).is_err()
         };
         assert!(small_order().iter().all(refused));
         let mut others = 0;

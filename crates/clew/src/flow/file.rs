@@ -5,13 +5,13 @@
 //! content is its place in the file (8) and the bytes from there on; the last one has no bytes, and
 //! its place is the file's size. All have one tag, so that parts of two files are never mixed.
 
-use super::ed25519::{self, Signer};
-use super::keys::FlowKey;
+use super::keys::{FlowKey, cannot_sign};
+use super::schemes::{Flows, Signer};
 use crate::batch::INTERRUPTED;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
-use clew_flow::{Acceptance, Carry, Descriptor, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
+use clew_flow::{Acceptance, Carry, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
 use std::io::{self, Read, Write};
 use std::sync::atomic::Ordering;
 
@@ -76,7 +76,7 @@ fn write_block(
             &mut random::os(),
             &mut outs,
         )
-        .expect("a block has at most the packets that the flow allows");
+        .map_err(cannot_sign)?;
     for out in outs {
         write_record(to, &out).map_err(Failure::write)?;
     }
@@ -118,7 +118,7 @@ impl Verified {
 pub fn verify(
     mut from: impl Read,
     mut to: impl Write,
-    flows: &[Descriptor],
+    flows: &Flows,
     max_age_ns: Option<u64>,
 ) -> Result<Verified, Failure> {
     let mut receiver = receiver(flows, max_age_ns)?;
@@ -153,11 +153,7 @@ pub fn verify(
 ///
 /// # Errors
 /// There is no such packet, or it is not valid.
-pub fn full_packet(
-    mut from: impl Read,
-    flows: &[Descriptor],
-    number: u64,
-) -> Result<Vec<u8>, Failure> {
+pub fn full_packet(mut from: impl Read, flows: &Flows, number: u64) -> Result<Vec<u8>, Failure> {
     let mut magic = [0; MAGIC.len()];
     let cannot_read = |e| Failure::new(format!("cannot read: {e}"));
     from.read_exact(&mut magic).map_err(cannot_read)?;
@@ -178,12 +174,12 @@ pub fn full_packet(
     )))
 }
 
-fn receiver(flows: &[Descriptor], max_age_ns: Option<u64>) -> Result<FlowReceiver, Failure> {
+fn receiver(flows: &Flows, max_age_ns: Option<u64>) -> Result<FlowReceiver, Failure> {
     let acceptance = Acceptance {
         window_ns: max_age_ns.unwrap_or(u64::MAX),
         ..Acceptance::default()
     };
-    ed25519::receiver(flows, acceptance)
+    flows.receiver(acceptance)
 }
 
 impl Verified {
@@ -245,10 +241,11 @@ pub(super) fn record(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::keys::Scheme;
     use clew_flow::Chaining;
 
     fn signed(size: usize) -> (FlowKey, Vec<u8>, Vec<u8>) {
-        let key = FlowKey::generate(Chaining::default(), "files").unwrap();
+        let key = FlowKey::generate(Scheme::Ed25519, Chaining::default(), "files").unwrap();
         let file: Vec<u8> = (0..size).map(|i| (i * 7 % 251) as u8).collect();
         let mut out = Vec::new();
         assert_eq!(sign(&file[..], &mut out, &key, 1024).unwrap(), size as u64);
@@ -257,7 +254,7 @@ mod tests {
 
     fn verified(key: &FlowKey, signed: &[u8]) -> (Verified, Vec<u8>) {
         let mut out = Vec::new();
-        let flows = [key.descriptor().clone()];
+        let flows = Flows::new(vec![key.descriptor().clone()]);
         (
             verify(&signed[MAGIC.len()..], &mut out, &flows, None).unwrap(),
             out,

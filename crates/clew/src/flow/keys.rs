@@ -1,13 +1,18 @@
 //! Keys of flows: the signer's, and the descriptor that receivers need (`spec/key-file.md`).
 
-use super::ed25519::Signer;
+use super::ed25519;
+use super::schemes::{Signer, instance};
 use crate::failure::Failure;
 use crate::random;
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
-use clew_flow::{Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender};
+use clew_flow::effs::{self, Parameters, PublicKey};
+use clew_flow::{
+    Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender, Unsignable,
+};
 use clew_manager::keys::KeyError;
 use rand_core::Rng;
+use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::path::Path;
 use zeroize::Zeroizing;
@@ -15,13 +20,21 @@ use zeroize::Zeroizing;
 const KEY_LABEL: &str = "clew-flow-key-1";
 const DESCRIPTOR_LABEL: &str = "clew-flow-1";
 
-/// Size of the secret of an Ed25519 key.
-const SECRET_BYTES: usize = 32;
+/// Which key is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Ed25519.
+    Ed25519,
+    /// eFFS with these parameters.
+    Effs(Parameters),
+}
 
 /// What signs a flow.
 pub struct FlowKey {
     descriptor: Descriptor,
-    secret: Zeroizing<[u8; SECRET_BYTES]>,
+    /// As it stands in the file.
+    secret: Zeroizing<Vec<u8>>,
+    signer: Signer,
 }
 
 impl fmt::Debug for FlowKey {
@@ -38,13 +51,31 @@ impl FlowKey {
     /// A new key for a flow of that name.
     ///
     /// # Errors
-    /// The name is too long or has control characters; a block of no packets or too many.
-    pub fn generate(chaining: Chaining, name: &str) -> Result<Self, BadDescriptor> {
-        let mut secret = Zeroizing::new([0; SECRET_BYTES]);
-        random::os().fill_bytes(secret.as_mut_slice());
-        let public = Signer::from_secret(&secret).public_key();
-        let descriptor = Descriptor::new(chaining, Algorithm::Ed25519, &public, name)?;
-        Ok(Self { descriptor, secret })
+    /// The name is too long or has control characters; a block of no packets or too many; signatures that
+    /// are too long for packets.
+    pub fn generate(scheme: Scheme, chaining: Chaining, name: &str) -> Result<Self, BadDescriptor> {
+        let (secret, signer) = match scheme {
+            Scheme::Ed25519 => {
+                let mut secret = Zeroizing::new(vec![0; 32]);
+                random::os().fill_bytes(secret.as_mut_slice());
+                let signer = ed25519_signer(&secret).ok_or(BadDescriptor)?;
+                (secret, signer)
+            }
+            Scheme::Effs(parameters) => {
+                let key = effs::SecretKey::generate(parameters, &mut random::os());
+                (
+                    key.to_bytes(),
+                    Signer::Effs(effs::Signer::new(&key, instance)),
+                )
+            }
+        };
+        let public = signer.public_key();
+        let descriptor = Descriptor::new(chaining, signer.algorithm(), &public, name)?;
+        Ok(Self {
+            descriptor,
+            secret,
+            signer,
+        })
     }
 
     /// What receivers need.
@@ -54,7 +85,7 @@ impl FlowKey {
 
     /// A sender of the flow, with a tag of its own.
     pub fn sender(&self) -> FlowSender<Signer> {
-        let signer = Signer::from_secret(&self.secret);
+        let signer = self.signer.clone();
         FlowSender::new(self.descriptor.clone(), signer, &mut random::os())
             .expect("the descriptor has this key: it was made or read with it")
     }
@@ -89,10 +120,52 @@ impl FlowKey {
         let mut fields = Fields(payload);
         let length = u16::from_be_bytes(fields.array()?);
         let descriptor = Descriptor::from_bytes(fields.take(length.into())?).ok()?;
-        let secret = Zeroizing::new(fields.array()?);
-        let public = Signer::from_secret(&secret).public_key();
-        let whole = fields.0.is_empty() && public == descriptor.public_key();
-        whole.then_some(Self { descriptor, secret })
+        let secret = Zeroizing::new(fields.0.to_vec());
+        let signer = match descriptor.algorithm() {
+            Algorithm::Ed25519 => ed25519_signer(&secret)?,
+            Algorithm::Effs => {
+                let public = PublicKey::from_bytes(descriptor.public_key()).ok()?;
+                let key = effs::SecretKey::from_bytes(&public, &secret).ok()?;
+                Signer::Effs(effs::Signer::new(&key, instance))
+            }
+        };
+        let same = signer.public_key() == descriptor.public_key();
+        same.then_some(Self {
+            descriptor,
+            secret,
+            signer,
+        })
+    }
+}
+
+fn ed25519_signer(secret: &[u8]) -> Option<Signer> {
+    let secret = secret.try_into().ok()?;
+    Some(Signer::Ed25519(ed25519::Signer::from_secret(secret)))
+}
+
+/// What a user is told of a block that was not signed.
+pub fn cannot_sign(why: Unsignable) -> Failure {
+    match why {
+        Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
+        Unsignable::Fault => Failure::new(effs::Fault.to_string())
+            .hint("nothing of it was let out; test this machine before it signs again"),
+    }
+}
+
+/// What signs a flow, in a word.
+pub fn scheme(descriptor: &Descriptor) -> String {
+    match descriptor.effs() {
+        Some(parameters) => parameters.to_string(),
+        None => "ed25519".into(),
+    }
+}
+
+/// The public key, or of a long one the start of its digest.
+pub fn fingerprint(descriptor: &Descriptor) -> String {
+    let key = descriptor.public_key();
+    match key.len() {
+        ..=32 => crate::report::hex(key),
+        _ => format!("SHA-256 {}", crate::report::hex(&Sha256::digest(key)[..16])),
     }
 }
 
@@ -137,9 +210,21 @@ pub fn title(descriptor: &Descriptor) -> String {
 mod tests {
     use super::*;
 
+    fn generate(scheme: Scheme, name: &str) -> Result<FlowKey, BadDescriptor> {
+        FlowKey::generate(scheme, Chaining::default(), name)
+    }
+
+    const EFFS: [&str; 3] = ["effs-2048(128,1)", "effs-3072(128,2)", "effs-3072(256,1)"];
+
     #[test]
     fn what_was_written_is_read() {
-        let key = FlowKey::generate(Chaining::default(), "camera 7").unwrap();
+        let effs = EFFS.map(|name| Scheme::Effs(name.parse().unwrap()));
+        for scheme in [[Scheme::Ed25519].as_slice(), &effs].concat() {
+            round_trip(&generate(scheme, "camera 7").unwrap());
+        }
+    }
+
+    fn round_trip(key: &FlowKey) {
         let text = key.encode();
         assert!(text.starts_with("# clew flow key of camera 7 ("));
         let read = FlowKey::decode(&text).unwrap();
@@ -153,13 +238,15 @@ mod tests {
 
     #[test]
     fn a_secret_of_another_flow_is_damage() {
-        let one = FlowKey::generate(Chaining::default(), "one").unwrap();
+        let one = generate(Scheme::Ed25519, "one").unwrap();
         let mut payload = one.descriptor().to_bytes();
         let length = (payload.len() as u16).to_be_bytes();
         payload.splice(..0, length);
-        payload.extend([7; SECRET_BYTES]);
+        payload.extend([7; 32]);
         let text = armor::encode("", KEY_LABEL, &payload);
         assert_eq!(FlowKey::decode(&text).unwrap_err(), KeyError::DAMAGED);
-        assert!(FlowKey::generate(Chaining::default(), "a\nb").is_err());
+        assert!(generate(Scheme::Ed25519, "a\nb").is_err());
+        let too_long = Scheme::Effs("effs-3072(32,4)".parse().unwrap());
+        assert!(generate(too_long, "one").is_err());
     }
 }

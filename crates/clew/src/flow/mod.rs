@@ -8,6 +8,7 @@ pub mod keys;
 pub mod policy;
 pub mod proof;
 pub mod relay;
+pub mod schemes;
 pub mod sidecar;
 pub mod sign;
 pub mod verify;

@@ -43,7 +43,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::keys::FlowKey;
+    use crate::flow::keys::{FlowKey, Scheme};
     use clew_flow::Chaining;
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
                 every,
                 ..Chaining::default()
             };
-            let key = FlowKey::generate(chaining, "").unwrap();
+            let key = FlowKey::generate(Scheme::Ed25519, chaining, "").unwrap();
             key.descriptor().clone()
         };
         let reasons = [

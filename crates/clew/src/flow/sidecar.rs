@@ -1,8 +1,8 @@
 //! Manifests beside a capture that stays as it is (`spec/flow-signature.md` section 10).
 
 use super::capture::{datagram, time};
-use super::ed25519::{self, Verifiable};
 use super::file::record;
+use super::schemes::{Flows, Verifiable};
 use super::verify::{Judged, Verified};
 use crate::batch::Capture;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ impl Sidecar {
     ///
     /// # Errors
     /// It is no such file, or one of its manifests is not valid: then the answer is no.
-    pub fn read(path: &Path, flows: &[Descriptor]) -> Result<Self, Failure> {
+    pub fn read(path: &Path, flows: &Flows) -> Result<Self, Failure> {
         let mut sidecar = Self {
             flows: flows.to_vec(),
             listed: HashMap::new(),
@@ -101,11 +101,7 @@ impl Sidecar {
 }
 
 /// The full form of a packet, by the manifest of a file that lists it; none if none does.
-pub fn full_form(
-    path: &Path,
-    flows: &[Descriptor],
-    packet: &[u8],
-) -> Result<Option<Vec<u8>>, Failure> {
+pub fn full_form(path: &Path, flows: &Flows, packet: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
     let mut full = None;
     each(path, flows, |manifest, flow| {
         full = full.take().or_else(|| manifest.in_full(packet, flow));
@@ -117,7 +113,7 @@ pub fn full_form(
 /// Verifies all manifests of a file, one after the other.
 fn each(
     path: &Path,
-    flows: &[Descriptor],
+    flows: &Flows,
     mut each: impl FnMut(Manifest<'_>, &Descriptor) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |e: &dyn Display| Failure::file(path, e);
@@ -127,7 +123,7 @@ fn each(
         return Err(failed(&"it is no file of manifests")
             .hint("clew flow sign --carriage manifest writes one"));
     }
-    let known = ed25519::verifiers(flows)?;
+    let known = flows.verifiable()?;
     let mut number = 0;
     while let Some(bytes) = record(&mut from).map_err(|e| failed(&e))? {
         number += 1;

@@ -2,9 +2,9 @@
 //! other in time.
 
 use super::capture::{datagram, signed};
-use super::ed25519::Signer;
 use super::file::write_record;
-use super::keys::FlowKey;
+use super::keys::{FlowKey, cannot_sign};
+use super::schemes::Signer;
 use super::sidecar;
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Sink, Writer};
@@ -96,7 +96,7 @@ pub fn sign_capture<S: Sink>(
     let mut done = Signed::default();
     let mut lines = Lines::default();
     while let Some(mut batch) = capture.next_batch()? {
-        let outcomes = sign_batch(&batch, &mut lines, key, options, &mut done.blocks);
+        let outcomes = sign_batch(&batch, &mut lines, key, options, &mut done.blocks)?;
         for (record, outcome) in batch.iter_mut().zip(outcomes) {
             if let Some(outcome) = outcome {
                 done.take(record, outcome);
@@ -126,7 +126,7 @@ pub fn list_capture(
         }
         for mut part in parts {
             for block in &part.blocks {
-                let manifest = part.line.list(block);
+                let manifest = part.line.list(block)?;
                 done.blocks += 1;
                 done.bytes += manifest.len() as u64;
                 done.count(Fate::Signed, block.packets.len() as u64);
@@ -192,22 +192,22 @@ fn sign_batch(
     key: &FlowKey,
     options: &Options,
     blocks: &mut u64,
-) -> Vec<Option<Outcome>> {
+) -> Result<Vec<Option<Outcome>>, Failure> {
     let (mut outcomes, parts) = lines.cut(batch, key, options);
     let sign = |mut part: Part<'_>| {
         let sign = |block| part.line.sign(block, options);
-        let signed: Vec<_> = part.blocks.iter().flat_map(sign).collect();
-        (part.flow, part.line, part.blocks.len() as u64, signed)
+        let signed: Result<Vec<_>, Failure> = part.blocks.iter().map(sign).collect();
+        Ok((part.flow, part.line, part.blocks.len() as u64, signed?))
     };
-    let done: Vec<_> = parts.into_par_iter().map(sign).collect();
-    for (flow, line, count, signed) in done {
+    let done: Result<Vec<_>, Failure> = parts.into_par_iter().map(sign).collect();
+    for (flow, line, count, signed) in done? {
         *blocks += count;
         lines.put_back(flow, line);
-        for (place, outcome) in signed {
+        for (place, outcome) in signed.into_iter().flatten() {
             outcomes[place] = Some(outcome);
         }
     }
-    outcomes
+    Ok(outcomes)
 }
 
 impl Lines {
@@ -321,22 +321,26 @@ impl Line {
         payloads.collect()
     }
 
-    fn list(&mut self, block: &Block<'_>) -> Vec<u8> {
+    fn list(&mut self, block: &Block<'_>) -> Result<Vec<u8>, Failure> {
         let payloads = self.begin(block);
         self.sender
             .sign_manifest(&payloads, block.time, &mut random::os())
-            .expect("the schedule gives blocks the flow's size, and the key was looked at")
+            .map_err(cannot_sign)
     }
 
-    fn sign(&mut self, block: &Block<'_>, options: &Options) -> Vec<(usize, Outcome)> {
+    fn sign(
+        &mut self,
+        block: &Block<'_>,
+        options: &Options,
+    ) -> Result<Vec<(usize, Outcome)>, Failure> {
         let mut rng = random::os();
         let payloads = self.begin(block);
         let mut outs = vec![Vec::new(); payloads.len()];
         self.sender
             .sign_block(&payloads, options.carry, block.time, &mut rng, &mut outs)
-            .expect("the schedule gives blocks the flow's size");
+            .map_err(cannot_sign)?;
         let packets = block.packets.iter().zip(payloads).zip(outs);
-        packets
+        let signed = packets
             .map(|(((place, udp), payload), mut out)| {
                 if options.rtp {
                     let signature = out.len() - payload.len();
@@ -349,6 +353,7 @@ impl Line {
                 };
                 (*place, (fate, frame))
             })
-            .collect()
+            .collect();
+        Ok(signed)
     }
 }

@@ -1,13 +1,13 @@
 //! Verifying the UDP datagrams of a capture: one verdict for each, in their order.
 
 use super::capture::{datagram, signed, time};
-use super::ed25519;
+use super::schemes::Flows;
 use crate::batch::Capture;
 use crate::capture::Record;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::verify::Freshness;
-use clew_flow::{Acceptance, Descriptor, Effort, FlowReceiver, Lost, Reason, Verdict};
+use clew_flow::{Acceptance, Effort, FlowReceiver, Lost, Reason, Verdict};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,8 +44,8 @@ impl Freshness {
     }
 
     /// A receiver of these flows; `first` is the beginning of the capture.
-    pub fn receiver(self, flows: &[Descriptor], first: &[Record]) -> Result<FlowReceiver, Failure> {
-        ed25519::receiver(flows, self.acceptance(first))
+    pub fn receiver(self, flows: &Flows, first: &[Record]) -> Result<FlowReceiver, Failure> {
+        flows.receiver(self.acceptance(first))
     }
 
     /// What the record's timestamp is compared with; 0 for a record without time.
@@ -117,7 +117,7 @@ pub struct Judged {
 /// Verifies a capture. `each` gets every record in order.
 pub fn verify_capture(
     mut capture: Capture,
-    flows: &[Descriptor],
+    flows: &Flows,
     freshness: Freshness,
     mut each: impl FnMut(Judged) -> Result<(), Failure>,
 ) -> Result<Verified, Failure> {

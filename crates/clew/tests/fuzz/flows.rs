@@ -3,6 +3,7 @@
 use crate::targets::flow::{NOW, SECRET, descriptor};
 use clew::flow::proof::Proof;
 use clew_flow::carriage::{Rate, TagSize};
+use clew_flow::effs::{Instance, Parameters, Rule, SecretKey, Signer};
 use clew_flow::manifest::Manifest;
 use clew_flow::{Carry, Ed25519Signer, Fixed, FlowSender, rtp};
 use rand_chacha::ChaCha20Rng;
@@ -41,6 +42,24 @@ pub fn manifests() -> Vec<u8> {
     let all: [&[u8]; 5] = [b"one", &manifest, b"two", b"three", &manifest];
     let behind_length = |bytes: &&[u8]| [&(bytes.len() as u16).to_be_bytes(), *bytes].concat();
     all.iter().flat_map(behind_length).collect()
+}
+
+/// A key of eFFS and a signature, in both forms of one with levels.
+pub fn effs() -> Vec<Vec<u8>> {
+    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+    let parameters: Parameters = "effs-2048(16,8)".parse().unwrap();
+    let both = [
+        parameters.with_rule(Rule::Williams),
+        parameters.in_papers_form(),
+    ];
+    let seed = |parameters| {
+        let key = SecretKey::generate(parameters, rng);
+        let mut signer = Signer::new(&key, || Instance([0; 32]));
+        let signature = signer.sign(b"message", rng).unwrap();
+        let public = key.public().as_bytes();
+        [&(public.len() as u16).to_be_bytes()[..], public, &signature].concat()
+    };
+    both.map(seed).to_vec()
 }
 
 /// A proof by a packet signature, and one by a manifest.

@@ -20,6 +20,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "coded_packets" => coded_blocks(),
         "container" => [captures(), built_captures()].concat(),
         "flow_descriptor" => vec![flow::descriptor().to_bytes()],
+        "effs" => flows::effs(),
         "flow_file" => flows::files(),
         "flow_manifests" => vec![flows::manifests()],
         "flow_packets" => flows::seeds(),

@@ -4,7 +4,7 @@ use super::{UNTAGGED, flow, places, receive, trusting};
 use crate::setup::{Flow, NOW};
 use clew_flow::carriage::{Code, Rate, ShareTree, TagSize, Tags};
 use clew_flow::{
-    Acceptance, BadBlock, CODED_COUNT_MIN, Carry, Chaining, Effort, FIXED_BYTES, Reason,
+    Acceptance, CODED_COUNT_MIN, Carry, Chaining, Effort, FIXED_BYTES, Reason, Unsignable,
     WAITING_MAX,
 };
 
@@ -46,7 +46,7 @@ fn small_blocks_are_sent_in_full() {
         let sender = &mut flow.sender;
         sender.sign_block(&packets, carry, NOW, &mut flow.rng, &mut outs)
     };
-    assert_eq!(sign(Carry::CODED), Err(BadBlock));
+    assert_eq!(sign(Carry::CODED), Err(Unsignable::Block));
     assert_eq!(sign(Carry::Every), Ok(()));
 }
 

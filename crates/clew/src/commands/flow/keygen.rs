@@ -1,11 +1,11 @@
 //! `clew flow keygen`
 
-use crate::cli::{DigestBytes, FlowKeygen, HashName};
+use crate::cli::{AlgorithmName, DigestBytes, FlowKeygen, FormName, HashName, RuleName};
 use crate::failure::{Failure, Status};
-use crate::flow::keys::{self, FlowKey};
-use crate::report::hex;
+use crate::flow::keys::{self, FlowKey, Scheme};
 use crate::secrets;
-use clew_flow::{Chaining, Degree, DigestSize, NAME_BYTES_MAX, Suite};
+use clew_flow::effs::{Parameters, Rule, Size};
+use clew_flow::{Chaining, Degree, DigestSize, NAME_BYTES_MAX, SIGNATURE_BYTES_MAX, Suite};
 use clew_manager::files::{MODE_PUBLIC, Written};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {
     let last = arguments.output.file_name().unwrap_or_default();
     let last = last.to_string_lossy();
     let name = arguments.name.as_deref().unwrap_or(&last);
-    let key = FlowKey::generate(chaining(arguments)?, name).map_err(|_| {
+    let scheme = scheme(arguments)?;
+    let key = FlowKey::generate(scheme, chaining(arguments)?, name).map_err(|_| {
         Failure::new(format!("{name:?} is no name of a flow")).hint(format!(
             "give --name with at most {NAME_BYTES_MAX} bytes, without control characters"
         ))
@@ -40,6 +41,33 @@ pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {
     commit(public, &public_path)?;
     describe(&key, &secret_path, &public_path);
     Ok(Status::Yes)
+}
+
+/// The key that is asked for.
+fn scheme(arguments: &FlowKeygen) -> Result<Scheme, Failure> {
+    let size = match arguments.alg {
+        AlgorithmName::Ed25519 => return Ok(Scheme::Ed25519),
+        AlgorithmName::Effs2048 => Size::N2048,
+        AlgorithmName::Effs3072 => Size::N3072,
+    };
+    let (bits, levels) = (arguments.strength.bits(), arguments.levels);
+    let parameters = Parameters::new(size, bits / u16::from(levels), levels);
+    let parameters = parameters.ok_or_else(|| Failure::new("levels are 1, 2, 4 or 8"))?;
+    let parameters = parameters.with_rule(match arguments.v_rule {
+        RuleName::Paper => Rule::Paper,
+        RuleName::Williams => Rule::Williams,
+    });
+    let parameters = match arguments.form {
+        FormName::Paper => parameters.in_papers_form(),
+        FormName::Compact => parameters,
+    };
+    match parameters.signature_bytes() {
+        ..=SIGNATURE_BYTES_MAX => Ok(Scheme::Effs(parameters)),
+        bytes => Err(Failure::new(format!(
+            "signatures of {parameters} have {bytes} bytes, and packets take {SIGNATURE_BYTES_MAX}"
+        ))
+        .hint("choose fewer --levels, --form compact or --alg effs-2048")),
+    }
 }
 
 fn chaining(arguments: &FlowKeygen) -> Result<Chaining, Failure> {
@@ -74,7 +102,8 @@ fn paths(name: &Path) -> (PathBuf, PathBuf) {
 fn describe(key: &FlowKey, secret: &Path, public: &Path) {
     let descriptor = key.descriptor();
     say!("flow {}", keys::title(descriptor));
-    say!("  ed25519  {}", hex(descriptor.public_key()));
+    let (scheme, key) = (keys::scheme(descriptor), keys::fingerprint(descriptor));
+    say!("  key      {scheme}, {key}");
     say!("  secret   {}: signs", secret.display());
     say!("  public   {}: give it to receivers", public.display());
 }

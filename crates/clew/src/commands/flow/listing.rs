@@ -4,6 +4,7 @@ use super::verify::{explain, totals};
 use crate::clock;
 use crate::flow::capture::{datagram, signed};
 use crate::flow::keys::title;
+use crate::flow::schemes::Flows;
 use crate::flow::verify::{Judged, Verified};
 use crate::report;
 use clew_flow::{Carriage, Descriptor, Fixed, Reason, Verdict};
@@ -175,7 +176,17 @@ impl Listing for Quiet {
 }
 
 /// An object for each packet, then a summary.
-pub struct Json;
+pub struct Json(Map<String, Value>);
+
+impl Json {
+    /// The summary says to how many bits the flows' signatures are verified, where they have levels.
+    pub fn new(flows: &Flows) -> Self {
+        let bits = flows.assurances();
+        let bits =
+            bits.map(|(flow, _, found)| (report::hex(&flow.key_id().0), json!(found.bits())));
+        Self(bits.collect())
+    }
+}
 
 impl Listing for Json {
     fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
@@ -195,6 +206,9 @@ impl Listing for Json {
         all.insert("lost_packets".into(), json!(verified.lost.packets));
         all.insert("lost_blocks".into(), json!(verified.lost.blocks));
         all.insert("verifications".into(), json!(verified.verifications));
+        if !self.0.is_empty() {
+            all.insert("assurance_bits".into(), json!(self.0));
+        }
         if let Some(damage) = &verified.damage {
             all.insert("damage".into(), json!(damage));
         }

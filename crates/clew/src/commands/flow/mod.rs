@@ -8,13 +8,14 @@ mod sign;
 mod verify;
 
 use crate::capture::is_capture;
-use crate::cli::{CarriageName, Carrying, Flow};
+use crate::cli::{CarriageName, Carrying, Flow, Known};
 use crate::failure::{Failure, Status};
 use crate::flow::file::MAGIC;
 use crate::flow::keys::{self, FlowKey};
+use crate::flow::schemes::Flows;
 use crate::output::open_input;
+use clew_flow::Carry;
 use clew_flow::carriage::COUNT_MAX;
-use clew_flow::{Carry, Descriptor};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -51,8 +52,17 @@ fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
     }
 }
 
-fn descriptors(paths: &[PathBuf]) -> Result<Vec<Descriptor>, Failure> {
-    paths.iter().map(|path| keys::read(path)).collect()
+/// The flows of these files, verified to so many bits or as far as it can be done.
+fn flows(paths: &[PathBuf], assurance: Option<u16>) -> Result<Flows, Failure> {
+    let descriptors: Result<Vec<_>, Failure> = paths.iter().map(|path| keys::read(path)).collect();
+    let bits = assurance.unwrap_or(u16::MAX);
+    Ok(Flows::verified_to(descriptors?, bits))
+}
+
+impl Known {
+    fn flows(&self) -> Result<Flows, Failure> {
+        flows(&self.flow, self.assurance)
+    }
 }
 
 /// What an input is, by its first bytes.

@@ -1,7 +1,7 @@
 //! `clew flow extract` and `check`
 
 use super::verify::{explain, not_signed};
-use super::{Kind, descriptors, peek};
+use super::{Kind, peek};
 use crate::batch::Capture;
 use crate::capture::Record;
 use crate::cli::{FlowCheck, FlowExtract};
@@ -10,8 +10,9 @@ use crate::commands::packet;
 use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
-use crate::flow::keys::{self, title};
+use crate::flow::keys::{self, fingerprint, scheme, title};
 use crate::flow::proof::{PROOF_BYTES_MAX, Proof, Proven};
+use crate::flow::schemes::Flows;
 use crate::flow::sidecar;
 use crate::output::{Output, STANDARD_STREAM, open_input};
 use crate::report::hex;
@@ -20,7 +21,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
-    let flows = descriptors(&arguments.known.flow)?;
+    let flows = arguments.known.flows()?;
     let (kind, input) = peek(&arguments.input)?;
     let full = match kind {
         Kind::Capture => match &arguments.known.manifest {
@@ -58,7 +59,7 @@ fn proof(signed: Vec<u8>, flows: &[Descriptor]) -> Result<Proof, Failure> {
 }
 
 /// The packet is looked at first and then, until its block is verified, the others of its block.
-fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>, Failure> {
+fn from_capture(arguments: &FlowExtract, flows: &Flows) -> Result<Vec<u8>, Failure> {
     let (path, number) = (&arguments.input, arguments.packet);
     if path == Path::new(STANDARD_STREAM) {
         let failure = Failure::new("a capture is read twice, and standard input cannot be");
@@ -104,7 +105,7 @@ fn from_capture(arguments: &FlowExtract, flows: &[Descriptor]) -> Result<Vec<u8>
 fn by_manifest(
     arguments: &FlowExtract,
     manifests: &Path,
-    flows: &[Descriptor],
+    flows: &Flows,
 ) -> Result<Vec<u8>, Failure> {
     let number = arguments.packet;
     let record = packet::find(&arguments.input, number)?;
@@ -180,7 +181,11 @@ fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
     };
     eprintln!("the proof holds: {} bytes were signed", packet.packet.len());
     eprintln!("  flow      {}, {whose}", title(descriptor));
-    eprintln!("  ed25519   {}", hex(descriptor.public_key()));
+    eprintln!(
+        "  key       {}, {}",
+        scheme(descriptor),
+        fingerprint(descriptor)
+    );
     eprintln!("  signed at {}", clock::to_the_second(packet.timestamp));
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
     eprintln!(

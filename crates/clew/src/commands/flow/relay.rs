@@ -1,6 +1,7 @@
 //! `clew flow relay`
 
-use super::{carry, descriptors};
+use super::verify::say_assurance;
+use super::{carry, flows};
 use crate::cli::{CarriageName, FlowRelay};
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{FlowKey, title};
@@ -57,7 +58,7 @@ fn manifests(arguments: &FlowRelay) -> Result<Option<SocketAddr>, Failure> {
 }
 
 fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
-    let flows = descriptors(&arguments.flow)?;
+    let flows = flows(&arguments.flow, arguments.assurance)?;
     let verifying = Verifying {
         policy: arguments.policy,
         hold: arguments.hold,
@@ -67,6 +68,7 @@ fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
     let (mut wire, metrics) = begin(arguments)?;
     let names: Vec<String> = flows.iter().map(title).collect();
     eprintln!("verifying {}", names.join(", "));
+    say_assurance(&flows);
     let until = Until::after(arguments.stop_after);
     relay::verify(&mut wire, &flows, verifying, &metrics, until)?;
     tell(&metrics);

@@ -1,7 +1,7 @@
 //! `clew flow verify` and `inspect`
 
 use super::listing::{Json, Listing, Quiet, Table, tell};
-use super::{Kind, descriptors, peek};
+use super::{Kind, peek};
 use crate::batch::Capture;
 use crate::capture::{PacketLengths, Writer};
 use crate::cli::{FlowInspect, FlowVerify, Known};
@@ -10,6 +10,7 @@ use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
 use crate::flow::keys::title;
 use crate::flow::policy::Gate;
+use crate::flow::schemes::Flows;
 use crate::flow::sidecar::{self, Sidecar};
 use crate::flow::verify::{Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
@@ -20,12 +21,30 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 pub fn run(arguments: &FlowVerify) -> Result<Status, Failure> {
-    let flows = descriptors(&arguments.known.flow)?;
+    let flows = arguments.known.flows()?;
     let (kind, input) = peek(&arguments.input)?;
+    say_assurance(&flows);
     match kind {
         Kind::Capture => capture(arguments, &flows, input),
         Kind::SignedFile => signed_file(arguments, &flows, input),
         Kind::Other => Err(not_signed(&arguments.input)),
+    }
+}
+
+/// Says what verification gives, of flows whose signatures have levels.
+pub fn say_assurance(flows: &Flows) {
+    for (flow, parameters, found) in flows.assurances().filter(|(_, p, _)| p.t() > 1) {
+        let (name, bits, all) = (
+            title(flow),
+            found.bits(),
+            parameters.assurance(parameters.t()),
+        );
+        let all = all.bits();
+        let worth = match found.is_enough() {
+            true => "",
+            false => ": it may refuse, and accepts nothing",
+        };
+        eprintln!("{name}: {parameters}, verified to {bits} of {all} bits{worth}");
     }
 }
 
@@ -38,15 +57,17 @@ pub fn not_signed(path: &Path) -> Failure {
 }
 
 pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
-    let flows = descriptors(&arguments.known.flow)?;
+    let flows = arguments.known.flows()?;
+    let flows = &flows;
+    say_assurance(flows);
     let capture = Capture::open(&arguments.input, "inspecting")?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut listing: Box<dyn Listing> = match arguments.json {
-        true => Box::new(Json),
+        true => Box::new(Json::new(flows)),
         false => Box::new(Table::new(&mut out).map_err(Failure::write)?),
     };
-    let verified = judge(capture, &flows, &arguments.known, |judged| {
-        tell(listing.as_mut(), &judged, &flows, &mut out).map_err(Failure::write)
+    let verified = judge(capture, flows, &arguments.known, |judged| {
+        tell(listing.as_mut(), &judged, flows, &mut out).map_err(Failure::write)
     })?;
     listing.end(&verified, &mut out).map_err(Failure::write)?;
     out.flush().map_err(Failure::write)?;
@@ -64,7 +85,7 @@ impl Known {
 /// Verifies a capture, by the signatures in it or by manifests beside it.
 fn judge(
     capture: Capture,
-    flows: &[Descriptor],
+    flows: &Flows,
     known: &Known,
     each: impl FnMut(Judged) -> Result<(), Failure>,
 ) -> Result<Verified, Failure> {
@@ -80,14 +101,14 @@ fn judge(
 
 fn capture(
     arguments: &FlowVerify,
-    flows: &[Descriptor],
+    flows: &Flows,
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
     let capture = Capture::of(&arguments.input, input, "verifying")?;
     let create = |path| Output::create(path, &arguments.input, arguments.force);
     let output = arguments.output.as_deref().map(create).transpose()?;
     let mut writer = output.map(|output| Writer::new(output, PacketLengths::NeverGrow));
-    let gate = Gate::new(arguments.policy, flows);
+    let gate = Gate::new(arguments.policy, flows.iter());
     // What manifests list is as it was sent.
     let strip = arguments.known.manifest.is_none();
     let taken = arguments.output.as_deref() == Some(Path::new(STANDARD_STREAM));
@@ -96,7 +117,7 @@ fn capture(
         false => Box::new(BufWriter::new(io::stdout())),
     };
     let mut listing: Box<dyn Listing> = match arguments.json {
-        true => Box::new(Json),
+        true => Box::new(Json::new(flows)),
         false => Box::new(Quiet::new(arguments.strict)),
     };
     let verified = judge(capture, flows, &arguments.known, |judged| {
@@ -146,7 +167,7 @@ fn without_signature(judged: &Judged) -> Option<Vec<u8>> {
 
 fn signed_file(
     arguments: &FlowVerify,
-    flows: &[Descriptor],
+    flows: &Flows,
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
     let mut input = BufReader::new(input);
@@ -231,6 +252,7 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::Stale => "its timestamp is too old",
         Reason::Future => "its timestamp lies in the future",
         Reason::BadSignature => "the signature does not hold: something was changed",
+        Reason::Weak => "its signature was verified to less than 128 bits: not refuted, no more",
         Reason::Busy => "more signatures than the receiver takes on",
         Reason::Pending => "its block's signature has not come yet",
         Reason::NoSignature => "its block's signature never came",
@@ -278,7 +300,7 @@ fn answer(verified: &Verified, strict: bool) -> &'static str {
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
         Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
-            "could not tell: signatures of some packets are not here"
+            "could not tell: signatures of some packets are not here, or not verified far enough"
         }
         Status::CouldNotTell => "could not tell: nothing was signed",
     }

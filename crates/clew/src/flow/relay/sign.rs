@@ -3,8 +3,8 @@
 use super::{BATCH, Metrics, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
-use crate::flow::ed25519::Signer;
-use crate::flow::keys::FlowKey;
+use crate::flow::keys::{FlowKey, cannot_sign};
+use crate::flow::schemes::Signer;
 use crate::flow::sign::IDLE_NS;
 use crate::random;
 use clew_flow::manifest::SENT_MAX;
@@ -36,11 +36,13 @@ impl Signing {
     /// D_s (Wong and Lam, 2.5).
     ///
     /// # Errors
-    /// The period is too short: blocks would pile up.
+    /// The period is too short: blocks would pile up. Or no block is signed.
     pub fn delay_bound(&self, key: &FlowKey) -> Result<Duration, Failure> {
         let most = self.most(key);
-        let work = (0..MEASUREMENTS).map(|_| self.time_of_a_block(key, most));
-        let work = work.max().unwrap_or_default();
+        let mut work = Duration::ZERO;
+        for _ in 0..MEASUREMENTS {
+            work = work.max(self.time_of_a_block(key, most)?);
+        }
         let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
         let bound = bound.map_err(|_| {
             let (period, work) = (self.period, work);
@@ -62,21 +64,21 @@ impl Signing {
     }
 
     /// A block that nobody gets.
-    fn time_of_a_block(&self, key: &FlowKey, count: u16) -> Duration {
+    fn time_of_a_block(&self, key: &FlowKey, count: u16) -> Result<Duration, Failure> {
         let packet = [0; USUAL_BYTES];
         let packets = vec![&packet[..]; count.into()];
         let mut outs = vec![Vec::new(); count.into()];
         let mut sender = key.sender();
         let begin = Instant::now();
-        sign_block(&mut sender, self.carry, &packets, &mut outs);
-        begin.elapsed()
+        sign_block(&mut sender, self.carry, &packets, &mut outs)?;
+        Ok(begin.elapsed())
     }
 }
 
 /// Relays until it is to stop.
 ///
 /// # Errors
-/// The network is gone.
+/// The network is gone, or a block is not signed.
 pub fn sign(
     wire: &mut Wire,
     key: &FlowKey,
@@ -100,13 +102,13 @@ pub fn sign(
         let datagrams = datagrams.map_err(|e| Failure::new(format!("cannot receive: {e}")))?;
         metrics.received.inc_by(datagrams.len() as u64);
         for datagram in datagrams {
-            line.take(datagram, wire, metrics);
+            line.take(datagram, wire, metrics)?;
         }
         if line.schedule.tick(line.now()) {
-            line.sign(wire, metrics);
+            line.sign(wire, metrics)?;
         }
     }
-    line.sign(wire, metrics);
+    line.sign(wire, metrics)?;
     if let Some(to) = signing.manifests {
         wire.send_to(&line.again, to);
     }
@@ -140,10 +142,10 @@ impl Line {
         left.map_or(NAP, Duration::from_nanos)
     }
 
-    fn take(&mut self, datagram: Vec<u8>, wire: &Wire, metrics: &Metrics) {
+    fn take(&mut self, datagram: Vec<u8>, wire: &Wire, metrics: &Metrics) -> Result<(), Failure> {
         let now = self.now();
         if self.schedule.tick(now) {
-            self.sign(wire, metrics);
+            self.sign(wire, metrics)?;
         }
         if now.saturating_sub(self.last) >= IDLE_NS && self.waiting.is_empty() {
             self.sender.renew(&mut random::os());
@@ -153,21 +155,22 @@ impl Line {
             pass(wire, &datagram, metrics);
         }
         self.waiting.push((Instant::now(), datagram));
-        if self.schedule.packet(now) {
-            self.sign(wire, metrics);
+        match self.schedule.packet(now) {
+            true => self.sign(wire, metrics),
+            false => Ok(()),
         }
     }
 
     /// Signs and sends what waits.
-    fn sign(&mut self, wire: &Wire, metrics: &Metrics) {
+    fn sign(&mut self, wire: &Wire, metrics: &Metrics) -> Result<(), Failure> {
         if self.waiting.is_empty() {
-            return;
+            return Ok(());
         }
         let waiting = std::mem::take(&mut self.waiting);
         let packets: Vec<&[u8]> = waiting.iter().map(|(_, packet)| &packet[..]).collect();
         metrics.blocks.inc();
         if let Some(to) = self.signing.manifests {
-            let manifest = list(&mut self.sender, &packets);
+            let manifest = list(&mut self.sender, &packets)?;
             for copy in [&self.again, &manifest]
                 .into_iter()
                 .filter(|m| !m.is_empty())
@@ -178,10 +181,10 @@ impl Line {
                 }
             }
             self.again = manifest;
-            return;
+            return Ok(());
         }
         let mut outs = vec![Vec::new(); packets.len()];
-        sign_block(&mut self.sender, self.signing.carry, &packets, &mut outs);
+        sign_block(&mut self.sender, self.signing.carry, &packets, &mut outs)?;
         for ((came, packet), mut out) in waiting.iter().zip(outs) {
             let signature = out.len() - packet.len();
             if self.signing.rtp {
@@ -191,6 +194,9 @@ impl Line {
             pass(wire, &out, metrics);
             metrics.delay.observe(came.elapsed().as_secs_f64());
         }
+        // The block is on its way: there is time for the next one.
+        self.sender.prepare(&mut random::os());
+        Ok(())
     }
 }
 
@@ -201,10 +207,10 @@ fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
     };
 }
 
-fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Vec<u8> {
+fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     sender
         .sign_manifest(packets, clock::now_ns(), &mut random::os())
-        .expect("the schedule gives blocks the flow's size, and the key was looked at")
+        .map_err(cannot_sign)
 }
 
 fn sign_block(
@@ -212,10 +218,10 @@ fn sign_block(
     carry: Carry,
     packets: &[&[u8]],
     outs: &mut [Vec<u8>],
-) {
+) -> Result<(), Failure> {
     sender
         .sign_block(packets, carry, clock::now_ns(), &mut random::os(), outs)
-        .expect("the schedule gives blocks the flow's size");
+        .map_err(cannot_sign)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

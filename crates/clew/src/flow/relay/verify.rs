@@ -4,10 +4,10 @@ use super::{BATCH, Metrics, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
 use crate::flow::capture::signed;
-use crate::flow::ed25519;
 use crate::flow::policy::{Gate, Policy};
+use crate::flow::schemes::Flows;
 use clew_flow::manifest::ManifestReceiver;
-use clew_flow::{Acceptance, Descriptor, Finding, FlowReceiver, Lost, Reason};
+use clew_flow::{Acceptance, Finding, FlowReceiver, Lost, Reason};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -33,8 +33,8 @@ enum Receiver {
 }
 
 impl Receiver {
-    fn new(flows: &[Descriptor], acceptance: Acceptance, manifests: bool) -> Result<Self, Failure> {
-        let flows = ed25519::verifiers(flows)?;
+    fn new(flows: &Flows, acceptance: Acceptance, manifests: bool) -> Result<Self, Failure> {
+        let flows = flows.verifiable()?;
         Ok(match manifests {
             true => Self::Listed(ManifestReceiver::with_verifiers(flows, acceptance)),
             false => Self::Signed(FlowReceiver::with_verifiers(flows, acceptance)),
@@ -96,7 +96,7 @@ impl Receiver {
 /// A flow's key is none, or the network is gone.
 pub fn verify(
     wire: &mut Wire,
-    flows: &[Descriptor],
+    flows: &Flows,
     verifying: Verifying,
     metrics: &Metrics,
     until: Until,
@@ -107,7 +107,7 @@ pub fn verify(
     };
     let mut line = Line {
         receiver: Receiver::new(flows, acceptance, verifying.manifests)?,
-        gate: Gate::new(verifying.policy, flows),
+        gate: Gate::new(verifying.policy, flows.iter()),
         hold: verifying.hold,
         held: BTreeMap::new(),
         tickets: 0,

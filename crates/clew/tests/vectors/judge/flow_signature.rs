@@ -1,7 +1,8 @@
 //! Flow signatures.
 
+use clew::flow::file;
 use clew::flow::proof::Proof;
-use clew::flow::{ed25519, file};
+use clew::flow::schemes::{self, Flows};
 use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::{
     Acceptance, BadDescriptor, BlockVerifier, Carry, Descriptor, Ed25519Signer, Finding, Fixed,
@@ -90,7 +91,7 @@ impl Told {
 fn packets(case: &Case) -> Result<(), Stop> {
     let (receiver, told) = received(case, Descriptor::verifier)?;
     check_all(case, "reason", told.iter().map(|reason| reason.as_str()))?;
-    let (_, again) = received(case, ed25519::verifier)?;
+    let (_, again) = received(case, |flow| schemes::verifier(flow, u16::MAX))?;
     holds(told == again, "the same by the program's Ed25519")?;
     holds(
         together(case)?.is_none_or(|all| all == told),
@@ -215,7 +216,7 @@ fn signed_file(case: &Case) -> Result<(), Stop> {
     let Some(records) = case.bytes("file")?.strip_prefix(&file::MAGIC) else {
         return Err(bad);
     };
-    let verified = file::verify(records, &mut content, &flows, None);
+    let verified = file::verify(records, &mut content, &Flows::new(flows), None);
     let verified = verified.map_err(|_| Stop::Wrong("it can be read".to_owned()))?;
     if verified.status() != clew::failure::Status::Yes {
         return Err(bad);

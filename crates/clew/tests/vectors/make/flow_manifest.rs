@@ -137,7 +137,9 @@ fn bad() -> Vec<Case> {
     // The message of section 4, over the root that manifests have.
     let message = message(&flow, &place, &good);
     let message = replaced(&message, 0, b"clew-flow-v1");
-    Ed25519Signer::from_secret(flow.secret()).sign(&message, &mut rng("none"), &mut of_packets);
+    let mut signer = Ed25519Signer::from_secret(flow.secret());
+    let done = signer.sign(&message, &mut rng("none"), &mut of_packets);
+    assert_eq!(done, Ok(()));
     let one = |name: &str, reason: &'static str, comment: &str, bytes: Vec<u8>| {
         case(name, comment, &flow, &[manifest(&bytes, reason)])
     };

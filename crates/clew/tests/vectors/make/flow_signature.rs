@@ -133,7 +133,7 @@ impl Flow {
         let mut blob = place.time.to_be_bytes().to_vec();
         let mut signer = Ed25519Signer::from_secret(&self.secret);
         let message = self.message(place, contents);
-        signer.sign(&message, &mut rng("none"), &mut blob);
+        signer.sign(&message, &mut rng("none"), &mut blob).unwrap();
         blob
     }
 

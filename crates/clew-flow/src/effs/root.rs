@@ -1,0 +1,176 @@
+//! The signing key s_1 to s_k modulo p and q, and products of it: `spec/effs.md` sections 3 and 4.
+
+use alloc::vec::Vec;
+use zeroize::Zeroize;
+
+use super::public::V;
+use crate::mont::{Kernel, Modulus, WORDS_MAX, powers, words};
+
+/// A number modulo p, and it or another modulo q.
+pub type Pair<K> = [<K as Kernel>::Number; 2];
+
+/// Bytes of the longest row, by fours.
+const FOURS_MAX: usize = 256 / 8 / 4;
+
+/// For each eight of the s_j, their products by the byte of the challenge that chooses them (Wong and Lam,
+/// 3.2, 8-bit precomputation). That byte is public, and so is which products are read.
+pub struct Roots<H: Kernel> {
+    p: Modulus<H>,
+    q: Modulus<H>,
+    /// `1/q mod p`, in Montgomery form.
+    q_inverse: H::Number,
+    products: Vec<[Pair<H>; 256]>,
+}
+
+impl<H: Kernel> Drop for Roots<H> {
+    fn drop(&mut self) {
+        self.q_inverse.zeroize();
+        let numbers = self.products.iter_mut().flatten().flatten();
+        numbers.for_each(Zeroize::zeroize);
+    }
+}
+
+impl<H: Kernel> Roots<H> {
+    /// Of two primes; none if a root is none, since p or q is not prime or v not a square.
+    pub fn new(p: &[u64], q: &[u64], v: &[V]) -> Option<Self> {
+        let (p, q) = (Modulus::<H>::new(p)?, Modulus::<H>::new(q)?);
+        let roots = roots(&p, &q, v)?;
+        let products = roots
+            .chunks(8)
+            .map(|eight| subsets(&p, &q, eight))
+            .collect();
+        Some(Self {
+            q_inverse: inverse(&p, &q),
+            p,
+            q,
+            products,
+        })
+    }
+
+    /// p, q, p, q and so on.
+    pub fn moduli_by_turns(&self) -> [&Modulus<H>; 8] {
+        let [p, q] = [&self.p, &self.q];
+        [p, q, p, q, p, q, p, q]
+    }
+
+    /// `r s_1^b_1 .. s_k^b_k` modulo p and q. Four chains of each are under way, where there are as many
+    /// factors; then two, then one.
+    pub fn product(&self, row: &[u8], r: &Pair<H>) -> Pair<H> {
+        let n = self.moduli_by_turns();
+        let pair = [n[0], n[1]];
+        let chosen = |i: usize| &self.products[i][usize::from(row[i])];
+        let (fours, rest) = (row.len() / 4, row.len() / 4 * 4..row.len());
+        let mut product = *r;
+        for i in rest {
+            product = H::multiply(pair, product.each_ref(), chosen(i).each_ref());
+        }
+        if fours == 0 {
+            return product;
+        }
+        let mut factors = [[&r[0]; 8]; FOURS_MAX];
+        for (i, eight) in factors[..fours].iter_mut().enumerate() {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|of_four| chosen(4 * i + of_four));
+            *eight = [&a[0], &a[1], &b[0], &b[1], &c[0], &c[1], &d[0], &d[1]];
+        }
+        let [a_p, a_q, b_p, b_q, c_p, c_q, d_p, d_q] = &H::chains(n, &factors[..fours]);
+        let four = [n[0], n[1], n[0], n[1]];
+        let [x_p, x_q, y_p, y_q] = &H::multiply(four, [a_p, a_q, b_p, b_q], [c_p, c_q, d_p, d_q]);
+        let roots = H::multiply(pair, [x_p, x_q], [y_p, y_q]);
+        H::multiply(pair, product.each_ref(), roots.each_ref())
+    }
+
+    /// `((a - b)(1/q mod p) mod p) q + b`: the number that is a modulo p and b modulo q (Wong and Lam, 3.2).
+    pub fn combine(&self, [a, b]: &Pair<H>, out: &mut [u64]) {
+        let (p, q) = (&self.p, &self.q);
+        let mut buffers = [[0; WORDS_MAX / 2]; 2];
+        let [of_q, factor] = buffers.each_mut().map(|buffer| &mut buffer[..H::WORDS]);
+        q.canonical(b, of_q);
+        let difference = H::difference(p, a, b);
+        p.canonical(&p.product(&difference, &self.q_inverse), factor);
+        let (low, high) = out.split_at_mut(H::WORDS);
+        low.copy_from_slice(of_q);
+        high.fill(0);
+        words::mul_add(out, factor, &q.words()[..H::WORDS]);
+        buffers.zeroize();
+    }
+}
+
+/// `(v^-1)^((p+1)/4)` is `v^((3p-5)/4)`, and so for q: in Montgomery form.
+fn roots<H: Kernel>(p: &Modulus<H>, q: &Modulus<H>, v: &[V]) -> Option<Vec<Pair<H>>> {
+    let mut exponents = [p, q].map(|prime| exponent(prime.words()));
+    let [of_p, of_q] = &exponents;
+    let root = |v: &V| {
+        let base = [p, q].map(|prime| prime.montgomery(&residue(prime, v)));
+        let root = powers([p, q], base.each_ref(), [of_p, of_q]);
+        let square = H::multiply([p, q], root.each_ref(), root.each_ref());
+        let one = H::multiply([p, q], square.each_ref(), base.each_ref());
+        let is_root = [p, q]
+            .into_iter()
+            .zip(&one)
+            .all(|(prime, one)| is_one(prime, one));
+        is_root.then_some(root)
+    };
+    let roots = v.iter().map(root).collect();
+    exponents.iter_mut().for_each(Zeroize::zeroize);
+    roots
+}
+
+/// `(3p - 5) / 4` for `p = 4m + 3`: that is 3m + 1.
+fn exponent(p: &[u64]) -> Vec<u64> {
+    let mut m = p.to_vec();
+    let mut above = 0;
+    for word in m.iter_mut().rev() {
+        (*word, above) = (*word >> 2 | above << 62, *word & 3);
+    }
+    let mut exponent = m.clone();
+    words::add(&mut exponent, &m);
+    words::add(&mut exponent, &m);
+    let mut one = alloc::vec![0; p.len()];
+    one[0] = 1;
+    words::add(&mut exponent, &one);
+    m.zeroize();
+    exponent
+}
+
+/// v modulo a prime.
+fn residue<H: Kernel>(prime: &Modulus<H>, v: &V) -> H::Number {
+    let magnitude = [u64::from(v.magnitude)];
+    if !v.negative {
+        return H::load(&magnitude);
+    }
+    let mut words = prime.words().to_vec();
+    let mut subtrahend = alloc::vec![0; words.len()];
+    subtrahend[..1].copy_from_slice(&magnitude);
+    words::sub(&mut words, &subtrahend);
+    let residue = H::load(&words);
+    words.zeroize();
+    residue
+}
+
+fn is_one<H: Kernel>(prime: &Modulus<H>, number: &H::Number) -> bool {
+    let mut plain = alloc::vec![0; prime.words().len()];
+    prime.plain(number, &mut plain);
+    plain[0] == 1 && plain[1..].iter().all(|word| *word == 0)
+}
+
+/// `q^-1 = q^(p-2)` modulo p.
+fn inverse<H: Kernel>(p: &Modulus<H>, q: &Modulus<H>) -> H::Number {
+    let mut exponent = p.words().to_vec();
+    // p is 3 modulo 4: nothing borrows.
+    exponent[0] -= 2;
+    let base = p.montgomery(&H::load(q.words()));
+    let [inverse] = powers([p], [&base], [&exponent]);
+    exponent.zeroize();
+    inverse
+}
+
+/// The products of all subsets of eight roots; the first root is chosen by the top bit.
+fn subsets<H: Kernel>(p: &Modulus<H>, q: &Modulus<H>, eight: &[Pair<H>]) -> [Pair<H>; 256] {
+    let mut products = [[p, q].map(|prime| *prime.one()); 256];
+    for byte in 1..256usize {
+        let root = &eight[7 - byte.trailing_zeros() as usize];
+        let rest = &products[byte & (byte - 1)];
+        products[byte] = H::multiply([p, q], rest.each_ref(), root.each_ref());
+    }
+    products
+}

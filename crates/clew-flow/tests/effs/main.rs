@@ -1,0 +1,34 @@
+//! eFFS from outside: `spec/effs.md`.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod defects;
+mod keys;
+mod naive;
+mod signatures;
+
+use clew_flow::effs::{Form, Instance, Parameters, Path, Rule, SecretKey, Signer};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+fn here() -> Instance {
+    Instance([7; 32])
+}
+
+/// A key of its own for each seed.
+fn key(name: &str, rule: Rule, form: Form, seed: u64) -> SecretKey {
+    let parameters: Parameters = name.parse().unwrap();
+    let parameters = match form {
+        Form::Paper => parameters.with_rule(rule).in_papers_form(),
+        Form::Compact => parameters.with_rule(rule),
+    };
+    SecretKey::generate(parameters, &mut rng(seed))
+}
+
+fn signer(key: &SecretKey, path: Path) -> Signer {
+    Signer::on(key, path, here)
+}

@@ -1,0 +1,146 @@
+//! Who signs and who verifies blocks here: Ed25519 by AWS-LC, eFFS by `clew-flow`.
+
+use super::ed25519;
+use super::keys::title;
+use crate::failure::Failure;
+use clew_flow::effs::{self, Assurance, Fault, Instance, Parameters};
+use clew_flow::{
+    Acceptance, Algorithm, BadDescriptor, BlockSigner, BlockVerifier, Descriptor, FlowReceiver,
+};
+use rand_core::CryptoRng;
+use sha2::{Digest as _, Sha256};
+use std::ops::Deref;
+use std::sync::LazyLock;
+
+/// Signs the blocks of a flow. A clone has the same key.
+#[derive(Clone, Debug)]
+pub enum Signer {
+    /// Ed25519.
+    Ed25519(ed25519::Signer),
+    /// eFFS.
+    Effs(effs::Signer),
+}
+
+impl Signer {
+    fn scheme(&mut self) -> &mut dyn BlockSigner {
+        match self {
+            Self::Ed25519(signer) => signer,
+            Self::Effs(signer) => signer,
+        }
+    }
+}
+
+impl BlockSigner for Signer {
+    fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::Ed25519(signer) => signer.algorithm(),
+            Self::Effs(signer) => signer.algorithm(),
+        }
+    }
+
+    fn public_key(&self) -> Vec<u8> {
+        match self {
+            Self::Ed25519(signer) => signer.public_key(),
+            Self::Effs(signer) => signer.public_key(),
+        }
+    }
+
+    fn sign(
+        &mut self,
+        message: &[u8],
+        rng: &mut dyn CryptoRng,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        self.scheme().sign(message, rng, out)
+    }
+
+    fn prepare(&mut self, rng: &mut dyn CryptoRng) {
+        self.scheme().prepare(rng);
+    }
+}
+
+/// This boot and this process, for nonces that are drawn in advance: a process that is forked or restored
+/// from a file is another.
+pub fn instance() -> Instance {
+    static BOOT: LazyLock<Vec<u8>> =
+        LazyLock::new(|| std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default());
+    let process = std::process::id().to_be_bytes();
+    let hash = Sha256::new_with_prefix(process).chain_update(&*BOOT);
+    Instance(hash.finalize().into())
+}
+
+/// A flow with what verifies its blocks.
+pub type Verifiable = (Descriptor, Box<dyn BlockVerifier>);
+
+/// What verifies a flow's blocks to so many bits, as [`Descriptor::verifier_for`] does.
+///
+/// # Errors
+/// The public key is none.
+pub fn verifier(
+    descriptor: &Descriptor,
+    bits: u16,
+) -> Result<Box<dyn BlockVerifier>, BadDescriptor> {
+    // It says what keys there are.
+    let known = descriptor.verifier_for(bits)?;
+    match descriptor.algorithm() {
+        Algorithm::Ed25519 => ed25519::verifier(descriptor.public_key()).ok_or(BadDescriptor),
+        Algorithm::Effs => Ok(known),
+    }
+}
+
+/// Flows that are known, and how far their signatures are verified.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    descriptors: Vec<Descriptor>,
+    bits: u16,
+}
+
+impl Flows {
+    /// These flows, verified as far as it can be done.
+    pub const fn new(descriptors: Vec<Descriptor>) -> Self {
+        Self::verified_to(descriptors, u16::MAX)
+    }
+
+    /// These flows, each verified up to the level that gives so many bits.
+    pub const fn verified_to(descriptors: Vec<Descriptor>, bits: u16) -> Self {
+        Self { descriptors, bits }
+    }
+
+    /// Each with what verifies its blocks.
+    ///
+    /// # Errors
+    /// A descriptor's public key is none.
+    pub fn verifiable(&self) -> Result<Vec<Verifiable>, Failure> {
+        let with_verifier = |flow: &Descriptor| {
+            let named = |_| Failure::new(format!("the key of flow {} is none", title(flow)));
+            Ok((flow.clone(), verifier(flow, self.bits).map_err(named)?))
+        };
+        self.iter().map(with_verifier).collect()
+    }
+
+    /// A receiver of them.
+    ///
+    /// # Errors
+    /// A descriptor's public key is none.
+    pub fn receiver(&self, acceptance: Acceptance) -> Result<FlowReceiver, Failure> {
+        Ok(FlowReceiver::with_verifiers(self.verifiable()?, acceptance))
+    }
+
+    /// Of each flow whose signatures have levels: the flow, its parameters, and the bits to which they are
+    /// verified here.
+    pub fn assurances(&self) -> impl Iterator<Item = (&Descriptor, Parameters, Assurance)> {
+        self.iter().filter_map(|flow| {
+            let parameters = flow.effs()?;
+            let level = parameters.level_for(self.bits);
+            Some((flow, parameters, parameters.assurance(level)))
+        })
+    }
+}
+
+impl Deref for Flows {
+    type Target = [Descriptor];
+
+    fn deref(&self) -> &[Descriptor] {
+        &self.descriptors
+    }
+}
