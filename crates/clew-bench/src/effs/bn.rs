@@ -4,7 +4,6 @@
 #![allow(unsafe_code, reason = "AWS-LC's numbers have no safe interface")]
 
 use aws_lc_sys as lc;
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
@@ -180,13 +179,13 @@ impl PartialEq for Num {
 
 impl Eq for Num {}
 
-/// Numbers that the library uses while it computes. Not for several threads: it is no `Sync`.
-pub struct Scratch(NonNull<lc::BN_CTX>, Cell<()>);
+/// Numbers that the library uses while it computes. Not for several threads: a pointer makes it no `Sync`.
+pub struct Scratch(NonNull<lc::BN_CTX>);
 
 impl Scratch {
     pub fn new() -> Self {
         // SAFETY: it takes nothing, and what it gives belongs to the caller.
-        Self(made(unsafe { lc::BN_CTX_new() }), Cell::new(()))
+        Self(made(unsafe { lc::BN_CTX_new() }))
     }
 
     fn raw(&self) -> *mut lc::BN_CTX {
@@ -286,16 +285,15 @@ impl Modulus {
         a.divided(&self.n, &self.scratch).1
     }
 
-    /// base^exponent mod n by the library's exponentiation in constant time, which on x86-64 is its fastest.
+    /// base^exponent mod n by sliding windows, in variable time as CryptoLib did it: for the short exponents of DSA
+    /// that is faster than the library's way in constant time, and no slower for others.
     pub fn power(&self, base: &Num, exponent: &Num) -> Num {
         assert!(base < &self.n, "the base is a residue");
         let (mut out, scratch) = (Num::new(), self.scratch.raw());
         let (base, exponent, n) = (base.get(), exponent.get(), self.n.get());
         let context = self.context.as_ptr();
-        // SAFETY: all live and nobody else uses the scratch meanwhile; the base is below the modulus.
-        done(unsafe {
-            lc::BN_mod_exp_mont_consttime(out.raw(), base, exponent, n, scratch, context)
-        });
+        // SAFETY: all live and nobody else uses the scratch meanwhile; the base is below the modulus, which is odd.
+        done(unsafe { lc::BN_mod_exp_mont(out.raw(), base, exponent, n, scratch, context) });
         out
     }
 

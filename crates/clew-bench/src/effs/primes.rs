@@ -67,7 +67,11 @@ fn factor(bits: usize, rng: &mut ChaCha20Rng) -> Num {
 
 /// The first so many primes that are squares modulo both factors, the paper's verification key.
 pub fn small_squares(factors: &Factors, count: usize) -> Vec<u64> {
-    let is_prime = |n: &u64| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime = |n: &u64| {
+        (2..)
+            .take_while(|d| d * d <= *n)
+            .all(|d| !n.is_multiple_of(d))
+    };
     let is_square = |n: &u64| [&factors.p, &factors.q].iter().all(|p| is_square(*n, p));
     let squares = (2..).filter(is_prime).filter(is_square);
     squares.take(count).collect()

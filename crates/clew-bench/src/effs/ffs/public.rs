@@ -3,6 +3,9 @@
 use super::products::{Table, index, subsets};
 use crate::effs::bn::{Modulus, Num};
 
+/// So many primes are below 2^64 together, as each is below 2^16.
+const PRIMES: usize = 4;
+
 /// The v_i.
 pub enum Public {
     Large(Table),
@@ -27,7 +30,8 @@ impl Public {
         }
         Self::Small(Small {
             width,
-            groups,
+            together: PRIMES.div_ceil(width),
+            products: groups.concat(),
             powers,
         })
     }
@@ -50,7 +54,10 @@ impl Public {
 /// Small primes, whose product is an integer first: it needs no modulus as long as it fits a residue's words.
 pub struct Small {
     width: usize,
-    groups: Vec<Vec<u128>>,
+    /// Groups whose primes together are shorter than 128 bits, whatever the bits are.
+    together: usize,
+    /// Group by group.
+    products: Vec<u128>,
     /// R^2, R^3, ...: what sets right that z and each part of the product were multiplied without their R.
     powers: Vec<Num>,
 }
@@ -79,8 +86,17 @@ impl Small {
             let part = parts.last_mut().expect("a part");
             used = times(part, used, factor);
         };
-        for (group, products) in self.groups.iter().enumerate() {
-            let factor = products[index(bits, self.width, group)];
+        let count = self.products.len() >> self.width;
+        for first in (0..count).step_by(self.together) {
+            let groups = first..count.min(first + self.together);
+            let chosen = groups.map(|group| {
+                let place = group << self.width | index(bits, self.width, group);
+                self.products[place]
+            });
+            let factor = match self.width {
+                0..=PRIMES => chosen.map(|small| small as u64).product::<u64>().into(),
+                _ => chosen.product::<u128>(),
+            };
             // Then the product is shorter than 128 bits.
             if product.leading_zeros() + factor.leading_zeros() < 128 {
                 flush(product);

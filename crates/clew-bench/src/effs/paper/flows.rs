@@ -26,6 +26,9 @@ const BLOCKS: Blocks = Blocks {
 /// Rates below this part of eFFS's are low, which all are that the paper calls so.
 const LOW: f64 = 0.5;
 
+/// Rates that differ by less are the same.
+const SAME: f64 = 0.05;
+
 /// Of RSA's verification rate, eFFS's least in table 9.
 const HIGH: f64 = 0.88;
 
@@ -116,7 +119,11 @@ fn table_9(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
     let [rsa, dsa] = [part(signer, RSA, EFFS), part(verifier, DSA, EFFS)];
     let [ffs, effs] = [MEASURED[2], EFFS].map(|name| part(verifier, name, RSA));
     let mut others = [RSA, DSA, MEASURED[2]].into_iter();
-    let fastest = others.all(|name| part(signer, name, EFFS).iter().all(|part| *part < 1.0));
+    let fastest = others.all(|name| {
+        part(signer, name, EFFS)
+            .iter()
+            .all(|part| *part < 1.0 + SAME)
+    });
     let low = |part: &[f64]| part.iter().all(|part| *part <= LOW);
     let list = |part: [f64; 6]| part.map(|part| format!("{part:.2}")).join(", ");
     let findings = vec![
@@ -233,10 +240,10 @@ impl Rates<'_> {
             self.side.name(),
             "m",
             DRAWN
-                .map(|name| format!(" | paper {name:<5.5}{paper}"))
+                .map(|name| format!(" | paper {:<4}{paper}", short(name)))
                 .concat(),
             DRAWN
-                .map(|name| format!(" | here {name:<5.5}{here}"))
+                .map(|name| format!(" | here {:<4}{here}", short(name)))
                 .concat()
         )
     }
@@ -258,11 +265,16 @@ fn line(
         let cells = paper(name)
             .into_iter()
             .map(|rate| format!("{:>7}", quote(rate, 0)));
-        format!(" | {:11}{}", "", cells.collect::<String>())
+        format!(" | {:10}{}", "", cells.collect::<String>())
     });
     let here = DRAWN.map(|name| {
         let cells = ours(name).into_iter().map(|rate| format!("{rate:>8.1}"));
-        format!(" | {:10}{}", "", cells.collect::<String>())
+        format!(" | {:9}{}", "", cells.collect::<String>())
     });
     writeln!(out, "{block:>4}{}{}", papers.concat(), here.concat())
+}
+
+/// The name without its parameters.
+fn short(name: &str) -> &str {
+    name.split('(').next().unwrap_or(name)
 }

@@ -2,9 +2,9 @@
 //! that the paper has there, each number of theirs beside ours.
 //!
 //! As the paper's schemes all used CryptoLib, ours all use one library's numbers: RSA, DSA, FFS and eFFS are textbook
-//! implementations on the Montgomery products and powers of AWS-LC. The library's own RSA is one more row: it
-//! signs with vector instructions for some sizes, which no other scheme here can use. Its DSA makes no parameters of 384
-//! bits, so all sizes have a textbook's. Rabin and ElGamal are quoted only.
+//! implementations on the Montgomery products of AWS-LC and its powers in variable time. The library's own RSA, in constant
+//! time, is one more row: it signs with vector instructions for some sizes, which no other scheme here can use. Its DSA makes no
+//! parameters of 384 bits, so all sizes have a textbook's. Rabin and ElGamal are quoted only.
 
 mod flows;
 mod keys;

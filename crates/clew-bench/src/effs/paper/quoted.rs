@@ -1,6 +1,7 @@
 //! What the paper's text has: C. K. Wong and S. S. Lam, *Digital Signatures for Flows and Multicasts*, revised version of
 //! June 14, 1999, sections 3 and 4. Milliseconds and packets a second on a Pentium II of 300 MHz, with CryptoLib and
 //! MD5. What it says of section 2 is in `flow/paper/quoted.rs`.
+#![allow(clippy::approx_constant, reason = "3.14 ms is what the paper measured")]
 
 use crate::effs::ffs::Shape;
 

@@ -1,11 +1,16 @@
 //! What rows measure: signing and verifying digests, and blocks of packets.
 
+use crate::effs::bn::Modulus;
+use crate::effs::primes::{large, residue};
 use crate::effs::scheme::{Hash, Shared};
 use crate::flow::paper::chaining::Side;
 use crate::flow::paper::textbook;
 use crate::flow::{self, payloads};
+use crate::groups::rng;
 use crate::measure::Case;
 use clew_flow::{Known, Suite, Tree};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 /// Digests in turn, as the time of FFS depends on the bits of the challenge; and signatures of one root.
 const DIGESTS: usize = 32;
@@ -18,16 +23,40 @@ fn digests(hash: Hash) -> Vec<Vec<u8>> {
         .collect()
 }
 
+/// Work is done for so long before it is measured: the tables of eFFS are in the caches then, as they are when one
+/// signature follows the other. Then it is measured for about so long.
+const WARM: Duration = Duration::from_millis(3);
+const SAMPLE: Duration = Duration::from_micros(300);
+
+/// A case whose work is done several times before it is measured; `pieces` are done at once.
+fn warm(
+    name: String,
+    about: &'static str,
+    pieces: usize,
+    mut work: impl FnMut() + 'static,
+) -> Case<'static> {
+    Case::timed(name, about, move || {
+        let (begin, mut done) = (Instant::now(), 0);
+        while begin.elapsed() < WARM {
+            work();
+            done += 1;
+        }
+        let each = begin.elapsed() / done;
+        let count = (SAMPLE.as_nanos() / each.as_nanos().max(1)).max(1);
+        let start = Instant::now();
+        (0..count).for_each(|_| work());
+        (start.elapsed(), count as usize * pieces)
+    })
+}
+
 /// Signing a digest.
 pub fn signing(name: String, scheme: Shared, hash: Hash) -> Case<'static> {
     let digests = digests(hash);
-    let mut turn = digests.into_iter().cycle();
-    Case::with_input(
-        name,
-        "signing a digest",
-        move || turn.next().expect("digests"),
-        move |digest| scheme.borrow_mut().sign(&digest),
-    )
+    let mut turn = (0..DIGESTS).cycle();
+    warm(name, "signing a digest", 1, move || {
+        let digest = &digests[turn.next().unwrap_or(0)];
+        black_box(scheme.borrow_mut().sign(digest));
+    })
 }
 
 /// Verifying its signature.
@@ -39,6 +68,16 @@ pub fn verifying(name: String, scheme: Shared, hash: Hash) -> Case<'static> {
     checking(name, "verifying a digest's signature", &scheme, hash, check)
 }
 
+/// One product modulo a number of so many bits: what everything else is made of.
+pub fn product(name: String, bits: usize) -> Case<'static> {
+    let mut rng = rng(9);
+    let mut number = large(bits, &mut rng);
+    number.add_word(1 - number.rest_by_word(2));
+    let modulus = Modulus::new(&number);
+    let [mut a, b] = [(); 2].map(|()| residue(&number, &mut rng));
+    warm(name, "a product", 1, move || modulus.multiply(&mut a, &b))
+}
+
 /// Anything that is done with signatures and says whether they are good.
 pub fn checking(
     name: String,
@@ -47,18 +86,15 @@ pub fn checking(
     hash: Hash,
     check: impl Fn(&[u8], &[u8]) -> bool + 'static,
 ) -> Case<'static> {
-    let sign = |digest: Vec<u8>| {
-        let signature = scheme.borrow_mut().sign(&digest);
-        (digest, signature)
-    };
-    let signed: Vec<_> = digests(hash).into_iter().map(sign).collect();
-    let mut turn = signed.into_iter().cycle();
-    Case::with_input(
-        name,
-        about,
-        move || turn.next().expect("signatures"),
-        move |(digest, signature)| assert!(check(&digest, &signature), "a good signature"),
-    )
+    let digests = digests(hash);
+    let sign = |digest: &Vec<u8>| scheme.borrow_mut().sign(digest);
+    let signatures: Vec<_> = digests.iter().map(sign).collect();
+    let mut turn = (0..DIGESTS).cycle();
+    warm(name, about, 1, move || {
+        let place = turn.next().unwrap_or(0);
+        let good = check(&digests[place], &signatures[place]);
+        assert!(good, "a good signature");
+    })
 }
 
 /// A flow's blocks.
@@ -73,13 +109,12 @@ impl Blocks {
     /// What signing or verifying a packet takes: its digest, its part of the tree and of the block's signature. With the
     /// paper's moduli it is the paper's chaining; today's have the tree of `clew-flow` with SHA-256.
     pub fn case(self, name: String, side: Side, scheme: Shared, hash: Hash) -> Case<'static> {
-        let case = match (side, hash) {
+        match (side, hash) {
             (Side::Signer, Hash::Md5) => self.sign_md5(name, scheme),
             (Side::Verifier, Hash::Md5) => self.verify_md5(name, scheme),
             (Side::Signer, Hash::Sha256) => self.sign_sha256(name, scheme),
             (Side::Verifier, Hash::Sha256) => self.verify_sha256(name, scheme),
-        };
-        case.each_of(self.block.into())
+        }
     }
 
     fn packets(self) -> Vec<Vec<u8>> {
@@ -88,7 +123,7 @@ impl Blocks {
 
     fn sign_md5(self, name: String, scheme: Shared) -> Case<'static> {
         let (packets, mut outs) = (self.packets(), vec![Vec::new(); self.block.into()]);
-        Case::new(name, ABOUT_SIGNING, move || {
+        warm(name, ABOUT_SIGNING, packets.len(), move || {
             sign_md5(self.degree, &packets, &scheme, &mut outs);
         })
     }
@@ -97,13 +132,14 @@ impl Blocks {
     fn verify_md5(self, name: String, scheme: Shared) -> Case<'static> {
         let (packets, mut outs) = (self.packets(), vec![Vec::new(); self.block.into()]);
         let (root, signature) = sign_md5(self.degree, &packets, &scheme, &mut outs);
-        let turn = signatures(&scheme, &root);
+        let mut turn = signatures(&scheme, &root);
         let chains = outs.into_iter().map(|mut out| {
             out.truncate(out.len() - signature.len());
             out
         });
         let chains: Vec<_> = chains.collect();
-        Case::with_input(name, ABOUT_VERIFYING, turn, move |signature| {
+        warm(name, ABOUT_VERIFYING, packets.len(), move || {
+            let signature = turn();
             let good = scheme.borrow().verify(&root, &signature);
             let mut block = textbook::Verifier::new(packets.len(), self.degree.into(), root);
             let mut all = packets.iter().zip(&chains);
@@ -114,12 +150,12 @@ impl Blocks {
 
     fn sign_sha256(self, name: String, scheme: Shared) -> Case<'static> {
         let (packets, block) = (self.packets(), self.tree());
-        Case::new(name, ABOUT_SIGNING, move || {
+        warm(name, ABOUT_SIGNING, packets.len(), move || {
             let leaves = flow::leaves(&block, &packets);
             let tree = Tree::new(block, &leaves).expect("a leaf for each packet");
             let signature = scheme.borrow_mut().sign(&tree.root());
             let path = |index| [&tree.path(index).expect("a packet"), &signature[..]].concat();
-            (0..self.block).map(path).collect::<Vec<_>>()
+            black_box((0..self.block).map(path).collect::<Vec<_>>());
         })
     }
 
@@ -129,8 +165,9 @@ impl Blocks {
         let tree = Tree::new(block, &leaves).expect("a leaf for each packet");
         let path = |index| tree.path(index).expect("a packet");
         let (paths, root): (Vec<_>, _) = ((0..self.block).map(path).collect(), tree.root());
-        let turn = signatures(&scheme, &root);
-        Case::with_input(name, ABOUT_VERIFYING, turn, move |signature| {
+        let mut turn = signatures(&scheme, &root);
+        warm(name, ABOUT_VERIFYING, packets.len(), move || {
+            let signature = turn();
             let good = scheme.borrow().verify(&root, &signature);
             let leaves = flow::leaves(&block, &packets);
             let mut known = Known::new(block, root);
@@ -150,7 +187,7 @@ const ABOUT_SIGNING: &str = "signing a block, a packet";
 const ABOUT_VERIFYING: &str = "verifying a block in order, a packet";
 
 /// Several signatures of one root in turn.
-fn signatures(scheme: &Shared, root: &[u8]) -> impl FnMut() -> Vec<u8> + 'static {
+fn signatures(scheme: &Shared, root: &[u8]) -> impl FnMut() -> Vec<u8> + use<> {
     let sign = |_| scheme.borrow_mut().sign(root);
     let signatures: Vec<_> = (0..SIGNATURES).map(sign).collect();
     let mut turn = signatures.into_iter().cycle();
