@@ -6,7 +6,9 @@
 mod batch;
 mod clue_table;
 mod design;
+mod effs;
 mod files;
+mod findings;
 mod flow;
 mod group;
 mod group_signature;
@@ -42,11 +44,16 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 12] = [
+const PROGRAMS: [Program; 13] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
         run: clue_table::run,
+    },
+    Program {
+        name: "effs-paper",
+        about: "Wong and Lam's tables 2 to 9 and figures 7 to 10: RSA, DSA, FFS and eFFS on one library's numbers",
+        run: effs::paper::run,
     },
     Program {
         name: "group-signature",

@@ -27,6 +27,7 @@ fn lists_its_programs() {
     let list = bench(&["--list"]);
     for name in [
         "clue-table",
+        "effs-paper",
         "group-signature",
         "files",
         "flow-paper",
@@ -117,6 +118,28 @@ fn has_the_tables_and_figures_of_wong_and_lam() {
     let findings = text.lines().filter(|line| line.starts_with("* Paper: "));
     assert_eq!(findings.count(), 20, "{text}");
     assert_eq!(plots, ["flow-paper-4", "flow-paper-5"]);
+}
+
+#[test]
+fn has_the_evaluation_of_effs() {
+    let (text, plots) = tables(&["effs-paper"]);
+    let tables = ["2", "3", "4", "5", "6(a)", "6(b)", "7(a)", "7(b)", "7(c)"].into_iter();
+    let tables = tables.chain(["8(a)", "8(b)", "9(a)", "9(b)"]);
+    let figures = ["7", "8", "9", "10"].map(|n| format!("Figure {n}:"));
+    let titles = tables.map(|n| format!("Table {n}:")).chain(figures);
+    for title in titles {
+        assert!(
+            text.lines().any(|line| line.starts_with(&title)),
+            "{title} in {text}"
+        );
+    }
+    let findings = text.lines().filter(|line| line.starts_with("* Paper: "));
+    assert_eq!(findings.count(), 48, "{text}");
+    assert!(!text.contains("NaN"), "every row is measured: {text}");
+    assert_eq!(
+        plots,
+        ["10", "7", "8", "9"].map(|n| format!("effs-paper-{n}"))
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ const NOW: u64 = 1_700_000_000_000_000_000;
 const TOGETHER: usize = 64;
 
 /// What packets are made of.
-fn payloads(count: usize, bytes: usize) -> Vec<Vec<u8>> {
+pub fn payloads(count: usize, bytes: usize) -> Vec<Vec<u8>> {
     let mut rng = rng(2);
     let mut payload = |_| {
         let mut payload = vec![0; bytes];
@@ -36,13 +36,13 @@ fn slices(packets: &[Vec<u8>]) -> Vec<&[u8]> {
 }
 
 /// A block with digests of 16 bytes.
-fn block(suite: Suite, degree: u16, count: u16) -> Block {
+pub fn block(suite: Suite, degree: u16, count: u16) -> Block {
     let degree = Degree::new(degree).expect("a degree");
     Block::shaped([1; 16], count, DigestSize::D16, degree, suite).expect("a block")
 }
 
 /// The leaves of a block's packets, hashed together.
-fn leaves(block: &Block, packets: &[Vec<u8>]) -> Vec<Digest> {
+pub fn leaves(block: &Block, packets: &[Vec<u8>]) -> Vec<Digest> {
     let contents = (0..).zip(packets).map(|(index, packet)| Content {
         index,
         salt: &[],

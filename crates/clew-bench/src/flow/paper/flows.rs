@@ -11,7 +11,7 @@ use clew_flow::{Chaining, Degree, Suite};
 use std::io::{self, Write};
 
 /// Blocks of the figures: of one packet, each is signed by itself.
-const SIZES: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+pub const SIZES: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// Rates that differ by less vary slightly, and those that fall by less do not fall.
 const SLIGHTLY: f64 = 0.10;
@@ -81,7 +81,7 @@ fn alone(measured: &Measured, side: Side, way: Way, block: u16) -> f64 {
 }
 
 /// What the paper's text has for packets of [`BYTES`] at this place.
-fn papers(scheme: &Scheme, side: Side, place: usize, block: u16) -> Option<f64> {
+pub fn papers(scheme: &Scheme, side: Side, place: usize, block: u16) -> Option<f64> {
     let (singly, flow) = match side {
         Side::Signer => (scheme.singly_sign, scheme.flow_sign),
         Side::Verifier => (scheme.singly_verify, scheme.flow_verify),
@@ -142,7 +142,8 @@ fn by_shape(
     conclude(out, vec![orders(&rate, side), growing(&rate), alike(&rate)])
 }
 
-fn orders(rate: &impl Fn(u16, u16) -> f64, side: Side) -> Finding {
+/// That blocks are much faster than single packets.
+pub fn orders(rate: &impl Fn(u16, u16) -> f64, side: Side) -> Finding {
     let gain = |degree, block| rate(degree, block) / rate(degree, 1);
     let papers_gain = |scheme: Scheme| {
         let at = |block| papers(&scheme, side, 1, block).unwrap_or(f64::NAN);
@@ -161,7 +162,8 @@ fn orders(rate: &impl Fn(u16, u16) -> f64, side: Side) -> Finding {
     )
 }
 
-fn growing(rate: &impl Fn(u16, u16) -> f64) -> Finding {
+/// That rates grow with the block.
+pub fn growing(rate: &impl Fn(u16, u16) -> f64) -> Finding {
     let grows = |degree: &u16| {
         let steps = SIZES.windows(2);
         steps
@@ -180,7 +182,8 @@ fn growing(rate: &impl Fn(u16, u16) -> f64) -> Finding {
     )
 }
 
-fn alike(rate: &impl Fn(u16, u16) -> f64) -> Finding {
+/// That shapes differ little.
+pub fn alike(rate: &impl Fn(u16, u16) -> f64) -> Finding {
     let spread = |shapes: &[u16], block| {
         let rates = shapes.iter().map(|degree| rate(*degree, block));
         let (low, high) = rates.fold((f64::MAX, 0.0), |(low, high): (f64, f64), rate| {
@@ -239,6 +242,11 @@ fn by_length(
             ours.concat()
         )?;
     }
+    conclude(out, lengths(&rate).into())
+}
+
+/// What the length of packets does: rates by the place in [`BYTES`] and the block.
+pub fn lengths(rate: &impl Fn(usize, u16) -> f64) -> [Finding; 2] {
     let falls = |block: u16| (rate(0, block), rate(1, block), rate(2, block));
     let lower = |block: &u16| {
         let (short, middle, long) = falls(*block);
@@ -246,27 +254,24 @@ fn by_length(
     };
     let ratio = |block| rate(0, block) / rate(2, block);
     let gain = |place| rate(place, 128) / rate(place, 1);
-    conclude(
-        out,
-        vec![
-            Finding::new(
-                "rates fall as packets get longer, and more so with large blocks",
-                SIZES.iter().all(lower) && ratio(128) > ratio(1),
-                format!(
-                    "512 bytes are {:.2} times as fast as 2048 with one packet and {:.2} times with 128",
-                    ratio(1),
-                    ratio(128)
-                ),
+    [
+        Finding::new(
+            "rates fall as packets get longer, and more so with large blocks",
+            SIZES.iter().all(lower) && ratio(128) > ratio(1),
+            format!(
+                "512 bytes are {:.2} times as fast as 2048 with one packet and {:.2} times with 128",
+                ratio(1),
+                ratio(128)
             ),
-            Finding::new(
-                "rates grow with the block more for shorter packets",
-                gain(0) > gain(2),
-                format!(
-                    "from 1 to 128 packets {:.1} times for 512 bytes, {:.1} times for 2048",
-                    gain(0),
-                    gain(2)
-                ),
+        ),
+        Finding::new(
+            "rates grow with the block more for shorter packets",
+            gain(0) > gain(2),
+            format!(
+                "from 1 to 128 packets {:.1} times for 512 bytes, {:.1} times for 2048",
+                gain(0),
+                gain(2)
             ),
-        ],
-    )
+        ),
+    ]
 }

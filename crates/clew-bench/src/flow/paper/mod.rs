@@ -1,48 +1,20 @@
 //! The paper's section 2 again: Table 1, figures 3, 4, 5 and 7 to 10, each with what the paper found and
-//! whether it holds here. Block signatures are Ed25519; the paper's RSA and DSA of 512 bits are not built
-//! again, its MD5 and its way of chaining are ([`textbook`]).
+//! whether it holds here. Block signatures are Ed25519; the paper's RSA and DSA of 512 bits are in
+//! `effs-paper`, its MD5 and its way of chaining here ([`textbook`]).
 
-mod chaining;
+pub mod chaining;
 mod delay;
-mod flows;
+pub mod flows;
 mod hashing;
-mod quoted;
-mod textbook;
+pub mod quoted;
+pub mod textbook;
 
 use super::means;
 use super::rates::singly;
-use crate::measure::Figures;
+use crate::findings::{Finding, Measured, conclude, quote, sum_up};
 use crate::options::Options;
 use crate::report;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
-
-/// What was measured, by the names of rows.
-struct Measured(BTreeMap<String, Figures>);
-
-impl Measured {
-    /// The median, in microseconds.
-    fn us(&self, row: &str) -> f64 {
-        self.0.get(row).map_or(f64::NAN, |figures| figures.median)
-    }
-}
-
-/// What the paper says, and whether our numbers bear it out.
-struct Finding {
-    says: String,
-    holds: bool,
-    because: String,
-}
-
-impl Finding {
-    fn new(says: impl Into<String>, holds: bool, because: impl Into<String>) -> Self {
-        Self {
-            says: says.into(),
-            holds,
-            because: because.into(),
-        }
-    }
-}
 
 /// A signature of a message of this length stands for that of a block.
 const ROOT_MESSAGE_BYTES: usize = 64;
@@ -79,29 +51,5 @@ pub fn run(options: &Options) -> io::Result<()> {
     for part in parts {
         findings.append(&mut part(out, &measured)?);
     }
-    let (held, all) = (findings.iter().filter(|f| f.holds).count(), findings.len());
-    writeln!(
-        out,
-        "\n{held} of {all} findings are reproduced, {} refuted.",
-        all - held
-    )
-}
-
-/// Prints what a table shows.
-fn conclude(out: &mut dyn Write, findings: Vec<Finding>) -> io::Result<Vec<Finding>> {
-    for Finding {
-        says,
-        holds,
-        because,
-    } in &findings
-    {
-        let verdict = if *holds { "Reproduced" } else { "Refuted" };
-        writeln!(out, "* Paper: {says}. {verdict}: {because}.")?;
-    }
-    Ok(findings)
-}
-
-/// A figure of the paper, or a blank.
-fn quote(figure: Option<f64>, decimals: usize) -> String {
-    figure.map_or("-".into(), |figure| format!("{figure:.decimals$}"))
+    sum_up(out, &findings)
 }
