@@ -15,9 +15,10 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 7] = [
+const EDGES: [(&str, &[&str]); 8] = [
     ("clew-group", &[]),
     ("clew-flow", &[]),
+    ("clew-tunnel", &[]),
     ("clew-packet", &["clew-group", "clew-flow"]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
     ("clew-manager", &["clew-group", "clew-evidence"]),
@@ -28,6 +29,7 @@ const EDGES: [(&str, &[&str]); 7] = [
 const ALL: &[&str] = &[
     "clew-group",
     "clew-flow",
+    "clew-tunnel",
     "clew-packet",
     "clew-evidence",
     "clew-manager",
@@ -38,13 +40,13 @@ const ALL: &[&str] = &[
 const OF_TESTS: [(&str, &str); 1] = [("clew-manager", "clew-packet")];
 
 /// Members that have no IO, and therefore neither `std` nor a dependency that brings it.
-const NO_STD: [&str; 3] = ["clew-group", "clew-flow", "clew-packet"];
+const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packet"];
 
 /// Crates that one part of the program has to itself, and `clew-bench` where the part is the program.
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
 const RESERVED: [(&str, &[&str]); 9] = [
-    // Faster than ed25519-dalek, which the pure crates have; one module wraps it.
-    ("aws-lc-rs", &["clew"]),
+    // Faster than ed25519-dalek, which the pure crates have; one module wraps it. A baseline elsewhere.
+    ("aws-lc-rs", PROGRAM),
     // clew-bench measures single operations of it as a baseline.
     ("blst", &["clew-group", "clew-bench"]),
     ("rusqlite", &["clew-manager"]),
@@ -57,11 +59,15 @@ const RESERVED: [(&str, &[&str]); 9] = [
 ];
 
 /// Where `unsafe` may stand, each use with its SAFETY line.
-const UNSAFE: [&str; 4] = [
+const UNSAFE: [&str; 8] = [
     "crates/clew-group/src/curve/",
     // Vector instructions.
     "crates/clew-flow/src/lanes/avx2.rs",
     "crates/clew-flow/src/lanes/avx512.rs",
+    "crates/clew-tunnel/src/boxes/poly1305/ifma.rs",
+    "crates/clew-tunnel/src/boxes/salsa/avx2.rs",
+    "crates/clew-tunnel/src/boxes/salsa/avx512.rs",
+    "crates/clew-tunnel/src/x25519/ifma.rs",
     // Asks valgrind to follow secrets, in a program that is not shipped.
     "crates/clew-bench/src/bin/ct/valgrind.rs",
 ];
