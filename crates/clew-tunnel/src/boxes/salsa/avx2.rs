@@ -28,7 +28,7 @@ pub fn blocks(states: &[State; LANES]) -> [Block; LANES] {
     unsafe { blocks_in_lanes(states) }
 }
 
-kernel!(#[target_feature(enable = "avx2")]);
+kernel!("avx2");
 
 /// Word by word, each of all lanes.
 #[target_feature(enable = "avx2")]

@@ -25,7 +25,7 @@ pub fn blocks(states: &[State; LANES]) -> [Block; LANES] {
     unsafe { blocks_in_lanes(states) }
 }
 
-kernel!(#[target_feature(enable = "avx512f")]);
+kernel!("avx512f");
 
 /// Word by word, each of all lanes.
 #[target_feature(enable = "avx512f")]

@@ -24,9 +24,10 @@ macro_rules! twenty_rounds {
 }
 
 /// `blocks_in_lanes`, of the functions `columns`, `rows`, `add`, `xor` and `rotl` around it.
+#[cfg(target_arch = "x86_64")]
 macro_rules! kernel {
-    ($(#[$features:meta])?) => {
-        $(#[$features])?
+    ($features:literal) => {
+        #[target_feature(enable = $features)]
         fn blocks_in_lanes(states: &[State; LANES]) -> [Block; LANES] {
             let start = columns(states);
             let mut x = start;
@@ -39,4 +40,6 @@ macro_rules! kernel {
     };
 }
 
-pub(super) use {kernel, quarters, twenty_rounds};
+#[cfg(target_arch = "x86_64")]
+pub(super) use kernel;
+pub(super) use {quarters, twenty_rounds};

@@ -1,7 +1,6 @@
 //! Salsa20 (Bernstein, *The Salsa20 family of stream ciphers*, 2008) on many blocks at once, one in
 //! each lane of a vector, and HSalsa20 (*Extending the Salsa20 nonce*, 2011), with which it is XSalsa20.
 
-mod alone;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -50,7 +49,7 @@ pub fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
 
 /// The key for the first 16 bytes of a nonce.
 pub fn hsalsa20(key: &[u32; 8], nonce: &[u8; 16]) -> [u32; 8] {
-    let x = alone::rounds(state(key, words(nonce)));
+    let x = portable::rounds(&state(key, words(nonce)));
     [x[0], x[5], x[10], x[15], x[6], x[7], x[8], x[9]]
 }
 
@@ -70,7 +69,7 @@ pub fn blocks(path: Path, states: &[State; LANES], out: &mut [Block]) {
         }
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => in_parts(avx2::blocks, states, out),
-        Kind::Portable => in_parts(portable::blocks, states, out),
+        Kind::Portable => in_parts(portable::block, states, out),
     }
 }
 
