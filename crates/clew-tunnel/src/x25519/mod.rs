@@ -43,6 +43,7 @@ const SHARED_WORTH: usize = 2;
 const PUBLIC_WORTH: usize = 4;
 
 /// The u of the base point, as a public key (RFC 7748, section 4.1).
+#[cfg(any(target_arch = "x86_64", test))]
 const BASE: Public = {
     let mut bytes = [0; BYTES];
     bytes[0] = 9;
@@ -182,32 +183,38 @@ impl Path {
     }
 
     /// Vectors with fewer than `worth` lanes in use give way to one by one.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "without lanes there is no choice")
+    )]
     fn shared_where_worth(self, worth: usize, jobs: &[Job<'_>], out: &mut [Option<Shared>]) {
         assert_eq!(jobs.len(), out.len(), "a place for each job");
         for (jobs, out) in jobs.chunks(LANES).zip(out.chunks_mut(LANES)) {
-            match self.0 {
-                #[cfg(target_arch = "x86_64")]
-                Kind::Ifma if jobs.len() >= worth => lanes::shared(jobs, out),
-                _ => {
-                    for (job, out) in jobs.iter().zip(out) {
-                        *out = portable::shared(job);
-                    }
-                }
+            #[cfg(target_arch = "x86_64")]
+            if self.0 == Kind::Ifma && jobs.len() >= worth {
+                lanes::shared(jobs, out);
+                continue;
+            }
+            for (job, out) in jobs.iter().zip(out) {
+                *out = portable::shared(job);
             }
         }
     }
 
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "without lanes there is no choice")
+    )]
     fn public_keys_where_worth(self, worth: usize, secrets: &[&Secret], out: &mut [Public]) {
         assert_eq!(secrets.len(), out.len(), "a place for each secret");
         for (secrets, out) in secrets.chunks(LANES).zip(out.chunks_mut(LANES)) {
-            match self.0 {
-                #[cfg(target_arch = "x86_64")]
-                Kind::Ifma if secrets.len() >= worth => lanes::public_keys(secrets, out),
-                _ => {
-                    for (secret, out) in secrets.iter().zip(out) {
-                        *out = portable::public_key(secret);
-                    }
-                }
+            #[cfg(target_arch = "x86_64")]
+            if self.0 == Kind::Ifma && secrets.len() >= worth {
+                lanes::public_keys(secrets, out);
+                continue;
+            }
+            for (secret, out) in secrets.iter().zip(out) {
+                *out = portable::public_key(secret);
             }
         }
     }

@@ -13,7 +13,9 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 pub use ifma::available as has_lanes;
 
-use super::{Kind, Path, TAG};
+#[cfg(target_arch = "x86_64")]
+use super::Kind;
+use super::{Path, TAG};
 
 /// Messages that are taken together at most: lanes of two vectors.
 pub const LANES: usize = 16;
@@ -40,15 +42,17 @@ const OF_TWO_BLOCKS: usize = 3;
 const OF_SETUP: usize = 8;
 
 /// The tags of the messages, at most [`LANES`], each under the key in its place.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, reason = "without lanes there is no choice")
+)]
 pub fn tags(path: Path, keys: &[[u8; KEY]], texts: &[&[u8]], out: &mut [[u8; TAG]]) {
-    match path.0 {
-        #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 if are_worth_lanes(texts) => ifma::tags(keys, texts, out),
-        _ => {
-            for ((key, text), out) in keys.iter().zip(texts).zip(out) {
-                *out = portable::tag(key, text);
-            }
-        }
+    #[cfg(target_arch = "x86_64")]
+    if path.0 == Kind::Avx512 && are_worth_lanes(texts) {
+        return ifma::tags(keys, texts, out);
+    }
+    for ((key, text), out) in keys.iter().zip(texts).zip(out) {
+        *out = portable::tag(key, text);
     }
 }
 
