@@ -28,6 +28,7 @@ mod report;
 mod sha256;
 #[path = "../../clew-group/tests/common/textbook.rs"]
 mod textbook;
+mod tunnel_crypto;
 mod udp;
 #[path = "../../clew-group/tests/common/xr_textbook.rs"]
 mod xr_textbook;
@@ -109,6 +110,11 @@ const PROGRAMS: [Program; 13] = [
         name: "sha256",
         about: "hashing the packets of --capture on RAYON_NUM_THREADS threads: what files compares with",
         run: sha256::run,
+    },
+    Program {
+        name: "tunnel-crypto",
+        about: "X25519 of many peers and boxes of many packets at once, beside dalek, AWS-LC, RustCrypto",
+        run: tunnel_crypto::run,
     },
 ];
 

@@ -28,7 +28,7 @@ fn text(output: &Output) -> (String, String) {
 }
 
 /// Some of each part of the table.
-const NAMED: [&str; 9] = [
+const NAMED: [&str; 11] = [
     "fixed-base mul",
     "bbs04 sign",
     "bbs04 open",
@@ -38,6 +38,8 @@ const NAMED: [&str; 9] = [
     "xr offer",
     "share decrypts",
     "ceremony receive",
+    "x25519 shared",
+    "box seal",
 ];
 
 #[test]

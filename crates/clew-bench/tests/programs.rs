@@ -32,6 +32,7 @@ fn lists_its_programs() {
         "files",
         "flow-paper",
         "sha256",
+        "tunnel-crypto",
     ] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
     }
@@ -77,6 +78,24 @@ fn hashes_in_every_way_of_the_machine() {
             let row = format!("{hash}-1046-x16-{way}");
             assert!(rows.contains(&row), "{row} in {rows:?}");
         }
+    }
+}
+
+#[test]
+fn seals_and_multiplies_in_every_way_of_the_machine() {
+    let rows = rows(&["tunnel-crypto"]);
+    for row in [
+        "x25519-x8-portable",
+        "x25519-x8-chosen",
+        "x25519-x1-dalek",
+        "x25519-x1-aws-lc",
+        "public-x8-chosen",
+        "seal-1200-x16-portable",
+        "seal-64-x1-chosen",
+        "open-300-x16-chosen",
+        "seal-300-x1-rustcrypto",
+    ] {
+        assert!(rows.iter().any(|name| name == row), "{row} in {rows:?}");
     }
 }
 

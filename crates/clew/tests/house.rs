@@ -15,9 +15,10 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 7] = [
+const EDGES: [(&str, &[&str]); 8] = [
     ("clew-group", &[]),
     ("clew-flow", &[]),
+    ("clew-tunnel", &[]),
     ("clew-packet", &["clew-group", "clew-flow"]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
     ("clew-manager", &["clew-group", "clew-evidence"]),
@@ -28,6 +29,7 @@ const EDGES: [(&str, &[&str]); 7] = [
 const ALL: &[&str] = &[
     "clew-group",
     "clew-flow",
+    "clew-tunnel",
     "clew-packet",
     "clew-evidence",
     "clew-manager",
@@ -38,13 +40,13 @@ const ALL: &[&str] = &[
 const OF_TESTS: [(&str, &str); 1] = [("clew-manager", "clew-packet")];
 
 /// Members that have no IO, and therefore neither `std` nor a dependency that brings it.
-const NO_STD: [&str; 3] = ["clew-group", "clew-flow", "clew-packet"];
+const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packet"];
 
 /// Crates that one part of the program has to itself, and `clew-bench` where the part is the program.
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
 const RESERVED: [(&str, &[&str]); 10] = [
-    // Faster than ed25519-dalek, which the pure crates have; one module wraps it.
-    ("aws-lc-rs", &["clew"]),
+    // Faster than ed25519-dalek, which the pure crates have; one module wraps it. A baseline elsewhere.
+    ("aws-lc-rs", PROGRAM),
     // Its big numbers carry the paper's schemes, RSA and DSA among them.
     ("aws-lc-sys", &["clew-bench"]),
     // clew-bench measures single operations of it as a baseline.
@@ -59,12 +61,16 @@ const RESERVED: [(&str, &[&str]); 10] = [
 ];
 
 /// Where `unsafe` may stand, each use with its SAFETY line.
-const UNSAFE: [&str; 5] = [
+const UNSAFE: [&str; 10] = [
     "crates/clew-group/src/curve/",
     // Vector instructions.
     "crates/clew-flow/src/lanes/avx2.rs",
     "crates/clew-flow/src/lanes/avx512.rs",
     "crates/clew-flow/src/mont/ifma/",
+    "crates/clew-tunnel/src/boxes/poly1305/ifma.rs",
+    "crates/clew-tunnel/src/boxes/salsa/avx2.rs",
+    "crates/clew-tunnel/src/boxes/salsa/avx512.rs",
+    "crates/clew-tunnel/src/x25519/ifma.rs",
     // Asks valgrind to follow secrets, in a program that is not shipped.
     "crates/clew-bench/src/bin/ct/valgrind.rs",
     // Calls AWS-LC's big numbers, in a program that is not shipped.

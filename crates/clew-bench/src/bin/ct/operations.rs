@@ -3,6 +3,7 @@
 mod bbs04;
 mod curve;
 mod quorum;
+mod tunnel;
 mod xr;
 
 use super::valgrind;
@@ -174,6 +175,7 @@ pub fn all(fixture: &Fixture) -> Vec<Operation<'_>> {
         bbs04::all(&fixture.bbs04),
         xr::all(&fixture.xr),
         quorum::all(&fixture.quorum),
+        tunnel::all(),
     ];
     parts.into_iter().flatten().collect()
 }
