@@ -168,11 +168,12 @@ def crafted_block(signer, place, dice):
     kinds = [flow.FULL, flow.SPARSE] if len(contents) < 9 else [flow.FULL, flow.SPARSE, flow.CODED, flow.SHORT, flow.UNTAGGED]
     kinds = dice.sample(kinds, dice.randrange(1, len(kinds) + 1))
     needed = dice.choice((4, 5, 9))
-    length = dice.choice((0, 0, 0, flow.BLOB, flow.BLOB + -flow.BLOB % needed))
+    blob = signer.descriptor.blob_size
+    length = dice.choice((0, 0, 0, blob, blob + -blob % needed))
     wrong = (u(place.time, 8) + dice.randbytes(length))[:length] if length else None
     forms = {}
     for kind in kinds:
-        whole = wrong if kind in (flow.CODED, flow.SHORT) or length == flow.BLOB else None
+        whole = wrong if kind in (flow.CODED, flow.SHORT) or length == blob else None
         forms[kind] = signer.block(contents, kind, place, needed, whole)
     return [forms[dice.choice(kinds)][i] for i in range(len(contents)) if dice.random() < 0.9]
 

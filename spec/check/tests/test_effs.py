@@ -6,8 +6,11 @@ from unittest import main
 import gmpy2
 
 from common import Case, flip, put
-from clew_check import effs
+from clew_check import effs, flow
+from clew_check.flow_manifest import ManifestReceiver
+from clew_check.flow_receiver import Receiver, verdict_of
 from effs_prover import primes, secret, sign
+from flow_prover import Signer, TIME
 
 MESSAGE = b"a message"
 SHAPES = [(2048, 128, 1, 1), (2048, 256, 1, 2), (2048, 64, 2, 17), (2048, 32, 4, 1), (2048, 16, 8, 18), (3072, 128, 2, 2)]
@@ -210,6 +213,51 @@ class Signatures(Case):
         for v in key.v:
             z = z * v % key.n
         self.assertEqual(key.product(key.v, b"\xff" * 32, 1), z)
+
+
+class Flows(Case):
+    """flow-signature.md, algorithm 2."""
+
+    CONTENTS = [b"content %d" % i for i in range(12)]
+
+    def test_descriptors(self):
+        for shape, size in zip(SHAPES, (280, 296, 568, None, None, 1192)):
+            signer = Signer(secret=secret(*shape))
+            if size:
+                self.assertEqual(signer.descriptor.blob_size, size)
+            else:
+                self.refuses("bad-descriptor", flow.Descriptor, signer.bytes)
+        key = secret().key.data
+        for bad in (key[:-1], flip(key, 0, 2), flip(key, 260), b""):
+            self.refuses("bad-descriptor", flow.Descriptor, Signer(secret=secret(), key=bad or b"\0").bytes)
+
+    def receive(self, signer, packets, **options):
+        receiver = Receiver([signer.descriptor], **options)
+        for packet in packets:
+            receiver.judge(packet, TIME)
+        return receiver.reasons
+
+    def test_every_carriage(self):
+        for shape in (SHAPES[0], SHAPES[2], SHAPES[5]):
+            signer = Signer(2, secret=secret(*shape))
+            for kind in (flow.FULL, flow.CODED, flow.UNTAGGED):
+                packets = signer.block(self.CONTENTS, kind)
+                self.assertEqual(self.receive(signer, packets, untagged=True, level=9), ["ok"] * 12)
+            receiver, manifest = ManifestReceiver([signer.descriptor]), signer.manifest(self.CONTENTS)
+            self.assertEqual(receiver.judge_manifest(manifest, TIME), "ok")
+            self.assertEqual(ManifestReceiver([signer.descriptor]).judge_manifest(flip(manifest, 12 * 32 + 60), TIME), "bad-signature")
+
+    def test_levels(self):
+        """Level 1 of 64 bits does not accept, and refuses; of 128 bits it does both."""
+        for shape, reason in ((SHAPES[2], "weak"), (SHAPES[5], "ok")):
+            signer = Signer(2, secret=secret(*shape))
+            full, coded = signer.block(self.CONTENTS)[:1], signer.block(self.CONTENTS, flow.CODED)[:4]
+            wrong = flip(full[0], len(full[0]) - flow.FIXED - signer.descriptor.blob_size + flow.TIMESTAMP)
+            self.assertEqual(self.receive(signer, full, level=1), [reason])
+            self.assertEqual(self.receive(signer, coded, level=1), [reason] * 4)
+            self.assertEqual(self.receive(signer, full + coded, level=2), ["ok", "duplicate", "ok", "ok", "ok"])
+            self.assertEqual(self.receive(signer, [wrong], level=1), ["bad-signature"])
+        self.assertEqual(verdict_of("weak"), "undecided")
 
 
 if __name__ == "__main__":
