@@ -34,9 +34,14 @@ def secret_of(p, q, k, t, rule, seed=bytes(32)):
     return out
 
 
+@cache
+def half_root(v, m):
+    return gmpy2.powmod(v, -(m + 1) // 4 % (m - 1), m)
+
+
 def root(v, p, q):
     """`Secret.root`, with GMP, which takes less time."""
-    a, b = (gmpy2.powmod(v, -(m + 1) // 4 % (m - 1), m) for m in (p, q))
+    a, b = half_root(v, p), half_root(v, q)
     return int(b + q * ((a - b) * gmpy2.invert(q, p) % p))
 
 
