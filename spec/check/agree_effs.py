@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares eFFS here with GMP, with a reference if it is there, and with `clew flow`: agree_effs.py CLEW [--many N].
+"""Compares eFFS here with GMP, with a reference if it is there, and with `clew flow`: agree_effs.py CLEW CAPTURE [--many N].
 
 Keys of all parameters are made, messages signed with given r, and most signatures damaged: at each level the same must
 come of them by this verifier and by GMP, and by `shared/reference/effs_ref.py`, which must sign alike too. Then packets
@@ -22,8 +22,7 @@ from gmpy2 import mpz
 
 from agree import run, SEED
 from agree_flow import flipped, refused, same
-from clew_check import effs, flow, flow_evidence, flow_receiver, Refused, text
-from clew_check.flow_tree import u
+from clew_check import effs, flow, flow_evidence, text
 import effs_prover
 from flow_prover import Place, Signer, TIME
 from prover import ipv4_udp, pcap
@@ -31,6 +30,7 @@ from prover import ipv4_udp, pcap
 SHAPES = [(k, t, rule) for k, t in ((128, 1), (256, 1)) for rule in (1, 2)] + [
     (kt // t, t, rule) for kt, t, rule in product((128, 256), (2, 4, 8), (1, 2, 17, 18))
 ]
+OWN = [(2048, 128, 1), (3072, 256, 1), (2048, 128, 2), (2048, 256, 2), (3072, 256, 2), (2048, 128, 4)]
 POOL = {2048: 4, 3072: 2}  # of primes
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 
@@ -180,12 +180,104 @@ def compare_raw(keys, each):
     print(f"eFFS: {keys} keys, {checked} signatures with {beside}: {dict(outcomes)}")
 
 
+class Spoiling:
+    """Most of its signatures are damaged, but as long as they should be."""
+
+    def __init__(self, secret, dice):
+        self.secret, self.dice = secret, dice
+
+    def sign(self, message):
+        key = self.secret.key
+        good = effs_prover.sign(self.secret, message, self.dice)
+        if self.dice.random() < 0.3:
+            return good
+        while len(bad := damaged(key, message, good, self.dice)[1]) != key.signature_size:
+            pass
+        return bad
+
+
+def write_capture(path, packets):
+    path.write_bytes(pcap([(TIME, ipv4_udp(packet)) for packet in packets]))
+
+
+def compare_packets(clew, folder, keys, each):
+    """A block of each packet, with a signature of its own, at each level."""
+    dice, reasons, known, capture = random.Random(f"{SEED} packets"), Counter(), folder / "effs.flow", folder / "effs.pcap"
+    for number, secret in enumerate(secrets(keys, dice)):
+        key = secret.key
+        if key.signature_size > flow.LONGEST_SIGNATURE:
+            continue
+        signer = Signer(dice.choice((1, 2)), secret=secret)
+        signer.device = Spoiling(secret, dice)
+        known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
+        places = (Place(dice.randbytes(4), 7000 + i, dice.randbytes(16)) for i in range(each))
+        write_capture(capture, [signer.block([b"packet of %d" % place.seq], place=place)[0] for place in places])
+        for level in (None, *range(1, key.t + 1)):
+            reasons.update(same(clew, known, capture, f"key {number} {key.name} level {level}", level=level).values())
+    missing = {"ok", "weak", "bad-signature"} - set(reasons)
+    if missing:
+        sys.exit(f"no packet was {missing}: {reasons}")
+    print(f"eFFS: packets judged as by clew: {dict(reasons)}")
+
+
+def compare_keys(clew, folder, keys):
+    """Public keys that are damaged are refused by both, or by neither."""
+    dice, known, capture, counts = random.Random(f"{SEED} keys"), folder / "bad.flow", folder / "bad.pcap", Counter()
+    write_capture(capture, [b"of no flow"])
+    for secret in secrets(keys, dice):
+        good = secret.key.data
+        end, other = len(good), dice.randrange(256)
+        ways = [
+            (0, bytes([other & 0x1F])), (1, bytes([other & 0x1F])), (3, bytes([other & 0x3F])), (4, bytes([other & 0xF])),
+            (5, bytes([other])), (4 + secret.key.N // 8, bytes([other])), (end - 2, dice.randbytes(2)), (end - 1, bytes([other])),
+            (5 + secret.key.N // 8, bytes([0, other])), (dice.randrange(end), bytes([other])),
+        ]  # fmt: skip
+        for at, value in ways:
+            data = good[:at] + value + good[at + len(value) :]
+            data = data if dice.random() < 0.9 else dice.choice((data[:-1], data + b"\0", data[: dice.randrange(len(data))]))
+            signer = Signer(secret=secret, key=data)
+            known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
+            is_refused = refused(flow.Descriptor, signer.bytes)
+            told = run([clew, "flow", "verify", "--flow", known, "--json", capture], (0, 1, 2)).stdout
+            if ('"packet"' not in told) != is_refused:
+                sys.exit(f"{data.hex()} is {'refused here' if is_refused else 'a key here'}, and not by clew\n{told}")
+            counts["refused" if is_refused else "taken"] += 1
+    print(f"eFFS: changed keys: {dict(counts)}")
+
+
+def compare_own(clew, folder, original):
+    """What the program signs with its own keys."""
+    for number, (N, strength, t) in enumerate(OWN):
+        rule, form = ("paper", "williams")[number % 2], ("compact", "paper")[number // 2 % 2]
+        shape = ["--alg", f"effs-{N}", "--strength", strength, "--v-rule", rule]
+        shape += ["--levels", t, "--form", form] if t > 1 else []
+        name = folder / f"own-{number}"
+        key, known, signed = (name.with_suffix(f".{end}") for end in ("key", "flow", "pcap"))
+        run([clew, "flow", "keygen", name, *shape])
+        run([clew, "flow", "sign", "--key", key, "--carriage", ("full", "coded")[number % 2], original, "-w", signed])
+        found = flow_evidence.descriptor(known.read_bytes()).key
+        if (found.N, found.kt, found.t, found.rule) != (N, strength, t, 1 + number % 2) or found.compact != (t > 1 and form == "compact"):
+            sys.exit(f"{shape} made {found.name}")
+        for level in (None, *range(1, t + 1)):
+            reasons = set(same(clew, known, signed, " ".join(map(str, shape)), level=level).values())
+            if reasons != {"ok" if (level or t) * found.k >= effs.ENOUGH else "weak"}:
+                sys.exit(f"{shape}, level {level}: {reasons}")
+    print(f"eFFS: {len(OWN)} keys of the program")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("clew", type=Path)
+    parser.add_argument("capture", type=Path)
     parser.add_argument("--many", type=int, default=1)
     args = parser.parse_args()
+    clew = args.clew.resolve()
     compare_raw(60 * args.many, 6)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        compare_packets(clew, folder, 24 * args.many, 40)
+        compare_keys(clew, folder, 16 * args.many)
+        compare_own(clew, folder, args.capture)
 
 
 if __name__ == "__main__":

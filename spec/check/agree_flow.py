@@ -19,6 +19,7 @@ from pathlib import Path
 from agree import SEED, records, run, write
 from clew_check import flow, flow_capture, flow_evidence, flow_receiver, Refused, text
 from clew_check.flow_tree import u
+from effs_prover import secret
 from flow_prover import Place, Signer, TIME
 from prover import ipv4_udp, pcap
 
@@ -57,13 +58,13 @@ def spoiled(capture, out, dice):
     return out
 
 
-def same(clew, flow, capture, name, sidecar=None):
-    """Both verifiers say the same of each datagram; its reasons."""
+def same(clew, flow, capture, name, sidecar=None, level=None):
+    """Both verifiers say the same of each datagram, at that level if it is given; its reasons."""
     descriptors, beside = [flow_evidence.descriptor(flow.read_bytes())], []
     if sidecar:
         found, beside = flow_capture.judge_listed(capture.read_bytes(), descriptors, sidecar.read_bytes()), ["--manifest", sidecar]
     else:
-        found = flow_capture.judge(capture.read_bytes(), descriptors)
+        found, beside = flow_capture.judge(capture.read_bytes(), descriptors, level), ["--level", level] if level else []
     ours = [(number, flow_receiver.verdict_of(reason), reason) for number, reason in found]
     lines = run([clew, "flow", "verify", "--flow", flow, *beside, "--json", capture], (0, 1, 2)).stdout.splitlines()
     told = [line for line in map(json.loads, lines) if "packet" in line]
@@ -214,7 +215,8 @@ def compare_crafted(clew, folder):
     reasons = Counter()
     for number in range(CRAFTED):
         dice = random.Random(f"{SEED} crafted {number}")
-        signer = Signer(dice.choice((1, 2)), dice.choice((16, 24, 32)), dice.choice((2, 3, 1024)), flags=dice.choice((0, 1)))
+        shape = dice.choice((1, 2)), dice.choice((16, 24, 32)), dice.choice((2, 3, 1024))
+        signer = Signer(*shape, flags=dice.choice((0, 1)), secret=secret(2048, 64, 2, 18) if number % 5 == 4 else None)
         known, capture = folder / "crafted.flow", folder / "crafted.pcap"
         known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
         capture.write_bytes(crafted(signer, dice))
@@ -237,6 +239,7 @@ def main():
                 shape = ["--hash", hash, "--digest", digest, "--degree", degree, *salted]
                 seen |= compare_signed(clew, folder, original, shape, carriage)
                 number += 1
+        seen |= compare_signed(clew, folder, original, ["--alg", "effs-2048", "--v-rule", "williams"], "coded")
         compare_crafted(clew, folder)
         missing = {"bad-digest", "bad-signature", "duplicate", "unsigned", "no-signature"} - seen
         if missing:
