@@ -85,6 +85,14 @@ def tweaks(codes, k):
     return out
 
 
+@cache
+def roots(secret):
+    """As the text has them, one by one."""
+    p, q = mpz(secret.p), mpz(secret.q)
+    crt = lambda a, b: b + q * ((a - b) * gmpy2.invert(q, p) % p)
+    return [crt(*(gmpy2.powmod(gmpy2.invert(v, m), (m + 1) // 4, m) for m in (p, q))) for v in secret.key.v]
+
+
 class Reference:
     """`effs_ref.py`, with our public keys and hashes of commitments."""
 
@@ -109,7 +117,7 @@ class Reference:
 
     def sign(self, secret, message, r):
         key, given = self.key(secret), iter(r)
-        key.root = secret.roots
+        key.root = roots(secret)
         self.commit(key)
         dice = type("Given", (), {"randrange": lambda self, *_: next(given)})()
         return self.module.sign(key, message, dice, secret.key.compact)
@@ -163,7 +171,7 @@ def compare_raw(keys, each):
         for _ in range(each):
             message, r = dice.randbytes(dice.choice((0, 1, 32, 154, 1000))), [dice.randrange(1, key.n) for _ in range(key.t)]
             good = secret.sign(message, r)
-            if other and other.sign(secret, message, r) != good:
+            if other and number % 4 == 0 and other.sign(secret, message, r) != good:
                 sys.exit(f"key {number}: the reference signs otherwise")
             for message, signature in [(message, good)] + [damaged(key, message, good, dice) for _ in range(4)]:
                 got = [key.outcome(message, signature, level) for level in range(1, key.t + 1)]
@@ -272,7 +280,7 @@ def main():
     parser.add_argument("--many", type=int, default=1)
     args = parser.parse_args()
     clew = args.clew.resolve()
-    compare_raw(60 * args.many, 6)
+    compare_raw(150 * args.many, 4)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         compare_packets(clew, folder, 24 * args.many, 40)

@@ -1,7 +1,8 @@
 """effs.md: eFFS. With plain integers, not constant in time; signing is for tests."""
 
-from functools import cached_property
+from functools import cache
 from hashlib import sha256
+from math import prod
 
 from . import need, Reader, Refused
 
@@ -30,6 +31,7 @@ def u(number, width):
     return number.to_bytes(width, "big")
 
 
+@cache
 def is_square(a, m):
     """Whether a is a square modulo the odd prime m, by its Jacobi symbol."""
     a, m, symbol = a % m, m, 1
@@ -101,12 +103,9 @@ class Key:
         bits = [byte >> at & 1 for byte in b for at in range(7, -1, -1)]
         return bits[(i - 1) * self.k : i * self.k]
 
-    def product(self, factors, b, i):
-        """Of those factors that row i of b chooses."""
-        out = 1
-        for factor, bit in zip(factors, self.row(b, i), strict=True):
-            out = out * factor % self.n if bit else out
-        return out
+    def product(self, b, i):
+        """v_1^b_i1 .. v_k^b_ik"""
+        return prod(v for v, bit in zip(self.v, self.row(b, i), strict=True) if bit) % self.n
 
     @property
     def part_size(self):
@@ -131,7 +130,7 @@ class Key:
         y = y[i - 1]
         need(y != 0, "zero-root")
         need(y <= (self.n - 1) // 2, "root-range")
-        z = y * y * self.product(self.v, b, i) % self.n
+        z = y * y * self.product(b, i) % self.n
         need(z != 0, "zero-commitment")
         return self.part(i, z)
 
@@ -174,22 +173,17 @@ class Secret:
         return [next(filter(both, (l, -l, 2 * l, -2 * l)), None) for l in PRIMES[1 : self.key.k + 1]]
 
     def root(self, v):
-        """The square root of 1/v that is a square itself."""
+        """The square root of 1/v that is a square itself: s_j of v_j, and of a product of some v_j that of their s_j."""
         p, q = self.p, self.q
         a, b = (pow(pow(v, -1, m), (m + 1) // 4, m) for m in (p, q))
         return b + q * ((a - b) * pow(q, -1, p) % p)
-
-    @cached_property
-    def roots(self):
-        """s_1 to s_k"""
-        return [self.root(v) for v in self.key.v]
 
     def sign(self, message, r):
         """Section 4, with r_1 to r_t."""
         key = self.key
         parts = [key.part(i, one * one % key.n) for i, one in enumerate(r, 1)]
         b = key.challenge(message, parts)
-        y = [one * key.product(self.roots, b, i) % key.n for i, one in enumerate(r, 1)]
+        y = [one * self.root(key.product(b, i)) % key.n for i, one in enumerate(r, 1)]
         signature = b + b"".join(key.I(min(one, key.n - one)) for one in y) + b"".join(parts[1:])
         assert key.verify(message, signature, key.t) == key.kt
         return signature

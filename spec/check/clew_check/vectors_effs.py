@@ -38,8 +38,7 @@ def again(key, data, message, found):
     """Signed with the r that it was made with: up to their sign they follow from b and y."""
     secret = effs.Secret(key, data)
     b, y, _ = key.split(found)
-    inverses = [pow(s, -1, key.n) for s in secret.roots]
-    return secret.sign(message, [one * key.product(inverses, b, i) % key.n for i, one in enumerate(y, 1)])
+    return secret.sign(message, [one * pow(secret.root(key.product(b, i)), -1, key.n) % key.n for i, one in enumerate(y, 1)])
 
 
 CHECKS = {"public-key": public_key, "secret-key": secret_key, "signature": signature}

@@ -30,18 +30,13 @@ def secret_of(p, q, k, t, rule, seed=bytes(32)):
     key = effs.Key(effs.public(p, q, k, t, rule))
     half = key.N // 16
     out = effs.Secret(key, effs.u(p, half) + effs.u(q, half) + seed)
-    out.roots = [root(v, p, q) for v in key.v]
+    out.root = lambda v: root(v, p, q)
     return out
-
-
-@cache
-def half_root(v, m):
-    return gmpy2.powmod(v, -(m + 1) // 4 % (m - 1), m)
 
 
 def root(v, p, q):
     """`Secret.root`, with GMP, which takes less time."""
-    a, b = half_root(v, p), half_root(v, q)
+    a, b = (gmpy2.powmod(v, -(m + 1) // 4 % (m - 1), m) for m in (p, q))
     return int(b + q * ((a - b) * gmpy2.invert(q, p) % p))
 
 
