@@ -220,8 +220,8 @@ def compare_packets(clew, folder, keys, each):
         known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
         places = (Place(dice.randbytes(4), 7000 + i, dice.randbytes(16)) for i in range(each))
         write_capture(capture, [signer.block([b"packet of %d" % place.seq], place=place)[0] for place in places])
-        for level in (None, *range(1, key.t + 1)):
-            reasons.update(same(clew, known, capture, f"key {number} {key.name} level {level}", level=level).values())
+        for bits in (None, 1, *range(key.k, key.kt + 1, key.k), 256):
+            reasons.update(same(clew, known, capture, f"key {number} {key.name} to {bits} bits", bits=bits).values())
     missing = {"ok", "weak", "bad-signature"} - set(reasons)
     if missing:
         sys.exit(f"no packet was {missing}: {reasons}")
@@ -266,9 +266,9 @@ def compare_own(clew, folder, original):
         found = flow_evidence.descriptor(known.read_bytes()).key
         if (found.N, found.kt, found.t, found.rule) != (N, strength, t, 1 + number % 2) or found.compact != (t > 1 and form == "compact"):
             sys.exit(f"{shape} made {found.name}")
-        for level in (None, *range(1, t + 1)):
-            reasons = set(same(clew, known, signed, " ".join(map(str, shape)), level=level).values())
-            if reasons != {"ok" if (level or t) * found.k >= effs.ENOUGH else "weak"}:
+        for level in range(1, t + 1):
+            reasons = set(same(clew, known, signed, " ".join(map(str, shape)), bits=level * found.k).values())
+            if reasons != {"ok" if level * found.k >= effs.ENOUGH else "weak"}:
                 sys.exit(f"{shape}, level {level}: {reasons}")
     print(f"eFFS: {len(OWN)} keys of the program")
 

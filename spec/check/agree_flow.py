@@ -58,13 +58,13 @@ def spoiled(capture, out, dice):
     return out
 
 
-def same(clew, flow, capture, name, sidecar=None, level=None):
-    """Both verifiers say the same of each datagram, at that level if it is given; its reasons."""
+def same(clew, flow, capture, name, sidecar=None, bits=None):
+    """Both verifiers say the same of each datagram, to so many bits if they are given; its reasons."""
     descriptors, beside = [flow_evidence.descriptor(flow.read_bytes())], []
     if sidecar:
         found, beside = flow_capture.judge_listed(capture.read_bytes(), descriptors, sidecar.read_bytes()), ["--manifest", sidecar]
     else:
-        found, beside = flow_capture.judge(capture.read_bytes(), descriptors, level), ["--level", level] if level else []
+        found, beside = flow_capture.judge(capture.read_bytes(), descriptors, bits or 256), ["--assurance", bits] if bits else []
     ours = [(number, flow_receiver.verdict_of(reason), reason) for number, reason in found]
     lines = run([clew, "flow", "verify", "--flow", flow, *beside, "--json", capture], (0, 1, 2)).stdout.splitlines()
     told = [line for line in map(json.loads, lines) if "packet" in line]
@@ -146,7 +146,7 @@ def ends_of(signed):
 
 def compare_signed(clew, folder, original, shape, carriage):
     """The capture is signed, or stays as it is and gets manifests; the reasons of its spoiled packets."""
-    name = "-".join([carriage, *(word.strip("-") for word in shape)])
+    name = "-".join([carriage, *(word.strip("-") for word in shape)]).replace("alg-", "")
     key, flow, signed = (folder / f"{name}.{part}" for part in ("key", "flow", "pcap"))
     run([clew, "flow", "keygen", folder / name, *shape])
     run([clew, "flow", "sign", "--key", key, "--carriage", carriage, original, "-w", signed])
@@ -236,7 +236,7 @@ def main():
         for hash, carriage in product(("blake3", "sha256"), ("full", "sparse", "coded", "manifest")):
             for salted in ([], ["--salted"]) if carriage != "manifest" else ([],):
                 digest, degree = SHAPES[number % 3]
-                shape = ["--hash", hash, "--digest", digest, "--degree", degree, *salted]
+                shape = ["--alg", "ed25519", "--hash", hash, "--digest", digest, "--degree", degree, *salted]
                 seen |= compare_signed(clew, folder, original, shape, carriage)
                 number += 1
         seen |= compare_signed(clew, folder, original, ["--alg", "effs-2048", "--v-rule", "williams"], "coded")

@@ -55,13 +55,13 @@ def verifies(key, signature, message):
 class Key:
     """Of a flow descriptor."""
 
-    signature_size, t = 64, 1
+    signature_size = 64
 
     def __init__(self, data):
         need(len(data) == 32 and is_key(data), "public-key")
         self.data = data
 
-    def verify(self, message, signature, level):
-        """How many bits a signature that holds is worth."""
+    def verify_to(self, bits, message, signature):
+        """How many bits a signature that holds is worth, whatever is asked."""
         need(verifies(self.data, signature, message), "signature")
         return 128

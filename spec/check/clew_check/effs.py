@@ -143,8 +143,12 @@ class Key:
             need(self.commitment(b, y, i) == X[i - 2], "commitment")
         return level * self.k
 
+    def verify_to(self, bits, message, signature):
+        """The same at the lowest level that gives so many bits, or the last."""
+        return self.verify(message, signature, min(max(1, -(-bits // self.k)), self.t))
+
     def outcome(self, message, signature, level):
-        """The same, or the reason of the refusal."""
+        """What was found at a level, or the reason of the refusal."""
         try:
             return self.verify(message, signature, level)
         except Refused as refused:

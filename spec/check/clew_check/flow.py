@@ -13,7 +13,7 @@ TAG_SIZES = {CODED: 8, SHORT: 4, UNTAGGED: 0}
 LEAST_NEEDED = 4
 SALT, TIMESTAMP = 16, 8
 KEYS = {1: ed25519.Key, 2: effs.Key}
-LONGEST_SIGNATURE = 1192
+LONGEST_SIGNATURE, ALL = 1192, 256
 
 
 class Descriptor:
@@ -45,14 +45,13 @@ class Descriptor:
     def tree(self, found):
         return Tree(self.suite, self.degree, self.size, found.id, found.count)
 
-    def check(self, found, root, blob, level=None, domain=b"clew-flow-v1"):
-        """Section 5, step 10; at that level, if there are so many, or at the last one."""
-        level = min(level or self.key.t, self.key.t)
+    def check(self, found, root, blob, bits=ALL, domain=b"clew-flow-v1"):
+        """Section 5, step 10; of a signature that has levels, up to so many bits."""
         try:
-            bits = self.key.verify(self.message(found, root, blob, domain), blob[TIMESTAMP:], level)
+            found_bits = self.key.verify_to(bits, self.message(found, root, blob, domain), blob[TIMESTAMP:])
         except Refused:
             raise Refused("bad-signature")
-        need(bits >= effs.ENOUGH, "weak")
+        need(found_bits >= effs.ENOUGH, "weak")
 
     def message(self, found, root, blob, domain=b"clew-flow-v1"):
         """Section 4"""

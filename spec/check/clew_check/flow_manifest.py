@@ -35,8 +35,8 @@ class Manifest:
     def message(self):
         return self.found.descriptor.message(self.found, self.root, self.blob, DOMAIN)
 
-    def check(self, level=None):
-        self.found.descriptor.check(self.found, self.root, self.blob, level, DOMAIN)
+    def check(self, bits=flow.ALL):
+        self.found.descriptor.check(self.found, self.root, self.blob, bits, DOMAIN)
 
 
 def read(data, descriptors):
@@ -110,7 +110,7 @@ class ManifestReceiver(Receiver):
         self.manifest = manifest
         self.check_replay(found)
         self.check_freshness(manifest.blob)
-        manifest.check(self.level)
+        manifest.check(self.bits)
         self.remember(found, Listed(found.id, found.count, manifest.digests, set()))
         return "ok"
 

@@ -247,7 +247,7 @@ class Flows(Case):
             signer = Signer(2, secret=secret(*shape))
             for kind in (flow.FULL, flow.CODED, flow.UNTAGGED):
                 packets = signer.block(self.CONTENTS, kind)
-                self.assertEqual(self.receive(signer, packets, untagged=True, level=9), ["ok"] * 12)
+                self.assertEqual(self.receive(signer, packets, untagged=True, bits=300), ["ok"] * 12)
             receiver, manifest = ManifestReceiver([signer.descriptor]), signer.manifest(self.CONTENTS)
             self.assertEqual(receiver.judge_manifest(manifest, TIME), "ok")
             self.assertEqual(ManifestReceiver([signer.descriptor]).judge_manifest(flip(manifest, 12 * 32 + 60), TIME), "bad-signature")
@@ -258,10 +258,10 @@ class Flows(Case):
             signer = Signer(2, secret=secret(*shape))
             full, coded = signer.block(self.CONTENTS)[:1], signer.block(self.CONTENTS, flow.CODED)[:4]
             wrong = flip(full[0], len(full[0]) - flow.FIXED - signer.descriptor.blob_size + flow.TIMESTAMP)
-            self.assertEqual(self.receive(signer, full, level=1), [reason])
-            self.assertEqual(self.receive(signer, coded, level=1), [reason] * 4)
-            self.assertEqual(self.receive(signer, full + coded, level=2), ["ok", "duplicate", "ok", "ok", "ok"])
-            self.assertEqual(self.receive(signer, [wrong], level=1), ["bad-signature"])
+            self.assertEqual(self.receive(signer, full, bits=1), [reason])
+            self.assertEqual(self.receive(signer, coded, bits=1), [reason] * 4)
+            self.assertEqual(self.receive(signer, full + coded, bits=128), ["ok", "duplicate", "ok", "ok", "ok"])
+            self.assertEqual(self.receive(signer, [wrong], bits=1), ["bad-signature"])
         self.assertEqual(verdict_of("weak"), "undecided")
 
 

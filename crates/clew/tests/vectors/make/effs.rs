@@ -38,7 +38,10 @@ pub static FOUR: LazyLock<SecretKey> =
 
 fn secret(size: Size, (k, t): (u16, u8), rule: Rule, form: Form) -> SecretKey {
     let parameters = Parameters::new(size, k, t).unwrap().with_rule(rule);
-    let parameters = parameters.with_form(form).unwrap();
+    let parameters = match form {
+        Form::Paper => parameters.in_papers_form(),
+        Form::Compact => parameters,
+    };
     let label = format!("effs {parameters} {rule:?} {form:?}");
     SecretKey::generate(parameters, &mut rng(&label))
 }
