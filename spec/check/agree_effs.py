@@ -21,7 +21,7 @@ import gmpy2
 from gmpy2 import mpz
 
 from agree import run, SEED
-from agree_flow import flipped, refused, same
+from agree_flow import crafted, flipped, refused, same
 from clew_check import effs, flow, flow_evidence, text
 import effs_prover
 from flow_prover import Place, Signer, TIME
@@ -228,6 +228,19 @@ def compare_packets(clew, folder, keys, each):
     print(f"eFFS: packets judged as by clew: {dict(reasons)}")
 
 
+def compare_blocks(clew, folder, captures):
+    """Blocks in mixed carriage, right and wrong, at two levels."""
+    reasons, known, capture = Counter(), folder / "blocks.flow", folder / "blocks.pcap"
+    for number in range(captures):
+        dice = random.Random(f"{SEED} blocks {number}")
+        signer = Signer(dice.choice((1, 2)), flags=dice.choice((0, 1)), secret=effs_prover.secret(2048, 64, 2, 18))
+        known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
+        capture.write_bytes(crafted(signer, dice))
+        for bits in (64, 65):
+            reasons.update(same(clew, known, capture, f"blocks {number} to {bits} bits", bits=bits).values())
+    print(f"eFFS: packets of blocks judged as by clew: {dict(reasons)}")
+
+
 def compare_keys(clew, folder, keys):
     """Public keys that are damaged are refused by both, or by neither."""
     dice, known, capture, counts = random.Random(f"{SEED} keys"), folder / "bad.flow", folder / "bad.pcap", Counter()
@@ -284,6 +297,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         compare_packets(clew, folder, 24 * args.many, 40)
+        compare_blocks(clew, folder, 8 * args.many)
         compare_keys(clew, folder, 16 * args.many)
         compare_own(clew, folder, args.capture)
 
