@@ -279,6 +279,8 @@ def compare_own(clew, folder, original):
         found = flow_evidence.descriptor(known.read_bytes()).key
         if (found.N, found.kt, found.t, found.rule) != (N, strength, t, 1 + number % 2) or found.compact != (t > 1 and form == "compact"):
             sys.exit(f"{shape} made {found.name}")
+        _, payload = text.read(key.read_bytes())  # length (2), descriptor, secret key
+        effs.Secret(found, payload[2 + int.from_bytes(payload[:2], "big") :])
         for level in range(1, t + 1):
             reasons = set(same(clew, known, signed, " ".join(map(str, shape)), bits=level * found.k).values())
             if reasons != {"ok" if level * found.k >= effs.ENOUGH else "weak"}:
