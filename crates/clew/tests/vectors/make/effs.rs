@@ -6,7 +6,7 @@ use clew_flow::effs::{
     Form, Instance, Parameters, PublicKey, Rule, SecretKey, Signer, Size, Verifier,
 };
 
-use super::{hash, rng, with_all};
+use super::{hash, replaced, rng};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -50,6 +50,13 @@ pub fn case(check: &str, name: &str, expect: &str, comment: &str) -> Case {
     Case::new(FOLDER, name, expect, comment).text("check", check)
 }
 
+/// The same n with eight rows of 16, compact.
+pub fn shortened(short: &[u8]) -> Vec<u8> {
+    let mut key = replaced(short, 0, &[18, 8, 0, 2, 8]);
+    key.truncate(5 + 256 + 4);
+    key
+}
+
 pub fn pkid(key: &[u8]) -> [u8; 32] {
     hash(&[b"pk", key].concat())
 }
@@ -61,7 +68,10 @@ fn public_keys() -> Vec<Case> {
             .hex("public-key", key)
             .text("name", &parameters.to_string())
             .hex("pkid", pkid(key))
-            .hex("signature-length", (parameters.signature_bytes() as u16).to_be_bytes())
+            .hex(
+                "signature-length",
+                (parameters.signature_bytes() as u16).to_be_bytes(),
+            )
     };
     vec![
         good("key-williams", "By Williams' rule.", &SHORT),
@@ -90,7 +100,11 @@ pub struct Signed {
 }
 
 pub fn sign(key: &SecretKey, message: &[u8]) -> Signed {
-    let label = format!("effs {} {}", key.public().parameters(), hex::encode(message));
+    let label = format!(
+        "effs {} {}",
+        key.public().parameters(),
+        hex::encode(message)
+    );
     let fresh = hash(format!("{label} fresh").as_bytes());
     let instance = hash(format!("{label} instance").as_bytes());
     let mut signer = Signer::new(key, move || Instance(instance));
@@ -103,7 +117,13 @@ pub fn sign(key: &SecretKey, message: &[u8]) -> Signed {
 }
 
 /// A signature with what comes of it at each level, of which that of `level` is expected.
-pub fn judged(name: &str, comment: &str, key: &[u8], (message, signature): (&[u8], &[u8]), level: u8) -> Case {
+pub fn judged(
+    name: &str,
+    comment: &str,
+    key: &[u8],
+    (message, signature): (&[u8], &[u8]),
+    level: u8,
+) -> Case {
     let verifier = Verifier::new(&PublicKey::from_bytes(key).unwrap());
     let verify = |level| verifier.verify(message, signature, level);
     let outcome = verify(level);
@@ -142,13 +162,59 @@ fn signatures() -> Vec<Case> {
     vec![
         good("signature", "Of one row.", &SHORT, MESSAGE, 1),
         good("signature-empty", "Of no bytes.", &SHORT, b"", 1),
-        good("signature-compact", "Of two rows, compact.", &TWO, MESSAGE, 2),
-        good("signature-compact-1", "At level 1 it is worth 64 bits.", &TWO, b"another", 1),
-        good("signature-whole", "Of two rows, with the whole of x_2.", &WHOLE, MESSAGE, 2),
+        good(
+            "signature-compact",
+            "Of two rows, compact.",
+            &TWO,
+            MESSAGE,
+            2,
+        ),
+        good(
+            "signature-compact-1",
+            "At level 1 it is worth 64 bits.",
+            &TWO,
+            b"another",
+            1,
+        ),
+        good(
+            "signature-whole",
+            "Of two rows, with the whole of x_2.",
+            &WHOLE,
+            MESSAGE,
+            2,
+        ),
         good("signature-4", "Of four rows.", &FOUR, MESSAGE, 4),
-        of("signature-8", "Of eight rows.", N2048, (32, 8), Rule::Paper, Compact),
-        of("signature-256", "Of 256 columns.", N2048, (256, 1), Rule::Paper, Form::Paper),
-        of("signature-3072", "The default.", N3072, (128, 1), Rule::Paper, Form::Paper),
-        of("signature-3072-256", "By Williams' rule.", N3072, (128, 2), Williams, Compact),
+        of(
+            "signature-8",
+            "Of eight rows.",
+            N2048,
+            (32, 8),
+            Rule::Paper,
+            Compact,
+        ),
+        of(
+            "signature-256",
+            "Of 256 columns.",
+            N2048,
+            (256, 1),
+            Rule::Paper,
+            Form::Paper,
+        ),
+        of(
+            "signature-3072",
+            "The default.",
+            N3072,
+            (128, 1),
+            Rule::Paper,
+            Form::Paper,
+        ),
+        of(
+            "signature-3072-256",
+            "By Williams' rule.",
+            N3072,
+            (128, 2),
+            Williams,
+            Compact,
+        ),
     ]
 }

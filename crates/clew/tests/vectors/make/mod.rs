@@ -9,6 +9,7 @@ mod damage;
 mod effs;
 mod effs_bad;
 mod flow_carriage;
+mod flow_effs;
 mod flow_evidence;
 mod flow_manifest;
 mod flow_signature;
@@ -78,6 +79,7 @@ pub fn all() -> Vec<Case> {
         effs_bad::all(),
         flow_signature::all(),
         flow_signature_bad::all(),
+        flow_effs::all(),
         flow_evidence::all(),
         flow_manifest::all(),
     ];
