@@ -2,7 +2,7 @@
 """Compares `clew flow` with this verifier: agree_flow.py CLEW CAPTURE.
 
 The packets of a capture, several times over, are signed in every carriage, with both hash functions, salted and not;
-and by manifests beside them. As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
+and by manifests beside them, by Ed25519, and once by eFFS. As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
 both. The program's proofs must hold here, and not with any bit changed; its signed files must be whole, and not when
 they are cut, changed, or mixed from two. At last, our own signer makes packets right and wrong, of blocks in mixed
 carriage and any order, which must be judged alike.
