@@ -2,7 +2,7 @@
 """Compares `clew flow` with this verifier: agree_flow.py CLEW CAPTURE.
 
 The packets of a capture, several times over, are signed in every carriage, with both hash functions, salted and not;
-and by manifests beside them. As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
+and by manifests beside them, by Ed25519, and once by eFFS. As they are, and with some changed by a bit, lost, swapped or repeated, each must get the same verdict and reason from
 both. The program's proofs must hold here, and not with any bit changed; its signed files must be whole, and not when
 they are cut, changed, or mixed from two. At last, our own signer makes packets right and wrong, of blocks in mixed
 carriage and any order, which must be judged alike.
@@ -19,6 +19,7 @@ from pathlib import Path
 from agree import SEED, records, run, write
 from clew_check import flow, flow_capture, flow_evidence, flow_receiver, Refused, text
 from clew_check.flow_tree import u
+from effs_prover import secret
 from flow_prover import Place, Signer, TIME
 from prover import ipv4_udp, pcap
 
@@ -57,13 +58,13 @@ def spoiled(capture, out, dice):
     return out
 
 
-def same(clew, flow, capture, name, sidecar=None):
-    """Both verifiers say the same of each datagram; its reasons."""
+def same(clew, flow, capture, name, sidecar=None, bits=None):
+    """Both verifiers say the same of each datagram, to so many bits if they are given; its reasons."""
     descriptors, beside = [flow_evidence.descriptor(flow.read_bytes())], []
     if sidecar:
         found, beside = flow_capture.judge_listed(capture.read_bytes(), descriptors, sidecar.read_bytes()), ["--manifest", sidecar]
     else:
-        found = flow_capture.judge(capture.read_bytes(), descriptors)
+        found, beside = flow_capture.judge(capture.read_bytes(), descriptors, bits or 256), ["--assurance", bits] if bits else []
     ours = [(number, flow_receiver.verdict_of(reason), reason) for number, reason in found]
     lines = run([clew, "flow", "verify", "--flow", flow, *beside, "--json", capture], (0, 1, 2)).stdout.splitlines()
     told = [line for line in map(json.loads, lines) if "packet" in line]
@@ -145,7 +146,7 @@ def ends_of(signed):
 
 def compare_signed(clew, folder, original, shape, carriage):
     """The capture is signed, or stays as it is and gets manifests; the reasons of its spoiled packets."""
-    name = "-".join([carriage, *(word.strip("-") for word in shape)])
+    name = "-".join([carriage, *(word.strip("-") for word in shape)]).replace("alg-", "")
     key, flow, signed = (folder / f"{name}.{part}" for part in ("key", "flow", "pcap"))
     run([clew, "flow", "keygen", folder / name, *shape])
     run([clew, "flow", "sign", "--key", key, "--carriage", carriage, original, "-w", signed])
@@ -168,11 +169,12 @@ def crafted_block(signer, place, dice):
     kinds = [flow.FULL, flow.SPARSE] if len(contents) < 9 else [flow.FULL, flow.SPARSE, flow.CODED, flow.SHORT, flow.UNTAGGED]
     kinds = dice.sample(kinds, dice.randrange(1, len(kinds) + 1))
     needed = dice.choice((4, 5, 9))
-    length = dice.choice((0, 0, 0, flow.BLOB, flow.BLOB + -flow.BLOB % needed))
+    blob = signer.descriptor.blob_size
+    length = dice.choice((0, 0, 0, blob, blob + -blob % needed))
     wrong = (u(place.time, 8) + dice.randbytes(length))[:length] if length else None
     forms = {}
     for kind in kinds:
-        whole = wrong if kind in (flow.CODED, flow.SHORT) or length == flow.BLOB else None
+        whole = wrong if kind in (flow.CODED, flow.SHORT) or length == blob else None
         forms[kind] = signer.block(contents, kind, place, needed, whole)
     return [forms[dice.choice(kinds)][i] for i in range(len(contents)) if dice.random() < 0.9]
 
@@ -213,7 +215,8 @@ def compare_crafted(clew, folder):
     reasons = Counter()
     for number in range(CRAFTED):
         dice = random.Random(f"{SEED} crafted {number}")
-        signer = Signer(dice.choice((1, 2)), dice.choice((16, 24, 32)), dice.choice((2, 3, 1024)), flags=dice.choice((0, 1)))
+        shape = dice.choice((1, 2)), dice.choice((16, 24, 32)), dice.choice((2, 3, 1024))
+        signer = Signer(*shape, flags=dice.choice((0, 1)), secret=secret(2048, 64, 2, 18) if number % 5 == 4 else None)
         known, capture = folder / "crafted.flow", folder / "crafted.pcap"
         known.write_bytes(text.write(flow_evidence.LABEL, signer.bytes))
         capture.write_bytes(crafted(signer, dice))
@@ -233,9 +236,10 @@ def main():
         for hash, carriage in product(("blake3", "sha256"), ("full", "sparse", "coded", "manifest")):
             for salted in ([], ["--salted"]) if carriage != "manifest" else ([],):
                 digest, degree = SHAPES[number % 3]
-                shape = ["--hash", hash, "--digest", digest, "--degree", degree, *salted]
+                shape = ["--alg", "ed25519", "--hash", hash, "--digest", digest, "--degree", degree, *salted]
                 seen |= compare_signed(clew, folder, original, shape, carriage)
                 number += 1
+        seen |= compare_signed(clew, folder, original, ["--alg", "effs-2048", "--v-rule", "williams"], "coded")
         compare_crafted(clew, folder)
         missing = {"bad-digest", "bad-signature", "duplicate", "unsigned", "no-signature"} - seen
         if missing:

@@ -88,9 +88,9 @@ def flow_verify(args):
             return 1
         return 0
     if args.manifest:
-        judged = flow_capture.judge_listed(data, flows(args), Path(args.manifest).read_bytes())
+        judged = flow_capture.judge_listed(data, flows(args), Path(args.manifest).read_bytes(), args.assurance)
     else:
-        judged = flow_capture.judge(data, flows(args))
+        judged = flow_capture.judge(data, flows(args), args.assurance)
     for number, reason in judged:
         verdict = flow_receiver.verdict_of(reason)
         counts[verdict] += 1
@@ -129,6 +129,7 @@ def main():
     command = commands.add_parser("flow-verify", help="every datagram's verdict and reason, or whether a signed file is whole")
     command.add_argument("--flow", action="append", required=True)
     command.add_argument("--manifest")
+    command.add_argument("--assurance", type=int, default=256, help="bits to which signatures are verified, if they have levels")
     command.add_argument("input")
     command.set_defaults(run=flow_verify)
     command = commands.add_parser("flow-proof", help="does the proof of a packet hold?")

@@ -3,7 +3,7 @@
 NUMBERS = (
     "time", "receiver-start", "link-type", "wire-length", "part", "start", "scheme", "index", "dealer", "threshold", "trustees",
     "old-trustees", "set", "dealers", "culprit", "machines", "epoch", "step", "revoked",
-    "count", "needed", "blob-length", "tag-size", "percent", "seq", "one-in",
+    "count", "needed", "blob-length", "tag-size", "percent", "seq", "one-in", "level", "bits", "assurance", "signature-length",
 )  # fmt: skip
 
 

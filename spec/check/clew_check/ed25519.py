@@ -3,6 +3,8 @@
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from . import need
+
 _p = 2**255 - 19
 _d = -121665 * pow(121666, -1, _p) % _p
 
@@ -48,3 +50,18 @@ def verifies(key, signature, message):
         return True
     except (InvalidSignature, ValueError):
         return False
+
+
+class Key:
+    """Of a flow descriptor."""
+
+    signature_size = 64
+
+    def __init__(self, data):
+        need(len(data) == 32 and is_key(data), "public-key")
+        self.data = data
+
+    def verify_to(self, bits, message, signature):
+        """How many bits a signature that holds is worth, whatever is asked."""
+        need(verifies(self.data, signature, message), "signature")
+        return 128

@@ -4,15 +4,16 @@ import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
 
-from . import carriage, ed25519, need, Reader, Refused
+from . import carriage, ed25519, effs, need, Reader, Refused
 from .flow_tree import Tree, u
 
 MAGIC, FIXED = bytes.fromhex("c14c464c"), 40
 FULL, SPARSE, CODED, SHORT, UNTAGGED = range(1, 6)
 TAG_SIZES = {CODED: 8, SHORT: 4, UNTAGGED: 0}
 LEAST_NEEDED = 4
-SALT, KEY, SIGNATURE, TIMESTAMP = 16, 32, 64, 8
-BLOB = TIMESTAMP + SIGNATURE
+SALT, TIMESTAMP = 16, 8
+KEYS = {1: ed25519.Key, 2: effs.Key}
+LONGEST_SIGNATURE, ALL = 1192, 256
 
 
 class Descriptor:
@@ -24,17 +25,18 @@ class Descriptor:
         need(fields.number(1) == 1, rule)
         self.suite, self.size, self.degree, self.most = (fields.number(width) for width in (1, 1, 2, 2))
         flags, algorithm = fields.number(1), fields.number(1)
-        self.key = fields.take(fields.number(2))
+        key = fields.take(fields.number(2))
         name = fields.take(fields.number(1))
         fields.end()
         need(self.suite in (1, 2) and self.size in (16, 24, 32), rule)
         need(2 <= self.degree <= 1024 and 1 <= self.most <= 1024 and flags < 4, rule)
-        need(algorithm == 1 and len(self.key) == KEY and ed25519.is_key(self.key), rule)
-        need(len(name) <= 64, rule)
+        need(algorithm in KEYS and len(name) <= 64, rule)
         try:
-            self.name = name.decode()
-        except UnicodeDecodeError:
+            self.name, self.key = name.decode(), KEYS[algorithm](key)
+        except (UnicodeDecodeError, Refused):
             raise Refused(rule)
+        need(self.key.signature_size <= LONGEST_SIGNATURE, rule)
+        self.blob_size = TIMESTAMP + self.key.signature_size
         need(not any(unicodedata.category(c) == "Cc" for c in self.name), rule)
         self.salted, self.every = bool(flags & 1), bool(flags & 2)
         self.data, self.digest = data, sha256(b"clew-flow-desc-1" + data).digest()
@@ -43,9 +45,13 @@ class Descriptor:
     def tree(self, found):
         return Tree(self.suite, self.degree, self.size, found.id, found.count)
 
-    def check(self, found, root, blob):
-        """Section 5, step 10."""
-        need(ed25519.verifies(self.key, blob[TIMESTAMP:], self.message(found, root, blob)), "bad-signature")
+    def check(self, found, root, blob, bits=ALL, domain=b"clew-flow-v1"):
+        """Section 5, step 10; of a signature that has levels, up to so many bits."""
+        try:
+            found_bits = self.key.verify_to(bits, self.message(found, root, blob, domain), blob[TIMESTAMP:])
+        except Refused:
+            raise Refused("bad-signature")
+        need(found_bits >= effs.ENOUGH, "weak")
 
     def message(self, found, root, blob, domain=b"clew-flow-v1"):
         """Section 4"""
@@ -88,7 +94,7 @@ class Found:
         return self.descriptor.tree(self).root(self.index, self.salt + self.packet, self.path)
 
     def code(self):
-        return carriage.Code(self.count, self.needed, BLOB)
+        return carriage.Code(self.count, self.needed, self.descriptor.blob_size)
 
     def share_root(self):
         """What its share leads to; or k, without tags."""
@@ -120,7 +126,7 @@ def read(data, descriptors, untagged=False):
     found.salt = fields.take(SALT if descriptor.salted else 0)
     found.path = [fields.take(descriptor.size) for _ in range(descriptor.tree(found).depth(found.index))]
     if found.carriage == FULL:
-        found.blob = fields.take(BLOB)
+        found.blob = fields.take(descriptor.blob_size)
     elif found.coded:
         read_share(found, fields)
     fields.end()

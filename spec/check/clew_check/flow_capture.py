@@ -23,9 +23,9 @@ def datagrams(data):
             yield number, found, time
 
 
-def judge(data, descriptors):
+def judge(data, descriptors, bits=flow.ALL):
     """Number and reason of each datagram, in their order, when all have come."""
-    receiver, numbers = Receiver(descriptors), []
+    receiver, numbers = Receiver(descriptors, bits=bits), []
     for number, found, time in datagrams(data):
         numbers.append(number)
         receiver.judge(flow.from_rtp(found), time)
@@ -33,9 +33,9 @@ def judge(data, descriptors):
     return list(zip(numbers, reasons, strict=True))
 
 
-def judge_listed(data, descriptors, sidecar):
+def judge_listed(data, descriptors, sidecar, bits=flow.ALL):
     """The same by a file of manifests, whose times are not looked at."""
-    receiver, numbers = ManifestReceiver(descriptors), []
+    receiver, numbers = ManifestReceiver(descriptors, bits=bits), []
     for manifest in flow_manifest.manifests(sidecar):
         need(receiver.judge_manifest(manifest) == "ok", "manifest", receiver.reasons[-1])
     manifests = len(receiver.reasons)

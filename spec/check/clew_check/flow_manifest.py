@@ -5,13 +5,13 @@ from hashlib import sha256
 
 from blake3 import blake3
 
-from . import ed25519, flow, need, Reader
+from . import flow, need, Reader
 from .flow_receiver import Receiver
 from .flow_tree import BLAKE3
 
 MANIFEST = 6  # the carriage
 ALONE = 0xFFFF  # index of a manifest beside its packets
-LIST = b"clew-flow-list1\n"
+LIST, DOMAIN = b"clew-flow-list1\n", b"clew-flow-m1"
 
 
 def digest(descriptor, packet):
@@ -28,13 +28,15 @@ class Manifest:
     digests: list
     blob: bytes
 
-    def message(self):
-        root = sha256(b"".join(self.digests)).digest()
-        return self.found.descriptor.message(self.found, root, self.blob, b"clew-flow-m1")
+    @property
+    def root(self):
+        return sha256(b"".join(self.digests)).digest()
 
-    def check(self):
-        key = self.found.descriptor.key
-        need(ed25519.verifies(key, self.blob[flow.TIMESTAMP :], self.message()), "bad-signature")
+    def message(self):
+        return self.found.descriptor.message(self.found, self.root, self.blob, DOMAIN)
+
+    def check(self, bits=flow.ALL):
+        self.found.descriptor.check(self.found, self.root, self.blob, bits, DOMAIN)
 
 
 def read(data, descriptors):
@@ -44,7 +46,7 @@ def read(data, descriptors):
     need(1 <= found.count <= descriptor.most and (alone or found.index < found.count), "bad-block")
     need(not descriptor.salted, "bad-block")
     need(found.carriage == MANIFEST, "unknown-carriage")
-    manifest = Manifest(found, [fields.take(32) for _ in range(found.count)], fields.take(flow.BLOB))
+    manifest = Manifest(found, [fields.take(32) for _ in range(found.count)], fields.take(descriptor.blob_size))
     fields.end()
     need(not alone or not found.packet, "bad-length")
     return manifest
@@ -108,7 +110,7 @@ class ManifestReceiver(Receiver):
         self.manifest = manifest
         self.check_replay(found)
         self.check_freshness(manifest.blob)
-        manifest.check()
+        manifest.check(self.bits)
         self.remember(found, Listed(found.id, found.count, manifest.digests, set()))
         return "ok"
 

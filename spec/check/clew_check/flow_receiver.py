@@ -7,7 +7,7 @@ from . import flow, need, Refused
 
 SECOND = 10**9
 REMEMBERED = 64  # blocks of a tag
-UNDECIDED, REPLAYED = ("pending", "no-signature", "busy"), ("old", "duplicate")
+UNDECIDED, REPLAYED = ("pending", "no-signature", "busy", "weak"), ("old", "duplicate")
 
 
 def verdict_of(reason):
@@ -46,9 +46,11 @@ class Bin:
 class Receiver:
     """`reasons` has one for each packet, in the order in which they came."""
 
-    def __init__(self, descriptors, untagged=False, window=30 * SECOND):
-        """`untagged`: carriage 5 is taken."""
+    def __init__(self, descriptors, untagged=False, window=30 * SECOND, bits=flow.ALL):
+        """`untagged`: carriage 5 is taken. `bits`: to so many signatures that have levels are verified; below 128 they are
+        `weak`, and nothing is kept of their blocks."""
         self.descriptors, self.untagged, self.window = {d.key_id: d for d in descriptors}, untagged, window
+        self.bits = bits
         self.reasons, self.tags, self.waiting, self.bins, self.time = [], {}, {}, {}, None
 
     def judge(self, packet, time=None):
@@ -129,7 +131,7 @@ class Receiver:
         """Steps 9 and 10. If they hold, the packet at hand is decided, then all that wait for the block."""
         found = waiting.found
         self.check_freshness(blob)
-        found.descriptor.check(found, waiting.root, blob)
+        found.descriptor.check(found, waiting.root, blob, self.bits)
         self.remember(found, Verified(found.id, found.count, waiting.root, blob))
         of_bins = [bin.shares for (block, *_), bin in self.bins.items() if block == found.block]
         coded = [other for shares in of_bins for other, _ in shares.values()]

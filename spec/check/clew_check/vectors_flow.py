@@ -18,7 +18,7 @@ def descriptor(case):
 
 def packets(case):
     """The first reason that is not `ok`, when all have come, is the case's."""
-    receiver = Receiver(descriptors(case), "untagged" in case)
+    receiver = Receiver(descriptors(case), "untagged" in case, bits=case.one("assurance", flow.ALL))
     times, received = case.all("time"), case.all("packet")
     for number, packet in enumerate(received):
         receiver.judge(packet, int.from_bytes(times[number % len(times)], "big"))

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from hashlib import sha256
+from random import Random
 
+import effs_prover
 from clew_check import carriage, flow, flow_manifest
 from clew_check.flow_tree import u
 from prover import device, public
@@ -18,11 +20,20 @@ class Place:
     time: int = TIME
 
 
+class EffsDevice:
+    def __init__(self, secret):
+        self.secret = secret
+
+    def sign(self, message):
+        return effs_prover.sign(self.secret, message, Random(message))
+
+
 class Signer:
-    def __init__(self, suite=1, size=16, degree=2, most=64, flags=0, name="flow", label="flow", key=None):
-        self.device = device(label)
-        key = key or public(self.device)
-        head = u(1, 1) + u(suite, 1) + u(size, 1) + u(degree, 2) + u(most, 2) + u(flags, 1) + u(1, 1)
+    def __init__(self, suite=1, size=16, degree=2, most=64, flags=0, name="flow", label="flow", key=None, secret=None):
+        """`secret`: of eFFS."""
+        self.device = EffsDevice(secret) if secret else device(label)
+        key = key or (secret.key.data if secret else public(self.device))
+        head = u(1, 1) + u(suite, 1) + u(size, 1) + u(degree, 2) + u(most, 2) + u(flags, 1) + u(2 if secret else 1, 1)
         self.bytes = head + u(len(key), 2) + key + u(len(name.encode()), 1) + name.encode()
 
     @property
@@ -58,7 +69,7 @@ class Signer:
         code, size = carriage.Code(count, needed, len(blob)), flow.TAG_SIZES[kind]
         shares, tags = code.shares(blob), [b""] * count
         if size:
-            _, tags = carriage.Tags(place.id, carriage.Code(count, needed, flow.BLOB), size).tree(shares)
+            _, tags = carriage.Tags(place.id, carriage.Code(count, needed, self.descriptor.blob_size), size).tree(shares)
         return [u(needed, 2) + share + tag for share, tag in zip(shares, tags, strict=True)]
 
     def manifest(self, contents, place=Place(), index=flow_manifest.ALONE):

@@ -20,13 +20,14 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "group-signature",
     "packet-trailer",
     "group-file",
     "opening",
     "key-file",
     "flow-carriage",
+    "effs",
     "flow-signature",
     "flow-manifest",
 ];

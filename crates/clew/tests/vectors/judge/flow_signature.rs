@@ -57,7 +57,7 @@ pub fn descriptor(bytes: &[u8]) -> Result<Descriptor, Stop> {
     Ok(found)
 }
 
-type Verifier = fn(&Descriptor) -> Result<Box<dyn BlockVerifier>, BadDescriptor>;
+type Verifier = fn(&Descriptor, u16) -> Result<Box<dyn BlockVerifier>, BadDescriptor>;
 
 fn receiver(case: &Case, verifier: Verifier) -> Result<FlowReceiver, Stop> {
     let acceptance = Acceptance {
@@ -65,7 +65,11 @@ fn receiver(case: &Case, verifier: Verifier) -> Result<FlowReceiver, Stop> {
         ..Acceptance::default()
     };
     let own = descriptor(case.bytes("descriptor")?)?;
-    let verifier = verifier(&own)?;
+    let bits = match case.has("assurance") {
+        true => u16::from_be_bytes(case.array("assurance")?),
+        false => u16::MAX,
+    };
+    let verifier = verifier(&own, bits)?;
     Ok(FlowReceiver::with_verifiers([(own, verifier)], acceptance))
 }
 
@@ -89,9 +93,9 @@ impl Told {
 }
 
 fn packets(case: &Case) -> Result<(), Stop> {
-    let (receiver, told) = received(case, Descriptor::verifier)?;
+    let (receiver, told) = received(case, Descriptor::verifier_for)?;
     check_all(case, "reason", told.iter().map(|reason| reason.as_str()))?;
-    let (_, again) = received(case, |flow| schemes::verifier(flow, u16::MAX))?;
+    let (_, again) = received(case, schemes::verifier)?;
     holds(told == again, "the same by the program's Ed25519")?;
     holds(
         together(case)?.is_none_or(|all| all == told),
@@ -122,7 +126,7 @@ fn together(case: &Case) -> Result<Option<Vec<Reason>>, Stop> {
         return Ok(None);
     };
     let mut told = Told::default();
-    let mut receiver = receiver(case, Descriptor::verifier)?;
+    let mut receiver = receiver(case, Descriptor::verifier_for)?;
     told.take(&receiver.receive_many(&case.all("packet"), time, 0));
     Ok(Some(told.0))
 }
@@ -188,7 +192,7 @@ fn carry(case: &Case) -> Result<Carry, Stop> {
 fn full_forms(case: &Case, of: &FlowReceiver) -> Result<(), Stop> {
     for packet in case.all("packet") {
         let full = of.full_form(packet).unwrap_or_default();
-        let mut empty = receiver(case, Descriptor::verifier)?;
+        let mut empty = receiver(case, Descriptor::verifier_for)?;
         let reason = empty.receive(&full, times(case)?[0], 0).reason;
         holds(reason == Reason::Ok, "it has a full form")?;
     }

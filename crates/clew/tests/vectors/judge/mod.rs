@@ -2,6 +2,7 @@
 
 mod bbs04;
 mod ceremony;
+mod effs;
 mod fixed;
 mod flow_carriage;
 mod flow_manifest;
@@ -50,6 +51,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         "opening" => opening::judge(case),
         "key-file" => key_file::judge(case),
         "flow-carriage" => flow_carriage::judge(case),
+        "effs" => effs::judge(case),
         "flow-signature" => flow_signature::judge(case),
         "flow-manifest" => flow_manifest::judge(case),
         other => Err(Stop::Wrong(format!("nobody judges {other}"))),
@@ -154,6 +156,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             "truncated",
         ],
         "flow-carriage" => flow_carriage::RULES.to_vec(),
+        "effs" => effs::RULES.to_vec(),
         "flow-signature" => flow_signature::rules(),
         "flow-manifest" => flow_manifest::RULES.to_vec(),
         _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],

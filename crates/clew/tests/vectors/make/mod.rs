@@ -6,7 +6,10 @@ mod bbs04_keys;
 mod bbs04_signatures;
 mod ceremony;
 mod damage;
+mod effs;
+mod effs_bad;
 mod flow_carriage;
+mod flow_effs;
 mod flow_evidence;
 mod flow_manifest;
 mod flow_signature;
@@ -72,8 +75,11 @@ pub fn all() -> Vec<Case> {
         key_file::all(),
         key_file_sealed::all(),
         flow_carriage::all(),
+        effs::all(),
+        effs_bad::all(),
         flow_signature::all(),
         flow_signature_bad::all(),
+        flow_effs::all(),
         flow_evidence::all(),
         flow_manifest::all(),
     ];
