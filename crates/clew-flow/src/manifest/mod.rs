@@ -9,12 +9,20 @@ pub use wire::{Manifest, digest};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
-use crate::block::{Block, DigestSize, ID_BYTES};
+use crate::block::{Block, Digest, DigestSize, ID_BYTES};
 use crate::sender::{FlowSender, Unsignable};
 use crate::signing::BlockSigner;
+use crate::wire::{Descriptor, FIXED_BYTES};
 
-/// Most packets of a manifest that is sent: 1,200 bytes hold it.
-pub const SENT_MAX: u16 = 32;
+/// Longest manifest that is sent, where its packets allow.
+const SENT_BYTES: usize = 1200;
+
+/// Most packets of a manifest of the flow that is sent: 1,200 bytes hold it, or it has but one.
+pub fn sent_max(descriptor: &Descriptor) -> u16 {
+    let rest = FIXED_BYTES + descriptor.blob_bytes();
+    let room = SENT_BYTES.saturating_sub(rest) / size_of::<Digest>();
+    room.max(1) as u16
+}
 
 impl<S: BlockSigner> FlowSender<S> {
     /// Signs packets as one block and leaves them as they are: what is returned goes beside them.

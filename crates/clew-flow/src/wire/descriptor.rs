@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::bytes::Reader;
 use super::carried::TIMESTAMP_BYTES;
+use super::packet::FIXED_BYTES;
 use crate::block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
 use crate::effs::{Parameters, PublicKey};
 use crate::shape::Degree;
@@ -213,6 +214,14 @@ impl Descriptor {
     /// Length of its blocks' blobs, which full carriage carries: timestamp and signature.
     pub const fn blob_bytes(&self) -> usize {
         TIMESTAMP_BYTES + self.signature_bytes
+    }
+
+    /// Longest packet signature in full carriage: that of a packet of the largest block.
+    pub fn signature_bytes_max(&self) -> usize {
+        let chaining = self.chaining();
+        let block = chaining.block([0; ID_BYTES], chaining.most);
+        let depth = block.and_then(|block| block.depth(0)).unwrap_or(0);
+        chaining.salt_bytes() + depth * chaining.digest.bytes() + self.blob_bytes() + FIXED_BYTES
     }
 
     /// The parameters of its eFFS key, if it has one.

@@ -7,7 +7,7 @@ mod group;
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use flow::{
     AlgorithmName, CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect,
-    FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName,
+    FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName, Strength,
 };
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
 

@@ -1,6 +1,7 @@
 //! A folder with the key of a flow.
 
 use serde_json::Value;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
@@ -15,6 +16,31 @@ pub const QUIC: &str = concat!(
 );
 
 pub struct Desk(TempDir);
+
+/// A command that was started. It ends with the test, whatever comes of that: one that is left would keep the
+/// test's output open, and who reads it waiting.
+pub struct Started(Child);
+
+impl Deref for Started {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 impl Desk {
     /// A folder with `camera.key` and `camera.flow`.
@@ -57,18 +83,14 @@ impl Desk {
     }
 
     /// Starts a command, in a network namespace if one is named.
-    pub fn start(&self, namespace: Option<&str>, arguments: &[&str]) -> Child {
+    pub fn start(&self, namespace: Option<&str>, arguments: &[&str]) -> Started {
         let clew = env!("CARGO_BIN_EXE_clew");
         let mut command = match namespace {
             None => self.command(clew, &[]),
             Some(name) => self.command("ip", &["netns", "exec", name, clew]),
         };
-        command
-            .arg("flow")
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let command = command.arg("flow").args(arguments);
+        Started(command.stderr(Stdio::piped()).spawn().unwrap())
     }
 
     /// What `verify --json` says: status, packets, summary.

@@ -4,6 +4,7 @@
 mod captures;
 mod desk;
 mod files;
+mod levels;
 #[cfg(target_os = "linux")]
 mod line;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! `clew flow keygen`
 
-use crate::cli::{AlgorithmName, DigestBytes, FlowKeygen, FormName, HashName, RuleName};
+use crate::cli::{AlgorithmName, DigestBytes, FlowKeygen, FormName, HashName, RuleName, Strength};
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{self, FlowKey, Scheme};
 use crate::secrets;
@@ -45,7 +45,15 @@ pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {
 
 /// The key that is asked for.
 fn scheme(arguments: &FlowKeygen) -> Result<Scheme, Failure> {
+    let of_effs = arguments.levels > 1
+        || arguments.strength != Strength::B128
+        || arguments.v_rule != RuleName::Paper
+        || arguments.form != FormName::Compact;
     let size = match arguments.alg {
+        AlgorithmName::Ed25519 if of_effs => {
+            let wrong = "--strength, --levels, --v-rule and --form are for eFFS";
+            return Err(Failure::new(wrong).hint("give --alg effs-3072 or effs-2048"));
+        }
         AlgorithmName::Ed25519 => return Ok(Scheme::Ed25519),
         AlgorithmName::Effs2048 => Size::N2048,
         AlgorithmName::Effs3072 => Size::N3072,

@@ -16,6 +16,7 @@ use crate::flow::schemes::Flows;
 use crate::output::open_input;
 use clew_flow::Carry;
 use clew_flow::carriage::COUNT_MAX;
+use clew_flow::rtp::RTP_SIGNATURE_MAX;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -34,9 +35,18 @@ pub fn run(command: Flow) -> Result<Status, Failure> {
 /// Which packets carry what.
 ///
 /// # Errors
-/// The flow's blocks are larger than coded carriage takes, or it has salts and manifests have none.
+/// The flow's blocks are larger than coded carriage takes, it has salts and manifests have none, or its
+/// packet signatures are longer than the padding of RTP.
 fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
     let most = key.descriptor().chaining().most;
+    let longest = key.descriptor().signature_bytes_max();
+    if carrying.rtp && longest > RTP_SIGNATURE_MAX {
+        return Err(Failure::new(format!(
+            "packet signatures of this flow have up to {longest} bytes, and RTP's padding holds \
+             {RTP_SIGNATURE_MAX}"
+        ))
+        .hint("make a key with --alg ed25519 and smaller blocks, or do without --rtp"));
+    }
     match carrying.carriage {
         CarriageName::Manifest if key.descriptor().chaining().salted => {
             Err(Failure::new("packets that stay as they are have no salts")

@@ -7,7 +7,7 @@ use crate::flow::keys::{FlowKey, cannot_sign};
 use crate::flow::schemes::Signer;
 use crate::flow::sign::IDLE_NS;
 use crate::random;
-use clew_flow::manifest::SENT_MAX;
+use clew_flow::manifest::sent_max;
 use clew_flow::{Carry, FlowSender, Schedule, delay_bound, rtp};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ impl Signing {
     fn most(&self, key: &FlowKey) -> u16 {
         let most = key.descriptor().chaining().most;
         match self.manifests {
-            Some(_) => most.min(SENT_MAX),
+            Some(_) => most.min(sent_max(key.descriptor())),
             None => most,
         }
     }
