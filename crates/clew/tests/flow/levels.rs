@@ -52,7 +52,7 @@ fn low_levels_refuse_and_never_accept() {
     );
     // Of the last packet's signature: row 2 of 2, then what all levels cover.
     let capture = std::fs::read(desk.path("signed.pcap")).unwrap();
-    let mut spoil = |behind: usize, assurance: &str| {
+    let spoil = |behind: usize, assurance: &str| {
         let mut spoiled = capture.clone();
         let at = spoiled.len() - behind;
         spoiled[at] ^= 1;
