@@ -72,11 +72,17 @@ impl<H: Kernel> Roots<H> {
             let [a, b, c, d] = [0, 1, 2, 3].map(|of_four| chosen(4 * i + of_four));
             *eight = [&a[0], &a[1], &b[0], &b[1], &c[0], &c[1], &d[0], &d[1]];
         }
-        let [a_p, a_q, b_p, b_q, c_p, c_q, d_p, d_q] = &H::chains(n, &factors[..fours]);
-        let four = [n[0], n[1], n[0], n[1]];
-        let [x_p, x_q, y_p, y_q] = &H::multiply(four, [a_p, a_q, b_p, b_q], [c_p, c_q, d_p, d_q]);
-        let roots = H::multiply(pair, [x_p, x_q], [y_p, y_q]);
-        H::multiply(pair, product.each_ref(), roots.each_ref())
+        let mut eight = H::chains(n, &factors[..fours]);
+        let [a, b] = [[0, 1, 2, 3], [4, 5, 6, 7]].map(|half| half.map(|at| &eight[at]));
+        let mut four = H::multiply([n[0], n[1], n[0], n[1]], a, b);
+        let [x_p, x_q, y_p, y_q] = &four;
+        let mut roots = H::multiply(pair, [x_p, x_q], [y_p, y_q]);
+        product = H::multiply(pair, product.each_ref(), roots.each_ref());
+        // Products of roots alone would tell relations of them.
+        eight.zeroize();
+        four.zeroize();
+        roots.zeroize();
+        product
     }
 
     /// `((a - b)(1/q mod p) mod p) q + b`: the number that is a modulo p and b modulo q (Wong and Lam, 3.2).
@@ -85,12 +91,14 @@ impl<H: Kernel> Roots<H> {
         let mut buffers = [[0; WORDS_MAX / 2]; 2];
         let [of_q, factor] = buffers.each_mut().map(|buffer| &mut buffer[..H::WORDS]);
         q.canonical(b, of_q);
-        let difference = H::difference(p, a, b);
+        // Of b itself, not of b + q, which is another modulo p.
+        let mut difference = H::difference(p, a, &H::load(of_q));
         p.canonical(&p.product(&difference, &self.q_inverse), factor);
         let (low, high) = out.split_at_mut(H::WORDS);
         low.copy_from_slice(of_q);
         high.fill(0);
         words::mul_add(out, factor, &q.words()[..H::WORDS]);
+        difference.zeroize();
         buffers.zeroize();
     }
 }

@@ -147,6 +147,30 @@ fn commitment(key: &PublicKey, row: &[u8], y: &[u64]) -> BigUint {
     found.into_iter().next().unwrap()
 }
 
+/// Products in vectors may come out as b + q: that is b, modulo q alone.
+#[test]
+fn what_is_combined_is_reduced_before() {
+    fn holds<H: Kernel>(key: &SecretKey) {
+        if !H::available() {
+            return;
+        }
+        let [p, q] = key.primes();
+        let roots = Roots::<H>::new(p, q, key.public().v()).unwrap();
+        let [a, b] = [H::load(&[7]), H::load(&[5])];
+        let more = H::sum(roots.moduli_by_turns()[1], &b, &H::load(q));
+        for b in [b, more] {
+            let mut out = [0; 32];
+            roots.combine(&[a, b], &mut out);
+            assert_eq!(big(&out) % big(p), BigUint::from(7u32));
+            assert_eq!(big(&out) % big(q), BigUint::from(5u32));
+        }
+    }
+    let key = key("effs-2048(16,8)", Rule::Paper);
+    holds::<Half>(&key);
+    #[cfg(target_arch = "x86_64")]
+    holds::<crate::mont::Ifma<24, 3, 20>>(&key);
+}
+
 std::thread_local! {
     /// Products that still go right on this thread.
     static UNTIL_FAULT: Cell<u32> = const { Cell::new(u32::MAX) };

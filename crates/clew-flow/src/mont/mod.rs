@@ -63,8 +63,7 @@ pub trait Kernel: Sized + Copy + fmt::Debug + Send + Sync + 'static {
     /// `a + b`, of products or numbers of a modulus's words; it is no larger than what one factor may be.
     fn sum(n: &Modulus<Self>, a: &Self::Number, b: &Self::Number) -> Self::Number;
 
-    /// `a - b`, of products, b being one modulo another number below 4/3 n; it is no larger than what one
-    /// factor may be.
+    /// `a - b`, of products or numbers of a modulus's words; it is no larger than what one factor may be.
     fn difference(n: &Modulus<Self>, a: &Self::Number, b: &Self::Number) -> Self::Number;
 }
 
