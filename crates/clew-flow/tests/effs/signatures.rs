@@ -212,6 +212,26 @@ fn signatures_are_of_one_key() {
     );
 }
 
+/// What goes wrong with one number in 2^16 shows among so many.
+#[test]
+fn many_signatures_hold() {
+    for path in Path::all() {
+        let many = if path == Path::best() {
+            150_000
+        } else {
+            10_000
+        };
+        let key = key("effs-2048(128,1)", Rule::Paper, Form::Paper, 11);
+        let (mut signer, rng) = (signer(&key, path), &mut rng(11));
+        let verifier = Verifier::on(key.public(), path);
+        for message in 0..many as u32 {
+            let message = message.to_be_bytes();
+            let signature = signer.sign(&message, rng).unwrap();
+            assert!(verifier.verify(&message, &signature, 1).is_ok());
+        }
+    }
+}
+
 #[test]
 fn no_two_signatures_are_alike() {
     assert_ne!(signed(0, MESSAGE), signed(0, MESSAGE));
