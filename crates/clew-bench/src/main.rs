@@ -45,11 +45,16 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 14] = [
+const PROGRAMS: [Program; 15] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
         run: clue_table::run,
+    },
+    Program {
+        name: "effs",
+        about: "eFFS as it is used, beside Ed25519, ECDSA, RSA, BLS and XR: signatures, and flows by block",
+        run: effs::today::run,
     },
     Program {
         name: "effs-paper",

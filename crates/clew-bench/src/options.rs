@@ -49,7 +49,7 @@ pub struct Options {
     #[arg(long, value_name = "PATH")]
     pub clew: Option<PathBuf>,
 
-    /// The folder for the plots of `flow-paper`, `flow-rates`, `flow-loss` and `effs-paper`
+    /// The folder for the plots of `flow-paper`, `flow-rates`, `flow-loss`, `effs` and `effs-paper`
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
 

@@ -28,6 +28,7 @@ extern crate std;
 mod block;
 pub mod carriage;
 mod carry;
+mod disclose;
 pub mod effs;
 mod known;
 pub mod lanes;

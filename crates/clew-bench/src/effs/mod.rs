@@ -8,3 +8,4 @@ pub mod paper;
 mod primes;
 mod rsa;
 mod scheme;
+pub mod today;

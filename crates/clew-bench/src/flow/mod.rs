@@ -3,14 +3,14 @@
 pub mod loss;
 pub mod paper;
 pub mod rates;
-mod running;
+pub mod running;
 
 use crate::groups::rng;
 use clew::flow::ed25519::Signer;
-use clew::flow::schemes::{self, Flows};
+use clew::flow::schemes;
 use clew_flow::{
-    Acceptance, Algorithm, Block, BlockSigner as _, BlockVerifier, Chaining, Content, Degree,
-    Descriptor, Digest, DigestSize, Effort, FlowReceiver, FlowSender, Suite,
+    Acceptance, Block, BlockSigner, BlockVerifier, Chaining, Content, Degree, Descriptor, Digest,
+    DigestSize, Effort, FlowReceiver, FlowSender, Suite,
 };
 use rand_core::Rng as _;
 
@@ -61,8 +61,13 @@ fn verifier() -> Box<dyn BlockVerifier> {
 }
 
 fn descriptor(chaining: Chaining) -> Descriptor {
-    let key = signer().public_key();
-    Descriptor::new(chaining, Algorithm::Ed25519, &key, "clew-bench").expect("a descriptor")
+    descriptor_of(chaining, &signer())
+}
+
+/// The flow of a signer.
+fn descriptor_of(chaining: Chaining, signer: &impl BlockSigner) -> Descriptor {
+    let (algorithm, key) = (signer.algorithm(), signer.public_key());
+    Descriptor::new(chaining, algorithm, &key, "clew-bench").expect("a descriptor")
 }
 
 fn sender(chaining: Chaining) -> FlowSender<Signer> {
@@ -71,6 +76,11 @@ fn sender(chaining: Chaining) -> FlowSender<Signer> {
 
 /// A receiver that has seen nothing, and verifies whatever comes.
 fn receiver(chaining: Chaining) -> FlowReceiver {
+    receiver_by(descriptor(chaining), verifier())
+}
+
+/// The same of a flow that this verifies.
+fn receiver_by(flow: Descriptor, verifier: Box<dyn BlockVerifier>) -> FlowReceiver {
     let effort = Effort {
         reserve: u32::MAX,
         per_second: u32::MAX,
@@ -79,8 +89,7 @@ fn receiver(chaining: Chaining) -> FlowReceiver {
         effort,
         ..Acceptance::default()
     };
-    let flows = Flows::new(vec![descriptor(chaining)]);
-    flows.receiver(acceptance).expect("a key")
+    FlowReceiver::with_verifiers([(flow, verifier)], acceptance)
 }
 
 /// What signatures and hashes are computed by: of the ways to hash many messages that the machine has, the

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::parameters::{Parameters, Rule};
 use super::small::{is_prime, primes};
+use crate::disclose;
 use crate::mont::words;
 
 /// Bytes before n.
@@ -129,7 +130,7 @@ impl PublicKey {
         }
     }
 
-    /// Of the modulus and the v that the rule gives.
+    /// Of the modulus and the v that the rule gives, which are public from here on.
     pub(super) fn of(parameters: Parameters, n: &[u64], v: &[V]) -> Result<Self, BadKey> {
         let mut bytes = parameters.header().to_vec();
         bytes.resize(HEADER_BYTES + parameters.size().bytes(), 0);
@@ -142,6 +143,7 @@ impl PublicKey {
                 four.iter().fold(0, |byte, v| byte << 2 | code(v))
             })),
         }
+        disclose::bytes(&mut bytes[HEADER_BYTES..]);
         Self::from_bytes(&bytes)
     }
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use zeroize::Zeroize;
 
 use super::public::V;
+use crate::disclose;
 use crate::mont::{Kernel, Modulus, WORDS_MAX, powers, words};
 
 /// A number modulo p, and it or another modulo q.
@@ -158,7 +159,9 @@ fn residue<H: Kernel>(prime: &Modulus<H>, v: &V) -> H::Number {
 fn is_one<H: Kernel>(prime: &Modulus<H>, number: &H::Number) -> bool {
     let mut plain = alloc::vec![0; prime.words().len()];
     prime.plain(number, &mut plain);
-    plain[0] == 1 && plain[1..].iter().all(|word| *word == 0)
+    let rest = plain[1..].iter().fold(plain[0] ^ 1, |all, word| all | word);
+    // As it is of every secret key.
+    disclose::bit(u64::from(rest == 0))
 }
 
 /// `q^-1 = q^(p-2)` modulo p.

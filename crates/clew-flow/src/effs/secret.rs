@@ -13,6 +13,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::parameters::{Parameters, Rule};
 use super::public::{BadKey, PublicKey, V};
 use super::small::{is_square, primes};
+use crate::disclose;
 use crate::mont::words;
 
 /// Size of the seed that goes into each pool of nonces.
@@ -131,20 +132,21 @@ fn is_as_the_rule_says(rule: Rule, which: usize, prime: &[u64]) -> bool {
         (Rule::Williams, 0) => lowest % 8 == 3,
         (Rule::Williams, _) => lowest % 8 == 7,
     };
-    residue && highest >> 62 == 3
+    disclose::bit(u64::from(residue) & u64::from(highest >> 62 == 3))
 }
 
 pub(super) fn are_apart(p: &[u64], q: &[u64]) -> bool {
-    let mut distance = Zeroizing::new(p.to_vec());
-    if words::sub(&mut distance, q) == 1 {
-        distance.copy_from_slice(q);
-        words::sub(&mut distance, p);
-    }
-    let is_high = |word: usize| distance[word] != 0;
+    let [mut distance, mut other] = [p, q].map(|prime| Zeroizing::new(prime.to_vec()));
+    let borrow = words::sub(&mut distance, q);
+    words::sub(&mut other, p);
+    words::assign_if(borrow, &mut distance, &other);
     let lowest = (64 * p.len() - CLOSE_BITS) / 64;
     // The bits above those of the word that is cut.
-    let cut = distance[lowest] >> ((64 * p.len() - CLOSE_BITS) % 64) != 0;
-    cut || (lowest + 1..p.len()).any(is_high)
+    let cut = distance[lowest] >> ((64 * p.len() - CLOSE_BITS) % 64);
+    let high = distance[lowest + 1..]
+        .iter()
+        .fold(cut, |all, word| all | word);
+    disclose::bit(u64::from(high != 0))
 }
 
 /// A random prime of half the size, as the rule says.
@@ -178,10 +180,11 @@ fn digits(number: &BoxedUint) -> Vec<u64> {
 fn squares(p: &[u64], q: &[u64], k: usize) -> Vec<V> {
     let both = |l: u16| match l {
         // 2 is one modulo primes of 7 (mod 8), and not modulo those of 3.
-        2 => p[0] & q[0] & 4 != 0,
-        _ => is_square(l, p) & is_square(l, q) == 1,
+        2 => (p[0] & q[0]) >> 2 & 1,
+        _ => is_square(l, p) & is_square(l, q),
     };
-    let found = primes().into_iter().filter(|l| both(*l)).take(k);
+    let is_found = |l: &u16| disclose::bit(both(*l));
+    let found = primes().into_iter().filter(is_found).take(k);
     let positive = |magnitude| V {
         magnitude,
         negative: false,

@@ -13,6 +13,7 @@ use super::public::PublicKey;
 use super::root::Roots;
 use super::secret::SecretKey;
 use super::verifier::{Columns, Commit as _};
+use crate::disclose;
 use crate::mont::{Kernel, WORDS_MAX, words};
 
 /// The signature that was just made does not hold: the machine computed wrong. It was not let out, since
@@ -163,7 +164,9 @@ impl<H: Kernel, F: Kernel> Parts<H, F> {
         let mut z = [0; WORDS_MAX];
         let z = &mut z[..y.len()];
         self.check.commitment(row, y, z).map_err(|_| Fault)?;
-        match z == &nonce.x[..y.len()] {
+        let differences = z.iter().zip(nonce.x.iter()).map(|(z, x)| z ^ x);
+        let difference = differences.fold(0, |all, word| all | word);
+        match disclose::bit(u64::from(difference == 0)) {
             true => Ok(()),
             false => Err(Fault),
         }
@@ -200,8 +203,9 @@ impl<H: Kernel, F: Kernel> Engine for Parts<H, F> {
         for (i, nonce) in nonces.iter().enumerate() {
             write_part(key, i, &nonce.x[..size.words()], &mut parts);
         }
-        let bits = challenge(key, message, [&parts, &[]]);
-        let bits = &bits[..parameters.challenge_bytes()];
+        let mut bits = challenge(key, message, [&parts, &[]]);
+        let bits = &mut bits[..parameters.challenge_bytes()];
+        disclose::bytes(bits);
         out.extend_from_slice(bits);
         for (row, nonce) in bits.chunks(parameters.row_bytes()).zip(&nonces) {
             let mut y = [0; WORDS_MAX];

@@ -8,6 +8,7 @@ use super::challenge::{challenge, write_part};
 use super::parameters::Parameters;
 use super::path::{Machine, Path, Work};
 use super::public::{PublicKey, V};
+use crate::disclose;
 use crate::mont::{Kernel, Modulus, WORDS_MAX, words};
 
 /// Why a signature is refused: the first rule of section 6 that it breaks.
@@ -309,18 +310,24 @@ impl<F: Kernel> Commit for Columns<F> {
     }
 
     fn commitment(&self, row: &[u8], y: &[u64], z: &mut [u64]) -> Result<(), Refusal> {
-        if y.iter().all(|word| *word == 0) {
+        // What a signer has just made is public from here on, too.
+        if is_zero(y) {
             return Err(Refusal::ZeroRoot);
         }
-        if words::less(&self.half, y) == 1 {
+        if disclose::bit(words::less(&self.half, y)) {
             return Err(Refusal::RootRange);
         }
         self.commit(row, y, z);
-        match z.iter().all(|word| *word == 0) {
+        match is_zero(z) {
             true => Err(Refusal::ZeroCommitment),
             false => Ok(()),
         }
     }
+}
+
+fn is_zero(number: &[u64]) -> bool {
+    let all = number.iter().fold(0, |all, word| all | word);
+    disclose::bit(u64::from(all == 0))
 }
 
 /// The products of eight v, by the byte that chooses among them.

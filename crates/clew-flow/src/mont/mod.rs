@@ -12,6 +12,7 @@ mod portable;
 mod tests;
 pub mod words;
 
+use crate::disclose;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -99,8 +100,8 @@ impl<K: Kernel> Modulus<K> {
     /// Of these words; none if it is even, has less bits than they, or the processor has no such kernel.
     pub fn new(words: &[u64]) -> Option<Self> {
         let (lowest, highest) = (words.first()?, words.last()?);
-        let is_whole = words.len() == K::WORDS && highest >> 63 == 1;
-        if lowest & 1 == 0 || !is_whole || !K::available() {
+        let has_all_bits = disclose::bit(lowest & highest >> 63);
+        if words.len() != K::WORDS || !has_all_bits || !K::available() {
             return None;
         }
         // 2^(64 W) - n, and from there on doubled.

@@ -2,6 +2,7 @@
 
 mod bbs04;
 mod curve;
+mod effs;
 mod quorum;
 mod tunnel;
 mod xr;
@@ -155,6 +156,7 @@ pub struct Fixture {
     bbs04: bbs04::Fixture,
     xr: xr::Fixture,
     quorum: quorum::Fixture,
+    effs: effs::Fixture,
 }
 
 impl Fixture {
@@ -164,6 +166,7 @@ impl Fixture {
             bbs04: bbs04::Fixture::new(),
             xr: xr::Fixture::new(),
             quorum: quorum::Fixture::new(),
+            effs: effs::Fixture::new(),
         }
     }
 }
@@ -176,6 +179,7 @@ pub fn all(fixture: &Fixture) -> Vec<Operation<'_>> {
         xr::all(&fixture.xr),
         quorum::all(&fixture.quorum),
         tunnel::all(),
+        effs::all(&fixture.effs),
     ];
     parts.into_iter().flatten().collect()
 }
@@ -196,6 +200,7 @@ pub fn controls<'a>() -> Vec<Operation<'a>> {
     vec![
         Operation::new("control: branch", Draws::scalar, |k| branching_mul(&k)).timed(),
         Operation::new("control: address", Draws::scalar, |k| looked_up(&k)),
+        effs::control(),
     ]
 }
 

@@ -14,7 +14,7 @@ mod quoted;
 mod schemes;
 mod speedups;
 mod table;
-mod work;
+pub mod work;
 
 use crate::findings::{Measured, sum_up};
 use crate::measure::Figures;

@@ -25,8 +25,8 @@ fn digests(hash: Hash) -> Vec<Vec<u8>> {
 
 /// Work is done for so long before it is measured. Signing takes the longer time: the tables of eFFS are in the caches then, as
 /// they are when one signature follows the other.
-const WARM_SIGNING: Duration = Duration::from_millis(3);
-const WARM: Duration = Duration::from_micros(300);
+pub const WARM_SIGNING: Duration = Duration::from_millis(3);
+pub const WARM: Duration = Duration::from_micros(300);
 
 /// A sample is the median of so many parts, each about so long: another process that takes over after a time slice meets one
 /// of them, not all.
@@ -41,12 +41,23 @@ fn warm(
     name: String,
     about: &'static str,
     pieces: usize,
-    mut work: impl FnMut() + 'static,
+    work: impl FnMut() + 'static,
 ) -> Case<'static> {
     let before = match about {
         ABOUT_SIGNING | ABOUT_BLOCK => WARM_SIGNING,
         _ => WARM,
     };
+    warm_for(name, about, pieces, before, work)
+}
+
+/// The same, done for so long a time before it is measured.
+pub fn warm_for(
+    name: String,
+    about: &'static str,
+    pieces: usize,
+    before: Duration,
+    mut work: impl FnMut() + 'static,
+) -> Case<'static> {
     Case::timed(name, about, move || {
         let (begin, mut done) = (Instant::now(), 0_u32);
         while begin.elapsed() < before {

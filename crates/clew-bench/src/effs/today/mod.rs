@@ -1,0 +1,71 @@
+//! eFFS as `clew-flow` has it beside what else signs: signatures of a block's message, and whole flows.
+
+mod design;
+mod effs;
+mod flows;
+mod others;
+mod plots;
+mod tables;
+
+use crate::findings::Measured;
+use crate::flow::payloads;
+use crate::options::Options;
+use crate::report;
+use effs::{Engine, Key};
+use others::Other;
+use std::io::{self, Write};
+
+/// What a block's signature covers, and how many in turn.
+const MESSAGE_BYTES: usize = 148;
+const MESSAGES: usize = 32;
+
+fn messages() -> Vec<Vec<u8>> {
+    payloads(MESSAGES, MESSAGE_BYTES)
+}
+
+/// What is compared.
+struct Fixture {
+    keys: Vec<Key>,
+    engines: Vec<Engine>,
+    others: Vec<Other>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let keys = effs::keys();
+        Self {
+            engines: effs::engines(&keys),
+            others: others::all(),
+            keys,
+        }
+    }
+
+    /// The engine of these parameters on the fastest path, or on the one that is everywhere.
+    fn engine(&self, slug: &str) -> Option<&Engine> {
+        self.engines.iter().find(|engine| engine.slug() == slug)
+    }
+}
+
+/// Runs the program.
+pub fn run(options: &Options) -> io::Result<()> {
+    let fixture = Fixture::new();
+    let mut cases: Vec<_> = fixture.engines.iter().flat_map(Engine::cases).collect();
+    cases.extend(fixture.others.iter().flat_map(Other::cases));
+    cases.extend(flows::cases(&fixture));
+    let measured = Measured(report::measure(options, cases)?);
+    plots::save(&fixture, &measured, options)?;
+    if options.json {
+        return Ok(());
+    }
+    let out = &mut io::stdout().lock();
+    writeln!(
+        out,
+        "One core, a message of {MESSAGE_BYTES} bytes, from bytes to bytes; medians. design: its prototype's medians on one core of a Zen 5 \
+         machine.\nsign: nonces drawn on demand; online: drawn before, which takes what prepare says."
+    )?;
+    tables::keys(out, &fixture)?;
+    tables::schemes(out, &fixture, &measured)?;
+    tables::levels(out, &fixture, &measured)?;
+    tables::judge(out, &measured)?;
+    flows::print(out, &measured)
+}
