@@ -1,7 +1,7 @@
 //! The signing key s_1 to s_k modulo p and q, and products of it: `spec/effs.md` sections 3 and 4.
 
 use alloc::vec::Vec;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::public::V;
 use crate::disclose;
@@ -32,20 +32,23 @@ impl<H: Kernel> Drop for Roots<H> {
 }
 
 impl<H: Kernel> Roots<H> {
-    /// Of two primes; none if a root is none, since p or q is not prime or v not a square.
-    pub fn new(p: &[u64], q: &[u64], v: &[V]) -> Option<Self> {
-        let (p, q) = (Modulus::<H>::new(p)?, Modulus::<H>::new(q)?);
-        let roots = roots(&p, &q, v)?;
-        let products = roots
-            .chunks(8)
-            .map(|eight| subsets(&p, &q, eight))
-            .collect();
-        Some(Self {
+    /// Of two primes and what [`roots`] made of them.
+    pub fn new([p, q]: [&[u64]; 2], roots: &[u64]) -> Self {
+        let prime =
+            |words| Modulus::<H>::new(words).expect("primes are odd and have all their bits");
+        let (p, q) = (prime(p), prime(q));
+        let pair = |words: &[u64]| {
+            let (of_p, of_q) = words.split_at(H::WORDS);
+            [p.montgomery(&H::load(of_p)), q.montgomery(&H::load(of_q))]
+        };
+        let roots: Vec<Pair<H>> = roots.chunks(2 * H::WORDS).map(pair).collect();
+        let products = roots.chunks(8).map(|eight| subsets(&p, &q, eight));
+        Self {
+            products: products.collect(),
             q_inverse: inverse(&p, &q),
             p,
             q,
-            products,
-        })
+        }
     }
 
     /// p, q, p, q and so on.
@@ -104,28 +107,29 @@ impl<H: Kernel> Roots<H> {
     }
 }
 
-/// `(v^-1)^((p+1)/4)` is `v^((3p-5)/4)`, and so for q: in Montgomery form.
-fn roots<H: Kernel>(p: &Modulus<H>, q: &Modulus<H>, v: &[V]) -> Option<Vec<Pair<H>>> {
-    let mut exponents = [p, q].map(|prime| exponent(prime.words()));
+/// s_1 to s_k, the words of each modulo p and then modulo q: `(v^-1)^((p+1)/4)` is `v^((3p-5)/4)`, and so for q.
+/// None if one is no root of 1/v, because p or q is not prime or v not a square.
+pub fn roots<H: Kernel>([p, q]: [&[u64]; 2], v: &[V]) -> Option<Zeroizing<Vec<u64>>> {
+    let (p, q) = (&Modulus::<H>::new(p)?, &Modulus::<H>::new(q)?);
+    let exponents = [p, q].map(|prime| exponent(prime.words()));
     let [of_p, of_q] = &exponents;
-    let root = |v: &V| {
+    let mut roots = Zeroizing::new(alloc::vec![0; v.len() * 2 * H::WORDS]);
+    for (v, words) in v.iter().zip(roots.chunks_mut(2 * H::WORDS)) {
         let base = [p, q].map(|prime| prime.montgomery(&residue(prime, v)));
         let root = powers([p, q], base.each_ref(), [of_p, of_q]);
         let square = H::multiply([p, q], root.each_ref(), root.each_ref());
-        let one = H::multiply([p, q], square.each_ref(), base.each_ref());
-        let is_root = [p, q]
-            .into_iter()
-            .zip(&one)
-            .all(|(prime, one)| is_one(prime, one));
-        is_root.then_some(root)
-    };
-    let roots = v.iter().map(root).collect();
-    exponents.iter_mut().for_each(Zeroize::zeroize);
-    roots
+        let [one_p, one_q] = &H::multiply([p, q], square.each_ref(), base.each_ref());
+        if !is_one(p, one_p) || !is_one(q, one_q) {
+            return None;
+        }
+        p.plain(&root[0], &mut words[..H::WORDS]);
+        q.plain(&root[1], &mut words[H::WORDS..]);
+    }
+    Some(roots)
 }
 
 /// `(3p - 5) / 4` for `p = 4m + 3`: that is 3m + 1.
-fn exponent(p: &[u64]) -> Vec<u64> {
+fn exponent(p: &[u64]) -> Zeroizing<Vec<u64>> {
     let mut m = p.to_vec();
     let mut above = 0;
     for word in m.iter_mut().rev() {
@@ -138,7 +142,7 @@ fn exponent(p: &[u64]) -> Vec<u64> {
     one[0] = 1;
     words::add(&mut exponent, &one);
     m.zeroize();
-    exponent
+    Zeroizing::new(exponent)
 }
 
 /// v modulo a prime.

@@ -11,7 +11,9 @@ use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::parameters::{Parameters, Rule};
+use super::path::{Machine, Path, Work};
 use super::public::{BadKey, PublicKey, V};
+use super::root;
 use super::small::{is_square, primes};
 use crate::disclose;
 use crate::mont::words;
@@ -22,11 +24,13 @@ pub(super) const SEED_BYTES: usize = 32;
 /// How much of |p - q|'s top bits may be zero (FIPS 186-5, A.1.3).
 const CLOSE_BITS: usize = 100;
 
-/// p, q, and what nonces are drawn with. Wiped when it is dropped, and never printed.
+/// p, q, s_1 to s_k, and what nonces are drawn with. Wiped when it is dropped, and never printed.
 #[derive(Clone)]
 pub struct SecretKey {
     p: Zeroizing<Vec<u64>>,
     q: Zeroizing<Vec<u64>>,
+    /// As [`root::roots`] has them.
+    roots: Zeroizing<Vec<u64>>,
     seed: Zeroizing<[u8; SEED_BYTES]>,
     public: PublicKey,
 }
@@ -50,7 +54,7 @@ impl SecretKey {
         }
     }
 
-    /// Of two primes; checks all but that they are prime.
+    /// Of two primes; of others there would have to be roots all the same.
     fn of(
         parameters: Parameters,
         p: Zeroizing<Vec<u64>>,
@@ -70,7 +74,17 @@ impl SecretKey {
             Rule::Williams => tweaked(&p, &q, parameters.k().into()),
         };
         let public = PublicKey::of(parameters, &n, &v).map_err(|_| BadKey::Secret)?;
-        Ok(Self { p, q, seed, public })
+        let find = FindRoots([&p, &q], public.v());
+        let roots = Path::best()
+            .with(parameters.size(), find)
+            .ok_or(BadKey::Secret)?;
+        Ok(Self {
+            p,
+            q,
+            roots,
+            seed,
+            public,
+        })
     }
 
     /// Reads a secret key whose public key this is.
@@ -117,8 +131,22 @@ impl SecretKey {
         [&self.p, &self.q]
     }
 
+    pub(super) fn roots(&self) -> &[u64] {
+        &self.roots
+    }
+
     pub(super) fn seed(&self) -> &[u8; SEED_BYTES] {
         &self.seed
+    }
+}
+
+/// Finds the roots of these v modulo two primes.
+struct FindRoots<'a>([&'a [u64]; 2], &'a [V]);
+
+impl Work for FindRoots<'_> {
+    type Out = Option<Zeroizing<Vec<u64>>>;
+    fn run<M: Machine>(self) -> Self::Out {
+        root::roots::<M::Half>(self.0, self.1)
     }
 }
 
@@ -194,7 +222,7 @@ fn squares(p: &[u64], q: &[u64], k: usize) -> Vec<V> {
 
 /// Of each of the first k odd primes, the one of l, -l, 2l, -2l that is a square modulo p and q: -1 is none
 /// modulo either, and 2 is none modulo p but is one modulo q.
-fn tweaked(p: &[u64], q: &[u64], k: usize) -> Vec<V> {
+pub(super) fn tweaked(p: &[u64], q: &[u64], k: usize) -> Vec<V> {
     let odd = primes().into_iter().skip(1).take(k);
     let tweak = |l: u16| {
         let (of_p, of_q) = (is_square(l, p), is_square(l, q));

@@ -143,10 +143,8 @@ pub(super) struct Parts<H: Kernel, F: Kernel> {
 
 impl<H: Kernel, F: Kernel> Parts<H, F> {
     pub fn new(key: &SecretKey) -> Self {
-        let [p, q] = key.primes();
-        let roots = Roots::new(p, q, key.public().v());
         Self {
-            roots: Arc::new(roots.expect("a secret key's primes are primes, and its v squares")),
+            roots: Arc::new(Roots::new(key.primes(), key.roots())),
             check: Arc::new(Columns::new(key.public())),
             pool: Pool::new(key.seed()),
         }

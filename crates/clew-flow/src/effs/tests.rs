@@ -43,7 +43,7 @@ fn numbers_are_those_of_the_equations() {
         let [p, q] = key.primes();
         let n = big(key.public().n());
         assert_eq!(big(p) * big(q), n);
-        let roots = Roots::<Half>::new(p, q, key.public().v()).unwrap();
+        let roots = Roots::<Half>::new(key.primes(), key.roots());
         let one = roots.moduli_by_turns().map(|prime| *prime.one());
         let combined = |row: &[u8]| {
             let product = roots.product(row, &[one[0], one[1]]);
@@ -155,7 +155,7 @@ fn what_is_combined_is_reduced_before() {
             return;
         }
         let [p, q] = key.primes();
-        let roots = Roots::<H>::new(p, q, key.public().v()).unwrap();
+        let roots = Roots::<H>::new(key.primes(), key.roots());
         let [a, b] = [H::load(&[7]), H::load(&[5])];
         let more = H::sum(roots.moduli_by_turns()[1], &b, &H::load(q));
         for b in [b, more] {
@@ -169,6 +169,27 @@ fn what_is_combined_is_reduced_before() {
     holds::<Half>(&key);
     #[cfg(target_arch = "x86_64")]
     holds::<crate::mont::Ifma<24, 3, 20>>(&key);
+}
+
+/// n = p q, and all v are as the rule gives them; but p is composite, and there are no roots.
+#[test]
+fn composite_primes_are_no_secret() {
+    let key = key("effs-2048(16,8)", Rule::Williams);
+    let (parameters, [p, q]) = (key.public().parameters(), key.primes());
+    let mut p = p.to_vec();
+    for _ in 0..20 {
+        p[0] += 8;
+        let mut n = [0; 32];
+        words::mul_add(&mut n, &p, q);
+        let v = secret::tweaked(&p, q, 16);
+        let public = PublicKey::of(parameters, &n, &v).unwrap();
+        let mut bytes = key.to_bytes();
+        words::write(&mut bytes[..128], &p);
+        assert_eq!(
+            SecretKey::from_bytes(&public, &bytes).unwrap_err(),
+            BadKey::Secret
+        );
+    }
 }
 
 std::thread_local! {
@@ -282,8 +303,8 @@ fn gcd(mut a: BigUint, mut b: BigUint) -> BigUint {
 #[test]
 fn nonces_are_used_once_and_here() {
     let key = key("effs-2048(128,1)", Rule::Paper);
-    let ([p, q], n) = (key.primes(), big(key.public().n()));
-    let roots = Roots::<Half>::new(p, q, key.public().v()).unwrap();
+    let n = big(key.public().n());
+    let roots = Roots::<Half>::new(key.primes(), key.roots());
     let draw = |pool: &mut Pool<Half>, instance, rng: &mut ChaCha20Rng| {
         let nonce = pool.take(&roots, instance, rng);
         let mut r = [0; 32];

@@ -1,9 +1,10 @@
 //! Multiplication modulo odd numbers (Montgomery, 1985), in the way that is the fastest here. No branch and no
 //! address depends on a number.
 //!
-//! Bounds: with R at least n, the product of a number below R and one below n is below 2n, or below n
-//! where R is no larger than that takes. All that [`Kernel::multiply`] makes, it takes; and it takes any
-//! number of a modulus's words, if the other factor is made by it or stands in the [`Modulus`].
+//! Bounds: [`Kernel::multiply`] takes factors whose product is below R n and makes what is below 2n, or below n
+//! where R is hardly larger than n ([`Portable`]). So it takes all that it made; and it takes any number of a
+//! modulus's words, if the other factor is made by it or stands in the [`Modulus`]. Where R is 2^16 n and more
+//! (IFMA), it takes sums of a few of them, too.
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
