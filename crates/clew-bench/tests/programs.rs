@@ -27,6 +27,7 @@ fn lists_its_programs() {
     let list = bench(&["--list"]);
     for name in [
         "clue-table",
+        "effs",
         "effs-paper",
         "group-signature",
         "files",
@@ -159,6 +160,30 @@ fn has_the_evaluation_of_effs() {
         plots,
         ["10", "7", "8", "9"].map(|n| format!("effs-paper-{n}"))
     );
+}
+
+#[test]
+fn has_effs_beside_todays_schemes() {
+    let (text, plots) = tables(&["effs"]);
+    let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    // The paths of this machine, in the tables of keys, of signing and of verifying.
+    let paths = lines("eFFS-3072(256,1) ") / 3;
+    assert!(paths >= 1, "{text}");
+    for parameters in ["2048(128,1)", "2048(256,1)", "3072(128,1)"] {
+        assert!(lines(&format!("eFFS-{parameters} ")) >= 3 * paths, "{text}");
+    }
+    for scheme in ["Ed25519, AWS-LC ", "eFFS-2048(128,1)  "] {
+        assert!(lines(scheme) >= 2, "{scheme} in {text}");
+    }
+    for scheme in ["RSA-3072 e=3 (computed)", "group signature XR (computed)"] {
+        assert_eq!(lines(scheme), 2, "{scheme} in {text}");
+    }
+    assert_eq!(
+        lines("target: ") + lines("target on the design's machine: "),
+        4
+    );
+    assert!(!text.contains("NaN"), "every row is measured: {text}");
+    assert_eq!(plots, ["effs-rates", "effs-signatures"]);
 }
 
 #[test]

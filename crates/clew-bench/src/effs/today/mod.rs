@@ -40,7 +40,7 @@ impl Fixture {
         }
     }
 
-    /// The engine of these parameters on the fastest path, or on the one that is everywhere.
+    /// The engine of that name.
     fn engine(&self, slug: &str) -> Option<&Engine> {
         self.engines.iter().find(|engine| engine.slug() == slug)
     }
@@ -60,8 +60,8 @@ pub fn run(options: &Options) -> io::Result<()> {
     let out = &mut io::stdout().lock();
     writeln!(
         out,
-        "One core, a message of {MESSAGE_BYTES} bytes, from bytes to bytes; medians. design: its prototype's medians on one core of a Zen 5 \
-         machine.\nsign: nonces drawn on demand; online: drawn before, which takes what prepare says."
+        "One core, a message of {MESSAGE_BYTES} bytes, from bytes to bytes; medians. design: its prototype's on one core of a Zen 5 \
+         machine (portable: its estimate; where it has a range, the middle).\n/ RSA: to that of the same modulus and e = 65537. sign: nonces drawn on demand; online: drawn before, which takes what prepare says."
     )?;
     tables::keys(out, &fixture)?;
     tables::schemes(out, &fixture, &measured)?;

@@ -123,7 +123,7 @@ fn online(measured: &Measured, slug: &str, quoted: Quoted) -> String {
 pub fn levels(out: &mut dyn Write, fixture: &Fixture, measured: &Measured) -> io::Result<()> {
     writeln!(
         out,
-        "\n{:<40}{:>9}{:>9}{:>9}{:>8}  bits: a forgery takes 2 to so many hashes",
+        "\n{:<40}{:>9}{:>9}{:>9}{:>8}: a forgery takes 2 to so many hashes",
         "levels, us", "median", "p10", "p90", "bits"
     )?;
     for engine in &fixture.engines {

@@ -7,8 +7,9 @@ use super::super::valgrind;
 use super::{Draws, Operation, followed, nothing};
 use clew_flow::effs::{Fault, Instance, PublicKey, SecretKey, Signer, Verifier};
 use rand_core::{Rng, TryCryptoRng, TryRng};
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::convert::Infallible;
+use std::sync::OnceLock;
 
 /// Keys of the specification: drawing some would take valgrind minutes.
 const WILLIAMS: &str = include_str!("../../../../../../spec/vectors/effs/signature.txt");
@@ -62,10 +63,12 @@ fn signer(key: &SecretKey) -> Signer {
     Signer::new(key, || Instance([1; 32]))
 }
 
+/// Made by whichever operation is the first to need it, once for both codes of blst, which eFFS does not use:
+/// loading a key takes valgrind ten seconds.
+static SIGNERS: [OnceLock<Signer>; 3] = [const { OnceLock::new() }; 3];
+
 pub struct Fixture {
     keys: [Key; 3],
-    /// Made by whichever operation is the first to need it.
-    signers: [OnceCell<Signer>; 3],
     /// Of a message that nobody signed before: a challenge is public, and must not tell the class of its nonces by the
     /// entries of tables that it finds in the caches.
     message: Cell<u64>,
@@ -75,7 +78,6 @@ impl Fixture {
     pub fn new() -> Self {
         Self {
             keys: [WILLIAMS, COMPACT, LARGE].map(Key::of),
-            signers: [const { OnceCell::new() }; 3],
             message: Cell::new(0),
         }
     }
@@ -87,7 +89,7 @@ impl Fixture {
             valgrind::mark_secret(&mut bytes);
             signer(&self.keys[which].read(&bytes))
         };
-        let mut signer = self.signers[which].get_or_init(load).clone();
+        let mut signer = SIGNERS[which].get_or_init(load).clone();
         self.message.set(self.message.get() + 1);
         let message = self.message.get().to_be_bytes();
         whole(signer.sign(&message, &mut Fresh(fresh)))
@@ -103,7 +105,7 @@ pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
         Operation::new("effs sign", fresh, |fresh| f.sign(0, fresh)).timed(),
         Operation::new("effs sign, 3072", fresh, |fresh| f.sign(2, fresh)).timed(),
         Operation::new("effs prepare and sign", nothing, |()| {
-            let mut signer = f.signers[0].get().expect("it is loaded").clone();
+            let mut signer = SIGNERS[0].get().expect("it is loaded").clone();
             let rng = &mut followed(5);
             signer.prepare(rng);
             whole(signer.sign(b"a message", rng))
