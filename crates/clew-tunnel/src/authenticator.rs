@@ -1,0 +1,130 @@
+//! How a user shows who it is: `spec/tunnel.md` section 11.3.
+//!
+//! `box` is the paper's; who has the server's boxing key can make it for any user. `bound` is for one
+//! tunnel, one connection and one service, and needs S' too.
+
+use alloc::vec::Vec;
+
+use crate::boxes::{Key, NONCE, TAG};
+use crate::keys::{self, Binder};
+use crate::reason::Reason;
+use crate::x25519::{BYTES, Public, Secret};
+
+/// Bytes of an authenticator `box`.
+pub const BOX_BYTES: usize = NONCE + TAG + BYTES;
+
+/// Bytes of an authenticator `bound`, without those of the service's name.
+pub const BOUND_BYTES: usize = NONCE + TAG + 4;
+
+const BOUND: &[u8; 16] = b"clew-mlt-bound-0";
+
+/// Makes an authenticator `box` of the user for the server's boxing key. `nonce` is random, and never used
+/// twice for one user.
+///
+/// # Errors
+/// `bad-key`: the boxing key has small order.
+pub fn make(user: &Secret, boxing: &Public, nonce: [u8; NONCE]) -> Result<[u8; BOX_BYTES], Reason> {
+    let key = keys::shared(user, boxing)?;
+    let mut out = [0; BOX_BYTES];
+    out[..NONCE].copy_from_slice(&nonce);
+    out[NONCE + TAG..].copy_from_slice(&boxing.0);
+    let sealed = key.seal(&nonce, &mut out[NONCE..]);
+    debug_assert!(sealed, "there is room for the tag");
+    Ok(out)
+}
+
+/// Verifies an authenticator `box`. `boxing` and `public` are the server's boxing key.
+///
+/// # Errors
+/// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not open, or has another
+/// content.
+pub fn verify(
+    (boxing, public): (&Secret, &Public),
+    user: &Public,
+    authenticator: &[u8; BOX_BYTES],
+) -> Result<(), Reason> {
+    let user = keys::canonical(user.0)?;
+    let key = keys::shared(boxing, &user)?;
+    opened(&key, authenticator, &public.0)
+}
+
+/// What an authenticator `bound` is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// B of the tunnel.
+    pub binder: &'a Binder,
+    /// U.
+    pub user: &'a Public,
+    /// The boxing key of S.
+    pub boxing: &'a Public,
+    /// S'.
+    pub ephemeral: &'a Public,
+    /// The connection that is created.
+    pub connection: u32,
+    /// The service that it is to.
+    pub service: &'a str,
+}
+
+impl Context<'_> {
+    /// kb, of the two pairs DH(u, S) and DH(u, S').
+    fn key(&self, dhs: [(&Secret, &Public); 2]) -> Result<Key, Reason> {
+        let [boxing, ephemeral] = dhs.map(|(secret, public)| keys::dh(secret, public));
+        let (boxing, ephemeral) = (boxing?, ephemeral?);
+        Ok(keys::hashed(&[
+            BOUND,
+            boxing.as_bytes(),
+            ephemeral.as_bytes(),
+            self.binder.as_bytes(),
+            &self.user.0,
+            &self.boxing.0,
+            &self.ephemeral.0,
+        ]))
+    }
+
+    fn content(&self) -> Vec<u8> {
+        [&self.connection.to_be_bytes(), self.service.as_bytes()].concat()
+    }
+
+    /// Makes an authenticator `bound` of [`BOUND_BYTES`] and those of the service's name. `nonce` is random.
+    ///
+    /// # Errors
+    /// `bad-key`: a key of the server has small order.
+    pub fn make(&self, user: &Secret, nonce: [u8; NONCE]) -> Result<Vec<u8>, Reason> {
+        let key = self.key([(user, self.boxing), (user, self.ephemeral)])?;
+        let mut out = [&nonce[..], &[0; TAG], &self.content()].concat();
+        let sealed = key.seal(&nonce, &mut out[NONCE..]);
+        debug_assert!(sealed, "there is room for the tag");
+        Ok(out)
+    }
+
+    /// Verifies an authenticator `bound` with the secrets of S and S'. Whether S' is live
+    /// (`stale-authenticator`) is the caller's to know.
+    ///
+    /// # Errors
+    /// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not open, or has another
+    /// content.
+    pub fn verify(
+        &self,
+        boxing: &Secret,
+        ephemeral: &Secret,
+        authenticator: &[u8],
+    ) -> Result<(), Reason> {
+        let user = keys::canonical(self.user.0)?;
+        let key = self.key([(boxing, &user), (ephemeral, &user)])?;
+        opened(&key, authenticator, &self.content())
+    }
+}
+
+/// Whether the box opens and has this content.
+fn opened(key: &Key, authenticator: &[u8], content: &[u8]) -> Result<(), Reason> {
+    let (nonce, boxed) = authenticator
+        .split_first_chunk()
+        .ok_or(Reason::Authenticator)?;
+    // Another length is another content: nothing larger is copied.
+    if boxed.len() != TAG + content.len() {
+        return Err(Reason::Authenticator);
+    }
+    let mut boxed = boxed.to_vec();
+    let good = key.open(nonce, &mut boxed) && boxed[TAG..] == *content;
+    good.then_some(()).ok_or(Reason::Authenticator)
+}
