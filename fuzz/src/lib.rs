@@ -8,12 +8,13 @@ pub mod flow;
 pub mod packet;
 pub mod rounds;
 pub mod signature;
+pub mod tunnel;
 
 /// A plain function with the name of its target.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 29] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
     ("effs", flow::effs),
@@ -39,4 +40,8 @@ pub const TARGETS: [Target; 25] = [
     ("share", evidence::share),
     ("signature", signature::signature),
     ("trailer", packet::trailer),
+    ("tunnel_packet", tunnel::tunnel_packet),
+    ("tunnel_puzzle", tunnel::tunnel_puzzle),
+    ("tunnel_record", tunnel::tunnel_record),
+    ("tunnel_rpc", tunnel::tunnel_rpc),
 ];

@@ -94,6 +94,11 @@ impl Binder {
         Self(sha256(&parts))
     }
 
+    /// The binder of these bytes, from [`Self::as_bytes`].
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// Its bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
