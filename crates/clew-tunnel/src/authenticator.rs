@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::boxes::{Key, NONCE, TAG};
 use crate::keys::{self, Binder};
 use crate::reason::Reason;
-use crate::x25519::{BYTES, Public, Secret};
+use crate::x25519::{BYTES, Public, Secret, Shared};
 
 /// Bytes of an authenticator `box`.
 pub const BOX_BYTES: usize = NONCE + TAG + BYTES;
@@ -24,13 +24,17 @@ const BOUND: &[u8; 16] = b"clew-mlt-bound-0";
 /// # Errors
 /// `bad-key`: the boxing key has small order.
 pub fn make(user: &Secret, boxing: &Public, nonce: [u8; NONCE]) -> Result<[u8; BOX_BYTES], Reason> {
-    let key = keys::shared(user, boxing)?;
+    Ok(seal(&keys::shared(user, boxing)?, boxing, nonce))
+}
+
+/// The same by shared(u, S), for whoever keeps it.
+pub fn seal(shared: &Key, boxing: &Public, nonce: [u8; NONCE]) -> [u8; BOX_BYTES] {
     let mut out = [0; BOX_BYTES];
     out[..NONCE].copy_from_slice(&nonce);
     out[NONCE + TAG..].copy_from_slice(&boxing.0);
-    let sealed = key.seal(&nonce, &mut out[NONCE..]);
+    let sealed = shared.seal(&nonce, &mut out[NONCE..]);
     debug_assert!(sealed, "there is room for the tag");
-    Ok(out)
+    out
 }
 
 /// Verifies an authenticator `box`. `boxing` and `public` are the server's boxing key.
@@ -44,8 +48,15 @@ pub fn verify(
     authenticator: &[u8; BOX_BYTES],
 ) -> Result<(), Reason> {
     let user = keys::canonical(user.0)?;
-    let key = keys::shared(boxing, &user)?;
-    opened(&key, authenticator, &public.0)
+    check(&keys::shared(boxing, &user)?, public, authenticator)
+}
+
+/// The same by shared(u, S), which may be one of many that were computed at once.
+///
+/// # Errors
+/// `authenticator`.
+pub fn check(shared: &Key, boxing: &Public, authenticator: &[u8; BOX_BYTES]) -> Result<(), Reason> {
+    opened(shared, authenticator, &boxing.0)
 }
 
 /// What an authenticator `bound` is for.
@@ -66,11 +77,9 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// kb, of the two pairs DH(u, S) and DH(u, S').
-    fn key(&self, dhs: [(&Secret, &Public); 2]) -> Result<Key, Reason> {
-        let [boxing, ephemeral] = dhs.map(|(secret, public)| keys::dh(secret, public));
-        let (boxing, ephemeral) = (boxing?, ephemeral?);
-        Ok(keys::hashed(&[
+    /// kb, of DH(u, S) and DH(u, S').
+    fn key(&self, [boxing, ephemeral]: [&Shared; 2]) -> Key {
+        keys::hashed(&[
             BOUND,
             boxing.as_bytes(),
             ephemeral.as_bytes(),
@@ -78,7 +87,7 @@ impl Context<'_> {
             &self.user.0,
             &self.boxing.0,
             &self.ephemeral.0,
-        ]))
+        ])
     }
 
     fn content(&self) -> Vec<u8> {
@@ -90,11 +99,17 @@ impl Context<'_> {
     /// # Errors
     /// `bad-key`: a key of the server has small order.
     pub fn make(&self, user: &Secret, nonce: [u8; NONCE]) -> Result<Vec<u8>, Reason> {
-        let key = self.key([(user, self.boxing), (user, self.ephemeral)])?;
+        let long = keys::dh(user, self.boxing)?;
+        let short = keys::dh(user, self.ephemeral)?;
+        Ok(self.seal([&long, &short], nonce))
+    }
+
+    /// The same by DH(u, S) and DH(u, S'), for whoever keeps them.
+    pub fn seal(&self, dhs: [&Shared; 2], nonce: [u8; NONCE]) -> Vec<u8> {
         let mut out = [&nonce[..], &[0; TAG], &self.content()].concat();
-        let sealed = key.seal(&nonce, &mut out[NONCE..]);
+        let sealed = self.key(dhs).seal(&nonce, &mut out[NONCE..]);
         debug_assert!(sealed, "there is room for the tag");
-        Ok(out)
+        out
     }
 
     /// Verifies an authenticator `bound` with the secrets of S and S'. Whether S' is live
@@ -110,8 +125,17 @@ impl Context<'_> {
         authenticator: &[u8],
     ) -> Result<(), Reason> {
         let user = keys::canonical(self.user.0)?;
-        let key = self.key([(boxing, &user), (ephemeral, &user)])?;
-        opened(&key, authenticator, &self.content())
+        let long = keys::dh(boxing, &user)?;
+        let short = keys::dh(ephemeral, &user)?;
+        self.check([&long, &short], authenticator)
+    }
+
+    /// The same by DH(u, S) and DH(u, S'), which may be some of many that were computed at once.
+    ///
+    /// # Errors
+    /// `authenticator`.
+    pub fn check(&self, dhs: [&Shared; 2], authenticator: &[u8]) -> Result<(), Reason> {
+        opened(&self.key(dhs), authenticator, &self.content())
     }
 }
 

@@ -13,6 +13,7 @@ extern crate std;
 
 pub mod authenticator;
 pub mod boxes;
+pub mod engine;
 pub mod keys;
 pub mod limits;
 pub mod puzzle;

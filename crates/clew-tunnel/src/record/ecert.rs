@@ -23,7 +23,7 @@ pub const ECERT_BYTES_MAX: usize = ECERT_BYTES_FIXED + ADDRESSES_MAX * 19;
 const LABEL: &[u8; 16] = b"clew-mlt-ecert\0\0";
 
 /// Which user authenticators a service accepts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Authenticators(pub u8);
 
 impl Authenticators {

@@ -124,6 +124,16 @@ pub struct Initiation<'a> {
     pub boxed: Boxed<'a>,
 }
 
+impl Initiation<'_> {
+    /// Appends the packet, box still closed, without the solution.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.boxed.tid.with(KEY));
+        out.extend_from_slice(&self.boxed.nonce.to_bytes());
+        out.extend_from_slice(&self.key.0);
+        out.extend_from_slice(self.boxed.bytes);
+    }
+}
+
 /// A stale-key answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaleKey<'a> {

@@ -85,6 +85,12 @@ impl<'a> Plaintext<'a> {
         Ok(Self { seq, ack, calls })
     }
 
+    /// Whether it has a nextTid, wherever that stands.
+    pub fn has_next_tid(&self) -> bool {
+        let mut calls = self.calls;
+        calls.any(|call| call.connection == 0 && call.name == "nextTid")
+    }
+
     /// The RPCs out of sequence, and those in sequence behind them.
     ///
     /// # Errors

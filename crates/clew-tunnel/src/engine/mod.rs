@@ -1,0 +1,52 @@
+//! The engine of tunnels, without IO: it is given datagrams, time and randomness, and gives datagrams and
+//! events (`spec/tunnel.md` sections 6 to 13). [`server`] accepts tunnels, [`client`] opens them; a driver may
+//! have one of each on a socket, since bit 0 of a packet's nonce tells them apart ([`sender`]).
+
+mod channel;
+pub mod client;
+mod congestion;
+mod connection;
+mod connections;
+mod draft;
+pub mod event;
+mod hash;
+mod line;
+mod nonces;
+mod outgoing;
+mod queue;
+pub mod rate;
+mod receiving;
+mod replay;
+mod retransmission;
+mod sending;
+mod seq;
+pub mod server;
+mod table;
+mod time;
+
+pub use channel::Now;
+pub use outgoing::{Outgoing, Run};
+pub use time::Instant;
+
+use core::net::SocketAddr;
+
+use crate::wire::packet::{HEADER_BYTES, Side};
+
+/// A datagram that came in.
+#[derive(Debug)]
+pub struct Datagram<'a> {
+    /// Where it came from.
+    pub peer: SocketAddr,
+    /// Its bytes, which are decrypted where they stand.
+    pub bytes: &'a mut [u8],
+}
+
+/// Whose packet this is. None if it is too short to say.
+pub fn sender(packet: &[u8]) -> Option<Side> {
+    let last = packet.get(HEADER_BYTES - 1)?;
+    Some(if last & 1 == 1 {
+        Side::Client
+    } else {
+        Side::Server
+    })
+}

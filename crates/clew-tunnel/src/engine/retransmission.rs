@@ -1,0 +1,51 @@
+//! How long an answer may take: RFC 6298, by `spec/tunnel.md` section 7.3.
+
+use super::time::MILLISECOND;
+use crate::limits::{RTO_FIRST, RTO_MAX, RTO_MIN};
+
+/// Least addition to the smoothed round trip.
+const GRANULARITY: u64 = MILLISECOND;
+
+/// The retransmission timer's length, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timeout {
+    /// SRTT and RTTVAR, from the first measurement on.
+    measured: Option<(u64, u64)>,
+    /// How often it has run out since an answer came.
+    pub ran_out: u8,
+}
+
+impl Timeout {
+    /// Nothing was measured.
+    pub const fn new() -> Self {
+        Self {
+            measured: None,
+            ran_out: 0,
+        }
+    }
+
+    /// A round trip was measured, of a packet that was sent once.
+    pub fn measure(&mut self, trip: u64) {
+        self.measured = Some(match self.measured {
+            None => (trip, trip / 2),
+            Some((srtt, var)) => {
+                let var = (3 * var + srtt.abs_diff(trip)) / 4;
+                ((7 * srtt + trip) / 8, var)
+            }
+        });
+    }
+
+    /// SRTT, once it was measured.
+    pub fn round_trip(&self) -> Option<u64> {
+        self.measured.map(|(srtt, _)| srtt)
+    }
+
+    /// How long to wait.
+    pub fn length(&self) -> u64 {
+        let base = self.measured.map_or(RTO_FIRST, |(srtt, var)| {
+            (srtt + GRANULARITY.max(4 * var)).max(RTO_MIN)
+        });
+        let doubled = base.checked_shl(self.ran_out.into());
+        doubled.map_or(RTO_MAX, |length| length.clamp(base.min(RTO_MAX), RTO_MAX))
+    }
+}
