@@ -110,8 +110,10 @@ impl Sending {
     }
 
     fn take(&mut self, packets: usize, now: Instant) {
-        if let Some(last) = self.flight.get(packets - 1)
-            && !last.is_again
+        // One that was sent again may have kept the ack of those behind it.
+        let mut taken = self.flight.iter().take(packets);
+        if taken.all(|sent| !sent.is_again)
+            && let Some(last) = self.flight.get(packets - 1)
         {
             self.timeout.measure(now.saturating_sub(last.at));
         }
