@@ -80,9 +80,6 @@ fn bulk_arrives_in_order_whatever_the_weather() {
             pair.run(5 * MS);
             got.extend(read(&mut pair, connection));
             rounds += 1;
-            if rounds % 20000 == 0 {
-                println!("{} s: {} {} {:?} {:?} {:?} {:?}", pair.now/SECOND, got.len(), sent, pair.client.status(connection.tunnel), pair.server_events.iter().find_map(|e| match e { Event::Create(c) => Some(c.connection.tunnel), _ => None }).and_then(|t| pair.server.status(t)), pair.server.counters(), pair.client_events.len());
-            }
             assert!(
                 rounds < 400_000,
                 "stuck: {} {} {:?}",
