@@ -235,6 +235,22 @@ impl Channel {
         self.control.push(rpc);
     }
 
+    /// Puts a whole RPC value on a connection.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn forward(&mut self, number: u32, value: &[u8]) -> Result<bool, Reason> {
+        let longest = self.longest;
+        let write = |out: &mut Vec<u8>| {
+            let begin = out.len();
+            out.extend_from_slice(&number.to_be_bytes());
+            out.extend_from_slice(value);
+            Call::parse(&out[begin..]).map(|_| ())
+        };
+        let written = self.connections.write(number, write, longest);
+        written.unwrap_or(Err(Reason::ClosedConnection))
+    }
+
     /// How the tunnel is, at this address of the other side.
     pub fn status(&self, address: SocketAddr) -> Status {
         let (round_trip, window, outstanding) = self.sending.state();

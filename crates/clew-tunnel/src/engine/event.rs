@@ -1,5 +1,6 @@
 //! What an engine tells its program.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -64,14 +65,14 @@ pub enum Request {
         hostname: String,
     },
     /// To take a record, of which nothing is verified.
-    Register(Record),
+    Register(Box<Record>),
 }
 
 /// The answer to a [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The record that was asked for.
-    Record(Record),
+    Record(Box<Record>),
     /// The record was taken.
     Taken,
     /// No, and why; the other side learns the first alone.
@@ -108,7 +109,7 @@ pub enum Event {
         request: Request,
     },
     /// Server: there is a new ephemeral certificate, to be published.
-    Record(Record),
+    Record(Box<Record>),
     /// Client: the server's first packet was opened.
     Opened(TunnelId),
     /// Client: the server took the connection.
@@ -127,7 +128,7 @@ pub enum Event {
         /// In this tunnel.
         tunnel: TunnelId,
         /// Verified by section 3.3.
-        record: Record,
+        record: Box<Record>,
     },
     /// Client: nothing comes back.
     Silent(TunnelId),

@@ -67,9 +67,21 @@ pub struct Call<'a> {
     pub arguments: Values<'a>,
     /// Length of its value: what counts against the receive window (section 7.5).
     pub length: usize,
+    /// Its value.
+    pub bytes: &'a [u8],
 }
 
 impl<'a> Call<'a> {
+    /// Reads one RPC with nothing behind it.
+    ///
+    /// # Errors
+    /// Those of section 5; `not-a-call` if there is something behind it.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
+        let mut at = Reader(bytes);
+        let call = Self::read(&mut at)?;
+        at.0.is_empty().then_some(call).ok_or(Reason::NotACall)
+    }
+
     /// Reads the RPC at the start of `at`, which moves behind it.
     ///
     /// # Errors
@@ -104,6 +116,7 @@ impl<'a> Call<'a> {
             name,
             arguments: Values(&arguments[..end]),
             length: value.len() - at.0.len(),
+            bytes: &value[..value.len() - at.0.len()],
         })
     }
 }

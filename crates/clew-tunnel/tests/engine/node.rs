@@ -111,7 +111,8 @@ impl Engine for Client {
 pub fn server(config: server::Config, seed: u64) -> (Server, Clock) {
     let mut clock = Clock::new(seed, 0);
     let secret = secret("files.example", 1);
-    let server = Server::new(secret, config, clock.at(0)).expect("a good configuration");
+    let server =
+        Server::new(secret, config, [seed as u8; 32], clock.at(0)).expect("a good configuration");
     (server, clock)
 }
 

@@ -120,7 +120,7 @@ impl Tunnel {
         if let Target::Host(record) = &self.target {
             shared.common.events.push_back(Event::Newer {
                 tunnel: self.channel.id,
-                record: (**record).clone(),
+                record: record.clone(),
             });
         }
     }

@@ -88,8 +88,11 @@ pub struct Client {
     agenda: Agenda,
     ready: VecDeque<u32>,
     /// What is said of tunnels that are gone.
-    plain: VecDeque<((u32, SocketAddr), Box<[u8]>)>,
+    plain: VecDeque<Plain>,
 }
+
+/// From a socket, to an address, a datagram.
+type Plain = ((u32, SocketAddr), Box<[u8]>);
 
 /// Last packets of tunnels that wait to be sent at most.
 const PLAIN_MAX: usize = 1_024;
@@ -232,6 +235,11 @@ impl Client {
         self.tunnels.len()
     }
 
+    /// Whether work waits.
+    pub fn has_jobs(&self) -> bool {
+        !(self.starts.is_empty() && self.shared.solves.is_empty())
+    }
+
     /// The work that waits.
     pub fn jobs(&mut self) -> Jobs {
         Jobs {
@@ -312,6 +320,18 @@ impl Client {
     pub fn status(&mut self, tunnel: TunnelId) -> Option<Status> {
         let tunnel = self.tunnels.get(tunnel)?;
         Some(tunnel.channel.status(tunnel.address()))
+    }
+
+    /// Sends a whole RPC value on a connection, as [`Self::write`] does.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason> {
+        let tunnel = self.tunnels.get(connection.tunnel);
+        let tunnel = tunnel.ok_or(Reason::ClosedConnection)?;
+        let written = tunnel.channel.forward(connection.number, value)?;
+        self.touch(connection.tunnel.index);
+        Ok(written)
     }
 
     /// Ends a connection, when what was written is sent.

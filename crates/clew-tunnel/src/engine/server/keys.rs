@@ -3,8 +3,9 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
 use super::Config;
-use crate::engine::channel::Now;
 use crate::keys;
 use crate::limits::{LIFETIME_MAX, SKEW};
 use crate::puzzle::{Asked, Interrogation, PuzzleSecret};
@@ -53,8 +54,39 @@ pub struct ServerKeys {
     /// k, and the one before it.
     puzzles: [PuzzleSecret; 2],
     puzzle_time: u64,
+    /// What the next S' and k are made of; never what they were.
+    seed: Seed,
     /// When the next S' is due, in nanoseconds since 1970.
     due: u64,
+}
+
+/// A secret that goes on by its hash, so that parts of a server that began with the same one have the same
+/// S' at any time, and who gets hold of it learns none that was before.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Seed([u8; 32]);
+
+impl Seed {
+    fn part(&self, label: &[u8; 16]) -> [u8; 32] {
+        keys::hashed(&[label, &self.0]).to_bytes()
+    }
+
+    /// The next S' and k.
+    fn draw(&mut self) -> (Pair, PuzzleSecret) {
+        let secret = Secret::from_bytes(self.part(b"clew-mlt-seed-s'"));
+        let pair = Pair {
+            public: keys::public(&secret),
+            secret,
+        };
+        let puzzle = PuzzleSecret::from_bytes(self.part(b"clew-mlt-seed-k0"));
+        self.0 = self.part(b"clew-mlt-seed-go");
+        (pair, puzzle)
+    }
+}
+
+impl core::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Seed(..)")
+    }
 }
 
 impl ServerKeys {
@@ -62,7 +94,12 @@ impl ServerKeys {
     ///
     /// # Errors
     /// Those of [`Ecert::sign`]: the configuration is not one that could be signed.
-    pub fn new(secret: ServerSecret, config: &Config, now: &mut Now<'_>) -> Result<Self, Reason> {
+    pub fn new(
+        secret: ServerSecret,
+        config: &Config,
+        seed: [u8; 32],
+        wall: u64,
+    ) -> Result<Self, Reason> {
         let boxing = Arc::new(Pair {
             secret: Secret::from_bytes(*secret.boxing.as_bytes()),
             public: secret.cert.body.boxing,
@@ -72,17 +109,18 @@ impl ServerKeys {
             boxing,
             is_directory: config.is_directory,
         };
-        let puzzles = [0; 2].map(|_| PuzzleSecret::from_bytes(now.random()));
-        let pair = draw(now);
-        let ecert = certify(&secret, config, pair.public, now.wall)?;
+        let mut seed = Seed(seed);
+        let (pair, puzzle) = seed.draw();
+        let ecert = certify(&secret, config, pair.public, wall)?;
         let mut keys = Self {
             secret,
             live,
             ecert_bytes: ecert.to_bytes(),
             ecert,
-            puzzles,
+            puzzles: [puzzle.clone(), puzzle],
             puzzle_time: 0,
-            due: now.wall + config.rotation * MILLISECOND,
+            seed,
+            due: wall + config.rotation * MILLISECOND,
         };
         keys.live.ephemerals.push(Arc::new(pair));
         Ok(keys)
@@ -94,18 +132,25 @@ impl ServerKeys {
     }
 
     /// A new S', and a new k; of the old ones the last remain.
-    pub fn rotate(&mut self, config: &Config, now: &mut Now<'_>) {
-        let pair = draw(now);
+    pub fn rotate(&mut self, config: &Config, wall: u64) {
+        let rotation = config.rotation * MILLISECOND;
+        let missed = wall.saturating_sub(self.due) / rotation;
+        if missed > 0 {
+            // The machine slept: what it had is too old.
+            self.live.ephemerals.clear();
+            self.due += missed * rotation;
+        }
+        let (pair, puzzle) = self.seed.draw();
         // The configuration was signed before, and has not changed.
-        if let Ok(ecert) = certify(&self.secret, config, pair.public, now.wall) {
+        if let Ok(ecert) = certify(&self.secret, config, pair.public, self.due) {
             self.live.ephemerals.insert(0, Arc::new(pair));
             self.live.ephemerals.truncate(2);
             self.ecert_bytes = ecert.to_bytes();
             self.ecert = ecert;
         }
         self.puzzles.swap(0, 1);
-        self.puzzles[0] = PuzzleSecret::from_bytes(now.random());
-        self.due = now.wall + config.rotation * MILLISECOND;
+        self.puzzles[0] = puzzle;
+        self.due += rotation;
     }
 
     /// What computes with the secrets, on any thread. It is erased with the last copy.
@@ -158,14 +203,6 @@ impl ServerKeys {
     pub fn verify(&self, asked: &Asked<'_>, solution: &[u8; 148]) -> Result<(), Reason> {
         let [newest, before] = &self.puzzles;
         asked.verify(solution, &[newest, before])
-    }
-}
-
-fn draw(now: &mut Now<'_>) -> Pair {
-    let secret = Secret::from_bytes(now.random());
-    Pair {
-        public: keys::public(&secret),
-        secret,
     }
 }
 

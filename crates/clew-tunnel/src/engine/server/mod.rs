@@ -184,16 +184,25 @@ struct Rates {
 const PLAIN_MAX: usize = 4_096;
 
 impl Server {
-    /// A server at its start: it has a new S', and knows no tunnel.
+    /// A server at its start: it has a new S', and knows no tunnel. `seed` is what its ephemeral keys are made
+    /// of: random, never stored, and never used again but for parts of this server on other cores, which
+    /// are given the same one at the same time of day.
     ///
     /// # Errors
     /// `reserved-bits`, `bad-limits`, `bad-address`: of the configuration.
-    pub fn new(secret: ServerSecret, config: Config, mut now: Now<'_>) -> Result<Self, Reason> {
-        let keys = ServerKeys::new(secret, &config, &mut now)?;
+    pub fn new(
+        secret: ServerSecret,
+        config: Config,
+        seed: [u8; 32],
+        mut now: Now<'_>,
+    ) -> Result<Self, Reason> {
+        let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
         let limits = config.limits;
         let mut common = Common::default();
-        common.events.push_back(Event::Record(keys.record()));
+        common
+            .events
+            .push_back(Event::Record(Box::new(keys.record())));
         Ok(Self {
             shared: Shared {
                 common,
@@ -245,6 +254,11 @@ impl Server {
     /// How many initiation packets are remembered.
     pub fn remembered(&self) -> usize {
         self.replays.len()
+    }
+
+    /// Whether public-key work waits.
+    pub fn has_jobs(&self) -> bool {
+        !(self.open.is_empty() && self.shared.verify.is_empty())
     }
 
     /// The public-key work that waits. Until it is given back, it counts.
@@ -335,6 +349,18 @@ impl Server {
     pub fn status(&mut self, tunnel: TunnelId) -> Option<Status> {
         let tunnel = self.tunnels.get(tunnel)?;
         Some(tunnel.channel.status(tunnel.path.address()))
+    }
+
+    /// Sends a whole RPC value on a connection, as [`Self::write`] does.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason> {
+        let tunnel = self.tunnels.get(connection.tunnel);
+        let tunnel = tunnel.ok_or(Reason::ClosedConnection)?;
+        let written = tunnel.channel.forward(connection.number, value)?;
+        self.touch(connection.tunnel.index);
+        Ok(written)
     }
 
     /// Ends a connection, when what was written is sent.

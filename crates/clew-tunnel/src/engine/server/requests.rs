@@ -1,5 +1,6 @@
 //! Requests to directory and name services: `spec/tunnel.md` section 12.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 
@@ -92,9 +93,10 @@ impl Tunnel {
         match parsed {
             Err(reason) => self.refuse_request(shared, reason),
             Ok(_) if is_own => {
-                let own = Reply::Record(shared.keys.record());
-                self.admit(shared)
-                    .map(|_| self.requests.all.push_back(Slot::Ready(own)));
+                let own = Reply::Record(Box::new(shared.keys.record()));
+                if self.admit(shared).is_some() {
+                    self.requests.all.push_back(Slot::Ready(own));
+                }
             }
             Ok(_) if !shared.config.is_directory => {
                 self.refuse_request(shared, Reason::NotAllowed);
@@ -118,7 +120,7 @@ impl Tunnel {
         } else {
             match Record::of(cert, ecert) {
                 Err(reason) => self.refuse_request(shared, reason),
-                Ok(record) => self.ask(shared, Request::Register(record)),
+                Ok(record) => self.ask(shared, Request::Register(Box::new(record))),
             }
         }
         self.requests.flush(&mut self.channel);

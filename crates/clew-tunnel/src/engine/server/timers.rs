@@ -1,5 +1,7 @@
 //! What a server does by itself: `spec/tunnel.md` sections 8, 9, 10.3 and 13.
 
+use alloc::boxed::Box;
+
 use super::Server;
 use super::tunnel::{Rekeyed, Tunnel, Which};
 use crate::engine::channel::Now;
@@ -40,8 +42,8 @@ impl Server {
     pub fn tick(&mut self, mut now: Now<'_>) {
         self.wall = self.wall.max(now.wall);
         if now.wall >= self.shared.keys.due() {
-            self.shared.keys.rotate(&self.shared.config, &mut now);
-            let record = Event::Record(self.shared.keys.record());
+            self.shared.keys.rotate(&self.shared.config, now.wall);
+            let record = Event::Record(Box::new(self.shared.keys.record()));
             self.shared.common.events.push_back(record);
         }
         while let Some(index) = self.agenda.due(now.instant) {
