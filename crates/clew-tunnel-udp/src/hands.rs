@@ -120,7 +120,6 @@ impl Hands {
         self.hands.insert(id, hand);
     }
 
-
     /// It is gone: its holder reads what came, and then the end.
     pub fn remove(&mut self, id: ConnectionId) {
         if let Some(hand) = self.hands.remove(&id) {
