@@ -68,6 +68,8 @@ pub struct Context<'a> {
     pub user: &'a Public,
     /// The boxing key of S.
     pub boxing: &'a Public,
+    /// The signing key of S: a host that has another one's boxing key in its certificate is another host.
+    pub signing: &'a [u8; 32],
     /// S'.
     pub ephemeral: &'a Public,
     /// The connection that is created.
@@ -87,6 +89,7 @@ impl Context<'_> {
             &self.user.0,
             &self.boxing.0,
             &self.ephemeral.0,
+            self.signing,
         ])
     }
 

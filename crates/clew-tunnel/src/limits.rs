@@ -38,6 +38,8 @@ pub const NOISE: u64 = 10_000_000_000;
 pub const NONCES: usize = 1_024;
 /// Initiation packets that are remembered, so that none is taken twice.
 pub const REPLAY_MAX: usize = 6_000_000;
+/// Solutions that are remembered, so that none counts twice.
+pub const SOLUTIONS_MAX: usize = 1_000_000;
 /// Time between two S', in milliseconds.
 pub const ROTATION: u64 = 150_000;
 /// Packets that are outstanding, in each direction of a tunnel.

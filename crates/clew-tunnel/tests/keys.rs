@@ -179,6 +179,7 @@ fn bound_as_the_specification_has_it() {
         binder: &binder,
         user: &user,
         boxing: &boxing,
+        signing: &[6; 32],
         ephemeral: &ephemeral,
         connection: 7,
         service: "files",

@@ -258,9 +258,9 @@ def box(boxing, user, x):
     need(text == nacl.public(boxing), "authenticator")
 
 
-def bound(boxing, ephemeral, binder, user, connection, service, x):
+def bound(boxing, ephemeral, signing, binder, user, connection, service, x):
     dhs = dh(boxing, key(user)) + dh(ephemeral, user)
-    keys = user + nacl.public(boxing) + nacl.public(ephemeral)
+    keys = user + nacl.public(boxing) + nacl.public(ephemeral) + signing
     kb = sha256(b"clew-mlt-bound-0" + dhs + binder + keys).digest()
     need(len(x) >= 40 and nacl.opened(kb, x[:24], x[24:]) == connection + service, "authenticator")
 

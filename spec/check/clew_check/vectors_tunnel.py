@@ -71,8 +71,9 @@ def box(case):
 
 
 def bound(case):
-    secrets = case.one("boxing-secret"), case.one("ephemeral-secret"), case.one("binder"), case.one("user")
-    tunnel.bound(*secrets, case.one("connection"), case.one("service").encode(), case.one("authenticator"))
+    secrets = case.one("boxing-secret"), case.one("ephemeral-secret")
+    tied = case.one("signing-key"), case.one("binder"), case.one("user")
+    tunnel.bound(*secrets, *tied, case.one("connection"), case.one("service").encode(), case.one("authenticator"))
 
 
 def puzzle(case):

@@ -105,6 +105,7 @@ impl Users {
                 binder,
                 user: &user.public,
                 boxing: &ecert.boxing,
+                signing: &ecert.signing,
                 ephemeral: &ecert.ephemeral,
                 connection,
                 service,

@@ -11,7 +11,7 @@ use crate::engine::channel::Now;
 use crate::engine::line::Line;
 use crate::engine::rate::Rate;
 use crate::keys::{self, Binder, Nonce};
-use crate::puzzle::{Asked, SOLUTION_BYTES};
+use crate::puzzle::{Asked, SOLUTION_BYTES, Solution};
 use crate::reason::Reason;
 use crate::wire::packet::{Initiation, Packet, StaleKey, Tid};
 use crate::wire::plaintext::Plaintext;
@@ -66,28 +66,32 @@ impl Server {
         initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
         clear.nonce.check_time(self.wall).map_err(Fate::Discard)?;
-        let is_solved = match initiation.solution {
-            None => false,
-            Some(solution) => {
-                self.check_solution(&clear, solution)
-                    .map_err(Fate::Discard)?;
-                true
-            }
-        };
+        let solution = initiation.solution;
+        let checked = solution.map(|solution| self.check_solution(&clear, solution));
+        let solved = checked.transpose().map_err(Fate::Discard)?;
         let known = self.tids.get(&clear.tid).copied();
         if let Some((index, Which::Current)) = known {
             return self.again(now, index, clear, initiation);
         }
-        let replayed = self.replays.check(&clear.client, clear.nonce);
+        let replayed = self.check_replay(&clear);
         replayed.map_err(Fate::Discard)?;
         match known {
             Some((index, Which::Announced)) => self.rekey(now, index, clear, initiation),
             Some(_) => Err(Fate::Fail(Reason::BadBox)),
-            None => self.queue(now, clear, is_solved, initiation),
+            None => self.queue(now, clear, solved, initiation),
         }
     }
 
-    fn check_solution(&self, clear: &Clear, solution: &[u8; SOLUTION_BYTES]) -> Result<(), Reason> {
+    fn check_replay(&self, clear: &Clear) -> Result<(), Reason> {
+        self.replays.check(&clear.client.0, clear.nonce.t())
+    }
+
+    /// Its n', if it holds.
+    fn check_solution(
+        &self,
+        clear: &Clear,
+        solution: &[u8; SOLUTION_BYTES],
+    ) -> Result<Nonce, Reason> {
         let asked = Asked {
             tid: clear.tid,
             client: &clear.client,
@@ -95,7 +99,8 @@ impl Server {
             live: &self.shared.keys.live_public(),
             now: self.wall,
         };
-        self.shared.keys.verify(&asked, solution)
+        self.shared.keys.verify(&asked, solution)?;
+        Solution::parse(solution).map(|solution| solution.nonce)
     }
 
     /// Step 4: it was sent again.
@@ -166,9 +171,10 @@ impl Server {
         &mut self,
         now: &Now<'_>,
         clear: Clear,
-        is_solved: bool,
+        solved: Option<Nonce>,
         initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
+        let is_solved = solved.is_some();
         let limits = self.shared.config.limits;
         let waiting = self.open.len() + self.taken;
         let is_full = waiting >= limits.key_queue || self.tunnels.len() >= limits.tunnels;
@@ -188,6 +194,11 @@ impl Server {
         if !is_solved && is_loaded {
             self.interrogate(&clear);
             return Err(Fate::Discard(Reason::PuzzleAsked));
+        }
+        if let Some(nonce) = solved {
+            let (bytes, t) = (nonce.to_bytes(), nonce.t());
+            self.solutions.check(&bytes, t).map_err(Fate::Discard)?;
+            self.solutions.insert(&bytes, t, self.wall);
         }
         let begin = self.packets.len();
         initiation.write_to(&mut self.packets);
@@ -261,7 +272,7 @@ impl Server {
         plaintext: &Plaintext<'_>,
         announced: Tid,
     ) -> Result<(), Reason> {
-        self.replays.check(&clear.client, clear.nonce)?;
+        self.check_replay(clear)?;
         let is_used = |tid| self.tids.contains_key(tid);
         if is_used(&announced) || is_used(&clear.tid) || announced == clear.tid {
             return Err(Reason::BadTid);
@@ -276,7 +287,8 @@ impl Server {
     }
 
     fn remember(&mut self, clear: &Clear) {
-        self.replays.insert(&clear.client, clear.nonce, self.wall);
+        let t = clear.nonce.t();
+        self.replays.insert(&clear.client.0, t, self.wall);
     }
 
     fn interrogate(&mut self, clear: &Clear) {
@@ -290,6 +302,10 @@ impl Server {
     /// The one way out: a stale-key answer, if there may be one, whatever the packet was.
     fn fail(&mut self, now: &Now<'_>, clear: Clear, reason: Reason) {
         self.count(reason);
+        if self.replays.has(&clear.client.0) {
+            // Met with silence where its TID is not in use, and so here.
+            return;
+        }
         let all: Rate = self.shared.config.limits.stale_all;
         let rates = &mut self.rates;
         let may =

@@ -231,6 +231,7 @@ fn judge(
                 binder,
                 user: &verify.user,
                 boxing: &live.boxing.public,
+                signing: &live.signing,
                 ephemeral: &ephemeral.public,
                 connection: verify.connection,
                 service: &verify.service,

@@ -32,6 +32,8 @@ pub struct Live {
     pub ephemerals: Vec<Arc<Pair>>,
     /// The boxing key of S.
     pub boxing: Arc<Pair>,
+    /// The signing key of S.
+    pub signing: [u8; 32],
     /// Whether the boxing key opens first packets, too (12.1).
     pub is_directory: bool,
 }
@@ -107,6 +109,7 @@ impl ServerKeys {
         let live = Live {
             ephemerals: Vec::new(),
             boxing,
+            signing: secret.cert.body.signing,
             is_directory: config.is_directory,
         };
         let mut seed = Seed(seed);

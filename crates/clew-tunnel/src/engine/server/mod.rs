@@ -156,6 +156,8 @@ pub struct Server {
     tunnels: Table<Tunnel>,
     tids: HashMap<Tid, (u32, Which), Hasher>,
     replays: ReplaySet,
+    /// The n' of solutions that made room for a tunnel.
+    solutions: ReplaySet,
     /// First packets whose boxes are closed, and their bytes.
     open: Vec<Open>,
     packets: Vec<u8>,
@@ -198,7 +200,7 @@ impl Server {
     ) -> Result<Self, Reason> {
         let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
-        let limits = config.limits;
+        let chosen = config.limits;
         let mut common = Common::default();
         common
             .events
@@ -209,18 +211,19 @@ impl Server {
                 config,
                 keys,
                 verify: Vec::new(),
-                auth_rate: Prefixes::new(hasher, limits.auth),
+                auth_rate: Prefixes::new(hasher, chosen.auth),
             },
             tunnels: Table::default(),
             tids: HashMap::with_hasher(hasher),
-            replays: ReplaySet::new(hasher, limits.replay),
+            replays: ReplaySet::new(hasher, chosen.replay, limits::WINDOW),
+            solutions: ReplaySet::new(hasher, limits::SOLUTIONS_MAX, limits::PUZZLE_LIFE),
             open: Vec::new(),
             packets: Vec::new(),
             taken: 0,
             rates: Rates {
-                first: Prefixes::new(hasher, limits.first),
-                first_solved: Prefixes::new(hasher, limits.first),
-                stale: Prefixes::new(hasher, limits.stale),
+                first: Prefixes::new(hasher, chosen.first),
+                first_solved: Prefixes::new(hasher, chosen.first),
+                stale: Prefixes::new(hasher, chosen.stale),
                 stale_all: Bucket::default(),
             },
             agenda: Agenda::default(),

@@ -175,6 +175,7 @@ fn bound(case: &Case) -> Result<(), Stop> {
         binder: &Binder::from_bytes(case.array("binder")?),
         user: &key(case, "user")?,
         boxing: &keys::public(&boxing),
+        signing: &case.array("signing-key")?,
         ephemeral: &keys::public(&ephemeral),
         connection: case.u32("connection")?,
         service: case.word("service")?,

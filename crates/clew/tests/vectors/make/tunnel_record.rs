@@ -304,6 +304,7 @@ fn authenticators() -> Vec<Case> {
         binder: &binder,
         user: &user,
         boxing: &boxing,
+        signing: &[6; 32],
         ephemeral: &ephemeral,
         connection: 7,
         service: "files",
@@ -317,11 +318,12 @@ fn authenticators() -> Vec<Case> {
             .hex("user", user.0)
             .hex("authenticator", x)
     };
-    let bounded = |name: &str, expect: &str, comment: &str, connection: u32| {
+    let bounded = |name: &str, expect: &str, comment: &str, connection: u32, signing: u8| {
         Case::new(FOLDER, &format!("bound-{name}"), expect, comment)
             .text("check", "bound")
             .hex("boxing-secret", secret("boxing").as_bytes())
             .hex("ephemeral-secret", secret("ephemeral").as_bytes())
+            .hex("signing-key", [signing; 32])
             .hex("binder", binder.as_bytes())
             .hex("user", user.0)
             .hex("connection", connection.to_be_bytes())
@@ -352,8 +354,21 @@ fn authenticators() -> Vec<Case> {
             Public([0; 32]),
             &made,
         ),
-        bounded("good", "valid", "As it is.", 7),
-        bounded("connection", "authenticator", "For another connection.", 8),
+        bounded("good", "valid", "As it is.", 7, 6),
+        bounded(
+            "connection",
+            "authenticator",
+            "For another connection.",
+            8,
+            6,
+        ),
+        bounded(
+            "host",
+            "authenticator",
+            "For another host, which has the same boxing key.",
+            7,
+            5,
+        ),
     ]
 }
 
