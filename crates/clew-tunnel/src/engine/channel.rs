@@ -318,8 +318,8 @@ impl Channel {
             return 0;
         }
         let begin = out.len();
-        let count = if begin == 0 { RPCS_MAX } else { RPCS_MAX - 1 };
-        self.fill(&mut Draft::new(out, room, count), events);
+        // One fewer than a packet may have: it may be sent again behind one that is out of sequence.
+        self.fill(&mut Draft::new(out, room, RPCS_MAX - 1), events);
         if out.len() == begin {
             return 0;
         }

@@ -87,7 +87,7 @@ impl Connections {
     /// # Errors
     /// `too-many-connections`, `no-room`.
     pub fn add(&mut self, number: u32, now: Instant) -> Result<(), Reason> {
-        if self.all.len() >= CONNECTIONS_MAX {
+        if self.is_full() {
             return Err(Reason::TooManyConnections);
         }
         if self.promised() + CREDIT > GRANT {
@@ -99,9 +99,15 @@ impl Connections {
         Ok(())
     }
 
+    /// Whether there are as many as there may be. One that ended has its place until it is read.
+    pub fn is_full(&self) -> bool {
+        self.all.len() + self.ended.len() >= CONNECTIONS_MAX
+    }
+
+    /// Bytes that are granted and not read, each connection having a claim to CREDIT.
     fn promised(&self) -> u32 {
         let all = self.all.iter().chain(&self.ended);
-        all.map(Connection::promised).sum()
+        all.map(Connection::claim).sum()
     }
 
     /// Whether nobody has decided about it.
@@ -179,7 +185,8 @@ impl Connections {
             let mut connection = self.all.remove(place);
             // Nothing more is granted to it.
             connection.stop();
-            if !connection.inbox.is_empty() {
+            // What came before it was taken, nobody reads.
+            if connection.is_accepted && !connection.inbox.is_empty() {
                 self.ended.push(connection);
             }
         }
@@ -292,8 +299,9 @@ impl Connections {
     /// may come finds its own.
     fn due_window(&self, connection: &Connection) -> Option<u32> {
         connection.due_window(WINDOW_MAX)?;
-        let others = self.promised() - connection.promised();
-        let may_come = CONNECTIONS_MAX.saturating_sub(self.all.len()) as u32;
+        let others = self.promised() - connection.claim();
+        let there_are = self.all.len() + self.ended.len();
+        let may_come = CONNECTIONS_MAX.saturating_sub(there_are) as u32;
         let left = GRANT.saturating_sub(others + CREDIT * may_come);
         connection.due_window(WINDOW_MAX.min(left / 2))
     }
@@ -301,19 +309,22 @@ impl Connections {
     /// Writes RPCs that may be sent, as far as there is room.
     pub fn fill(&mut self, tunnel: TunnelId, draft: &mut Draft<'_>, events: &mut VecDeque<Event>) {
         self.fill_windows(draft);
+        // Each packet begins with another connection, so that a long RPC is not always behind short ones.
+        let mut turn = self.turn;
+        self.turn = (turn + 1) % self.all.len().max(1);
         let mut idle = 0;
         while idle < self.all.len() {
-            self.turn %= self.all.len();
-            let connection = &mut self.all[self.turn];
+            turn %= self.all.len();
+            let connection = &mut self.all[turn];
             let is_sent = connection.send(draft);
             connection.tell_room(tunnel, events);
             if connection.send_close(draft) {
-                self.all.remove(self.turn);
+                self.all.remove(turn);
                 idle = 0;
                 continue;
             }
             idle = if is_sent { 0 } else { idle + 1 };
-            self.turn += 1;
+            turn += 1;
         }
     }
 

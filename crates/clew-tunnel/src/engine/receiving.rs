@@ -1,7 +1,7 @@
 //! The sequence as it is received: `spec/tunnel.md` sections 7.1 and 7.2.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::collections::BTreeMap;
 
 use super::seq::Seq;
 use super::time::Instant;
@@ -11,6 +11,21 @@ use crate::reason::Reason;
 /// Bytes that all tunnels of a program hold ahead of their turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held(usize);
+
+impl Held {
+    /// How many there are.
+    pub const fn bytes(self) -> usize {
+        self.0
+    }
+}
+
+/// What holding a packet takes, besides its bytes: many small ones are no way around the limits.
+const PLACE: usize = 64;
+
+/// What a packet that is held counts for.
+const fn cost(rpcs: &[u8]) -> usize {
+    PLACE + rpcs.len()
+}
 
 /// What became of a counted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +43,8 @@ pub struct Receiving {
     next: Option<Seq>,
     /// Whether anything was done: before, there is nothing to acknowledge.
     has_begun: bool,
-    /// Those behind `next`, which itself is the place of the first.
-    held: VecDeque<Option<Box<[u8]>>>,
+    /// The RPCs of those behind `next`, by seq: no memory for gaps, which cost the other side nothing.
+    held: BTreeMap<u32, Box<[u8]>>,
     held_bytes: usize,
     /// Counted packets since the last ack.
     unacknowledged: u8,
@@ -45,7 +60,7 @@ impl Receiving {
         Self {
             next: None,
             has_begun: false,
-            held: VecDeque::new(),
+            held: BTreeMap::new(),
             held_bytes: 0,
             unacknowledged: 0,
             now: false,
@@ -75,46 +90,35 @@ impl Receiving {
         if distance == 0 {
             // A gap is filled, or there is none.
             self.now |= !self.held.is_empty();
-            self.advance(all);
+            self.advance();
             return Ok(Place::Next);
         }
         self.now = true;
-        let bytes = self.held_bytes + rpcs.len();
-        if distance > AHEAD || bytes > AHEAD_BYTES || all.0 + rpcs.len() > AHEAD_TOTAL {
-            return Err(Reason::Ahead);
-        }
-        if self.held.len() <= distance {
-            self.held.resize_with(distance + 1, || None);
-        }
-        let place = &mut self.held[distance];
-        if place.is_some() {
+        if self.held.contains_key(&seq.get()) {
             return Err(Reason::DuplicateSeq);
         }
-        *place = Some(rpcs.into());
+        let more = cost(rpcs);
+        let bytes = self.held_bytes + more;
+        if distance > AHEAD || bytes > AHEAD_BYTES || all.0 + more > AHEAD_TOTAL {
+            return Err(Reason::Ahead);
+        }
+        self.held.insert(seq.get(), rpcs.into());
         self.held_bytes = bytes;
-        all.0 += rpcs.len();
+        all.0 += more;
         Ok(Place::Later)
     }
 
     /// The RPCs of the next packet, if it was held.
     pub fn pop(&mut self, all: &mut Held) -> Option<Box<[u8]>> {
-        let rpcs = self.held.front_mut()?.take()?;
-        self.held_bytes -= rpcs.len();
-        all.0 -= rpcs.len();
-        self.advance(all);
+        let rpcs = self.held.remove(&self.next?.get())?;
+        self.held_bytes -= cost(&rpcs);
+        all.0 -= cost(&rpcs);
+        self.advance();
         Some(rpcs)
     }
 
     /// `next` was taken.
-    fn advance(&mut self, all: &mut Held) {
-        if let Some(Some(twice)) = self.held.pop_front() {
-            self.held_bytes -= twice.len();
-            all.0 -= twice.len();
-        }
-        // Counted packets have RPCs: no bytes, no packets.
-        if self.held_bytes == 0 {
-            self.held = VecDeque::new();
-        }
+    fn advance(&mut self) {
         self.next = self.next.map(|next| next.plus(1));
         self.has_begun = true;
     }
@@ -123,7 +127,7 @@ impl Receiving {
     pub fn release(&mut self, all: &mut Held) {
         all.0 -= self.held_bytes;
         self.held_bytes = 0;
-        self.held = VecDeque::new();
+        self.held = BTreeMap::new();
     }
 
     /// A counted packet has to be acknowledged: the second one at once.

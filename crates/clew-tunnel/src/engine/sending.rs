@@ -159,9 +159,11 @@ impl Sending {
             .filter(|sent| sent.rpcs.len() <= room)?;
         self.at_once = false;
         self.sent_at = now;
+        self.waiting_since.get_or_insert(now);
         self.expiry.get_or_insert(now + self.timeout.length());
-        let sent = self.flight.get_mut(self.again)?;
         self.again += 1;
+        self.was_full = !self.has_room();
+        let sent = self.flight.get_mut(self.again - 1)?;
         sent.is_again = true;
         sent.at = now;
         Some((sent.seq, &sent.rpcs))

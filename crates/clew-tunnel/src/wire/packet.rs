@@ -125,11 +125,16 @@ pub struct Initiation<'a> {
 }
 
 impl Initiation<'_> {
-    /// Appends the packet, box still closed, without the solution.
+    /// Appends the packet as it came, box still closed.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.boxed.tid.with(KEY));
+        let flags = self.solution.map_or(KEY, |_| KEY | PUZZLE);
+        out.extend_from_slice(&self.boxed.tid.with(flags));
         out.extend_from_slice(&self.boxed.nonce.to_bytes());
         out.extend_from_slice(&self.key.0);
+        // Without it, it would be below M.
+        if let Some(solution) = self.solution {
+            out.extend_from_slice(solution);
+        }
         out.extend_from_slice(self.boxed.bytes);
     }
 }

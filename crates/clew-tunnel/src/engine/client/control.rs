@@ -193,6 +193,8 @@ impl Tunnel {
     /// Begins to solve a puzzle; it takes the place of another.
     pub fn solve(&mut self, shared: &mut Shared, search: Search, nonce: [u8; 8]) {
         self.solving = Some(nonce);
+        let id = self.channel.id;
+        shared.solves.retain(|solve| solve.tunnel != id);
         shared.solves.push(Solve {
             tunnel: self.channel.id,
             nonce,

@@ -254,12 +254,16 @@ impl Client {
             self.started(&mut now, start);
         }
         for solve in jobs.solves {
-            let Some(result) = solve.result else {
-                self.shared.solves.push(solve);
-                continue;
-            };
             let (id, nonce) = (solve.tunnel, solve.nonce);
             let tunnel = self.tunnels.get(id);
+            // Another puzzle may have taken its place, or nobody needs it any more.
+            let tunnel = tunnel.filter(|tunnel| tunnel.solving == Some(nonce));
+            let Some(result) = solve.result else {
+                if tunnel.is_some() {
+                    self.shared.solves.push(solve);
+                }
+                continue;
+            };
             if let Some(Err(reason)) = tunnel.map(|tunnel| tunnel.found(&now, nonce, result)) {
                 self.count(reason);
             }
@@ -358,9 +362,8 @@ impl Client {
             self.count(reason);
         }
         if !tunnel.is_closed && tunnel.line.is_some() {
-            tunnel.channel.control(&Rpc::Close { connection: 0 });
             let mut last = Outgoing::new(1);
-            tunnel.send(&mut self.shared, now, &mut last);
+            tunnel.say_last(now.instant, &mut last);
             last.seal();
             if let Some(run) = last.runs().next()
                 && self.plain.len() < PLAIN_MAX

@@ -37,7 +37,13 @@ impl Client {
         found.from = from;
         match &mut found.state {
             State::First(attempt) => attempt.hurry(now.instant),
-            State::Rekey(rekeying) => rekeying.sends.hurry(now.instant),
+            State::Rekey(rekeying) => {
+                rekeying.sends.hurry(now.instant);
+                // Nothing of the old key comes to the new address.
+                if let Some(old) = found.old.take() {
+                    self.tids.remove(&old.0.tid);
+                }
+            }
             State::Open => self.rekey(&mut now, tunnel.index, true),
         }
         if let Some(found) = self.tunnels.get(tunnel) {
@@ -60,6 +66,9 @@ impl Client {
         let Some(tunnel) = self.tunnels.at(index) else {
             return;
         };
+        if !matches!(tunnel.state, State::Open) {
+            return;
+        }
         let erased = tunnel.old.take().map(|old| old.0.tid);
         let Some(before) = tunnel.rekey(now, has_moved) else {
             return;
@@ -78,11 +87,8 @@ impl Client {
 }
 
 impl Tunnel {
-    /// The next key. The TID that was current; none if there is no key yet, or a rekey is under way.
+    /// The next key of an open tunnel. The TID that was current; none if there is no key.
     fn rekey(&mut self, now: &mut Now<'_>, has_moved: bool) -> Option<Tid> {
-        if !matches!(self.state, State::Open) {
-            return None;
-        }
         let before = self.line.take()?;
         let first = Nonce::new(0, Side::Client);
         self.line = Some(Line::new(self.announced, keys::next(&before.key), first));

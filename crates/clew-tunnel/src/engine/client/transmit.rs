@@ -188,6 +188,22 @@ impl Tunnel {
     }
 }
 
+impl Tunnel {
+    /// Sends close(0), alone, whatever waits: it is not sent again, and nothing that waits will be.
+    pub fn say_last(&mut self, now: Instant, out: &mut Outgoing) {
+        let to = (self.from, self.address());
+        let mut rpcs = Vec::new();
+        let written = Rpc::Close { connection: 0 }.write(&mut rpcs);
+        let (Ok(()), Some(line)) = (written, &mut self.line) else {
+            return;
+        };
+        let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
+        let numbers = (seq.get(), self.channel.receiving.ack());
+        let header = line.header();
+        out.push(to, &header, numbers, &rpcs, 0, &line.stream);
+    }
+}
+
 fn write_solution(r: &[u8; 80], nonce: [u8; 8], rpcs: &mut Vec<u8>) -> bool {
     Rpc::PuzzSoln { r, nonce }.write(rpcs).is_ok()
 }

@@ -150,7 +150,10 @@ impl Tunnel {
                 at(attempt.next_due());
                 return due;
             }
-            State::Rekey(rekeying) => at(Some(rekeying.sends.next_due())),
+            State::Rekey(rekeying) => {
+                let end = rekeying.sends.began() + DEAD_AFTER;
+                at(Some(rekeying.sends.next_due().min(end)));
+            }
             State::Open => at(Some(self.rekey_at)),
         }
         let sending = &self.channel.sending;

@@ -76,7 +76,7 @@ impl Tunnel {
             return Err(Reason::BadService);
         }
         let limits = &shared.config.limits;
-        if self.channel.connections.len() >= crate::limits::CONNECTIONS_MAX {
+        if self.channel.connections.is_full() {
             return Err(Reason::TooManyConnections);
         }
         if !self.creates.take(limits.creates, now.instant) {
@@ -150,8 +150,11 @@ impl Tunnel {
                     shared.verify.push(verify);
                 } else {
                     // Who asks for more than its share works for it.
+                    let connections = &self.channel.connections;
+                    self.waiting
+                        .retain(|verify| connections.is_undecided(verify.connection));
                     self.waiting.push(verify);
-                    self.pose(shared.config.w, now);
+                    self.pose_here(shared.config.w, now);
                 }
             }
         }

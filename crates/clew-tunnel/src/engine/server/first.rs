@@ -261,7 +261,7 @@ impl Server {
             .insert(|id| Tunnel::new(id, start, packet, now));
         self.tids.insert(clear.tid, (id.index, Which::Current));
         self.tids.insert(announced, (id.index, Which::Announced));
-        self.silent.push_back((id, now.instant));
+        self.note_silent(id, now.instant);
         self.take(now, id.index, clear.opened(plaintext));
     }
 

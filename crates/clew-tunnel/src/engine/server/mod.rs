@@ -39,7 +39,6 @@ use crate::limits::{self, M_MIN};
 use crate::reason::{Counters, Reason};
 use crate::record::{Authenticators, Record, ServerSecret};
 use crate::wire::packet::Tid;
-use crate::wire::rpc::Rpc;
 use crate::wire::values::{Call, CallWriter};
 
 /// What a server is, besides its secret.
@@ -390,8 +389,7 @@ impl Server {
             self.shared.common.counters.count(reason);
         }
         if !tunnel.is_closed && !tunnel.is_dormant {
-            tunnel.channel.control(&Rpc::Close { connection: 0 });
-            if let Some(last) = tunnel.last_word(&mut self.shared, now) {
+            if let Some(last) = tunnel.last_word(&self.shared, now) {
                 self.say(tunnel.path.address(), last);
             }
         }

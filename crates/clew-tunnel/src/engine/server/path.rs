@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use crate::engine::congestion::Congestion;
 use crate::engine::retransmission::Timeout;
 use crate::engine::time::Instant;
-use crate::limits::{AMPLIFICATION, PACKET_MIN, PATH_TIMEOUT};
+use crate::limits::{AMPLIFICATION, PATH_TIMEOUT};
 
 /// What was learnt of an address.
 pub type Learnt = (Congestion, Timeout);
@@ -73,11 +73,6 @@ impl Path {
         }
         let most = AMPLIFICATION.saturating_mul(self.received);
         most.saturating_sub(self.sent) as usize
-    }
-
-    /// Whether any packet may be sent there.
-    pub fn has_room(&self) -> bool {
-        self.room() >= PACKET_MIN
     }
 
     /// Something that was sent there was acknowledged. After a move this shows nothing: the client knows

@@ -7,10 +7,13 @@ use super::Shared;
 use super::tunnel::Tunnel;
 use crate::engine::channel::Now;
 use crate::engine::time::Instant;
-use crate::limits::{PUZZLE_LIFE, RTO_FIRST};
+use crate::limits::{PACKET_MIN, PUZZLE_LIFE, RTO_FIRST};
 use crate::puzzle::{self, HASH_BYTES, R_BYTES};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;
+
+/// Bytes of a packet with nothing but a puzzle.
+pub const POSED_BYTES: usize = PACKET_MIN + 179;
 
 /// A puzzle that is not answered.
 pub struct Posed {
@@ -87,6 +90,16 @@ impl Tunnel {
         let before = self.puzzle.as_ref().map_or(0, |posed| posed.w);
         let posed = Posed::new(w.max(before), self.path.address(), now);
         self.puzzle = Some(Box::new(posed));
+    }
+
+    /// The same, unless there is one as hard already, sent here: who works at it works for all that waits, and
+    /// its time does not begin anew.
+    pub fn pose_here(&mut self, w: u8, now: &mut Now<'_>) {
+        let here = self.path.address();
+        let is_posed = |posed: &Posed| posed.w >= w && posed.to == here;
+        if !self.puzzle.as_deref().is_some_and(is_posed) {
+            self.pose(w, now);
+        }
     }
 
     /// A puzzle was answered.

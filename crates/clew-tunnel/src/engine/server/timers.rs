@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::Server;
 use super::tunnel::{Rekeyed, Tunnel, Which};
 use crate::engine::channel::Now;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, TunnelId};
 use crate::engine::time::Instant;
 use crate::limits::{AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PROBE_IDLE, REKEY, REKEY_ANSWER, T1_LIFE};
 use crate::reason::Reason;
@@ -93,6 +93,17 @@ impl Server {
         }
     }
 
+    /// A new tunnel was heard. Those that are gone are forgotten when they are more than the others.
+    pub(super) fn note_silent(&mut self, id: TunnelId, now: Instant) {
+        let Self {
+            silent, tunnels, ..
+        } = self;
+        if silent.len() > 2 * tunnels.len() + SILENT_AT_ONCE {
+            silent.retain(|(id, _)| tunnels.get(*id).is_some());
+        }
+        silent.push_back((id, now));
+    }
+
     fn is_half_full(&self) -> bool {
         2 * self.tunnels.len() > self.shared.config.limits.tunnels
     }
@@ -116,7 +127,7 @@ impl Server {
             } else if tunnel.is_dormant {
                 self.end(now.instant, id.index, Some(Reason::Idle));
             } else {
-                tunnel.pose(0, now);
+                tunnel.pose_here(0, now);
                 self.silent.push_back((id, now.instant));
                 self.touch(id.index);
             }

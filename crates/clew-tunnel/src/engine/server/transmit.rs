@@ -9,6 +9,7 @@ use crate::engine::channel::Now;
 use crate::engine::outgoing::Outgoing;
 use crate::engine::time::Instant;
 use crate::limits::{ANSWER, PACKET_MIN};
+use crate::wire::rpc::Rpc;
 
 /// Packets of one tunnel before the next one has its turn.
 const TURN: usize = 32;
@@ -36,7 +37,7 @@ impl Server {
                 turns -= 1;
             }
             if is_done {
-                let due = tunnel.next_due();
+                let due = tunnel.next_due(now.instant);
                 self.agenda.move_to(index, &mut tunnel.due, Some(due));
             } else {
                 tunnel.is_ready = true;
@@ -55,10 +56,10 @@ impl Tunnel {
             return false;
         }
         self.requests.flush(&mut self.channel);
-        let most = self.longest(shared).min(self.path.room());
-        let Some(room) = most.checked_sub(PACKET_MIN) else {
+        if !self.can_send(now) {
             return false;
-        };
+        }
+        let room = self.longest(shared) - PACKET_MIN;
         let mut rpcs = core::mem::take(&mut shared.common.scratch);
         rpcs.clear();
         self.write_puzzle(now, room, &mut rpcs);
@@ -74,12 +75,14 @@ impl Tunnel {
         is_sent
     }
 
-    /// The longest packet now.
+    /// The longest packet now, if any may be sent.
     fn longest(&self, shared: &Shared) -> usize {
-        if self.is_first {
-            usize::from(shared.config.m)
-        } else {
-            shared.config.packet
+        let room = self.path.room();
+        let m = usize::from(shared.config.m);
+        match self.is_first {
+            false => shared.config.packet.min(room),
+            true if room < m => ANSWER,
+            true => m,
         }
     }
 
@@ -114,14 +117,18 @@ impl Tunnel {
         self.channel.receiving.acknowledged();
     }
 
-    /// The packet with close(0), if the window and the address have room for one.
-    pub fn last_word(&mut self, shared: &mut Shared, now: Instant) -> Option<Box<[u8]>> {
-        let mut last = Outgoing::new(1);
-        while last.is_empty() {
-            if !self.send(shared, now, &mut last) {
-                return None;
-            }
+    /// The packet with close(0), if the address has room for it. It stands alone, whatever waits: it is not
+    /// sent again, and nothing that waits will be.
+    pub fn last_word(&mut self, shared: &Shared, now: Instant) -> Option<Box<[u8]>> {
+        let mut rpcs = Vec::new();
+        Rpc::Close { connection: 0 }.write(&mut rpcs).ok()?;
+        let is_short = self.path.room() < PACKET_MIN + rpcs.len();
+        if is_short || !self.can_send(now) {
+            return None;
         }
+        let mut last = Outgoing::new(1);
+        let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
+        self.write(shared, seq.get(), &rpcs, &mut last);
         last.seal();
         last.runs().next().map(|run| run.bytes.into())
     }

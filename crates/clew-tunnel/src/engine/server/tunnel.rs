@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use super::Shared;
 use super::jobs::Verify;
 use super::path::Path;
-use super::puzzles::Posed;
+use super::puzzles::{POSED_BYTES, Posed};
 use super::requests::Requests;
 use crate::engine::channel::{Channel, Now, Party};
 use crate::engine::event::TunnelId;
@@ -16,7 +16,7 @@ use crate::engine::rate::Bucket;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
 use crate::keys::{self, Binder, Nonce};
-use crate::limits::{AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, REKEY_ANSWER, T1_LIFE};
+use crate::limits::{ANSWER, AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, REKEY_ANSWER, T1_LIFE};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
@@ -143,7 +143,10 @@ impl Tunnel {
         self.announced = announced;
         self.is_dormant = false;
         self.is_first = true;
-        self.keyed = now;
+        // A tunnel under the boxing key does not live longer by it.
+        if !self.is_t1 {
+            self.keyed = now;
+        }
         self.asked = None;
         Rekeyed { draining, erased }
     }
@@ -163,10 +166,24 @@ impl Tunnel {
         }
     }
 
-    /// The earliest instant at which something happens by itself.
-    pub fn next_due(&self) -> Instant {
+    /// Whether a packet may be sent now, were there one. As long as an unproven address has no room for the
+    /// puzzle that is due there, nothing else goes before it: acks would use up what the client's packets
+    /// earn, and it would never send the next.
+    pub fn can_send(&self, now: Instant) -> bool {
+        let is_due = |posed: &Posed| posed.is_due(now);
+        let is_asking = !self.path.is_proven() && self.puzzle.as_deref().is_some_and(is_due);
+        let least = match (self.is_first, is_asking) {
+            (true, _) => ANSWER,
+            (false, true) => POSED_BYTES,
+            (false, false) => PACKET_MIN,
+        };
+        !self.is_dormant && self.path.room() >= least
+    }
+
+    /// The earliest instant at which something happens by itself, from now on.
+    pub fn next_due(&self, now: Instant) -> Instant {
         let sending = &self.channel.sending;
-        let can_send = !self.is_dormant && self.path.has_room();
+        let can_send = self.can_send(now);
         let mut due = self.heard + IDLE_MAX;
         let mut at = |instant: Option<Instant>| {
             due = instant.map_or(due, |instant| due.min(instant));
