@@ -13,7 +13,6 @@ use clew_tunnel::engine::event::{Answer, Event, TunnelId};
 use clew_tunnel::record::{Identity, Record, UserSecret};
 use clew_tunnel::wire::values::CallWriter;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
 use crate::connection::{self, Connection};
@@ -90,7 +89,7 @@ impl Client {
         for socket in bind(0)? {
             sockets.add(socket);
         }
-        let mut clock = Clock::new();
+        let mut clock = Clock::default();
         let engine = client::Client::new(config, clock.now());
         let (commands, asked) = mpsc::unbounded_channel();
         let (watched, stats) = Watched::new();
@@ -102,7 +101,7 @@ impl Client {
             watched,
         };
         let driver = Driver::new(engine, program, sockets, clock, asked);
-        let _: JoinHandle<_> = tokio::spawn(driver.run());
+        drop(tokio::spawn(driver.run()));
         Ok(Self {
             commands,
             stats,
@@ -353,7 +352,7 @@ impl Program<client::Client> for Hub {
         Vec::new()
     }
 
-    fn settled(&mut self, engine: &client::Client, now: Now<'_>) {
+    fn settled(&mut self, engine: &mut client::Client, now: Now<'_>) {
         self.watched.settled(engine, &now);
     }
 

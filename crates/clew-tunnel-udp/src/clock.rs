@@ -12,15 +12,17 @@ pub struct Clock {
     random: Random,
 }
 
-impl Clock {
+impl Default for Clock {
     /// A clock that starts now.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             start: Instant::now(),
-            random: Random::new(),
+            random: Random::default(),
         }
     }
+}
 
+impl Clock {
     /// Now.
     pub fn now(&mut self) -> Now<'_> {
         Now {

@@ -1,6 +1,7 @@
 //! The loop between sockets and an engine.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clew_tunnel::engine::event::Event;
@@ -31,8 +32,13 @@ pub trait Program<E: Engine>: Send + 'static {
     /// Somebody asks for something. Sockets that the engine is to have from now on.
     fn command(&mut self, engine: &mut E, now: Now<'_>, command: Self::Command) -> Vec<Socket>;
 
+    /// Whether this engine is to take a datagram; if not, the program has seen to it.
+    fn screen(&mut self, _engine: &mut E, _peer: SocketAddr, _datagram: &[u8]) -> bool {
+        true
+    }
+
     /// Everything that happened was told, and everything sent.
-    fn settled(&mut self, _engine: &E, _now: Now<'_>) {}
+    fn settled(&mut self, _engine: &mut E, _now: Now<'_>) {}
 
     /// Whether a tunnel is on the socket of this name; others are closed.
     fn uses(&self, _socket: u32) -> bool {
@@ -88,7 +94,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         loop {
             self.settle().await?;
             let now = self.clock.now();
-            self.program.settled(&self.engine, now);
+            self.program.settled(&mut self.engine, now);
             match self.wait().await? {
                 Wake::Datagrams => self.take_datagrams()?,
                 Wake::Command(command) => self.take_commands(command),
@@ -124,23 +130,30 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
     /// What came, and what has come meanwhile.
     fn take_datagrams(&mut self) -> io::Result<()> {
         for _ in 0..READS {
-            let Self {
-                engine,
-                clock,
-                incoming,
-                ..
-            } = self;
-            let datagrams = incoming.datagrams();
-            let datagrams = datagrams.map(|(peer, bytes)| Datagram { peer, bytes });
-            engine.receive(clock.now(), datagrams);
+            self.take_incoming();
             if !self.sockets.try_receive(&mut self.incoming)? {
                 return Ok(());
             }
         }
-        let datagrams = self.incoming.datagrams();
-        let datagrams = datagrams.map(|(peer, bytes)| Datagram { peer, bytes });
-        self.engine.receive(self.clock.now(), datagrams);
+        self.take_incoming();
         Ok(())
+    }
+
+    fn take_incoming(&mut self) {
+        let Self {
+            engine,
+            program,
+            clock,
+            incoming,
+            ..
+        } = self;
+        let mut mine = Vec::with_capacity(BATCH);
+        for (peer, bytes) in incoming.datagrams() {
+            if program.screen(engine, peer, bytes) {
+                mine.push(Datagram { peer, bytes });
+            }
+        }
+        engine.receive(clock.now(), mine.into_iter());
     }
 
     fn take_commands(&mut self, first: P::Command) {

@@ -15,15 +15,17 @@ pub struct Random {
     used: usize,
 }
 
-impl Random {
+impl Default for Random {
     /// Draws at the first use.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             piece: Box::new([0; PIECE]),
             used: PIECE,
         }
     }
+}
 
+impl Random {
     fn fill(&mut self, out: &mut [u8]) {
         let mut out = out;
         while !out.is_empty() {

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clew_tunnel::Reason;
-use clew_tunnel::engine::Now;
 use clew_tunnel::engine::event::{self, ConnectionId, Event, User};
 use clew_tunnel::engine::server::{self, Config};
+use clew_tunnel::engine::{Datagram, Now, tid};
 use clew_tunnel::record::{Record, ServerSecret};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -17,6 +17,7 @@ use crate::connection::{self, Connection};
 use crate::driver::{Driver, Program};
 use crate::error::Error;
 use crate::hands::{self, Ask, Hand, Hands};
+use crate::parts::{Here, Mail};
 use crate::sockets::{Socket, Sockets};
 use crate::stats::{Stats, Watched};
 
@@ -25,7 +26,7 @@ const WAITING: usize = 1_024;
 
 /// Answers for other hosts: a directory or a name service. It is asked on the server's own thread, and
 /// answers from memory.
-pub trait Registry: Send + Sync + 'static {
+pub trait Registry: Send + 'static {
     /// The record of a host.
     ///
     /// # Errors
@@ -43,9 +44,22 @@ pub trait Registry: Send + Sync + 'static {
 pub struct Server {
     incoming: mpsc::Receiver<Incoming>,
     records: watch::Receiver<Option<Record>>,
-    stats: watch::Receiver<Stats>,
+    stats: Vec<watch::Receiver<Stats>>,
     addresses: Vec<SocketAddr>,
-    task: JoinHandle<io::Result<()>>,
+    tasks: Vec<JoinHandle<io::Result<()>>>,
+    /// The drivers run as long as somebody may ask something of them.
+    _channels: Vec<mpsc::UnboundedSender<Command>>,
+}
+
+/// How a server is run.
+#[derive(Default)]
+pub struct Options {
+    /// The addresses that it is bound to.
+    pub at: Vec<SocketAddr>,
+    /// In how many parts, each of which is a task of its own: one for each core that it may have. 0 is one.
+    pub parts: usize,
+    /// Who answers for other hosts.
+    pub registry: Option<Box<dyn Registry>>,
 }
 
 /// A connection that a client asks for: to be accepted or refused. Dropped, it is refused.
@@ -59,6 +73,13 @@ enum Command {
     Ask(Ask),
     Accept(ConnectionId, Hand),
     Refuse(ConnectionId, Reason),
+    Mail(Mail),
+}
+
+impl From<Mail> for Command {
+    fn from(mail: Mail) -> Self {
+        Self::Mail(mail)
+    }
 }
 
 impl From<Ask> for Command {
@@ -74,48 +95,60 @@ impl Server {
     /// # Errors
     /// [`Error::Io`] of the sockets; [`Error::Refused`] for a configuration that no record can have.
     pub fn bind(
-        secret: ServerSecret,
+        secret: &ServerSecret,
         mut config: Config,
-        at: &[SocketAddr],
-        registry: Option<Box<dyn Registry>>,
+        options: Options,
     ) -> Result<Self, Error> {
-        let mut sockets = Sockets::default();
-        for address in at {
-            sockets.add(Socket::bind(*address, 0, false)?);
-        }
-        let addresses = sockets.addresses();
+        let mut bound = bind(&options.at, options.parts.max(1))?;
+        let addresses = bound[0].addresses();
         if config.addresses.is_empty() {
             config.addresses.clone_from(&addresses);
         }
-        let mut clock = Clock::new();
-        let mut now = clock.now();
-        now.wall = wall();
-        let seed = now.random();
-        let engine = server::Server::new(secret, config, seed, now)?;
-        let (commands, asked) = mpsc::unbounded_channel();
+        // All parts have the same S', since they begin with the same seed at the same time of day.
+        let (mut clock, at) = (Clock::default(), wall());
+        let seed = clock.now().random();
         let (waiting, incoming) = mpsc::channel(WAITING);
         let (record, records) = watch::channel(None);
-        let (watched, stats) = Watched::new();
-        let program = Service {
-            hands: Hands::default(),
-            waiting,
-            // The driver ends with its server, not with the last of its own hands.
-            commands: commands.downgrade(),
-            record,
-            registry,
-            watched,
-        };
-        let driver = Driver::new(engine, program, sockets, clock, asked);
-        let task = tokio::spawn(async move {
-            let _kept = commands;
-            driver.run().await
-        });
+        let registry = options
+            .registry
+            .map(|registry| Arc::new(Mutex::new(registry)));
+        let (channels, asked): (Vec<_>, Vec<_>) =
+            bound.iter().map(|_| mpsc::unbounded_channel()).unzip();
+        let mut drivers = Vec::new();
+        let mut stats = Vec::new();
+        for ((here, sockets), asked) in Here::all(&channels)
+            .into_iter()
+            .zip(bound.drain(..))
+            .zip(asked)
+        {
+            let mut clock = Clock::default();
+            let mut now = clock.now();
+            now.wall = at;
+            config.part = here.part();
+            let number = config.part.number as usize;
+            let engine = server::Server::new(copy(secret)?, config.clone(), seed, now)?;
+            let (watched, watch) = Watched::new();
+            stats.push(watch);
+            let program = Service {
+                hands: Hands::default(),
+                waiting: waiting.clone(),
+                // The driver ends with its server, not with the last of its own hands.
+                commands: channels[number].downgrade(),
+                record: (number == 0).then(|| record.clone()),
+                registry: registry.clone(),
+                watched,
+                here,
+            };
+            drivers.push(Driver::new(engine, program, sockets, clock, asked));
+        }
+        let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
         Ok(Self {
             incoming,
             records,
             stats,
             addresses,
-            task,
+            tasks: tasks.collect(),
+            _channels: channels,
         })
     }
 
@@ -141,15 +174,18 @@ impl Server {
         record.clone()
     }
 
-    /// What it counts, some times a second.
-    pub fn stats(&self) -> watch::Receiver<Stats> {
-        self.stats.clone()
+    /// What it has counted, a fraction of a second ago.
+    pub fn stats(&self) -> Stats {
+        let all = self.stats.iter();
+        all.fold(Stats::default(), |sum, part| sum.and(&part.borrow()))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.task.abort();
+        for task in &self.tasks {
+            task.abort();
+        }
     }
 }
 
@@ -207,14 +243,42 @@ impl Drop for Incoming {
     }
 }
 
+/// The same secret for another part.
+fn copy(secret: &ServerSecret) -> Result<ServerSecret, Reason> {
+    ServerSecret::from_bytes(&secret.to_bytes())
+}
+
+/// Sockets for each part, at each address.
+fn bind(at: &[SocketAddr], parts: usize) -> io::Result<Vec<Sockets>> {
+    let mut all: Vec<Sockets> = (0..parts).map(|_| Sockets::default()).collect();
+    for address in at {
+        let mut address = *address;
+        for sockets in &mut all {
+            let socket = Socket::bind(address, 0, parts > 1)?;
+            // Port 0 was the system's to choose, once.
+            address = socket.address();
+            sockets.add(socket);
+        }
+        #[cfg(target_os = "linux")]
+        if parts > 1
+            && let Some(socket) = all[0].find(0, address)
+        {
+            socket.spread(parts as u32)?;
+        }
+    }
+    Ok(all)
+}
+
 /// What happens at a server, to who holds its parts.
 struct Service {
     hands: Hands,
     waiting: mpsc::Sender<Incoming>,
     commands: mpsc::WeakUnboundedSender<Command>,
-    record: watch::Sender<Option<Record>>,
-    registry: Option<Box<dyn Registry>>,
+    /// Of the first part alone.
+    record: Option<watch::Sender<Option<Record>>>,
+    registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
     watched: Watched,
+    here: Here<Command>,
 }
 
 impl Program<server::Server> for Service {
@@ -229,7 +293,9 @@ impl Program<server::Server> for Service {
             Event::Closed(id) => self.hands.closed(engine, id),
             Event::Gone(tunnel, _) => self.hands.remove_tunnel(tunnel),
             Event::Record(record) => {
-                self.record.send_replace(Some(*record));
+                if let Some(told) = &self.record {
+                    told.send_replace(Some(*record));
+                }
             }
             Event::Request {
                 tunnel,
@@ -246,7 +312,7 @@ impl Program<server::Server> for Service {
     fn command(
         &mut self,
         engine: &mut server::Server,
-        _: Now<'_>,
+        now: Now<'_>,
         command: Command,
     ) -> Vec<Socket> {
         match command {
@@ -261,11 +327,38 @@ impl Program<server::Server> for Service {
             Command::Refuse(id, reason) => {
                 engine.decide(id, Err(reason));
             }
+            Command::Mail(mail) => {
+                self.here.taken();
+                match mail {
+                    Mail::Datagram(peer, mut bytes) => {
+                        let bytes = &mut bytes;
+                        engine.receive(now, [Datagram { peer, bytes }]);
+                    }
+                    Mail::Accepted(client, nonce) => engine.remember(&client, nonce),
+                }
+            }
         }
         Vec::new()
     }
 
-    fn settled(&mut self, engine: &server::Server, now: Now<'_>) {
+    fn screen(&mut self, engine: &mut server::Server, peer: SocketAddr, datagram: &[u8]) -> bool {
+        let Some(tid) = tid(datagram).filter(|tid| !engine.has_tid(*tid)) else {
+            return true;
+        };
+        match self.here.owner(tid) {
+            Some(owner) if owner != self.here.part().number => {
+                let mail = Mail::Datagram(peer, datagram.to_vec());
+                if !self.here.send(owner, mail) {
+                    engine.count(Reason::Busy);
+                }
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn settled(&mut self, engine: &mut server::Server, now: Now<'_>) {
+        self.here.tell(engine.notices());
         self.watched.settled(engine, &now);
     }
 }
@@ -287,10 +380,11 @@ impl Service {
         }
     }
 
-    fn answer(&mut self, request: event::Request) -> event::Reply {
-        let Some(registry) = &mut self.registry else {
+    fn answer(&self, request: event::Request) -> event::Reply {
+        let Some(registry) = &self.registry else {
             return event::Reply::Refused(Reason::NotAllowed);
         };
+        let mut registry = registry.lock().unwrap_or_else(PoisonError::into_inner);
         match request {
             event::Request::Lookup { signing, hostname } => {
                 let found = registry.find(signing, &hostname);

@@ -60,6 +60,32 @@ impl Socket {
         })
     }
 
+    /// From now on the system gives each datagram to one of the `parts` sockets that share this one's
+    /// address, in the order in which they were bound: the one that the last four bytes of its TID say.
+    /// Elsewhere than on Linux it goes by addresses, and tunnels are found by the table alone.
+    ///
+    /// # Errors
+    /// The system's.
+    #[cfg(target_os = "linux")]
+    pub fn spread(&self, parts: u32) -> io::Result<()> {
+        use nix::libc::{sock_filter, sock_fprog};
+        use nix::sys::socket::{setsockopt, sockopt::AttachReusePortCbpf};
+
+        let step = |code, k| sock_filter {
+            code,
+            jt: 0,
+            jf: 0,
+            k,
+        };
+        // Load the word at 4, take it modulo the parts, return that (classic BPF).
+        let mut steps = [step(0x20, 4), step(0x94, parts), step(0x16, 0)];
+        let program = sock_fprog {
+            len: steps.len() as u16,
+            filter: steps.as_mut_ptr(),
+        };
+        setsockopt(&self.io, AttachReusePortCbpf, &program).map_err(io::Error::from)
+    }
+
     /// Where it is bound.
     pub const fn address(&self) -> SocketAddr {
         self.address

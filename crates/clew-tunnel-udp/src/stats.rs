@@ -23,6 +23,18 @@ pub struct Stats {
     pub reasons: Counters,
 }
 
+impl Stats {
+    /// The sum of the parts of a server.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.tunnels += other.tunnels;
+        self.connections += other.connections;
+        self.ended += other.ended;
+        self.reasons.add(&other.reasons);
+        self
+    }
+}
+
 /// Where a driver counts.
 #[derive(Debug)]
 pub struct Watched {

@@ -1,6 +1,5 @@
 //! Servers and clients over the machine's own network.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use clew_tunnel::engine::client::{Config, Target};
@@ -10,7 +9,7 @@ use clew_tunnel::keys;
 use clew_tunnel::record::{Cert, CertBody, ServerSecret, SigningSecret, UserSecret};
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::Secret;
-use clew_tunnel_udp::{Client, Message, Server, State, wall};
+use clew_tunnel_udp::{Client, Message, Options, Server, State, wall};
 
 fn secret() -> ServerSecret {
     let signing = SigningSecret::from_seed(&[7; 32]);
@@ -24,7 +23,7 @@ fn secret() -> ServerSecret {
         end: now + 86_400_000,
         hostname: b"localhost".to_vec(),
     };
-    let cert = Cert::sign(body, &signing).unwrap();
+    let cert = Cert::sign(body, &signing).expect("a certificate");
     ServerSecret {
         signing,
         boxing,
@@ -34,9 +33,18 @@ fn secret() -> ServerSecret {
 
 /// A server that answers each RPC with itself, and its target.
 async fn echo(at: &str) -> Target {
-    let at: SocketAddr = at.parse().unwrap();
-    let mut server = Server::bind(secret(), server::Config::new(Vec::new()), &[at], None).unwrap();
-    let record = server.record().await.unwrap();
+    echo_in_parts(at, 1).await
+}
+
+async fn echo_in_parts(at: &str, parts: usize) -> Target {
+    let options = Options {
+        at: vec![at.parse().expect("an address")],
+        parts,
+        ..Options::default()
+    };
+    let config = server::Config::new(Vec::new());
+    let mut server = Server::bind(&secret(), config, options).expect("a server");
+    let record = server.record().await.expect("a record");
     tokio::spawn(async move {
         while let Some(incoming) = server.accept().await {
             if incoming.service() != "echo" {
@@ -50,7 +58,7 @@ async fn echo(at: &str) -> Target {
                     connection
                         .send("hello", |call| call.bytes(&key.0))
                         .await
-                        .unwrap();
+                        .expect("a client");
                 }
                 while let Some(message) = connection.receive().await {
                     if connection.send_message(message).await.is_err() {
@@ -64,7 +72,7 @@ async fn echo(at: &str) -> Target {
 }
 
 fn say(text: &str) -> Message {
-    Message::new("say", |call| call.text(text)).unwrap()
+    Message::new("say", |call| call.text(text)).expect("a text")
 }
 
 async fn within<T>(what: impl Future<Output = T>) -> T {
@@ -176,4 +184,24 @@ async fn nobody_there_is_no_answer() {
     let opened = tokio::time::timeout(Duration::from_secs(30), tunnel.opened()).await;
     let error = opened.expect("in time").expect_err("nobody is there");
     assert_eq!(error.to_string(), "refused: no-answer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_a_server_find_each_others_tunnels() {
+    let target = echo_in_parts("127.0.0.1:0", 3).await;
+    let client = Client::new(Config::default()).unwrap();
+    let mut tunnels = Vec::new();
+    for _ in 0..20 {
+        tunnels.push(client.open(target.clone(), |first| first.connect("echo", None)));
+    }
+    for round in 0..4_u32 {
+        for (tunnel, connection) in &mut tunnels {
+            let sent = connection.send("say", |call| call.number(round));
+            within(sent).await.unwrap();
+            let message = within(connection.receive()).await.unwrap();
+            assert_eq!(message.arguments().next(), Some(Value::Number(round)));
+            // Its next TID may be one that comes to another part.
+            tunnel.moved();
+        }
+    }
 }

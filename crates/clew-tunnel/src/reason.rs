@@ -14,6 +14,13 @@ macro_rules! reasons {
             /// Every reason, in order.
             pub const ALL: [Self; [$($text),*].len()] = [$(Self::$name),*];
 
+            /// What it is, in a sentence.
+            pub const fn about(self) -> &'static str {
+                match self {
+                    $(Self::$name => $doc,)*
+                }
+            }
+
             /// The name in kebab case, as it stands in the specification.
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -108,6 +115,8 @@ impl fmt::Display for Reason {
     }
 }
 
+impl core::error::Error for Reason {}
+
 /// How often each reason was met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters([u64; Reason::ALL.len()]);
@@ -123,6 +132,13 @@ impl Counters {
     pub fn count(&mut self, reason: Reason) {
         let counter = &mut self.0[reason as usize];
         *counter = counter.saturating_add(1);
+    }
+
+    /// Adds what others counted.
+    pub fn add(&mut self, others: &Self) {
+        for (counter, other) in self.0.iter_mut().zip(others.0) {
+            *counter = counter.saturating_add(other);
+        }
     }
 
     /// How often `reason` was met.

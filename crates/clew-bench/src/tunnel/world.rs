@@ -268,7 +268,7 @@ impl World {
 
     /// A round trip: what it took at the server.
     fn exchange(&mut self) -> Duration {
-        self.instant += SECOND / 100;
+        self.instant += SECOND / 10_000;
         let packets = self.one_address();
         let took = self.serve(packets);
         self.answer();
@@ -289,10 +289,17 @@ impl World {
     /// Connections of one tunnel, from create to close.
     pub fn connections(&mut self, tunnel: TunnelId) -> (Duration, usize) {
         let all: Vec<ConnectionId> = (0..CONNECTIONS).map(|_| self.connect(tunnel)).collect();
-        let mut took = self.exchange();
-        for connection in all {
-            assert!(self.client.read(connection, |_| {}), "an answer");
-            self.client.close(connection);
+        let mut took = Duration::ZERO;
+        let mut answered = 0;
+        // More than the first windows have room for.
+        while answered < CONNECTIONS {
+            took += self.exchange();
+            for connection in &all {
+                if self.client.read(*connection, |_| {}) {
+                    answered += 1;
+                    self.client.close(*connection);
+                }
+            }
         }
         took += self.exchange();
         (took, CONNECTIONS)

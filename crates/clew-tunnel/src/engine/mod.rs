@@ -30,7 +30,7 @@ pub use time::Instant;
 
 use core::net::SocketAddr;
 
-use crate::wire::packet::{HEADER_BYTES, Side};
+use crate::wire::packet::{HEADER_BYTES, Side, Tid};
 
 /// A datagram that came in.
 #[derive(Debug)]
@@ -39,6 +39,11 @@ pub struct Datagram<'a> {
     pub peer: SocketAddr,
     /// Its bytes, which are decrypted where they stand.
     pub bytes: &'a mut [u8],
+}
+
+/// The TID of a packet. None if it is too short to have one.
+pub fn tid(packet: &[u8]) -> Option<Tid> {
+    packet.first_chunk().copied().map(Tid::from_random)
 }
 
 /// Whose packet this is. None if it is too short to say.

@@ -3,7 +3,10 @@
 use clew_tunnel::engine::event::{ConnectionId, Event};
 use clew_tunnel::wire::values::Value;
 
-use crate::network::{Pair, Weather};
+use clew_tunnel::engine::rate::Rate;
+use clew_tunnel::engine::server::Config;
+
+use crate::network::{Pair, Weather, server_address};
 use crate::node::{MS, SECOND, target};
 
 fn connect(pair: &mut Pair, user: bool) -> ConnectionId {
@@ -130,4 +133,52 @@ fn rekeys_and_moves_go_unnoticed() {
         pair.client_events,
         pair.server.counters()
     );
+}
+
+#[test]
+fn many_connections_are_made_and_closed_in_one_tunnel() {
+    for user in [false, true] {
+        let mut config = Config::new(vec![server_address()]);
+        config.limits.creates = Rate::per_second(1_000_000);
+        config.limits.auth = Rate::per_second(1_000_000);
+        let weather = Weather {
+            delay: 50_000,
+            ..Weather::CALM
+        };
+        let mut pair = Pair::with(config, 7, weather);
+        let first = connect(&mut pair, user);
+        pair.run(MS);
+        let user = pair.client.add_user(clew_tunnel::record::UserSecret(
+            clew_tunnel::x25519::Secret::from_bytes([9; 32]),
+        ));
+        for round in 0..2_000 {
+            let now = pair.now;
+            let all: Vec<_> = (0..16)
+                .map(|_| {
+                    pair.client
+                        .connect(&pair.client_clock.at(now), first.tunnel, "echo", Some(user))
+                        .expect("room")
+                })
+                .collect();
+            for connection in &all {
+                assert_eq!(
+                    pair.client
+                        .write(*connection, "say", |call| call.bytes(&[1; 28])),
+                    Ok(true)
+                );
+            }
+            pair.run(120_000);
+            for connection in all {
+                assert_eq!(
+                    read(&mut pair, connection).len(),
+                    1,
+                    "{round} {:?} {:?}",
+                    pair.client.status(first.tunnel),
+                    pair.server.counters()
+                );
+                pair.client.close(connection);
+            }
+            pair.run(120_000);
+        }
+    }
 }

@@ -69,7 +69,7 @@ impl Server {
         let solution = initiation.solution;
         let checked = solution.map(|solution| self.check_solution(&clear, solution));
         let solved = checked.transpose().map_err(Fate::Discard)?;
-        let known = self.tids.get(&clear.tid).copied();
+        let known = self.tids.get(clear.tid);
         if let Some((index, Which::Current)) = known {
             return self.again(now, index, clear, initiation);
         }
@@ -143,13 +143,13 @@ impl Server {
         }
         let text = initiation.boxed.into_text();
         let (plaintext, announced) = read(text, &clear.client).map_err(Fate::Fail)?;
-        if self.tids.contains_key(&announced) {
+        if self.tids.has(announced) {
             return Err(Fate::Fail(Reason::BadTid));
         }
         if !tunnel.rekeys.take(rate, now.instant) {
             return Err(Fate::Fail(Reason::TooManyRekeys));
         }
-        self.remember(&clear);
+        self.accept(&clear);
         self.change_key(now, index, key, &clear, announced);
         self.take(now, index, clear.opened(plaintext));
         Ok(())
@@ -162,8 +162,8 @@ impl Server {
         let first = clear.nonce.answer().unwrap_or(clear.nonce);
         let changed = tunnel.rekey(Line::new(clear.tid, key, first), announced, now.instant);
         self.forget(index, changed);
-        self.tids.insert(clear.tid, (index, Which::Current));
-        self.tids.insert(announced, (index, Which::Announced));
+        self.tids.insert(clear.tid, index, Which::Current);
+        self.tids.insert(announced, index, Which::Announced);
     }
 
     /// Step 6: a new tunnel, whose key is to be computed.
@@ -243,7 +243,7 @@ impl Server {
                 reason => self.fail(now, clear, reason),
             };
         }
-        self.remember(&clear);
+        self.accept(&clear);
         let is_t1 = pair.public == self.shared.keys.live().boxing.public;
         let start = Start {
             tid: clear.tid,
@@ -259,8 +259,8 @@ impl Server {
         let id = self
             .tunnels
             .insert(|id| Tunnel::new(id, start, packet, now));
-        self.tids.insert(clear.tid, (id.index, Which::Current));
-        self.tids.insert(announced, (id.index, Which::Announced));
+        self.tids.insert(clear.tid, id.index, Which::Current);
+        self.tids.insert(announced, id.index, Which::Announced);
         self.note_silent(id, now.instant);
         self.take(now, id.index, clear.opened(plaintext));
     }
@@ -273,8 +273,8 @@ impl Server {
         announced: Tid,
     ) -> Result<(), Reason> {
         self.check_replay(clear)?;
-        let is_used = |tid| self.tids.contains_key(tid);
-        if is_used(&announced) || is_used(&clear.tid) || announced == clear.tid {
+        let is_used = |tid| self.tids.has(tid);
+        if is_used(announced) || is_used(clear.tid) || announced == clear.tid {
             return Err(Reason::BadTid);
         }
         if plaintext.seq & 0xff != 0 || plaintext.ack != 0 {
@@ -286,9 +286,10 @@ impl Server {
         Ok(())
     }
 
-    fn remember(&mut self, clear: &Clear) {
+    fn accept(&mut self, clear: &Clear) {
         let t = clear.nonce.t();
         self.replays.insert(&clear.client.0, t, self.wall);
+        self.tids.accepted(clear.tid, clear.client, clear.nonce);
     }
 
     fn interrogate(&mut self, clear: &Clear) {

@@ -12,6 +12,7 @@ mod path;
 mod puzzles;
 mod receive;
 mod requests;
+mod tids;
 mod timers;
 mod transmit;
 mod tunnel;
@@ -21,12 +22,12 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use hashbrown::HashMap;
-
 pub use jobs::Jobs;
 use jobs::{Open, Verify};
 use keys::ServerKeys;
-use tunnel::{Tunnel, Which};
+use tids::Tids;
+pub use tids::{Notice, Part};
+use tunnel::Tunnel;
 
 use super::channel::{Common, Now};
 use super::event::{ConnectionId, Event, Reply, Status, TunnelId};
@@ -35,11 +36,13 @@ use super::rate::{Bucket, Prefixes, Rate};
 use super::replay::ReplaySet;
 use super::table::Table;
 use super::time::{Agenda, Instant};
+use crate::keys::Nonce;
 use crate::limits::{self, M_MIN};
 use crate::reason::{Counters, Reason};
 use crate::record::{Authenticators, Record, ServerSecret};
 use crate::wire::packet::Tid;
 use crate::wire::values::{Call, CallWriter};
+use crate::x25519::Public;
 
 /// What a server is, besides its secret.
 #[derive(Clone, Debug)]
@@ -62,6 +65,8 @@ pub struct Config {
     pub is_name_service: bool,
     /// How much it takes on.
     pub limits: Limits,
+    /// Which part of the server this is.
+    pub part: Part,
 }
 
 /// The limits that a server may choose: `spec/tunnel.md` section 14.
@@ -128,6 +133,7 @@ impl Config {
             is_directory: false,
             is_name_service: false,
             limits: Limits::default(),
+            part: Part::WHOLE,
         }
     }
 }
@@ -153,7 +159,7 @@ impl AsMut<Common> for Shared {
 pub struct Server {
     shared: Shared,
     tunnels: Table<Tunnel>,
-    tids: HashMap<Tid, (u32, Which), Hasher>,
+    tids: Tids,
     replays: ReplaySet,
     /// The n' of solutions that made room for a tunnel.
     solutions: ReplaySet,
@@ -199,7 +205,7 @@ impl Server {
     ) -> Result<Self, Reason> {
         let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
-        let chosen = config.limits;
+        let (chosen, part) = (config.limits, config.part);
         let mut common = Common::default();
         common
             .events
@@ -213,7 +219,7 @@ impl Server {
                 auth_rate: Prefixes::new(hasher, chosen.auth),
             },
             tunnels: Table::default(),
-            tids: HashMap::with_hasher(hasher),
+            tids: Tids::new(hasher, part),
             replays: ReplaySet::new(hasher, chosen.replay, limits::WINDOW),
             solutions: ReplaySet::new(hasher, limits::SOLUTIONS_MAX, limits::PUZZLE_LIFE),
             open: Vec::new(),
@@ -236,6 +242,21 @@ impl Server {
     /// The newest record.
     pub fn record(&self) -> Record {
         self.shared.keys.record()
+    }
+
+    /// Whether a TID is of a tunnel of this part.
+    pub fn has_tid(&self, tid: Tid) -> bool {
+        self.tids.has(tid)
+    }
+
+    /// What other parts of the server have to know.
+    pub fn notices(&mut self) -> Vec<Notice> {
+        self.tids.notices()
+    }
+
+    /// Another part has accepted an initiation packet that would come here if it came again.
+    pub fn remember(&mut self, client: &Public, nonce: Nonce) {
+        self.replays.insert(&client.0, nonce.t(), self.wall);
     }
 
     /// What happened next. To be asked until there is nothing more.
@@ -388,17 +409,19 @@ impl Server {
         if let Some(reason) = reason {
             self.shared.common.counters.count(reason);
         }
-        if !tunnel.is_closed && !tunnel.is_dormant {
-            if let Some(last) = tunnel.last_word(&self.shared, now) {
-                self.say(tunnel.path.address(), last);
-            }
+        if !tunnel.is_closed
+            && !tunnel.is_dormant
+            && let Some(last) = tunnel.last_word(&self.shared, now)
+        {
+            self.say(tunnel.path.address(), last);
         }
         self.agenda.move_to(index, &mut tunnel.due, None);
         let held = &mut self.shared.common.held;
         tunnel.channel.receiving.release(held);
         let old = tunnel.old.as_ref().map(|old| old.0.tid);
-        for tid in [Some(tunnel.line.tid), Some(tunnel.announced), old] {
-            tid.map(|tid| self.tids.remove(&tid));
+        let tids = [Some(tunnel.line.tid), Some(tunnel.announced), old];
+        for tid in tids.into_iter().flatten() {
+            self.tids.remove(tid);
         }
         let gone = Event::Gone(tunnel.channel.id, reason);
         self.shared.common.events.push_back(gone);
@@ -421,7 +444,8 @@ impl Server {
         }
     }
 
-    fn count(&mut self, reason: Reason) {
+    /// Counts a packet that its program has discarded.
+    pub fn count(&mut self, reason: Reason) {
         self.shared.common.counters.count(reason);
     }
 }

@@ -53,8 +53,8 @@ impl Server {
                 Err(reason) => self.count(reason),
                 Ok(Packet::Tunnel(Side::Client, boxed)) => {
                     // A rekey of the same batch may be what makes it known.
-                    match self.tids.get(&boxed.tid) {
-                        Some(&(index, which)) if which != Which::Announced => {
+                    match self.tids.get(boxed.tid) {
+                        Some((index, which)) if which != Which::Announced => {
                             group.push(Waiting {
                                 index,
                                 which,
@@ -70,7 +70,7 @@ impl Server {
                     }
                 }
                 Ok(Packet::Initiation(initiation)) => {
-                    if self.tids.contains_key(&initiation.boxed.tid) {
+                    if self.tids.has(initiation.boxed.tid) {
                         self.open_group(&mut now, &mut group);
                     }
                     self.initiation(&mut now, peer, length, initiation);

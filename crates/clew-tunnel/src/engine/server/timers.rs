@@ -71,7 +71,7 @@ impl Server {
         if let Some(tunnel) = self.tunnels.at(index)
             && let Some(old) = tunnel.old.take_if(|old| old.1 <= now.instant)
         {
-            self.tids.remove(&old.0.tid);
+            self.tids.remove(old.0.tid);
         }
         self.touch(index);
     }
@@ -80,16 +80,16 @@ impl Server {
     pub(super) fn forget(&mut self, index: u32, changed: Rekeyed) {
         let Rekeyed { draining, erased } = changed;
         if let Some(tid) = erased {
-            self.tids.remove(&tid);
+            self.tids.remove(tid);
         }
         let Some(tid) = draining else {
             return;
         };
         let is_kept = self.tunnels.at(index).is_some_and(|t| t.old.is_some());
         if is_kept {
-            self.tids.insert(tid, (index, Which::Draining));
+            self.tids.insert(tid, index, Which::Draining);
         } else {
-            self.tids.remove(&tid);
+            self.tids.remove(tid);
         }
     }
 
