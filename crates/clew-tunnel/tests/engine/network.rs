@@ -12,6 +12,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
 use crate::node::{self, Clock, Echo, Engine, MS};
+use crate::watch::Watch;
 
 /// How a network treats datagrams.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,18 @@ pub struct Pair {
     pub server_events: Vec<Event>,
     /// Everything that was sent, for who listens.
     pub wire: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
-    echo: Echo,
+    pub watch: Watch,
+    /// Nothing gets through until then.
+    pub silence_until: u64,
+    /// The server's program takes its time.
+    pub reads_late: bool,
+    /// How often the client's NAT has forgotten: its packets come from other ports, and what is for others is
+    /// lost.
+    rebound: u16,
+    later: Vec<(u64, Event)>,
+    /// Bytes that reached the server from each address, and that it sent there.
+    pub traffic: std::collections::HashMap<SocketAddr, (usize, usize)>,
+    pub echo: Echo,
     flying: BinaryHeap<Reverse<Flying>>,
     order: u64,
     rng: ChaCha20Rng,
@@ -93,6 +105,12 @@ impl Pair {
             client_events: Vec::new(),
             server_events: Vec::new(),
             wire: Vec::new(),
+            watch: Watch::default(),
+            silence_until: 0,
+            reads_late: false,
+            rebound: 0,
+            later: Vec::new(),
+            traffic: std::collections::HashMap::new(),
             echo: Echo::default(),
             flying: BinaryHeap::new(),
             order: 0,
@@ -109,7 +127,7 @@ impl Pair {
             1
         };
         for _ in 0..copies {
-            if self.chance(self.weather.loss) {
+            if self.chance(self.weather.loss) || self.now < self.silence_until {
                 continue;
             }
             let jitter = self.rng.next_u64() % (self.weather.jitter + 1);
@@ -124,6 +142,11 @@ impl Pair {
         }
     }
 
+    /// The client's NAT forgets.
+    pub const fn rebind(&mut self) {
+        self.rebound += 1;
+    }
+
     fn chance(&mut self, of_thousand: u32) -> bool {
         self.rng.next_u32() % 1_000 < of_thousand
     }
@@ -134,7 +157,11 @@ impl Pair {
             let computed = self.server.compute(self.server_clock.at(self.now))
                 | self.client.compute(self.client_clock.at(self.now));
             while let Some(event) = self.server.event() {
-                self.echo.hear(&mut self.server, &event);
+                if self.reads_late && matches!(event, Event::Readable(_)) {
+                    self.later.push((self.now + 100 * MS, event.clone()));
+                } else {
+                    self.echo.hear(&mut self.server, &event);
+                }
                 self.server_events.push(event);
             }
             while let Some(event) = self.client.event() {
@@ -142,6 +169,7 @@ impl Pair {
             }
             let sent = self.transmit();
             if !computed && !sent {
+                Watch::settled(&self.server, &self.client);
                 return;
             }
         }
@@ -153,7 +181,14 @@ impl Pair {
         let client = self.client_clock.at(self.now);
         sent.extend(transmit(&mut self.client, client, client_address));
         let any = !sent.is_empty();
-        for (from, to, bytes) in sent {
+        for (mut from, to, bytes) in sent {
+            if from != server_address() {
+                from.set_port(5_000 + self.rebound);
+            }
+            self.watch.see(from, &bytes);
+            if from == server_address() {
+                self.traffic.entry(to).or_default().1 += bytes.len();
+            }
             self.send(from, to, &bytes);
         }
         any
@@ -165,13 +200,19 @@ impl Pair {
         let arrival = self.flying.peek().map(|flying| flying.0.at);
         let server = self.server.due(&self.server_clock.at(self.now));
         let client = self.client.due();
-        let next = [arrival, Some(server), client].into_iter().flatten().min();
+        let late = self.later.first().map(|(at, _)| *at);
+        let next = [arrival, Some(server), client, late];
+        let next = next.into_iter().flatten().min();
         let Some(next) = next.filter(|next| *next <= until) else {
             self.now = until;
             return false;
         };
         self.now = self.now.max(next);
         self.arrive();
+        while self.later.first().is_some_and(|(at, _)| *at <= self.now) {
+            let (_, event) = self.later.remove(0);
+            self.echo.hear(&mut self.server, &event);
+        }
         self.server.tick(self.server_clock.at(self.now));
         self.client.tick(self.client_clock.at(self.now));
         true
@@ -186,8 +227,9 @@ impl Pair {
                 break;
             };
             if flying.to == server_address() {
+                self.traffic.entry(flying.from).or_default().0 += flying.bytes.len();
                 to_server.push((flying.from, flying.bytes));
-            } else {
+            } else if flying.to.port() == 5_000 + self.rebound {
                 to_client.push((flying.from, flying.bytes));
             }
         }
@@ -210,10 +252,11 @@ impl Pair {
     /// Runs for so long.
     pub fn run(&mut self, time: u64) {
         let until = self.now + time;
-        let mut steps = 0_u64;
+        let (mut at, mut steps) = (self.now, 0_u64);
         while self.step(until) {
-            steps += 1;
-            assert!(steps < 10_000_000, "time does not go on at {}", self.now);
+            steps = if self.now > at { 0 } else { steps + 1 };
+            at = self.now;
+            assert!(steps < 1_000, "time does not go on at {at}");
         }
         self.settle();
     }

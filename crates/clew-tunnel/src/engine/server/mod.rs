@@ -8,6 +8,7 @@ mod creates;
 mod first;
 mod jobs;
 mod keys;
+mod load;
 mod path;
 mod puzzles;
 mod receive;
@@ -26,6 +27,7 @@ use hashbrown::HashMap;
 pub use jobs::Jobs;
 use jobs::{Open, Verify};
 use keys::ServerKeys;
+pub use load::Load;
 use tunnel::{Tunnel, Which};
 
 use super::channel::{Common, Now};

@@ -20,6 +20,7 @@ use crate::limits::{ANSWER, AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, 
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
+use crate::wire::values::Call;
 
 /// Which key of a tunnel a TID is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,15 +231,21 @@ impl Party for Tunnel {
         &mut self.channel
     }
 
+    /// Under the boxing key: one request, and the end of the tunnel.
+    fn admits(&self, call: &Call<'_>) -> Result<(), Reason> {
+        let is_for_t1 = call.connection == 0 && matches!(call.name, "requestCert" | "close");
+        if self.is_t1 && !is_for_t1 {
+            return Err(Reason::NotAllowed);
+        }
+        Ok(())
+    }
+
     fn control(
         &mut self,
         shared: &mut Shared,
         mut now: Now<'_>,
         rpc: Rpc<'_>,
     ) -> Result<(), Reason> {
-        if self.is_t1 && !matches!(rpc, Rpc::RequestCert { .. } | Rpc::Close { connection: 0 }) {
-            return Err(Reason::NotAllowed);
-        }
         match rpc {
             Rpc::Create { .. }
             | Rpc::CreateAuth { .. }
