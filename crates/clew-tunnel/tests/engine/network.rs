@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
+use clew_tunnel::Reason;
 use clew_tunnel::engine::client::Client;
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::server::{Config, Server};
@@ -120,6 +121,11 @@ impl Pair {
 
     /// Puts a datagram on the way.
     pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        if std::env::var_os("CLEW_TRACE").is_some() {
+            let (flags, tid, nonce) = crate::watch::clear(bytes);
+            let at = self.now / MS;
+            println!("{at} {from} > {to}: {} {flags:x} {tid:?} {nonce}", bytes.len());
+        }
         self.wire.push((from, to, bytes.to_vec()));
         let copies = if self.chance(self.weather.twice) {
             2
@@ -140,6 +146,16 @@ impl Pair {
                 bytes: bytes.to_vec(),
             }));
         }
+    }
+
+    /// Which tunnels ended, and how the reasons were counted.
+    pub fn all_ends(&self) -> (Vec<&Event>, Vec<(Reason, u64, u64)>) {
+        let events = self.client_events.iter().chain(&self.server_events);
+        let ends = events.filter(|event| matches!(event, Event::Gone(..)));
+        let (client, server) = (self.client.counters(), self.server.counters());
+        let counts = Reason::ALL.map(|reason| (reason, client.of(reason), server.of(reason)));
+        let counts = counts.into_iter().filter(|(_, a, b)| a + b > 0);
+        (ends.collect(), counts.collect())
     }
 
     /// The client's NAT forgets.

@@ -131,12 +131,13 @@ fn small_packets_from_a_new_address_earn_the_puzzle_before_anything_else() {
     let heard = Alone::heard(&rogue, &said);
     let answer = solution(&heard[0]).expect("a puzzle comes first");
     assert_eq!(heard[0].ack, 257);
+    let said = alone.hand_from(elsewhere(1), &rogue.packet((0, 0), &answer));
+    let heard = Alone::heard(&rogue, &said);
     assert!(
         heard
             .iter()
             .any(|heard| heard.names.contains(&"echo".to_string()))
     );
-    let _ = alone.hand_from(elsewhere(1), &rogue.packet((0, 0), &answer));
     let _ = alone.wait(4 * SECOND);
     assert_eq!(status(&mut alone), elsewhere(1));
 }
@@ -298,4 +299,41 @@ fn a_tunnel_that_was_heard_a_day_ago_is_idle() {
     assert_eq!(alone.server.tunnels(), 1);
     let _ = alone.wait(2 * SECOND);
     assert!(alone.ended(Reason::Idle));
+}
+
+#[test]
+fn puzzles_reach_a_new_address_that_has_used_up_what_it_earned() {
+    let mut alone = Alone::new();
+    let mut rogue = proven(&mut alone);
+    let wall = alone.wall();
+    let _ = rogue.rekey(wall + 1_000);
+    let bulk = [say(1, &[1; 300]), say(1, &[2; 300])].concat();
+    let said = alone.hand_from(elsewhere(1), &rogue.first((257, 0), &bulk));
+    let mut puzzles = Alone::heard(&rogue, &said);
+    puzzles.extend(Alone::heard(&rogue, &alone.wait(9 * SECOND)));
+    puzzles.retain(|heard| heard.names.contains(&"puzz".to_string()));
+    // At once, and after 1, 3 and 7 seconds, whatever else was sent again meanwhile.
+    assert_eq!(puzzles.len(), 4);
+    let (came, went) = alone.bytes[&elsewhere(1)];
+    assert!(went <= 3 * came, "{came} {went}");
+    let answer = solution(&puzzles[3]).expect("a puzzle");
+    let said = alone.hand_from(elsewhere(1), &rogue.packet((0, 0), &answer));
+    assert_eq!(alone.counted(Reason::BadSolution), 0);
+    drop(said);
+}
+
+#[test]
+fn a_first_address_that_loses_packets_is_asked_for_a_proof() {
+    let mut alone = Alone::new();
+    let mut rogue = alone.rogue(3);
+    let _ = alone.hand(&rogue.first((256, 0), &create(1)));
+    let said = alone.wait(1_100 * MS);
+    let heard = Alone::heard(&rogue, &said);
+    let answer = heard.iter().find_map(solution).expect("a puzzle");
+    let _ = alone.hand(&rogue.packet((0, 0), &answer));
+    let _ = alone.wait(90 * SECOND);
+    assert_eq!(
+        (alone.server.tunnels(), alone.ended(Reason::NoAnswer)),
+        (1, false)
+    );
 }
