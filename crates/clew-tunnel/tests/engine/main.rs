@@ -4,6 +4,7 @@ mod alone;
 mod basics;
 mod eavesdropper;
 mod header;
+mod impostor;
 mod network;
 mod node;
 mod paths;

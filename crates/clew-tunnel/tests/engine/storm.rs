@@ -136,8 +136,10 @@ impl Storm {
             }
             // Its NAT forgets. Who has nothing to send does not notice, and is not found.
             2 | 4 if self.is_sending(tunnel) => self.pair.rebind(),
-            // Nothing gets through for a while.
-            3 if is_open => self.pair.silence_until = now + self.below(6) * SECOND,
+            // Nothing gets through for a while, which is not as long as a puzzle lives.
+            3 if is_open && self.pair.silence_until + 20 * SECOND < now => {
+                self.pair.silence_until = now + self.below(5) * SECOND;
+            }
             _ => {}
         }
     }
@@ -218,11 +220,10 @@ fn everything_arrives_once_and_in_order_in_any_weather() {
         let clock = storm.pair.client_clock.at(now);
         storm.pair.client.close_tunnel(clock, tunnel);
         storm.pair.run(SECOND);
-        assert_eq!(
-            storm.pair.client.load(),
-            clew_tunnel::engine::client::Load::default()
-        );
+        let nothing = clew_tunnel::engine::client::Load::default();
+        assert_eq!(storm.pair.client.load(), nothing);
     }
+    assert!(10 * opened >= 9 * all, "{opened} of {all}");
 }
 
 #[test]
