@@ -58,6 +58,15 @@ pub trait Party {
     /// Its channel.
     fn channel(&mut self) -> &mut Channel;
 
+    /// Whether there may be such an RPC in this tunnel at all.
+    ///
+    /// # Errors
+    /// `not-allowed`.
+    fn admits(&self, call: &Call<'_>) -> Result<(), Reason> {
+        let _ = call;
+        Ok(())
+    }
+
     /// Does an RPC of connection 0 that is in sequence.
     ///
     /// # Errors
@@ -134,7 +143,10 @@ pub fn receive<P: Party>(
         Ok(Place::Later) => {}
         Ok(Place::Next) => {
             all(party, shared, now, counted)?;
-            while let Some(rpcs) = party.channel().receiving.pop(&mut shared.as_mut().held) {
+            // Those behind it wait like any other, and are sent again, as long as answers pile up.
+            while party.channel().control.bytes() <= CONTROL_MAX
+                && let Some(rpcs) = party.channel().receiving.pop(&mut shared.as_mut().held)
+            {
                 all(party, shared, now, Calls::parse(&rpcs)?)?;
             }
         }
@@ -172,6 +184,7 @@ fn one<P: Party>(
     call: &Call<'_>,
     raw: &[u8],
 ) -> Result<(), Reason> {
+    party.admits(call)?;
     let channel = party.channel();
     if call.connection != 0 {
         let events = &mut shared.as_mut().events;

@@ -71,11 +71,15 @@ impl Connection {
         (left, self.inbox.bytes() as u32)
     }
 
-    /// Bytes that were granted and are not read: those that wait, and those that may come. CREDIT at least,
-    /// which it can always have again.
-    pub fn claim(&self) -> u32 {
+    /// Bytes that were granted and are not read: those that wait, and those that may come.
+    pub fn granted_bytes(&self) -> u32 {
         let (left, unread) = self.room();
-        (left + unread).max(CREDIT)
+        left + unread
+    }
+
+    /// The same, but CREDIT at least, which it can always have again.
+    pub fn claim(&self) -> u32 {
+        self.granted_bytes().max(CREDIT)
     }
 
     /// An RPC came: `raw` is all of it.

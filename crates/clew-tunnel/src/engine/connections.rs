@@ -104,6 +104,13 @@ impl Connections {
         self.all.len() + self.ended.len() >= CONNECTIONS_MAX
     }
 
+    /// How many there are, with those that ended unread, and how many bytes are granted and not read.
+    pub fn load(&self) -> (usize, usize) {
+        let all = self.all.iter().chain(&self.ended);
+        let granted = all.map(|c| c.granted_bytes() as usize).sum();
+        (self.all.len() + self.ended.len(), granted)
+    }
+
     /// Bytes that are granted and not read, each connection having a claim to CREDIT.
     fn promised(&self) -> u32 {
         let all = self.all.iter().chain(&self.ended);

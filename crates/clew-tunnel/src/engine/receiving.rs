@@ -90,7 +90,9 @@ impl Receiving {
         if distance == 0 {
             // A gap is filled, or there is none.
             self.now |= !self.held.is_empty();
-            self.advance();
+            if self.pop(all).is_none() {
+                self.advance();
+            }
             return Ok(Place::Next);
         }
         self.now = true;

@@ -61,6 +61,11 @@ impl<T> Table<T> {
         self.places.get(index as usize)?.tunnel.as_ref()
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter_map(|place| place.tunnel.as_ref())
+    }
+
     /// The tunnel of this number, if it is still there.
     pub fn get(&mut self, id: TunnelId) -> Option<&mut T> {
         let place = self.places.get_mut(id.index as usize)?;

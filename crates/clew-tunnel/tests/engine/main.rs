@@ -1,5 +1,14 @@
 //! The engine: client and server in virtual time, over a network that loses, repeats and reorders.
 
+mod alone;
 mod basics;
+mod eavesdropper;
+mod header;
+mod impostor;
 mod network;
 mod node;
+mod paths;
+mod peers;
+mod rogue;
+mod storm;
+mod watch;

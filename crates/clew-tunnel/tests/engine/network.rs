@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
+use clew_tunnel::Reason;
 use clew_tunnel::engine::client::Client;
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::server::{Config, Server};
@@ -12,6 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
 use crate::node::{self, Clock, Echo, Engine, MS};
+use crate::watch::Watch;
 
 /// How a network treats datagrams.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +70,18 @@ pub struct Pair {
     pub server_events: Vec<Event>,
     /// Everything that was sent, for who listens.
     pub wire: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
-    echo: Echo,
+    pub watch: Watch,
+    /// Nothing gets through until then.
+    pub silence_until: u64,
+    /// The server's program takes its time.
+    pub reads_late: bool,
+    /// How often the client's NAT has forgotten: its packets come from other ports, and what is for others is
+    /// lost.
+    rebound: u16,
+    later: Vec<(u64, Event)>,
+    /// Bytes that reached the server from each address, and that it sent there.
+    pub traffic: std::collections::HashMap<SocketAddr, (usize, usize)>,
+    pub echo: Echo,
     flying: BinaryHeap<Reverse<Flying>>,
     order: u64,
     rng: ChaCha20Rng,
@@ -93,6 +106,12 @@ impl Pair {
             client_events: Vec::new(),
             server_events: Vec::new(),
             wire: Vec::new(),
+            watch: Watch::default(),
+            silence_until: 0,
+            reads_late: false,
+            rebound: 0,
+            later: Vec::new(),
+            traffic: std::collections::HashMap::new(),
             echo: Echo::default(),
             flying: BinaryHeap::new(),
             order: 0,
@@ -102,6 +121,11 @@ impl Pair {
 
     /// Puts a datagram on the way.
     pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        if std::env::var_os("CLEW_TRACE").is_some() {
+            let (flags, tid, nonce) = crate::watch::clear(bytes);
+            let at = self.now / MS;
+            println!("{at} {from} > {to}: {} {flags:x} {tid:?} {nonce}", bytes.len());
+        }
         self.wire.push((from, to, bytes.to_vec()));
         let copies = if self.chance(self.weather.twice) {
             2
@@ -109,7 +133,7 @@ impl Pair {
             1
         };
         for _ in 0..copies {
-            if self.chance(self.weather.loss) {
+            if self.chance(self.weather.loss) || self.now < self.silence_until {
                 continue;
             }
             let jitter = self.rng.next_u64() % (self.weather.jitter + 1);
@@ -124,6 +148,21 @@ impl Pair {
         }
     }
 
+    /// Which tunnels ended, and how the reasons were counted.
+    pub fn all_ends(&self) -> (Vec<&Event>, Vec<(Reason, u64, u64)>) {
+        let events = self.client_events.iter().chain(&self.server_events);
+        let ends = events.filter(|event| matches!(event, Event::Gone(..)));
+        let (client, server) = (self.client.counters(), self.server.counters());
+        let counts = Reason::ALL.map(|reason| (reason, client.of(reason), server.of(reason)));
+        let counts = counts.into_iter().filter(|(_, a, b)| a + b > 0);
+        (ends.collect(), counts.collect())
+    }
+
+    /// The client's NAT forgets.
+    pub const fn rebind(&mut self) {
+        self.rebound += 1;
+    }
+
     fn chance(&mut self, of_thousand: u32) -> bool {
         self.rng.next_u32() % 1_000 < of_thousand
     }
@@ -134,7 +173,11 @@ impl Pair {
             let computed = self.server.compute(self.server_clock.at(self.now))
                 | self.client.compute(self.client_clock.at(self.now));
             while let Some(event) = self.server.event() {
-                self.echo.hear(&mut self.server, &event);
+                if self.reads_late && matches!(event, Event::Readable(_)) {
+                    self.later.push((self.now + 100 * MS, event.clone()));
+                } else {
+                    self.echo.hear(&mut self.server, &event);
+                }
                 self.server_events.push(event);
             }
             while let Some(event) = self.client.event() {
@@ -142,6 +185,7 @@ impl Pair {
             }
             let sent = self.transmit();
             if !computed && !sent {
+                Watch::settled(&self.server, &self.client);
                 return;
             }
         }
@@ -153,7 +197,14 @@ impl Pair {
         let client = self.client_clock.at(self.now);
         sent.extend(transmit(&mut self.client, client, client_address));
         let any = !sent.is_empty();
-        for (from, to, bytes) in sent {
+        for (mut from, to, bytes) in sent {
+            if from != server_address() {
+                from.set_port(5_000 + self.rebound);
+            }
+            self.watch.see(from, &bytes);
+            if from == server_address() {
+                self.traffic.entry(to).or_default().1 += bytes.len();
+            }
             self.send(from, to, &bytes);
         }
         any
@@ -165,13 +216,19 @@ impl Pair {
         let arrival = self.flying.peek().map(|flying| flying.0.at);
         let server = self.server.due(&self.server_clock.at(self.now));
         let client = self.client.due();
-        let next = [arrival, Some(server), client].into_iter().flatten().min();
+        let late = self.later.first().map(|(at, _)| *at);
+        let next = [arrival, Some(server), client, late];
+        let next = next.into_iter().flatten().min();
         let Some(next) = next.filter(|next| *next <= until) else {
             self.now = until;
             return false;
         };
         self.now = self.now.max(next);
         self.arrive();
+        while self.later.first().is_some_and(|(at, _)| *at <= self.now) {
+            let (_, event) = self.later.remove(0);
+            self.echo.hear(&mut self.server, &event);
+        }
         self.server.tick(self.server_clock.at(self.now));
         self.client.tick(self.client_clock.at(self.now));
         true
@@ -186,8 +243,9 @@ impl Pair {
                 break;
             };
             if flying.to == server_address() {
+                self.traffic.entry(flying.from).or_default().0 += flying.bytes.len();
                 to_server.push((flying.from, flying.bytes));
-            } else {
+            } else if flying.to.port() == 5_000 + self.rebound {
                 to_client.push((flying.from, flying.bytes));
             }
         }
@@ -210,10 +268,11 @@ impl Pair {
     /// Runs for so long.
     pub fn run(&mut self, time: u64) {
         let until = self.now + time;
-        let mut steps = 0_u64;
+        let (mut at, mut steps) = (self.now, 0_u64);
         while self.step(until) {
-            steps += 1;
-            assert!(steps < 10_000_000, "time does not go on at {}", self.now);
+            steps = if self.now > at { 0 } else { steps + 1 };
+            at = self.now;
+            assert!(steps < 1_000, "time does not go on at {at}");
         }
         self.settle();
     }

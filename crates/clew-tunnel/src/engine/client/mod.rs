@@ -6,6 +6,7 @@
 mod attempt;
 mod control;
 mod jobs;
+mod load;
 mod receive;
 mod rekey;
 mod target;
@@ -23,6 +24,7 @@ use hashbrown::HashMap;
 
 pub use jobs::Jobs;
 use jobs::{Solve, Start};
+pub use load::Load;
 pub use target::{Config, Target};
 pub use users::UserId;
 use users::Users;

@@ -15,6 +15,9 @@ use crate::wire::rpc::Rpc;
 /// Bytes of a packet with nothing but a puzzle.
 pub const POSED_BYTES: usize = PACKET_MIN + 179;
 
+/// Bytes that an unproven address has left for puzzles alone: four of them.
+pub const KEPT_BACK: usize = 4 * POSED_BYTES;
+
 /// A puzzle that is not answered.
 pub struct Posed {
     r: [u8; R_BYTES],

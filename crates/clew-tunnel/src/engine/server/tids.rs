@@ -74,6 +74,11 @@ impl Tids {
         self.map.contains_key(&tid)
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
     /// It is this tunnel's.
     pub fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
         let before = self.map.insert(tid, (tunnel, which));

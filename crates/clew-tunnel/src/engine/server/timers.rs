@@ -47,20 +47,20 @@ impl Server {
             self.shared.common.events.push_back(record);
         }
         while let Some(index) = self.agenda.due(now.instant) {
-            self.tick_tunnel(&now, index);
+            self.tick_tunnel(&mut now, index);
         }
         if self.is_half_full() {
             self.probe_silent(&mut now);
         }
     }
 
-    fn tick_tunnel(&mut self, now: &Now<'_>, index: u32) {
+    fn tick_tunnel(&mut self, now: &mut Now<'_>, index: u32) {
         let Some(tunnel) = self.tunnels.at(index) else {
             return;
         };
         // It comes back to the agenda when it was looked at by `transmit`.
         self.agenda.move_to(index, &mut tunnel.due, None);
-        match tunnel.tick(&mut self.shared, now.instant) {
+        match tunnel.tick(&mut self.shared, now) {
             Ok(Due::Go) => {}
             Ok(Due::Rest) => {
                 let changed = tunnel.rest();
@@ -136,7 +136,8 @@ impl Server {
 }
 
 impl Tunnel {
-    fn tick(&mut self, shared: &mut super::Shared, now: Instant) -> Result<Due, Reason> {
+    fn tick(&mut self, shared: &mut super::Shared, time: &mut Now<'_>) -> Result<Due, Reason> {
+        let now = time.instant;
         if self.heard + IDLE_MAX <= now || (self.is_t1 && self.keyed + T1_LIFE <= now) {
             return Err(Reason::Idle);
         }
@@ -163,6 +164,10 @@ impl Tunnel {
         }
         if self.channel.sending.expiry().is_some_and(|at| at <= now) {
             self.channel.sending.run_out(now);
+            if !self.path.is_proven() && self.puzzle.is_none() {
+                // Something is lost, and what may be sent there comes to an end.
+                self.pose(0, time);
+            }
         }
         Ok(Due::Go)
     }

@@ -37,7 +37,7 @@ impl Server {
                 turns -= 1;
             }
             if is_done {
-                let due = tunnel.next_due(now.instant);
+                let due = tunnel.next_due();
                 self.agenda.move_to(index, &mut tunnel.due, Some(due));
             } else {
                 tunnel.is_ready = true;
@@ -56,18 +56,21 @@ impl Tunnel {
             return false;
         }
         self.requests.flush(&mut self.channel);
-        if !self.can_send(now) {
+        if !self.can_send() && !self.can_pose() {
             return false;
         }
-        let room = self.longest(shared) - PACKET_MIN;
+        let room = self.longest(shared).saturating_sub(PACKET_MIN);
         let mut rpcs = core::mem::take(&mut shared.common.scratch);
         rpcs.clear();
-        self.write_puzzle(now, room, &mut rpcs);
+        if self.can_pose() {
+            self.write_puzzle(now, &mut rpcs);
+        }
         let has_puzzle = !rpcs.is_empty();
         let events = &mut shared.common.events;
-        let seq = self.channel.next(now, room - rpcs.len(), &mut rpcs, events);
+        let left = room.saturating_sub(rpcs.len());
+        let seq = self.channel.next(now, left, &mut rpcs, events);
         let is_ack_due = self.channel.receiving.due().is_some_and(|due| due <= now);
-        let is_sent = seq != 0 || has_puzzle || is_ack_due;
+        let is_sent = seq != 0 || has_puzzle || (is_ack_due && self.can_send());
         if is_sent {
             self.write(shared, seq, &rpcs, out);
         }
@@ -75,9 +78,9 @@ impl Tunnel {
         is_sent
     }
 
-    /// The longest packet now, if any may be sent.
+    /// The longest packet now without a puzzle, if any may be sent.
     fn longest(&self, shared: &Shared) -> usize {
-        let room = self.path.room();
+        let room = self.room();
         let m = usize::from(shared.config.m);
         match self.is_first {
             false => shared.config.packet.min(room),
@@ -86,18 +89,12 @@ impl Tunnel {
         }
     }
 
-    fn write_puzzle(&mut self, now: Instant, room: usize, rpcs: &mut Vec<u8>) {
-        let Some(posed) = self.puzzle.as_mut().filter(|posed| posed.is_due(now)) else {
-            return;
-        };
-        let (mut q, mut hash) = ([0; 80], [0; 64]);
-        if posed.rpc(&q, &hash).write(rpcs).is_ok() && rpcs.len() <= room {
-            rpcs.clear();
-            (q, hash) = posed.send(now);
-            // It has the length of the one that was tried.
-            let _ = posed.rpc(&q, &hash).write(rpcs);
-        } else {
-            rpcs.clear();
+    fn write_puzzle(&mut self, now: Instant, rpcs: &mut Vec<u8>) {
+        if let Some(posed) = self.puzzle.as_mut().filter(|posed| posed.is_due(now)) {
+            let (q, hash) = posed.send(now);
+            // A puzzle of ours is written, or it is a defect.
+            let written = posed.rpc(&q, &hash).write(rpcs);
+            debug_assert!(written.is_ok(), "{written:?}");
         }
     }
 
@@ -122,8 +119,13 @@ impl Tunnel {
     pub fn last_word(&mut self, shared: &Shared, now: Instant) -> Option<Box<[u8]>> {
         let mut rpcs = Vec::new();
         Rpc::Close { connection: 0 }.write(&mut rpcs).ok()?;
-        let is_short = self.path.room() < PACKET_MIN + rpcs.len();
-        if is_short || !self.can_send(now) {
+        // What is kept back is of no use any more.
+        let least = if self.is_first {
+            ANSWER
+        } else {
+            PACKET_MIN + rpcs.len()
+        };
+        if self.is_dormant || self.path.room() < least {
             return None;
         }
         let mut last = Outgoing::new(1);

@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use super::Shared;
 use super::jobs::Verify;
 use super::path::Path;
-use super::puzzles::{POSED_BYTES, Posed};
+use super::puzzles::{KEPT_BACK, POSED_BYTES, Posed};
 use super::requests::Requests;
 use crate::engine::channel::{Channel, Now, Party};
 use crate::engine::event::TunnelId;
@@ -22,6 +22,7 @@ use crate::limits::{
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
+use crate::wire::values::Call;
 
 /// Which key of a tunnel a TID is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,31 +169,43 @@ impl Tunnel {
         }
     }
 
-    /// Whether a packet may be sent now, were there one. As long as an unproven address has no room for the
-    /// puzzle that is due there, nothing else goes before it: acks would use up what the client's packets
-    /// earn, and it would never send the next.
-    pub fn can_send(&self, now: Instant) -> bool {
-        let is_due = |posed: &Posed| posed.is_due(now);
-        let is_asking = !self.path.is_proven() && self.puzzle.as_deref().is_some_and(is_due);
-        let least = match (self.is_first, is_asking) {
-            (true, _) => ANSWER,
-            (false, true) => POSED_BYTES,
-            (false, false) => PACKET_MIN,
-        };
-        !self.is_dormant && self.path.room() >= least
+    /// Bytes of the longest packet that the address has room for, if there is no puzzle in it. What is kept
+    /// back is for puzzles: were it used up by others, and the client had nothing to send, no word could reach
+    /// it any more.
+    pub fn room(&self) -> usize {
+        let room = self.path.room();
+        if self.path.is_proven() || self.is_first {
+            room
+        } else {
+            room.saturating_sub(KEPT_BACK)
+        }
     }
 
-    /// The earliest instant at which something happens by itself, from now on.
-    pub fn next_due(&self, now: Instant) -> Instant {
+    /// Whether anything may be sent now but puzzles.
+    pub fn can_send(&self) -> bool {
+        !self.is_dormant && self.room() >= self.least()
+    }
+
+    /// Whether a puzzle may be sent now.
+    pub fn can_pose(&self) -> bool {
+        !self.is_dormant && self.path.room() >= POSED_BYTES.max(self.least())
+    }
+
+    /// Bytes of the shortest packet now.
+    const fn least(&self) -> usize {
+        if self.is_first { ANSWER } else { PACKET_MIN }
+    }
+
+    /// The earliest instant at which something happens by itself.
+    pub fn next_due(&self) -> Instant {
         let sending = &self.channel.sending;
-        let can_send = self.can_send(now);
         let mut due = self.heard + IDLE_MAX;
         let mut at = |instant: Option<Instant>| {
             due = instant.map_or(due, |instant| due.min(instant));
         };
         at(self.old.as_ref().map(|old| old.1));
         at(self.path.due());
-        at(self.puzzle.as_ref().map(|posed| posed.due(can_send)));
+        at(self.puzzle.as_ref().map(|posed| posed.due(self.can_pose())));
         at(self
             .channel
             .connections
@@ -209,7 +222,7 @@ impl Tunnel {
                 .map(|since| since.max(self.heard) + DEAD_AFTER));
             at(sending.expiry());
         }
-        if can_send {
+        if self.can_send() {
             at(self.channel.receiving.due());
         }
         due
@@ -232,15 +245,21 @@ impl Party for Tunnel {
         &mut self.channel
     }
 
+    /// Under the boxing key: one request, and the end of the tunnel.
+    fn admits(&self, call: &Call<'_>) -> Result<(), Reason> {
+        let is_for_t1 = call.connection == 0 && matches!(call.name, "requestCert" | "close");
+        if self.is_t1 && !is_for_t1 {
+            return Err(Reason::NotAllowed);
+        }
+        Ok(())
+    }
+
     fn control(
         &mut self,
         shared: &mut Shared,
         mut now: Now<'_>,
         rpc: Rpc<'_>,
     ) -> Result<(), Reason> {
-        if self.is_t1 && !matches!(rpc, Rpc::RequestCert { .. } | Rpc::Close { connection: 0 }) {
-            return Err(Reason::NotAllowed);
-        }
         match rpc {
             Rpc::Create { .. }
             | Rpc::CreateAuth { .. }
