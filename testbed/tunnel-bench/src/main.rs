@@ -1,11 +1,14 @@
 //! `tunnel-bench`: connections of TCP, TLS, quinn and s2n-quic, and in time of clew's tunnels, measured in
 //! one run. See [`system`] for what a row must provide.
 
+mod line;
 #[path = "../../../crates/clew-bench/src/machine.rs"]
 mod machine;
 mod measure;
 mod options;
 mod place;
+#[path = "../../../crates/clew-bench/src/plot.rs"]
+mod plot;
 mod programs;
 mod system;
 mod systems;
@@ -30,10 +33,20 @@ fn main() -> ExitCode {
 
 fn start(options: &Options) -> io::Result<()> {
     let cores = Cores::choose(options.server_core, options.client_core)?;
-    table::head(options)?;
+    if !matches!(options.command, Command::Hold { .. }) {
+        table::head(options)?;
+    }
     match &options.command {
         Command::Connect { parallel } => programs::connect::run(options, cores, *parallel),
         Command::Bulk => programs::bulk::run(options, cores),
-        _ => Err(io::Error::other("not yet")),
+        Command::Latency { delays } => programs::latency::run(options, cores, delays),
+        Command::Memory { connections } => programs::memory::run(options, *connections),
+        Command::Loss {
+            loss,
+            bytes,
+            delay,
+            seed,
+        } => programs::loss::run(options, cores, loss, *bytes, *delay, *seed),
+        Command::Hold { row, server } => programs::hold::run(row, *server),
     }
 }

@@ -1,11 +1,13 @@
 //! Short samples of every row in turn, so that load on the machine falls on all rows alike.
 
+use crate::line::{Host, Line};
 use crate::options::Options;
 use crate::place::{self, Cores, Server};
 use crate::system::{Client, Work};
 use crate::systems::{self, Shared};
 use std::io;
 use std::net::IpAddr;
+use std::thread;
 use std::time::Duration;
 
 /// No sample is shorter.
@@ -55,6 +57,31 @@ pub fn on_loopback<'a>(
 ) -> io::Result<Vec<Seat<'a>>> {
     let servers = servers(systems, IpAddr::from([127, 0, 0, 1]), cores)?;
     seats(systems, servers, cores, parallel)
+}
+
+/// Runs `work` on a thread of the client's host, the servers being on another host at the other end of a line.
+pub fn on_line<T: Send>(
+    systems: &[Shared],
+    cores: Cores,
+    work: impl FnOnce(&mut [Seat<'_>], &Line) -> io::Result<T> + Send,
+) -> io::Result<T> {
+    let on_server = || {
+        let end = Host::Server.enter()?;
+        Ok((end, servers(systems, Host::Server.address(), cores)?))
+    };
+    let on_client = |end, servers| {
+        let line = Line::start([end, Host::Client.enter()?])?;
+        work(&mut seats(systems, servers, cores, 1)?, &line)
+    };
+    thread::scope(|scope| {
+        let (end, servers) = joined(scope.spawn(on_server))?;
+        joined(scope.spawn(move || on_client(end, servers)))
+    })
+}
+
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+    let panicked = |_| Err(io::Error::other("a thread panicked"));
+    thread.join().unwrap_or_else(panicked)
 }
 
 /// The rows of a program, if asked for by `--rows`.

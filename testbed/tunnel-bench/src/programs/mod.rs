@@ -2,3 +2,8 @@
 
 pub mod bulk;
 pub mod connect;
+pub mod figure6;
+pub mod hold;
+pub mod latency;
+pub mod loss;
+pub mod memory;

@@ -12,6 +12,12 @@ use tokio::task::LocalSet;
 /// After the last exchange of a sample, connections are being closed for about this long.
 const SETTLING: Duration = Duration::from_millis(30);
 
+/// After a single exchange: until the last packets are sent.
+const CLOSING: Duration = Duration::from_millis(1);
+
+/// A transfer that takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What a system on tokio must provide. The server's and the client's futures may spawn tasks, with `tokio::spawn` or
 /// `tokio::task::spawn_local`.
 pub trait Peer: Send + Sync {
@@ -48,8 +54,8 @@ pub trait Conversation: 'static {
     /// Waits for a piece of the answer and takes it: its length, 0 at the end.
     fn receive(&mut self) -> impl Future<Output = io::Result<usize>>;
 
-    /// Closes the connection, without waiting for the server.
-    fn close(self);
+    /// Closes the connection, as soon as all has come that the next one needs.
+    fn close(self) -> impl Future<Output = ()>;
 }
 
 /// A row made of a [`Peer`].
@@ -116,9 +122,9 @@ impl<D: Dialer> Client for TokioClient<D> {
             let start = Instant::now();
             let conversation = exchange(&**dialer).await?;
             let time = start.elapsed();
-            conversation.close();
-            // What closing is made of gets its turn.
-            tokio::task::yield_now().await;
+            conversation.close().await;
+            // What closing is made of gets its turn, so that it is not in the next one's time.
+            tokio::time::sleep(CLOSING).await;
             Ok(time)
         })
     }
@@ -145,21 +151,11 @@ impl<D: Dialer> Client for TokioClient<D> {
     fn fetch(&mut self, bytes: u64) -> io::Result<Fetched> {
         let dialer = &self.dialers[0];
         self.tasks.block_on(&self.runtime, async {
-            let start = Instant::now();
-            let mut conversation = dialer.open(Request::of(bytes)).await?;
-            let mut left = bytes;
-            let mut first = None;
-            while left > 0 {
-                left = take(&mut conversation, left).await?;
-                first.get_or_insert_with(Instant::now);
-            }
-            let end = Instant::now();
-            conversation.close();
+            let (fetched, conversation) =
+                tokio::time::timeout(PATIENCE, fetch(&**dialer, bytes)).await??;
+            conversation.close().await;
             tokio::time::sleep(SETTLING).await;
-            Ok(Fetched {
-                whole: end - start,
-                stream: end - first.unwrap_or(start),
-            })
+            Ok(fetched)
         })
     }
 
@@ -182,7 +178,8 @@ impl<D: Dialer> Client for TokioClient<D> {
 async fn repeat<D: Dialer>(dialer: &D, end: Instant) -> io::Result<u64> {
     let mut exchanges = 0;
     while Instant::now() < end {
-        exchange(dialer).await?.close();
+        let conversation = exchange(dialer).await?;
+        tokio::task::spawn_local(conversation.close());
         exchanges += 1;
     }
     Ok(exchanges)
@@ -195,6 +192,23 @@ async fn exchange<D: Dialer>(dialer: &D) -> io::Result<D::Conversation> {
         left = take(&mut conversation, left).await?;
     }
     Ok(conversation)
+}
+
+async fn fetch<D: Dialer>(dialer: &D, bytes: u64) -> io::Result<(Fetched, D::Conversation)> {
+    let start = Instant::now();
+    let mut conversation = dialer.open(Request::of(bytes)).await?;
+    let mut left = bytes;
+    let mut first = None;
+    while left > 0 {
+        left = take(&mut conversation, left).await?;
+        first.get_or_insert_with(Instant::now);
+    }
+    let end = Instant::now();
+    let fetched = Fetched {
+        whole: end - start,
+        stream: end - first.unwrap_or(start),
+    };
+    Ok((fetched, conversation))
 }
 
 /// Takes a piece of the answer; says how much is left.

@@ -181,13 +181,10 @@ impl Conversation for QuinnConversation {
         Ok(chunk.map_or(0, |chunk| chunk.bytes.len()))
     }
 
-    fn close(self) {
-        let Some((tickets, expected)) = self.awaited else {
-            return self.connection.close(VarInt::from_u32(0), b"");
-        };
-        tokio::task::spawn_local(async move {
+    async fn close(self) {
+        if let Some((tickets, expected)) = self.awaited {
             tickets.wait(expected).await;
-            self.connection.close(VarInt::from_u32(0), b"");
-        });
+        }
+        self.connection.close(VarInt::from_u32(0), b"");
     }
 }

@@ -110,7 +110,7 @@ impl Conversation for S2nConversation {
         Ok(piece.map_or(0, |bytes| bytes.len()))
     }
 
-    fn close(self) {
+    async fn close(self) {
         self.connection.close(0u32.into());
     }
 }

@@ -108,7 +108,7 @@ impl<S: AsyncRead + Unpin + 'static> Conversation for Stream<S> {
         self.stream.read(&mut self.buffer).await
     }
 
-    fn close(self) {}
+    async fn close(self) {}
 }
 
 /// TLS over TCP.

@@ -62,5 +62,5 @@ impl Conversation for UdpConversation {
         self.0.recv(&mut datagram).await
     }
 
-    fn close(self) {}
+    async fn close(self) {}
 }
