@@ -129,3 +129,16 @@ pub struct Fetched {
     /// From the first piece of the answer to the last.
     pub stream: Duration,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_as_they_were_sent() {
+        for bytes in [0, ANSWER, u64::MAX] {
+            let request = Request::of(bytes);
+            assert_eq!(Request::from_bytes(&request.to_bytes()), request);
+        }
+    }
+}

@@ -155,3 +155,21 @@ impl SplitMix {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_as_asked_for_and_repeat() {
+        let lost = |seed| {
+            let mut random = SplitMix(seed);
+            (0..100_000)
+                .filter(|_| random.share() < 0.03)
+                .collect::<Vec<u32>>()
+        };
+        assert!((2_700..3_300).contains(&lost(1).len()));
+        assert_eq!(lost(1), lost(1));
+        assert_ne!(lost(1), lost(2));
+    }
+}

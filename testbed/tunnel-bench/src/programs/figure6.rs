@@ -6,16 +6,16 @@ use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
 use std::io;
 
-/// Systems in the order of their colours; those that did not run are left out.
-const COLOURS: [&str; 8] = [
-    "udp",
-    "tcp",
-    "tls",
-    "quinn",
-    "s2n-quic",
-    "clew",
-    "tls-resumed",
-    "quinn-0rtt",
+/// Systems by their colours; those that did not run are left out. Those of one colour share no panel.
+const COLOURS: [&[&str]; 8] = [
+    &["udp"],
+    &["tcp"],
+    &["tls"],
+    &["quinn"],
+    &["s2n-quic"],
+    &["clew"],
+    &["tls-mutual", "tls-resumed"],
+    &["quinn-0rtt"],
 ];
 
 /// A panel's systems, and the one of TLS that their gain is over.
@@ -36,7 +36,15 @@ struct Paper {
 
 const FULL: Kind = Kind {
     title: "full connections",
-    systems: &["udp", "tcp", "tls", "quinn", "s2n-quic", "clew"],
+    systems: &[
+        "udp",
+        "tcp",
+        "tls",
+        "tls-mutual",
+        "quinn",
+        "s2n-quic",
+        "clew",
+    ],
     tls: "tls",
     paper: [
         Paper {
@@ -145,7 +153,7 @@ fn gain(kind: &Kind, all: &[At], places: &[f64]) -> Panel {
     for name in kind
         .systems
         .iter()
-        .filter(|name| **name != "tcp" && **name != kind.tls)
+        .filter(|name| !matches!(**name, "tcp" | "tls-mutual") && **name != kind.tls)
     {
         for (over, look) in [("tcp", Look::Solid), (kind.tls, Look::Dashed)] {
             let ratio = |at: &At| Some(median(at, over)? / median(at, name)?);
@@ -192,7 +200,10 @@ fn line(
     let points: Vec<_> = points.collect();
     (!points.is_empty()).then(|| Line {
         name: label,
-        colour: COLOURS.iter().position(|name| *name == system).unwrap_or(0),
+        colour: COLOURS
+            .iter()
+            .position(|names| names.contains(&system))
+            .unwrap_or(0),
         look,
         points,
     })

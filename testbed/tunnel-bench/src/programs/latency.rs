@@ -148,3 +148,14 @@ fn gains(all: &[At]) -> Table {
     gains.notes = figure6::NOTES.map(str::to_owned).to_vec();
     gains
 }
+
+#[cfg(test)]
+mod tests {
+    use super::fraction;
+
+    #[test]
+    fn delays_are_fractions() {
+        let texts = [0.0, 0.0625, 0.5, 0.3, 1.0, 64.0].map(fraction);
+        assert_eq!(texts, ["0", "1/16", "1/2", "0.3", "1", "64"]);
+    }
+}

@@ -1,4 +1,4 @@
-//! The server's certificates. The processes of `memory` hand them to each other as a line of text.
+//! The certificates of server and user. The processes of `memory` hand them to each other as a line of text.
 
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -36,11 +36,13 @@ impl Certificate {
     }
 }
 
-/// What a server proves who it is with.
+/// What servers and users prove who they are with.
 #[derive(Clone)]
 pub struct Identity {
     pub ed25519: Certificate,
     pub p256: Certificate,
+    /// The user's, for rows that authenticate the client too.
+    pub user: Certificate,
 }
 
 impl Identity {
@@ -49,12 +51,14 @@ impl Identity {
         Ok(Self {
             ed25519: Certificate::new(&PKCS_ED25519).map_err(io::Error::other)?,
             p256: Certificate::new(&PKCS_ECDSA_P256_SHA256).map_err(io::Error::other)?,
+            user: Certificate::new(&PKCS_ED25519).map_err(io::Error::other)?,
         })
     }
 
     /// For another process of this program.
     pub fn to_line(&self) -> String {
-        let parts = [&self.ed25519, &self.p256].map(|c| hex(&c.certificate) + " " + &hex(&c.key));
+        let parts = [&self.ed25519, &self.p256, &self.user]
+            .map(|c| hex(&c.certificate) + " " + &hex(&c.key));
         parts.join(" ")
     }
 
@@ -71,6 +75,7 @@ impl Identity {
         Some(Self {
             ed25519: certificate()?,
             p256: certificate()?,
+            user: certificate()?,
         })
     }
 }
@@ -89,4 +94,18 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
     digits
         .map(|pair| u8::from_str_radix(pair?, 16).ok())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_survive_their_line() {
+        let identity = Identity::new().unwrap();
+        let read = Identity::from_line(&identity.to_line()).unwrap();
+        assert_eq!(read.to_line(), identity.to_line());
+        assert!(Identity::from_line("00 11 22").is_none());
+        assert!(Identity::from_line("0g 11 22 33 44 55").is_none());
+    }
 }

@@ -37,9 +37,9 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
     let tls = Tls::new(identity);
     let quinn = |tls| Quinn { tls };
     let all = [Connect, Bulk, Latency, Memory, Loss];
-    let about = "full handshake, X25519, Ed25519, AES-128-GCM";
+    let about = "quinn: full handshake, X25519, Ed25519, AES-128-GCM";
     add(&mut rows, "quinn", about, &all, quinn(tls.clone()));
-    let about = "the same by X25519MLKEM768";
+    let about = "quinn by X25519MLKEM768";
     add(
         &mut rows,
         "quinn-hybrid",
@@ -47,7 +47,10 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
         &[Connect],
         quinn(tls.clone().hybrid()),
     );
-    let about = "resumed by a ticket, no early data";
+    let about = "quinn with a user's certificate, Ed25519";
+    let mutual = quinn(tls.clone().mutual(identity));
+    add(&mut rows, "quinn-mutual", about, &[Connect], mutual);
+    let about = "quinn resumed by a ticket, no early data";
     let resumed = tls.clone().handshake(Handshake::Resumed);
     add(
         &mut rows,
@@ -56,7 +59,7 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
         &[Connect],
         quinn(resumed),
     );
-    let about = "resumed, the request as early data (0-RTT)";
+    let about = "quinn resumed, the request as early data (0-RTT)";
     let early = tls.clone().handshake(Handshake::Early);
     add(
         &mut rows,
@@ -65,7 +68,7 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
         &[Connect, Latency],
         quinn(early),
     );
-    let about = "ChaCha20-Poly1305";
+    let about = "quinn with ChaCha20-Poly1305";
     add(
         &mut rows,
         "quinn-chacha",
@@ -73,7 +76,7 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
         &[Bulk],
         quinn(tls.clone().chacha()),
     );
-    let about = "full handshake, X25519, Ed25519, AES-128-GCM (rustls); it has no 0-RTT";
+    let about = "s2n-quic over rustls, the same; it has no 0-RTT";
     add(&mut rows, "s2n-quic", about, &all, S2n { tls });
     rows
 }
@@ -107,7 +110,7 @@ fn tls_over_tcp(rows: &mut Vec<Shared>, identity: &Identity) {
     let all = [Connect, Bulk, Latency, Memory, Loss];
     let about = "TLS 1.3 of rustls over TCP: full handshake, X25519, Ed25519, AES-128-GCM";
     add(rows, "tls", about, &all, over(tls.clone()));
-    let about = "the same with a P-256 certificate";
+    let about = "tls with a P-256 certificate";
     add(
         rows,
         "tls-p256",
@@ -115,6 +118,9 @@ fn tls_over_tcp(rows: &mut Vec<Shared>, identity: &Identity) {
         &[Connect],
         over(tls.clone().p256(identity)),
     );
+    let about = "tls with a user's certificate, Ed25519, as in the paper's Figure 6";
+    let mutual = over(tls.clone().mutual(identity));
+    add(rows, "tls-mutual", about, &[Connect, Latency], mutual);
     let about = "tls by X25519MLKEM768";
     add(
         rows,
@@ -149,4 +155,43 @@ fn add<P: Peer + 'static>(
         works: works.into(),
         peer,
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Server;
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    #[test]
+    fn every_row_does_what_it_says() {
+        let rows = all(&Identity::new().unwrap());
+        for row in &rows {
+            let server = Server::start(row, IpAddr::from([127, 0, 0, 1]), 0).unwrap();
+            let mut client = row.client(server.address, 2).unwrap();
+            client.exchange().unwrap();
+            let counted = client.exchanges(Duration::from_millis(20)).unwrap();
+            assert!(counted.exchanges > 0, "{}", row.name());
+            if row.does(Work::Bulk) {
+                client.fetch(1_000_003).unwrap();
+            }
+            if row.does(Work::Memory) {
+                client.hold(3).unwrap();
+            }
+            assert!(server.cpu().unwrap() > Duration::ZERO, "{}", row.name());
+        }
+    }
+
+    #[test]
+    fn names_are_there_once_and_peers_are_rows() {
+        let rows = all(&Identity::new().unwrap());
+        let names: Vec<_> = rows.iter().map(|row| row.name()).collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| names.iter().filter(|other| other == &name).count() == 1)
+        );
+        assert!(PEERS.iter().all(|peer| names.contains(peer)));
+    }
 }

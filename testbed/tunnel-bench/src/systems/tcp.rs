@@ -69,8 +69,8 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<(
         left -= piece;
     }
     stream.flush().await?;
-    // The client closes.
-    stream.read(&mut request).await?;
+    // The client closes; nothing else is to come.
+    let _ = stream.read_u8().await;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, cipher_suite, kx_group};
 use rustls::pki_types::ServerName;
-use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
+use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::io;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ const SESSIONS: usize = 1 << 17;
 #[derive(Clone)]
 pub struct Tls {
     certificate: Certificate,
+    /// The user's, if the server wants one.
+    user: Option<Certificate>,
     hybrid: bool,
     chacha: bool,
     pub handshake: Handshake,
@@ -39,6 +41,7 @@ impl Tls {
     pub fn new(identity: &Identity) -> Self {
         Self {
             certificate: identity.ed25519.clone(),
+            user: None,
             hybrid: false,
             chacha: false,
             handshake: Handshake::Full,
@@ -52,6 +55,12 @@ impl Tls {
             certificate,
             ..self
         }
+    }
+
+    /// The same with a user who has an Ed25519 certificate, too.
+    pub fn mutual(self, identity: &Identity) -> Self {
+        let user = Some(identity.user.clone());
+        Self { user, ..self }
     }
 
     /// The same by X25519MLKEM768.
@@ -80,8 +89,15 @@ impl Tls {
         let builder = ServerConfig::builder_with_provider(self.provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(io::Error::other)?;
+        let builder = match &self.user {
+            None => builder.with_no_client_auth(),
+            Some(user) => {
+                let roots = Arc::new(trusting(user)?);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, self.provider());
+                builder.with_client_cert_verifier(verifier.build().map_err(io::Error::other)?)
+            }
+        };
         let mut config = builder
-            .with_no_client_auth()
             .with_single_cert(vec![self.certificate.chain()], self.certificate.key())
             .map_err(io::Error::other)?;
         config.alpn_protocols = vec![b"bench".to_vec()];
@@ -103,15 +119,16 @@ impl Tls {
 
     /// The client's side, with the store of its tickets.
     pub fn client(&self) -> io::Result<(ClientConfig, Arc<Tickets>)> {
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(self.certificate.chain())
-            .map_err(io::Error::other)?;
-        let mut config = ClientConfig::builder_with_provider(self.provider())
+        let builder = ClientConfig::builder_with_provider(self.provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(io::Error::other)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+            .with_root_certificates(trusting(&self.certificate)?);
+        let mut config = match &self.user {
+            None => builder.with_no_client_auth(),
+            Some(user) => builder
+                .with_client_auth_cert(vec![user.chain()], user.key())
+                .map_err(io::Error::other)?,
+        };
         config.alpn_protocols = vec![b"bench".to_vec()];
         let tickets = Arc::new(Tickets::default());
         config.resumption = match self.handshake {
@@ -140,6 +157,12 @@ impl Tls {
             ..aws_lc_rs::default_provider()
         })
     }
+}
+
+fn trusting(certificate: &Certificate) -> io::Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.chain()).map_err(io::Error::other)?;
+    Ok(roots)
 }
 
 /// The server's name.
