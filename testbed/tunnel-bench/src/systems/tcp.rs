@@ -26,8 +26,13 @@ impl Tcp {
     async fn listen(self, host: IpAddr) -> io::Result<TcpListener> {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
         socket.bind(&SocketAddr::new(host, 0).into())?;
-        // Connections inherit it. Where the kernel lacks it, its default is used, which the report names.
-        let _ = socket.set_tcp_congestion(self.congestion.as_bytes());
+        // Connections inherit it.
+        let name = self.congestion;
+        if let Err(error) = socket.set_tcp_congestion(name.as_bytes()) {
+            eprintln!(
+                "tunnel-bench: TCP's congestion control {name}: {error}; it is the kernel's default"
+            );
+        }
         socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
         TcpListener::from_std(socket.into())
