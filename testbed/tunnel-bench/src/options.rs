@@ -18,7 +18,7 @@ pub struct Options {
     #[command(subcommand)]
     pub command: Command,
 
-    /// About how long to measure, all rows together
+    /// About how long to measure, all rows together; memory and loss take the time they need
     #[arg(long, global = true, value_name = "N", default_value = "30", value_parser = seconds)]
     pub seconds: Duration,
 

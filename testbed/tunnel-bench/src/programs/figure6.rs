@@ -98,20 +98,28 @@ pub fn save(options: &Options, all: &[At]) -> io::Result<()> {
     let x = "milliseconds that the line adds each way";
     let gains = Plot {
         title: "Figure 6 a, b: gain over TCP and over TLS".into(),
-        note: "Above 1 is faster. Lines: over TCP; dashed: over TLS 1.3 (rustls). Rings: the paper's MinimaLT over TCP and over OpenSSL.".into(),
+        note: "Above 1 is faster. Lines: over TCP; dashed: over TLS 1.3 (rustls). \
+               Rings: the paper's MinimaLT over TCP and over OpenSSL."
+            .into(),
         x: x.into(),
         y: "times as fast".into(),
         places: labels.clone(),
-        panels: [&FULL, &ABBREVIATED].map(|kind| gain(kind, all, &places)).into(),
+        panels: [("a", &FULL), ("b", &ABBREVIATED)]
+            .map(|(letter, kind)| gain(letter, kind, all, &places))
+            .into(),
     };
     gains.save(options, "figure-6ab")?;
     let times = Plot {
         title: "Figure 6 c, d: time of a connection with request and answer".into(),
-        note: "Medians. Rings: the paper's figures (2013, LAN of 1/13 ms one way, client certificates).".into(),
+        note: "Medians. Rings: the paper's figures (2013, LAN of 1/13 ms one way, certificates of \
+               users, too)."
+            .into(),
         x: x.into(),
         y: "ms".into(),
         places: labels,
-        panels: [&FULL, &ABBREVIATED].map(|kind| time(kind, all, &places)).into(),
+        panels: [("c", &FULL), ("d", &ABBREVIATED)]
+            .map(|(letter, kind)| time(letter, kind, all, &places))
+            .into(),
     };
     times.save(options, "figure-6cd")
 }
@@ -125,7 +133,7 @@ fn places(all: &[At]) -> Vec<f64> {
     places
 }
 
-fn time(kind: &Kind, all: &[At], places: &[f64]) -> Panel {
+fn time(letter: &str, kind: &Kind, all: &[At], places: &[f64]) -> Panel {
     let mut lines: Vec<Line> = kind
         .systems
         .iter()
@@ -143,12 +151,12 @@ fn time(kind: &Kind, all: &[At], places: &[f64]) -> Panel {
         paper.openssl
     }));
     Panel {
-        title: kind.title.into(),
+        title: format!("{letter}: {}", kind.title),
         lines,
     }
 }
 
-fn gain(kind: &Kind, all: &[At], places: &[f64]) -> Panel {
+fn gain(letter: &str, kind: &Kind, all: &[At], places: &[f64]) -> Panel {
     let mut lines = Vec::new();
     for name in kind
         .systems
@@ -174,7 +182,7 @@ fn gain(kind: &Kind, all: &[At], places: &[f64]) -> Panel {
         paper.openssl / paper.minimalt
     }));
     Panel {
-        title: kind.title.into(),
+        title: format!("{letter}: {}", kind.title),
         lines,
     }
 }
