@@ -22,7 +22,7 @@ struct Request {
 const IFF_TUN_NO_PI: c_short = 0x1001;
 
 mod ioctl {
-    nix::ioctl_write_ptr_bad!(
+    nix::ioctl_readwrite_bad!(
         tun_set_iff,
         nix::request_code_write!(b'T', 202, std::mem::size_of::<std::ffi::c_int>()),
         super::Request
@@ -43,8 +43,8 @@ pub fn open(name: &str) -> io::Result<OwnedFd> {
         *to = from as c_char;
     }
     const { assert!(size_of::<Request>() == 40 && size_of::<c_int>() == 4) };
-    // SAFETY: the descriptor is open, and the request is a whole `struct ifreq` that lives during the call;
-    // the kernel writes the name and flags back into it only in its own copy.
-    unsafe { ioctl::tun_set_iff(device.as_raw_fd(), &request) }?;
+    // SAFETY: the descriptor is open, and the request is a whole `struct ifreq` that lives during the call and
+    // that nobody else has: the kernel reads it and writes it back.
+    unsafe { ioctl::tun_set_iff(device.as_raw_fd(), &mut request) }?;
     Ok(device)
 }
