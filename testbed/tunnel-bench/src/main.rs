@@ -32,10 +32,16 @@ fn main() -> ExitCode {
 }
 
 fn start(options: &Options) -> io::Result<()> {
-    let cores = Cores::choose(options.server_core, options.client_core)?;
-    if !matches!(options.command, Command::Hold { .. }) {
-        table::head(options)?;
+    if let Command::Hold { row, server } = &options.command {
+        return programs::hold::run(row, *server);
     }
+    table::head(options)?;
+    run(options)?;
+    table::foot(options)
+}
+
+fn run(options: &Options) -> io::Result<()> {
+    let cores = Cores::choose(options.server_core, options.client_core)?;
     match &options.command {
         Command::Connect { parallel } => programs::connect::run(options, cores, *parallel),
         Command::Bulk => programs::bulk::run(options, cores),
@@ -47,6 +53,6 @@ fn start(options: &Options) -> io::Result<()> {
             delay,
             seed,
         } => programs::loss::run(options, cores, loss, *bytes, *delay, *seed),
-        Command::Hold { row, server } => programs::hold::run(row, *server),
+        Command::Hold { .. } => Ok(()),
     }
 }

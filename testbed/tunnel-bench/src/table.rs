@@ -4,7 +4,9 @@ use crate::machine::Machine;
 use crate::options::Options;
 use crate::systems::PEERS;
 use serde_json::{Map, Value, json};
+use std::fs;
 use std::io::{self, Write};
+use std::process::Command;
 
 /// A table with a row for each system.
 pub struct Table {
@@ -109,15 +111,15 @@ impl Table {
 /// The machine and the build, with the line of the command.
 pub fn head(options: &Options) -> io::Result<()> {
     let machine = Machine::read();
-    let peers = env!("BENCH_PEERS");
-    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
-    let congestion = congestion.unwrap_or_default().trim().to_owned();
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let kernel = kernel.trim().to_owned();
+    let date = Command::new("date").args(["-u", "+%F %H:%M UTC"]).output();
+    let date = date.map_or("unknown".into(), |date| {
+        String::from_utf8_lossy(&date.stdout).trim().to_owned()
+    });
     let more = [
-        ("kernel", kernel),
-        ("tcp", congestion),
-        ("peers", peers.to_owned()),
+        ("date", date),
+        ("kernel", line_of("/proc/sys/kernel/osrelease")),
+        ("tcp", line_of("/proc/sys/net/ipv4/tcp_congestion_control")),
+        ("peers", env!("BENCH_PEERS").to_owned()),
     ];
     let mut out = io::stdout().lock();
     if options.json {
@@ -132,6 +134,21 @@ pub fn head(options: &Options) -> io::Result<()> {
     }
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     writeln!(out, "{:<9} tunnel-bench {}", "command", arguments.join(" "))
+}
+
+/// The load at the end: what else ran meanwhile is to be seen.
+pub fn foot(options: &Options) -> io::Result<()> {
+    let load = line_of("/proc/loadavg");
+    let mut out = io::stdout().lock();
+    if options.json {
+        return writeln!(out, "{}", json!({ "load_at_end": load }));
+    }
+    writeln!(out, "\nload at the end: {load}")
+}
+
+fn line_of(path: &str) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.trim().to_owned()
 }
 
 /// Three digits that matter, or all of an integer.
