@@ -115,10 +115,12 @@ pub fn head(options: &Options) -> io::Result<()> {
     let date = date.map_or("unknown".into(), |date| {
         String::from_utf8_lossy(&date.stdout).trim().to_owned()
     });
+    let congestion = line_of("/proc/sys/net/ipv4/tcp_congestion_control");
+    let kernel = line_of("/proc/sys/kernel/osrelease");
+    let kernel = format!("{kernel}, TCP by default with {congestion}");
     let more = [
         ("date", date),
-        ("kernel", line_of("/proc/sys/kernel/osrelease")),
-        ("tcp", line_of("/proc/sys/net/ipv4/tcp_congestion_control")),
+        ("kernel", kernel),
         ("peers", env!("BENCH_PEERS").to_owned()),
     ];
     let mut out = io::stdout().lock();
