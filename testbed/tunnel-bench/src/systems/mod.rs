@@ -1,5 +1,6 @@
 //! The systems under test: the rows of all tables.
 
+mod clew;
 pub mod identity;
 pub mod on_tokio;
 mod quinn;
@@ -10,6 +11,7 @@ mod tls;
 mod udp;
 
 use crate::system::{System, Work};
+use clew::{Clew, Users};
 use identity::Identity;
 use on_tokio::{OnTokio, Peer};
 use quinn::Quinn;
@@ -78,7 +80,28 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
     );
     let about = "s2n-quic over rustls, the same; it has no 0-RTT";
     add(&mut rows, "s2n-quic", about, &all, S2n { tls });
+    clews(&mut rows);
     rows
+}
+
+fn clews(rows: &mut Vec<Shared>) {
+    use Work::{Bulk, Connect, Latency, Loss, Memory};
+    let clew = |users, on_one_tunnel| Clew {
+        users,
+        on_one_tunnel,
+    };
+    let all = [Connect, Bulk, Latency, Memory, Loss];
+    let about = "a new tunnel of clew's: anonymous, request in the first packet, XSalsa20-Poly1305";
+    add(rows, "clew", about, &all, clew(Users::Anonymous, false));
+    let about = "clew with a user, authenticator `box` as in the paper";
+    let boxed = clew(Users::Box, false);
+    add(rows, "clew-box", about, &[Connect, Latency], boxed);
+    let about = "clew with a user, authenticator `bound`";
+    let bound = clew(Users::Bound, false);
+    add(rows, "clew-bound", about, &[Connect, Latency], bound);
+    let about = "a connection of clew's on a tunnel that is there, anonymous";
+    let one = clew(Users::Anonymous, true);
+    add(rows, "clew-connection", about, &[Connect], one);
 }
 
 fn datagrams_and_tcp(rows: &mut Vec<Shared>) {
