@@ -28,6 +28,7 @@ client.connect(host.toIdentity(), 'echo', key, (con) => {
 const other = (service, con) => {
   con.on('ack', () => say('acked', con.cid, service))
   con.on('refuse', () => say('refused', con.cid, service))
+  con.on('close', () => say('closed', con.cid))
 }
 
 listen({

@@ -1,10 +1,11 @@
 'use strict'
 // The peer as a server: a directory, and one host with the service of the peer's own example. What it
-// offers is more than that example's in two things: an RPC with bytes, and a service for anyone.
+// offers beyond that example: RPCs with bytes, and a service for anyone.
 const { minimaLT, say, listen } = require('./harness')
 
 const user = Buffer.from(process.argv[2], 'hex')
 const connections = []
+let notes = 0
 
 const host = minimaLT.generate_servercert('files.example')
 const server = minimaLT.listen('127.0.0.1', 0, host, (con, service, key, cb) => {
@@ -16,7 +17,8 @@ const server = minimaLT.listen('127.0.0.1', 0, host, (con, service, key, cb) => 
   con.on('close', () => say('closed', con.cid))
   cb(null, {
     ping: (x) => { say('ping', con.cid, x); con.call('pong', x) },
-    blob: (x) => con.call('blob', x)
+    blob: (x) => con.call('blob', x),
+    note: () => { notes += 1; say('notes', notes) }
   })
 })
 

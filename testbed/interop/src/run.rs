@@ -48,11 +48,11 @@ impl<E: Engine> Run<E> {
     /// happened at which engine.
     pub fn until(
         &mut self,
-        seconds: u64,
+        milliseconds: u64,
         mut hear: impl FnMut(&mut Node<E>, usize, Event),
         mut is_done: impl FnMut(&mut Self) -> bool,
     ) -> bool {
-        let end = Instant::now() + Duration::from_secs(seconds);
+        let end = Instant::now() + Duration::from_millis(milliseconds);
         loop {
             for (place, node) in self.nodes.iter_mut().enumerate() {
                 for event in node.step() {
