@@ -1,7 +1,7 @@
 'use strict'
 // The peer as a client: it knows a directory by its certificate, looks a host up, and uses a service there.
 // As a server it registers a host of its own with the directory, which is a name service too.
-const { minimaLT, certificate, say, listen } = require('./harness')
+const { minimaLT, certificate, auth, say, listen } = require('./harness')
 
 const [port, directoryHex, hostHex] = process.argv.slice(2)
 const directory = certificate.Cert.fromBufferNoKey(Buffer.from(directoryHex, 'hex'))
@@ -37,6 +37,10 @@ listen({
     for (let i = 0; i < Number(count); i++) connection.call('blob', Buffer.alloc(Number(length), i))
   },
   create: (service) => other(service, connection.tunnel.create(service, {})),
+  create_false: (service) => {
+    const x = auth.makeUserAuth(minimaLT.generate_clientkey(), host.boxing)
+    other(service, connection.tunnel.createAuth(service, key.public, x, {}))
+  },
   rekey: () => connection.tunnel.reKey(),
   close: () => connection.close(),
   advertise: () => {

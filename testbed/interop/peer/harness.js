@@ -18,6 +18,8 @@ const checkout = process.env.PEER
 exports.minimaLT = require(path.join(checkout, 'index.js'))
 exports.certificate = require(path.join(checkout, 'certificate.js'))
 
+exports.auth = require(path.join(checkout, 'auth.js'))
+
 exports.say = (...words) => process.stdout.write(['interop', ...words].join(' ') + '\n')
 
 exports.listen = (commands) => {

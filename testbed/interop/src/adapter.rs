@@ -11,10 +11,11 @@ use clew_tunnel::limits::M_MIN;
 use clew_tunnel::wire::packet::{Boxed, Initiation, Packet, Side, Tid};
 use clew_tunnel::x25519::{Public, Secret};
 
-use crate::keylog::KeyLog;
+use crate::epoch::{Epoch, Io, Speaker};
+use crate::keylog::{KeyLog, system_random};
 use crate::peer_cert::Book;
 use crate::peer_packet::PeerPacket;
-use crate::session::{Epoch, Io, Session, Speaker};
+use crate::session::Session;
 
 /// The adapter of one of our engines, with the socket towards the peer.
 pub struct Adapter {
@@ -39,6 +40,10 @@ pub struct Adapter {
     to_engine: Vec<(SocketAddr, Vec<u8>)>,
     /// The next packets of our engine that open a connection are changed in transit.
     pub is_hostile: bool,
+    /// One of so many datagrams is lost in each direction; 0: none.
+    pub loss: u8,
+    /// How many were lost.
+    pub lost: u64,
 }
 
 impl Adapter {
@@ -60,6 +65,8 @@ impl Adapter {
             initiations: Vec::new(),
             to_engine: Vec::new(),
             is_hostile: false,
+            loss: 0,
+            lost: 0,
         })
     }
 
@@ -79,6 +86,9 @@ impl Adapter {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, from)) => {
                     self.datagrams.0 += 1;
+                    if self.is_lost() {
+                        continue;
+                    }
                     let packet = &mut buffer[..length];
                     self.with_io((instant, wall), |this, io| this.of_peer(io, from, packet));
                 }
@@ -93,6 +103,13 @@ impl Adapter {
             this.sessions.iter_mut().try_for_each(|one| one.tick(io))
         });
         std::mem::take(&mut self.to_engine)
+    }
+
+    fn is_lost(&mut self) -> bool {
+        let drawn = system_random::<1>().unwrap_or_default()[0];
+        let is_lost = self.loss > 0 && drawn.is_multiple_of(self.loss);
+        self.lost += u64::from(is_lost);
+        is_lost
     }
 
     /// Takes a datagram of our engine.
@@ -126,6 +143,9 @@ impl Adapter {
             {
                 *peers = packet.len();
             }
+            if self.is_lost() {
+                continue;
+            }
             if let Err(error) = self.socket.send_to(&packet, to) {
                 self.errors.push(format!("socket: {error}"));
             }
@@ -149,14 +169,23 @@ impl Adapter {
         }
     }
 
-    fn take_initiation(&mut self, io: &mut Io, to: SocketAddr, initiation: Initiation<'_>) -> Result<(), String> {
+    fn take_initiation(
+        &mut self,
+        io: &mut Io,
+        to: SocketAddr,
+        initiation: Initiation<'_>,
+    ) -> Result<(), String> {
         let Initiation { key, mut boxed, .. } = initiation;
         let tid = boxed.tid;
         if let Ok((at, epoch)) = self.find(|epoch| epoch.tid == tid) {
             self.open_ours(&mut boxed, at, epoch)?;
             return self.hand_over(io, at, (epoch, true), boxed.into_text());
         }
-        if let Some(at) = self.sessions.iter().position(|s| s.engine_next == Some(tid)) {
+        if let Some(at) = self
+            .sessions
+            .iter()
+            .position(|s| s.engine_next == Some(tid))
+        {
             let last = self.sessions[at].epochs.len() - 1;
             let next = keys::next(&self.sessions[at].epochs[last].key);
             let epoch = Epoch::new(next, tid, tid, key)?.answering(boxed.nonce);
@@ -166,7 +195,10 @@ impl Adapter {
             self.sessions[at].rekey(io, epoch)?;
             return self.hand_over(io, at, (last + 1, true), boxed.into_text());
         }
-        let secret = self.keylog.secret(&key).ok_or("a C' that our client did not draw")?;
+        let secret = self
+            .keylog
+            .secret(&key)
+            .ok_or("a C' that our client did not draw")?;
         for server in &self.openers {
             let shared = keys::shared(&secret, server).map_err(|e| format!("{e:?}"))?;
             let epoch = Epoch::new(shared, tid, tid, key)?.answering(boxed.nonce);
@@ -180,18 +212,25 @@ impl Adapter {
     }
 
     /// Gives an opened packet of our engine to its session.
-    fn hand_over(&mut self, io: &mut Io, at: usize, what: (usize, bool), text: &[u8]) -> Result<(), String> {
+    fn hand_over(
+        &mut self,
+        io: &mut Io,
+        at: usize,
+        what: (usize, bool),
+        text: &[u8],
+    ) -> Result<(), String> {
         let mut text = text.to_vec();
         if self.is_hostile {
             spoil(&mut text);
         }
-        self.sessions[at].from_engine(io, &self.book, what, &text)
+        self.sessions[at].engine_said(io, &self.book, what, &text)
     }
 
     fn open_ours(&self, boxed: &mut Boxed<'_>, at: usize, epoch: usize) -> Result<(), String> {
         let stream = &self.sessions[at].epochs[epoch].stream;
         let good = boxed.open(stream);
-        good.then_some(()).ok_or("a packet of our engine does not open".into())
+        good.then_some(())
+            .ok_or("a packet of our engine does not open".into())
     }
 
     fn find(&self, is: impl Fn(&Epoch) -> bool) -> Result<(usize, usize), String> {
@@ -218,7 +257,7 @@ impl Adapter {
             return Err("a packet of the peer does not open".into());
         }
         session.peer = from;
-        session.from_peer(io, &self.book, (epoch, key.is_some()), packet.into_text())?;
+        session.peer_said(io, &self.book, (epoch, key.is_some()), packet.into_text())?;
         if key.is_some()
             && let Some((ours, _)) = self.initiations.last_mut()
         {
@@ -235,11 +274,14 @@ impl Adapter {
         key: Public,
     ) -> Result<(usize, usize), String> {
         let tid = packet.tid;
-        let announced = self.sessions.iter().position(|s| s.peer_next == Some((tid, key)));
+        let announced = self
+            .sessions
+            .iter()
+            .position(|s| s.peer_next == Some((tid, key)));
         if let Some(at) = announced {
             let session = &mut self.sessions[at];
             let last = &session.epochs[session.epochs.len() - 1];
-            let epoch = Epoch::new(keys::next(&last.key), last.next_tid(), tid, key)?;
+            let epoch = Epoch::new(keys::next(&last.key), last.next_tid, tid, key)?;
             session.epochs.push(epoch);
             return Ok((at, session.epochs.len() - 1));
         }
@@ -251,7 +293,9 @@ impl Adapter {
                 return Ok((self.sessions.len() - 1, 0));
             }
         }
-        Err(format!("a first packet of the peer that no key opens, TID {tid:?}"))
+        Err(format!(
+            "a first packet of the peer that no key opens, TID {tid:?}"
+        ))
     }
 }
 
@@ -267,7 +311,7 @@ fn spoil(text: &mut [u8]) {
     }
 }
 
-/// The TID of these bytes, for whoever prints one.
+/// Hexadecimal digits of bytes.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -275,10 +319,12 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Bytes of hexadecimal digits.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let pairs = (0..text.len()).step_by(2);
-    pairs.map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+    pairs
+        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok())
+        .collect()
 }
 
-/// How a tunnel's keys went on, for the record.
+/// The TIDs of a tunnel's keys one after the other: ours, the peer's.
 pub fn tids(session: &Session) -> Vec<(Tid, Tid)> {
     session.epochs.iter().map(|e| (e.tid, e.peer_tid)).collect()
 }

@@ -3,10 +3,12 @@
 mod adapter;
 mod child;
 mod driver;
+mod epoch;
 mod keylog;
 mod lane;
 mod peer_cert;
 mod peer_packet;
+mod program;
 mod run;
 mod session;
 mod to_client;

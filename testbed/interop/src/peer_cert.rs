@@ -6,7 +6,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use clew_tunnel::limits::{LIFETIME_MAX, M_MIN};
-use clew_tunnel::record::{Authenticators, Cert, CertBody, Ecert, EcertBody, Record, SigningSecret};
+use clew_tunnel::record::{
+    Authenticators, Cert, CertBody, Ecert, EcertBody, Record, SigningSecret,
+};
 use clew_tunnel::x25519::Public;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 
@@ -115,7 +117,14 @@ impl Book {
             return Err("the peer knows IPv4 alone".into());
         };
         let length = u8::try_from(cert.hostname.len()).map_err(|e| e.to_string())?;
-        let long = [&[32][..], &cert.signing, &[32], &cert.boxing.0, &[length], &cert.hostname];
+        let long = [
+            &[32][..],
+            &cert.signing,
+            &[32],
+            &cert.boxing.0,
+            &[length],
+            &cert.hostname,
+        ];
         let port = address.port().to_be_bytes();
         let ephemeral: [&[u8]; 9] = [
             &address.ip().octets(),
@@ -128,7 +137,10 @@ impl Book {
             &ecert.ephemeral.0,
             &ecert.end.to_be_bytes(),
         ];
-        Ok((sign(secret, &long.concat()), sign(secret, &ephemeral.concat())))
+        Ok((
+            sign(secret, &long.concat()),
+            sign(secret, &ephemeral.concat()),
+        ))
     }
 }
 
@@ -163,11 +175,15 @@ fn short<'a>(at: &mut &'a [u8]) -> Result<&'a [u8], String> {
 }
 
 fn key(at: &mut &[u8]) -> Result<[u8; 32], String> {
-    short(at)?.try_into().map_err(|_| "a key of another length".into())
+    short(at)?
+        .try_into()
+        .map_err(|_| "a key of another length".into())
 }
 
 fn nothing_left(at: &[u8]) -> Result<(), String> {
-    at.is_empty().then_some(()).ok_or("bytes behind a certificate".into())
+    at.is_empty()
+        .then_some(())
+        .ok_or("bytes behind a certificate".into())
 }
 
 fn too_short() -> String {

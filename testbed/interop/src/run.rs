@@ -8,7 +8,11 @@ use clew_tunnel::engine::event::Event;
 use crate::adapter::Adapter;
 use crate::child::Peer;
 use crate::driver::{Engine, Node};
-use crate::session::Speaker;
+use crate::epoch::Speaker;
+
+/// One datagram of so many is lost, while so many pings are sent.
+pub const LOSS: u8 = 6;
+pub const LOSSY: u32 = 20;
 
 /// What was looked at, and whether it was as it should be.
 #[derive(Default)]
@@ -94,7 +98,9 @@ impl<E: Engine> Run<E> {
 
 fn summary(adapter: &Adapter) {
     let (from, to) = adapter.datagrams;
-    println!("  -- datagrams of the peer {from}, to the peer {to}; bytes of initiation packets (ours, there):");
+    println!(
+        "  -- datagrams of the peer {from}, to the peer {to}; bytes of initiation packets (ours, there):"
+    );
     println!("     {:?}", adapter.initiations);
     for (speaker, text) in [(Speaker::Engine, "our engine"), (Speaker::Peer, "the peer")] {
         let all = adapter.tally.iter().filter(|((by, _), _)| *by == speaker);

@@ -2,95 +2,20 @@
 
 use std::net::SocketAddr;
 
-use clew_tunnel::boxes::{Key, Stream};
-use clew_tunnel::keys::{self, Nonce};
+use clew_tunnel::keys::Nonce;
 use clew_tunnel::limits::{ANSWER, M_MIN};
 use clew_tunnel::wire::packet::{Header, Side, Tid};
 use clew_tunnel::wire::plaintext::Plaintext;
 use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::Public;
 
+use crate::epoch::{Epoch, Io, Speaker};
 use crate::keylog::system_random;
 use crate::lane::{Entry, Lane};
 use crate::peer_cert::Book;
 use crate::translate::{Flow, Translated, Translator};
 
-/// What a step of the adapter gives, and what it needs.
-pub struct Io {
-    /// Nanoseconds, by a clock that never goes back.
-    pub instant: u64,
-    /// Nanoseconds since 1970.
-    pub wall: u64,
-    pub to_peer: Vec<(SocketAddr, Vec<u8>)>,
-    pub to_engine: Vec<(SocketAddr, Vec<u8>)>,
-    /// Names of RPCs.
-    pub heard: Vec<(Speaker, String)>,
-}
-
-/// Who said an RPC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Speaker {
-    Engine,
-    Peer,
-}
-
-/// One key of a tunnel, with what is sent under it.
-pub struct Epoch {
-    pub key: Key,
-    /// As our engine knows it.
-    pub tid: Tid,
-    pub stream: Stream,
-    /// As the peer knows it: the same, but for rekeys of the peer's.
-    pub peer_tid: Tid,
-    pub peer_stream: Stream,
-    /// C' of the initiation packet.
-    pub client: Public,
-    /// What the initiation packet announces to our server.
-    next_tid: Tid,
-    /// The adapter's next nonce towards our engine, once it has one.
-    nonce: Option<Nonce>,
-    /// Our engine got a packet under this key.
-    is_answered: bool,
-    /// Its counter towards the peer.
-    counter: u64,
-    /// The peer knows of it.
-    is_open: bool,
-}
-
-impl Epoch {
-    pub fn new(key: Key, tid: Tid, peer_tid: Tid, client: Public) -> Result<Self, String> {
-        let random: [u8; 4] = system_random()?;
-        Ok(Self {
-            stream: keys::stream(&key, tid),
-            peer_stream: keys::stream(&key, peer_tid),
-            key,
-            tid,
-            peer_tid,
-            client,
-            next_tid: Tid::from_random(system_random()?),
-            nonce: None,
-            is_answered: false,
-            counter: u32::from_be_bytes(random).into(),
-            is_open: true,
-        })
-    }
-
-    /// The server's nonces follow that of the initiation packet.
-    pub fn answering(mut self, initiation: Nonce) -> Self {
-        self.nonce = initiation.answer();
-        self
-    }
-
-    pub fn next_tid(&self) -> Tid {
-        self.next_tid
-    }
-
-    pub fn closed(mut self) -> Self {
-        self.is_open = false;
-        self
-    }
-}
-
+/// One tunnel.
 pub struct Session {
     pub ours: Side,
     pub peer: SocketAddr,
@@ -156,7 +81,7 @@ impl Session {
     }
 
     /// A packet of our engine, open.
-    pub fn from_engine(
+    pub fn engine_said(
         &mut self,
         io: &mut Io,
         book: &Book,
@@ -166,7 +91,7 @@ impl Session {
         let plain = Plaintext::parse(text).map_err(|e| format!("our engine's plaintext: {e:?}"))?;
         let (urgent, counted) = plain.split().map_err(|e| format!("our engine's: {e:?}"))?;
         let known = self.out.of_engine(plain.seq).filter(|_| plain.seq != 0);
-        let urgent = self.translator(io, book).to_peer(urgent)?;
+        let urgent = self.translator(io, book).for_peer(urgent)?;
         let mut places = Vec::new();
         tally(io, Speaker::Engine, &urgent);
         self.engine_next = urgent.next.map(|(tid, _)| tid).or(self.engine_next);
@@ -181,7 +106,7 @@ impl Session {
                 places.extend(self.add_first(epoch, None, true, nothing)?);
             }
         } else if plain.seq != 0 || is_initiation {
-            let translated = self.translator(io, book).to_peer(counted)?;
+            let translated = self.translator(io, book).for_peer(counted)?;
             tally(io, Speaker::Engine, &translated);
             self.is_gone |= translated.is_end;
             let seq = Some(plain.seq).filter(|seq| *seq != 0);
@@ -189,7 +114,10 @@ impl Session {
         }
         let is_bare = places.is_empty();
         self.engine_acked(plain.ack, is_bare)?;
-        self.flush_acks(io, (!is_bare && self.epochs[epoch].is_open).then_some(epoch))?;
+        self.flush_acks(
+            io,
+            (!is_bare && self.epochs[epoch].is_open).then_some(epoch),
+        )?;
         for place in places {
             self.send(io, place)?;
         }
@@ -204,13 +132,19 @@ impl Session {
         is_initiation: bool,
         translated: Translated,
     ) -> Result<Option<usize>, String> {
-        let begun = self.out.0.iter().position(|e| e.epoch == epoch && e.has_key);
+        let begun = self
+            .out
+            .0
+            .iter()
+            .position(|e| e.epoch == epoch && e.has_key);
         let mut rpcs = Vec::new();
         if is_initiation {
             if seq.is_none() && begun.is_some() {
                 return Ok(begun);
             }
-            let Epoch { peer_tid, client, .. } = &self.epochs[epoch];
+            let Epoch {
+                peer_tid, client, ..
+            } = &self.epochs[epoch];
             let (tid, key) = (*peer_tid.as_bytes(), *client);
             let written = Rpc::NextTid { tid, key }.write(&mut rpcs);
             written.map_err(|e| format!("{e:?}"))?;
@@ -319,7 +253,7 @@ impl Session {
     }
 
     /// A packet of the peer, open.
-    pub fn from_peer(
+    pub fn peer_said(
         &mut self,
         io: &mut Io,
         book: &Book,
@@ -334,6 +268,10 @@ impl Session {
             return self.deliver(io, epoch, None);
         }
         if let Some(place) = self.back.of_peer(epoch, plain.seq) {
+            if self.back.0[place].is_acked {
+                // Its ack was lost; our engine says the latest again, the peer waits for this one.
+                self.last_ack = Some((epoch, plain.seq));
+            }
             return self.deliver(io, epoch, Some(place));
         }
         // The peer drops what comes out of order, and so is it done with its own.
@@ -341,7 +279,7 @@ impl Session {
         if last.is_some_and(|last| last + 1 != plain.seq) {
             return Ok(());
         }
-        let translated = self.translator(io, book).to_engine(plain.calls)?;
+        let translated = self.translator(io, book).for_engine(plain.calls)?;
         tally(io, Speaker::Peer, &translated);
         if let Some((tid, key)) = translated.next {
             let at = &self.epochs[epoch];
@@ -357,7 +295,12 @@ impl Session {
         self.deliver(io, epoch, Some(place))
     }
 
-    fn add_back(&mut self, epoch: usize, peer: Option<u32>, rpcs: Vec<u8>) -> Result<usize, String> {
+    fn add_back(
+        &mut self,
+        epoch: usize,
+        peer: Option<u32>,
+        rpcs: Vec<u8>,
+    ) -> Result<usize, String> {
         let engine = match self.back.last_engine() {
             Some(last) => last + 1,
             // 256 r, not near the end of the numbers.
@@ -404,7 +347,9 @@ impl Session {
         let waits = |entry: &Entry| entry.epoch == epoch && entry.sent.is_none();
         let all = self.out.0.iter().enumerate().filter(|(_, e)| waits(e));
         let places: Vec<usize> = all.map(|(place, _)| place).collect();
-        places.into_iter().try_for_each(|place| self.send(io, place))
+        places
+            .into_iter()
+            .try_for_each(|place| self.send(io, place))
     }
 
     /// Gives our engine a packet: one of the sequence, or a bare one.
@@ -413,7 +358,11 @@ impl Session {
         let seq = entry.and_then(|entry| entry.engine).unwrap_or(0);
         let has_key = entry.is_some_and(|entry| entry.has_key);
         let rpcs = entry.map_or_else(Vec::new, |entry| entry.rpcs.clone());
-        let ack = if has_key && epoch == 0 { 0 } else { self.out.engine_ack() };
+        let ack = if has_key && epoch == 0 {
+            0
+        } else {
+            self.out.engine_ack()
+        };
         let epoch = &mut self.epochs[epoch];
         let timed = Nonce::new(io.wall, Side::Client);
         let nonce = match epoch.nonce {
@@ -448,6 +397,12 @@ impl Session {
         Ok(())
     }
 
+    /// Which key the peer's last RPCs were under.
+    pub fn answered_under(&self) -> Option<usize> {
+        let last = self.back.0.iter().rev().find(|entry| entry.peer.is_some());
+        last.map(|entry| entry.epoch)
+    }
+
     /// Sends again what no engine would: packets that the adapter made.
     pub fn tick(&mut self, io: &mut Io) -> Result<(), String> {
         const AGAIN: u64 = 1_000_000_000;
@@ -460,7 +415,9 @@ impl Session {
         if self.is_gone {
             return Ok(());
         }
-        places.into_iter().try_for_each(|place| self.send(io, place))
+        places
+            .into_iter()
+            .try_for_each(|place| self.send(io, place))
     }
 }
 

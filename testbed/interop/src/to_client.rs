@@ -1,28 +1,26 @@
 //! The peer as client, and as a server that registers; our servers as directory, name service and host.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use clew_tunnel::Reason;
-use clew_tunnel::engine::event::{ConnectionId, Event, Reply, Request, User};
+use clew_tunnel::engine::event::{ConnectionId, Event, User};
 use clew_tunnel::engine::server::{Config, Server};
 use clew_tunnel::keys;
 use clew_tunnel::limits::REKEY;
-use clew_tunnel::record::{
-    Authenticators, Cert, CertBody, Record, ServerSecret, SigningSecret, Wanted,
-};
+use clew_tunnel::record::{Authenticators, Cert, CertBody, ServerSecret, SigningSecret};
 use clew_tunnel::wire::packet::Side;
-use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::{Public, Secret};
 
 use crate::adapter::{Adapter, hex, tids, unhex};
 use crate::child::Peer;
 use crate::driver::{Clock, Node, wall};
+use crate::epoch::Speaker;
 use crate::keylog::{KeyLog, Recorder, system_random};
 use crate::peer_cert::Book;
-use crate::run::{Places, Report, Run};
-use crate::session::Speaker;
+use crate::program::Program;
+use crate::run::{LOSS, LOSSY, Places, Report, Run};
+use crate::session::Session;
 
 const DIRECTORY: usize = 0;
 const HOST: usize = 1;
@@ -30,100 +28,6 @@ const HOST: usize = 1;
 /// More bytes than a window is at first.
 const BLOBS: usize = 64;
 const BLOB: usize = 400;
-
-/// The program behind our servers.
-#[derive(Default)]
-struct Program {
-    /// U of the peer's client.
-    user: Option<Public>,
-    record: Option<Record>,
-    events: Vec<Event>,
-    pings: Vec<u32>,
-    registered: Vec<String>,
-    unsent: VecDeque<Vec<u8>>,
-}
-
-impl Program {
-    fn hear(&mut self, node: &mut Node<Server>, event: Event) {
-        let server = &mut node.engine;
-        match &event {
-            Event::Create(create) => {
-                let decision = match (create.service.as_str(), &create.user) {
-                    ("echo", User::Key { key, by: Authenticators::BOX }) if Some(*key) == self.user => Ok(()),
-                    ("for_all", User::Anonymous) => Ok(()),
-                    _ => Err(Reason::UnknownService),
-                };
-                server.decide(create.connection, decision);
-            }
-            Event::Request { tunnel, number, request } => {
-                let reply = self.answer(request, &node.adapter);
-                server.reply(*tunnel, *number, reply);
-            }
-            Event::Readable(connection) => while self.read(server, *connection) {},
-            Event::Writable(connection) => self.blobs(server, *connection),
-            _ => {}
-        }
-        self.events.push(event);
-    }
-
-    fn answer(&mut self, request: &Request, adapter: &Adapter) -> Reply {
-        match request {
-            Request::Lookup { hostname, .. } => match &self.record {
-                Some(record) if record.cert.body.hostname == hostname.as_bytes() => {
-                    Reply::Record(record.clone())
-                }
-                _ => Reply::Refused(Reason::UnknownHost),
-            },
-            Request::Register(record) => {
-                let stand_in = adapter.book.stand_in.public();
-                let wanted = Wanted {
-                    hostname: None,
-                    now: wall() / 1_000_000,
-                    cert_lifetime_max: 86_400_000,
-                };
-                match wanted.verify(record, |cert| cert.body.issuer == stand_in) {
-                    Ok(()) => {
-                        let name = String::from_utf8_lossy(&record.cert.body.hostname);
-                        self.registered.push(name.into_owned());
-                        Reply::Taken
-                    }
-                    Err(reason) => Reply::Refused(reason),
-                }
-            }
-        }
-    }
-
-    fn read(&mut self, server: &mut Server, connection: ConnectionId) -> bool {
-        let mut ping = None;
-        let was_read = server.read(connection, |mut call| match (call.name, call.arguments.next()) {
-            ("ping", Some(Value::Number(x))) => ping = Some(x),
-            ("blob", Some(Value::Bytes(bytes))) => self.unsent.push_back(bytes.to_vec()),
-            _ => {}
-        });
-        if let Some(x) = ping {
-            self.pings.push(x);
-            // A number has room where 400 bytes have none.
-            let _ = server.write(connection, "pong", |call| call.number(x));
-        }
-        self.blobs(server, connection);
-        was_read
-    }
-
-    fn blobs(&mut self, server: &mut Server, connection: ConnectionId) {
-        while let Some(bytes) = self.unsent.front()
-            && server.write(connection, "blob", |call| call.bytes(bytes)) == Ok(true)
-        {
-            self.unsent.pop_front();
-        }
-    }
-
-    fn created(&self) -> Option<ConnectionId> {
-        self.events.iter().find_map(|event| match event {
-            Event::Create(create) if create.service == "echo" => Some(create.connection),
-            _ => None,
-        })
-    }
-}
 
 struct Story {
     run: Run<Server>,
@@ -137,6 +41,7 @@ pub fn run(places: &Places<'_>) -> Result<Report, String> {
     let connection = story.first_packet()?;
     story.others(connection)?;
     story.windows()?;
+    story.losses()?;
     story.rekeys()?;
     story.moves(connection)?;
     story.registers()?;
@@ -173,16 +78,29 @@ fn node(hostname: &str, is_directory: bool) -> Result<Node<Server>, String> {
     if is_directory {
         adapter.secrets.push(Secret::from_bytes(*boxing.as_bytes()));
     }
-    let secret = ServerSecret { signing, boxing, cert };
+    let secret = ServerSecret {
+        signing,
+        boxing,
+        cert,
+    };
     let engine = Server::new(secret, config, clock.now()).map_err(reason)?;
     let ephemeral = adapter.secret(&engine.record().ecert.body.ephemeral);
-    adapter.secrets.push(ephemeral.ok_or("our server's S' was not drawn here")?);
-    Ok(Node { engine, clock, adapter })
+    adapter
+        .secrets
+        .push(ephemeral.ok_or("our server's S' was not drawn here")?);
+    Ok(Node {
+        engine,
+        clock,
+        adapter,
+    })
 }
 
 impl Story {
     fn begin(places: &Places<'_>) -> Result<Self, String> {
-        let mut nodes = vec![node("directory.example", true)?, node("files.example", false)?];
+        let mut nodes = vec![
+            node("directory.example", true)?,
+            node("files.example", false)?,
+        ];
         let record = nodes[HOST].engine.record();
         let (host, _) = nodes[HOST].adapter.book.to_peer(&record)?;
         let directory = &mut nodes[DIRECTORY];
@@ -190,17 +108,33 @@ impl Story {
         // The directory gives the host's record too, in the peer's form.
         let seed = *nodes[HOST].adapter.book.own[0].seed();
         let directory = &mut nodes[DIRECTORY];
-        directory.adapter.book.own.push(SigningSecret::from_seed(&seed));
+        directory
+            .adapter
+            .book
+            .own
+            .push(SigningSecret::from_seed(&seed));
         let port = directory.adapter.address()?.port();
         let arguments = [port.to_string(), hex(&cert), hex(&host)];
         let script = places.scripts.join("client.js");
         let peer = Peer::start(&script, &arguments, &places.diaries.join("client.log"))?;
-        let run = Run { nodes, peer, said: Vec::new(), report: Report::default() };
-        let program = Program { record: Some(record), ..Program::default() };
+        let run = Run {
+            nodes,
+            peer,
+            said: Vec::new(),
+            report: Report::default(),
+        };
+        let program = Program {
+            record: Some(record),
+            ..Program::default()
+        };
         Ok(Self { run, program })
     }
 
-    fn until(&mut self, milliseconds: u64, mut is_done: impl FnMut(&Program, &Run<Server>) -> bool) -> bool {
+    fn until(
+        &mut self,
+        milliseconds: u64,
+        mut is_done: impl FnMut(&Program, &Run<Server>) -> bool,
+    ) -> bool {
         let program = std::cell::RefCell::new(std::mem::take(&mut self.program));
         let done = self.run.until(
             milliseconds,
@@ -243,17 +177,31 @@ impl Story {
 
     fn first_packet(&mut self) -> Result<ConnectionId, String> {
         let done = self.until_said("domainservice");
-        self.check("T1: the peer asks our directory for its own record, and verifies it", done);
+        self.check(
+            "T1: the peer asks our directory for its own record, and verifies it",
+            done,
+        );
         let done = self.until(5_000, |program, _| program.created().is_some());
-        self.check("T2: it asks for the host's, verifies that, and opens T3 under our S'", done);
+        self.check(
+            "T2: it asks for the host's, verifies that, and opens T3 under our S'",
+            done,
+        );
         let done = self.until_said("pong 42");
         let acked = self.run.has_said("acked 1");
-        self.check("T3: createAuth and ping in its first packet; ack and pong", done && acked);
+        self.check(
+            "T3: createAuth and ping in its first packet; ack and pong",
+            done && acked,
+        );
         let is_user = self.program.events.iter().any(|event| match event {
-            Event::Create(create) => matches!(create.user, User::Key { key, .. } if Some(key) == self.program.user),
+            Event::Create(create) => {
+                matches!(create.user, User::Key { key, .. } if Some(key) == self.program.user)
+            }
             _ => false,
         });
-        self.check("our engine verified its `box` authenticator, of its U", is_user);
+        self.check(
+            "our engine verified its `box` authenticator, of its U",
+            is_user,
+        );
         let created = self.program.created();
         created.ok_or("the peer did not connect".into())
     }
@@ -265,9 +213,22 @@ impl Story {
         self.run.peer.tell("create nowhere")?;
         let done = self.until_said("refused 3 nowhere");
         self.check("create of a service that there is not: refuse", done);
+        self.run.peer.tell("create_false echo")?;
+        let done = self.until_said("refused 4 echo");
+        let counted = self.run.nodes[HOST]
+            .engine
+            .counters()
+            .of(Reason::Authenticator);
+        self.check(
+            "createAuth of U with the authenticator of another: refuse",
+            done && counted == 1,
+        );
         self.quiet();
         let number = 2;
-        self.run.nodes[HOST].engine.close(ConnectionId { number, ..connection });
+        self.run.nodes[HOST].engine.close(ConnectionId {
+            number,
+            ..connection
+        });
         let done = self.until_said("closed 2");
         self.check("our server closes a connection: close", done);
         Ok(())
@@ -280,8 +241,34 @@ impl Story {
             done = done && self.until_said(&format!("blob {count} {BLOB}"));
         }
         let bytes = BLOBS * BLOB;
-        let what = format!("{BLOBS} RPCs and their answers, {bytes} bytes each way: windowSize both ways");
+        let what =
+            format!("{BLOBS} RPCs and their answers, {bytes} bytes each way: windowSize both ways");
         self.check(&what, done && self.heard(HOST, "windowSize"));
+        Ok(())
+    }
+
+    fn losses(&mut self) -> Result<(), String> {
+        self.run.nodes[HOST].adapter.loss = LOSS;
+        let mut done = true;
+        for x in 200..200 + LOSSY {
+            self.run.peer.tell(&format!("ping {x}"))?;
+            let line = format!("pong {x}");
+            done = done && self.until(30_000, |_, run| run.has_said(&line));
+        }
+        let adapter = &mut self.run.nodes[HOST].adapter;
+        adapter.loss = 0;
+        let lost = adapter.lost;
+        self.check(
+            &format!("{LOSSY} pings and pongs, of whose datagrams {lost} were lost"),
+            done && lost > 0,
+        );
+        let pings = self.program.pings.iter().filter(|x| **x >= 200);
+        self.check(
+            "each of these pings arrived once, in order",
+            pings.copied().eq(200..200 + LOSSY),
+        );
+        // What is under way from then arrives, or is sent again.
+        self.until(3_000, |_, _| false);
         Ok(())
     }
 
@@ -289,14 +276,23 @@ impl Story {
     fn rekeys(&mut self) -> Result<(), String> {
         self.quiet();
         self.run.peer.tell("rekey")?;
-        let done = self.epochs(2) && self.ping(100)?;
-        self.check("the peer rekeys: ping and pong under K_1, with the TID that was announced to us", done);
+        let done = self.epochs(2) && self.ping(100)? && self.is_under(1);
+        self.check(
+            "the peer rekeys: ping and pong under K_1, with the TID that was announced to us",
+            done,
+        );
         self.quiet();
         self.run.nodes[HOST].clock.skip(Duration::from_nanos(REKEY));
-        let done = self.epochs(3) && self.ping(101)?;
-        self.check("ten minutes later our server says rekeyNow: ping and pong under K_2", done);
+        let done = self.epochs(3) && self.ping(101)? && self.is_under(2);
+        self.check(
+            "ten minutes later our server says rekeyNow: ping and pong under K_2",
+            done,
+        );
         let all = self.run.nodes[HOST].adapter.sessions.last().map(tids);
-        println!("     TIDs (ours, the peer's): {:?}", all.map(|all| show(&all)).unwrap_or_default());
+        println!(
+            "     TIDs (ours, the peer's): {:?}",
+            all.map(|all| show(&all)).unwrap_or_default()
+        );
         Ok(())
     }
 
@@ -305,6 +301,12 @@ impl Story {
             let session = run.nodes[HOST].adapter.sessions.last();
             session.is_some_and(|session| session.epochs.len() == count)
         })
+    }
+
+    /// Whether the last RPCs came under this key.
+    fn is_under(&self, epoch: usize) -> bool {
+        let session = self.run.nodes[HOST].adapter.sessions.last();
+        session.and_then(Session::answered_under) == Some(epoch)
     }
 
     /// As a NAT would, the adapter shows our server another address of the peer.
@@ -319,7 +321,10 @@ impl Story {
         let status = self.run.nodes[HOST].engine.status(connection.tunnel);
         let is_there = status.is_some_and(|status| status.address == there);
         let solved = self.heard(HOST, "puzzSoln");
-        self.check("another address: puzz of 0 bits, puzzSoln; the address is proven, and stays", done && solved && is_there);
+        self.check(
+            "another address: puzz of 0 bits, puzzSoln; the address is proven, and stays",
+            done && solved && is_there,
+        );
         Ok(())
     }
 
@@ -327,7 +332,10 @@ impl Story {
         self.run.peer.tell("advertise")?;
         let done = self.until_said("advertised peer.example");
         let is_taken = self.program.registered == ["peer.example"];
-        self.check("a server of the peer registers with our name service: giveCert, ok", done && is_taken);
+        self.check(
+            "a server of the peer registers with our name service: giveCert, ok",
+            done && is_taken,
+        );
         Ok(())
     }
 
@@ -348,7 +356,12 @@ fn user(said: &[String]) -> Option<Public> {
     bytes.try_into().ok().map(Public)
 }
 
-fn show(all: &[(clew_tunnel::wire::packet::Tid, clew_tunnel::wire::packet::Tid)]) -> Vec<(String, String)> {
+fn show(
+    all: &[(
+        clew_tunnel::wire::packet::Tid,
+        clew_tunnel::wire::packet::Tid,
+    )],
+) -> Vec<(String, String)> {
     let all = all.iter();
     all.map(|(ours, peers)| (hex(ours.as_bytes()), hex(peers.as_bytes())))
         .collect()

@@ -15,7 +15,7 @@ use crate::child::Peer;
 use crate::driver::{Clock, Node, wall};
 use crate::keylog::{KeyLog, Recorder, system_random};
 use crate::peer_cert::{Book, PeerCert};
-use crate::run::{Places, Report, Run};
+use crate::run::{LOSS, LOSSY, Places, Report, Run};
 
 /// Blobs in each direction: more bytes than a window is at first. The peer gives them back one by one: with
 /// more at once it stalls, with itself too (README.md).
@@ -43,24 +43,29 @@ impl Heard {
     }
 
     fn read(&mut self, client: &mut Client, connection: ConnectionId) -> bool {
-        client.read(connection, |mut call| match (call.name, call.arguments.next()) {
-            ("pong", Some(Value::Number(x))) => self.pongs.push(x),
-            ("blob", Some(Value::Bytes(bytes))) if bytes == [7; BLOB] => self.blobs += 1,
-            _ => {}
+        client.read(connection, |mut call| {
+            match (call.name, call.arguments.next()) {
+                ("pong", Some(Value::Number(x))) => self.pongs.push(x),
+                ("blob", Some(Value::Bytes(bytes))) if bytes == [7; BLOB] => self.blobs += 1,
+                _ => {}
+            }
         })
     }
 
     fn notes(&mut self, client: &mut Client, connection: ConnectionId) {
-        while self.unsent > 0 && client.write(connection, "note", |call| call.bytes(&[7; BLOB])) == Ok(true) {
+        while self.unsent > 0
+            && client.write(connection, "note", |call| call.bytes(&[7; BLOB])) == Ok(true)
+        {
             self.unsent -= 1;
         }
     }
 
     fn given(&self, wanted: TunnelId) -> Option<(Vec<u8>, Vec<u8>)> {
         self.events.iter().find_map(|event| match event {
-            Event::Reply { tunnel, reply: Answer::Given(cert, ecert) } if *tunnel == wanted => {
-                Some((cert.clone(), ecert.clone()))
-            }
+            Event::Reply {
+                tunnel,
+                reply: Answer::Given(cert, ecert),
+            } if *tunnel == wanted => Some((cert.clone(), ecert.clone())),
             _ => None,
         })
     }
@@ -86,6 +91,7 @@ pub fn run(places: &Places<'_>) -> Result<Report, String> {
     let (tunnel, connection) = story.first_packet(&found)?;
     story.others(tunnel)?;
     story.windows(connection)?;
+    story.losses(connection);
     story.puzzle(connection)?;
     for _ in 0..2 {
         story.rekey(connection)?;
@@ -116,12 +122,29 @@ impl Story {
         let user = engine.add_user(UserSecret(secret));
         let script = places.scripts.join("server.js");
         let peer = Peer::start(&script, &arguments, &places.diaries.join("server.log"))?;
-        let nodes = vec![Node { engine, clock, adapter }];
-        let run = Run { nodes, peer, said: Vec::new(), report: Report::default() };
-        Ok(Self { run, heard: Heard::default(), user })
+        let nodes = vec![Node {
+            engine,
+            clock,
+            adapter,
+        }];
+        let run = Run {
+            nodes,
+            peer,
+            said: Vec::new(),
+            report: Report::default(),
+        };
+        Ok(Self {
+            run,
+            heard: Heard::default(),
+            user,
+        })
     }
 
-    fn until(&mut self, milliseconds: u64, mut is_done: impl FnMut(&Heard, &Run<Client>) -> bool) -> bool {
+    fn until(
+        &mut self,
+        milliseconds: u64,
+        mut is_done: impl FnMut(&Heard, &Run<Client>) -> bool,
+    ) -> bool {
         let heard = std::cell::RefCell::new(std::mem::take(&mut self.heard));
         let done = self.run.until(
             milliseconds,
@@ -151,21 +174,32 @@ impl Story {
         opened.map_err(|e| format!("open: {e:?}"))
     }
 
-    fn connect(&mut self, tunnel: TunnelId, service: &str, user: Option<UserId>) -> Result<ConnectionId, String> {
+    fn connect(
+        &mut self,
+        tunnel: TunnelId,
+        service: &str,
+        user: Option<UserId>,
+    ) -> Result<ConnectionId, String> {
         let Node { engine, clock, .. } = self.node();
         let connected = engine.connect(&clock.now(), tunnel, service, user);
         connected.map_err(|e| format!("connect: {e:?}"))
     }
 
     fn ping(&mut self, connection: ConnectionId, x: u32) {
-        let written = self.node().engine.write(connection, "ping", |call| call.number(x));
+        let written = self
+            .node()
+            .engine
+            .write(connection, "ping", |call| call.number(x));
         if written != Ok(true) {
             self.check(&format!("there is room for ping {x}"), false);
         }
     }
 
     fn request(&mut self, tunnel: TunnelId, cert: &PeerCert) -> Result<Given, String> {
-        let identity = Identity { signing: Some(cert.signing), hostname: &cert.hostname };
+        let identity = Identity {
+            signing: Some(cert.signing),
+            hostname: &cert.hostname,
+        };
         let asked = self.node().engine.request(tunnel, &identity);
         asked.map_err(|e| format!("request: {e:?}"))?;
         self.until(5_000, |heard, _| heard.given(tunnel).is_some());
@@ -187,7 +221,12 @@ impl Story {
     /// T1: the directory's own record, under its long-term key.
     fn introduction(&mut self) -> Result<(Given, PeerCert), String> {
         self.until(5_000, |_, run| !run.said.is_empty());
-        let line = self.run.said.first().cloned().ok_or("the peer said nothing")?;
+        let line = self
+            .run
+            .said
+            .first()
+            .cloned()
+            .ok_or("the peer said nothing")?;
         let [_, port, directory, host] = line.split(' ').collect::<Vec<_>>()[..] else {
             return Err(format!("the peer said {line:?}"));
         };
@@ -202,7 +241,10 @@ impl Story {
             boxing: directory.boxing,
         })?;
         let given = self.request(t1, &directory);
-        self.check("T1: a tunnel under the directory's boxing key; requestCert, giveCert", given.is_ok());
+        self.check(
+            "T1: a tunnel under the directory's boxing key; requestCert, giveCert",
+            given.is_ok(),
+        );
         Ok((given?, host))
     }
 
@@ -211,7 +253,10 @@ impl Story {
         let t2 = self.open(Target::Host(Box::new(directory)))?;
         let given = self.request(t2, host);
         let is_asked = self.until(1_000, |_, run| run.has_said("lookup files.example"));
-        self.check("T2: a tunnel under D' of its ecert; requestCert of the host", given.is_ok() && is_asked);
+        self.check(
+            "T2: a tunnel under D' of its ecert; requestCert of the host",
+            given.is_ok() && is_asked,
+        );
         let given = given?;
         let Node { engine, clock, .. } = self.node();
         engine.close_tunnel(clock.now(), t2);
@@ -227,14 +272,24 @@ impl Story {
         let before = self.node().adapter.datagrams;
         let done = self.until(5_000, |heard, _| heard.pongs == [42]);
         let after = self.node().adapter.datagrams;
-        self.check("T3: nextTid, createAuth and ping in the first packet; ack and pong", done);
+        self.check(
+            "T3: nextTid, createAuth and ping in the first packet; ack and pong",
+            done,
+        );
         let trip = (after.0 - before.0, after.1 - before.1);
         self.check("that was one datagram there and one back", trip == (1, 1));
-        let is_user = |run: &Run<Client>| run.said.iter().any(|said| said.starts_with("create 1 my_thing "));
+        let is_user = |run: &Run<Client>| {
+            run.said
+                .iter()
+                .any(|said| said.starts_with("create 1 my_thing "))
+        };
         let user = self.until(1_000, |_, run| is_user(run));
         let user = user && !self.run.said.iter().any(|said| said.ends_with("anonymous"));
         self.check("the peer took our `box` authenticator", user);
-        self.check("our engine says Accepted", self.heard.has(&Event::Accepted(connection)));
+        self.check(
+            "our engine says Accepted",
+            self.heard.has(&Event::Accepted(connection)),
+        );
         Ok((tunnel, connection))
     }
 
@@ -245,7 +300,9 @@ impl Story {
         self.check("create of a service that there is not: refuse", done);
         let open = self.connect(tunnel, "for_all", None)?;
         self.ping(open, 43);
-        let done = self.until(5_000, |heard, _| heard.has(&Event::Accepted(open)) && heard.pongs.contains(&43));
+        let done = self.until(5_000, |heard, _| {
+            heard.has(&Event::Accepted(open)) && heard.pongs.contains(&43)
+        });
         self.check("create for anyone: ack, and pong", done);
         self.quiet();
         self.run.peer.tell("close 3")?;
@@ -261,7 +318,9 @@ impl Story {
         let last = format!("notes {BLOBS}");
         let done = self.until(20_000, |_, run| run.has_said(&last));
         let bytes = BLOBS * BLOB;
-        let what = format!("{BLOBS} RPCs at once, {bytes} bytes there, beyond the first window: windowSize");
+        let what = format!(
+            "{BLOBS} RPCs at once, {bytes} bytes there, beyond the first window: windowSize"
+        );
         self.check(&what, done);
         let mut done = true;
         for count in 1..=BLOBS {
@@ -270,29 +329,65 @@ impl Story {
             written.map_err(|e| format!("blob: {e:?}"))?;
             done = done && self.until(5_000, |heard, _| heard.blobs == count);
         }
-        let what = format!("{BLOBS} RPCs and their answers, {bytes} bytes each way: windowSize both ways");
+        let what =
+            format!("{BLOBS} RPCs and their answers, {bytes} bytes each way: windowSize both ways");
         self.check(&what, done);
         Ok(())
     }
 
+    /// The peer waits for a second at least before it sends anything again.
+    fn losses(&mut self, connection: ConnectionId) {
+        self.node().adapter.loss = LOSS;
+        let mut done = true;
+        for x in 200..200 + LOSSY {
+            self.ping(connection, x);
+            done = done && self.until(30_000, |heard, _| heard.pongs.last() == Some(&x));
+        }
+        self.node().adapter.loss = 0;
+        let lost = self.node().adapter.lost;
+        self.check(
+            &format!("{LOSSY} pings and pongs, of whose datagrams {lost} were lost"),
+            done && lost > 0,
+        );
+        // What is under way from then arrives, or is sent again.
+        self.until(3_000, |_, _| false);
+    }
+
     fn puzzle(&mut self, connection: ConnectionId) -> Result<(), String> {
-        self.run.peer.tell(&format!("puzzle {} 8", connection.number))?;
+        self.run
+            .peer
+            .tell(&format!("puzzle {} 8", connection.number))?;
         let done = self.until(5_000, |_, run| run.has_said("solved true"));
-        self.check("the peer's puzzle of 8 bits in the tunnel is solved: puzz, puzzSoln", done);
+        self.check(
+            "the peer's puzzle of 8 bits in the tunnel is solved: puzz, puzzSoln",
+            done,
+        );
         Ok(())
     }
 
     fn rekey(&mut self, connection: ConnectionId) -> Result<(), String> {
         let session = self.node().adapter.sessions.len() - 1;
         let epochs = self.node().adapter.sessions[session].epochs.len();
-        self.run.peer.tell(&format!("rekey {}", connection.number))?;
-        self.until(5_000, |_, run| run.nodes[0].adapter.sessions[session].epochs.len() > epochs);
+        self.run
+            .peer
+            .tell(&format!("rekey {}", connection.number))?;
+        self.until(5_000, |_, run| {
+            run.nodes[0].adapter.sessions[session].epochs.len() > epochs
+        });
         let x = 100 + epochs as u32;
         self.ping(connection, x);
         let done = self.until(5_000, |heard, _| heard.pongs.contains(&x));
         let all = tids(&self.node().adapter.sessions[session]);
-        let what = format!("rekeyNow; then ping and pong under K_{epochs}, with the TID that we announced");
-        self.check(&what, done && all.len() == epochs + 1 && all.iter().all(|(ours, peers)| ours == peers));
+        let is_new = self.node().adapter.sessions[session].answered_under() == Some(epochs);
+        let what = format!(
+            "rekeyNow; then ping and pong under K_{epochs}, with the TID that we announced"
+        );
+        self.check(
+            &what,
+            done && is_new
+                && all.len() == epochs + 1
+                && all.iter().all(|(ours, peers)| ours == peers),
+        );
         Ok(())
     }
 

@@ -73,7 +73,8 @@ impl Flow {
 
     /// windowSize for each connection for which there is a good deal more than our engine knows of.
     pub fn due(&mut self) -> Vec<(u32, u32)> {
-        let is_due = |counts: &Counts| counts.acked + counts.window * UNIT >= counts.told + CREDIT / 4;
+        let is_due =
+            |counts: &Counts| counts.acked + counts.window * UNIT >= counts.told + CREDIT / 4;
         let due = self.0.iter().filter(|(_, counts)| is_due(counts));
         let due: Vec<u32> = due.map(|(connection, _)| *connection).collect();
         due.into_iter()
@@ -109,7 +110,7 @@ pub struct Translator<'a> {
 
 impl Translator<'_> {
     /// What the peer sent, for our engine.
-    pub fn to_engine(&mut self, calls: Calls<'_>) -> Result<Translated, String> {
+    pub fn for_engine(&mut self, calls: Calls<'_>) -> Result<Translated, String> {
         let mut out = Translated::default();
         each(calls, |call, raw| {
             out.note(call);
@@ -122,21 +123,27 @@ impl Translator<'_> {
                 (0, "giveCert") => {
                     let (cert, ecert) = two(call)?;
                     let record = self.book.to_ours(cert, ecert, self.now)?;
-                    give(&record.cert.to_bytes(), &record.ecert.to_bytes(), &mut out.counted)
+                    give(
+                        &record.cert.to_bytes(),
+                        &record.ecert.to_bytes(),
+                        &mut out.counted,
+                    )
                 }
-                (0, _) => match Rpc::of(call, peers).map_err(|e| format!("{}: {e:?}", call.name))? {
-                    Rpc::NextTid { tid, key } => {
-                        out.next = Some((Tid::new(tid).ok_or("a TID with flags")?, key));
-                        return Ok(());
+                (0, _) => {
+                    match Rpc::of(call, peers).map_err(|e| format!("{}: {e:?}", call.name))? {
+                        Rpc::NextTid { tid, key } => {
+                            out.next = Some((Tid::new(tid).ok_or("a TID with flags")?, key));
+                            return Ok(());
+                        }
+                        rpc @ Rpc::PuzzSoln { .. } => rpc.write(&mut out.urgent),
+                        Rpc::WindowSize { connection, bytes } => {
+                            self.flow.of(connection).window = bytes;
+                            let bytes = self.flow.granted(connection);
+                            Rpc::WindowSize { connection, bytes }.write(&mut out.counted)
+                        }
+                        _ => copy(raw, &mut out.counted),
                     }
-                    rpc @ Rpc::PuzzSoln { .. } => rpc.write(&mut out.urgent),
-                    Rpc::WindowSize { connection, bytes } => {
-                        self.flow.of(connection).window = bytes;
-                        let bytes = self.flow.granted(connection);
-                        Rpc::WindowSize { connection, bytes }.write(&mut out.counted)
-                    }
-                    _ => copy(raw, &mut out.counted),
-                },
+                }
                 _ => {
                     out.bytes.push((call.connection, call.length as u32));
                     copy(raw, &mut out.counted)
@@ -149,7 +156,7 @@ impl Translator<'_> {
     }
 
     /// What our engine sent, for the peer.
-    pub fn to_peer(&mut self, calls: Calls<'_>) -> Result<Translated, String> {
+    pub fn for_peer(&mut self, calls: Calls<'_>) -> Result<Translated, String> {
         let mut out = Translated::default();
         each(calls, |call, raw| {
             out.note(call);
@@ -170,7 +177,9 @@ impl Translator<'_> {
                 Rpc::WindowSize { connection, bytes } => {
                     let left = bytes.wrapping_sub(self.flow.of(connection).sent);
                     let call = CallWriter::new(&mut out.counted, 0, call.name).number(connection);
-                    call.number(left / RPC_MAX).end().map_err(|e| format!("{e:?}"))?;
+                    call.number(left / RPC_MAX)
+                        .end()
+                        .map_err(|e| format!("{e:?}"))?;
                 }
                 Rpc::GiveCert { cert, ecert } => {
                     let record = Record::of(cert, ecert).map_err(|e| format!("{e:?}"))?;
@@ -257,8 +266,12 @@ impl Posed {
 fn posed_by_peer(call: &Call<'_>) -> Result<Posed, String> {
     let mut all = call.arguments;
     let items = (all.next(), all.next(), all.next(), all.next());
-    let (Some(Value::Bytes(q)), Some(Value::Bytes(wanted)), Some(Value::Number(w)), Some(Value::Bytes(nonce))) =
-        items
+    let (
+        Some(Value::Bytes(q)),
+        Some(Value::Bytes(wanted)),
+        Some(Value::Number(w)),
+        Some(Value::Bytes(nonce)),
+    ) = items
     else {
         return Err("arguments of puzz".into());
     };
