@@ -220,11 +220,15 @@ impl Session {
     fn send(&mut self, io: &mut Io, place: usize) -> Result<(), String> {
         let entry = &self.out.0[place];
         let (epoch, has_key) = (entry.epoch, entry.has_key);
+        let was_sent = entry.sent.is_some();
         if !self.epochs[epoch].is_open {
             return Ok(());
         }
         let (seq, rpcs) = (entry.peer.unwrap_or(0), entry.rpcs.clone());
         let ack = self.acks.pop_if(|(of, _)| *of == epoch);
+        // The ack of a packet that is sent again may have been lost with it.
+        let again = self.last_ack.filter(|_| was_sent);
+        let ack = ack.or(again.filter(|(of, _)| *of == epoch));
         let numbers = (seq, ack.map_or(0, |(_, ack)| ack));
         let packet = self.sealed_for_peer(epoch, numbers, &rpcs, has_key)?;
         io.to_peer.push((self.peer, packet));
@@ -268,10 +272,12 @@ impl Session {
             return self.deliver(io, epoch, None);
         }
         if let Some(place) = self.back.of_peer(epoch, plain.seq) {
-            if self.back.0[place].is_acked {
-                // Its ack was lost; our engine says the latest again, the peer waits for this one.
-                self.last_ack = Some((epoch, plain.seq));
-            }
+            // If its ack was lost, our engine says the latest again; the peer wants this one, and each
+            // behind it.
+            let later = self.back.0[place..].iter();
+            let later = later.filter(|entry| entry.is_acked && entry.epoch == epoch);
+            self.acks
+                .extend(later.filter_map(|entry| Some((epoch, entry.peer?))));
             return self.deliver(io, epoch, Some(place));
         }
         // The peer drops what comes out of order, and so is it done with its own.

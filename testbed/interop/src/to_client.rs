@@ -268,7 +268,7 @@ impl Story {
             pings.copied().eq(200..200 + LOSSY),
         );
         // What is under way from then arrives, or is sent again.
-        self.until(3_000, |_, _| false);
+        self.until(5_000, |_, _| false);
         Ok(())
     }
 

@@ -350,7 +350,7 @@ impl Story {
             done && lost > 0,
         );
         // What is under way from then arrives, or is sent again.
-        self.until(3_000, |_, _| false);
+        self.until(5_000, |_, _| false);
     }
 
     fn puzzle(&mut self, connection: ConnectionId) -> Result<(), String> {
