@@ -42,7 +42,9 @@ pub struct Adapter {
     pub is_hostile: bool,
     /// One of so many datagrams is lost in each direction; 0: none.
     pub loss: u8,
-    /// How many were lost.
+    /// So many of the next ones are lost: of the peer, to the peer.
+    pub lose: (u32, u32),
+    /// How many were lost at random.
     pub lost: u64,
 }
 
@@ -66,6 +68,7 @@ impl Adapter {
             to_engine: Vec::new(),
             is_hostile: false,
             loss: 0,
+            lose: (0, 0),
             lost: 0,
         })
     }
@@ -86,7 +89,7 @@ impl Adapter {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, from)) => {
                     self.datagrams.0 += 1;
-                    if self.is_lost() {
+                    if take_one(&mut self.lose.0) || self.is_lost() {
                         continue;
                     }
                     let packet = &mut buffer[..length];
@@ -143,7 +146,7 @@ impl Adapter {
             {
                 *peers = packet.len();
             }
-            if self.is_lost() {
+            if take_one(&mut self.lose.1) || self.is_lost() {
                 continue;
             }
             if let Err(error) = self.socket.send_to(&packet, to) {
@@ -297,6 +300,12 @@ impl Adapter {
             "a first packet of the peer that no key opens, TID {tid:?}"
         ))
     }
+}
+
+fn take_one(left: &mut u32) -> bool {
+    let has_one = *left > 0;
+    *left = left.saturating_sub(1);
+    has_one
 }
 
 /// Changes a bit of the last byte of an authenticator, if there is one.

@@ -97,6 +97,8 @@ pub fn run(places: &Places<'_>) -> Result<Report, String> {
         story.rekey(connection)?;
     }
     story.closing(tunnel, connection)?;
+    story.lost_first(&found, (0, 1), 44)?;
+    story.lost_first(&found, (1, 0), 45)?;
     story.bad_authenticator(&found)?;
     Ok(story.run.finish())
 }
@@ -400,6 +402,22 @@ impl Story {
         engine.close_tunnel(clock.now(), tunnel);
         let done = self.until(2_000, |heard, _| heard.has(&Event::Gone(tunnel, None)));
         self.check("our client ends the tunnel", done);
+        Ok(())
+    }
+
+    /// The first packet is lost, or the first answer.
+    fn lost_first(&mut self, host: &Record, lose: (u32, u32), x: u32) -> Result<(), String> {
+        self.quiet();
+        self.node().adapter.lose = lose;
+        let tunnel = self.open(Target::Host(Box::new(host.clone())))?;
+        let connection = self.connect(tunnel, "for_all", None)?;
+        self.ping(connection, x);
+        let done = self.until(8_000, |heard, _| heard.pongs.contains(&x));
+        let line = format!("ping {} {x}", connection.number);
+        let times = self.run.said.iter().filter(|said| **said == line).count();
+        let what = ["first answer", "first packet"][lose.1 as usize];
+        let what = format!("a {what} is lost: pong, and the peer heard ping once");
+        self.check(&what, done && times == 1);
         Ok(())
     }
 
