@@ -17,6 +17,9 @@ use crate::peer_cert::Book;
 use crate::peer_packet::PeerPacket;
 use crate::session::Session;
 
+/// Datagrams after a lost one that are not lost.
+const SPARED: u32 = 6;
+
 /// The adapter of one of our engines, with the socket towards the peer.
 pub struct Adapter {
     ours: Side,
@@ -40,8 +43,9 @@ pub struct Adapter {
     to_engine: Vec<(SocketAddr, Vec<u8>)>,
     /// The next packets of our engine that open a connection are changed in transit.
     pub is_hostile: bool,
-    /// One of so many datagrams is lost in each direction; 0: none.
+    /// One of so many datagrams is lost, but for those after one that was; 0: none.
     pub loss: u8,
+    spared: u32,
     /// So many of the next ones are lost: of the peer, to the peer.
     pub lose: (u32, u32),
     /// How many were lost at random.
@@ -68,6 +72,7 @@ impl Adapter {
             to_engine: Vec::new(),
             is_hostile: false,
             loss: 0,
+            spared: 0,
             lose: (0, 0),
             lost: 0,
         })
@@ -108,10 +113,18 @@ impl Adapter {
         std::mem::take(&mut self.to_engine)
     }
 
+    /// Losses are random, but not close together: three timers in a row make our client rekey, and the peer
+    /// cannot rekey while anything is lost (README.md).
     fn is_lost(&mut self) -> bool {
+        if self.loss == 0 || take_one(&mut self.spared) {
+            return false;
+        }
         let drawn = system_random::<1>().unwrap_or_default()[0];
-        let is_lost = self.loss > 0 && drawn.is_multiple_of(self.loss);
-        self.lost += u64::from(is_lost);
+        let is_lost = drawn.is_multiple_of(self.loss);
+        if is_lost {
+            self.lost += 1;
+            self.spared = SPARED;
+        }
         is_lost
     }
 

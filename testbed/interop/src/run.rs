@@ -11,7 +11,7 @@ use crate::driver::{Engine, Node};
 use crate::epoch::Speaker;
 
 /// One datagram of so many is lost, while so many pings are sent.
-pub const LOSS: u8 = 6;
+pub const LOSS: u8 = 3;
 pub const LOSSY: u32 = 20;
 
 /// What was looked at, and whether it was as it should be.
