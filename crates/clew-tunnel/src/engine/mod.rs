@@ -22,6 +22,8 @@ mod sending;
 mod seq;
 pub mod server;
 mod table;
+#[cfg(test)]
+mod tests;
 mod time;
 
 pub use channel::Now;

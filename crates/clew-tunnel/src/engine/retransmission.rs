@@ -6,6 +6,9 @@ use crate::limits::{RTO_FIRST, RTO_MAX, RTO_MIN};
 /// Least addition to the smoothed round trip.
 const GRANULARITY: u64 = MILLISECOND;
 
+/// More of them make no difference: RTO_MIN becomes RTO_MAX by fewer.
+const DOUBLINGS: u8 = 16;
+
 /// The retransmission timer's length, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timeout {
@@ -45,7 +48,7 @@ impl Timeout {
         let base = self.measured.map_or(RTO_FIRST, |(srtt, var)| {
             (srtt + GRANULARITY.max(4 * var)).max(RTO_MIN)
         });
-        let doubled = base.checked_shl(self.ran_out.into());
-        doubled.map_or(RTO_MAX, |length| length.clamp(base.min(RTO_MAX), RTO_MAX))
+        let doubled = base.saturating_mul(1 << self.ran_out.min(DOUBLINGS));
+        doubled.min(RTO_MAX)
     }
 }

@@ -9,6 +9,8 @@ mod network;
 mod node;
 mod paths;
 mod peers;
+mod reasons;
 mod rogue;
+mod services;
 mod storm;
 mod watch;

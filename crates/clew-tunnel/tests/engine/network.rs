@@ -70,6 +70,8 @@ pub struct Pair {
     pub server_events: Vec<Event>,
     /// Everything that was sent, for who listens.
     pub wire: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
+    /// And when.
+    pub sent_at: Vec<u64>,
     pub watch: Watch,
     /// Nothing gets through until then.
     pub silence_until: u64,
@@ -106,6 +108,7 @@ impl Pair {
             client_events: Vec::new(),
             server_events: Vec::new(),
             wire: Vec::new(),
+            sent_at: Vec::new(),
             watch: Watch::default(),
             silence_until: 0,
             reads_late: false,
@@ -127,6 +130,7 @@ impl Pair {
             println!("{at} {from} > {to}: {} {flags:x} {tid:?} {nonce}", bytes.len());
         }
         self.wire.push((from, to, bytes.to_vec()));
+        self.sent_at.push(self.now);
         let copies = if self.chance(self.weather.twice) {
             2
         } else {
