@@ -206,7 +206,7 @@ fn next_tid_without_its_flag_is_discarded_and_its_nonce_can_come_again() {
 #[test]
 fn nonces_are_opened_once_and_old_ones_never() {
     let mut alone = Alone::new();
-    let mut rogue = connected(&mut alone);
+    let rogue = connected(&mut alone);
     let base = rogue.last_nonce() + 10_000;
     let _ = alone.hand(&rogue.packet_at(base, (257, 0), &create(2)));
     for (t, reason) in [

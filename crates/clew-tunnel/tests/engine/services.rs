@@ -40,7 +40,7 @@ fn host(name: &str, n: u8, is_directory: bool) -> Host {
     (config.is_directory, config.is_name_service) = (is_directory, is_directory);
     let mut clock = Clock::new(n.into(), 0);
     let secret = node::secret(name, n);
-    let server = Server::new(secret, config, clock.at(0)).expect("a good configuration");
+    let server = Server::new(secret, config, [n; 32], clock.at(0)).expect("a good configuration");
     Host {
         address,
         server,
@@ -64,10 +64,12 @@ impl Host {
             Request::Lookup { hostname, .. } => {
                 let named = |r: &&Record| r.cert.body.hostname == hostname.as_bytes();
                 let found = self.known.iter().rev().find(named).cloned();
-                found.map_or(Reply::Refused(Reason::UnknownHost), Reply::Record)
+                found.map_or(Reply::Refused(Reason::UnknownHost), |record| {
+                    Reply::Record(Box::new(record))
+                })
             }
             Request::Register(record) => {
-                self.known.push(record.clone());
+                self.known.push((**record).clone());
                 Reply::Taken
             }
         };
