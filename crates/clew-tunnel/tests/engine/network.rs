@@ -127,7 +127,10 @@ impl Pair {
         if std::env::var_os("CLEW_TRACE").is_some() {
             let (flags, tid, nonce) = crate::watch::clear(bytes);
             let at = self.now / MS;
-            println!("{at} {from} > {to}: {} {flags:x} {tid:?} {nonce}", bytes.len());
+            println!(
+                "{at} {from} > {to}: {} {flags:x} {tid:?} {nonce}",
+                bytes.len()
+            );
         }
         self.wire.push((from, to, bytes.to_vec()));
         self.sent_at.push(self.now);
