@@ -5,11 +5,9 @@ use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
-use clew_tunnel::record::Authenticators;
 use clew_tunnel::wire::rpc::Rpc;
-use clew_tunnel::x25519::Public;
 
-use crate::alone::{Alone, Said, rogue_address};
+use crate::alone::{Alone, rogue_address};
 use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};

@@ -1,15 +1,10 @@
 //! First packets at the server: replay, solutions, answers without a box (`spec/tunnel.md` 6.2 and 6.4).
 
-use std::net::SocketAddr;
-
 use clew_tunnel::Reason;
-use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::WINDOW;
-use clew_tunnel::puzzle::{Interrogation, Progress, Search, Solution};
-use clew_tunnel::wire::packet::{Packet, StaleKey, Tid};
+use clew_tunnel::wire::packet::{Packet, StaleKey};
 use clew_tunnel::wire::rpc::Rpc;
-use clew_tunnel::x25519::Public;
 
 use crate::alone::{Alone, Said, rogue_address};
 use crate::network::server_address;
@@ -330,4 +325,14 @@ fn what_servers_say_is_nothing_to_a_server() {
     let stale = alone.hand(&stranger.first((0, 0), &[]))[0].1.clone();
     assert_eq!(alone.hand(&stale), []);
     assert_eq!(alone.counted(Reason::BadFlags), 2);
+}
+
+#[test]
+fn the_servers_nonces_begin_behind_that_of_the_first_packet() {
+    let mut alone = Alone::new();
+    let (mut rogue, heard) = alone.opened(3);
+    assert_eq!(heard.nonce, rogue.last_nonce() + 1);
+    let said = alone.hand(&rogue.packet((256, 0), &create(1)));
+    let more = Alone::heard(&rogue, &said);
+    assert_eq!(more[0].nonce, heard.nonce + 1, "a counter, and no clock");
 }

@@ -1,14 +1,11 @@
 //! A server that knows the protocol and keeps to none of its rules, and a client alone before it.
 
-use std::net::SocketAddr;
-
 use clew_tunnel::Reason;
 use clew_tunnel::boxes::Key;
 use clew_tunnel::engine::client::Client;
 use clew_tunnel::engine::event::{ConnectionId, Event, TunnelId};
 use clew_tunnel::engine::{Datagram, Outgoing};
 use clew_tunnel::keys::{self, Nonce};
-use clew_tunnel::limits::CREDIT;
 use clew_tunnel::puzzle::PuzzleSecret;
 use clew_tunnel::record::{Authenticators, Ecert, EcertBody, Record, ServerSecret};
 use clew_tunnel::wire::packet::{Header, Packet, Side, StaleKey, Tid};
@@ -17,8 +14,8 @@ use clew_tunnel::wire::rpc::{Rpc, next_tid};
 use clew_tunnel::x25519::{Public, Secret};
 
 use crate::network::{client_address, server_address};
-use crate::node::{self, Clock, Engine, MS, SECOND, START};
-use crate::rogue::{rpcs, say};
+use crate::node::{self, Clock, Engine, MS, START};
+use crate::rogue::rpcs;
 
 /// The impostor has the secrets of the host, and S' of its own.
 pub struct Impostor {

@@ -2,14 +2,13 @@
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::event::Event;
-use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
-use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
+use clew_tunnel::limits::{AHEAD, CREDIT};
 use clew_tunnel::record::Authenticators;
 use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::Public;
 
-use crate::alone::{Alone, Said, rogue_address};
+use crate::alone::{Alone, Said};
 use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};
@@ -216,7 +215,7 @@ fn next_tid_without_its_flag_is_discarded_and_its_nonce_can_come_again() {
 #[test]
 fn nonces_are_opened_once_and_old_ones_never() {
     let mut alone = Alone::new();
-    let mut rogue = connected(&mut alone);
+    let rogue = connected(&mut alone);
     let base = rogue.last_nonce() + 10_000;
     let _ = alone.hand(&rogue.packet_at(base, (257, 0), &create(2)));
     for (t, reason) in [

@@ -5,16 +5,14 @@ use std::net::SocketAddr;
 use clew_tunnel::Reason;
 use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
-use clew_tunnel::limits::WINDOW;
 use clew_tunnel::puzzle::{Interrogation, Progress, Search, Solution};
-use clew_tunnel::wire::packet::{Packet, StaleKey, Tid};
-use clew_tunnel::wire::rpc::Rpc;
+use clew_tunnel::wire::packet::{Packet, Tid};
 use clew_tunnel::x25519::Public;
 
 use crate::alone::{Alone, Said, rogue_address};
 use crate::network::server_address;
-use crate::node::{MS, SECOND};
-use crate::rogue::{Rogue, create, rpcs, say};
+use crate::node::SECOND;
+use crate::rogue::Rogue;
 
 /// A server that takes one key at once, and asks for 4 bits beyond one first packet a second.
 fn loaded() -> Alone {

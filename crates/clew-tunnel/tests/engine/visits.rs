@@ -3,21 +3,15 @@
 use std::net::SocketAddr;
 
 use clew_tunnel::Reason;
-use clew_tunnel::boxes::Key;
-use clew_tunnel::engine::client::Client;
-use clew_tunnel::engine::event::{ConnectionId, Event, TunnelId};
-use clew_tunnel::engine::{Datagram, Outgoing};
-use clew_tunnel::keys::{self, Nonce};
+use clew_tunnel::engine::Datagram;
+use clew_tunnel::engine::event::Event;
 use clew_tunnel::limits::CREDIT;
-use clew_tunnel::puzzle::PuzzleSecret;
-use clew_tunnel::record::{Authenticators, Ecert, EcertBody, Record, ServerSecret};
-use clew_tunnel::wire::packet::{Header, Packet, Side, StaleKey, Tid};
-use clew_tunnel::wire::plaintext::Plaintext;
-use clew_tunnel::wire::rpc::{Rpc, next_tid};
+use clew_tunnel::record::EcertBody;
+use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::{Public, Secret};
 
-use crate::network::{client_address, server_address};
-use crate::node::{self, Clock, Engine, MS, SECOND, START};
+use crate::network::server_address;
+use crate::node::{Engine, SECOND};
 use crate::rogue::{rpcs, say};
 
 use crate::impostor::{Impostor, record};

@@ -16,7 +16,9 @@ use crate::engine::rate::Bucket;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
 use crate::keys::{self, Binder, Nonce};
-use crate::limits::{ANSWER, AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, REKEY_ANSWER, T1_LIFE};
+use crate::limits::{
+    ANSWER, AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, REKEY_ANSWER, T1_LIFE,
+};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
