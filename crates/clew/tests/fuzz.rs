@@ -110,6 +110,11 @@ fn trailer() {
 }
 
 #[test]
+fn tunnel_engine() {
+    run("tunnel_engine", 1_500);
+}
+
+#[test]
 fn tunnel_packet() {
     run("tunnel_packet", 20_000);
 }

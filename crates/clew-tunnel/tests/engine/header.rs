@@ -1,37 +1,15 @@
 //! First packets at the server: replay, solutions, answers without a box (`spec/tunnel.md` 6.2 and 6.4).
 
-use std::net::SocketAddr;
-
 use clew_tunnel::Reason;
-use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::WINDOW;
-use clew_tunnel::puzzle::{Interrogation, Progress, Search, Solution};
-use clew_tunnel::wire::packet::{Packet, StaleKey, Tid};
+use clew_tunnel::wire::packet::{Packet, StaleKey};
 use clew_tunnel::wire::rpc::Rpc;
-use clew_tunnel::x25519::Public;
 
 use crate::alone::{Alone, Said, rogue_address};
 use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};
-
-/// A server that takes one key at once, and asks for 4 bits beyond one first packet a second.
-fn loaded() -> Alone {
-    let mut config = Config::new(vec![server_address()]);
-    config.w = 4;
-    config.limits.first = Rate::per_second(1);
-    Alone::with(config)
-}
-
-/// What one of its answers is.
-fn interrogation(said: &[Said]) -> Interrogation {
-    let mut bytes = said[0].1.clone();
-    let Ok(Packet::Interrogation(asked)) = Packet::parse(&mut bytes, 0) else {
-        panic!("no interrogation: {said:?}");
-    };
-    asked
-}
 
 fn is_stale(said: &[Said]) -> bool {
     let [(_, bytes)] = said else { return false };
@@ -39,25 +17,6 @@ fn is_stale(said: &[Said]) -> bool {
         Packet::parse(&mut bytes.clone(), 0),
         Ok(Packet::StaleKey(_))
     )
-}
-
-fn solve(asked: &Interrogation) -> Solution {
-    let mut search = Search::new(&asked.q, &asked.hash, asked.w, 22).expect("not too hard");
-    let Ok(Progress::Found(r)) = search.step(1 << 22) else {
-        panic!("a puzzle has a solution");
-    };
-    let nonce = asked.nonce;
-    Solution { r, nonce }
-}
-
-/// A rogue that was asked, with the solution.
-fn asked(alone: &mut Alone, n: u8) -> Rogue {
-    let mut other = alone.rogue(n ^ 0x80);
-    let _ = alone.hand(&other.first((0, 0), &[]));
-    let mut rogue = alone.rogue(n);
-    let said = alone.hand(&rogue.first((0, 0), &[]));
-    rogue.solution = Some(solve(&interrogation(&said)));
-    rogue
 }
 
 #[test]
@@ -134,115 +93,6 @@ fn the_acceptance_window_ends_where_it_should() {
     }
 }
 
-#[test]
-fn a_solution_opens_a_tunnel_where_others_are_asked() {
-    let mut alone = loaded();
-    let mut rogue = asked(&mut alone, 3);
-    assert_eq!(alone.counted(Reason::PuzzleAsked), 1);
-    let said = alone.hand(&rogue.first((0, 0), &[]));
-    assert_eq!(Alone::heard(&rogue, &said).len(), 1, "{said:?}");
-    assert_eq!(alone.server.tunnels(), 2);
-}
-
-#[test]
-fn a_solution_is_for_one_address_tid_key_and_time() {
-    let cases: [(&str, fn(&mut Alone, &mut Rogue) -> SocketAddr, Reason); 7] = [
-        (
-            "port",
-            |_, _| "198.51.100.9:7001".parse().unwrap(),
-            Reason::BadSolution,
-        ),
-        (
-            "address",
-            |_, _| "198.51.100.8:7000".parse().unwrap(),
-            Reason::BadSolution,
-        ),
-        (
-            "TID",
-            |_, r| {
-                r.tid = Tid::from_random([9; 8]);
-                rogue_address()
-            },
-            Reason::BadSolution,
-        ),
-        (
-            "C'",
-            |_, r| {
-                r.client = Public([9; 32]);
-                rogue_address()
-            },
-            Reason::BadSolution,
-        ),
-        (
-            "r",
-            |_, r| {
-                if let Some(s) = &mut r.solution {
-                    s.r[79] ^= 1;
-                }
-                rogue_address()
-            },
-            Reason::BadSolution,
-        ),
-        (
-            "age",
-            |a, _| {
-                let _ = a.wait(61 * SECOND);
-                rogue_address()
-            },
-            Reason::OldSolution,
-        ),
-        (
-            "two secrets",
-            |a, _| {
-                let _ = a.wait(301 * SECOND);
-                rogue_address()
-            },
-            Reason::BadSolution,
-        ),
-    ];
-    for (name, change, reason) in cases {
-        let mut alone = loaded();
-        let mut rogue = asked(&mut alone, 3);
-        let from = change(&mut alone, &mut rogue);
-        let wall = alone.wall();
-        let packet = rogue.at(wall).first((0, 0), &[]);
-        assert_eq!(alone.hand_from(from, &packet), [], "{name}");
-        assert_eq!(alone.counted(reason), 1, "{name}");
-    }
-}
-
-#[test]
-fn a_wrong_solution_is_refused_where_none_is_due() {
-    let mut alone = Alone::new();
-    let mut rogue = alone.rogue(3);
-    rogue.solution = Some(Solution {
-        r: [1; 80],
-        nonce: clew_tunnel::keys::Nonce::from_bytes([2; 8]),
-    });
-    assert_eq!(alone.hand(&rogue.first((0, 0), &[])), []);
-    assert_eq!(alone.counted(Reason::BadSolution), 1);
-    // The zeros of one that was right.
-    let mut alone = loaded();
-    let mut rogue = asked(&mut alone, 3);
-    let mut packet = rogue.first((0, 0), &[]);
-    packet[48 + 100] = 1;
-    assert_eq!(alone.hand(&packet), []);
-    assert_eq!(alone.counted(Reason::BadSolution), 1);
-}
-
-#[test]
-fn who_has_worked_is_told_when_all_places_are_taken() {
-    let mut config = Config::new(vec![server_address()]);
-    (config.w, config.limits.tunnels) = (2, 1);
-    let mut alone = Alone::with(config);
-    let mut rogue = asked(&mut alone, 3);
-    assert_eq!(alone.hand(&rogue.first((0, 0), &[])), []);
-    assert_eq!(
-        (alone.counted(Reason::Busy), alone.server.tunnels()),
-        (1, 1)
-    );
-}
-
 /// A first packet, and one of a rekey of an open tunnel, with how to change them.
 type Change = fn(&mut Vec<u8>);
 
@@ -289,8 +139,10 @@ fn what_is_changed_in_a_first_packet_and_in_a_rekey_fails_alike() {
     }
 }
 
-#[test]
-fn the_reasons_of_step_eight_have_one_way_out() {
+/// A reason, and who makes a packet for it.
+type Made = (Reason, Box<dyn Fn(&mut Rogue) -> Vec<u8>>);
+
+fn of_step_eight() -> Vec<Made> {
     let other = clew_tunnel::keys::decoy([8; 32]);
     let flagged = |r: &Rogue| {
         rpcs(&[Rpc::NextTid {
@@ -304,7 +156,7 @@ fn the_reasons_of_step_eight_have_one_way_out() {
             key: r.client,
         }])
     };
-    let cases: [(Reason, Box<dyn Fn(&mut Rogue) -> Vec<u8>>); 8] = [
+    vec![
         (
             Reason::BadFirst,
             Box::new(|r| r.initiation((256, 0), &create(1))),
@@ -354,8 +206,12 @@ fn the_reasons_of_step_eight_have_one_way_out() {
                 r.initiation((0, 0), &n)
             }),
         ),
-    ];
-    for (reason, make) in cases {
+    ]
+}
+
+#[test]
+fn the_reasons_of_step_eight_have_one_way_out() {
+    for (reason, make) in of_step_eight() {
         let mut alone = Alone::new();
         let mut rogue = alone.rogue(3);
         let packet = make(&mut rogue);
@@ -469,4 +325,14 @@ fn what_servers_say_is_nothing_to_a_server() {
     let stale = alone.hand(&stranger.first((0, 0), &[]))[0].1.clone();
     assert_eq!(alone.hand(&stale), []);
     assert_eq!(alone.counted(Reason::BadFlags), 2);
+}
+
+#[test]
+fn the_servers_nonces_begin_behind_that_of_the_first_packet() {
+    let mut alone = Alone::new();
+    let (mut rogue, heard) = alone.opened(3);
+    assert_eq!(heard.nonce, rogue.last_nonce() + 1);
+    let said = alone.hand(&rogue.packet((256, 0), &create(1)));
+    let more = Alone::heard(&rogue, &said);
+    assert_eq!(more[0].nonce, heard.nonce + 1, "a counter, and no clock");
 }

@@ -2,6 +2,7 @@
 
 mod alone;
 mod basics;
+mod bounds;
 mod eavesdropper;
 mod header;
 mod impostor;
@@ -12,5 +13,7 @@ mod peers;
 mod reasons;
 mod rogue;
 mod services;
+mod solutions;
 mod storm;
+mod visits;
 mod watch;

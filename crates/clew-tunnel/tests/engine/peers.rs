@@ -2,14 +2,13 @@
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::event::Event;
-use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
-use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
+use clew_tunnel::limits::{AHEAD, CREDIT};
 use clew_tunnel::record::Authenticators;
 use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::Public;
 
-use crate::alone::{Alone, Said, rogue_address};
+use crate::alone::{Alone, Said};
 use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};
@@ -17,7 +16,7 @@ use crate::rogue::{Rogue, create, rpcs, say};
 const ZERO: [u8; 72] = [0; 72];
 
 /// A tunnel in which packet 256 has made connection 1.
-fn connected(alone: &mut Alone) -> Rogue {
+pub fn connected(alone: &mut Alone) -> Rogue {
     let mut rogue = alone.rogue(3);
     let said = alone.hand(&rogue.first((256, 0), &create(1)));
     assert_eq!(Alone::heard(&rogue, &said)[0].ack, 256);
@@ -33,14 +32,17 @@ fn gone(alone: &Alone, said: &[Said], rogue: &Rogue, reason: Reason) {
     assert_eq!(last, Some(vec!["close".to_string()]), "{reason}");
 }
 
-#[test]
-fn what_breaks_the_rules_of_the_sequence_or_of_rpcs_closes_the_tunnel() {
+/// A reason, seq and ack, and RPCs.
+type Case = (Reason, (u32, u32), Vec<u8>);
+
+/// What breaks rules of the sequence, of sides and of connections.
+fn out_of_order() -> Vec<Case> {
     let puzz_soln = rpcs(&[Rpc::PuzzSoln {
         r: &[0; 80],
         nonce: [0; 8],
     }]);
     let late = [say(1, b"x"), puzz_soln].concat();
-    let cases: Vec<(Reason, (u32, u32), Vec<u8>)> = vec![
+    vec![
         (Reason::Order, (0, 0), say(1, b"x")),
         (Reason::Order, (257, 0), Vec::new()),
         (Reason::Order, (257, 0), late),
@@ -78,6 +80,12 @@ fn what_breaks_the_rules_of_the_sequence_or_of_rpcs_closes_the_tunnel() {
                 bytes: 1 << 20,
             }]),
         ),
+    ]
+}
+
+/// What does not parse.
+fn unreadable() -> Vec<Case> {
+    vec![
         (
             Reason::BadArguments,
             (257, 0),
@@ -113,14 +121,15 @@ fn what_breaks_the_rules_of_the_sequence_or_of_rpcs_closes_the_tunnel() {
             (257, 0),
             [say(1, b""), b"\0\0\0\x01".to_vec()].concat(),
         ),
-        (Reason::BadSolution, (0, 0), Vec::new()),
-    ];
+    ]
+}
+
+#[test]
+fn what_breaks_the_rules_of_the_sequence_or_of_rpcs_closes_the_tunnel() {
+    let cases = out_of_order().into_iter().chain(unreadable());
     for (reason, numbers, bytes) in cases {
         let mut alone = Alone::new();
         let mut rogue = connected(&mut alone);
-        if reason == Reason::BadSolution {
-            continue;
-        }
         let packet = rogue.packet(numbers, &bytes);
         let said = alone.hand(&packet);
         gone(&alone, &said, &rogue, reason);
@@ -262,8 +271,48 @@ fn credit_is_exact_and_one_more_closes_the_tunnel() {
     }
 }
 
-#[test]
-fn what_is_not_to_be_is_refused() {
+/// A reason, what the server offers, and RPCs.
+type Offer = (Reason, Authenticators, Vec<u8>);
+
+/// Names and requests that no server takes.
+fn not_taken() -> Vec<Offer> {
+    let named = |service| {
+        rpcs(&[Rpc::Create {
+            connection: 2,
+            service,
+        }])
+    };
+    let long = "a".repeat(65);
+    let offers = Authenticators(3);
+    vec![
+        (Reason::BadService, offers, named("")),
+        (Reason::BadService, offers, named(&long)),
+        (Reason::BadService, offers, named("a\u{85}")),
+        (
+            Reason::NotAllowed,
+            offers,
+            rpcs(&[Rpc::GiveCert {
+                cert: b"",
+                ecert: b"",
+            }]),
+        ),
+        (
+            Reason::BadIdentity,
+            offers,
+            rpcs(&[Rpc::RequestCert { identity: b"" }]),
+        ),
+        (
+            Reason::NotAllowed,
+            offers,
+            rpcs(&[Rpc::RequestCert {
+                identity: b"\0\x05other",
+            }]),
+        ),
+    ]
+}
+
+/// Authenticators that are none.
+fn not_shown() -> Vec<Offer> {
     let user = clew_tunnel::keys::decoy([4; 32]);
     let auth = |c, service, user, x| Rpc::CreateAuth {
         connection: c,
@@ -279,19 +328,9 @@ fn what_is_not_to_be_is_refused() {
         authenticator: x,
     };
     let group = b"\0\0\0\0ls\0\x0fcreateAuthGroupd\0\0\0\x02e".to_vec();
-    let named = |service| {
-        rpcs(&[Rpc::Create {
-            connection: 2,
-            service,
-        }])
-    };
-    let long = "a".repeat(65);
     let offers = Authenticators(3);
     let fresh = Alone::new().ephemeral();
-    let cases: Vec<(Reason, Authenticators, Vec<u8>)> = vec![
-        (Reason::BadService, offers, named("")),
-        (Reason::BadService, offers, named(&long)),
-        (Reason::BadService, offers, named("a\u{85}")),
+    vec![
         (Reason::NotOffered, offers, group),
         (
             Reason::NotOffered,
@@ -328,27 +367,12 @@ fn what_is_not_to_be_is_refused() {
             offers,
             rpcs(&[bound(user, &[0; 48])]),
         ),
-        (
-            Reason::NotAllowed,
-            offers,
-            rpcs(&[Rpc::GiveCert {
-                cert: b"",
-                ecert: b"",
-            }]),
-        ),
-        (
-            Reason::BadIdentity,
-            offers,
-            rpcs(&[Rpc::RequestCert { identity: b"" }]),
-        ),
-        (
-            Reason::NotAllowed,
-            offers,
-            rpcs(&[Rpc::RequestCert {
-                identity: b"\0\x05other",
-            }]),
-        ),
-    ];
+    ]
+}
+
+#[test]
+fn what_is_not_to_be_is_refused() {
+    let cases = not_taken().into_iter().chain(not_shown());
     for (reason, authenticators, bytes) in cases {
         let mut config = Config::new(vec![server_address()]);
         config.authenticators = authenticators;
@@ -398,268 +422,4 @@ fn a_program_that_does_not_decide_is_busy() {
         "{heard:?}"
     );
     assert_eq!(alone.counted(Reason::Busy), 1);
-}
-
-#[test]
-fn connections_are_as_many_and_as_fast_as_they_may_be() {
-    let mut alone = Alone::new();
-    let mut rogue = alone.opened(3).0;
-    for n in 0..65_u32 {
-        let _ = alone.hand(&rogue.packet((256 + n, 0), &create(1 + n)));
-    }
-    assert_eq!(alone.counted(Reason::TooManyConnections), 1);
-    assert_eq!(alone.server.load().connections, 64);
-    // Closed ones make room, until the rate is used up.
-    let mut seq = 321;
-    for n in 100..400_u32 {
-        let close = rpcs(&[Rpc::Close {
-            connection: if n == 100 { 1 } else { n - 1 },
-        }]);
-        let _ = alone.hand(&rogue.packet((seq, 0), &[close, create(n)].concat()));
-        seq += 1;
-    }
-    // 64 and 192 are the 256 at once.
-    assert_eq!(alone.counted(Reason::TooFast), 108);
-}
-
-#[test]
-fn connections_that_end_unread_keep_their_places() {
-    let mut alone = Alone::new();
-    alone.is_idle = true;
-    let mut rogue = alone.opened(3).0;
-    for n in 1..300_u32 {
-        let close = rpcs(&[Rpc::Close { connection: n }]);
-        let _ =
-            alone.hand(&rogue.packet((254 + 2 * n, 0), &[create(n), say(n, b"unread")].concat()));
-        if let Some(Event::Create(create)) = alone.events.last().cloned() {
-            let _ = alone.server.decide(create.connection, Ok(()));
-        }
-        let _ = alone.hand(&rogue.packet((255 + 2 * n, 0), &close));
-        alone.now += 2 * MS;
-    }
-    assert_eq!(alone.server.load().connections, 64);
-    assert!(alone.counted(Reason::TooManyConnections) > 200);
-}
-
-#[test]
-fn connections_that_end_undecided_leave_nothing() {
-    let mut alone = Alone::new();
-    alone.is_idle = true;
-    let mut rogue = alone.opened(3).0;
-    for n in 1..300_u32 {
-        let close = rpcs(&[Rpc::Close { connection: n }]);
-        let packet = [create(n), say(n, b"unread"), close].concat();
-        let _ = alone.hand(&rogue.packet((255 + n, 0), &packet));
-        alone.now += 2 * MS;
-    }
-    assert_eq!(alone.server.load().connections, 0);
-    assert_eq!(alone.counted(Reason::TooManyConnections), 0);
-}
-
-#[test]
-fn authenticators_beyond_the_rate_wait_for_one_puzzle_and_do_not_pile_up() {
-    let mut config = Config::new(vec![server_address()]);
-    config.limits.auth = Rate::per_second(1);
-    config.w = 3;
-    let mut alone = Alone::with(config);
-    let mut rogue = alone.opened(3).0;
-    let user = clew_tunnel::keys::decoy([4; 32]);
-    let ephemeral = alone.ephemeral();
-    let mut puzzles = std::collections::HashSet::new();
-    for n in 1..1_000_u32 {
-        let ask = Rpc::CreateAuthBound {
-            connection: n,
-            service: "echo",
-            user,
-            ephemeral,
-            authenticator: &[0; 48],
-        };
-        let packet = rpcs(&[ask, Rpc::Close { connection: n }]);
-        let said = alone.hand(&rogue.packet((255 + n, 0), &packet));
-        for heard in Alone::heard(&rogue, &said) {
-            if heard.names.iter().any(|name| name == "puzz") {
-                puzzles.insert(heard.text[8 + 13..][..80].to_vec());
-            }
-        }
-        let _ = alone.wait(10 * MS);
-    }
-    assert_eq!(
-        puzzles.len(),
-        1,
-        "a puzzle is not drawn anew before it is answered"
-    );
-    assert!(alone.server.load().work <= 64, "{:?}", alone.server.load());
-    // Nobody answers.
-    let _ = alone.wait(60 * SECOND);
-    assert!(alone.ended(Reason::NoAnswer));
-}
-
-#[test]
-fn packets_far_ahead_cost_the_server_what_they_bring() {
-    let mut alone = Alone::new();
-    let mut rogue = connected(&mut alone);
-    let _ = alone.hand(&rogue.packet((257 + AHEAD as u32, 0), &say(1, b"far")));
-    assert!(alone.server.load().held < 200, "{:?}", alone.server.load());
-    let _ = alone.hand(&rogue.packet((257 + AHEAD as u32, 0), &say(1, b"far")));
-    assert_eq!(alone.counted(Reason::DuplicateSeq), 1);
-    let close = rogue.packet((257, 0), &rpcs(&[Rpc::Close { connection: 0 }]));
-    let _ = alone.hand(&close);
-    assert_eq!(
-        alone.server.load().held,
-        0,
-        "a tunnel that ends frees what it held"
-    );
-}
-
-#[test]
-fn who_asks_and_never_listens_fills_nothing() {
-    let mut alone = Alone::new();
-    let mut rogue = alone.opened(3).0;
-    let ask = rpcs(&[Rpc::RequestCert {
-        identity: b"\0\x0dfiles.example",
-    }]);
-    // All of it is held behind a gap, and comes at once. The server's answers are never acknowledged.
-    for n in 1..3_000_u32 {
-        let _ = alone.hand(&rogue.packet((256 + n, 0), &ask.repeat(20)));
-    }
-    let held = alone.server.load().held;
-    assert!(held > 1 << 20, "{held}");
-    let _ = alone.hand(&rogue.packet((256, 0), &ask));
-    assert!(alone.server.load().held > 0, "the rest waits");
-    // An honest client is served meanwhile.
-    let mut other = alone.rogue(9);
-    let said = alone.hand(&other.first((256, 0), &create(1)));
-    assert!(
-        Alone::heard(&other, &said)[0]
-            .names
-            .contains(&"ack".to_string())
-    );
-    let _ = alone.wait(400 * SECOND);
-    assert_eq!(
-        alone.server.tunnels(),
-        0,
-        "neither has shown that it is there"
-    );
-}
-
-#[test]
-fn questions_that_wait_for_the_program_are_as_many_as_may_be() {
-    let mut config = Config::new(vec![server_address()]);
-    config.is_directory = true;
-    let mut alone = Alone::with(config);
-    let mut rogue = alone.opened(3).0;
-    let ask = rpcs(&[Rpc::RequestCert {
-        identity: b"\0\x05other",
-    }]);
-    for seq in 256..266 {
-        let _ = alone.hand(&rogue.packet((seq, 0), &ask.repeat(20)));
-    }
-    assert_eq!(alone.counted(Reason::Busy), 200 - 64);
-    let asked = |event: &&Event| matches!(event, Event::Request { .. });
-    assert_eq!(alone.events.iter().filter(asked).count(), 64);
-    // They are answered in their order: nothing goes before the first.
-    let requests: Vec<_> = alone
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            Event::Request { tunnel, number, .. } => Some((*tunnel, *number)),
-            _ => None,
-        })
-        .collect();
-    let (tunnel, number) = requests[1];
-    let refused = || clew_tunnel::engine::event::Reply::Refused(Reason::UnknownHost);
-    assert!(alone.server.reply(tunnel, number, refused()));
-    assert!(!alone.server.reply(tunnel, number, refused()), "once");
-    assert_eq!(alone.settle(), []);
-    let (tunnel, number) = requests[0];
-    assert!(alone.server.reply(tunnel, number, refused()));
-    let said = alone.settle();
-    assert_eq!(Alone::heard(&rogue, &said)[0].names, ["refuse"; 2]);
-    assert_eq!(alone.counted(Reason::UnknownHost), 2);
-}
-
-#[test]
-fn a_malicious_windowsize_gives_no_more_than_the_other_side_can_lose() {
-    let mut alone = Alone::new();
-    let mut rogue = connected(&mut alone);
-    let mut limit = CREDIT;
-    for seq in 257..267 {
-        limit = limit.wrapping_add((1 << 31) - 1);
-        let window = Rpc::WindowSize {
-            connection: 1,
-            bytes: limit,
-        };
-        let _ = alone.hand(&rogue.packet((seq, 0), &rpcs(&[window])));
-    }
-    assert_eq!(alone.counted(Reason::OldWindow), 0);
-    assert_eq!(alone.server.tunnels(), 1);
-}
-
-#[test]
-fn a_tunnel_under_the_boxing_key_is_for_one_question() {
-    let mut config = Config::new(vec![server_address()]);
-    config.is_directory = true;
-    let own = Rpc::RequestCert {
-        identity: b"\0\x0dfiles.example",
-    };
-    let cases: Vec<(&str, Vec<u8>, bool)> = vec![
-        ("own", rpcs(&[own]), true),
-        (
-            "another",
-            rpcs(&[Rpc::RequestCert {
-                identity: b"\0\x05other",
-            }]),
-            false,
-        ),
-        ("create", create(1), false),
-        (
-            "giveCert",
-            rpcs(&[Rpc::GiveCert {
-                cert: b"",
-                ecert: b"",
-            }]),
-            false,
-        ),
-        ("none", rpcs(&[Rpc::RequestCert { identity: b"" }]), false),
-        ("a connection", say(1, b"x"), false),
-        (
-            "a window",
-            rpcs(&[Rpc::WindowSize {
-                connection: 1,
-                bytes: 1 << 20,
-            }]),
-            false,
-        ),
-        ("an unknown one", b"\0\0\0\0ls\0\x05othere".to_vec(), false),
-    ];
-    for (name, bytes, is_allowed) in cases {
-        let mut alone = Alone::with(config.clone());
-        let boxing = alone.server.record().cert.body.boxing;
-        let mut rogue = Rogue::new(&boxing, 3, alone.wall());
-        let said = alone.hand(&rogue.first((256, 0), &bytes));
-        let heard = Alone::heard(&rogue, &said);
-        if is_allowed {
-            assert_eq!(heard[0].names, ["giveCert"], "{name}");
-            assert!(said[0].1.len() == 256 || said[0].1.len() == usize::from(M_MIN));
-            let wall = alone.wall();
-            let before = rogue.rekey(wall + 1);
-            let _ = alone.hand(&rogue.first((0, 0), &[]));
-            assert!(before.tid != rogue.tid && alone.server.tunnels() == 1);
-            let _ = alone.wait(10 * SECOND);
-            assert!(alone.ended(Reason::Idle), "a rekey makes it live no longer");
-        } else {
-            assert!(
-                alone.ended(Reason::NotAllowed),
-                "{name}: {:?}",
-                alone.events
-            );
-        }
-        assert_eq!(alone.server.tunnels(), 0, "{name}");
-    }
-    // Who is no directory does not try that key.
-    let mut alone = Alone::new();
-    let boxing = alone.server.record().cert.body.boxing;
-    let mut rogue = Rogue::new(&boxing, 3, alone.wall());
-    let _ = alone.hand_from(rogue_address(), &rogue.first((256, 0), &rpcs(&[own])));
-    assert_eq!(alone.counted(Reason::BadBox), 1);
 }

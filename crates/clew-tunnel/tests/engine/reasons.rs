@@ -10,14 +10,14 @@ fn place(reason: Reason) -> Result<&'static str, &'static str> {
     Ok(match reason {
         R::BadLength | R::BadFlags | R::UnknownTid | R::BadSize => "header: lengths_and_flags",
         R::BadTime | R::Replayed => "header: a_first_packet_is_taken_once",
-        R::PuzzleAsked => "header: a_solution_opens_a_tunnel",
-        R::OldSolution | R::BadSolution => "header: a_solution_is_for_one_address",
+        R::PuzzleAsked => "solutions: a_solution_opens_a_tunnel",
+        R::OldSolution | R::BadSolution => "solutions: a_solution_is_for_one_address",
         R::BadBox | R::BadFirst | R::KeyMismatch | R::BadTid => "header: the_reasons_of_step_eight",
         R::TooManyRekeys => "paths: rekeys_are_rare",
         R::Misplaced => "peers: next_tid_without_its_flag",
         R::BadKey => "header: keys_of_small_order",
         R::Busy => {
-            "peers: a_program_that_does_not_decide, questions_that_wait; header: who_has_worked"
+            "peers: a_program_that_does_not_decide; bounds: questions_that_wait; solutions: who_has_worked"
         }
         R::DuplicateNonce | R::OldNonce => "peers: nonces_are_opened_once",
         R::DuplicateSeq | R::Ahead | R::OldWindow | R::UnknownRpc | R::ClosedConnection => {
@@ -32,31 +32,31 @@ fn place(reason: Reason) -> Result<&'static str, &'static str> {
         }
         R::BadArguments | R::BadConnection => "peers: what_breaks_the_rules",
         R::WrongSide | R::UnknownConnection => {
-            "peers: what_breaks_the_rules; impostor: servers_that_break_the_rules"
+            "peers: what_breaks_the_rules; visits: servers_that_break_the_rules"
         }
-        R::OverWindow => "peers: credit_is_exact; impostor: servers_that_break_the_rules",
-        R::Unasked => "impostor: what_a_client_did_not_ask_for",
+        R::OverWindow => "peers: credit_is_exact; visits: servers_that_break_the_rules",
+        R::Unasked => "visits: what_a_client_did_not_ask_for",
         R::BadService | R::NotOffered | R::StaleAuthenticator | R::Authenticator => {
             "peers: what_is_not_to_be"
         }
-        R::TooManyConnections | R::TooFast => "peers: connections_are_as_many",
+        R::TooManyConnections | R::TooFast => "bounds: connections_are_as_many",
         R::NoRoom => {
             return Err("each of CONNECTIONS_MAX connections has a claim to CREDIT within GRANT");
         }
         R::UnknownService | R::NotAuthorised => "peers: the_programs_refusals",
-        R::NotAllowed => "peers: a_tunnel_under_the_boxing_key, what_is_not_to_be",
+        R::NotAllowed => "bounds: a_tunnel_under_the_boxing_key; peers: what_is_not_to_be",
         R::BadIdentity => "peers: what_is_not_to_be",
-        R::UnknownHost => "peers: questions_that_wait",
+        R::UnknownHost => "bounds: questions_that_wait",
         R::RecordLength => "services: a_record_that_is_none",
         R::RecordVersion | R::Untrusted | R::BadHostname | R::WrongHost => return codec,
         R::ReservedBits | R::BadLimits | R::BadAddress | R::Expired => return codec,
         R::RecordSignature | R::RecordKeys | R::BadLifetime | R::NotYetValid | R::NotNewer => {
-            "impostor: stale_key_answers_that_are_not_to_be"
+            "visits: stale_key_answers_that_are_not_to_be"
         }
-        R::UnexpectedAnswer => "impostor: stale_key_answers_that_are_not_to_be",
-        R::TooManyAnswers => "impostor: stale_key_answers_are_followed_twice",
-        R::TooManyPuzzles | R::Unsolvable | R::TooHard => "impostor: interrogations_are_answered",
-        R::NoAnswer => "impostor: a_silent_server; peers: authenticators_beyond_the_rate",
+        R::UnexpectedAnswer => "visits: stale_key_answers_that_are_not_to_be",
+        R::TooManyAnswers => "visits: stale_key_answers_are_followed_twice",
+        R::TooManyPuzzles | R::Unsolvable | R::TooHard => "visits: interrogations_are_answered",
+        R::NoAnswer => "visits: a_silent_server; bounds: authenticators_beyond_the_rate",
         R::Idle => "paths: a_tunnel_that_was_heard_a_day_ago",
     })
 }
@@ -65,9 +65,11 @@ fn place(reason: Reason) -> Result<&'static str, &'static str> {
 fn every_reason_is_provoked_or_has_a_reason_not_to_be() {
     let tests = [
         ("header", include_str!("header.rs")),
-        ("impostor", include_str!("impostor.rs")),
+        ("bounds", include_str!("bounds.rs")),
         ("paths", include_str!("paths.rs")),
         ("peers", include_str!("peers.rs")),
+        ("solutions", include_str!("solutions.rs")),
+        ("visits", include_str!("visits.rs")),
         ("services", include_str!("services.rs")),
     ];
     for reason in Reason::ALL {

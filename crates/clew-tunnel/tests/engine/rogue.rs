@@ -1,7 +1,7 @@
 //! A client that knows the protocol and keeps to none of its rules: it makes packets by hand.
 
 use clew_tunnel::boxes::Key;
-use clew_tunnel::keys::{self, Binder, Nonce};
+use clew_tunnel::keys::{self, Nonce};
 use clew_tunnel::puzzle::Solution;
 use clew_tunnel::wire::packet::{Header, Packet, Side, Tid};
 use clew_tunnel::wire::plaintext::Plaintext;
@@ -41,7 +41,6 @@ pub struct Rogue {
     pub tid: Tid,
     pub announced: Tid,
     pub key: Key,
-    pub binder: Binder,
     pub client: Public,
     pub solution: Option<Solution>,
     pub m: u16,
@@ -70,7 +69,6 @@ impl Rogue {
         Self {
             tid,
             announced: Tid::from_random([n, 1, n, n, n, n, n, n]),
-            binder: Binder::new(&key, tid, &client, server),
             key,
             client,
             solution: None,

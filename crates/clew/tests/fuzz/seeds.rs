@@ -49,6 +49,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "trailer" => vectors("packet-trailer")
             .flat_map(|v| v.all("frame"))
             .collect(),
+        "tunnel_engine" => tunnels::scripts(),
         "tunnel_packet" => tunnels::packets(),
         "tunnel_puzzle" => tunnels::puzzles(),
         "tunnel_record" => tunnels::records(),

@@ -125,6 +125,74 @@ fn record() -> Record {
     }
 }
 
+/// Scripts: what a client does to a server (even kinds), and a server to a client (odd ones).
+pub fn scripts() -> Vec<Vec<u8>> {
+    let step = |what: u8, a: u8, b: u8, bytes: &[u8]| {
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().next_multiple_of(4), 0);
+        [&[what, a, b, (padded.len() / 4) as u8], &padded[..]].concat()
+    };
+    let rpc = |rpc: Rpc<'_>| {
+        let mut out = Vec::new();
+        rpc.write(&mut out).unwrap();
+        out
+    };
+    let mut say = Vec::new();
+    let call = CallWriter::new(&mut say, 1, "say").bytes(b"something");
+    call.end().unwrap();
+    let service = "files";
+    let create = rpc(Rpc::Create {
+        connection: 1,
+        service,
+    });
+    let ask = rpc(Rpc::RequestCert {
+        identity: b"\0\x05other",
+    });
+    let window = rpc(Rpc::WindowSize {
+        connection: 1,
+        bytes: 70_000,
+    });
+    let hosting = [
+        step(1, 1, 100, &create),
+        step(6, 0, 0, &[]),
+        step(1, 1, 100, &say),
+        step(1, 5, 100, &window),
+        step(6, 2, 0, b"an answer"),
+        step(4, 9, 0, &[]),
+        step(1, 1, 100, &ask),
+        step(5, 12, 0, &[]),
+        step(3, 1, 100, &say),
+        step(6, 4, 0, &[]),
+        step(0, 0x80, 3, &[0; 1_016]),
+        step(5, 20, 0, &[]),
+    ];
+    let ack = rpc(Rpc::Ack { connection: 1 });
+    let hash = [4; 64];
+    let puzz = rpc(Rpc::Puzz {
+        q: &[4; 80],
+        hash: &hash,
+        w: 2,
+        nonce: [5; 8],
+    });
+    let visiting = [
+        step(6, 0, 0, &[]),
+        step(1, 1, 0, &rpc(Rpc::RekeyNow)),
+        step(1, 1, 100, &ack),
+        step(6, 1, 0, b"a question"),
+        step(1, 1, 100, &say),
+        step(6, 2, 0, &[]),
+        step(1, 0, 100, &puzz),
+        step(6, 6, 0, &[]),
+        step(6, 5, 0, &[]),
+        step(4, 14, 0, &[]),
+        step(1, 1, 100, &rpc(Rpc::Close { connection: 1 })),
+        step(0, 0x40, 0, &[0; 164]),
+    ];
+    let all = [0, 6, 14].map(|kind| [&[kind], &hosting.concat()[..]].concat());
+    let others = [1, 3].map(|kind| [&[kind], &visiting.concat()[..]].concat());
+    all.into_iter().chain(others).collect()
+}
+
 /// A record, the texts of its parts, a server's secret, an identity.
 pub fn records() -> Vec<Vec<u8>> {
     let record = record();
