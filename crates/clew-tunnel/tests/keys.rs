@@ -186,7 +186,7 @@ fn bound_as_the_specification_has_it() {
     };
     let made = context.make(&secret(1), [9; 24]).unwrap();
     assert_eq!(made.len(), BOUND_BYTES + 5);
-    let parts: [&[u8]; 7] = [
+    let parts: [&[u8]; 8] = [
         b"clew-mlt-bound-0",
         &dh(1, 2),
         &dh(1, 3),
@@ -194,6 +194,7 @@ fn bound_as_the_specification_has_it() {
         &user.0,
         &boxing.0,
         &ephemeral.0,
+        &[6; 32],
     ];
     let kb: [u8; 32] = Sha256::digest(parts.concat()).into();
     assert_eq!(made[24..], sealed(kb, [9; 24], b"\0\0\0\x07files"));

@@ -24,13 +24,11 @@ fn connections_are_as_many_and_as_fast_as_they_may_be() {
     assert_eq!(alone.counted(Reason::TooManyConnections), 1);
     assert_eq!(alone.server.load().connections, 64);
     // Closed ones make room, until the rate is used up.
-    let mut seq = 321;
-    for n in 100..400_u32 {
+    for (seq, n) in (321..).zip(100..400_u32) {
         let close = rpcs(&[Rpc::Close {
             connection: if n == 100 { 1 } else { n - 1 },
         }]);
         let _ = alone.hand(&rogue.packet((seq, 0), &[close, create(n)].concat()));
-        seq += 1;
     }
     // 64 and 192 are the 256 at once.
     assert_eq!(alone.counted(Reason::TooFast), 108);

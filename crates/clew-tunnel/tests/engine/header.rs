@@ -272,7 +272,7 @@ fn a_stale_key_answer_has_the_packets_nonce_and_the_newest_certificate_and_is_ra
         let mut bytes = bytes.clone();
         let Ok(Packet::StaleKey(StaleKey { tid, nonce, ecert })) = Packet::parse(&mut bytes, 0)
         else {
-            panic!("{said:?}");
+            unreachable!("{said:?}");
         };
         assert_eq!((tid, *to), (stranger.tid, rogue_address()));
         assert_eq!(nonce.t(), stranger.last_nonce());

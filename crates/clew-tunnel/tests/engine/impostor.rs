@@ -103,7 +103,7 @@ impl Impostor {
     pub fn read_first(&mut self, packet: &[u8]) {
         let mut bytes = packet.to_vec();
         let Ok(Packet::Initiation(mut initiation)) = Packet::parse(&mut bytes, 0) else {
-            panic!("no first packet");
+            unreachable!("no first packet");
         };
         let key = keys::shared(&self.ephemeral, &initiation.key).expect("a key");
         (self.tid, self.public) = (initiation.boxed.tid, initiation.key);

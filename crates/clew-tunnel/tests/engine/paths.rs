@@ -24,11 +24,11 @@ pub fn solution(heard: &Heard) -> Option<Vec<u8>> {
         .into_iter()
         .find(|call| call.name == "puzz")?;
     let Ok(Rpc::Puzz { q, hash, w, nonce }) = Rpc::of(&call, Side::Server) else {
-        panic!("a puzzle");
+        unreachable!("a puzzle");
     };
     let mut search = Search::new(q, hash, w, 22).expect("not too hard");
     let Ok(Progress::Found(r)) = search.step(1 << 22) else {
-        panic!("a solution");
+        unreachable!("a solution");
     };
     Some(rpcs(&[Rpc::PuzzSoln { r: &r, nonce }]))
 }
@@ -148,12 +148,10 @@ fn no_address_gets_more_than_three_times_what_came_from_it() {
     let mut rogue = alone.rogue(3);
     let packet = rogue.first((256, 0), &create(1));
     let _ = alone.hand_from(elsewhere(9), &packet);
-    let mut seq = 257;
-    for round in 0..200_u32 {
+    for (seq, round) in (257..).zip(0..200_u32) {
         // Its bulk is answered with as much; nothing is ever acknowledged.
         let packet = rogue.packet((seq, 0), &say(1, &[5; 600]));
         let _ = alone.hand_from(elsewhere((round % 5) as u8), &packet);
-        seq += 1;
         let _ = alone.wait(u64::from(round % 7) * 300 * MS);
         for (address, (came, went)) in &alone.bytes {
             assert!(*went <= 3 * came, "{address}: {came} {went}");

@@ -397,7 +397,7 @@ fn the_programs_refusals_have_its_reasons() {
         alone.is_idle = true;
         let mut rogue = connected(&mut alone);
         let Some(Event::Create(create)) = alone.events.last().cloned() else {
-            panic!("{:?}", alone.events);
+            unreachable!("{:?}", alone.events);
         };
         assert!(alone.server.decide(create.connection, Err(reason)));
         assert!(!alone.server.decide(create.connection, Ok(())), "once");

@@ -26,7 +26,7 @@ fn loaded() -> Alone {
 fn interrogation(said: &[Said]) -> Interrogation {
     let mut bytes = said[0].1.clone();
     let Ok(Packet::Interrogation(asked)) = Packet::parse(&mut bytes, 0) else {
-        panic!("no interrogation: {said:?}");
+        unreachable!("no interrogation: {said:?}");
     };
     asked
 }
@@ -34,7 +34,7 @@ fn interrogation(said: &[Said]) -> Interrogation {
 fn solve(asked: &Interrogation) -> Solution {
     let mut search = Search::new(&asked.q, &asked.hash, asked.w, 22).expect("not too hard");
     let Ok(Progress::Found(r)) = search.step(1 << 22) else {
-        panic!("a puzzle has a solution");
+        unreachable!("a puzzle has a solution");
     };
     let nonce = asked.nonce;
     Solution { r, nonce }
@@ -50,6 +50,9 @@ fn asked(alone: &mut Alone, n: u8) -> Rogue {
     rogue
 }
 
+/// Where a solution comes from, after something was done.
+type From = fn(&mut Alone, &mut Rogue) -> SocketAddr;
+
 #[test]
 fn a_solution_opens_a_tunnel_where_others_are_asked() {
     let mut alone = loaded();
@@ -62,7 +65,7 @@ fn a_solution_opens_a_tunnel_where_others_are_asked() {
 
 #[test]
 fn a_solution_is_for_one_address_tid_key_and_time() {
-    let cases: [(&str, fn(&mut Alone, &mut Rogue) -> SocketAddr, Reason); 7] = [
+    let cases: [(&str, From, Reason); 7] = [
         (
             "port",
             |_, _| "198.51.100.9:7001".parse().unwrap(),

@@ -191,7 +191,7 @@ impl Storm {
 fn read(client: &mut Client, talk: &mut Talk) {
     while client.read(talk.id, |mut call| {
         let Some(Value::Bytes(bytes)) = call.arguments.next() else {
-            panic!("bytes");
+            unreachable!("bytes");
         };
         assert_eq!(bytes[..4], talk.back.to_be_bytes(), "in order, and once");
         assert_eq!(bytes.len(), 4 + MARKER.len() + talk.size);
