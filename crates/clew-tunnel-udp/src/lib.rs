@@ -22,7 +22,7 @@ mod stats;
 pub use clew_tunnel as tunnel;
 pub use client::{Client, First, State, Tunnel};
 pub use clock::{Clock, wall};
-pub use connection::Connection;
+pub use connection::{Connection, Receiving, Sending};
 pub use error::Error;
 pub use message::Message;
 pub use random::Random;

@@ -9,7 +9,7 @@ use clew_tunnel::engine::Now;
 use clew_tunnel::engine::event::{self, ConnectionId, Event, User};
 use clew_tunnel::engine::server::{self, Config};
 use clew_tunnel::record::{Record, ServerSecret};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::{Clock, wall};
@@ -45,6 +45,7 @@ pub struct Server {
     records: watch::Receiver<Option<Record>>,
     stats: watch::Receiver<Stats>,
     addresses: Vec<SocketAddr>,
+    commands: mpsc::WeakUnboundedSender<Command>,
     task: JoinHandle<io::Result<()>>,
 }
 
@@ -59,6 +60,7 @@ enum Command {
     Ask(Ask),
     Accept(ConnectionId, Hand),
     Refuse(ConnectionId, Reason),
+    End(oneshot::Sender<()>),
 }
 
 impl From<Ask> for Command {
@@ -104,7 +106,9 @@ impl Server {
             record,
             registry,
             watched,
+            ending: None,
         };
+        let weak = commands.downgrade();
         let driver = Driver::new(engine, program, sockets, clock, asked);
         let task = tokio::spawn(async move {
             let _kept = commands;
@@ -115,6 +119,7 @@ impl Server {
             records,
             stats,
             addresses,
+            commands: weak,
             task,
         })
     }
@@ -139,6 +144,15 @@ impl Server {
         let mut records = self.records.clone();
         let record = records.wait_for(Option::is_some).await.ok()?;
         record.clone()
+    }
+
+    /// Closes the tunnels that have connections, so that their clients learn it at once, and ends.
+    pub async fn end(self) {
+        let (tell, told) = oneshot::channel();
+        if let Some(commands) = self.commands.upgrade() {
+            let _ = commands.send(Command::End(tell));
+            let _ = told.await;
+        }
     }
 
     /// What it counts, some times a second.
@@ -215,6 +229,8 @@ struct Service {
     record: watch::Sender<Option<Record>>,
     registry: Option<Box<dyn Registry>>,
     watched: Watched,
+    /// Who waits until the last word is said.
+    ending: Option<oneshot::Sender<()>>,
 }
 
 impl Program<server::Server> for Service {
@@ -246,7 +262,7 @@ impl Program<server::Server> for Service {
     fn command(
         &mut self,
         engine: &mut server::Server,
-        _: Now<'_>,
+        mut now: Now<'_>,
         command: Command,
     ) -> Vec<Socket> {
         match command {
@@ -261,12 +277,25 @@ impl Program<server::Server> for Service {
             Command::Refuse(id, reason) => {
                 engine.decide(id, Err(reason));
             }
+            Command::End(tell) => {
+                for tunnel in self.hands.tunnels() {
+                    engine.close_tunnel(now.again(), tunnel);
+                }
+                self.ending = Some(tell);
+            }
         }
         Vec::new()
     }
 
     fn settled(&mut self, engine: &server::Server, now: Now<'_>) {
         self.watched.settled(engine, &now);
+        if let Some(ending) = self.ending.take() {
+            let _ = ending.send(());
+        }
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.watched.due()
     }
 }
 

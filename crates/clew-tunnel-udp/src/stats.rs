@@ -28,6 +28,8 @@ pub struct Stats {
 pub struct Watched {
     told: watch::Sender<Stats>,
     at: u64,
+    /// Something was not told yet.
+    is_late: bool,
     connections: u64,
     ended: u64,
 }
@@ -39,6 +41,7 @@ impl Watched {
         let watched = Self {
             told,
             at: 0,
+            is_late: false,
             connections: 0,
             ended: 0,
         };
@@ -54,9 +57,15 @@ impl Watched {
         }
     }
 
+    /// When watchers are to be told what they were not, so that the last of it is never old.
+    pub fn due(&self) -> Option<u64> {
+        self.is_late.then_some(self.at)
+    }
+
     /// The driver is about to wait.
     pub fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
-        if now.instant < self.at || self.told.receiver_count() == 0 {
+        self.is_late = now.instant < self.at;
+        if self.is_late || self.told.receiver_count() == 0 {
             return;
         }
         self.at = now.instant + EVERY;
