@@ -81,7 +81,7 @@ pub enum Command {
     /// Flow signatures: packets that name their signer, one by one verifiable, at line rate
     #[command(subcommand)]
     Flow(Flow),
-    /// Encrypted tunnels with data in the first packet, for users known by their keys (MinimaLT)
+    /// Encrypted tunnels: data in the first packet, users known by their keys (MinimaLT)
     #[command(subcommand)]
     Tunnel(Tunnel),
     /// Print completions for a shell

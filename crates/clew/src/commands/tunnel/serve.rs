@@ -15,8 +15,8 @@ async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
     let users = Users::new(arguments.users.as_deref(), arguments.anonymous)?;
     let who = match (users.len(), arguments.anonymous) {
         (0, true) => "anybody, without a key".to_owned(),
-        (count, false) => format!("{count} users"),
-        (count, true) => format!("{count} users, and anybody without a key"),
+        (count, false) => format!("users by their keys ({count})"),
+        (count, true) => format!("users by their keys ({count}), and anybody without a key"),
     };
     let authenticators = authenticators(arguments.authenticators);
     let configure = |config: &mut clew_tunnel::engine::server::Config| {
