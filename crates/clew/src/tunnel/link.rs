@@ -65,9 +65,11 @@ async fn ask_directory(
     let asked = tokio::time::timeout(ANSWER, tunnel.lookup(pin, host)).await;
     match asked.unwrap_or(Err(Reason::NoAnswer.into())) {
         Ok(record) => Ok(record),
-        Err(Error::Refused(Reason::UnknownHost)) => Err(Failure::new(format!(
-            "the directory has no record of {host} with the key that was asked for"
-        ))),
+        Err(Error::Refused(Reason::UnknownHost)) => {
+            let key = pin.map_or("", |_| " with this key");
+            let what = format!("the directory has no record of {host}{key}");
+            Err(Failure::new(what))
+        }
         Err(error) => Err(why(
             &tunnel,
             error,
