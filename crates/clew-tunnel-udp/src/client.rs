@@ -18,10 +18,10 @@ use crate::clock::Clock;
 use crate::connection::{self, Connection};
 use crate::driver::{Driver, Program};
 use crate::error::Error;
-use crate::hands::{self, Ask, Hand, Hands};
+use crate::hands::{self, Ask, Decision, Hand, Hands};
 use crate::message::Message;
 use crate::sockets::{Socket, Sockets};
-use crate::stats::{Stats, Watched};
+use crate::stats::{Counts, Stats, Watched};
 
 /// A client: one engine, its sockets and the task that drives them. It ends with its last tunnel and
 /// connection.
@@ -139,9 +139,20 @@ impl Client {
         (tunnel, made)
     }
 
-    /// What it counts, some times a second.
-    pub fn stats(&self) -> watch::Receiver<Stats> {
-        self.stats.clone()
+    /// Waits until its driver has said its last words. It does so once all tunnels and connections were dropped,
+    /// and all clones of this client.
+    pub async fn ended(self) {
+        let Self {
+            commands, stats, ..
+        } = self;
+        drop(commands);
+        let mut stats = stats;
+        while stats.changed().await.is_ok() {}
+    }
+
+    /// What it counts.
+    pub fn stats(&self) -> Counts {
+        Counts(vec![self.stats.clone()])
     }
 }
 
@@ -166,7 +177,7 @@ impl First {
         arguments: impl FnOnce(CallWriter<'_>) -> CallWriter<'_>,
     ) -> Result<(), Reason> {
         let message = Message::new(name, arguments)?;
-        let say = Command::Say(connection.held().key, message);
+        let say = Command::Say(connection.key(), message);
         self.asked.push(say);
         Ok(())
     }
@@ -282,7 +293,8 @@ impl Program<client::Client> for Hub {
             Event::Readable(id) => self.hands.bring(engine, id),
             Event::Writable(id) => self.hands.writable(engine, id),
             Event::Closed(id) => self.hands.closed(engine, id),
-            Event::Refused(id) => self.hands.remove(id),
+            Event::Accepted(id) => self.hands.decided(id, Decision::Taken),
+            Event::Refused(id) => self.hands.decided(id, Decision::Refused),
             Event::Opened(tunnel) => self.tell(tunnel, State::Open),
             Event::Reply { tunnel, reply } => {
                 let asked = self
@@ -354,6 +366,10 @@ impl Program<client::Client> for Hub {
 
     fn settled(&mut self, engine: &mut client::Client, now: Now<'_>) {
         self.watched.settled(engine, &now);
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.watched.due()
     }
 
     fn uses(&self, socket: u32) -> bool {

@@ -40,6 +40,11 @@ pub trait Program<E: Engine>: Send + 'static {
     /// Everything that happened was told, and everything sent.
     fn settled(&mut self, _engine: &mut E, _now: Now<'_>) {}
 
+    /// When it wants to be told again that everything is settled, if nothing happens.
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether a tunnel is on the socket of this name; others are closed.
     fn uses(&self, _socket: u32) -> bool {
         true
@@ -110,6 +115,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
 
     async fn wait(&mut self) -> io::Result<Wake<P::Command>> {
         let due = self.engine.due(&self.clock.now());
+        let due = [due, self.program.due()].into_iter().flatten().min();
         let at = due.map_or_else(
             || tokio::time::Instant::now() + Duration::from_secs(3_600),
             |due| self.clock.at(due),

@@ -9,6 +9,8 @@ use clew_tunnel::Reason;
 pub enum Error {
     /// By a rule of the protocol.
     Refused(Reason),
+    /// By the server: there is no such service, or not for this user. It does not say which.
+    Declined,
     /// The connection, its tunnel or its driver has ended.
     Gone,
     /// The system's.
@@ -19,6 +21,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(reason) => write!(f, "refused: {reason}"),
+            Self::Declined => f.write_str("the server refused the connection"),
             Self::Gone => f.write_str("the connection has ended"),
             Self::Io(error) => error.fmt(f),
         }

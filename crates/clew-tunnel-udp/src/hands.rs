@@ -1,12 +1,12 @@
 //! The connections of a driver's program, as their holders elsewhere have them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clew_tunnel::engine::event::{ConnectionId, TunnelId};
 use clew_tunnel::limits::SEND_BUFFER;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use crate::engine::Engine;
 use crate::message::Message;
@@ -37,6 +37,14 @@ pub enum Ask {
     Close(Key),
 }
 
+/// What a server said of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Waiting,
+    Taken,
+    Refused,
+}
+
 /// A connection, at its holder.
 #[derive(Debug)]
 pub struct Held {
@@ -44,6 +52,7 @@ pub struct Held {
     pub incoming: mpsc::Receiver<Message>,
     pub room: Arc<Semaphore>,
     pub is_starved: Arc<AtomicBool>,
+    pub decision: watch::Receiver<Decision>,
 }
 
 /// The same connection, at its driver.
@@ -51,7 +60,9 @@ pub struct Held {
 pub struct Hand {
     key: Key,
     to: mpsc::Sender<Message>,
+    room: Arc<Semaphore>,
     is_starved: Arc<AtomicBool>,
+    decision: watch::Sender<Decision>,
     /// What the engine has no room for yet; as much as the holder has permits for.
     waiting: VecDeque<(Message, OwnedSemaphorePermit)>,
     /// The holder has no more to send.
@@ -84,21 +95,33 @@ impl Hand {
     }
 }
 
+impl Drop for Hand {
+    /// Who waits for room learns that there will be none.
+    fn drop(&mut self) {
+        self.room.close();
+    }
+}
+
 /// Both ends of a connection.
 pub fn pair() -> (Held, Hand) {
     let key = Key::draw();
     let (to, incoming) = mpsc::channel(WAITING);
     let is_starved = Arc::new(AtomicBool::new(false));
+    let room = Arc::new(Semaphore::new(SEND_BUFFER));
+    let (tell, decision) = watch::channel(Decision::Waiting);
     let held = Held {
         key,
         incoming,
-        room: Arc::new(Semaphore::new(SEND_BUFFER)),
+        room: Arc::clone(&room),
         is_starved: Arc::clone(&is_starved),
+        decision,
     };
     let hand = Hand {
         key,
         to,
+        room,
         is_starved,
+        decision: tell,
         waiting: VecDeque::new(),
         is_dropped: false,
         is_ended: false,
@@ -120,11 +143,26 @@ impl Hands {
         self.hands.insert(id, hand);
     }
 
+    /// The server took it, or did not: then it is gone.
+    pub fn decided(&mut self, id: ConnectionId, decision: Decision) {
+        if let Some(hand) = self.hands.get(&id) {
+            hand.decision.send_replace(decision);
+        }
+        if decision == Decision::Refused {
+            self.remove(id);
+        }
+    }
+
     /// It is gone: its holder reads what came, and then the end.
     pub fn remove(&mut self, id: ConnectionId) {
         if let Some(hand) = self.hands.remove(&id) {
             self.ids.remove(&hand.key);
         }
+    }
+
+    /// The tunnels that have connections.
+    pub fn tunnels(&self) -> BTreeSet<TunnelId> {
+        self.hands.keys().map(|id| id.tunnel).collect()
     }
 
     /// A tunnel is gone, with all its connections.

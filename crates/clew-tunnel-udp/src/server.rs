@@ -9,7 +9,7 @@ use clew_tunnel::engine::event::{self, ConnectionId, Event, User};
 use clew_tunnel::engine::server::{self, Config};
 use clew_tunnel::engine::{Datagram, Now, tid};
 use clew_tunnel::record::{Record, ServerSecret};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::{Clock, wall};
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::hands::{self, Ask, Hand, Hands};
 use crate::parts::{Here, Mail};
 use crate::sockets::{Socket, Sockets};
-use crate::stats::{Stats, Watched};
+use crate::stats::{Counts, Stats, Watched};
 
 /// Connections that wait for [`Server::accept`]; more are refused (`busy`).
 const WAITING: usize = 1_024;
@@ -48,7 +48,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     tasks: Vec<JoinHandle<io::Result<()>>>,
     /// The drivers run as long as somebody may ask something of them.
-    _channels: Vec<mpsc::UnboundedSender<Command>>,
+    channels: Vec<mpsc::UnboundedSender<Command>>,
 }
 
 /// How a server is run.
@@ -74,6 +74,7 @@ enum Command {
     Accept(ConnectionId, Hand),
     Refuse(ConnectionId, Reason),
     Mail(Mail),
+    End(oneshot::Sender<()>),
 }
 
 impl From<Mail> for Command {
@@ -138,6 +139,7 @@ impl Server {
                 registry: registry.clone(),
                 watched,
                 here,
+                ending: None,
             };
             drivers.push(Driver::new(engine, program, sockets, clock, asked));
         }
@@ -148,7 +150,7 @@ impl Server {
             stats,
             addresses,
             tasks: tasks.collect(),
-            _channels: channels,
+            channels,
         })
     }
 
@@ -174,10 +176,18 @@ impl Server {
         record.clone()
     }
 
-    /// What it has counted, a fraction of a second ago.
-    pub fn stats(&self) -> Stats {
-        let all = self.stats.iter();
-        all.fold(Stats::default(), |sum, part| sum.and(&part.borrow()))
+    /// Closes the tunnels that have connections, so that their clients learn it at once, and ends.
+    pub async fn end(self) {
+        for commands in &self.channels {
+            let (tell, told) = oneshot::channel();
+            let _ = commands.send(Command::End(tell));
+            let _ = told.await;
+        }
+    }
+
+    /// What it counts.
+    pub fn stats(&self) -> Counts {
+        Counts(self.stats.clone())
     }
 }
 
@@ -279,6 +289,8 @@ struct Service {
     registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
     watched: Watched,
     here: Here<Command>,
+    /// Who waits until the last word is said.
+    ending: Option<oneshot::Sender<()>>,
 }
 
 impl Program<server::Server> for Service {
@@ -312,7 +324,7 @@ impl Program<server::Server> for Service {
     fn command(
         &mut self,
         engine: &mut server::Server,
-        now: Now<'_>,
+        mut now: Now<'_>,
         command: Command,
     ) -> Vec<Socket> {
         match command {
@@ -337,6 +349,12 @@ impl Program<server::Server> for Service {
                     Mail::Accepted(client, nonce) => engine.remember(&client, nonce),
                 }
             }
+            Command::End(tell) => {
+                for tunnel in self.hands.tunnels() {
+                    engine.close_tunnel(now.again(), tunnel);
+                }
+                self.ending = Some(tell);
+            }
         }
         Vec::new()
     }
@@ -360,6 +378,13 @@ impl Program<server::Server> for Service {
     fn settled(&mut self, engine: &mut server::Server, now: Now<'_>) {
         self.here.tell(engine.notices());
         self.watched.settled(engine, &now);
+        if let Some(ending) = self.ending.take() {
+            let _ = ending.send(());
+        }
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.watched.due()
     }
 }
 

@@ -23,10 +23,21 @@ pub struct Stats {
     pub reasons: Counters,
 }
 
+/// The counts of a driver, or of all parts of a server, as they go on.
+#[derive(Clone, Debug)]
+pub struct Counts(pub(crate) Vec<watch::Receiver<Stats>>);
+
+impl Counts {
+    /// What was counted, a fraction of a second ago.
+    pub fn read(&self) -> Stats {
+        let all = self.0.iter();
+        all.fold(Stats::default(), |sum, part| sum.and(&part.borrow()))
+    }
+}
+
 impl Stats {
     /// The sum of the parts of a server.
-    #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
+    fn and(mut self, other: &Self) -> Self {
         self.tunnels += other.tunnels;
         self.connections += other.connections;
         self.ended += other.ended;
@@ -40,6 +51,8 @@ impl Stats {
 pub struct Watched {
     told: watch::Sender<Stats>,
     at: u64,
+    /// Something was not told yet.
+    is_late: bool,
     connections: u64,
     ended: u64,
 }
@@ -51,6 +64,7 @@ impl Watched {
         let watched = Self {
             told,
             at: 0,
+            is_late: false,
             connections: 0,
             ended: 0,
         };
@@ -66,9 +80,15 @@ impl Watched {
         }
     }
 
+    /// When watchers are to be told what they were not, so that the last of it is never old.
+    pub fn due(&self) -> Option<u64> {
+        self.is_late.then_some(self.at)
+    }
+
     /// The driver is about to wait.
     pub fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
-        if now.instant < self.at || self.told.receiver_count() == 0 {
+        self.is_late = now.instant < self.at;
+        if self.is_late || self.told.receiver_count() == 0 {
             return;
         }
         self.at = now.instant + EVERY;

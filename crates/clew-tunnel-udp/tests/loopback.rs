@@ -121,6 +121,10 @@ async fn a_service_that_is_not_there_is_refused() {
     let client = Client::new(Config::default()).unwrap();
     let (tunnel, mut connection) = client.open(target, |first| first.connect("nothing", None));
     assert_eq!(within(connection.receive()).await, None);
+    let error = within(connection.taken()).await.expect_err("it is refused");
+    assert_eq!(error.to_string(), "the server refused the connection");
+    let other = tunnel.connect("echo", None);
+    within(other.taken()).await.unwrap();
     assert_eq!(*tunnel.state().borrow(), State::Open);
 }
 
@@ -171,6 +175,35 @@ async fn what_was_sent_before_a_connection_is_dropped_arrives() {
             others.push(connection);
         }
     }
+}
+
+#[tokio::test]
+async fn halves_end_a_connection_together() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, connection) = client.open(target, |first| first.connect("echo", None));
+    let (sending, mut receiving) = connection.split();
+    sending.send_message(say("one")).await.unwrap();
+    drop(sending);
+    assert_eq!(within(receiving.receive()).await, Some(say("one")));
+    drop((receiving, tunnel));
+    within(client.ended()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_says_so() {
+    let at: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let mut server = Server::bind(secret(), server::Config::new(Vec::new()), &[at], None).unwrap();
+    let record = Box::new(server.record().await.unwrap());
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, mut connection) =
+        client.open(Target::Host(record), |first| first.connect("echo", None));
+    let taken = within(server.accept()).await.unwrap().accept();
+    within(connection.taken()).await.unwrap();
+    server.end().await;
+    assert_eq!(within(connection.receive()).await, None);
+    assert_eq!(*tunnel.state().borrow(), State::Gone(None));
+    drop(taken);
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packe
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
 /// Those that have clocks, sockets and the system's randomness.
 const IO: &[&str] = &["clew", "clew-bench", "clew-tunnel-udp"];
-const RESERVED: [(&str, &[&str]); 10] = [
+const RESERVED: [(&str, &[&str]); 12] = [
     // Faster than ed25519-dalek, which the pure crates have; one module wraps it. A baseline elsewhere.
     ("aws-lc-rs", PROGRAM),
     // Its big numbers carry the paper's schemes, RSA and DSA among them.
@@ -60,6 +60,8 @@ const RESERVED: [(&str, &[&str]); 10] = [
     ("rayon", PROGRAM),
     ("indicatif", PROGRAM),
     ("getrandom", IO),
+    ("tokio", IO),
+    ("quinn-udp", &["clew-tunnel-udp"]),
     ("rpassword", PROGRAM),
     ("ctrlc", PROGRAM),
 ];
