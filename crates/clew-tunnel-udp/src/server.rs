@@ -288,6 +288,9 @@ impl Program<server::Server> for Service {
     }
 
     fn settled(&mut self, engine: &server::Server, now: Now<'_>) {
+        if self.ending.is_some() {
+            self.watched.hurry();
+        }
         self.watched.settled(engine, &now);
         if let Some(ending) = self.ending.take() {
             let _ = ending.send(());
