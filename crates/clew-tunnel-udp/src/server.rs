@@ -377,6 +377,9 @@ impl Program<server::Server> for Service {
 
     fn settled(&mut self, engine: &mut server::Server, now: Now<'_>) {
         self.here.tell(engine.notices());
+        if self.ending.is_some() {
+            self.watched.hurry();
+        }
         self.watched.settled(engine, &now);
         if let Some(ending) = self.ending.take() {
             let _ = ending.send(());

@@ -85,6 +85,11 @@ impl Watched {
         self.is_late.then_some(self.at)
     }
 
+    /// Watchers are to be told the next time, however soon that is.
+    pub const fn hurry(&mut self) {
+        self.at = 0;
+    }
+
     /// The driver is about to wait.
     pub fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
         self.is_late = now.instant < self.at;

@@ -35,7 +35,7 @@ impl Hosting {
         config.authenticators = Authenticators(3);
         (config.is_directory, config.is_name_service) = (kind & 2 != 0, kind & 4 != 0);
         (config.w, config.limits.tunnels) = (2, 4);
-        let server = Server::new(secret(), config, now(0, &mut rng)).expect("a good configuration");
+        let server = Server::new(secret(), config, [kind; 32], now(0, &mut rng)).expect("a good configuration");
         let body = server.record().ecert.body;
         let to = if kind & 8 != 0 {
             body.boxing
@@ -136,7 +136,7 @@ impl Hosting {
         if let Some((tunnel, number)) = self.requests.pop() {
             let reply = match step.b % 3 {
                 0 => Reply::Taken,
-                1 => Reply::Record(self.server.record()),
+                1 => Reply::Record(Box::new(self.server.record())),
                 _ => Reply::Refused(Reason::UnknownHost),
             };
             self.server.reply(tunnel, number, reply);

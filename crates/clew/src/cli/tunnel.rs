@@ -19,7 +19,7 @@ Example, on two machines:
 
   clew tunnel connect --record web.record --user me.key --listen 127.0.0.1:8080 web
 
-A record says where a server is, and its key of the moment. It ends soon, after nearly two rotations:
+A record says where a server is, and its key of the moment. It ends after nearly two rotations:
 hand it on by a directory (clew tunnel directory), or as a file where rotations are long.";
 
 /// `clew tunnel`

@@ -24,7 +24,10 @@ fn status_tells_what_a_server_counts() {
     let record = clew::tunnel::records::read_file(&desk.path("web.record")).unwrap();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = record.ecert.body.addresses[0];
-    socket.send_to(&[0; 60], to).unwrap();
+    // A client's: bit 0 of the nonce is set.
+    let mut packet = [0; 60];
+    packet[15] = 1;
+    socket.send_to(&packet, to).unwrap();
     // Counters are brought up to date some times a second.
     sleep(Duration::from_millis(500));
     let status: Value = serde_json::from_str(&desk.yes(&format!("status {at} --json"))).unwrap();

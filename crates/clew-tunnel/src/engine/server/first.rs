@@ -113,7 +113,8 @@ impl Server {
     ) -> Result<(), Fate> {
         let tunnel = self.tunnels.at(index).ok_or(Fate::Fail(Reason::BadBox))?;
         let line = &tunnel.line;
-        line.seen.check(clear.nonce).map_err(Fate::Discard)?;
+        // One that was opened before is met as any other that fails: its C' keeps a copy silent.
+        line.seen.check(clear.nonce).map_err(Fate::Fail)?;
         if !initiation.boxed.open(&line.stream) {
             return Err(Fate::Fail(Reason::BadBox));
         }
@@ -174,6 +175,9 @@ impl Server {
         solved: Option<Nonce>,
         initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
+        // A solution counts once; used before, it is none.
+        let is_new = |n: &Nonce| self.solutions.check(&n.to_bytes(), n.t()).is_ok();
+        let solved = solved.filter(is_new);
         let is_solved = solved.is_some();
         let limits = self.shared.config.limits;
         let waiting = self.open.len() + self.taken;
@@ -196,9 +200,8 @@ impl Server {
             return Err(Fate::Discard(Reason::PuzzleAsked));
         }
         if let Some(nonce) = solved {
-            let (bytes, t) = (nonce.to_bytes(), nonce.t());
-            self.solutions.check(&bytes, t).map_err(Fate::Discard)?;
-            self.solutions.insert(&bytes, t, self.wall);
+            let bytes = nonce.to_bytes();
+            self.solutions.insert(&bytes, nonce.t(), self.wall);
         }
         let begin = self.packets.len();
         initiation.write_to(&mut self.packets);
