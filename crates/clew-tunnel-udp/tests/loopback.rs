@@ -192,8 +192,12 @@ async fn halves_end_a_connection_together() {
 
 #[tokio::test]
 async fn a_server_that_ends_says_so() {
-    let at: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let mut server = Server::bind(secret(), server::Config::new(Vec::new()), &[at], None).unwrap();
+    let options = Options {
+        at: vec!["127.0.0.1:0".parse().unwrap()],
+        ..Options::default()
+    };
+    let config = server::Config::new(Vec::new());
+    let mut server = Server::bind(&secret(), config, options).unwrap();
     let record = Box::new(server.record().await.unwrap());
     let client = Client::new(Config::default()).unwrap();
     let (tunnel, mut connection) =

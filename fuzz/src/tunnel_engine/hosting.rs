@@ -35,7 +35,8 @@ impl Hosting {
         config.authenticators = Authenticators(3);
         (config.is_directory, config.is_name_service) = (kind & 2 != 0, kind & 4 != 0);
         (config.w, config.limits.tunnels) = (2, 4);
-        let server = Server::new(secret(), config, [kind; 32], now(0, &mut rng)).expect("a good configuration");
+        let server = Server::new(secret(), config, [kind; 32], now(0, &mut rng))
+            .expect("a good configuration");
         let body = server.record().ecert.body;
         let to = if kind & 8 != 0 {
             body.boxing

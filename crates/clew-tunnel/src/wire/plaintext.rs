@@ -19,7 +19,7 @@ impl<'a> Calls<'a> {
     /// Reads RPCs up to the end of the bytes, or to the padding.
     ///
     /// # Errors
-    /// Those of [`Call::read`], `bad-padding`, `too-many-rpcs`: the first that applies.
+    /// Those of [`Call::parse`], `bad-padding`, `too-many-rpcs`: the first that applies.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
         let mut at = Reader(bytes);
         // Zeros from here on are padding: looked for once, from the end.

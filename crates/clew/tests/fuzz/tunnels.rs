@@ -223,7 +223,7 @@ pub fn seeds_are_read() {
     }
     assert_eq!(Plaintext::parse(&plaintext()).unwrap().calls.count(), 5);
     let [record, server, identity, ..] = &records()[..] else {
-        panic!("there are these");
+        unreachable!("there are these");
     };
     assert!(Record::parse(record).is_ok() && ServerSecret::from_bytes(server).is_ok());
     assert!(Identity::parse(identity).is_ok());
