@@ -8,12 +8,14 @@ pub mod flow;
 pub mod packet;
 pub mod rounds;
 pub mod signature;
+pub mod tunnel;
+pub mod tunnel_engine;
 
 /// A plain function with the name of its target.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 30] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
     ("effs", flow::effs),
@@ -39,4 +41,9 @@ pub const TARGETS: [Target; 25] = [
     ("share", evidence::share),
     ("signature", signature::signature),
     ("trailer", packet::trailer),
+    ("tunnel_engine", tunnel_engine::tunnel_engine),
+    ("tunnel_packet", tunnel::tunnel_packet),
+    ("tunnel_puzzle", tunnel::tunnel_puzzle),
+    ("tunnel_record", tunnel::tunnel_record),
+    ("tunnel_rpc", tunnel::tunnel_rpc),
 ];

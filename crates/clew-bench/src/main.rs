@@ -28,6 +28,7 @@ mod report;
 mod sha256;
 #[path = "../../clew-group/tests/common/textbook.rs"]
 mod textbook;
+mod tunnel;
 mod tunnel_crypto;
 mod udp;
 #[path = "../../clew-group/tests/common/xr_textbook.rs"]
@@ -115,6 +116,11 @@ const PROGRAMS: [Program; 15] = [
         name: "sha256",
         about: "hashing the packets of --capture on RAYON_NUM_THREADS threads: what files compares with",
         run: sha256::run,
+    },
+    Program {
+        name: "tunnel",
+        about: "what a tunnel's server computes: new tunnels, connections, puzzles, bulk; without the network",
+        run: tunnel::run,
     },
     Program {
         name: "tunnel-crypto",

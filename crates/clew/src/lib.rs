@@ -18,6 +18,7 @@ pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod community_id;
+pub mod counters;
 pub mod failure;
 pub mod flow;
 pub mod keyring;
@@ -29,6 +30,7 @@ pub mod report;
 pub mod secrets;
 pub mod sign;
 pub mod strip;
+pub mod tunnel;
 pub mod verify;
 
 use clap::{CommandFactory, FromArgMatches};

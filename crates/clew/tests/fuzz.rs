@@ -14,6 +14,8 @@ mod seeds;
 #[path = "capture/support.rs"]
 #[allow(dead_code, reason = "the capture tests use the rest")]
 mod support;
+#[path = "fuzz/tunnels.rs"]
+mod tunnels;
 
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
@@ -105,6 +107,31 @@ fn signature() {
 #[test]
 fn trailer() {
     run("trailer", 50_000);
+}
+
+#[test]
+fn tunnel_engine() {
+    run("tunnel_engine", 1_500);
+}
+
+#[test]
+fn tunnel_packet() {
+    run("tunnel_packet", 20_000);
+}
+
+#[test]
+fn tunnel_puzzle() {
+    run("tunnel_puzzle", 10_000);
+}
+
+#[test]
+fn tunnel_record() {
+    run("tunnel_record", 10_000);
+}
+
+#[test]
+fn tunnel_rpc() {
+    run("tunnel_rpc", 50_000);
 }
 
 #[test]
@@ -205,6 +232,7 @@ fn made_seeds_are_read() {
         assert!(verified.ended && verified.bytes == 6);
     }
     assert!(clew_flow::rtp::unpadded(&flows::padded()).is_some());
+    tunnels::seeds_are_read();
     for seed in made::seeds("key_payload").chunks(3) {
         let text = |i: usize, label| armor::encode("", label, &seed[i]);
         let (member, issuer) = (text(0, "clew-member-key-1"), text(1, "clew-issuer-key-1"));

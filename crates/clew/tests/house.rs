@@ -15,10 +15,11 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("clew-group", &[]),
     ("clew-flow", &[]),
     ("clew-tunnel", &[]),
+    ("clew-tunnel-udp", &["clew-tunnel"]),
     ("clew-packet", &["clew-group", "clew-flow"]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
     ("clew-manager", &["clew-group", "clew-evidence"]),
@@ -30,6 +31,7 @@ const ALL: &[&str] = &[
     "clew-group",
     "clew-flow",
     "clew-tunnel",
+    "clew-tunnel-udp",
     "clew-packet",
     "clew-evidence",
     "clew-manager",
@@ -44,7 +46,9 @@ const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packe
 
 /// Crates that one part of the program has to itself, and `clew-bench` where the part is the program.
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
-const RESERVED: [(&str, &[&str]); 10] = [
+/// Those that have clocks, sockets and the system's randomness.
+const IO: &[&str] = &["clew", "clew-bench", "clew-tunnel-udp"];
+const RESERVED: [(&str, &[&str]); 12] = [
     // Faster than ed25519-dalek, which the pure crates have; one module wraps it. A baseline elsewhere.
     ("aws-lc-rs", PROGRAM),
     // Its big numbers carry the paper's schemes, RSA and DSA among them.
@@ -55,7 +59,9 @@ const RESERVED: [(&str, &[&str]); 10] = [
     ("clap", PROGRAM),
     ("rayon", PROGRAM),
     ("indicatif", PROGRAM),
-    ("getrandom", PROGRAM),
+    ("getrandom", IO),
+    ("tokio", IO),
+    ("quinn-udp", &["clew-tunnel-udp"]),
     ("rpassword", PROGRAM),
     ("ctrlc", PROGRAM),
 ];

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from . import group_file, need, opening, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature
+from . import group_file, need, opening, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
 from .cases import Case, equal
 from .curve import encode
 
@@ -93,10 +93,14 @@ def flow_signature(case):
     vectors_flow.CHECKS[case.one("check")](case)
 
 
+def tunnel(case):
+    vectors_tunnel.CHECKS[case.one("check")](case)
+
+
 FAMILIES = {
     "group-signature": group_signature, "packet-trailer": packet_trailer, "group-file": group_file_, "opening": opening_,
     "key-file": vectors_opening.key_file_, "flow-carriage": flow_carriage, "effs": effs,
-    "flow-signature": flow_signature, "flow-manifest": flow_signature,
+    "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
 }  # fmt: skip
 
 

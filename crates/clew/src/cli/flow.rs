@@ -384,6 +384,6 @@ pub struct FlowRelay {
     pub unlock: Unlock,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map(Duration::from_nanos)
 }

@@ -3,6 +3,7 @@
 mod court;
 mod flow;
 mod group;
+mod tunnel;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use flow::{
@@ -10,6 +11,10 @@ pub use flow::{
     FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName, Strength,
 };
 pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
+pub use tunnel::{
+    AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,
+    TunnelKeygenServer, TunnelKeygenUser, TunnelName, TunnelServe, TunnelStatus,
+};
 
 use crate::clock::parse_duration;
 use crate::records::Format;
@@ -76,6 +81,9 @@ pub enum Command {
     /// Flow signatures: packets that name their signer, one by one verifiable, at line rate
     #[command(subcommand)]
     Flow(Flow),
+    /// Encrypted tunnels: data in the first packet, users known by their keys (MinimaLT)
+    #[command(subcommand)]
+    Tunnel(Tunnel),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages

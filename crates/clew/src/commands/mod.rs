@@ -15,6 +15,7 @@ mod share;
 mod show;
 mod sign;
 mod strip;
+mod tunnel;
 mod verify;
 
 use crate::cli::{Cli, Command};
@@ -39,6 +40,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Flow(arguments) => flow::run(arguments),
+        Command::Tunnel(arguments) => tunnel::run(arguments),
         Command::Completions(arguments) => man::completions(&arguments),
         Command::Man(arguments) => man::run(&arguments),
     }

@@ -10,6 +10,7 @@ use crate::made;
 use crate::support::*;
 use crate::targets::flow;
 use crate::targets::packet::LINKS;
+use crate::tunnels;
 
 /// Larger files make fewer rounds, and find nothing that small ones do not.
 const CAPTURE_BYTES_MAX: u64 = 30_000;
@@ -48,6 +49,11 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "trailer" => vectors("packet-trailer")
             .flat_map(|v| v.all("frame"))
             .collect(),
+        "tunnel_engine" => tunnels::scripts(),
+        "tunnel_packet" => tunnels::packets(),
+        "tunnel_puzzle" => tunnels::puzzles(),
+        "tunnel_record" => tunnels::records(),
+        "tunnel_rpc" => vec![tunnels::plaintext()],
         other => unreachable!("{other} has no seeds"),
     }
 }

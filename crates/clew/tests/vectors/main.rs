@@ -20,7 +20,7 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "group-signature",
     "packet-trailer",
     "group-file",
@@ -30,6 +30,7 @@ const FOLDERS: [&str; 9] = [
     "effs",
     "flow-signature",
     "flow-manifest",
+    "tunnel",
 ];
 const SIZE_MAX: usize = 4_000_000;
 

@@ -3,6 +3,7 @@
 use super::verify::say_assurance;
 use super::{carry, flows};
 use crate::cli::{CarriageName, FlowRelay};
+use crate::counters;
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{FlowKey, title};
 use crate::flow::relay::{self, Ends, Metrics, Signing, Until, Verifying, Wire};
@@ -89,7 +90,8 @@ fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
     let local = wire.local().unwrap_or(arguments.listen);
     eprintln!("from {local} to {}", arguments.to);
     if let Some(at) = arguments.metrics {
-        let at = relay::serve(at, Arc::clone(&metrics))?;
+        let counted = Arc::clone(&metrics);
+        let at = counters::serve(at, move || counted.text())?;
         eprintln!("counters: http://{at}/metrics");
     }
     Ok((wire, metrics))

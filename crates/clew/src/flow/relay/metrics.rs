@@ -1,6 +1,5 @@
 //! What a relay counts, for Prometheus.
 
-use crate::failure::Failure;
 use clew_flow::Reason;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -9,13 +8,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::thread;
-use tiny_http::{Header, Request, Response, Server};
-
-/// Media type of the text format.
-const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Why a packet was judged as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -166,34 +158,5 @@ impl Metrics {
         // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);
         text
-    }
-}
-
-/// Answers `GET /metrics` at this address, by a thread of its own. Returns the address.
-///
-/// # Errors
-/// The address cannot be had.
-pub fn serve(at: SocketAddr, metrics: Arc<Metrics>) -> Result<SocketAddr, Failure> {
-    let failed =
-        |e: &dyn std::fmt::Display| Failure::new(format!("cannot serve metrics at {at}: {e}"));
-    let server = Server::http(at).map_err(|e| failed(&e))?;
-    let bound = server.server_addr().to_ip().unwrap_or(at);
-    thread::spawn(move || {
-        for request in server.incoming_requests() {
-            // Whoever asked may have gone.
-            let _ = answer(request, &metrics);
-        }
-    });
-    Ok(bound)
-}
-
-fn answer(request: Request, metrics: &Metrics) -> std::io::Result<()> {
-    if request.url() != "/metrics" {
-        return request.respond(Response::from_string("see /metrics\n").with_status_code(404));
-    }
-    let response = Response::from_string(metrics.text());
-    match Header::from_bytes("Content-Type", TEXT) {
-        Ok(kind) => request.respond(response.with_header(kind)),
-        Err(()) => request.respond(response),
     }
 }

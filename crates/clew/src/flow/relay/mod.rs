@@ -6,7 +6,7 @@ mod sign;
 mod sockets;
 mod verify;
 
-pub use metrics::{Metrics, serve};
+pub use metrics::Metrics;
 pub use sign::{Signing, sign};
 pub use sockets::{Ends, Wire};
 pub use verify::{Verifying, verify};
@@ -31,7 +31,8 @@ impl Until {
         Self(duration.and_then(|duration| Instant::now().checked_add(duration)))
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether it is time.
+    pub fn is_over(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed) || self.0.is_some_and(|end| Instant::now() >= end)
     }
 }

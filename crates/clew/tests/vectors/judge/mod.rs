@@ -16,6 +16,7 @@ mod packet_trailer;
 mod quorum;
 mod register_file;
 mod share;
+mod tunnel;
 mod xr;
 
 use std::fs;
@@ -54,6 +55,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         "effs" => effs::judge(case),
         "flow-signature" => flow_signature::judge(case),
         "flow-manifest" => flow_manifest::judge(case),
+        "tunnel" => tunnel::judge(case),
         other => Err(Stop::Wrong(format!("nobody judges {other}"))),
     };
     match outcome {
@@ -159,6 +161,10 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
         "effs" => effs::RULES.to_vec(),
         "flow-signature" => flow_signature::rules(),
         "flow-manifest" => flow_manifest::RULES.to_vec(),
+        "tunnel" => tunnel::RULES
+            .split(' ')
+            .filter(|rule| !rule.is_empty())
+            .collect(),
         _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],
     }
 }

@@ -32,6 +32,8 @@ mod packet_trailer;
 mod packet_xr;
 mod quorum;
 mod records;
+mod tunnel;
+mod tunnel_record;
 mod xr_group;
 mod xr_join;
 mod xr_keys;
@@ -82,6 +84,8 @@ pub fn all() -> Vec<Case> {
         flow_effs::all(),
         flow_evidence::all(),
         flow_manifest::all(),
+        tunnel::all(),
+        tunnel_record::all(),
     ];
     folders.into_iter().flatten().collect()
 }

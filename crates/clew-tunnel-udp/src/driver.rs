@@ -1,0 +1,229 @@
+//! The loop between sockets and an engine.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clew_tunnel::engine::event::Event;
+use clew_tunnel::engine::{Datagram, Now, Outgoing};
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::sockets::{Incoming, Socket, Sockets};
+
+/// Datagrams that are written before any is sent.
+const BATCH: usize = 256;
+
+/// Calls of the system for datagrams before those that came are answered.
+const READS: usize = 4;
+
+/// Commands that are done before the network has its turn.
+const COMMANDS: usize = 256;
+
+/// What a driver does with what happens: a service, or the hands of one.
+pub trait Program<E: Engine>: Send + 'static {
+    /// What others ask of it.
+    type Command: Send + 'static;
+
+    /// Something happened.
+    fn event(&mut self, engine: &mut E, now: Now<'_>, event: Event);
+
+    /// Somebody asks for something. Sockets that the engine is to have from now on.
+    fn command(&mut self, engine: &mut E, now: Now<'_>, command: Self::Command) -> Vec<Socket>;
+
+    /// Whether this engine is to take a datagram; if not, the program has seen to it.
+    fn screen(&mut self, _engine: &mut E, _peer: SocketAddr, _datagram: &[u8]) -> bool {
+        true
+    }
+
+    /// Everything that happened was told, and everything sent.
+    fn settled(&mut self, _engine: &mut E, _now: Now<'_>) {}
+
+    /// When it wants to be told again that everything is settled, if nothing happens.
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether a tunnel is on the socket of this name; others are closed.
+    fn uses(&self, _socket: u32) -> bool {
+        true
+    }
+}
+
+/// One engine, its sockets, its program.
+pub struct Driver<E: Engine, P: Program<E>> {
+    engine: E,
+    program: P,
+    sockets: Sockets,
+    clock: Clock,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    commands: mpsc::UnboundedReceiver<P::Command>,
+}
+
+/// Why a driver went on.
+enum Wake<C> {
+    Datagrams,
+    Command(C),
+    Time,
+    /// Nobody can ask for anything any more.
+    Orphaned,
+}
+
+impl<E: Engine, P: Program<E>> Driver<E, P> {
+    /// A driver that is not running yet.
+    pub fn new(
+        engine: E,
+        program: P,
+        sockets: Sockets,
+        clock: Clock,
+        commands: mpsc::UnboundedReceiver<P::Command>,
+    ) -> Self {
+        Self {
+            incoming: Incoming::new(&sockets),
+            outgoing: Outgoing::new(BATCH),
+            engine,
+            program,
+            sockets,
+            clock,
+            commands,
+        }
+    }
+
+    /// Runs until nobody holds the other end of its commands.
+    ///
+    /// # Errors
+    /// The system's, of a socket that is of no use any more.
+    pub async fn run(mut self) -> io::Result<()> {
+        loop {
+            self.settle().await?;
+            let now = self.clock.now();
+            self.program.settled(&mut self.engine, now);
+            match self.wait().await? {
+                Wake::Datagrams => self.take_datagrams()?,
+                Wake::Command(command) => self.take_commands(command),
+                Wake::Time => {}
+                Wake::Orphaned => return Ok(()),
+            }
+            let now = self.clock.now();
+            if self.engine.due(&now).is_some_and(|due| due <= now.instant) {
+                self.engine.tick(self.clock.now());
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> io::Result<Wake<P::Command>> {
+        let due = self.engine.due(&self.clock.now());
+        let due = [due, self.program.due()].into_iter().flatten().min();
+        let at = due.map_or_else(
+            || tokio::time::Instant::now() + Duration::from_secs(3_600),
+            |due| self.clock.at(due),
+        );
+        let Self {
+            sockets,
+            incoming,
+            commands,
+            ..
+        } = self;
+        tokio::select! {
+            received = sockets.receive(incoming) => received.map(|()| Wake::Datagrams),
+            command = commands.recv() => Ok(command.map_or(Wake::Orphaned, Wake::Command)),
+            () = tokio::time::sleep_until(at) => Ok(Wake::Time),
+        }
+    }
+
+    /// What came, and what has come meanwhile.
+    fn take_datagrams(&mut self) -> io::Result<()> {
+        for _ in 0..READS {
+            self.take_incoming();
+            if !self.sockets.try_receive(&mut self.incoming)? {
+                return Ok(());
+            }
+        }
+        self.take_incoming();
+        Ok(())
+    }
+
+    fn take_incoming(&mut self) {
+        let Self {
+            engine,
+            program,
+            clock,
+            incoming,
+            ..
+        } = self;
+        let mut mine = Vec::with_capacity(BATCH);
+        for (peer, bytes) in incoming.datagrams() {
+            if program.screen(engine, peer, bytes) {
+                mine.push(Datagram { peer, bytes });
+            }
+        }
+        engine.receive(clock.now(), mine.into_iter());
+    }
+
+    fn take_commands(&mut self, first: P::Command) {
+        let mut next = Some(first);
+        for _ in 0..COMMANDS {
+            let Some(command) = next else {
+                return;
+            };
+            self.take_command(command);
+            next = self.commands.try_recv().ok();
+        }
+        if let Some(command) = next {
+            self.take_command(command);
+        }
+    }
+
+    fn take_command(&mut self, command: P::Command) {
+        let now = self.clock.now();
+        let sockets = self.program.command(&mut self.engine, now, command);
+        if sockets.is_empty() {
+            return;
+        }
+        let program = &self.program;
+        self.sockets.retain(|name| program.uses(name));
+        for socket in sockets {
+            self.sockets.add(socket);
+        }
+    }
+
+    /// Computes, tells the program, and sends, until there is nothing more of it.
+    async fn settle(&mut self) -> io::Result<()> {
+        loop {
+            while let Some(mut jobs) = self.engine.jobs() {
+                E::run(&mut jobs);
+                self.engine.complete(self.clock.now(), jobs);
+            }
+            while let Some(event) = self.engine.event() {
+                let now = self.clock.now();
+                self.program.event(&mut self.engine, now, event);
+            }
+            self.outgoing.clear();
+            let has_more = self.engine.transmit(self.clock.now(), &mut self.outgoing);
+            self.send().await?;
+            if !has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn send(&self) -> io::Result<()> {
+        for run in self.outgoing.runs() {
+            // An address of a family without a socket: as if the network lost it.
+            let Some(socket) = self.sockets.find(run.from, run.to) else {
+                continue;
+            };
+            loop {
+                match socket.send(&run) {
+                    Ok(true) => break,
+                    Ok(false) => socket.writable().await?,
+                    // This address cannot be reached, now: what is lost is sent again, or given up in time.
+                    Err(_) => break,
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! What a driver asks of an engine, whichever side and version it is.
+
+use clew_tunnel::engine::client::{self, Client};
+use clew_tunnel::engine::event::{ConnectionId, Event};
+use clew_tunnel::engine::server::{self, Server};
+use clew_tunnel::engine::{Datagram, Now, Outgoing};
+use clew_tunnel::wire::values::Call;
+use clew_tunnel::{Counters, Reason};
+
+/// An engine without IO.
+pub trait Engine: Send + 'static {
+    /// Work that is run anywhere.
+    type Jobs: Send + 'static;
+
+    /// Takes datagrams.
+    fn receive<'a>(&mut self, now: Now<'_>, datagrams: impl Iterator<Item = Datagram<'a>>);
+    /// The work that waits; none if there is none.
+    fn jobs(&mut self) -> Option<Self::Jobs>;
+    /// Runs work.
+    fn run(jobs: &mut Self::Jobs);
+    /// Takes work back that was run.
+    fn complete(&mut self, now: Now<'_>, jobs: Self::Jobs);
+    /// What happened next.
+    fn event(&mut self) -> Option<Event>;
+    /// Writes what is to be sent; whether there may be more.
+    fn transmit(&mut self, now: Now<'_>, out: &mut Outgoing) -> bool;
+    /// When [`Self::tick`] has something to do.
+    fn due(&self, now: &Now<'_>) -> Option<u64>;
+    /// Does what is due.
+    fn tick(&mut self, now: Now<'_>);
+    /// Gives the next RPC of a connection to `read`; false if there is none.
+    fn read(&mut self, connection: ConnectionId, read: impl FnMut(Call<'_>)) -> bool;
+    /// Sends a whole RPC value on a connection; false if it has to wait.
+    ///
+    /// # Errors
+    /// As the engine's `write`.
+    fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason>;
+    /// Ends a connection, once everything was sent.
+    fn close(&mut self, connection: ConnectionId);
+    /// How often each reason was met.
+    fn counters(&self) -> &Counters;
+    /// How many tunnels there are.
+    fn tunnels(&self) -> usize;
+}
+
+macro_rules! engine {
+    ($engine:ty, $jobs:ty, $due:expr) => {
+        impl Engine for $engine {
+            type Jobs = $jobs;
+
+            fn receive<'a>(&mut self, now: Now<'_>, datagrams: impl Iterator<Item = Datagram<'a>>) {
+                <$engine>::receive(self, now, datagrams);
+            }
+
+            fn jobs(&mut self) -> Option<$jobs> {
+                self.has_jobs().then(|| <$engine>::jobs(self))
+            }
+
+            fn run(jobs: &mut $jobs) {
+                jobs.run();
+            }
+
+            fn complete(&mut self, now: Now<'_>, jobs: $jobs) {
+                <$engine>::complete(self, now, jobs);
+            }
+
+            fn event(&mut self) -> Option<Event> {
+                <$engine>::event(self)
+            }
+
+            fn transmit(&mut self, now: Now<'_>, out: &mut Outgoing) -> bool {
+                <$engine>::transmit(self, now, out)
+            }
+
+            fn due(&self, now: &Now<'_>) -> Option<u64> {
+                $due(self, now)
+            }
+
+            fn tick(&mut self, now: Now<'_>) {
+                <$engine>::tick(self, now);
+            }
+
+            fn read(&mut self, connection: ConnectionId, read: impl FnMut(Call<'_>)) -> bool {
+                <$engine>::read(self, connection, read)
+            }
+
+            fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason> {
+                <$engine>::forward(self, connection, value)
+            }
+
+            fn close(&mut self, connection: ConnectionId) {
+                <$engine>::close(self, connection);
+            }
+
+            fn counters(&self) -> &Counters {
+                <$engine>::counters(self)
+            }
+
+            fn tunnels(&self) -> usize {
+                <$engine>::tunnels(self)
+            }
+        }
+    };
+}
+
+engine!(Server, server::Jobs, |server: &Server, now: &Now<'_>| Some(
+    server.due(now)
+));
+engine!(Client, client::Jobs, |client: &Client, _: &Now<'_>| client
+    .due());

@@ -1,0 +1,31 @@
+//! MinimaLT tunnels over UDP, for tokio: encrypted data in the first packet, users by their keys, addresses
+//! that change (`spec/tunnel.md`).
+//!
+//! A [`Server`] waits for connections of users to services; a [`Client`] opens tunnels to servers by their
+//! records, and connections in them. On a connection both sides send [`Message`]s: RPCs with a name and
+//! arguments. Who wants no tasks and channels between the network and a service writes a
+//! [`driver::Program`], which is called in the loop itself.
+
+mod client;
+mod clock;
+mod connection;
+pub mod driver;
+pub mod engine;
+mod error;
+mod hands;
+mod message;
+mod parts;
+mod random;
+mod server;
+pub mod sockets;
+mod stats;
+
+pub use clew_tunnel as tunnel;
+pub use client::{Client, First, State, Tunnel};
+pub use clock::{Clock, wall};
+pub use connection::{Connection, Receiving, Sending};
+pub use error::Error;
+pub use message::Message;
+pub use random::Random;
+pub use server::{Incoming, Options, Registry, Server};
+pub use stats::{Counts, Stats};

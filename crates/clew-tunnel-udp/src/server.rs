@@ -1,0 +1,429 @@
+//! Services: who waits for connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clew_tunnel::Reason;
+use clew_tunnel::engine::event::{self, ConnectionId, Event, User};
+use clew_tunnel::engine::server::{self, Config};
+use clew_tunnel::engine::{Datagram, Now, tid};
+use clew_tunnel::record::{Record, ServerSecret};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::clock::{Clock, wall};
+use crate::connection::{self, Connection};
+use crate::driver::{Driver, Program};
+use crate::error::Error;
+use crate::hands::{self, Ask, Hand, Hands};
+use crate::parts::{Here, Mail};
+use crate::sockets::{Socket, Sockets};
+use crate::stats::{Counts, Stats, Watched};
+
+/// Connections that wait for [`Server::accept`]; more are refused (`busy`).
+const WAITING: usize = 1_024;
+
+/// Answers for other hosts: a directory or a name service. It is asked on the server's own thread, and
+/// answers from memory.
+pub trait Registry: Send + 'static {
+    /// The record of a host.
+    ///
+    /// # Errors
+    /// `unknown-host`, or why this one is not given.
+    fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str) -> Result<Record, Reason>;
+
+    /// A host gives its newest record, of which nothing is verified.
+    ///
+    /// # Errors
+    /// Why it is not taken: section 3.3 of the specification, by its own policy of trust.
+    fn take(&mut self, record: Record) -> Result<(), Reason>;
+}
+
+/// A server: one engine, its sockets and the task that drives them. It ends when it is dropped.
+pub struct Server {
+    incoming: mpsc::Receiver<Incoming>,
+    records: watch::Receiver<Option<Record>>,
+    stats: Vec<watch::Receiver<Stats>>,
+    addresses: Vec<SocketAddr>,
+    tasks: Vec<JoinHandle<io::Result<()>>>,
+    /// The drivers run as long as somebody may ask something of them.
+    channels: Vec<mpsc::UnboundedSender<Command>>,
+}
+
+/// How a server is run.
+#[derive(Default)]
+pub struct Options {
+    /// The addresses that it is bound to.
+    pub at: Vec<SocketAddr>,
+    /// In how many parts, each of which is a task of its own: one for each core that it may have. 0 is one.
+    pub parts: usize,
+    /// Who answers for other hosts.
+    pub registry: Option<Box<dyn Registry>>,
+}
+
+/// A connection that a client asks for: to be accepted or refused. Dropped, it is refused.
+pub struct Incoming {
+    create: event::Create,
+    commands: Option<mpsc::UnboundedSender<Command>>,
+}
+
+/// What a server's driver is asked.
+enum Command {
+    Ask(Ask),
+    Accept(ConnectionId, Hand),
+    Refuse(ConnectionId, Reason),
+    Mail(Mail),
+    End(oneshot::Sender<()>),
+}
+
+impl From<Mail> for Command {
+    fn from(mail: Mail) -> Self {
+        Self::Mail(mail)
+    }
+}
+
+impl From<Ask> for Command {
+    fn from(ask: Ask) -> Self {
+        Self::Ask(ask)
+    }
+}
+
+impl Server {
+    /// Binds sockets and begins to serve, on tokio's threads. The record's addresses are those of `config`;
+    /// none there: those that are bound, which then have to be what clients can reach.
+    ///
+    /// # Errors
+    /// [`Error::Io`] of the sockets; [`Error::Refused`] for a configuration that no record can have.
+    pub fn bind(
+        secret: &ServerSecret,
+        mut config: Config,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let mut bound = bind(&options.at, options.parts.max(1))?;
+        let addresses = bound[0].addresses();
+        if config.addresses.is_empty() {
+            config.addresses.clone_from(&addresses);
+        }
+        // All parts have the same S', since they begin with the same seed at the same time of day.
+        let (mut clock, at) = (Clock::default(), wall());
+        let seed = clock.now().random();
+        let (waiting, incoming) = mpsc::channel(WAITING);
+        let (record, records) = watch::channel(None);
+        let registry = options
+            .registry
+            .map(|registry| Arc::new(Mutex::new(registry)));
+        let (channels, asked): (Vec<_>, Vec<_>) =
+            bound.iter().map(|_| mpsc::unbounded_channel()).unzip();
+        let mut drivers = Vec::new();
+        let mut stats = Vec::new();
+        for ((here, sockets), asked) in Here::all(&channels)
+            .into_iter()
+            .zip(bound.drain(..))
+            .zip(asked)
+        {
+            let mut clock = Clock::default();
+            let mut now = clock.now();
+            now.wall = at;
+            config.part = here.part();
+            let number = config.part.number as usize;
+            let engine = server::Server::new(copy(secret)?, config.clone(), seed, now)?;
+            let (watched, watch) = Watched::new();
+            stats.push(watch);
+            let program = Service {
+                hands: Hands::default(),
+                waiting: waiting.clone(),
+                // The driver ends with its server, not with the last of its own hands.
+                commands: channels[number].downgrade(),
+                record: (number == 0).then(|| record.clone()),
+                registry: registry.clone(),
+                watched,
+                here,
+                ending: None,
+            };
+            drivers.push(Driver::new(engine, program, sockets, clock, asked));
+        }
+        let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
+        Ok(Self {
+            incoming,
+            records,
+            stats,
+            addresses,
+            tasks: tasks.collect(),
+            channels,
+        })
+    }
+
+    /// The next connection that a client asks for. None if the server has ended.
+    pub async fn accept(&mut self) -> Option<Incoming> {
+        self.incoming.recv().await
+    }
+
+    /// Where its sockets are bound.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The newest record, and all that follow it: to be published.
+    pub fn records(&self) -> watch::Receiver<Option<Record>> {
+        self.records.clone()
+    }
+
+    /// The newest record.
+    pub async fn record(&self) -> Option<Record> {
+        let mut records = self.records.clone();
+        let record = records.wait_for(Option::is_some).await.ok()?;
+        record.clone()
+    }
+
+    /// Closes the tunnels that have connections, so that their clients learn it at once, and ends.
+    pub async fn end(self) {
+        for commands in &self.channels {
+            let (tell, told) = oneshot::channel();
+            let _ = commands.send(Command::End(tell));
+            let _ = told.await;
+        }
+    }
+
+    /// What it counts.
+    pub fn stats(&self) -> Counts {
+        Counts(self.stats.clone())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Incoming {
+    /// The service that is asked for.
+    pub fn service(&self) -> &str {
+        &self.create.service
+    }
+
+    /// Whose the connection is to be.
+    pub const fn user(&self) -> User {
+        self.create.user
+    }
+
+    /// Where the client is.
+    pub const fn address(&self) -> SocketAddr {
+        self.create.address
+    }
+
+    /// Whether the client has shown that it receives there.
+    pub const fn is_proven(&self) -> bool {
+        self.create.is_proven
+    }
+
+    /// Takes the connection.
+    pub fn accept(mut self) -> Connection {
+        let (held, hand) = hands::pair();
+        let id = self.create.connection;
+        // Dropped meanwhile: the connection reads as ended.
+        let commands = self
+            .commands
+            .take()
+            .unwrap_or_else(|| mpsc::unbounded_channel().0);
+        let _ = commands.send(Command::Accept(id, hand));
+        let driver: Arc<dyn connection::Driver> = Arc::new(commands);
+        Connection::new(held, driver)
+    }
+
+    /// Refuses it: `unknown-service`, `not-authorised`. The client learns that it is refused, the server's
+    /// counters why.
+    pub fn refuse(mut self, reason: Reason) {
+        self.say_no(reason);
+    }
+
+    fn say_no(&mut self, reason: Reason) {
+        if let Some(commands) = self.commands.take() {
+            let _ = commands.send(Command::Refuse(self.create.connection, reason));
+        }
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.say_no(Reason::NotAuthorised);
+    }
+}
+
+/// The same secret for another part.
+fn copy(secret: &ServerSecret) -> Result<ServerSecret, Reason> {
+    ServerSecret::from_bytes(&secret.to_bytes())
+}
+
+/// Sockets for each part, at each address.
+fn bind(at: &[SocketAddr], parts: usize) -> io::Result<Vec<Sockets>> {
+    let mut all: Vec<Sockets> = (0..parts).map(|_| Sockets::default()).collect();
+    for address in at {
+        let mut address = *address;
+        for sockets in &mut all {
+            let socket = Socket::bind(address, 0, parts > 1)?;
+            // Port 0 was the system's to choose, once.
+            address = socket.address();
+            sockets.add(socket);
+        }
+        #[cfg(target_os = "linux")]
+        if parts > 1
+            && let Some(socket) = all[0].find(0, address)
+        {
+            socket.spread(parts as u32)?;
+        }
+    }
+    Ok(all)
+}
+
+/// What happens at a server, to who holds its parts.
+struct Service {
+    hands: Hands,
+    waiting: mpsc::Sender<Incoming>,
+    commands: mpsc::WeakUnboundedSender<Command>,
+    /// Of the first part alone.
+    record: Option<watch::Sender<Option<Record>>>,
+    registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
+    watched: Watched,
+    here: Here<Command>,
+    /// Who waits until the last word is said.
+    ending: Option<oneshot::Sender<()>>,
+}
+
+impl Program<server::Server> for Service {
+    type Command = Command;
+
+    fn event(&mut self, engine: &mut server::Server, now: Now<'_>, event: Event) {
+        self.watched.event(&now, &event);
+        match event {
+            Event::Create(create) => self.create(engine, create),
+            Event::Readable(id) => self.hands.bring(engine, id),
+            Event::Writable(id) => self.hands.writable(engine, id),
+            Event::Closed(id) => self.hands.closed(engine, id),
+            Event::Gone(tunnel, _) => self.hands.remove_tunnel(tunnel),
+            Event::Record(record) => {
+                if let Some(told) = &self.record {
+                    told.send_replace(Some(*record));
+                }
+            }
+            Event::Request {
+                tunnel,
+                number,
+                request,
+            } => {
+                let reply = self.answer(request);
+                engine.reply(tunnel, number, reply);
+            }
+            _ => {}
+        }
+    }
+
+    fn command(
+        &mut self,
+        engine: &mut server::Server,
+        mut now: Now<'_>,
+        command: Command,
+    ) -> Vec<Socket> {
+        match command {
+            Command::Ask(ask) => self.hands.ask(engine, ask),
+            Command::Accept(id, hand) => {
+                // What came before the decision is told of by the decision.
+                self.hands.add(id, hand);
+                if !engine.decide(id, Ok(())) {
+                    self.hands.remove(id);
+                }
+            }
+            Command::Refuse(id, reason) => {
+                engine.decide(id, Err(reason));
+            }
+            Command::Mail(mail) => {
+                self.here.taken();
+                match mail {
+                    Mail::Datagram(peer, mut bytes) => {
+                        let bytes = &mut bytes;
+                        engine.receive(now, [Datagram { peer, bytes }]);
+                    }
+                    Mail::Accepted(client, nonce) => engine.remember(&client, nonce),
+                }
+            }
+            Command::End(tell) => {
+                for tunnel in self.hands.tunnels() {
+                    engine.close_tunnel(now.again(), tunnel);
+                }
+                self.ending = Some(tell);
+            }
+        }
+        Vec::new()
+    }
+
+    fn screen(&mut self, engine: &mut server::Server, peer: SocketAddr, datagram: &[u8]) -> bool {
+        let Some(tid) = tid(datagram).filter(|tid| !engine.has_tid(*tid)) else {
+            return true;
+        };
+        match self.here.owner(tid) {
+            Some(owner) if owner != self.here.part().number => {
+                let mail = Mail::Datagram(peer, datagram.to_vec());
+                if !self.here.send(owner, mail) {
+                    engine.count(Reason::Busy);
+                }
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn settled(&mut self, engine: &mut server::Server, now: Now<'_>) {
+        self.here.tell(engine.notices());
+        if self.ending.is_some() {
+            self.watched.hurry();
+        }
+        self.watched.settled(engine, &now);
+        if let Some(ending) = self.ending.take() {
+            let _ = ending.send(());
+        }
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.watched.due()
+    }
+}
+
+impl Service {
+    fn create(&self, engine: &mut server::Server, create: event::Create) {
+        let id = create.connection;
+        let incoming = Incoming {
+            create,
+            commands: self.commands.upgrade(),
+        };
+        if let Err(full) = self.waiting.try_send(incoming) {
+            let mut incoming = match full {
+                mpsc::error::TrySendError::Full(incoming)
+                | mpsc::error::TrySendError::Closed(incoming) => incoming,
+            };
+            incoming.commands = None;
+            engine.decide(id, Err(Reason::Busy));
+        }
+    }
+
+    fn answer(&self, request: event::Request) -> event::Reply {
+        let Some(registry) = &self.registry else {
+            return event::Reply::Refused(Reason::NotAllowed);
+        };
+        let mut registry = registry.lock().unwrap_or_else(PoisonError::into_inner);
+        match request {
+            event::Request::Lookup { signing, hostname } => {
+                let found = registry.find(signing, &hostname);
+                found.map_or_else(event::Reply::Refused, |record| {
+                    event::Reply::Record(Box::new(record))
+                })
+            }
+            event::Request::Register(record) => {
+                let taken = registry.take(*record);
+                taken.map_or_else(event::Reply::Refused, |()| event::Reply::Taken)
+            }
+        }
+    }
+}

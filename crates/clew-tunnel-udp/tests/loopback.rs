@@ -1,0 +1,244 @@
+//! Servers and clients over the machine's own network.
+
+use std::time::Duration;
+
+use clew_tunnel::engine::client::{Config, Target};
+use clew_tunnel::engine::event::User;
+use clew_tunnel::engine::server;
+use clew_tunnel::keys;
+use clew_tunnel::record::{Cert, CertBody, ServerSecret, SigningSecret, UserSecret};
+use clew_tunnel::wire::values::Value;
+use clew_tunnel::x25519::Secret;
+use clew_tunnel_udp::{Client, Message, Options, Server, State, wall};
+
+fn secret() -> ServerSecret {
+    let signing = SigningSecret::from_seed(&[7; 32]);
+    let boxing = Secret::from_bytes([8; 32]);
+    let now = wall() / 1_000_000;
+    let body = CertBody {
+        issuer: signing.public(),
+        signing: signing.public(),
+        boxing: keys::public(&boxing),
+        start: now - 1_000,
+        end: now + 86_400_000,
+        hostname: b"localhost".to_vec(),
+    };
+    let cert = Cert::sign(body, &signing).expect("a certificate");
+    ServerSecret {
+        signing,
+        boxing,
+        cert,
+    }
+}
+
+/// A server that answers each RPC with itself, and its target.
+async fn echo(at: &str) -> Target {
+    echo_in_parts(at, 1).await
+}
+
+async fn echo_in_parts(at: &str, parts: usize) -> Target {
+    let options = Options {
+        at: vec![at.parse().expect("an address")],
+        parts,
+        ..Options::default()
+    };
+    let config = server::Config::new(Vec::new());
+    let mut server = Server::bind(&secret(), config, options).expect("a server");
+    let record = server.record().await.expect("a record");
+    tokio::spawn(async move {
+        while let Some(incoming) = server.accept().await {
+            if incoming.service() != "echo" {
+                incoming.refuse(clew_tunnel::Reason::UnknownService);
+                continue;
+            }
+            let user = incoming.user();
+            let mut connection = incoming.accept();
+            tokio::spawn(async move {
+                if let User::Key { key, .. } = user {
+                    connection
+                        .send("hello", |call| call.bytes(&key.0))
+                        .await
+                        .expect("a client");
+                }
+                while let Some(message) = connection.receive().await {
+                    if connection.send_message(message).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    Target::Host(Box::new(record))
+}
+
+fn say(text: &str) -> Message {
+    Message::new("say", |call| call.text(text)).expect("a text")
+}
+
+async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), what)
+        .await
+        .expect("in time")
+}
+
+#[tokio::test]
+async fn data_of_the_first_packet_comes_back() {
+    for at in ["127.0.0.1:0", "[::1]:0"] {
+        let target = echo(at).await;
+        let client = Client::new(Config::default()).unwrap();
+        let (tunnel, mut connection) = client.open(target, |first| {
+            let connection = first.connect("echo", None);
+            first
+                .send(&connection, "say", |call| call.text("hello"))
+                .unwrap();
+            connection
+        });
+        assert_eq!(within(connection.receive()).await, Some(say("hello")));
+        within(tunnel.opened()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_user_is_known_by_its_key() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let user = client
+        .user(UserSecret(Secret::from_bytes([5; 32])))
+        .await
+        .unwrap();
+    let (_tunnel, mut connection) = client.open(target, |first| first.connect("echo", Some(user)));
+    let hello = within(connection.receive()).await.unwrap();
+    let key = keys::public(&Secret::from_bytes([5; 32]));
+    assert_eq!(
+        hello.arguments().collect::<Vec<_>>(),
+        [Value::Bytes(&key.0)]
+    );
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_is_refused() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, mut connection) = client.open(target, |first| first.connect("nothing", None));
+    assert_eq!(within(connection.receive()).await, None);
+    let error = within(connection.taken()).await.expect_err("it is refused");
+    assert_eq!(error.to_string(), "the server refused the connection");
+    let other = tunnel.connect("echo", None);
+    within(other.taken()).await.unwrap();
+    assert_eq!(*tunnel.state().borrow(), State::Open);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_goes_both_ways_at_the_pace_of_who_reads() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, mut connection) = client.open(target, |first| first.connect("echo", None));
+    let count = 20_000_u32;
+    let bulk = vec![1; 1_000];
+    let mut got = 0;
+    for number in 0..count {
+        let sent = connection.send("bulk", |call| call.number(number).bytes(&bulk));
+        within(sent).await.unwrap();
+        if number == count / 2 {
+            tunnel.moved();
+        }
+        // Behind by as much as fits.
+        while number - got > 30 {
+            let message = within(connection.receive()).await.unwrap();
+            assert_eq!(message.arguments().next(), Some(Value::Number(got)));
+            got += 1;
+        }
+    }
+    while got < count {
+        let message = within(connection.receive()).await.unwrap();
+        assert_eq!(message.arguments().next(), Some(Value::Number(got)));
+        got += 1;
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_before_a_connection_is_dropped_arrives() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, first) = client.open(target, |first| first.connect("echo", None));
+    drop(first);
+    let mut others = Vec::new();
+    for number in 0..40_u32 {
+        let mut connection = tunnel.connect("echo", None);
+        connection
+            .send("say", |call| call.number(number))
+            .await
+            .unwrap();
+        let message = within(connection.receive()).await.unwrap();
+        assert_eq!(message.arguments().next(), Some(Value::Number(number)));
+        if number % 2 == 0 {
+            others.push(connection);
+        }
+    }
+}
+
+#[tokio::test]
+async fn halves_end_a_connection_together() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, connection) = client.open(target, |first| first.connect("echo", None));
+    let (sending, mut receiving) = connection.split();
+    sending.send_message(say("one")).await.unwrap();
+    drop(sending);
+    assert_eq!(within(receiving.receive()).await, Some(say("one")));
+    drop((receiving, tunnel));
+    within(client.ended()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_says_so() {
+    let options = Options {
+        at: vec!["127.0.0.1:0".parse().unwrap()],
+        ..Options::default()
+    };
+    let config = server::Config::new(Vec::new());
+    let mut server = Server::bind(&secret(), config, options).unwrap();
+    let record = Box::new(server.record().await.unwrap());
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, mut connection) =
+        client.open(Target::Host(record), |first| first.connect("echo", None));
+    let taken = within(server.accept()).await.unwrap().accept();
+    within(connection.taken()).await.unwrap();
+    server.end().await;
+    assert_eq!(within(connection.receive()).await, None);
+    assert_eq!(*tunnel.state().borrow(), State::Gone(None));
+    drop(taken);
+}
+
+#[tokio::test]
+async fn nobody_there_is_no_answer() {
+    let Target::Host(mut record) = echo("127.0.0.1:0").await else {
+        panic!("a host");
+    };
+    record.ecert.body.addresses = vec!["127.0.0.1:9".parse().unwrap()];
+    let client = Client::new(Config::default()).unwrap();
+    let (tunnel, _) = client.open(Target::Host(record), |first| first.connect("echo", None));
+    let opened = tokio::time::timeout(Duration::from_secs(30), tunnel.opened()).await;
+    let error = opened.expect("in time").expect_err("nobody is there");
+    assert_eq!(error.to_string(), "refused: no-answer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_a_server_find_each_others_tunnels() {
+    let target = echo_in_parts("127.0.0.1:0", 3).await;
+    let client = Client::new(Config::default()).unwrap();
+    let mut tunnels = Vec::new();
+    for _ in 0..20 {
+        tunnels.push(client.open(target.clone(), |first| first.connect("echo", None)));
+    }
+    for round in 0..4_u32 {
+        for (tunnel, connection) in &mut tunnels {
+            let sent = connection.send("say", |call| call.number(round));
+            within(sent).await.unwrap();
+            let message = within(connection.receive()).await.unwrap();
+            assert_eq!(message.arguments().next(), Some(Value::Number(round)));
+            // Its next TID may be one that comes to another part.
+            tunnel.moved();
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Packets from servers: `spec/tunnel.md` sections 6.3 and 6.4.
+
+use alloc::vec::Vec;
+
+use super::tunnel::{State, Tunnel};
+use super::{Client, Shared, Which};
+use crate::boxes;
+use crate::engine::Datagram;
+use crate::engine::channel::{self, Now};
+use crate::engine::event::Event;
+use crate::engine::line::Line;
+use crate::keys::Nonce;
+use crate::puzzle::Search;
+use crate::reason::Reason;
+use crate::wire::packet::{Boxed, Packet, Side, StaleKey};
+use crate::wire::plaintext::Plaintext;
+use crate::wire::rpc::Rpc;
+
+/// Packets that are opened in one call.
+const GROUP: usize = 16;
+
+/// A packet of a tunnel that is to be opened.
+struct Waiting<'a> {
+    index: u32,
+    which: Which,
+    boxed: Boxed<'a>,
+}
+
+impl Client {
+    /// Takes datagrams, in their order.
+    pub fn receive<'a>(
+        &mut self,
+        mut now: Now<'_>,
+        datagrams: impl IntoIterator<Item = Datagram<'a>>,
+    ) {
+        let mut group: Vec<Waiting<'a>> = Vec::with_capacity(GROUP);
+        for Datagram { bytes, .. } in datagrams {
+            match Packet::parse(bytes, 0) {
+                Err(reason) => self.count(reason),
+                Ok(Packet::Tunnel(Side::Server, boxed)) => match self.tids.get(&boxed.tid) {
+                    None => self.count(Reason::UnknownTid),
+                    Some(&(index, Which::First)) => self.opened_first(&mut now, index, boxed),
+                    Some(&(index, which)) => {
+                        group.push(Waiting {
+                            index,
+                            which,
+                            boxed,
+                        });
+                        if group.len() == GROUP {
+                            self.open_group(&mut now, &mut group);
+                        }
+                    }
+                },
+                Ok(Packet::Interrogation(asked)) => {
+                    self.unboxed(asked.tid.as_bytes(), |tunnel, shared| {
+                        tunnel.interrogated(shared, &asked)
+                    });
+                }
+                Ok(Packet::StaleKey(answer)) => self.stale(&mut now, &answer),
+                // What clients send is for the server of the same socket.
+                Ok(_) => self.count(Reason::BadFlags),
+            }
+        }
+        self.open_group(&mut now, &mut group);
+    }
+
+    fn unboxed(
+        &mut self,
+        tid: &[u8; 8],
+        take: impl FnOnce(&mut Tunnel, &mut Shared) -> Result<(), Reason>,
+    ) {
+        let Self {
+            tunnels,
+            shared,
+            tids,
+            ..
+        } = self;
+        let tid = crate::wire::packet::Tid::from_random(*tid);
+        let index = tids.get(&tid).map(|(index, _)| *index);
+        let tunnel = index.and_then(|index| tunnels.at(index));
+        let taken = tunnel.map_or(Err(Reason::UnexpectedAnswer), |tunnel| take(tunnel, shared));
+        if let Err(reason) = taken {
+            self.count(reason);
+        }
+        if let Some(index) = index {
+            self.touch(index);
+        }
+    }
+
+    fn stale(&mut self, now: &mut Now<'_>, answer: &StaleKey<'_>) {
+        let index = self.tids.get(&answer.tid).map(|(index, _)| *index);
+        let shared = &mut self.shared;
+        let tunnel = index.and_then(|index| self.tunnels.at(index));
+        let taken = match tunnel {
+            None => Err(Reason::UnexpectedAnswer),
+            Some(tunnel) => match &tunnel.state {
+                State::First(_) => tunnel.stale(shared, now, answer),
+                State::Rekey(_) => tunnel.stale_rekey(shared, now, answer),
+                State::Open => Err(Reason::UnexpectedAnswer),
+            },
+        };
+        match (taken, index) {
+            (Err(Reason::TooLong), Some(index)) => {
+                self.end(now, index, Some(Reason::TooLong));
+            }
+            (Err(reason), _) => self.count(reason),
+            (Ok(()), Some(index)) => self.touch(index),
+            (Ok(()), None) => {}
+        }
+    }
+
+    /// The server's first packet, perhaps.
+    fn opened_first(&mut self, now: &mut Now<'_>, index: u32, mut boxed: Boxed<'_>) {
+        let Some(tunnel) = self.tunnels.at(index) else {
+            return;
+        };
+        let State::First(attempt) = &tunnel.state else {
+            return;
+        };
+        let Some(place) = attempt.open(&mut boxed) else {
+            return self.count(Reason::BadBox);
+        };
+        let State::First(attempt) = core::mem::replace(&mut tunnel.state, State::Open) else {
+            return;
+        };
+        let (line, binder, sends) = attempt.into_line(place);
+        if sends > 1 {
+            tunnel.channel.sending.mark_again();
+        }
+        self.tids.insert(line.tid, (index, Which::Current));
+        (tunnel.line, tunnel.binder) = (Some(line), Some(binder));
+        let opened = Event::Opened(tunnel.channel.id);
+        self.shared.common.events.push_back(opened);
+        self.opened(now, index, Which::Current, boxed);
+    }
+
+    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<Waiting<'_>>) {
+        let Self {
+            tunnels, shared, ..
+        } = self;
+        let counters = &mut shared.common.counters;
+        group.retain(|waiting| {
+            let line = tunnels
+                .peek(waiting.index)
+                .and_then(|t| line(t, waiting.which));
+            let checked = line
+                .ok_or(Reason::UnknownTid)
+                .and_then(|line| line.seen.check(waiting.boxed.nonce));
+            checked
+                .inspect_err(|reason| counters.count(*reason))
+                .is_ok()
+        });
+        let mut are_good = [false; GROUP];
+        let mut packets = Vec::with_capacity(GROUP);
+        for waiting in group.iter_mut() {
+            let line = tunnels
+                .peek(waiting.index)
+                .and_then(|t| line(t, waiting.which));
+            packets.extend(line.and_then(|line| waiting.boxed.packet(&line.stream)));
+        }
+        let count = packets.len();
+        boxes::open(&mut packets, &mut are_good[..count]);
+        for (waiting, is_good) in group.drain(..).zip(are_good) {
+            if is_good {
+                self.opened(now, waiting.index, waiting.which, waiting.boxed);
+            } else {
+                self.count(Reason::BadBox);
+            }
+        }
+    }
+
+    fn opened(&mut self, now: &mut Now<'_>, index: u32, which: Which, boxed: Boxed<'_>) {
+        let nonce = boxed.nonce;
+        let text = boxed.into_text();
+        let Some(tunnel) = self.tunnels.at(index) else {
+            return self.count(Reason::UnknownTid);
+        };
+        let line = line_mut(tunnel, which).ok_or(Reason::UnknownTid);
+        if let Err(reason) = line.and_then(|line| line.seen.check(nonce)) {
+            return self.count(reason);
+        }
+        let plaintext = match Plaintext::parse(text) {
+            Ok(plaintext) => plaintext,
+            Err(reason) => return self.end(now, index, Some(reason)),
+        };
+        if plaintext.has_next_tid() {
+            return self.count(Reason::Misplaced);
+        }
+        let done = tunnel.take(&mut self.shared, now, (nonce, which), &plaintext);
+        match done {
+            Ok(()) if !tunnel.is_closed => self.touch(index),
+            Ok(()) => self.end(now, index, None),
+            Err(reason) => self.end(now, index, Some(reason)),
+        }
+    }
+}
+
+impl Tunnel {
+    fn take(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        (nonce, which): (Nonce, Which),
+        plaintext: &Plaintext<'_>,
+    ) -> Result<(), Reason> {
+        let Plaintext { seq, ack, .. } = *plaintext;
+        let line = line_mut(self, which).ok_or(Reason::UnknownTid)?;
+        line.seen.note(nonce);
+        self.heard = now.instant;
+        if which == Which::Current && matches!(self.state, State::Rekey(_)) {
+            self.rekeyed(now);
+        }
+        self.channel
+            .sending
+            .acknowledge(ack, seq == 0, now.instant)?;
+        let (urgent, counted) = plaintext.split()?;
+        for call in urgent {
+            let Rpc::Puzz { q, hash, w, nonce } = Rpc::of(&call, Side::Server)? else {
+                return Err(Reason::Order);
+            };
+            let search = Search::new(q, hash, w, shared.config.w);
+            self.posed(shared, search, nonce)?;
+        }
+        channel::receive(self, shared, now, seq, counted)?;
+        self.note_connections(now.instant);
+        Ok(())
+    }
+}
+
+fn line(tunnel: &Tunnel, which: Which) -> Option<&Line> {
+    match which {
+        Which::Current => tunnel.line.as_ref(),
+        Which::Old => tunnel.old.as_ref().map(|old| &old.0),
+        Which::First => None,
+    }
+}
+
+fn line_mut(tunnel: &mut Tunnel, which: Which) -> Option<&mut Line> {
+    match which {
+        Which::Current => tunnel.line.as_mut(),
+        Which::Old => tunnel.old.as_mut().map(|old| &mut old.0),
+        Which::First => None,
+    }
+}

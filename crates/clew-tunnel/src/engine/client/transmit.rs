@@ -1,0 +1,209 @@
+//! What a client sends, and when.
+
+use alloc::vec::Vec;
+
+use super::tunnel::{State, Tunnel};
+use super::{Client, Shared, Which};
+use crate::engine::channel::Now;
+use crate::engine::event::Event;
+use crate::engine::outgoing::Outgoing;
+use crate::engine::time::Instant;
+use crate::limits::{CLIENT_IDLE, DEAD_AFTER, PACKET_MIN};
+use crate::reason::Reason;
+use crate::wire::rpc::Rpc;
+
+/// Packets of one tunnel before the next one has its turn.
+const TURN: usize = 32;
+
+/// Timers in a row after which the server is taken for silent.
+const SILENT: u8 = 3;
+
+impl Client {
+    /// When [`Self::tick`] has something to do; none if nothing is under way.
+    pub fn due(&self) -> Option<Instant> {
+        self.agenda.next()
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, mut now: Now<'_>) {
+        while let Some(index) = self.agenda.due(now.instant) {
+            let Some(tunnel) = self.tunnels.at(index) else {
+                return;
+            };
+            // It comes back to the agenda when it was looked at by `transmit`.
+            self.agenda.move_to(index, &mut tunnel.due, None);
+            let old = tunnel.old.take_if(|old| old.1 <= now.instant);
+            if let Some(old) = old {
+                self.tids.remove(&old.0.tid);
+            }
+            match tunnel.tick(&mut self.shared, now.instant) {
+                Err(reason) => self.end(&mut now, index, Some(reason)),
+                Ok(Due::Close) => self.end(&mut now, index, None),
+                Ok(Due::Rekey) => self.rekey(&mut now, index, false),
+                Ok(Due::Go) => {}
+            }
+            self.touch(index);
+        }
+    }
+
+    /// Writes what is to be sent, as far as there is room in the batch, and seals it. Whether there may be
+    /// more.
+    pub fn transmit(&mut self, mut now: Now<'_>, out: &mut Outgoing) -> bool {
+        while out.has_room()
+            && let Some((to, datagram)) = self.plain.pop_front()
+        {
+            out.push_plain(to, &datagram);
+        }
+        while out.has_room()
+            && let Some(index) = self.ready.pop_front()
+        {
+            let Some(tunnel) = self.tunnels.at(index) else {
+                continue;
+            };
+            tunnel.is_ready = false;
+            match tunnel.send_turn(&mut self.shared, &mut now, out) {
+                Err(reason) => self.end(&mut now, index, Some(reason)),
+                Ok(true) => {
+                    let due = tunnel.next_due();
+                    self.agenda.move_to(index, &mut tunnel.due, due);
+                }
+                Ok(false) => {
+                    tunnel.is_ready = true;
+                    self.ready.push_back(index);
+                }
+            }
+        }
+        out.seal();
+        !(self.ready.is_empty() && self.plain.is_empty())
+    }
+
+    /// A TID that has a tunnel while its first packet is not answered.
+    pub(super) fn note_first(&mut self, index: u32) {
+        if let Some(Tunnel {
+            state: State::First(attempt),
+            ..
+        }) = self.tunnels.at(index)
+        {
+            let tid = attempt.tid();
+            self.tids.insert(tid, (index, Which::First));
+        }
+    }
+}
+
+/// What a tunnel's own time brought.
+enum Due {
+    Go,
+    Rekey,
+    /// Nobody uses it.
+    Close,
+}
+
+impl Tunnel {
+    fn tick(&mut self, shared: &mut Shared, now: Instant) -> Result<Due, Reason> {
+        if self
+            .idle_since
+            .is_some_and(|since| since + CLIENT_IDLE <= now)
+        {
+            return Ok(Due::Close);
+        }
+        self.tick_attempt(now)?;
+        self.tick_rekey(now)?;
+        if matches!(self.state, State::First(_)) {
+            return Ok(Due::Go);
+        }
+        let sending = &mut self.channel.sending;
+        let since = sending.waiting_since();
+        if since.is_some_and(|since| since.max(self.heard) + DEAD_AFTER <= now) {
+            return Err(Reason::NoAnswer);
+        }
+        let mut is_silent = false;
+        if sending.expiry().is_some_and(|at| at <= now) {
+            is_silent = sending.run_out(now) == SILENT;
+        }
+        if is_silent {
+            let silent = Event::Silent(self.channel.id);
+            shared.common.events.push_back(silent);
+        }
+        let is_old = self.rekey_at <= now;
+        let may_rekey = matches!(self.state, State::Open);
+        Ok(if may_rekey && (is_silent || is_old) {
+            Due::Rekey
+        } else {
+            Due::Go
+        })
+    }
+
+    /// Sends what there is to be sent now. Whether that was all of it.
+    fn send_turn(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> Result<bool, Reason> {
+        for _ in 0..TURN {
+            if !out.has_room() {
+                return Ok(false);
+            }
+            if matches!(self.state, State::First(_)) {
+                self.send_first(shared, now, out)?;
+                return Ok(true);
+            }
+            if !self.send_rekey(shared, now, out)? && !self.send(shared, now, out) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends one packet of the tunnel, if there is one to be sent now.
+    pub fn send(&mut self, shared: &mut Shared, now: &mut Now<'_>, out: &mut Outgoing) -> bool {
+        self.ask_wishes(shared, now);
+        let to = (self.from, self.address());
+        let Some(line) = &mut self.line else {
+            return false;
+        };
+        let room = shared.config.packet - PACKET_MIN;
+        let mut rpcs = core::mem::take(&mut shared.common.scratch);
+        rpcs.clear();
+        if let Some(solved) = self.solved.as_mut().filter(|solved| solved.is_due) {
+            solved.is_due = !write_solution(&solved.r, solved.nonce, &mut rpcs);
+        }
+        let has_solution = !rpcs.is_empty();
+        let events = &mut shared.common.events;
+        let left = room - rpcs.len();
+        let seq = self.channel.next(now.instant, left, &mut rpcs, events);
+        let receiving = &mut self.channel.receiving;
+        let is_ack_due = receiving.due().is_some_and(|due| due <= now.instant);
+        let is_sent = seq != 0 || has_solution || is_ack_due;
+        if is_sent {
+            let numbers = (seq, receiving.ack());
+            let header = line.header();
+            let sent = out.push(to, &header, numbers, &rpcs, 0, &line.stream);
+            debug_assert!(sent.is_some(), "no longer than the longest");
+            receiving.acknowledged();
+        }
+        shared.common.scratch = rpcs;
+        self.note_connections(now.instant);
+        is_sent
+    }
+}
+
+impl Tunnel {
+    /// Sends close(0), alone, whatever waits: it is not sent again, and nothing that waits will be.
+    pub fn say_last(&mut self, now: Instant, out: &mut Outgoing) {
+        let to = (self.from, self.address());
+        let mut rpcs = Vec::new();
+        let written = Rpc::Close { connection: 0 }.write(&mut rpcs);
+        let (Ok(()), Some(line)) = (written, &mut self.line) else {
+            return;
+        };
+        let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
+        let numbers = (seq.get(), self.channel.receiving.ack());
+        let header = line.header();
+        out.push(to, &header, numbers, &rpcs, 0, &line.stream);
+    }
+}
+
+fn write_solution(r: &[u8; 80], nonce: [u8; 8], rpcs: &mut Vec<u8>) -> bool {
+    Rpc::PuzzSoln { r, nonce }.write(rpcs).is_ok()
+}

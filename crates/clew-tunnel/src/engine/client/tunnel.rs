@@ -1,0 +1,245 @@
+//! One tunnel at its client.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::Target;
+use super::attempt::Attempt;
+use super::rekey::Rekeying;
+use super::users::UserId;
+use crate::engine::channel::{Channel, Now};
+use crate::engine::event::TunnelId;
+use crate::engine::line::Line;
+use crate::engine::seq::Seq;
+use crate::engine::time::Instant;
+use crate::keys::Binder;
+use crate::limits::{CLIENT_IDLE, DEAD_AFTER, NOISE, PACKET_MIN, REKEY};
+use crate::puzzle::R_BYTES;
+use crate::wire::packet::{Side, Tid};
+
+/// Where a tunnel stands (section 13).
+#[derive(Debug)]
+pub enum State {
+    /// Its keys are being computed, or its first packet is not answered.
+    First(Box<Attempt>),
+    /// It is there.
+    Open,
+    /// The initiation packet of a rekey is not answered.
+    Rekey(Box<Rekeying>),
+}
+
+/// A connection that is asked for, as soon as there is room.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Its number.
+    pub number: u32,
+    /// The service.
+    pub service: String,
+    /// Whose; none: anonymous.
+    pub user: Option<UserId>,
+}
+
+/// Who asked for a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The program, for a record.
+    Record,
+    /// The program, that a record be taken.
+    Register,
+    /// This tunnel, for its server's newest one.
+    Own,
+}
+
+/// An answered puzzle, which may be asked for again.
+#[derive(Debug)]
+pub struct Solved {
+    pub nonce: [u8; 8],
+    pub r: [u8; R_BYTES],
+    /// It is still to be sent.
+    pub is_due: bool,
+}
+
+/// A tunnel.
+#[derive(Debug)]
+pub struct Tunnel {
+    pub channel: Channel,
+    pub target: Target,
+    pub state: State,
+    /// What is sent with, from the first answer on.
+    pub line: Option<Line>,
+    /// The key before, until then.
+    pub old: Option<Box<(Line, Instant)>>,
+    /// The next initiation packet's TID.
+    pub announced: Tid,
+    pub binder: Option<Binder>,
+    /// The program's name of the socket.
+    pub from: u32,
+    /// Which of the server's addresses.
+    pub address: usize,
+    /// Connections that are not asked for yet.
+    pub wishes: VecDeque<Wish>,
+    pub asked: VecDeque<Asked>,
+    /// The puzzle that is being solved, and the last one that was.
+    pub solving: Option<[u8; 8]>,
+    pub solved: Option<Box<Solved>>,
+    pub is_closed: bool,
+    pub heard: Instant,
+    /// When the next rekey begins by itself.
+    pub rekey_at: Instant,
+    /// Since when there is no connection.
+    pub idle_since: Option<Instant>,
+    pub due: Option<Instant>,
+    pub is_ready: bool,
+}
+
+impl Tunnel {
+    /// A tunnel that is to be opened.
+    pub fn new(
+        id: TunnelId,
+        target: Target,
+        from: u32,
+        attempt: Attempt,
+        packet: usize,
+        now: &mut Now<'_>,
+    ) -> Self {
+        let start = Seq::start(u32::from_be_bytes(now.random()));
+        Self {
+            channel: Channel::new(id, Side::Client, start, packet, packet - PACKET_MIN),
+            target,
+            state: State::First(Box::new(attempt)),
+            line: None,
+            old: None,
+            announced: Tid::from_random(now.random()),
+            binder: None,
+            from,
+            address: 0,
+            wishes: VecDeque::new(),
+            asked: VecDeque::new(),
+            solving: None,
+            solved: None,
+            is_closed: false,
+            heard: now.instant,
+            rekey_at: next_rekey(now),
+            idle_since: Some(now.instant),
+            due: None,
+            is_ready: false,
+        }
+    }
+
+    /// Where packets are sent.
+    pub fn address(&self) -> SocketAddr {
+        let all = self.target.addresses();
+        all[self.address % all.len()]
+    }
+
+    /// The earliest instant at which something happens by itself.
+    pub fn next_due(&self) -> Option<Instant> {
+        let mut due = None;
+        let mut at = |instant: Option<Instant>| {
+            if let Some(instant) = instant {
+                due = Some(due.map_or(instant, |due: Instant| due.min(instant)));
+            }
+        };
+        at(self.old.as_ref().map(|old| old.1));
+        at(self.idle_since.map(|since| since + CLIENT_IDLE));
+        match &self.state {
+            State::First(attempt) => {
+                at(attempt.next_due());
+                return due;
+            }
+            State::Rekey(rekeying) => {
+                let end = rekeying.sends.began() + DEAD_AFTER;
+                at(Some(rekeying.sends.next_due().min(end)));
+            }
+            State::Open => at(Some(self.rekey_at)),
+        }
+        let sending = &self.channel.sending;
+        at(sending
+            .waiting_since()
+            .map(|since| since.max(self.heard) + DEAD_AFTER));
+        at(sending.expiry());
+        at(self.channel.receiving.due());
+        due
+    }
+
+    /// Connections came or went.
+    pub fn note_connections(&mut self, now: Instant) {
+        let has_some = self.channel.connections.len() > 0 || !self.asked.is_empty();
+        match (has_some, self.idle_since) {
+            (true, _) => self.idle_since = None,
+            (false, None) => self.idle_since = Some(now),
+            (false, Some(_)) => {}
+        }
+    }
+}
+
+/// When the next rekey is due: the interval less up to a tenth of it.
+pub fn next_rekey(now: &mut Now<'_>) -> Instant {
+    let random = u64::from_be_bytes(now.random());
+    now.instant + REKEY - random % (REKEY / 10)
+}
+
+/// When an initiation packet is sent: section 6.1.
+#[derive(Clone, Copy, Debug)]
+pub struct Sends {
+    /// Added to the time in its nonces, less [`NOISE`].
+    offset: u64,
+    began: Instant,
+    /// How often it was sent.
+    pub count: u32,
+    next: Instant,
+}
+
+impl Sends {
+    /// At once.
+    pub fn new(now: &mut Now<'_>) -> Self {
+        let random = u64::from_be_bytes(now.random());
+        Self {
+            offset: random % (2 * NOISE + 1),
+            began: now.instant,
+            count: 0,
+            next: now.instant,
+        }
+    }
+
+    /// When it is sent again.
+    pub const fn next_due(&self) -> Instant {
+        self.next
+    }
+
+    /// Since when it is sent.
+    pub const fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// It is to be sent at once, whatever its time was: from elsewhere, with a solution, to another key.
+    pub const fn hurry(&mut self, now: Instant) {
+        self.next = now;
+    }
+
+    /// It is sent: t of its nonce.
+    pub fn send(&mut self, now: Instant, wall: u64) -> u64 {
+        let pause = 1_000_000_000_u64 << self.count.min(6);
+        self.next = now + pause;
+        self.count += 1;
+        (wall + self.offset).saturating_sub(NOISE)
+    }
+}
+
+/// Bytes of RPCs that an initiation packet of `m` bytes has room for, besides nextTid: it can be sent again
+/// with a solution.
+pub fn initiation_room(m: u16, next_tid: usize) -> usize {
+    usize::from(m).saturating_sub(220 + next_tid)
+}
+
+/// What an initiation packet carries in sequence.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// Its place; 0: it carries nothing.
+    pub seq: u32,
+    /// Its RPCs.
+    pub rpcs: Vec<u8>,
+}

@@ -1,0 +1,180 @@
+//! Datagrams on their way out: written one by one, sealed together.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use crate::boxes::{self, Stream};
+use crate::keys::Nonce;
+use crate::wire::packet::Header;
+
+/// Boxes that are sealed in one call.
+const GROUP: usize = 16;
+
+/// Most segments and bytes of one run: what systems take in one call (UDP GSO).
+const RUN_SEGMENTS: usize = 64;
+const RUN_BYTES: usize = 65_000;
+
+/// A batch of datagrams, in the order in which they leave.
+#[derive(Debug)]
+pub struct Outgoing {
+    most: usize,
+    bytes: Vec<u8>,
+    datagrams: Vec<Datagram>,
+    open: Vec<Open>,
+}
+
+#[derive(Debug)]
+struct Datagram {
+    from: u32,
+    to: SocketAddr,
+    begin: usize,
+}
+
+/// A box that is still to be sealed.
+#[derive(Debug)]
+struct Open {
+    begin: usize,
+    end: usize,
+    nonce: Nonce,
+    stream: Stream,
+}
+
+/// Datagrams from one socket to one address, of one length but for the last, which may be shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run<'a> {
+    /// The client's own name for a socket; 0 at a server.
+    pub from: u32,
+    /// Where they go.
+    pub to: SocketAddr,
+    /// One behind the other.
+    pub bytes: &'a [u8],
+    /// Length of each but the last.
+    pub segment: usize,
+}
+
+impl Outgoing {
+    /// An empty batch of at most so many datagrams.
+    pub const fn new(most: usize) -> Self {
+        Self {
+            most,
+            bytes: Vec::new(),
+            datagrams: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Whether there is room for more.
+    pub fn has_room(&self) -> bool {
+        self.datagrams.len() < self.most
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.datagrams.len()
+    }
+
+    /// Empties it. The memory remains, what was in it is overwritten by the next.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.datagrams.clear();
+        self.open.clear();
+    }
+
+    /// Adds a datagram without a box.
+    pub fn push_plain(&mut self, (from, to): (u32, SocketAddr), bytes: &[u8]) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.datagrams.push(Datagram { from, to, begin });
+    }
+
+    /// Adds a packet, padded to at least `length` bytes; its bytes, or none if it would be longer than any
+    /// packet.
+    pub fn push(
+        &mut self,
+        (from, to): (u32, SocketAddr),
+        header: &Header,
+        numbers: (u32, u32),
+        rpcs: &[u8],
+        length: usize,
+        stream: &Stream,
+    ) -> Option<usize> {
+        let begin = self.bytes.len();
+        let boxed = header.write(numbers, rpcs, length, &mut self.bytes)?;
+        let end = self.bytes.len();
+        self.datagrams.push(Datagram { from, to, begin });
+        self.open.push(Open {
+            begin: boxed,
+            end,
+            nonce: header.nonce,
+            stream: stream.clone(),
+        });
+        Some(end - begin)
+    }
+
+    /// Seals all boxes. Before, nothing may leave.
+    pub fn seal(&mut self) {
+        for group in self.open.chunks(GROUP) {
+            let mut rest = &mut self.bytes[..];
+            let mut at = 0;
+            let mut packets: Vec<boxes::Packet<'_>> = Vec::with_capacity(GROUP);
+            for open in group {
+                let (_, after) = rest.split_at_mut(open.begin - at);
+                let (boxed, after) = after.split_at_mut(open.end - open.begin);
+                (rest, at) = (after, open.end);
+                packets.extend(boxes::Packet::new(
+                    &open.stream,
+                    open.nonce.to_bytes(),
+                    boxed,
+                ));
+            }
+            boxes::seal(&mut packets);
+        }
+        self.open.clear();
+    }
+
+    /// The datagrams, those together that one call of the system may take.
+    pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
+        debug_assert!(self.open.is_empty(), "sealed before it leaves");
+        let mut next = 0;
+        core::iter::from_fn(move || {
+            let run = self.run(next)?;
+            next += run.bytes.len().div_ceil(run.segment.max(1)).max(1);
+            Some(run)
+        })
+    }
+
+    /// The run that begins with the datagram at this place.
+    fn run(&self, first: usize) -> Option<Run<'_>> {
+        let Datagram { from, to, begin } = *self.datagrams.get(first)?;
+        let segment = self.end(first) - begin;
+        let mut end = begin + segment;
+        for place in first + 1..(first + RUN_SEGMENTS).min(self.datagrams.len()) {
+            let next = &self.datagrams[place];
+            let length = self.end(place) - next.begin;
+            let is_full = end - begin + length > RUN_BYTES;
+            if (next.from, next.to) != (from, to) || length > segment || is_full {
+                break;
+            }
+            end += length;
+            if length < segment {
+                break;
+            }
+        }
+        Some(Run {
+            from,
+            to,
+            bytes: &self.bytes[begin..end],
+            segment,
+        })
+    }
+
+    fn end(&self, place: usize) -> usize {
+        let next = self.datagrams.get(place + 1);
+        next.map_or(self.bytes.len(), |next| next.begin)
+    }
+}

@@ -1,0 +1,82 @@
+//! How often something may happen: `spec/tunnel.md` section 14.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::net::{IpAddr, SocketAddr};
+
+use super::hash::Hasher;
+use super::time::{Instant, SECOND};
+
+/// So many a second, and so many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// In a second, in the long run.
+    pub per_second: u32,
+    /// At once, after a pause.
+    pub at_once: u32,
+}
+
+impl Rate {
+    /// As many at once as in a second.
+    pub const fn per_second(per_second: u32) -> Self {
+        Self {
+            per_second,
+            at_once: per_second,
+        }
+    }
+
+    fn interval(self) -> u64 {
+        SECOND / u64::from(self.per_second.max(1))
+    }
+}
+
+/// Counts for one [`Rate`]: the instant at which all that was taken would have been earned (GCRA).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bucket(Instant);
+
+impl Bucket {
+    /// Takes one, if there is one.
+    pub fn take(&mut self, rate: Rate, now: Instant) -> bool {
+        let interval = rate.interval();
+        let earned = self.0.max(now);
+        let ahead = u64::from(rate.at_once.max(1) - 1) * interval;
+        if earned - now > ahead {
+            return false;
+        }
+        self.0 = earned + interval;
+        true
+    }
+}
+
+/// Counts of a [`Rate`] for each prefix, IPv4 /24 or IPv6 /56, in a table of fixed size. Two prefixes may
+/// share a place; which ones, nobody can know without the secret.
+#[derive(Debug)]
+pub struct Prefixes {
+    hasher: Hasher,
+    rate: Rate,
+    buckets: Box<[Bucket]>,
+}
+
+/// Places in a table of prefixes.
+const PLACES: usize = 1 << 14;
+
+impl Prefixes {
+    /// No prefix has taken anything.
+    pub fn new(hasher: Hasher, rate: Rate) -> Self {
+        let buckets = vec![Bucket::default(); PLACES].into_boxed_slice();
+        Self {
+            hasher,
+            rate,
+            buckets,
+        }
+    }
+
+    /// Takes one for the prefix of an address, if there is one.
+    pub fn take(&mut self, source: SocketAddr, now: Instant) -> bool {
+        let hash = match source.ip() {
+            IpAddr::V4(ip) => self.hasher.of(&ip.octets()[..3]),
+            IpAddr::V6(ip) => self.hasher.of(&ip.octets()[..7]),
+        };
+        self.buckets[hash as usize % PLACES].take(self.rate, now)
+    }
+}

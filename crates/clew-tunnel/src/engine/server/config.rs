@@ -1,0 +1,103 @@
+//! What a server is, and how much it takes on: `spec/tunnel.md` section 14.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::Part;
+use crate::engine::rate::Rate;
+use crate::limits::{self, M_MIN};
+use crate::record::Authenticators;
+
+/// What a server is, besides its secret.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it is reached, the preferred address first: 1 to 8.
+    pub addresses: Vec<SocketAddr>,
+    /// Which user authenticators it accepts.
+    pub authenticators: Authenticators,
+    /// How hard its puzzles are, in bits.
+    pub w: u8,
+    /// M: length of initiation packets.
+    pub m: u16,
+    /// Longest packet that it sends.
+    pub packet: usize,
+    /// Time between two S', in milliseconds.
+    pub rotation: u64,
+    /// It answers for other hosts.
+    pub is_directory: bool,
+    /// It takes records of other hosts.
+    pub is_name_service: bool,
+    /// How much it takes on.
+    pub limits: Limits,
+    /// Which part of the server this is.
+    pub part: Part,
+}
+
+/// The limits that a server may choose: `spec/tunnel.md` section 14.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// TUNNELS_MAX.
+    pub tunnels: usize,
+    /// KEY_QUEUE, in packets.
+    pub key_queue: usize,
+    /// REPLAY_MAX.
+    pub replay: usize,
+    /// FIRST_RATE of a prefix.
+    pub first: Rate,
+    /// AUTH_RATE of a prefix.
+    pub auth: Rate,
+    /// STALE_RATE of a prefix.
+    pub stale: Rate,
+    /// STALE_RATE in all.
+    pub stale_all: Rate,
+    /// CREATE_RATE of a tunnel.
+    pub creates: Rate,
+    /// REKEY_RATE of a tunnel.
+    pub rekeys: Rate,
+    /// MOVE_RATE of a tunnel.
+    pub moves: Rate,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            tunnels: limits::TUNNELS_MAX,
+            key_queue: limits::KEY_QUEUE,
+            replay: limits::REPLAY_MAX,
+            first: Rate::per_second(1_000),
+            auth: Rate::per_second(1_000),
+            stale: Rate::per_second(10),
+            stale_all: Rate::per_second(1_000),
+            creates: Rate {
+                per_second: 1_000,
+                at_once: 256,
+            },
+            rekeys: Rate {
+                per_second: 1,
+                at_once: 4,
+            },
+            moves: Rate {
+                per_second: 1,
+                at_once: 4,
+            },
+        }
+    }
+}
+
+impl Config {
+    /// The specification's defaults, for a server at these addresses.
+    pub fn new(addresses: Vec<SocketAddr>) -> Self {
+        Self {
+            addresses,
+            authenticators: Authenticators::BOUND,
+            w: 16,
+            m: M_MIN,
+            packet: limits::PACKET,
+            rotation: limits::ROTATION,
+            is_directory: false,
+            is_name_service: false,
+            limits: Limits::default(),
+            part: Part::WHOLE,
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The server's keys: S, S' and k (`spec/tunnel.md` section 2).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::Config;
+use crate::keys;
+use crate::limits::{LIFETIME_MAX, SKEW};
+use crate::puzzle::{Asked, Interrogation, PuzzleSecret};
+use crate::reason::Reason;
+use crate::record::{Ecert, EcertBody, Record, ServerSecret};
+use crate::wire::packet::Tid;
+use crate::x25519::{Public, Secret};
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// A pair of keys for boxes.
+#[derive(Debug)]
+pub struct Pair {
+    /// The secret.
+    pub secret: Secret,
+    /// Its public key.
+    pub public: Public,
+}
+
+/// What opens first packets and authenticators, for whoever computes with it.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// S', the newest first: two at most.
+    pub ephemerals: Vec<Arc<Pair>>,
+    /// The boxing key of S.
+    pub boxing: Arc<Pair>,
+    /// The signing key of S.
+    pub signing: [u8; 32],
+    /// Whether the boxing key opens first packets, too (12.1).
+    pub is_directory: bool,
+}
+
+impl Live {
+    /// The keys that may open a first packet, in the order in which they are tried.
+    pub fn openers(&self) -> impl Iterator<Item = &Arc<Pair>> {
+        let boxing = self.is_directory.then_some(&self.boxing);
+        self.ephemerals.iter().chain(boxing)
+    }
+}
+
+/// All keys of a server.
+#[derive(Debug)]
+pub struct ServerKeys {
+    secret: ServerSecret,
+    live: Live,
+    ecert: Ecert,
+    ecert_bytes: Vec<u8>,
+    /// k, and the one before it.
+    puzzles: [PuzzleSecret; 2],
+    puzzle_time: u64,
+    /// What the next S' and k are made of; never what they were.
+    seed: Seed,
+    /// When the next S' is due, in nanoseconds since 1970.
+    due: u64,
+}
+
+/// A secret that goes on by its hash, so that parts of a server that began with the same one have the same
+/// S' at any time, and who gets hold of it learns none that was before.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Seed([u8; 32]);
+
+impl Seed {
+    fn part(&self, label: &[u8; 16]) -> [u8; 32] {
+        keys::hashed(&[label, &self.0]).to_bytes()
+    }
+
+    /// The next S' and k.
+    fn draw(&mut self) -> (Pair, PuzzleSecret) {
+        let secret = Secret::from_bytes(self.part(b"clew-mlt-seed-s'"));
+        let pair = Pair {
+            public: keys::public(&secret),
+            secret,
+        };
+        let puzzle = PuzzleSecret::from_bytes(self.part(b"clew-mlt-seed-k0"));
+        self.0 = self.part(b"clew-mlt-seed-go");
+        (pair, puzzle)
+    }
+}
+
+impl core::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Seed(..)")
+    }
+}
+
+impl ServerKeys {
+    /// The keys of a start: a new S', a new k.
+    ///
+    /// # Errors
+    /// Those of [`Ecert::sign`]: the configuration is not one that could be signed.
+    pub fn new(
+        secret: ServerSecret,
+        config: &Config,
+        seed: [u8; 32],
+        wall: u64,
+    ) -> Result<Self, Reason> {
+        let boxing = Arc::new(Pair {
+            secret: Secret::from_bytes(*secret.boxing.as_bytes()),
+            public: secret.cert.body.boxing,
+        });
+        let live = Live {
+            ephemerals: Vec::new(),
+            boxing,
+            signing: secret.cert.body.signing,
+            is_directory: config.is_directory,
+        };
+        let mut seed = Seed(seed);
+        let (pair, puzzle) = seed.draw();
+        let ecert = certify(&secret, config, pair.public, wall)?;
+        let mut keys = Self {
+            secret,
+            live,
+            ecert_bytes: ecert.to_bytes(),
+            ecert,
+            puzzles: [puzzle.clone(), puzzle],
+            puzzle_time: 0,
+            seed,
+            due: wall + config.rotation * MILLISECOND,
+        };
+        keys.live.ephemerals.push(Arc::new(pair));
+        Ok(keys)
+    }
+
+    /// When [`Self::rotate`] is due, in nanoseconds since 1970.
+    pub const fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// A new S', and a new k; of the old ones the last remain.
+    pub fn rotate(&mut self, config: &Config, wall: u64) {
+        let rotation = config.rotation * MILLISECOND;
+        let missed = wall.saturating_sub(self.due) / rotation;
+        if missed > 0 {
+            // The machine slept: what it had is too old.
+            self.live.ephemerals.clear();
+            self.due += missed * rotation;
+        }
+        let (pair, puzzle) = self.seed.draw();
+        // The configuration was signed before, and has not changed.
+        if let Ok(ecert) = certify(&self.secret, config, pair.public, self.due) {
+            self.live.ephemerals.insert(0, Arc::new(pair));
+            self.live.ephemerals.truncate(2);
+            self.ecert_bytes = ecert.to_bytes();
+            self.ecert = ecert;
+        }
+        self.puzzles.swap(0, 1);
+        self.puzzles[0] = puzzle;
+        self.due += rotation;
+    }
+
+    /// What computes with the secrets, on any thread. It is erased with the last copy.
+    pub const fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// The S' that are live.
+    pub fn live_public(&self) -> Vec<Public> {
+        let all = self.live.ephemerals.iter();
+        all.map(|pair| pair.public).collect()
+    }
+
+    /// The newest record.
+    pub fn record(&self) -> Record {
+        Record {
+            cert: self.secret.cert.clone(),
+            ecert: self.ecert.clone(),
+        }
+    }
+
+    /// The newest ephemeral certificate.
+    pub fn ecert_bytes(&self) -> &[u8] {
+        &self.ecert_bytes
+    }
+
+    /// Whether this is what the server is called.
+    pub fn is_own(&self, signing: Option<[u8; 32]>, hostname: &str) -> bool {
+        let cert = &self.secret.cert.body;
+        signing.is_none_or(|key| key == cert.signing) && cert.hostname == hostname.as_bytes()
+    }
+
+    /// An interrogation for an initiation packet. No two have the same time.
+    pub fn interrogation(
+        &mut self,
+        (tid, client, source): (Tid, &Public, core::net::SocketAddr),
+        wall: u64,
+        w: u8,
+    ) -> Option<Interrogation> {
+        self.puzzle_time = wall.max(self.puzzle_time + 1);
+        let newest = self.live.ephemerals.first()?.public;
+        let for_whom = (tid, client, source);
+        Some(self.puzzles[0].interrogation(for_whom, &newest, self.puzzle_time, w))
+    }
+
+    /// Checks a solution.
+    ///
+    /// # Errors
+    /// `bad-solution`, `old-solution`.
+    pub fn verify(&self, asked: &Asked<'_>, solution: &[u8; 148]) -> Result<(), Reason> {
+        let [newest, before] = &self.puzzles;
+        asked.verify(solution, &[newest, before])
+    }
+}
+
+/// An ephemeral certificate from now on.
+fn certify(
+    secret: &ServerSecret,
+    config: &Config,
+    ephemeral: Public,
+    wall: u64,
+) -> Result<Ecert, Reason> {
+    let start = wall / MILLISECOND;
+    let life = (2 * config.rotation).saturating_sub(SKEW).min(LIFETIME_MAX);
+    let body = EcertBody {
+        authenticators: config.authenticators,
+        w: config.w,
+        m: config.m,
+        signing: secret.signing.public(),
+        boxing: secret.cert.body.boxing,
+        ephemeral,
+        start,
+        end: start + life,
+        addresses: config.addresses.clone(),
+    };
+    Ecert::sign(body, &secret.signing)
+}

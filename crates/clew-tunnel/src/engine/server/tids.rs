@@ -1,0 +1,108 @@
+//! Which tunnel a TID is of, and which part of a server that tunnel is at.
+
+use alloc::vec::Vec;
+
+use hashbrown::HashMap;
+
+use super::tunnel::Which;
+use crate::engine::hash::Hasher;
+use crate::keys::Nonce;
+use crate::wire::packet::Tid;
+use crate::x25519::Public;
+
+/// One of some parts of a server, which are at the same address and have the same S'. Packets come to a part
+/// by their TID; new tunnels are where they come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which one, from 0.
+    pub number: u32,
+    /// How many there are: at least one.
+    pub of: u32,
+}
+
+impl Part {
+    /// All of a server.
+    pub const WHOLE: Self = Self { number: 0, of: 1 };
+
+    /// The part that packets with this TID come to.
+    pub fn home(self, tid: Tid) -> u32 {
+        let [.., a, b, c, d] = *tid.as_bytes();
+        u32::from_be_bytes([a, b, c, d]) % self.of.max(1)
+    }
+
+    fn is_home(self, tid: Tid) -> bool {
+        self.home(tid) == self.number
+    }
+}
+
+/// What other parts have to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A tunnel of this part has this TID, whose packets come to another.
+    Here(Tid),
+    /// It has it no more.
+    Gone(Tid),
+    /// This initiation packet was accepted, and would come there if it came again.
+    Accepted(Tid, Public, Nonce),
+}
+
+/// The TIDs of all tunnels of a part.
+#[derive(Debug)]
+pub struct Tids {
+    part: Part,
+    map: HashMap<Tid, (u32, Which), Hasher>,
+    notices: Vec<Notice>,
+}
+
+impl Tids {
+    /// None.
+    pub fn new(hasher: Hasher, part: Part) -> Self {
+        Self {
+            part,
+            map: HashMap::with_hasher(hasher),
+            notices: Vec::new(),
+        }
+    }
+
+    /// The tunnel of a TID.
+    pub fn get(&self, tid: Tid) -> Option<(u32, Which)> {
+        self.map.get(&tid).copied()
+    }
+
+    /// Whether it is a tunnel's.
+    pub fn has(&self, tid: Tid) -> bool {
+        self.map.contains_key(&tid)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// It is this tunnel's.
+    pub fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
+        let before = self.map.insert(tid, (tunnel, which));
+        if before.is_none() && !self.part.is_home(tid) {
+            self.notices.push(Notice::Here(tid));
+        }
+    }
+
+    /// It is no tunnel's any more.
+    pub fn remove(&mut self, tid: Tid) {
+        if self.map.remove(&tid).is_some() && !self.part.is_home(tid) {
+            self.notices.push(Notice::Gone(tid));
+        }
+    }
+
+    /// An initiation packet was accepted.
+    pub fn accepted(&mut self, tid: Tid, client: Public, nonce: Nonce) {
+        if !self.part.is_home(tid) {
+            self.notices.push(Notice::Accepted(tid, client, nonce));
+        }
+    }
+
+    /// What other parts have to know since the last time.
+    pub fn notices(&mut self) -> Vec<Notice> {
+        core::mem::take(&mut self.notices)
+    }
+}

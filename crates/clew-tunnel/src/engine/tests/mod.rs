@@ -1,0 +1,5 @@
+//! Parts of the engine where whole runs are too coarse.
+
+mod flow;
+mod memory;
+mod sequence;

@@ -1,0 +1,42 @@
+//! Instants, and the one queue of what is due.
+
+use alloc::collections::BTreeSet;
+
+/// Nanoseconds by a clock that never goes back, from any start.
+pub type Instant = u64;
+
+/// A millisecond, in nanoseconds.
+pub const MILLISECOND: u64 = 1_000_000;
+/// A second, in nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
+
+/// When each tunnel has something to do: one instant for each at most.
+#[derive(Debug, Default)]
+pub struct Agenda(BTreeSet<(Instant, u32)>);
+
+impl Agenda {
+    /// Moves a tunnel from the instant it had to another, or to none.
+    pub fn move_to(&mut self, tunnel: u32, had: &mut Option<Instant>, at: Option<Instant>) {
+        if *had == at {
+            return;
+        }
+        if let Some(had) = *had {
+            self.0.remove(&(had, tunnel));
+        }
+        if let Some(at) = at {
+            self.0.insert((at, tunnel));
+        }
+        *had = at;
+    }
+
+    /// The earliest instant.
+    pub fn next(&self) -> Option<Instant> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    /// A tunnel that is due. It remains until it is moved.
+    pub fn due(&self, now: Instant) -> Option<u32> {
+        let (at, tunnel) = self.0.first()?;
+        (*at <= now).then_some(*tunnel)
+    }
+}

@@ -1,0 +1,62 @@
+//! `clew tunnel directory` and `clew tunnel name`
+
+use crate::cli::{Serving, TunnelDirectory, TunnelName};
+use crate::failure::{Failure, Status};
+use crate::tunnel::registry::{Directory, NameService, Policy};
+use crate::tunnel::serving::{self, Begun};
+use clew_tunnel::Reason;
+use clew_tunnel_udp::{Registry, Server};
+
+pub fn run(arguments: &TunnelDirectory) -> Result<Status, Failure> {
+    crate::tunnel::run(async {
+        let directory = Directory::open(&arguments.records)?;
+        let (count, folder) = (directory.len(), arguments.records.display());
+        let what = format!("{count} records in {folder}");
+        answer(&arguments.serving, Box::new(directory), false, &what).await
+    })
+}
+
+pub fn run_name(arguments: &TunnelName) -> Result<Status, Failure> {
+    crate::tunnel::run(async {
+        let policy = Policy {
+            issuers: arguments.trust.clone(),
+            pins: arguments.pin.clone(),
+        };
+        let names = NameService::open(&arguments.store, policy)?;
+        let (count, folder) = (names.len(), arguments.store.display());
+        let what = format!("{count} records in {folder}, and those that hosts register");
+        answer(&arguments.serving, Box::new(names), true, &what).await
+    })
+}
+
+async fn answer(
+    serving: &Serving,
+    registry: Box<dyn Registry>,
+    is_name_service: bool,
+    what: &str,
+) -> Result<Status, Failure> {
+    let configure = |config: &mut clew_tunnel::engine::server::Config| {
+        config.is_directory = true;
+        config.is_name_service = is_name_service;
+    };
+    let Begun {
+        mut server,
+        counted,
+        until,
+    } = serving::begin(serving, configure, Some(registry)).await?;
+    eprintln!("{what}");
+    let stopped = tokio::select! {
+        () = refuse(&mut server) => Err(Failure::new("the network is gone")),
+        () = crate::tunnel::over(until) => Ok(Status::Yes),
+    };
+    crate::tunnel::last_words(server.end()).await;
+    counted.tell();
+    stopped
+}
+
+/// It has no services.
+async fn refuse(server: &mut Server) {
+    while let Some(incoming) = server.accept().await {
+        incoming.refuse(Reason::UnknownService);
+    }
+}

@@ -1,0 +1,57 @@
+//! `clew tunnel serve`
+
+use crate::cli::{AuthenticatorNames, TunnelServe};
+use crate::failure::{Failure, Status};
+use crate::tunnel::services::{Services, Target};
+use crate::tunnel::serving::{self, Begun};
+use crate::tunnel::users::Users;
+use clew_tunnel::record::Authenticators;
+
+pub fn run(arguments: &TunnelServe) -> Result<Status, Failure> {
+    crate::tunnel::run(serve(arguments))
+}
+
+async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
+    let users = Users::new(arguments.users.as_deref(), arguments.anonymous)?;
+    let who = match (users.len(), arguments.anonymous) {
+        (0, true) => "anybody, without a key".to_owned(),
+        (count, false) => format!("users by their keys ({count})"),
+        (count, true) => format!("users by their keys ({count}), and anybody without a key"),
+    };
+    let authenticators = authenticators(arguments.authenticators);
+    let configure = |config: &mut clew_tunnel::engine::server::Config| {
+        config.authenticators = authenticators;
+    };
+    let Begun {
+        mut server,
+        counted,
+        until,
+    } = serving::begin(&arguments.serving, configure, None).await?;
+    for service in &arguments.service {
+        let target = match &service.target {
+            Target::Echo => "echo",
+            Target::Tcp(address) => address,
+        };
+        eprintln!("service {}: {target}", service.name);
+    }
+    eprintln!("for {who}");
+    for name in &arguments.register {
+        tokio::spawn(serving::keep_registered(server.records(), name.clone()));
+    }
+    let mut services = Services::new(&arguments.service, users, &counted);
+    let stopped = tokio::select! {
+        () = services.serve(&mut server) => Err(Failure::new("the network is gone")),
+        () = crate::tunnel::over(until) => Ok(Status::Yes),
+    };
+    crate::tunnel::last_words(server.end()).await;
+    counted.tell();
+    stopped
+}
+
+const fn authenticators(names: AuthenticatorNames) -> Authenticators {
+    match names {
+        AuthenticatorNames::Bound => Authenticators::BOUND,
+        AuthenticatorNames::Box => Authenticators::BOX,
+        AuthenticatorNames::Both => Authenticators(Authenticators::BOUND.0 | Authenticators::BOX.0),
+    }
+}

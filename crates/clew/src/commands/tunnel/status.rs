@@ -1,0 +1,161 @@
+//! `clew tunnel status`
+
+use crate::cli::TunnelStatus;
+use crate::failure::{Failure, Status};
+use crate::tunnel::counted::PREFIX;
+use serde_json::{Map, Value, json};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Longest answer that is read, in bytes.
+const ANSWER_MAX: u64 = 1 << 20;
+
+/// How long it may take.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Numbers of services, as they are shown: metric, words.
+const OF_SERVICES: [(&str, &str); 6] = [
+    ("open", "open"),
+    ("taken_total", "taken"),
+    ("broken_total", "broken"),
+    ("unreachable_total", "not reached"),
+    ("received_bytes_total", "bytes in"),
+    ("sent_bytes_total", "bytes out"),
+];
+
+pub fn run(arguments: &TunnelStatus) -> Result<Status, Failure> {
+    let at = arguments.metrics;
+    let text = get(at).map_err(|e| {
+        Failure::new(format!("cannot read the counters at {at}: {e}"))
+            .hint("give the address of clew tunnel serve --metrics")
+    })?;
+    let numbers = Numbers::read(&text);
+    if numbers.total("tunnels").is_none() {
+        return Err(Failure::new(format!(
+            "what is at {at} is no server of tunnels"
+        )));
+    }
+    match arguments.json {
+        true => say!("{}", numbers.json()),
+        false => numbers.tell(),
+    }
+    Ok(Status::Yes)
+}
+
+fn get(at: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&at, WAIT)?;
+    stream.set_read_timeout(Some(WAIT))?;
+    stream.set_write_timeout(Some(WAIT))?;
+    stream.write_all(format!("GET /metrics HTTP/1.0\r\nHost: {at}\r\n\r\n").as_bytes())?;
+    let mut text = String::new();
+    stream.take(ANSWER_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// One number: its name behind the prefix, the value of its label, itself.
+struct Number<'a> {
+    name: &'a str,
+    label: Option<&'a str>,
+    value: u64,
+}
+
+/// The numbers of a server.
+struct Numbers<'a>(Vec<Number<'a>>);
+
+impl<'a> Numbers<'a> {
+    fn read(text: &'a str) -> Self {
+        Self(text.lines().filter_map(number).collect())
+    }
+
+    fn total(&self, name: &str) -> Option<u64> {
+        let found = self.0.iter().find(|n| n.name == name && n.label.is_none());
+        found.map(|number| number.value)
+    }
+
+    fn of(&self, name: &str) -> impl Iterator<Item = (&'a str, u64)> {
+        let named = self.0.iter().filter(move |n| n.name == name);
+        named.filter_map(|n| Some((n.label?, n.value)))
+    }
+
+    fn of_service(&self, service: &str, name: &str) -> u64 {
+        let mut all = self.of(name);
+        let found = all.find(|(label, _)| *label == service);
+        found.map_or(0, |(_, value)| value)
+    }
+
+    fn tell(&self) {
+        let total = |name| self.total(name).unwrap_or(0);
+        let (tunnels, ended) = (total("tunnels"), total("ended_total"));
+        say!("tunnels      {tunnels}, and {ended} that ended");
+        say!("connections  {} were asked for", total("connections_total"));
+        for (service, _) in self.of("open") {
+            let words = OF_SERVICES.map(|(name, words)| {
+                let number = self.of_service(service, name);
+                format!("{number} {words}")
+            });
+            say!("  {service}: {}", words.join(", "));
+        }
+        let refused: Vec<_> = self.of("refused_total").collect();
+        if !refused.is_empty() {
+            say!("refused");
+        }
+        for (reason, count) in refused {
+            say!("  {count:>9}  {reason}");
+        }
+    }
+
+    fn json(&self) -> Value {
+        let services = self.of("open").map(|(service, _)| {
+            let members = OF_SERVICES.map(|(name, _)| {
+                let member = name.trim_end_matches("_total").to_owned();
+                (member, json!(self.of_service(service, name)))
+            });
+            (service.to_owned(), Value::Object(Map::from_iter(members)))
+        });
+        let refused = self.of("refused_total");
+        let refused = refused.map(|(reason, count)| (reason.to_owned(), json!(count)));
+        json!({
+            "tunnels": self.total("tunnels"),
+            "ended": self.total("ended_total"),
+            "connections": self.total("connections_total"),
+            "services": Value::Object(services.collect()),
+            "refused": Value::Object(refused.collect()),
+        })
+    }
+}
+
+/// A line as `clew_tunnel_refused_total{reason="bad-box"} 3`; none for any other.
+fn number(line: &str) -> Option<Number<'_>> {
+    let line = line.strip_prefix(PREFIX)?.strip_prefix('_')?;
+    let (name, value) = line.rsplit_once(' ')?;
+    let value = value.parse().ok()?;
+    let Some((name, labels)) = name.split_once('{') else {
+        let label = None;
+        return Some(Number { name, label, value });
+    };
+    let label = labels.strip_suffix("\"}")?.split_once("=\"")?.1;
+    Some(Number {
+        name,
+        label: Some(label),
+        value,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_from_the_text() {
+        let text = "HTTP/1.0 200 OK\r\n\r\n# HELP clew_tunnel_tunnels Tunnels.\n\
+            clew_tunnel_tunnels 2\nclew_tunnel_open{service=\"my web\"} 1\n\
+            clew_tunnel_taken_total{service=\"my web\"} 7\nother 3\n\
+            clew_tunnel_refused_total{reason=\"bad-box\"} 5\n# EOF\n";
+        let numbers = Numbers::read(text);
+        let json = numbers.json();
+        assert_eq!(json["tunnels"], 2);
+        assert_eq!(json["services"]["my web"]["taken"], 7);
+        assert_eq!(json["refused"]["bad-box"], 5);
+    }
+}

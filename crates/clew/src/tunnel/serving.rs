@@ -1,0 +1,192 @@
+//! What every server of tunnels does: it is bound, keeps its record published, counts, and stops.
+
+use super::counted::Counted;
+use super::link;
+use super::records;
+use crate::cli::Serving;
+use crate::counters;
+use crate::failure::Failure;
+use crate::flow::relay::Until;
+use crate::tunnel::keys::{self, PublicKey};
+use clew_tunnel::Reason;
+use clew_tunnel::engine::client;
+use clew_tunnel::engine::client::Target;
+use clew_tunnel::engine::server::Config;
+use clew_tunnel::limits::ADDRESSES_MAX;
+use clew_tunnel::record::Record;
+use clew_tunnel_udp::{Client, Error, Options, Registry, Server};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Shortest and longest time between two short-lived keys.
+const ROTATION: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(60)..=Duration::from_secs(12 * 3_600);
+
+/// How long after a failure a record is given to a name service again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// A server that runs, and what it counts.
+pub struct Begun {
+    /// The server.
+    pub server: Server,
+    /// Its counters.
+    pub counted: Counted,
+    /// When it stops.
+    pub until: Until,
+}
+
+/// Binds a server, publishes its record and tells people. Within tokio.
+///
+/// # Errors
+/// The key's, of addresses and sockets.
+pub async fn begin(
+    serving: &Serving,
+    configure: impl FnOnce(&mut Config),
+    registry: Option<Box<dyn Registry>>,
+) -> Result<Begun, Failure> {
+    let secret = serving.unlock.load(&serving.key, keys::decode_server)?;
+    check(serving)?;
+    let key = PublicKey(secret.signing.public());
+    let host = keys::host(&secret.cert);
+    let end = secret.cert.body.end;
+    if end < records::now() {
+        return Err(Failure::file(&serving.key, "its certificate has ended")
+            .hint("clew tunnel keygen server makes a new one"));
+    }
+    let mut config = Config::new(serving.address.clone());
+    config.rotation = u64::try_from(serving.rotation.as_millis()).unwrap_or(u64::MAX);
+    configure(&mut config);
+    let options = Options {
+        at: serving.listen.clone(),
+        parts: parts(),
+        registry,
+    };
+    let server = Server::bind(&secret, config, options).map_err(cannot_serve)?;
+    let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+    let counted = Counted::new(server.stats());
+    let first = server.record().await;
+    let first = first.ok_or_else(|| Failure::new("the server ended as it began"))?;
+    if let Some(path) = &serving.record {
+        publish(path, &first).map_err(|e| Failure::file(path, e))?;
+        tokio::spawn(keep_published(server.records(), path.clone()));
+    }
+    eprintln!("{host} at {}", addresses.join(", "));
+    eprintln!("key: {key}");
+    if let Some(at) = serving.metrics {
+        let counted = counted.clone();
+        let at = counters::serve(at, move || counted.text())?;
+        eprintln!("counters: http://{at}/metrics");
+    }
+    Ok(Begun {
+        server,
+        counted,
+        until: Until::after(serving.stop_after),
+    })
+}
+
+/// One part for each core, where the system gives datagrams to parts by what is in them.
+fn parts() -> usize {
+    if cfg!(target_os = "linux") {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        1
+    }
+}
+
+fn check(serving: &Serving) -> Result<(), Failure> {
+    if !ROTATION.contains(&serving.rotation) {
+        return Err(Failure::new("--rotation is 60s to 12h"));
+    }
+    let v4 = serving.listen.iter().filter(|at| at.is_ipv4()).count();
+    if v4 > 1 || serving.listen.len() - v4 > 1 {
+        return Err(
+            Failure::new("a server listens at one address of IPv4 and one of IPv6")
+                .hint("one that is unspecified (0.0.0.0, [::]) receives at all; clients reach it at --address"),
+        );
+    }
+    if serving.address.len() > ADDRESSES_MAX {
+        return Err(Failure::new(format!(
+            "a record has at most {ADDRESSES_MAX} addresses"
+        )));
+    }
+    let is_anywhere = serving.listen.iter().any(|at| at.ip().is_unspecified());
+    if serving.address.is_empty() && is_anywhere {
+        return Err(Failure::new(
+            "clients need to know where the server is, and --listen does not say it",
+        )
+        .hint("give --address, with the address and port that they reach"));
+    }
+    Ok(())
+}
+
+fn cannot_serve(error: Error) -> Failure {
+    match error {
+        Error::Refused(Reason::BadAddress) => Failure::new("an address is none that clients reach")
+            .hint("give --address with an address and port of the server"),
+        error => Failure::new(format!("cannot serve: {error}")),
+    }
+}
+
+fn publish(path: &Path, record: &Record) -> std::io::Result<()> {
+    records::write(path, record)
+}
+
+/// Writes each record as it comes.
+async fn keep_published(mut records: tokio::sync::watch::Receiver<Option<Record>>, path: PathBuf) {
+    while records.changed().await.is_ok() {
+        let record = records.borrow_and_update().clone();
+        let Some(record) = record else { continue };
+        let to = path.clone();
+        let written = tokio::task::spawn_blocking(move || publish(&to, &record)).await;
+        if let Ok(Err(error)) = written {
+            eprintln!("clew: warning: cannot write {}: {error}", path.display());
+        }
+    }
+}
+
+/// Gives each record to a name service, as it comes.
+pub async fn keep_registered(
+    mut records: tokio::sync::watch::Receiver<Option<Record>>,
+    service: PathBuf,
+) {
+    let mut is_down = false;
+    loop {
+        let record = records.borrow_and_update().clone();
+        let given = match record {
+            Some(record) => register(record, &service).await,
+            None => Ok(()),
+        };
+        if let Err(failure) = &given
+            && !is_down
+        {
+            eprintln!("clew: warning: not registered: {}", failure.message);
+        }
+        is_down = given.is_err();
+        let changed = match given {
+            Ok(()) => records.changed().await,
+            Err(_) => match tokio::time::timeout(AGAIN, records.changed()).await {
+                Ok(changed) => changed,
+                Err(_) => continue,
+            },
+        };
+        if changed.is_err() {
+            return;
+        }
+    }
+}
+
+async fn register(record: Record, service: &Path) -> Result<(), Failure> {
+    let client = Client::new(client::Config::default());
+    let client = client.map_err(|e| Failure::new(format!("cannot open sockets: {e}")))?;
+    let name = link::renewed(&client, service).await?;
+    let (tunnel, ()) = client.open(Target::Host(Box::new(name)), |_| ());
+    let what = service.display().to_string();
+    let given = tokio::time::timeout(link::ANSWER, tunnel.register(record)).await;
+    match given.unwrap_or(Err(Reason::NoAnswer.into())) {
+        Err(Error::Refused(Reason::NotAllowed)) => Err(Failure::new(format!(
+            "{what} does not take this host's record"
+        ))),
+        Err(error) => Err(link::why(&tunnel, error, &what)),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! Who may connect.
+
+use super::keys::{self, PublicKey, parse_key};
+use crate::failure::Failure;
+use clew_tunnel::engine::event::User;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Longest file of users, in bytes: some 100,000 of them.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Users by their keys, from a file that may change.
+#[derive(Debug)]
+pub struct Users {
+    file: Option<PathBuf>,
+    /// Time and length of what was read.
+    stamp: Option<(SystemTime, u64)>,
+    known: HashSet<PublicKey>,
+    anonymous: bool,
+}
+
+impl Users {
+    /// Those of this file, and whoever has no key if `anonymous`.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn new(file: Option<&Path>, anonymous: bool) -> Result<Self, Failure> {
+        let mut users = Self {
+            file: file.map(Path::to_owned),
+            stamp: None,
+            known: HashSet::new(),
+            anonymous,
+        };
+        users.refresh()?;
+        Ok(users)
+    }
+
+    /// Reads the file again if it changed; what was known stays if it cannot be read.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn refresh(&mut self) -> Result<(), Failure> {
+        let Some(path) = &self.file else {
+            return Ok(());
+        };
+        let metadata = fs::metadata(path).map_err(|e| Failure::file(path, e))?;
+        let stamp = metadata.modified().ok().map(|time| (time, metadata.len()));
+        if stamp.is_some() && stamp == self.stamp {
+            return Ok(());
+        }
+        // A file that is wrong is complained of once.
+        self.stamp = stamp;
+        let mut text = String::new();
+        let file = File::open(path).map_err(|e| Failure::file(path, e))?;
+        let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+        read.map_err(|e| Failure::file(path, e))?;
+        self.known = parse(&text).map_err(|line| {
+            Failure::file(path, format!("line {line} is no user")).hint(
+                "write one key in a line, as keygen user prints it, with a name behind it or none",
+            )
+        })?;
+        Ok(())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Whether this one may connect.
+    pub fn may(&self, user: &User) -> bool {
+        match user {
+            User::Anonymous => self.anonymous,
+            User::Key { key, .. } => self.known.contains(&PublicKey(key.0)),
+        }
+    }
+}
+
+/// Users by their keys, or the number of the first line that is none.
+fn parse(text: &str) -> Result<HashSet<PublicKey>, usize> {
+    let mut known = HashSet::new();
+    for (line, number) in text.lines().zip(1_usize..) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        // What stands behind the key is its name, for people.
+        let key = line.split_whitespace().next().unwrap_or_default();
+        let key = parse_key(key).ok().filter(|key| keys::is_users(*key));
+        known.insert(key.ok_or(number)?);
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_keys_and_names() {
+        let one = "09".repeat(32);
+        let two = "0a".repeat(32);
+        let text = format!("# staff\n\n{one} alice at work\r\n{two}\n");
+        let known = parse(&text).unwrap();
+        assert_eq!(known.len(), 2);
+        assert!(known.contains(&PublicKey([9; 32])));
+        assert_eq!(parse("\nalice\n"), Err(2));
+        // Not below 2^255 - 19.
+        assert_eq!(parse(&"ff".repeat(32)), Err(1));
+    }
+
+    #[test]
+    fn a_file_that_changes_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users");
+        let user = |byte| User::Key {
+            key: clew_tunnel::x25519::Public([byte; 32]),
+            by: clew_tunnel::record::Authenticators::BOUND,
+        };
+        fs::write(&path, "09".repeat(32)).unwrap();
+        let mut users = Users::new(Some(&path), false).unwrap();
+        assert!(users.may(&user(9)) && !users.may(&user(10)) && !users.may(&User::Anonymous));
+        fs::write(&path, format!("{} new\n", "0a".repeat(32))).unwrap();
+        users.refresh().unwrap();
+        assert!(!users.may(&user(9)) && users.may(&user(10)));
+        fs::write(&path, "nobody").unwrap();
+        assert!(users.refresh().is_err() && users.may(&user(10)));
+        assert!(Users::new(None, true).unwrap().may(&User::Anonymous));
+        assert!(Users::new(Some(&folder.path().join("none")), false).is_err());
+    }
+}

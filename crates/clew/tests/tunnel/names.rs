@@ -1,0 +1,111 @@
+//! Directories and name services.
+
+use crate::desk::Desk;
+use clew::tunnel::{keys, records};
+use clew_tunnel::record::Ecert;
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Waits until a file is there.
+fn wait_for(desk: &Desk, name: &str) {
+    let mut looks = (0..200).map(|_| {
+        sleep(Duration::from_millis(50));
+        desk.path(name).exists()
+    });
+    assert!(looks.any(|is_there| is_there), "no {name}");
+}
+
+/// The same directory as its record told of it an hour ago.
+fn age(desk: &Desk, key: &str, record: &str, old: &str) {
+    let text = fs::read_to_string(desk.path(key)).unwrap();
+    let secret = keys::decode_server(&text).unwrap();
+    let mut record = records::read_file(&desk.path(record)).unwrap();
+    let mut body = record.ecert.body;
+    body.start -= 3_600_000;
+    body.end -= 3_600_000;
+    record.ecert = Ecert::sign(body, &secret.signing).unwrap();
+    records::write(&desk.path(old), &record).unwrap();
+}
+
+#[test]
+fn a_host_registers_and_is_found() {
+    let desk = Desk::new();
+    let issuer = desk.server("--host issuer.example -o issuer.key");
+    let key = desk.server("--host shop.example -o shop.key --issuer issuer.key");
+    desk.server("--host name.example -o name.key");
+    let names = format!(
+        "name --key name.key --listen 127.0.0.1:0 --record name.record --store store --trust {issuer}"
+    );
+    let _names = desk.start(&names, "records in");
+    let _server = desk.start(
+        "serve --key shop.key --listen 127.0.0.1:0 --service echo=echo --anonymous --register name.record",
+        "for ",
+    );
+    wait_for(&desk, "store/shop.example.record");
+    desk.server("--host dir.example -o dir.key");
+    let directory =
+        "directory --key dir.key --listen 127.0.0.1:0 --record dir.record --records store";
+    let _directory = desk.start(directory, "1 records in store");
+    age(&desk, "dir.key", "dir.record", "old.record");
+    let find = |by: &str, more: &str| {
+        let line = format!("--directory {by} {more} echo");
+        let output = desk.connect(&line, b"hello");
+        let said = String::from_utf8(output.stderr).unwrap();
+        let status = output.status.code().unwrap();
+        assert_eq!(status == 0, output.stdout == b"hello", "{line}: {said}");
+        (status, said)
+    };
+    for by in ["name.record", "dir.record", "old.record"] {
+        for trust in [format!("--pin {key}"), format!("--issuer {issuer}")] {
+            let (status, said) = find(by, &format!("--host shop.example {trust}"));
+            assert_eq!(status, 0, "{by} {trust}: {said}");
+        }
+        let (status, said) = find(by, &format!("--host shop.example --issuer {key}"));
+        assert_eq!((status, said.contains("untrusted")), (1, true), "{said}");
+        for unknown in [
+            format!("--host web.example --pin {key}"),
+            format!("--host shop.example --pin {issuer}"),
+        ] {
+            let (status, said) = find(by, &unknown);
+            assert_eq!((status, said.contains("no record")), (2, true), "{said}");
+        }
+    }
+}
+
+#[test]
+fn who_is_not_trusted_is_not_registered() {
+    let desk = Desk::new();
+    let key = desk.server("--host name.example -o name.key");
+    let names = format!(
+        "name --key name.key --listen 127.0.0.1:0 --record name.record --store store --pin web.example={key}"
+    );
+    let mut names = desk.start(&names, "records in");
+    let mut server = desk.serve("--service echo=echo --anonymous --register name.record");
+    server.line("name.record does not take this host's record");
+    assert_eq!(fs::read_dir(desk.path("store")).unwrap().count(), 0);
+    let (status, said) = names.stop();
+    assert_eq!((status, said.contains("untrusted")), (0, true), "{said}");
+}
+
+#[test]
+fn a_directory_sees_what_changes() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("records")).unwrap();
+    desk.server("--host dir.example -o dir.key");
+    let directory =
+        "directory --key dir.key --listen 127.0.0.1:0 --record dir.record --records records";
+    let _directory = desk.start(directory, "0 records in records");
+    let _server = desk.serve("--service echo=echo --anonymous");
+    let pin = records::read_file(&desk.path("web.record")).unwrap();
+    let pin = keys::PublicKey(pin.cert.body.signing);
+    let find = format!("--directory dir.record --host web.example --pin {pin} echo");
+    let status = || desk.connect(&find, b"").status.code();
+    assert_eq!(status(), Some(2));
+    fs::copy(desk.path("web.record"), desk.path("records/web.record")).unwrap();
+    sleep(Duration::from_secs(2));
+    assert_eq!(status(), Some(0));
+    fs::remove_file(desk.path("records/web.record")).unwrap();
+    sleep(Duration::from_secs(2));
+    assert_eq!(status(), Some(2));
+}

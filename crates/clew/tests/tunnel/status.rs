@@ -1,0 +1,44 @@
+//! Counters of a running server.
+
+use crate::desk::Desk;
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::thread::sleep;
+use std::time::Duration;
+
+#[test]
+fn status_tells_what_a_server_counts() {
+    let desk = Desk::new();
+    let line = "serve --key web.key --listen 127.0.0.1:0 --record web.record --service echo=echo \
+                --anonymous --metrics 127.0.0.1:0";
+    let mut server = desk.start(line, "web.example at");
+    let at = server.line("counters: ");
+    let at = at
+        .trim_start_matches("counters: http://")
+        .trim_end_matches("/metrics");
+    server.line("for anybody");
+    for _ in 0..3 {
+        assert_eq!(desk.says("echo").0, 0);
+    }
+    assert_eq!(desk.says("other").0, 1);
+    let record = clew::tunnel::records::read_file(&desk.path("web.record")).unwrap();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = record.ecert.body.addresses[0];
+    // A client's: bit 0 of the nonce is set.
+    let mut packet = [0; 60];
+    packet[15] = 1;
+    socket.send_to(&packet, to).unwrap();
+    // Counters are brought up to date some times a second.
+    sleep(Duration::from_millis(500));
+    let status: Value = serde_json::from_str(&desk.yes(&format!("status {at} --json"))).unwrap();
+    assert_eq!(status["tunnels"], 0, "{status}");
+    assert_eq!(status["connections"], 4);
+    let echo = &status["services"]["echo"];
+    assert_eq!((&echo["taken"], &echo["open"]), (&3.into(), &0.into()));
+    assert_eq!(echo["received_bytes"], 15);
+    assert_eq!(status["refused"]["unknown-tid"], 1);
+    assert_eq!(status["refused"]["unknown-service"], 1);
+    let said = desk.yes(&format!("status {at}"));
+    assert!(said.contains("echo: 0 open, 3 taken"), "{said}");
+    assert!(said.contains("1  unknown-tid"), "{said}");
+}

@@ -1,0 +1,103 @@
+//! Who may connect, and to whom.
+
+use crate::desk::Desk;
+use std::fs;
+
+#[test]
+fn users_are_known_by_their_keys() {
+    let desk = Desk::new();
+    let (alice, bob) = (desk.user("alice.key"), desk.user("bob.key"));
+    fs::write(desk.path("users"), format!("# staff\n{alice} Alice\n")).unwrap();
+    let _server = desk.serve("--service echo=echo --users users --authenticators both");
+    let (status, said) = desk.says("--user alice.key echo");
+    assert_eq!(status, 0, "{said}");
+    for stranger in ["--user bob.key echo", "echo", "--user alice.key other"] {
+        let (status, said) = desk.says(stranger);
+        assert_eq!(status, 1, "{stranger}: {said}");
+        assert!(said.contains("the server refused the connection"), "{said}");
+    }
+    fs::write(desk.path("users"), format!("{alice}\n{bob}\n")).unwrap();
+    assert_eq!(desk.says("--user bob.key echo").0, 0);
+    fs::write(desk.path("users"), "").unwrap();
+    assert_eq!(desk.says("--user bob.key echo").0, 1);
+}
+
+#[test]
+fn box_is_taken_where_it_is_offered() {
+    let desk = Desk::new();
+    fs::write(desk.path("users"), desk.user("alice.key")).unwrap();
+    let _server = desk.serve("--service echo=echo --users users --authenticators box");
+    assert_eq!(desk.says("--user alice.key echo").0, 0);
+}
+
+#[test]
+fn a_record_of_another_key_is_refused() {
+    let desk = Desk::new();
+    let issuer = desk.server("--host issuer.example -o issuer.key");
+    let key = desk.server("--host shop.example -o shop.key --issuer issuer.key");
+    let _server = desk.start(
+        "serve --key shop.key --listen 127.0.0.1:0 --record web.record --service echo=echo --anonymous",
+        "for ",
+    );
+    for good in [
+        format!("--pin {key}"),
+        format!("--issuer {issuer}"),
+        "--host shop.example".to_owned(),
+    ] {
+        assert_eq!(desk.says(&format!("{good} echo")).0, 0, "{good}");
+    }
+    for (bad, reason) in [
+        (format!("--pin {issuer}"), "untrusted"),
+        (format!("--issuer {key}"), "untrusted"),
+        ("--host web.example".to_owned(), "wrong-host"),
+    ] {
+        let (status, said) = desk.says(&format!("{bad} echo"));
+        assert_eq!(status, 1, "{bad}");
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+fn wrong_usage_says_what_to_do() {
+    let desk = Desk::new();
+    let serve = "serve --key web.key --service echo=echo";
+    for (line, has) in [
+        (format!("{serve} --listen 127.0.0.1:0"), "--anonymous"),
+        (
+            format!("{serve} --anonymous --listen 0.0.0.0:4433"),
+            "give --address",
+        ),
+        (
+            format!("{serve} --anonymous --listen 127.0.0.1:0 --listen 127.0.0.2:0"),
+            "one address of IPv4",
+        ),
+        (
+            format!("{serve} --anonymous --listen 127.0.0.1:0 --rotation 1s"),
+            "60s to 12h",
+        ),
+        ("connect --record none echo".to_owned(), "none"),
+        (
+            "connect --record web.key echo".to_owned(),
+            "clew-tunnel-server-1",
+        ),
+        ("connect echo".to_owned(), "--record"),
+        (
+            "connect --directory web.record --host web.example echo".to_owned(),
+            "--pin",
+        ),
+        (
+            "keygen server --host Web -o other.key".to_owned(),
+            "web.example",
+        ),
+        (
+            "keygen server --host web -o web.key".to_owned(),
+            "it exists",
+        ),
+        ("keygen user -o web.key".to_owned(), "it exists"),
+        ("status 127.0.0.1:1".to_owned(), "--metrics"),
+    ] {
+        let (status, said) = desk.status(&line);
+        assert_eq!(status, 2, "{line}: {said}");
+        assert!(said.contains(has), "{line}: {said}");
+    }
+}
