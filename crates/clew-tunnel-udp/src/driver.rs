@@ -7,6 +7,7 @@ use std::time::Duration;
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::clock::Clock;
 use crate::engine::Engine;
@@ -60,12 +61,17 @@ pub struct Driver<E: Engine, P: Program<E>> {
     incoming: Incoming,
     outgoing: Outgoing,
     commands: mpsc::UnboundedReceiver<P::Command>,
+    /// Work that other threads are at. It comes back to the engine, which has a bound for it.
+    elsewhere: JoinSet<E::Jobs>,
+    /// From so many jobs on other threads have them.
+    many: usize,
 }
 
 /// Why a driver went on.
-enum Wake<C> {
+enum Wake<C, J> {
     Datagrams,
     Command(C),
+    Computed(J),
     Time,
     /// Nobody can ask for anything any more.
     Orphaned,
@@ -88,7 +94,17 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             sockets,
             clock,
             commands,
+            elsewhere: JoinSet::new(),
+            many: usize::MAX,
         }
+    }
+
+    /// The same, with lists of so many jobs computed by tokio's threads for blocking work: for who has cores
+    /// to spare, and one engine.
+    #[must_use]
+    pub fn with_help_from(mut self, many: usize) -> Self {
+        self.many = many.max(1);
+        self
     }
 
     /// Runs until nobody holds the other end of its commands.
@@ -103,6 +119,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             match self.wait().await? {
                 Wake::Datagrams => self.take_datagrams()?,
                 Wake::Command(command) => self.take_commands(command),
+                Wake::Computed(jobs) => self.engine.complete(self.clock.now(), jobs),
                 Wake::Time => {}
                 Wake::Orphaned => return Ok(()),
             }
@@ -113,7 +130,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         }
     }
 
-    async fn wait(&mut self) -> io::Result<Wake<P::Command>> {
+    async fn wait(&mut self) -> io::Result<Wake<P::Command, E::Jobs>> {
         let due = self.engine.due(&self.clock.now());
         let due = [due, self.program.due()].into_iter().flatten().min();
         let at = due.map_or_else(
@@ -124,10 +141,14 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             sockets,
             incoming,
             commands,
+            elsewhere,
             ..
         } = self;
         tokio::select! {
             received = sockets.receive(incoming) => received.map(|()| Wake::Datagrams),
+            Some(computed) = elsewhere.join_next() => {
+                computed.map(Wake::Computed).map_err(io::Error::other)
+            }
             command = commands.recv() => Ok(command.map_or(Wake::Orphaned, Wake::Command)),
             () = tokio::time::sleep_until(at) => Ok(Wake::Time),
         }
@@ -193,6 +214,13 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
     async fn settle(&mut self) -> io::Result<()> {
         loop {
             while let Some(mut jobs) = self.engine.jobs() {
+                if E::is_long(&jobs) || E::count(&jobs) >= self.many {
+                    self.elsewhere.spawn_blocking(move || {
+                        E::run(&mut jobs);
+                        jobs
+                    });
+                    continue;
+                }
                 E::run(&mut jobs);
                 self.engine.complete(self.clock.now(), jobs);
             }

@@ -16,6 +16,10 @@ pub trait Engine: Send + 'static {
     fn receive<'a>(&mut self, now: Now<'_>, datagrams: impl Iterator<Item = Datagram<'a>>);
     /// The work that waits; none if there is none.
     fn jobs(&mut self) -> Option<Self::Jobs>;
+    /// How many jobs these are.
+    fn count(jobs: &Self::Jobs) -> usize;
+    /// Whether they take longer than datagrams should wait: puzzles.
+    fn is_long(jobs: &Self::Jobs) -> bool;
     /// Runs work.
     fn run(jobs: &mut Self::Jobs);
     /// Takes work back that was run.
@@ -44,7 +48,7 @@ pub trait Engine: Send + 'static {
 }
 
 macro_rules! engine {
-    ($engine:ty, $jobs:ty, $due:expr) => {
+    ($engine:ty, $jobs:ty, $due:expr, $is_long:expr) => {
         impl Engine for $engine {
             type Jobs = $jobs;
 
@@ -54,6 +58,14 @@ macro_rules! engine {
 
             fn jobs(&mut self) -> Option<$jobs> {
                 self.has_jobs().then(|| <$engine>::jobs(self))
+            }
+
+            fn count(jobs: &$jobs) -> usize {
+                jobs.len()
+            }
+
+            fn is_long(jobs: &$jobs) -> bool {
+                $is_long(jobs)
             }
 
             fn run(jobs: &mut $jobs) {
@@ -103,8 +115,15 @@ macro_rules! engine {
     };
 }
 
-engine!(Server, server::Jobs, |server: &Server, now: &Now<'_>| Some(
-    server.due(now)
-));
-engine!(Client, client::Jobs, |client: &Client, _: &Now<'_>| client
-    .due());
+engine!(
+    Server,
+    server::Jobs,
+    |server: &Server, now: &Now<'_>| Some(server.due(now)),
+    |_: &server::Jobs| false
+);
+engine!(
+    Client,
+    client::Jobs,
+    |client: &Client, _: &Now<'_>| client.due(),
+    client::Jobs::has_puzzles
+);

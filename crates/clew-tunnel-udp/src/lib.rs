@@ -13,6 +13,7 @@ pub mod driver;
 pub mod engine;
 mod error;
 mod hands;
+mod hub;
 mod message;
 mod parts;
 mod random;

@@ -58,6 +58,8 @@ pub struct Options {
     pub at: Vec<SocketAddr>,
     /// In how many parts, each of which is a task of its own: one for each core that it may have. 0 is one.
     pub parts: usize,
+    /// From so many jobs at once on, public-key work is for other threads; 0: never.
+    pub help_from: usize,
     /// Who answers for other hosts.
     pub registry: Option<Box<dyn Registry>>,
 }
@@ -65,6 +67,8 @@ pub struct Options {
 /// A connection that a client asks for: to be accepted or refused. Dropped, it is refused.
 pub struct Incoming {
     create: event::Create,
+    /// Longest packet of the server.
+    packet: usize,
     commands: Option<mpsc::UnboundedSender<Command>>,
 }
 
@@ -126,7 +130,7 @@ impl Server {
             let mut now = clock.now();
             now.wall = at;
             config.part = here.part();
-            let number = config.part.number as usize;
+            let (number, packet) = (config.part.number as usize, config.packet);
             let engine = server::Server::new(copy(secret)?, config.clone(), seed, now)?;
             let (watched, watch) = Watched::new();
             stats.push(watch);
@@ -138,10 +142,15 @@ impl Server {
                 record: (number == 0).then(|| record.clone()),
                 registry: registry.clone(),
                 watched,
+                packet,
                 here,
                 ending: None,
             };
-            drivers.push(Driver::new(engine, program, sockets, clock, asked));
+            let driver = Driver::new(engine, program, sockets, clock, asked);
+            drivers.push(match options.help_from {
+                0 => driver,
+                many => driver.with_help_from(many),
+            });
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
         Ok(Self {
@@ -222,7 +231,7 @@ impl Incoming {
 
     /// Takes the connection.
     pub fn accept(mut self) -> Connection {
-        let (held, hand) = hands::pair();
+        let (held, hand) = hands::pair(self.packet);
         let id = self.create.connection;
         // Dropped meanwhile: the connection reads as ended.
         let commands = self
@@ -288,6 +297,8 @@ struct Service {
     record: Option<watch::Sender<Option<Record>>>,
     registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
     watched: Watched,
+    /// Longest packet.
+    packet: usize,
     here: Here<Command>,
     /// Who waits until the last word is said.
     ending: Option<oneshot::Sender<()>>,
@@ -396,6 +407,7 @@ impl Service {
         let id = create.connection;
         let incoming = Incoming {
             create,
+            packet: self.packet,
             commands: self.commands.upgrade(),
         };
         if let Err(full) = self.waiting.try_send(incoming) {

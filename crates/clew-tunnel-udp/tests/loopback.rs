@@ -33,14 +33,13 @@ fn secret() -> ServerSecret {
 
 /// A server that answers each RPC with itself, and its target.
 async fn echo(at: &str) -> Target {
-    echo_in_parts(at, 1).await
+    echo_with(at, Options::default()).await
 }
 
-async fn echo_in_parts(at: &str, parts: usize) -> Target {
+async fn echo_with(at: &str, options: Options) -> Target {
     let options = Options {
         at: vec![at.parse().expect("an address")],
-        parts,
-        ..Options::default()
+        ..options
     };
     let config = server::Config::new(Vec::new());
     let mut server = Server::bind(&secret(), config, options).expect("a server");
@@ -225,7 +224,11 @@ async fn nobody_there_is_no_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_of_a_server_find_each_others_tunnels() {
-    let target = echo_in_parts("127.0.0.1:0", 3).await;
+    let options = Options {
+        parts: 3,
+        ..Options::default()
+    };
+    let target = echo_with("127.0.0.1:0", options).await;
     let client = Client::new(Config::default()).unwrap();
     let mut tunnels = Vec::new();
     for _ in 0..20 {
@@ -240,5 +243,46 @@ async fn parts_of_a_server_find_each_others_tunnels() {
             // Its next TID may be one that comes to another part.
             tunnel.moved();
         }
+    }
+}
+
+#[tokio::test]
+async fn what_no_packet_has_room_for_is_refused_where_it_is_sent() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (_tunnel, mut connection) = client.open(target, |first| first.connect("echo", None));
+    // l, the name, b with its length, e.
+    let around = 1 + 3 + 3 + 3 + 1;
+    let fits = vec![1; 1_232 - 40 - 4 - around];
+    let sent = connection.send("say", |call| call.bytes(&fits));
+    within(sent).await.unwrap();
+    for more in [1, 70_000 - fits.len()] {
+        let long = vec![1; fits.len() + more];
+        let sent = connection.send("say", |call| call.bytes(&long));
+        let error = within(sent).await.expect_err("it is too long");
+        assert_eq!(error.to_string(), "refused: too-long");
+    }
+    let message = within(connection.receive()).await.unwrap();
+    assert_eq!(message.arguments().next(), Some(Value::Bytes(&fits)));
+}
+
+#[tokio::test]
+async fn other_threads_may_compute_the_keys() {
+    let options = Options {
+        help_from: 1,
+        ..Options::default()
+    };
+    let target = echo_with("127.0.0.1:0", options).await;
+    let client = Client::new(Config::default()).unwrap();
+    for number in 0..20_u32 {
+        let (_tunnel, mut connection) = client.open(target.clone(), |first| {
+            let connection = first.connect("echo", None);
+            first
+                .send(&connection, "say", |call| call.number(number))
+                .unwrap();
+            connection
+        });
+        let message = within(connection.receive()).await.unwrap();
+        assert_eq!(message.arguments().next(), Some(Value::Number(number)));
     }
 }
