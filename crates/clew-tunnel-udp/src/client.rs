@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::hands;
 use crate::hub::{Command, Hub, bind};
 use crate::message::Message;
+use crate::qlog::Trace;
 use crate::sockets::Sockets;
 use crate::stats::{Counts, Stats, Watched};
 
@@ -65,6 +66,18 @@ impl Client {
     /// # Errors
     /// The system's, of sockets.
     pub fn new(config: Config) -> io::Result<Self> {
+        Self::begin(config, None)
+    }
+
+    /// The same with a trace of what happens.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn traced(config: Config, trace: Trace) -> io::Result<Self> {
+        Self::begin(config, Some(trace))
+    }
+
+    fn begin(config: Config, trace: Option<Trace>) -> io::Result<Self> {
         let mut sockets = Sockets::default();
         for socket in bind(0)? {
             sockets.add(socket);
@@ -75,6 +88,10 @@ impl Client {
         let (watched, stats) = Watched::new();
         let program = Hub::new(watched);
         let driver = Driver::new(engine, program, sockets, clock, asked);
+        let driver = match trace {
+            None => driver,
+            Some(trace) => driver.traced(trace),
+        };
         drop(tokio::spawn(driver.run()));
         Ok(Self {
             commands,

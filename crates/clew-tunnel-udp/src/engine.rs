@@ -3,6 +3,7 @@
 use clew_tunnel::engine::client::{self, Client};
 use clew_tunnel::engine::event::{ConnectionId, Event};
 use clew_tunnel::engine::server::{self, Server};
+use clew_tunnel::engine::trace::Received;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
 use clew_tunnel::wire::values::Call;
 use clew_tunnel::{Counters, Reason};
@@ -41,6 +42,10 @@ pub trait Engine: Send + 'static {
     fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason>;
     /// Ends a connection, once everything was sent.
     fn close(&mut self, connection: ConnectionId);
+    /// Keeps the last packets that are opened, for [`Self::traced`].
+    fn trace(&mut self, most: usize);
+    /// The next packet that was opened, if these are kept.
+    fn traced(&mut self) -> Option<Received>;
     /// How often each reason was met.
     fn counters(&self) -> &Counters;
     /// How many tunnels there are.
@@ -102,6 +107,14 @@ macro_rules! engine {
 
             fn close(&mut self, connection: ConnectionId) {
                 <$engine>::close(self, connection);
+            }
+
+            fn trace(&mut self, most: usize) {
+                <$engine>::trace(self, most);
+            }
+
+            fn traced(&mut self) -> Option<Received> {
+                <$engine>::traced(self)
             }
 
             fn counters(&self) -> &Counters {

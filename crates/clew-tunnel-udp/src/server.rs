@@ -18,6 +18,7 @@ use crate::driver::{Driver, Program};
 use crate::error::Error;
 use crate::hands::{self, Ask, Hand, Hands};
 use crate::parts::{Here, Mail};
+use crate::qlog::Trace;
 use crate::sockets::{Socket, Sockets};
 use crate::stats::{Counts, Stats, Watched};
 
@@ -62,6 +63,8 @@ pub struct Options {
     pub help_from: usize,
     /// Who answers for other hosts.
     pub registry: Option<Box<dyn Registry>>,
+    /// A trace for each part; parts beyond have none.
+    pub traces: Vec<Trace>,
 }
 
 /// A connection that a client asks for: to be accepted or refused. Dropped, it is refused.
@@ -119,6 +122,7 @@ impl Server {
             .map(|registry| Arc::new(Mutex::new(registry)));
         let (channels, asked): (Vec<_>, Vec<_>) =
             bound.iter().map(|_| mpsc::unbounded_channel()).unzip();
+        let mut traces = options.traces.into_iter();
         let mut drivers = Vec::new();
         let mut stats = Vec::new();
         for ((here, sockets), asked) in Here::all(&channels)
@@ -147,9 +151,13 @@ impl Server {
                 ending: None,
             };
             let driver = Driver::new(engine, program, sockets, clock, asked);
-            drivers.push(match options.help_from {
+            let driver = match options.help_from {
                 0 => driver,
                 many => driver.with_help_from(many),
+            };
+            drivers.push(match traces.next() {
+                None => driver,
+                Some(trace) => driver.traced(trace),
             });
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));

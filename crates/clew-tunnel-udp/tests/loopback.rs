@@ -9,7 +9,7 @@ use clew_tunnel::keys;
 use clew_tunnel::record::{Cert, CertBody, ServerSecret, SigningSecret, UserSecret};
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::Secret;
-use clew_tunnel_udp::{Client, Message, Options, Server, State, wall};
+use clew_tunnel_udp::{Client, Message, Options, Server, State, Trace, wall};
 
 fn secret() -> ServerSecret {
     let signing = SigningSecret::from_seed(&[7; 32]);
@@ -285,4 +285,69 @@ async fn other_threads_may_compute_the_keys() {
         let message = within(connection.receive()).await.unwrap();
         assert_eq!(message.arguments().next(), Some(Value::Number(number)));
     }
+}
+
+/// What a trace was written to.
+#[derive(Clone, Default)]
+struct Written(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0
+            .lock()
+            .expect("nobody panicked")
+            .extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn traces_are_json_sequences_of_both_sides_of_a_packet() {
+    let (at_server, at_client) = (Written::default(), Written::default());
+    let trace = |to: &Written, vantage| Trace::new(Box::new(to.clone()), vantage).unwrap();
+    let options = Options {
+        traces: vec![trace(&at_server, "server")],
+        ..Options::default()
+    };
+    let target = echo_with("127.0.0.1:0", options).await;
+    let client = Client::traced(Config::default(), trace(&at_client, "client")).unwrap();
+    let (_tunnel, mut connection) = client.open(target, |first| {
+        let connection = first.connect("echo", None);
+        first
+            .send(&connection, "say", |call| {
+                call.text("a word that nobody traces")
+            })
+            .unwrap();
+        connection
+    });
+    within(connection.receive()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let events = |written: &Written, name: &str| -> Vec<serde_json::Value> {
+        let bytes = written.0.lock().expect("nobody panicked").clone();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.starts_with('\u{1e}') && !text.contains("a word"));
+        let records = text.split('\u{1e}').skip(1);
+        let records =
+            records.map(|record| serde_json::from_str::<serde_json::Value>(record).unwrap());
+        records
+            .filter(|record| record["name"] == name)
+            .map(|record| record["data"].clone())
+            .collect()
+    };
+    let sent = events(&at_client, "tunnel:packet_sent");
+    let received = events(&at_server, "tunnel:packet_received");
+    assert_eq!(
+        sent[0], received[0],
+        "the first packet, as both sides have it"
+    );
+    assert!(sent[0]["initiation"] == true && sent[0]["length"] == 1_024);
+    let answers = events(&at_server, "tunnel:packet_sent");
+    assert_eq!(answers[0], events(&at_client, "tunnel:packet_received")[0]);
+    assert!(
+        events(&at_client, "tunnel:metrics_updated")[0]["congestion_window"].as_u64() > Some(0)
+    );
 }
