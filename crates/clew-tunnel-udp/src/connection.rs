@@ -33,6 +33,7 @@ pub struct Connection {
 
 /// The half of a [`Connection`] that sends.
 pub struct Sending {
+    longest: usize,
     room: Arc<Semaphore>,
     end: Arc<End>,
 }
@@ -70,6 +71,7 @@ impl Connection {
         });
         Self {
             sending: Sending {
+                longest: held.longest,
                 room: held.room,
                 end: Arc::clone(&end),
             },
@@ -117,7 +119,8 @@ impl Connection {
     /// shows.
     ///
     /// # Errors
-    /// [`Error::Refused`] for what cannot be sent, as [`Message::new`]; [`Error::Gone`].
+    /// [`Error::Refused`] for what cannot be sent, as [`Message::new`], and `too-long` for what no packet has room
+    /// for; [`Error::Gone`].
     pub async fn send(
         &self,
         name: &str,
@@ -165,7 +168,12 @@ impl Sending {
     /// # Errors
     /// The same.
     pub async fn send_message(&self, message: Message) -> Result<(), Error> {
-        let bytes = u32::try_from(message.value().len()).map_err(|_| Reason::TooLong)?;
+        let bytes = message.value().len();
+        if bytes > self.longest {
+            return Err(Reason::TooLong.into());
+        }
+        // A packet has less than 64 KiB.
+        let bytes = bytes as u32;
         let room = Arc::clone(&self.room).acquire_many_owned(bytes).await;
         // It is closed when the connection is gone.
         let room = room.map_err(|_| Error::Gone)?;

@@ -7,9 +7,11 @@ use std::time::Duration;
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::clock::Clock;
 use crate::engine::Engine;
+use crate::qlog::Trace;
 use crate::sockets::{Incoming, Socket, Sockets};
 
 /// Datagrams that are written before any is sent.
@@ -17,6 +19,9 @@ const BATCH: usize = 256;
 
 /// Calls of the system for datagrams before those that came are answered.
 const READS: usize = 4;
+
+/// Opened packets that wait to be traced at most: those of one turn.
+const TRACED: usize = 4_096;
 
 /// Commands that are done before the network has its turn.
 const COMMANDS: usize = 256;
@@ -60,12 +65,18 @@ pub struct Driver<E: Engine, P: Program<E>> {
     incoming: Incoming,
     outgoing: Outgoing,
     commands: mpsc::UnboundedReceiver<P::Command>,
+    /// Work that other threads are at. It comes back to the engine, which has a bound for it.
+    elsewhere: JoinSet<E::Jobs>,
+    /// From so many jobs on other threads have them.
+    many: usize,
+    trace: Option<Trace>,
 }
 
 /// Why a driver went on.
-enum Wake<C> {
+enum Wake<C, J> {
     Datagrams,
     Command(C),
+    Computed(J),
     Time,
     /// Nobody can ask for anything any more.
     Orphaned,
@@ -88,7 +99,27 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             sockets,
             clock,
             commands,
+            elsewhere: JoinSet::new(),
+            many: usize::MAX,
+            trace: None,
         }
+    }
+
+    /// The same, with a trace of what happens. A trace that cannot be written ends, and nothing else does.
+    #[must_use]
+    pub fn traced(mut self, trace: Trace) -> Self {
+        self.engine.trace(TRACED);
+        self.outgoing.remember();
+        self.trace = Some(trace);
+        self
+    }
+
+    /// The same, with lists of so many jobs computed by tokio's threads for blocking work: for who has cores
+    /// to spare, and one engine.
+    #[must_use]
+    pub fn with_help_from(mut self, many: usize) -> Self {
+        self.many = many.max(1);
+        self
     }
 
     /// Runs until nobody holds the other end of its commands.
@@ -100,9 +131,11 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             self.settle().await?;
             let now = self.clock.now();
             self.program.settled(&mut self.engine, now);
+            self.keep_trace(Trace::flush);
             match self.wait().await? {
                 Wake::Datagrams => self.take_datagrams()?,
                 Wake::Command(command) => self.take_commands(command),
+                Wake::Computed(jobs) => self.engine.complete(self.clock.now(), jobs),
                 Wake::Time => {}
                 Wake::Orphaned => return Ok(()),
             }
@@ -113,7 +146,38 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         }
     }
 
-    async fn wait(&mut self) -> io::Result<Wake<P::Command>> {
+    /// Adds to the trace, if there is one.
+    fn keep_trace(&mut self, write: impl FnOnce(&mut Trace) -> io::Result<()>) {
+        if let Some(trace) = &mut self.trace
+            && write(trace).is_err()
+        {
+            self.trace = None;
+            self.engine.trace(0);
+        }
+    }
+
+    /// What was opened and sent since the last time.
+    fn trace_all(&mut self) {
+        if self.trace.is_none() {
+            return;
+        }
+        let at = self.clock.now().instant;
+        let mut received = Vec::new();
+        while let Some(one) = self.engine.traced() {
+            received.push(one);
+        }
+        let (sent, counters) = (
+            self.outgoing.seen().to_vec(),
+            self.engine.counters().clone(),
+        );
+        self.keep_trace(|trace| {
+            received.iter().try_for_each(|one| trace.received(one))?;
+            sent.iter().try_for_each(|one| trace.sent(at, one))?;
+            trace.counted(at, &counters)
+        });
+    }
+
+    async fn wait(&mut self) -> io::Result<Wake<P::Command, E::Jobs>> {
         let due = self.engine.due(&self.clock.now());
         let due = [due, self.program.due()].into_iter().flatten().min();
         let at = due.map_or_else(
@@ -124,10 +188,14 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             sockets,
             incoming,
             commands,
+            elsewhere,
             ..
         } = self;
         tokio::select! {
             received = sockets.receive(incoming) => received.map(|()| Wake::Datagrams),
+            Some(computed) = elsewhere.join_next() => {
+                computed.map(Wake::Computed).map_err(io::Error::other)
+            }
             command = commands.recv() => Ok(command.map_or(Wake::Orphaned, Wake::Command)),
             () = tokio::time::sleep_until(at) => Ok(Wake::Time),
         }
@@ -193,6 +261,13 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
     async fn settle(&mut self) -> io::Result<()> {
         loop {
             while let Some(mut jobs) = self.engine.jobs() {
+                if E::is_long(&jobs) || E::count(&jobs) >= self.many {
+                    self.elsewhere.spawn_blocking(move || {
+                        E::run(&mut jobs);
+                        jobs
+                    });
+                    continue;
+                }
                 E::run(&mut jobs);
                 self.engine.complete(self.clock.now(), jobs);
             }
@@ -203,13 +278,14 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
             self.outgoing.clear();
             let has_more = self.engine.transmit(self.clock.now(), &mut self.outgoing);
             self.send().await?;
+            self.trace_all();
             if !has_more {
                 return Ok(());
             }
         }
     }
 
-    async fn send(&self) -> io::Result<()> {
+    async fn send(&mut self) -> io::Result<()> {
         for run in self.outgoing.runs() {
             // An address of a family without a socket: as if the network lost it.
             let Some(socket) = self.sockets.find(run.from, run.to) else {

@@ -3,6 +3,7 @@
 use clew_tunnel::engine::client::{self, Client};
 use clew_tunnel::engine::event::{ConnectionId, Event};
 use clew_tunnel::engine::server::{self, Server};
+use clew_tunnel::engine::trace::Received;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
 use clew_tunnel::wire::values::Call;
 use clew_tunnel::{Counters, Reason};
@@ -16,6 +17,10 @@ pub trait Engine: Send + 'static {
     fn receive<'a>(&mut self, now: Now<'_>, datagrams: impl Iterator<Item = Datagram<'a>>);
     /// The work that waits; none if there is none.
     fn jobs(&mut self) -> Option<Self::Jobs>;
+    /// How many jobs these are.
+    fn count(jobs: &Self::Jobs) -> usize;
+    /// Whether they take longer than datagrams should wait: puzzles.
+    fn is_long(jobs: &Self::Jobs) -> bool;
     /// Runs work.
     fn run(jobs: &mut Self::Jobs);
     /// Takes work back that was run.
@@ -37,6 +42,10 @@ pub trait Engine: Send + 'static {
     fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason>;
     /// Ends a connection, once everything was sent.
     fn close(&mut self, connection: ConnectionId);
+    /// Keeps the last packets that are opened, for [`Self::traced`].
+    fn trace(&mut self, most: usize);
+    /// The next packet that was opened, if these are kept.
+    fn traced(&mut self) -> Option<Received>;
     /// How often each reason was met.
     fn counters(&self) -> &Counters;
     /// How many tunnels there are.
@@ -44,7 +53,7 @@ pub trait Engine: Send + 'static {
 }
 
 macro_rules! engine {
-    ($engine:ty, $jobs:ty, $due:expr) => {
+    ($engine:ty, $jobs:ty, $due:expr, $is_long:expr) => {
         impl Engine for $engine {
             type Jobs = $jobs;
 
@@ -54,6 +63,14 @@ macro_rules! engine {
 
             fn jobs(&mut self) -> Option<$jobs> {
                 self.has_jobs().then(|| <$engine>::jobs(self))
+            }
+
+            fn count(jobs: &$jobs) -> usize {
+                jobs.len()
+            }
+
+            fn is_long(jobs: &$jobs) -> bool {
+                $is_long(jobs)
             }
 
             fn run(jobs: &mut $jobs) {
@@ -92,6 +109,14 @@ macro_rules! engine {
                 <$engine>::close(self, connection);
             }
 
+            fn trace(&mut self, most: usize) {
+                <$engine>::trace(self, most);
+            }
+
+            fn traced(&mut self) -> Option<Received> {
+                <$engine>::traced(self)
+            }
+
             fn counters(&self) -> &Counters {
                 <$engine>::counters(self)
             }
@@ -103,8 +128,15 @@ macro_rules! engine {
     };
 }
 
-engine!(Server, server::Jobs, |server: &Server, now: &Now<'_>| Some(
-    server.due(now)
-));
-engine!(Client, client::Jobs, |client: &Client, _: &Now<'_>| client
-    .due());
+engine!(
+    Server,
+    server::Jobs,
+    |server: &Server, now: &Now<'_>| Some(server.due(now)),
+    |_: &server::Jobs| false
+);
+engine!(
+    Client,
+    client::Jobs,
+    |client: &Client, _: &Now<'_>| client.due(),
+    client::Jobs::has_puzzles
+);

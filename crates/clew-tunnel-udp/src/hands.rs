@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clew_tunnel::engine::event::{ConnectionId, TunnelId};
-use clew_tunnel::limits::SEND_BUFFER;
+use clew_tunnel::limits::{PACKET_MIN, SEND_BUFFER};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use crate::engine::Engine;
@@ -49,6 +49,8 @@ pub enum Decision {
 #[derive(Debug)]
 pub struct Held {
     pub key: Key,
+    /// The longest RPC that a packet of this side has room for, in bytes of its value.
+    pub longest: usize,
     pub incoming: mpsc::Receiver<Message>,
     pub room: Arc<Semaphore>,
     pub is_starved: Arc<AtomicBool>,
@@ -102,8 +104,13 @@ impl Drop for Hand {
     }
 }
 
-/// Both ends of a connection.
-pub fn pair() -> (Held, Hand) {
+/// Bytes of the longest value: what a packet has, but for what stands around RPCs and a connection's id.
+pub const fn longest(packet: usize) -> usize {
+    packet.saturating_sub(PACKET_MIN + 4)
+}
+
+/// Both ends of a connection, for packets of at most so many bytes.
+pub fn pair(packet: usize) -> (Held, Hand) {
     let key = Key::draw();
     let (to, incoming) = mpsc::channel(WAITING);
     let is_starved = Arc::new(AtomicBool::new(false));
@@ -111,6 +118,7 @@ pub fn pair() -> (Held, Hand) {
     let (tell, decision) = watch::channel(Decision::Waiting);
     let held = Held {
         key,
+        longest: longest(packet),
         incoming,
         room: Arc::clone(&room),
         is_starved: Arc::clone(&is_starved),

@@ -18,6 +18,7 @@ use crate::driver::{Driver, Program};
 use crate::error::Error;
 use crate::hands::{self, Ask, Hand, Hands};
 use crate::parts::{Here, Mail};
+use crate::qlog::Trace;
 use crate::sockets::{Socket, Sockets};
 use crate::stats::{Counts, Stats, Watched};
 
@@ -58,13 +59,19 @@ pub struct Options {
     pub at: Vec<SocketAddr>,
     /// In how many parts, each of which is a task of its own: one for each core that it may have. 0 is one.
     pub parts: usize,
+    /// From so many jobs at once on, public-key work is for other threads; 0: never.
+    pub help_from: usize,
     /// Who answers for other hosts.
     pub registry: Option<Box<dyn Registry>>,
+    /// A trace for each part; parts beyond have none.
+    pub traces: Vec<Trace>,
 }
 
 /// A connection that a client asks for: to be accepted or refused. Dropped, it is refused.
 pub struct Incoming {
     create: event::Create,
+    /// Longest packet of the server.
+    packet: usize,
     commands: Option<mpsc::UnboundedSender<Command>>,
 }
 
@@ -115,6 +122,7 @@ impl Server {
             .map(|registry| Arc::new(Mutex::new(registry)));
         let (channels, asked): (Vec<_>, Vec<_>) =
             bound.iter().map(|_| mpsc::unbounded_channel()).unzip();
+        let mut traces = options.traces.into_iter();
         let mut drivers = Vec::new();
         let mut stats = Vec::new();
         for ((here, sockets), asked) in Here::all(&channels)
@@ -126,7 +134,7 @@ impl Server {
             let mut now = clock.now();
             now.wall = at;
             config.part = here.part();
-            let number = config.part.number as usize;
+            let (number, packet) = (config.part.number as usize, config.packet);
             let engine = server::Server::new(copy(secret)?, config.clone(), seed, now)?;
             let (watched, watch) = Watched::new();
             stats.push(watch);
@@ -138,10 +146,19 @@ impl Server {
                 record: (number == 0).then(|| record.clone()),
                 registry: registry.clone(),
                 watched,
+                packet,
                 here,
                 ending: None,
             };
-            drivers.push(Driver::new(engine, program, sockets, clock, asked));
+            let driver = Driver::new(engine, program, sockets, clock, asked);
+            let driver = match options.help_from {
+                0 => driver,
+                many => driver.with_help_from(many),
+            };
+            drivers.push(match traces.next() {
+                None => driver,
+                Some(trace) => driver.traced(trace),
+            });
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
         Ok(Self {
@@ -222,7 +239,7 @@ impl Incoming {
 
     /// Takes the connection.
     pub fn accept(mut self) -> Connection {
-        let (held, hand) = hands::pair();
+        let (held, hand) = hands::pair(self.packet);
         let id = self.create.connection;
         // Dropped meanwhile: the connection reads as ended.
         let commands = self
@@ -288,6 +305,8 @@ struct Service {
     record: Option<watch::Sender<Option<Record>>>,
     registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
     watched: Watched,
+    /// Longest packet.
+    packet: usize,
     here: Here<Command>,
     /// Who waits until the last word is said.
     ending: Option<oneshot::Sender<()>>,
@@ -396,6 +415,7 @@ impl Service {
         let id = create.connection;
         let incoming = Incoming {
             create,
+            packet: self.packet,
             commands: self.commands.upgrade(),
         };
         if let Err(full) = self.waiting.try_send(incoming) {

@@ -9,7 +9,7 @@ use clew_tunnel::keys;
 use clew_tunnel::record::{Cert, CertBody, ServerSecret, SigningSecret, UserSecret};
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::Secret;
-use clew_tunnel_udp::{Client, Message, Options, Server, State, wall};
+use clew_tunnel_udp::{Client, Message, Options, Server, State, Trace, wall};
 
 fn secret() -> ServerSecret {
     let signing = SigningSecret::from_seed(&[7; 32]);
@@ -33,14 +33,13 @@ fn secret() -> ServerSecret {
 
 /// A server that answers each RPC with itself, and its target.
 async fn echo(at: &str) -> Target {
-    echo_in_parts(at, 1).await
+    echo_with(at, Options::default()).await
 }
 
-async fn echo_in_parts(at: &str, parts: usize) -> Target {
+async fn echo_with(at: &str, options: Options) -> Target {
     let options = Options {
         at: vec![at.parse().expect("an address")],
-        parts,
-        ..Options::default()
+        ..options
     };
     let config = server::Config::new(Vec::new());
     let mut server = Server::bind(&secret(), config, options).expect("a server");
@@ -225,7 +224,11 @@ async fn nobody_there_is_no_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_of_a_server_find_each_others_tunnels() {
-    let target = echo_in_parts("127.0.0.1:0", 3).await;
+    let options = Options {
+        parts: 3,
+        ..Options::default()
+    };
+    let target = echo_with("127.0.0.1:0", options).await;
     let client = Client::new(Config::default()).unwrap();
     let mut tunnels = Vec::new();
     for _ in 0..20 {
@@ -241,4 +244,110 @@ async fn parts_of_a_server_find_each_others_tunnels() {
             tunnel.moved();
         }
     }
+}
+
+#[tokio::test]
+async fn what_no_packet_has_room_for_is_refused_where_it_is_sent() {
+    let target = echo("127.0.0.1:0").await;
+    let client = Client::new(Config::default()).unwrap();
+    let (_tunnel, mut connection) = client.open(target, |first| first.connect("echo", None));
+    // l, the name, b with its length, e.
+    let around = 1 + 3 + 3 + 3 + 1;
+    let fits = vec![1; 1_232 - 40 - 4 - around];
+    let sent = connection.send("say", |call| call.bytes(&fits));
+    within(sent).await.unwrap();
+    for more in [1, 70_000 - fits.len()] {
+        let long = vec![1; fits.len() + more];
+        let sent = connection.send("say", |call| call.bytes(&long));
+        let error = within(sent).await.expect_err("it is too long");
+        assert_eq!(error.to_string(), "refused: too-long");
+    }
+    let message = within(connection.receive()).await.unwrap();
+    assert_eq!(message.arguments().next(), Some(Value::Bytes(&fits)));
+}
+
+#[tokio::test]
+async fn other_threads_may_compute_the_keys() {
+    let options = Options {
+        help_from: 1,
+        ..Options::default()
+    };
+    let target = echo_with("127.0.0.1:0", options).await;
+    let client = Client::new(Config::default()).unwrap();
+    for number in 0..20_u32 {
+        let (_tunnel, mut connection) = client.open(target.clone(), |first| {
+            let connection = first.connect("echo", None);
+            first
+                .send(&connection, "say", |call| call.number(number))
+                .unwrap();
+            connection
+        });
+        let message = within(connection.receive()).await.unwrap();
+        assert_eq!(message.arguments().next(), Some(Value::Number(number)));
+    }
+}
+
+/// What a trace was written to.
+#[derive(Clone, Default)]
+struct Written(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0
+            .lock()
+            .expect("nobody panicked")
+            .extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn traces_are_json_sequences_of_both_sides_of_a_packet() {
+    let (at_server, at_client) = (Written::default(), Written::default());
+    let trace = |to: &Written, vantage| Trace::new(Box::new(to.clone()), vantage).unwrap();
+    let options = Options {
+        traces: vec![trace(&at_server, "server")],
+        ..Options::default()
+    };
+    let target = echo_with("127.0.0.1:0", options).await;
+    let client = Client::traced(Config::default(), trace(&at_client, "client")).unwrap();
+    let (_tunnel, mut connection) = client.open(target, |first| {
+        let connection = first.connect("echo", None);
+        first
+            .send(&connection, "say", |call| {
+                call.text("a word that nobody traces")
+            })
+            .unwrap();
+        connection
+    });
+    within(connection.receive()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let events = |written: &Written, name: &str| -> Vec<serde_json::Value> {
+        let bytes = written.0.lock().expect("nobody panicked").clone();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.starts_with('\u{1e}') && !text.contains("a word"));
+        let records = text.split('\u{1e}').skip(1);
+        let records =
+            records.map(|record| serde_json::from_str::<serde_json::Value>(record).unwrap());
+        records
+            .filter(|record| record["name"] == name)
+            .map(|record| record["data"].clone())
+            .collect()
+    };
+    let sent = events(&at_client, "tunnel:packet_sent");
+    let received = events(&at_server, "tunnel:packet_received");
+    assert_eq!(
+        sent[0], received[0],
+        "the first packet, as both sides have it"
+    );
+    assert!(sent[0]["initiation"] == true && sent[0]["length"] == 1_024);
+    let answers = events(&at_server, "tunnel:packet_sent");
+    assert_eq!(answers[0], events(&at_client, "tunnel:packet_received")[0]);
+    assert!(
+        events(&at_client, "tunnel:metrics_updated")[0]["congestion_window"].as_u64() > Some(0)
+    );
 }

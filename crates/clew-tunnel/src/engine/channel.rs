@@ -12,6 +12,7 @@ use super::receiving::{Held, Place, Receiving};
 use super::sending::Sending;
 use super::seq::Seq;
 use super::time::Instant;
+use super::trace::Trace;
 use crate::limits::{CONTROL_MAX, RPCS_MAX};
 use crate::reason::{Counters, Reason};
 use crate::wire::packet::Side;
@@ -30,6 +31,8 @@ pub struct Common {
     pub held: Held,
     /// RPCs of the packet that is being written.
     pub scratch: Vec<u8>,
+    /// What was opened.
+    pub trace: Trace,
 }
 
 /// The sequences and connections of a tunnel.

@@ -25,6 +25,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod time;
+pub mod trace;
 
 pub use channel::Now;
 pub use outgoing::{Outgoing, Run};

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use super::trace;
 use crate::boxes::{self, Stream};
 use crate::keys::Nonce;
 use crate::wire::packet::Header;
@@ -21,6 +22,7 @@ pub struct Outgoing {
     bytes: Vec<u8>,
     datagrams: Vec<Datagram>,
     open: Vec<Open>,
+    seen: Seen,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,9 @@ struct Open {
     nonce: Nonce,
     stream: Stream,
 }
+
+/// Packets of a batch whose headers are remembered, if that is asked for.
+type Seen = Option<Vec<trace::Seen>>;
 
 /// Datagrams from one socket to one address, of one length but for the last, which may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +65,18 @@ impl Outgoing {
             bytes: Vec::new(),
             datagrams: Vec::new(),
             open: Vec::new(),
+            seen: None,
         }
+    }
+
+    /// Remembers what is in the packets of each batch, for [`Self::seen`].
+    pub fn remember(&mut self) {
+        self.seen = Some(Vec::new());
+    }
+
+    /// What is in the packets of this batch, if it is remembered.
+    pub fn seen(&self) -> &[trace::Seen] {
+        self.seen.as_deref().unwrap_or_default()
     }
 
     /// Whether there is room for more.
@@ -83,6 +99,9 @@ impl Outgoing {
         self.bytes.clear();
         self.datagrams.clear();
         self.open.clear();
+        if let Some(seen) = &mut self.seen {
+            seen.clear();
+        }
     }
 
     /// Adds a datagram without a box.
@@ -113,6 +132,16 @@ impl Outgoing {
             nonce: header.nonce,
             stream: stream.clone(),
         });
+        if let Some(seen) = &mut self.seen {
+            seen.push(trace::Seen {
+                tid: header.tid,
+                nonce: header.nonce,
+                seq: numbers.0,
+                ack: numbers.1,
+                bytes: end - begin,
+                is_initiation: header.initiation.is_some(),
+            });
+        }
         Some(end - begin)
     }
 

@@ -60,6 +60,7 @@ pub async fn begin(
         at: serving.listen.clone(),
         parts: parts(),
         registry,
+        ..Options::default()
     };
     let server = Server::bind(&secret, config, options).map_err(cannot_serve)?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();

@@ -53,6 +53,11 @@ impl Jobs {
         self.starts.len() + self.solves.len()
     }
 
+    /// Whether there are puzzles among them, which take some milliseconds each.
+    pub fn has_puzzles(&self) -> bool {
+        !self.solves.is_empty()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -38,6 +38,7 @@ use super::hash::Hasher;
 use super::outgoing::Outgoing;
 use super::table::Table;
 use super::time::Agenda;
+use super::trace::Received;
 use crate::limits::{self, LOOKUPS, NAME_MAX};
 use crate::reason::{Counters, Reason};
 use crate::record::{Identity, Record, UserSecret, Wanted};
@@ -225,6 +226,16 @@ impl Client {
     /// What happened next. To be asked until there is nothing more.
     pub fn event(&mut self) -> Option<Event> {
         self.shared.common.events.pop_front()
+    }
+
+    /// Keeps the last packets that are opened, `most` of them, for [`Self::traced`].
+    pub fn trace(&mut self, most: usize) {
+        self.shared.common.trace.keep(most);
+    }
+
+    /// The next packet that was opened, if these are kept.
+    pub fn traced(&mut self) -> Option<Received> {
+        self.shared.common.trace.take()
     }
 
     /// How often each reason was met.

@@ -4,15 +4,15 @@ use alloc::vec::Vec;
 
 use super::tunnel::{State, Tunnel};
 use super::{Client, Shared, Which};
-use crate::boxes;
+use crate::boxes::{self, TAG};
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
 use crate::engine::event::Event;
 use crate::engine::line::Line;
-use crate::keys::Nonce;
+use crate::engine::trace::{Received, Seen};
 use crate::puzzle::Search;
 use crate::reason::Reason;
-use crate::wire::packet::{Boxed, Packet, Side, StaleKey};
+use crate::wire::packet::{Boxed, HEADER_BYTES, Packet, Side, StaleKey};
 use crate::wire::plaintext::Plaintext;
 use crate::wire::rpc::Rpc;
 
@@ -170,7 +170,7 @@ impl Client {
     }
 
     fn opened(&mut self, now: &mut Now<'_>, index: u32, which: Which, boxed: Boxed<'_>) {
-        let nonce = boxed.nonce;
+        let (tid, nonce) = (boxed.tid, boxed.nonce);
         let text = boxed.into_text();
         let Some(tunnel) = self.tunnels.at(index) else {
             return self.count(Reason::UnknownTid);
@@ -186,7 +186,15 @@ impl Client {
         if plaintext.has_next_tid() {
             return self.count(Reason::Misplaced);
         }
-        let done = tunnel.take(&mut self.shared, now, (nonce, which), &plaintext);
+        let packet = Seen {
+            tid,
+            nonce,
+            seq: plaintext.seq,
+            ack: plaintext.ack,
+            bytes: HEADER_BYTES + TAG + text.len(),
+            is_initiation: false,
+        };
+        let done = tunnel.take(&mut self.shared, now, (packet, which), &plaintext);
         match done {
             Ok(()) if !tunnel.is_closed => self.touch(index),
             Ok(()) => self.end(now, index, None),
@@ -200,12 +208,12 @@ impl Tunnel {
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
-        (nonce, which): (Nonce, Which),
+        (packet, which): (Seen, Which),
         plaintext: &Plaintext<'_>,
     ) -> Result<(), Reason> {
         let Plaintext { seq, ack, .. } = *plaintext;
         let line = line_mut(self, which).ok_or(Reason::UnknownTid)?;
-        line.seen.note(nonce);
+        line.seen.note(packet.nonce);
         self.heard = now.instant;
         if which == Which::Current && matches!(self.state, State::Rekey(_)) {
             self.rekeyed(now);
@@ -213,6 +221,11 @@ impl Tunnel {
         self.channel
             .sending
             .acknowledge(ack, seq == 0, now.instant)?;
+        shared.common.trace.note(|| Received {
+            at: now.instant,
+            packet,
+            status: self.channel.status(self.address()),
+        });
         let (urgent, counted) = plaintext.split()?;
         for call in urgent {
             let Rpc::Puzz { q, hash, w, nonce } = Rpc::of(&call, Side::Server)? else {

@@ -40,6 +40,7 @@ use super::rate::{Bucket, Prefixes};
 use super::replay::ReplaySet;
 use super::table::Table;
 use super::time::{Agenda, Instant};
+use super::trace::Received;
 use crate::keys::Nonce;
 use crate::limits;
 use crate::reason::{Counters, Reason};
@@ -172,6 +173,16 @@ impl Server {
     /// What happened next. To be asked until there is nothing more.
     pub fn event(&mut self) -> Option<Event> {
         self.shared.common.events.pop_front()
+    }
+
+    /// Keeps the last packets that are opened, `most` of them, for [`Self::traced`].
+    pub fn trace(&mut self, most: usize) {
+        self.shared.common.trace.keep(most);
+    }
+
+    /// The next packet that was opened, if these are kept.
+    pub fn traced(&mut self) -> Option<Received> {
+        self.shared.common.trace.take()
     }
 
     /// How often each reason was met.

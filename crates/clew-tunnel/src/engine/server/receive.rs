@@ -8,6 +8,8 @@ use super::tunnel::{Tunnel, Which};
 use crate::boxes;
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
+use crate::engine::time::Instant;
+use crate::engine::trace::{Received, Seen};
 use crate::keys::Nonce;
 use crate::reason::Reason;
 use crate::wire::packet::{Boxed, Packet, Side};
@@ -194,6 +196,7 @@ impl Tunnel {
         if acknowledged.packets > 0 {
             self.path.acknowledged();
         }
+        self.trace(shared, now.instant, opened);
         let (urgent, counted) = opened.plaintext.split()?;
         for call in urgent {
             match Rpc::of(&call, Side::Client)? {
@@ -211,6 +214,22 @@ impl Tunnel {
             self.channel.receiving.owe_at_once();
         }
         channel::receive(self, shared, now, seq, counted)
+    }
+
+    fn trace(&self, shared: &mut super::Shared, at: Instant, opened: &Opened<'_>) {
+        let tid = line(self, opened.which).map(|line| line.tid);
+        shared.common.trace.note(|| Received {
+            at,
+            packet: Seen {
+                tid: tid.unwrap_or(self.line.tid),
+                nonce: opened.nonce,
+                seq: opened.plaintext.seq,
+                ack: opened.plaintext.ack,
+                bytes: opened.bytes,
+                is_initiation: opened.is_initiation,
+            },
+            status: self.channel.status(self.path.address()),
+        });
     }
 
     /// The client is at another address.

@@ -1,0 +1,124 @@
+//! Traces in qlog's form: JSON text sequences (`draft-ietf-quic-qlog-main-schema`), with events of our own.
+//!
+//! A trace has TIDs, nonces, places and lengths, addresses of the other side, and why packets were discarded; no
+//! key and nothing of what RPCs say. Who has traces of both ends knows who talked to whom.
+
+use std::io::{self, Write};
+
+use clew_tunnel::engine::Instant;
+use clew_tunnel::engine::trace::{Received, Seen};
+use clew_tunnel::{Counters, Reason};
+
+use crate::clock::wall;
+
+/// Where a driver writes what happens.
+pub struct Trace {
+    to: Box<dyn Write + Send>,
+    counted: Counters,
+}
+
+impl Trace {
+    /// Begins a trace: `vantage` is `client` or `server`.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn new(to: Box<dyn Write + Send>, vantage: &str) -> io::Result<Self> {
+        let mut trace = Self {
+            to,
+            counted: Counters::default(),
+        };
+        let epoch = wall() / 1_000_000;
+        trace.line(&format!(
+            "{{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\"serialization_format\":\"application/qlog+json-seq\",\
+             \"title\":\"clew tunnel\",\"trace\":{{\"common_fields\":{{\"reference_time\":{{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\",\
+             \"wall_clock_time_ms\":{epoch}}}}},\"vantage_point\":{{\"type\":\"{vantage}\"}},\"event_schemas\":[\"urn:clew:tunnel:0\"]}}}}"
+        ))?;
+        Ok(trace)
+    }
+
+    fn line(&mut self, json: &str) -> io::Result<()> {
+        // RFC 7464: a record separator before each text, a line feed behind it.
+        writeln!(self.to, "\u{1e}{json}")
+    }
+
+    /// A packet was sent.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn sent(&mut self, at: Instant, packet: &Seen) -> io::Result<()> {
+        let data = packet_json(packet);
+        self.event(at, "packet_sent", &data)
+    }
+
+    /// A packet was opened.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn received(&mut self, received: &Received) -> io::Result<()> {
+        let Received { at, packet, status } = received;
+        let data = packet_json(packet);
+        self.event(*at, "packet_received", &data)?;
+        let trip = status.round_trip.map_or("null".to_owned(), milliseconds);
+        let data = format!(
+            "\"tid\":\"{}\",\"address\":\"{}\",\"smoothed_rtt\":{trip},\"congestion_window\":{},\"packets_in_flight\":{}",
+            hex(packet.tid.as_bytes()),
+            status.address,
+            status.window,
+            status.outstanding
+        );
+        self.event(*at, "metrics_updated", &data)
+    }
+
+    /// What was discarded since the last time.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn counted(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
+        for reason in Reason::ALL {
+            let more = counters.of(reason) - self.counted.of(reason);
+            if more > 0 {
+                let data = format!("\"trigger\":\"{reason}\",\"count\":{more}");
+                self.event(at, "packet_dropped", &data)?;
+            }
+        }
+        self.counted = counters.clone();
+        Ok(())
+    }
+
+    fn event(&mut self, at: Instant, name: &str, data: &str) -> io::Result<()> {
+        let time = milliseconds(at);
+        self.line(&format!(
+            "{{\"time\":{time},\"name\":\"tunnel:{name}\",\"data\":{{{data}}}}}"
+        ))
+    }
+
+    /// Nothing remains in a buffer.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+fn packet_json(packet: &Seen) -> String {
+    format!(
+        "\"tid\":\"{}\",\"nonce\":\"{}\",\"seq\":{},\"ack\":{},\"length\":{},\"initiation\":{}",
+        hex(packet.tid.as_bytes()),
+        hex(&packet.nonce.to_bytes()),
+        packet.seq,
+        packet.ack,
+        packet.bytes,
+        packet.is_initiation
+    )
+}
+
+/// Nanoseconds as milliseconds with three digits behind the point.
+fn milliseconds(nanoseconds: u64) -> String {
+    let microseconds = nanoseconds / 1_000;
+    format!("{}.{:03}", microseconds / 1_000, microseconds % 1_000)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
