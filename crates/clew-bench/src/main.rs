@@ -46,7 +46,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 15] = [
+const PROGRAMS: [Program; 16] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
