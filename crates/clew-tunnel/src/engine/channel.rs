@@ -40,6 +40,8 @@ pub struct Common {
 pub struct Channel {
     /// Whose tunnel it is.
     pub id: TunnelId,
+    /// It waits for its turn to send.
+    pub is_ready: bool,
     /// What this side sends.
     pub sending: Sending,
     /// What it receives.
@@ -230,6 +232,7 @@ impl Channel {
     pub const fn new(id: TunnelId, side: Side, start: Seq, packet: usize, longest: usize) -> Self {
         Self {
             id,
+            is_ready: false,
             sending: Sending::new(start, packet),
             receiving: Receiving::new(),
             connections: Connections::new(side),

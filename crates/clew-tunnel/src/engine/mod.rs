@@ -12,6 +12,7 @@ pub mod event;
 mod hash;
 mod line;
 mod nonces;
+mod opening;
 mod outgoing;
 mod queue;
 pub mod rate;
@@ -26,6 +27,7 @@ mod table;
 mod tests;
 mod time;
 pub mod trace;
+mod tunnels;
 
 pub use channel::Now;
 pub use outgoing::{Outgoing, Run};

@@ -35,7 +35,7 @@ impl Client {
             tids: [self.tids.len(), 0],
             puzzles: self.shared.solves.len(),
             held: common.held.bytes(),
-            ready: self.ready.len(),
+            ready: self.tunnels.ready.len(),
             plain: self.plain.len(),
             events: common.events.len(),
             ..Load::default()

@@ -32,13 +32,13 @@ use users::Users;
 use attempt::Attempt;
 use tunnel::{Asked, State, Tunnel, Wish};
 
-use super::channel::{Common, Now};
+use super::channel::{Channel, Common, Now};
 use super::event::{ConnectionId, Event, Status, TunnelId};
 use super::hash::Hasher;
 use super::outgoing::Outgoing;
-use super::table::Table;
 use super::time::Agenda;
 use super::trace::Received;
+use super::tunnels::Tunnels;
 use crate::limits::{self, LOOKUPS, NAME_MAX};
 use crate::reason::{Counters, Reason};
 use crate::record::{Identity, Record, UserSecret, Wanted};
@@ -85,11 +85,10 @@ impl Shared {
 #[derive(Debug)]
 pub struct Client {
     shared: Shared,
-    tunnels: Table<Tunnel>,
+    tunnels: Tunnels<Tunnel>,
     tids: HashMap<Tid, (u32, Which), Hasher>,
     starts: Vec<Start>,
     agenda: Agenda,
-    ready: VecDeque<u32>,
     /// What is said of tunnels that are gone.
     plain: VecDeque<Plain>,
 }
@@ -110,11 +109,10 @@ impl Client {
                 users: Users::default(),
                 solves: Vec::new(),
             },
-            tunnels: Table::default(),
+            tunnels: Tunnels::default(),
             tids: HashMap::with_hasher(Hasher::new(now.random())),
             starts: Vec::new(),
             agenda: Agenda::default(),
-            ready: VecDeque::new(),
             plain: VecDeque::new(),
         }
     }
@@ -301,17 +299,7 @@ impl Client {
 
     /// Gives the next RPC of a connection to `read`. False if there is none now.
     pub fn read(&mut self, connection: ConnectionId, mut read: impl FnMut(Call<'_>)) -> bool {
-        let Some(tunnel) = self.tunnels.get(connection.tunnel) else {
-            return false;
-        };
-        let was_read = tunnel
-            .channel
-            .connections
-            .read(connection.number, &mut read);
-        if was_read && tunnel.channel.connections.has_due_window() {
-            self.touch(connection.tunnel.index);
-        }
-        was_read
+        self.tunnels.read(connection, &mut read)
     }
 
     /// Sends an RPC on a connection, which need not be accepted yet. False if it has to wait for
@@ -326,11 +314,9 @@ impl Client {
         name: &str,
         arguments: impl FnOnce(CallWriter<'_>) -> CallWriter<'_>,
     ) -> Result<bool, Reason> {
-        let tunnel = self.tunnels.get(connection.tunnel);
-        let tunnel = tunnel.ok_or(Reason::ClosedConnection)?;
-        let written = tunnel.channel.write(connection.number, name, arguments)?;
-        self.touch(connection.tunnel.index);
-        Ok(written)
+        let number = connection.number;
+        let write = |channel: &mut Channel| channel.write(number, name, arguments);
+        self.tunnels.write(connection, write)
     }
 
     /// How a tunnel is. None if it is gone.
@@ -344,19 +330,14 @@ impl Client {
     /// # Errors
     /// As [`Self::write`].
     pub fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason> {
-        let tunnel = self.tunnels.get(connection.tunnel);
-        let tunnel = tunnel.ok_or(Reason::ClosedConnection)?;
-        let written = tunnel.channel.forward(connection.number, value)?;
-        self.touch(connection.tunnel.index);
-        Ok(written)
+        let number = connection.number;
+        let write = |channel: &mut Channel| channel.forward(number, value);
+        self.tunnels.write(connection, write)
     }
 
     /// Ends a connection, when what was written is sent.
     pub fn close(&mut self, connection: ConnectionId) {
-        if let Some(tunnel) = self.tunnels.get(connection.tunnel) {
-            tunnel.channel.connections.close(connection.number);
-            self.touch(connection.tunnel.index);
-        }
+        self.tunnels.close(connection);
     }
 
     /// Ends a tunnel at once.
@@ -402,15 +383,8 @@ impl Client {
         self.shared.common.events.push_back(gone);
     }
 
-    /// Something of a tunnel changed: it may have something to send, and other instants to wait for.
     fn touch(&mut self, index: u32) {
-        let Some(tunnel) = self.tunnels.at(index) else {
-            return;
-        };
-        if !tunnel.is_ready {
-            tunnel.is_ready = true;
-            self.ready.push_back(index);
-        }
+        self.tunnels.touch(index);
     }
 
     fn count(&mut self, reason: Reason) {

@@ -4,26 +4,23 @@ use alloc::vec::Vec;
 
 use super::tunnel::{State, Tunnel};
 use super::{Client, Shared, Which};
-use crate::boxes::{self, TAG};
+use crate::boxes::TAG;
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
 use crate::engine::event::Event;
 use crate::engine::line::Line;
+use crate::engine::opening::{self, GROUP};
 use crate::engine::trace::{Received, Seen};
 use crate::puzzle::Search;
 use crate::reason::Reason;
-use crate::wire::packet::{Boxed, HEADER_BYTES, Packet, Side, StaleKey};
+use crate::wire::packet::{Boxed, HEADER_BYTES, Packet, Side, StaleKey, Tid};
 use crate::wire::plaintext::Plaintext;
 use crate::wire::rpc::Rpc;
 
-/// Packets that are opened in one call.
-const GROUP: usize = 16;
-
 /// A packet of a tunnel that is to be opened.
-struct Waiting<'a> {
+struct Waiting {
     index: u32,
     which: Which,
-    boxed: Boxed<'a>,
 }
 
 impl Client {
@@ -33,7 +30,7 @@ impl Client {
         mut now: Now<'_>,
         datagrams: impl IntoIterator<Item = Datagram<'a>>,
     ) {
-        let mut group: Vec<Waiting<'a>> = Vec::with_capacity(GROUP);
+        let mut group: Vec<(Waiting, Boxed<'a>)> = Vec::with_capacity(GROUP);
         for Datagram { bytes, .. } in datagrams {
             match Packet::parse(bytes, 0) {
                 Err(reason) => self.count(reason),
@@ -41,18 +38,14 @@ impl Client {
                     None => self.count(Reason::UnknownTid),
                     Some(&(index, Which::First)) => self.opened_first(&mut now, index, boxed),
                     Some(&(index, which)) => {
-                        group.push(Waiting {
-                            index,
-                            which,
-                            boxed,
-                        });
+                        group.push((Waiting { index, which }, boxed));
                         if group.len() == GROUP {
                             self.open_group(&mut now, &mut group);
                         }
                     }
                 },
                 Ok(Packet::Interrogation(asked)) => {
-                    self.unboxed(asked.tid.as_bytes(), |tunnel, shared| {
+                    self.unboxed(asked.tid, |tunnel, shared| {
                         tunnel.interrogated(shared, &asked)
                     });
                 }
@@ -66,7 +59,7 @@ impl Client {
 
     fn unboxed(
         &mut self,
-        tid: &[u8; 8],
+        tid: Tid,
         take: impl FnOnce(&mut Tunnel, &mut Shared) -> Result<(), Reason>,
     ) {
         let Self {
@@ -75,7 +68,6 @@ impl Client {
             tids,
             ..
         } = self;
-        let tid = crate::wire::packet::Tid::from_random(*tid);
         let index = tids.get(&tid).map(|(index, _)| *index);
         let tunnel = index.and_then(|index| tunnels.at(index));
         let taken = tunnel.map_or(Err(Reason::UnexpectedAnswer), |tunnel| take(tunnel, shared));
@@ -134,35 +126,18 @@ impl Client {
         self.opened(now, index, Which::Current, boxed);
     }
 
-    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<Waiting<'_>>) {
+    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<(Waiting, Boxed<'_>)>) {
         let Self {
             tunnels, shared, ..
         } = self;
-        let counters = &mut shared.common.counters;
-        group.retain(|waiting| {
-            let line = tunnels
-                .peek(waiting.index)
-                .and_then(|t| line(t, waiting.which));
-            let checked = line
-                .ok_or(Reason::UnknownTid)
-                .and_then(|line| line.seen.check(waiting.boxed.nonce));
-            checked
-                .inspect_err(|reason| counters.count(*reason))
-                .is_ok()
-        });
-        let mut are_good = [false; GROUP];
-        let mut packets = Vec::with_capacity(GROUP);
-        for waiting in group.iter_mut() {
-            let line = tunnels
-                .peek(waiting.index)
-                .and_then(|t| line(t, waiting.which));
-            packets.extend(line.and_then(|line| waiting.boxed.packet(&line.stream)));
-        }
-        let count = packets.len();
-        boxes::open(&mut packets, &mut are_good[..count]);
-        for (waiting, is_good) in group.drain(..).zip(are_good) {
+        let line = |waiting: &Waiting| {
+            let tunnel = tunnels.peek(waiting.index);
+            tunnel.and_then(|tunnel| line(tunnel, waiting.which))
+        };
+        let are_good = opening::open(group, line, &mut shared.common.counters);
+        for ((waiting, boxed), is_good) in group.drain(..).zip(are_good) {
             if is_good {
-                self.opened(now, waiting.index, waiting.which, waiting.boxed);
+                self.opened(now, waiting.index, waiting.which, boxed);
             } else {
                 self.count(Reason::BadBox);
             }

@@ -55,12 +55,12 @@ impl Client {
             out.push_plain(to, &datagram);
         }
         while out.has_room()
-            && let Some(index) = self.ready.pop_front()
+            && let Some(index) = self.tunnels.ready.pop_front()
         {
             let Some(tunnel) = self.tunnels.at(index) else {
                 continue;
             };
-            tunnel.is_ready = false;
+            tunnel.channel.is_ready = false;
             match tunnel.send_turn(&mut self.shared, &mut now, out) {
                 Err(reason) => self.end(&mut now, index, Some(reason)),
                 Ok(true) => {
@@ -68,13 +68,13 @@ impl Client {
                     self.agenda.move_to(index, &mut tunnel.due, due);
                 }
                 Ok(false) => {
-                    tunnel.is_ready = true;
-                    self.ready.push_back(index);
+                    tunnel.channel.is_ready = true;
+                    self.tunnels.ready.push_back(index);
                 }
             }
         }
         out.seal();
-        !(self.ready.is_empty() && self.plain.is_empty())
+        !(self.tunnels.ready.is_empty() && self.plain.is_empty())
     }
 
     /// A TID that has a tunnel while its first packet is not answered.

@@ -92,7 +92,6 @@ pub struct Tunnel {
     /// Since when there is no connection.
     pub idle_since: Option<Instant>,
     pub due: Option<Instant>,
-    pub is_ready: bool,
 }
 
 impl Tunnel {
@@ -125,7 +124,6 @@ impl Tunnel {
             rekey_at: next_rekey(now),
             idle_since: Some(now.instant),
             due: None,
-            is_ready: false,
         }
     }
 

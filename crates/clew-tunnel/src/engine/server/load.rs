@@ -42,7 +42,7 @@ impl Server {
             remembered: self.replays.len(),
             work: self.open.len() + self.taken + self.shared.verify.len(),
             held: common.held.bytes(),
-            ready: self.ready.len(),
+            ready: self.tunnels.ready.len(),
             silent: self.silent.len(),
             plain: self.plain.len(),
             events: common.events.len(),

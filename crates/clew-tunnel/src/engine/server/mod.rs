@@ -33,14 +33,14 @@ use tids::Tids;
 pub use tids::{Notice, Part};
 use tunnel::Tunnel;
 
-use super::channel::{Common, Now};
+use super::channel::{Channel, Common, Now};
 use super::event::{ConnectionId, Event, Reply, Status, TunnelId};
 use super::hash::Hasher;
 use super::rate::{Bucket, Prefixes};
 use super::replay::ReplaySet;
-use super::table::Table;
 use super::time::{Agenda, Instant};
 use super::trace::Received;
+use super::tunnels::Tunnels;
 use crate::keys::Nonce;
 use crate::limits;
 use crate::reason::{Counters, Reason};
@@ -69,7 +69,7 @@ impl AsMut<Common> for Shared {
 #[derive(Debug)]
 pub struct Server {
     shared: Shared,
-    tunnels: Table<Tunnel>,
+    tunnels: Tunnels<Tunnel>,
     tids: Tids,
     replays: ReplaySet,
     /// The n' of solutions that made room for a tunnel.
@@ -81,7 +81,6 @@ pub struct Server {
     taken: usize,
     rates: Rates,
     agenda: Agenda,
-    ready: VecDeque<u32>,
     /// Datagrams that are of no tunnel (any more).
     plain: VecDeque<(SocketAddr, Box<[u8]>)>,
     /// Tunnels by when they were heard, at the latest: the longest silent first.
@@ -129,7 +128,7 @@ impl Server {
                 verify: Vec::new(),
                 auth_rate: Prefixes::new(hasher, chosen.auth),
             },
-            tunnels: Table::default(),
+            tunnels: Tunnels::default(),
             tids: Tids::new(hasher, part),
             replays: ReplaySet::new(hasher, chosen.replay, limits::WINDOW),
             solutions: ReplaySet::new(hasher, limits::SOLUTIONS_MAX, limits::PUZZLE_LIFE),
@@ -143,7 +142,6 @@ impl Server {
                 stale_all: Bucket::default(),
             },
             agenda: Agenda::default(),
-            ready: VecDeque::new(),
             plain: VecDeque::new(),
             silent: VecDeque::new(),
             wall: now.wall,
@@ -258,17 +256,7 @@ impl Server {
 
     /// Gives the next RPC of a connection to `read`. False if there is none now.
     pub fn read(&mut self, connection: ConnectionId, mut read: impl FnMut(Call<'_>)) -> bool {
-        let Some(tunnel) = self.tunnels.get(connection.tunnel) else {
-            return false;
-        };
-        let was_read = tunnel
-            .channel
-            .connections
-            .read(connection.number, &mut read);
-        if was_read && tunnel.channel.connections.has_due_window() {
-            self.touch(connection.tunnel.index);
-        }
-        was_read
+        self.tunnels.read(connection, &mut read)
     }
 
     /// Sends an RPC on a connection. False if it has to wait for [`Event::Writable`].
@@ -282,11 +270,9 @@ impl Server {
         name: &str,
         arguments: impl FnOnce(CallWriter<'_>) -> CallWriter<'_>,
     ) -> Result<bool, Reason> {
-        let tunnel = self.tunnels.get(connection.tunnel);
-        let tunnel = tunnel.ok_or(Reason::ClosedConnection)?;
-        let written = tunnel.channel.write(connection.number, name, arguments)?;
-        self.touch(connection.tunnel.index);
-        Ok(written)
+        let number = connection.number;
+        let write = |channel: &mut Channel| channel.write(number, name, arguments);
+        self.tunnels.write(connection, write)
     }
 
     /// How a tunnel is. None if it is gone.
@@ -300,19 +286,14 @@ impl Server {
     /// # Errors
     /// As [`Self::write`].
     pub fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason> {
-        let tunnel = self.tunnels.get(connection.tunnel);
-        let tunnel = tunnel.ok_or(Reason::ClosedConnection)?;
-        let written = tunnel.channel.forward(connection.number, value)?;
-        self.touch(connection.tunnel.index);
-        Ok(written)
+        let number = connection.number;
+        let write = |channel: &mut Channel| channel.forward(number, value);
+        self.tunnels.write(connection, write)
     }
 
     /// Ends a connection, when what was written is sent.
     pub fn close(&mut self, connection: ConnectionId) {
-        if let Some(tunnel) = self.tunnels.get(connection.tunnel) {
-            tunnel.channel.connections.close(connection.number);
-            self.touch(connection.tunnel.index);
-        }
+        self.tunnels.close(connection);
     }
 
     /// Ends a tunnel at once.
@@ -354,15 +335,8 @@ impl Server {
         }
     }
 
-    /// Something of a tunnel changed: it may have something to send, and other instants to wait for.
     fn touch(&mut self, index: u32) {
-        let Some(tunnel) = self.tunnels.at(index) else {
-            return;
-        };
-        if !tunnel.is_ready {
-            tunnel.is_ready = true;
-            self.ready.push_back(index);
-        }
+        self.tunnels.touch(index);
     }
 
     /// Counts a packet that its program has discarded.

@@ -5,9 +5,9 @@ use core::net::SocketAddr;
 
 use super::Server;
 use super::tunnel::{Tunnel, Which};
-use crate::boxes;
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
+use crate::engine::opening::{self, GROUP};
 use crate::engine::time::Instant;
 use crate::engine::trace::{Received, Seen};
 use crate::keys::Nonce;
@@ -16,16 +16,12 @@ use crate::wire::packet::{Boxed, Packet, Side};
 use crate::wire::plaintext::Plaintext;
 use crate::wire::rpc::Rpc;
 
-/// Packets that are opened in one call.
-const GROUP: usize = 16;
-
 /// A packet of a tunnel that is to be opened.
-struct Waiting<'a> {
+struct Waiting {
     index: u32,
     which: Which,
     source: SocketAddr,
     bytes: usize,
-    boxed: Boxed<'a>,
 }
 
 /// A packet of a tunnel that was opened.
@@ -48,7 +44,7 @@ impl Server {
         datagrams: impl IntoIterator<Item = Datagram<'a>>,
     ) {
         self.wall = self.wall.max(now.wall);
-        let mut group: Vec<Waiting<'a>> = Vec::with_capacity(GROUP);
+        let mut group: Vec<(Waiting, Boxed<'a>)> = Vec::with_capacity(GROUP);
         for Datagram { peer, bytes } in datagrams {
             let length = bytes.len();
             match Packet::parse(bytes, self.shared.config.m) {
@@ -57,13 +53,13 @@ impl Server {
                     // A rekey of the same batch may be what makes it known.
                     match self.tids.get(boxed.tid) {
                         Some((index, which)) if which != Which::Announced => {
-                            group.push(Waiting {
+                            let waiting = Waiting {
                                 index,
                                 which,
                                 source: peer,
                                 bytes: length,
-                                boxed,
-                            });
+                            };
+                            group.push((waiting, boxed));
                         }
                         _ => self.count(Reason::UnknownTid),
                     }
@@ -85,48 +81,30 @@ impl Server {
     }
 
     /// Opens some packets, and does what is in them.
-    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<Waiting<'_>>) {
+    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<(Waiting, Boxed<'_>)>) {
         let Self {
             tunnels, shared, ..
         } = self;
-        let counters = &mut shared.common.counters;
-        group.retain(|waiting| {
-            let line = tunnels
-                .peek(waiting.index)
-                .and_then(|t| line(t, waiting.which));
-            let checked = line
-                .ok_or(Reason::UnknownTid)
-                .and_then(|line| line.seen.check(waiting.boxed.nonce));
-            checked
-                .inspect_err(|reason| counters.count(*reason))
-                .is_ok()
-        });
-        let mut are_good = [false; GROUP];
-        let mut packets = Vec::with_capacity(GROUP);
-        for waiting in group.iter_mut() {
-            let line = tunnels
-                .peek(waiting.index)
-                .and_then(|t| line(t, waiting.which));
-            packets.extend(line.and_then(|line| waiting.boxed.packet(&line.stream)));
-        }
-        let count = packets.len();
-        boxes::open(&mut packets, &mut are_good[..count]);
-        for (waiting, is_good) in group.drain(..).zip(are_good) {
+        let line = |waiting: &Waiting| {
+            let tunnel = tunnels.peek(waiting.index);
+            tunnel.and_then(|tunnel| line(tunnel, waiting.which))
+        };
+        let are_good = opening::open(group, line, &mut shared.common.counters);
+        for ((waiting, boxed), is_good) in group.drain(..).zip(are_good) {
             if is_good {
-                self.opened(now, waiting);
+                self.opened(now, waiting, boxed);
             } else {
                 self.count(Reason::BadBox);
             }
         }
     }
 
-    fn opened(&mut self, now: &mut Now<'_>, waiting: Waiting<'_>) {
+    fn opened(&mut self, now: &mut Now<'_>, waiting: Waiting, boxed: Boxed<'_>) {
         let Waiting {
             index,
             which,
             source,
             bytes,
-            boxed,
         } = waiting;
         let nonce = boxed.nonce;
         let text = boxed.into_text();

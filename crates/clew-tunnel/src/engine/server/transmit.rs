@@ -24,12 +24,12 @@ impl Server {
             out.push_plain((0, to), &datagram);
         }
         while out.has_room()
-            && let Some(index) = self.ready.pop_front()
+            && let Some(index) = self.tunnels.ready.pop_front()
         {
             let Some(tunnel) = self.tunnels.at(index) else {
                 continue;
             };
-            tunnel.is_ready = false;
+            tunnel.channel.is_ready = false;
             let mut turns = TURN;
             let mut is_done = false;
             while turns > 0 && out.has_room() && !is_done {
@@ -40,12 +40,12 @@ impl Server {
                 let due = tunnel.next_due();
                 self.agenda.move_to(index, &mut tunnel.due, Some(due));
             } else {
-                tunnel.is_ready = true;
-                self.ready.push_back(index);
+                tunnel.channel.is_ready = true;
+                self.tunnels.ready.push_back(index);
             }
         }
         out.seal();
-        !(self.ready.is_empty() && self.plain.is_empty())
+        !(self.tunnels.ready.is_empty() && self.plain.is_empty())
     }
 }
 

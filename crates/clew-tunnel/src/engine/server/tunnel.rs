@@ -68,8 +68,6 @@ pub struct Tunnel {
     pub creates: Bucket,
     /// Where it stands in the agenda.
     pub due: Option<Instant>,
-    /// It waits for its turn to send.
-    pub is_ready: bool,
 }
 
 /// What a new tunnel is made of.
@@ -119,7 +117,6 @@ impl Tunnel {
             moves: Bucket::default(),
             creates: Bucket::default(),
             due: None,
-            is_ready: false,
         }
     }
 
