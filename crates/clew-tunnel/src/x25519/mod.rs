@@ -1,5 +1,6 @@
-//! X25519 (RFC 7748, section 5): many shared secrets and many public keys at once, eight to a vector
-//! where the processor multiplies 52 bits (AVX-512 IFMA), one by one by `curve25519-dalek` elsewhere.
+//! X25519 (RFC 7748, section 5): many shared secrets and many public keys at once. Where the processor
+//! multiplies 52 bits (AVX-512 IFMA), eight to a vector, and few of them one by one with four
+//! multiplications to a vector; elsewhere one by one by `curve25519-dalek`.
 //!
 //! ```
 //! use clew_tunnel::x25519::{Public, Secret, public_keys, shared};
@@ -19,7 +20,7 @@ mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 #[cfg(target_arch = "x86_64")]
-mod limbs;
+mod number;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -35,11 +36,11 @@ pub const BYTES: usize = 32;
 /// Jobs that are looked at together: as many as a vector has lanes.
 const LANES: usize = 8;
 
-/// From so many jobs on eight lanes take less than the crate does one by one (measured on Sapphire
-/// Rapids; `tunnel-crypto` in the README of `clew-bench`).
-const SHARED_WORTH: usize = 2;
+/// From so many jobs on eight lanes take less than one by one (measured on Sapphire Rapids;
+/// `tunnel-crypto` in the README of `clew-bench`).
+const SHARED_WORTH: usize = 4;
 
-/// The same for public keys, for which the crate has tables.
+/// The same for public keys, for which the crate has tables: they are made by it one by one.
 const PUBLIC_WORTH: usize = 4;
 
 /// The u of the base point, as a public key (RFC 7748, section 4.1).
@@ -116,7 +117,10 @@ pub type Job<'a> = (&'a Secret, &'a Public);
 ///
 /// If `out` is not as long as `jobs`.
 pub fn shared(jobs: &[Job<'_>], out: &mut [Option<Shared>]) {
-    Path::widest().shared_where_worth(SHARED_WORTH, jobs, out);
+    assert_eq!(jobs.len(), out.len(), "a place for each job");
+    for (jobs, out) in jobs.chunks(LANES).zip(out.chunks_mut(LANES)) {
+        Path::of_shared(jobs.len()).shared(jobs, out);
+    }
 }
 
 /// The public keys of the secrets, each in the place of its secret, in the way that is the fastest here.
@@ -125,7 +129,10 @@ pub fn shared(jobs: &[Job<'_>], out: &mut [Option<Shared>]) {
 ///
 /// If `out` is not as long as `secrets`.
 pub fn public_keys(secrets: &[&Secret], out: &mut [Public]) {
-    Path::widest().public_keys_where_worth(PUBLIC_WORTH, secrets, out);
+    assert_eq!(secrets.len(), out.len(), "a place for each secret");
+    for (secrets, out) in secrets.chunks(LANES).zip(out.chunks_mut(LANES)) {
+        Path::of_public_keys(secrets.len()).public_keys(secrets, out);
+    }
 }
 
 /// How a machine multiplies points. All ways give the same bytes.
@@ -136,30 +143,62 @@ pub struct Path(Kind);
 enum Kind {
     #[cfg(target_arch = "x86_64")]
     Ifma,
+    #[cfg(target_arch = "x86_64")]
+    IfmaOne,
     Portable,
 }
 
 impl Path {
-    /// The ways that this machine has, the widest first. The last one is everywhere.
+    /// The ways that this machine has. The last one is everywhere.
     pub fn all() -> impl Iterator<Item = Self> {
         let kinds = [
             #[cfg(target_arch = "x86_64")]
             (Kind::Ifma, ifma::available()),
+            #[cfg(target_arch = "x86_64")]
+            (Kind::IfmaOne, ifma::available()),
             (Kind::Portable, true),
         ];
         let here = kinds.into_iter().filter(|(_, available)| *available);
         here.map(|(kind, _)| Self(kind))
     }
 
-    fn widest() -> Self {
-        Self::all().next().unwrap_or(Self(Kind::Portable))
+    /// The fastest for so many jobs.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "without lanes there is no choice")
+    )]
+    fn of_shared(jobs: usize) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if ifma::available() {
+            return Self(if jobs < SHARED_WORTH {
+                Kind::IfmaOne
+            } else {
+                Kind::Ifma
+            });
+        }
+        Self(Kind::Portable)
     }
 
-    /// Its name: `ifma` or `portable`.
+    /// The fastest for so many secrets.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "without lanes there is no choice")
+    )]
+    fn of_public_keys(secrets: usize) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if ifma::available() && secrets >= PUBLIC_WORTH {
+            return Self(Kind::Ifma);
+        }
+        Self(Kind::Portable)
+    }
+
+    /// Its name: `ifma` (eight to a vector), `ifma-one` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Kind::Ifma => "ifma",
+            #[cfg(target_arch = "x86_64")]
+            Kind::IfmaOne => "ifma-one",
             Kind::Portable => "portable",
         }
     }
@@ -170,7 +209,19 @@ impl Path {
     ///
     /// If `out` is not as long as `jobs`.
     pub fn shared(self, jobs: &[Job<'_>], out: &mut [Option<Shared>]) {
-        self.shared_where_worth(1, jobs, out);
+        assert_eq!(jobs.len(), out.len(), "a place for each job");
+        let each: fn(&Job<'_>) -> Option<Shared> = match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Ifma => return lanes::shared(jobs, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::IfmaOne => |(secret, public)| {
+                Shared::unless_zero(&mut ifma::one::product(&secret.0, &public.0))
+            },
+            Kind::Portable => portable::shared,
+        };
+        for (job, out) in jobs.iter().zip(out) {
+            *out = each(job);
+        }
     }
 
     /// [`public_keys`] in this way, whatever is faster: for tests and measurements.
@@ -179,43 +230,16 @@ impl Path {
     ///
     /// If `out` is not as long as `secrets`.
     pub fn public_keys(self, secrets: &[&Secret], out: &mut [Public]) {
-        self.public_keys_where_worth(1, secrets, out);
-    }
-
-    /// Vectors with fewer than `worth` lanes in use give way to one by one.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(unused_variables, reason = "without lanes there is no choice")
-    )]
-    fn shared_where_worth(self, worth: usize, jobs: &[Job<'_>], out: &mut [Option<Shared>]) {
-        assert_eq!(jobs.len(), out.len(), "a place for each job");
-        for (jobs, out) in jobs.chunks(LANES).zip(out.chunks_mut(LANES)) {
-            #[cfg(target_arch = "x86_64")]
-            if self.0 == Kind::Ifma && jobs.len() >= worth {
-                lanes::shared(jobs, out);
-                continue;
-            }
-            for (job, out) in jobs.iter().zip(out) {
-                *out = portable::shared(job);
-            }
-        }
-    }
-
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(unused_variables, reason = "without lanes there is no choice")
-    )]
-    fn public_keys_where_worth(self, worth: usize, secrets: &[&Secret], out: &mut [Public]) {
         assert_eq!(secrets.len(), out.len(), "a place for each secret");
-        for (secrets, out) in secrets.chunks(LANES).zip(out.chunks_mut(LANES)) {
+        let each: fn(&Secret) -> Public = match self.0 {
             #[cfg(target_arch = "x86_64")]
-            if self.0 == Kind::Ifma && secrets.len() >= worth {
-                lanes::public_keys(secrets, out);
-                continue;
-            }
-            for (secret, out) in secrets.iter().zip(out) {
-                *out = portable::public_key(secret);
-            }
+            Kind::Ifma => return lanes::public_keys(secrets, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::IfmaOne => |secret| Public(ifma::one::product(&secret.0, &BASE.0)),
+            Kind::Portable => portable::public_key,
+        };
+        for (secret, out) in secrets.iter().zip(out) {
+            *out = each(secret);
         }
     }
 }
