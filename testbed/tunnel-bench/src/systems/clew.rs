@@ -102,30 +102,15 @@ impl Peer for Clew {
         driver.run().await
     }
 
-    async fn dialer(&self, server: SocketAddr) -> io::Result<ClewDialer> {
-        let config = client::Config {
-            packet: PACKET,
-            ..client::Config::default()
+    async fn dialer(
+        &self,
+        server: SocketAddr,
+        other: Option<&ClewDialer>,
+    ) -> io::Result<ClewDialer> {
+        let (client, target) = match other {
+            Some(other) => (other.client.clone(), other.target.clone()),
+            None => meet(server).await?,
         };
-        let client = Client::new(config)?;
-        let boxing = secret().map_err(io::Error::other)?.cert.body.boxing;
-        let directory = Target::Directory {
-            addresses: vec![server],
-            m: M,
-            w: W,
-            boxing,
-        };
-        // T1 of the paper: unmeasured, as a name is looked up once.
-        let (tunnel, ()) = client.open(directory, |_| ());
-        let record = tunnel.lookup(None, NAME).await.map_err(io::Error::other)?;
-        let wanted = Wanted {
-            hostname: Some(NAME),
-            now: wall() / 1_000_000,
-            cert_lifetime_max: 2 * 86_400_000,
-        };
-        let pinned = |cert: &Cert| cert.body.boxing == boxing;
-        wanted.verify(&record, pinned).map_err(io::Error::other)?;
-        let target = Target::Host(Box::new(record));
         let user = match self.users {
             Users::Anonymous => None,
             _ => {
@@ -143,6 +128,33 @@ impl Peer for Clew {
             held,
         })
     }
+}
+
+/// A client, and what it has to know of the server.
+async fn meet(server: SocketAddr) -> io::Result<(Client, Target)> {
+    let config = client::Config {
+        packet: PACKET,
+        ..client::Config::default()
+    };
+    let client = Client::new(config)?;
+    let boxing = secret().map_err(io::Error::other)?.cert.body.boxing;
+    let directory = Target::Directory {
+        addresses: vec![server],
+        m: M,
+        w: W,
+        boxing,
+    };
+    // T1 of the paper: unmeasured, as a name is looked up once.
+    let (tunnel, ()) = client.open(directory, |_| ());
+    let record = tunnel.lookup(None, NAME).await.map_err(io::Error::other)?;
+    let wanted = Wanted {
+        hostname: Some(NAME),
+        now: wall() / 1_000_000,
+        cert_lifetime_max: 2 * 86_400_000,
+    };
+    let pinned = |cert: &Cert| cert.body.boxing == boxing;
+    wanted.verify(&record, pinned).map_err(io::Error::other)?;
+    Ok((client, Target::Host(Box::new(record))))
 }
 
 /// What every service of the table does: as many bytes as are asked for.

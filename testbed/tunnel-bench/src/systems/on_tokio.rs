@@ -31,8 +31,12 @@ pub trait Peer: Send + Sync {
         ready: &dyn Fn(SocketAddr),
     ) -> impl Future<Output = io::Result<()>>;
 
-    /// A client that has all it needs for its first connection.
-    fn dialer(&self, server: SocketAddr) -> impl Future<Output = io::Result<Self::Dialer>>;
+    /// A client that has all it needs for its first connection. Given `other` clients' endpoint, it may be on that.
+    fn dialer(
+        &self,
+        server: SocketAddr,
+        other: Option<&Self::Dialer>,
+    ) -> impl Future<Output = io::Result<Self::Dialer>>;
 }
 
 /// A client that makes a connection after another.
@@ -87,9 +91,11 @@ impl<P: Peer> System for OnTokio<P> {
     fn client(&self, server: SocketAddr, parallel: usize) -> io::Result<Box<dyn Client + '_>> {
         let (runtime, tasks) = runtime()?;
         let dialers = tasks.block_on(&runtime, async {
-            let mut dialers = Vec::new();
+            let mut dialers: Vec<Rc<P::Dialer>> = Vec::new();
             for _ in 0..parallel {
-                dialers.push(Rc::new(self.peer.dialer(server).await?));
+                let other = dialers.first().map(Rc::as_ref);
+                let dialer = self.peer.dialer(server, other).await?;
+                dialers.push(Rc::new(dialer));
             }
             io::Result::Ok(dialers)
         })?;

@@ -8,7 +8,9 @@ use super::tls::{Handshake, Tls};
 use crate::system::{REQUEST, Request};
 use bytes::Bytes;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Connection, Endpoint, Incoming, RecvStream, ServerConfig, VarInt};
+use quinn::{
+    ClientConfig, Connecting, Connection, Endpoint, Incoming, RecvStream, ServerConfig, VarInt,
+};
 use std::cell::Cell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -35,14 +37,21 @@ impl Peer for Quinn {
         Ok(())
     }
 
-    async fn dialer(&self, server: SocketAddr) -> io::Result<QuinnDialer> {
+    async fn dialer(
+        &self,
+        server: SocketAddr,
+        other: Option<&QuinnDialer>,
+    ) -> io::Result<QuinnDialer> {
         let (config, tickets) = self.tls.client()?;
         let crypto = QuicClientConfig::try_from(config).map_err(io::Error::other)?;
-        let mut endpoint = Endpoint::client(SocketAddr::new(any_like(server), 0))?;
-        endpoint.set_default_client_config(ClientConfig::new(Arc::new(crypto)));
+        let endpoint = match other {
+            Some(other) => other.endpoint.clone(),
+            None => Endpoint::client(SocketAddr::new(any_like(server), 0))?,
+        };
         let dialer = QuinnDialer {
             server,
             endpoint,
+            config: ClientConfig::new(Arc::new(crypto)),
             tickets,
             handshake: self.tls.handshake,
             connections: Cell::new(0),
@@ -97,6 +106,7 @@ async fn answer(incoming: Incoming, early: bool) -> io::Result<()> {
 pub struct QuinnDialer {
     server: SocketAddr,
     endpoint: Endpoint,
+    config: ClientConfig,
     tickets: Arc<Tickets>,
     handshake: Handshake,
     connections: Cell<u64>,
@@ -110,12 +120,17 @@ impl QuinnDialer {
     /// Fetches a few tickets: while one connection waits for its own, the next ones need some.
     async fn stock_up(&self) -> io::Result<()> {
         for _ in 0..4 {
-            let connection = self.endpoint.connect(self.server, NAME);
-            let connection = connection.map_err(io::Error::other)?.await?;
+            let connection = self.connecting()?.await?;
             self.tickets.wait(self.tickets.expect()).await;
             connection.close(VarInt::from_u32(0), b"");
         }
         Ok(())
+    }
+
+    fn connecting(&self) -> io::Result<Connecting> {
+        let config = self.config.clone();
+        let connecting = self.endpoint.connect_with(config, self.server, NAME);
+        connecting.map_err(io::Error::other)
     }
 
     async fn connection(&self) -> io::Result<Connection> {
@@ -123,8 +138,7 @@ impl QuinnDialer {
         if self.tickets.count() > 0 {
             self.resumed.set(self.resumed.get() + 1);
         }
-        let connecting = self.endpoint.connect(self.server, NAME);
-        let connecting = connecting.map_err(io::Error::other)?;
+        let connecting = self.connecting()?;
         if self.handshake != Handshake::Early {
             return Ok(connecting.await?);
         }

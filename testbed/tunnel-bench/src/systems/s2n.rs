@@ -35,7 +35,11 @@ impl Peer for S2n {
         Ok(())
     }
 
-    async fn dialer(&self, server: SocketAddr) -> io::Result<S2nDialer> {
+    async fn dialer(&self, server: SocketAddr, other: Option<&S2nDialer>) -> io::Result<S2nDialer> {
+        if let Some(other) = other {
+            let client = other.client.clone();
+            return Ok(S2nDialer { server, client });
+        }
         let (config, _) = self.tls.client()?;
         let client = Client::builder()
             .with_tls(TlsClient::from(config))

@@ -58,7 +58,7 @@ impl Peer for Tcp {
         }
     }
 
-    async fn dialer(&self, server: SocketAddr) -> io::Result<TcpDialer> {
+    async fn dialer(&self, server: SocketAddr, _: Option<&TcpDialer>) -> io::Result<TcpDialer> {
         Ok(TcpDialer(server))
     }
 }
@@ -137,7 +137,7 @@ impl Peer for TlsOverTcp {
         }
     }
 
-    async fn dialer(&self, server: SocketAddr) -> io::Result<TlsDialer> {
+    async fn dialer(&self, server: SocketAddr, _: Option<&TlsDialer>) -> io::Result<TlsDialer> {
         let (config, _) = self.tls.client()?;
         let dialer = TlsDialer {
             server,

@@ -34,7 +34,7 @@ impl Peer for Udp {
         }
     }
 
-    async fn dialer(&self, server: SocketAddr) -> io::Result<UdpDialer> {
+    async fn dialer(&self, server: SocketAddr, _: Option<&UdpDialer>) -> io::Result<UdpDialer> {
         let socket = UdpSocket::bind((IpAddr::from([0; 4]), 0)).await?;
         socket.connect(server).await?;
         Ok(UdpDialer(Rc::new(socket)))
