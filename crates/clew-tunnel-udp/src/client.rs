@@ -114,23 +114,31 @@ impl Client {
     /// Opens a tunnel to a host by its record, which the caller has verified. What `first` asks for and sends
     /// is in the first packet, as far as it has room: no round trip is waited for.
     pub fn open<T>(&self, target: Target, first: impl FnOnce(&mut First) -> T) -> (Tunnel, T) {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (tunnel, tell) = self.tunnel();
+        let open = Command::Open(tunnel.number, Box::new(target), tell);
+        let made = tunnel.ask(vec![open], first);
+        (tunnel, made)
+    }
+
+    /// Computes what a tunnel to a host begins with, and sends nothing: until [`Tunnel::begin`], which then
+    /// waits for no key. A host will take it for as long as the record is good, and a tunnel that is not
+    /// begun ends as one without connections does.
+    pub fn prepare(&self, target: Target) -> Tunnel {
+        let (tunnel, tell) = self.tunnel();
+        let prepare = Command::Prepare(tunnel.number, Box::new(target), tell);
+        let _ = self.commands.send(prepare);
+        tunnel
+    }
+
+    fn tunnel(&self) -> (Tunnel, watch::Sender<State>) {
         let (tell, state) = watch::channel(State::Opening);
-        let mut asked = First {
-            number,
-            packet: self.packet,
-            commands: self.commands.clone(),
-            asked: vec![Command::Open(number, Box::new(target), tell)],
-        };
-        let made = first(&mut asked);
-        let _ = self.commands.send(Command::All(asked.asked));
         let tunnel = Tunnel {
-            number,
+            number: self.next.fetch_add(1, Ordering::Relaxed),
             packet: self.packet,
             commands: self.commands.clone(),
             state,
         };
-        (tunnel, made)
+        (tunnel, tell)
     }
 
     /// Waits until its driver has said its last words. It does so once all tunnels and connections were dropped,
@@ -181,17 +189,28 @@ impl First {
 }
 
 impl Tunnel {
+    /// Begins a tunnel that was prepared: what `first` asks for and sends is in the first packet, as far as it
+    /// has room.
+    pub fn begin<T>(&self, first: impl FnOnce(&mut First) -> T) -> T {
+        self.ask(Vec::new(), first)
+    }
+
     /// Asks for a connection to a service. Data may be sent on it at once.
     pub fn connect(&self, service: &str, user: Option<UserId>) -> Connection {
+        self.begin(|first| first.connect(service, user))
+    }
+
+    /// All at once, so that nothing is sent before the last of it.
+    fn ask<T>(&self, before: Vec<Command>, first: impl FnOnce(&mut First) -> T) -> T {
         let mut asked = First {
             number: self.number,
             packet: self.packet,
             commands: self.commands.clone(),
-            asked: Vec::new(),
+            asked: before,
         };
-        let connection = asked.connect(service, user);
+        let made = first(&mut asked);
         let _ = self.commands.send(Command::All(asked.asked));
-        connection
+        made
     }
 
     /// Waits until the server has answered.

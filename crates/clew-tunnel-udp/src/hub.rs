@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use clew_tunnel::Reason;
 use clew_tunnel::engine::Now;
 use clew_tunnel::engine::client::{self, Target, UserId};
 use clew_tunnel::engine::event::{Answer, Event, TunnelId};
@@ -25,6 +26,7 @@ pub enum Command {
     All(Vec<Command>),
     User(UserSecret, oneshot::Sender<UserId>),
     Open(u64, Box<Target>, watch::Sender<State>),
+    Prepare(u64, Box<Target>, watch::Sender<State>),
     Connect(u64, String, Option<UserId>, Hand),
     Say(hands::Key, Message),
     Lookup(u64, Option<[u8; 32]>, String, Replied),
@@ -114,7 +116,14 @@ impl Program<client::Client> for Hub {
             Command::User(secret, tell) => {
                 let _ = tell.send(engine.add_user(secret));
             }
-            Command::Open(number, target, state) => self.open(engine, now, number, *target, state),
+            Command::Open(number, target, state) => {
+                let id = engine.open(now, *target, 0);
+                self.opened(number, id, state);
+            }
+            Command::Prepare(number, target, state) => {
+                let id = engine.prepare(now, *target, 0);
+                self.opened(number, id, state);
+            }
             Command::Connect(number, service, user, hand) => {
                 if let Some(opened) = self.tunnels.get(&number)
                     && let Ok(id) = engine.connect(&now, opened.id, &service, user)
@@ -184,15 +193,8 @@ impl Hub {
         }
     }
 
-    fn open(
-        &mut self,
-        engine: &mut client::Client,
-        now: Now<'_>,
-        number: u64,
-        target: Target,
-        state: watch::Sender<State>,
-    ) {
-        match engine.open(now, target, 0) {
+    fn opened(&mut self, number: u64, id: Result<TunnelId, Reason>, state: watch::Sender<State>) {
+        match id {
             Err(reason) => {
                 state.send_replace(State::Gone(Some(reason)));
             }

@@ -98,6 +98,20 @@ async fn data_of_the_first_packet_comes_back() {
 }
 
 #[tokio::test]
+async fn a_prepared_tunnel_begins_with_its_data() {
+    let client = Client::new(Config::default()).unwrap();
+    let tunnel = client.prepare(echo("127.0.0.1:0").await);
+    let mut connection = tunnel.begin(|first| {
+        let connection = first.connect("echo", None);
+        let sent = first.send(&connection, "say", |call| call.text("hello"));
+        sent.unwrap();
+        connection
+    });
+    assert_eq!(within(connection.receive()).await, Some(say("hello")));
+    within(tunnel.opened()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_user_is_known_by_its_key() {
     let target = echo("127.0.0.1:0").await;
     let client = Client::new(Config::default()).unwrap();

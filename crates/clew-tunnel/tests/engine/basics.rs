@@ -5,6 +5,7 @@ use clew_tunnel::wire::values::Value;
 
 use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
+use clew_tunnel::limits::CLIENT_IDLE;
 
 use crate::network::{Pair, Weather, server_address};
 use crate::node::{MS, SECOND, target};
@@ -52,6 +53,39 @@ fn data_in_the_first_packet_is_answered_in_one_round_trip() {
         assert_eq!(pair.now, 1_000 + 2 * MS + 1);
         assert!(pair.client_events.contains(&Event::Accepted(connection)));
     }
+}
+
+/// Its keys are there before somebody wants it, and until then nobody sees it.
+#[test]
+fn a_prepared_tunnel_waits_for_who_wants_it_and_not_for_its_keys() {
+    let mut pair = Pair::new(1, Weather::CALM);
+    let to = target(pair.server.record());
+    let now = pair.client_clock.at(pair.now);
+    let tunnel = pair.client.prepare(now, to, 1).expect("a target");
+    let wait = CLIENT_IDLE - SECOND;
+    pair.run(wait);
+    assert!(pair.wire.is_empty() && !pair.client.has_jobs());
+
+    let now = pair.client_clock.at(pair.now);
+    let connection = pair.client.connect(&now, tunnel, "echo", None);
+    let connection = connection.expect("a tunnel");
+    let written = pair
+        .client
+        .write(connection, "say", |call| call.bytes(b"hello"));
+    assert!(written.unwrap() && !pair.client.has_jobs());
+    pair.run(2 * MS + 1);
+    assert_eq!(read(&mut pair, connection), [b"hello".to_vec()]);
+}
+
+#[test]
+fn a_prepared_tunnel_that_nobody_wants_ends_unseen() {
+    let mut pair = Pair::new(1, Weather::CALM);
+    let to = target(pair.server.record());
+    let now = pair.client_clock.at(pair.now);
+    let tunnel = pair.client.prepare(now, to, 1).expect("a target");
+    pair.run(CLIENT_IDLE + SECOND);
+    assert_eq!(pair.client_events, [Event::Gone(tunnel, None)]);
+    assert!(pair.wire.is_empty() && pair.client.tunnels() == 0);
 }
 
 #[test]

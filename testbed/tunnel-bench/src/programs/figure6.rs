@@ -65,7 +65,7 @@ const FULL: Kind = Kind {
 /// A row of clew's for these (a connection on a tunnel that is open) belongs here by its own name.
 const ABBREVIATED: Kind = Kind {
     title: "abbreviated connections",
-    systems: &["udp", "tcp", "tls-resumed", "quinn-0rtt"],
+    systems: &["udp", "tcp", "tls-resumed", "quinn-0rtt", "clew-prepared"],
     tls: "tls-resumed",
     paper: [
         Paper {

@@ -17,7 +17,8 @@ use clew_tunnel_udp::tunnel::record::{
 use clew_tunnel_udp::tunnel::wire::values::Value;
 use clew_tunnel_udp::tunnel::x25519::Secret;
 use clew_tunnel_udp::tunnel::{Reason, keys};
-use clew_tunnel_udp::{Client, Clock, Connection, Tunnel, wall};
+use clew_tunnel_udp::{Client, Clock, Connection, First, Tunnel, wall};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -43,11 +44,21 @@ pub enum Users {
     Bound,
 }
 
+/// Which tunnels connections are made on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tunnels {
+    /// A new one for each.
+    New,
+    /// The same, with keys that were computed before, as the server is known.
+    Prepared,
+    /// One for all.
+    One,
+}
+
 /// clew's tunnels.
 pub struct Clew {
     pub users: Users,
-    /// Connections are made on one tunnel.
-    pub on_one_tunnel: bool,
+    pub tunnels: Tunnels,
 }
 
 /// The server's keys: the clients of another process have to know them.
@@ -118,15 +129,17 @@ impl Peer for Clew {
                 Some(client.user(secret).await.map_err(io::Error::other)?)
             }
         };
-        let held = self
-            .on_one_tunnel
-            .then(|| client.open(target.clone(), |_| ()).0);
-        Ok(ClewDialer {
+        let held = (self.tunnels == Tunnels::One).then(|| client.open(target.clone(), |_| ()).0);
+        let dialer = ClewDialer {
             client,
             target,
             user,
             held,
-        })
+            prepares: self.tunnels == Tunnels::Prepared,
+            prepared: Cell::new(None),
+        };
+        dialer.rest();
+        Ok(dialer)
     }
 }
 
@@ -220,6 +233,17 @@ pub struct ClewDialer {
     user: Option<UserId>,
     /// The tunnel that all connections are on, if they are.
     held: Option<Tunnel>,
+    /// Whether the next tunnel is prepared, and the one that is.
+    prepares: bool,
+    prepared: Cell<Option<Tunnel>>,
+}
+
+impl ClewDialer {
+    fn first(&self, first: &mut First, bytes: &[u8]) -> Result<Connection, Reason> {
+        let connection = first.connect("bench", self.user);
+        first.send(&connection, "get", |call| call.bytes(bytes))?;
+        Ok(connection)
+    }
 }
 
 impl Dialer for ClewDialer {
@@ -231,23 +255,43 @@ impl Dialer for ClewDialer {
             let connection = tunnel.connect("bench", self.user);
             let sent = connection.send("get", |call| call.bytes(&bytes)).await;
             sent.map_err(io::Error::other)?;
-            return Ok(ClewConversation(None, connection));
+            return Ok(ClewConversation {
+                connection,
+                _tunnel: None,
+            });
         }
-        let (tunnel, connection) = self.client.open(self.target.clone(), |first| {
-            let connection = first.connect("bench", self.user);
-            first.send(&connection, "get", |call| call.bytes(&bytes))?;
-            Ok::<_, Reason>(connection)
-        });
+        let first = |first: &mut First| self.first(first, &bytes);
+        let (tunnel, connection) = match self.prepared.take() {
+            Some(tunnel) => {
+                let connection = tunnel.begin(first);
+                (tunnel, connection)
+            }
+            None => self.client.open(self.target.clone(), first),
+        };
         let connection = connection.map_err(io::Error::other)?;
-        Ok(ClewConversation(Some(tunnel), connection))
+        Ok(ClewConversation {
+            connection,
+            _tunnel: Some(tunnel),
+        })
+    }
+
+    fn rest(&self) {
+        if self.prepares {
+            let tunnel = self.client.prepare(self.target.clone());
+            self.prepared.set(Some(tunnel));
+        }
     }
 }
 
-pub struct ClewConversation(Option<Tunnel>, Connection);
+pub struct ClewConversation {
+    connection: Connection,
+    /// It ends when it is dropped.
+    _tunnel: Option<Tunnel>,
+}
 
 impl Conversation for ClewConversation {
     async fn receive(&mut self) -> io::Result<usize> {
-        let Some(message) = self.1.receive().await else {
+        let Some(message) = self.connection.receive().await else {
             return Err(io::ErrorKind::UnexpectedEof.into());
         };
         match message.arguments().next() {

@@ -11,7 +11,7 @@ mod tls;
 mod udp;
 
 use crate::system::{System, Work};
-use clew::{Clew, Users};
+use clew::{Clew, Tunnels, Users};
 use identity::Identity;
 use on_tokio::{OnTokio, Peer};
 use quinn::Quinn;
@@ -86,21 +86,23 @@ pub fn all(identity: &Identity) -> Vec<Shared> {
 
 fn clews(rows: &mut Vec<Shared>) {
     use Work::{Bulk, Connect, Latency, Loss, Memory};
-    let clew = |users, on_one_tunnel| Clew {
-        users,
-        on_one_tunnel,
-    };
+    let clew = |users, tunnels| Clew { users, tunnels };
     let all = [Connect, Bulk, Latency, Memory, Loss];
     let about = "a new tunnel of clew's: anonymous, request in the first packet, XSalsa20-Poly1305";
-    add(rows, "clew", about, &all, clew(Users::Anonymous, false));
+    let anonymous = clew(Users::Anonymous, Tunnels::New);
+    add(rows, "clew", about, &all, anonymous);
     let about = "clew with a user, authenticator `box` as in the paper";
-    let boxed = clew(Users::Box, false);
+    let boxed = clew(Users::Box, Tunnels::New);
     add(rows, "clew-box", about, &[Connect, Latency], boxed);
     let about = "clew with a user, authenticator `bound`";
-    let bound = clew(Users::Bound, false);
+    let bound = clew(Users::Bound, Tunnels::New);
     add(rows, "clew-bound", about, &[Connect, Latency], bound);
+    let about =
+        "clew whose client prepared the tunnel: keys computed before, as the server is known";
+    let prepared = clew(Users::Anonymous, Tunnels::Prepared);
+    add(rows, "clew-prepared", about, &[Connect, Latency], prepared);
     let about = "a connection of clew's on a tunnel that is there, anonymous";
-    let one = clew(Users::Anonymous, true);
+    let one = clew(Users::Anonymous, Tunnels::One);
     add(rows, "clew-connection", about, &[Connect], one);
 }
 

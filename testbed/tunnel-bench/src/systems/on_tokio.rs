@@ -47,6 +47,9 @@ pub trait Dialer: 'static {
     /// A new connection, on which the request is sent.
     fn open(&self, request: Request) -> impl Future<Output = io::Result<Self::Conversation>>;
 
+    /// An exchange is over: what the next one may have ready is made now.
+    fn rest(&self) {}
+
     /// See [`Client::note`].
     fn note(&self) -> Option<String> {
         None
@@ -129,6 +132,7 @@ impl<D: Dialer> Client for TokioClient<D> {
             let conversation = exchange(&**dialer).await?;
             let time = start.elapsed();
             conversation.close().await;
+            dialer.rest();
             // What closing is made of gets its turn, so that it is not in the next one's time.
             tokio::time::sleep(CLOSING).await;
             Ok(time)
@@ -186,6 +190,7 @@ async fn repeat<D: Dialer>(dialer: &D, end: Instant) -> io::Result<u64> {
     while Instant::now() < end {
         let conversation = exchange(dialer).await?;
         tokio::task::spawn_local(conversation.close());
+        dialer.rest();
         exchanges += 1;
     }
     Ok(exchanges)

@@ -31,6 +31,8 @@ pub struct Attempt {
     secret: Secret,
     /// C', once it is computed.
     client: Option<Public>,
+    /// It waits until somebody wants its tunnel.
+    is_held: bool,
     /// A key for each S' that was tried, the newest last.
     lines: Vec<(Line, Binder)>,
     sends: Sends,
@@ -46,11 +48,12 @@ pub struct Attempt {
 
 impl Attempt {
     /// An attempt with a TID and a secret c' of its own.
-    pub fn new(tid: Tid, secret: Secret, now: &mut Now<'_>) -> Self {
+    pub fn new(tid: Tid, secret: Secret, is_held: bool, now: &mut Now<'_>) -> Self {
         Self {
             tid,
             secret,
             client: None,
+            is_held,
             lines: Vec::new(),
             sends: Sends::new(now),
             nonces: Vec::new(),
@@ -81,11 +84,18 @@ impl Attempt {
         self.lines.push((Line::new(self.tid, key, first), binder));
     }
 
-    /// When it has something to do; none while its keys are computed.
+    /// When it has something to do; none while its keys are computed, and while nobody wants its tunnel.
     pub fn next_due(&self) -> Option<Instant> {
-        self.client?;
+        if self.client.is_none() || self.is_held {
+            return None;
+        }
         let end = self.sends.began() + CONNECT_MAX;
         Some(self.sends.next_due().min(end))
+    }
+
+    /// Its tunnel is wanted.
+    pub const fn release(&mut self) {
+        self.is_held = false;
     }
 
     /// It is sent at once.
@@ -121,10 +131,10 @@ impl Tunnel {
         let State::First(attempt) = &self.state else {
             return Ok(());
         };
-        if attempt.client.is_some() && attempt.sends.began() + CONNECT_MAX <= now {
+        let count = attempt.sends.count;
+        if count > 0 && attempt.sends.began() + CONNECT_MAX <= now {
             return Err(Reason::NoAnswer);
         }
-        let count = attempt.sends.count;
         if attempt.sends.next_due() <= now && count > 0 && count.is_multiple_of(SENDS_EACH) {
             self.address += 1;
         }
@@ -144,7 +154,7 @@ impl Tunnel {
         let State::First(attempt) = &mut self.state else {
             return Ok(false);
         };
-        if attempt.client.is_none() || attempt.sends.next_due() > now.instant {
+        if attempt.next_due().is_none_or(|due| due > now.instant) {
             return Ok(false);
         }
         if attempt.sends.count == 0 {

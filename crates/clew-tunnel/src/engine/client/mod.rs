@@ -127,18 +127,33 @@ impl Client {
     ///
     /// # Errors
     /// `bad-address` if the target has none.
-    pub fn open(
+    pub fn open(&mut self, now: Now<'_>, target: Target, from: u32) -> Result<TunnelId, Reason> {
+        self.begin(now, target, from, false)
+    }
+
+    /// The same, but nothing is sent before the first connection or request is asked for: that one then waits
+    /// for no key. A tunnel that nobody wants ends as any without connections does.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn prepare(&mut self, now: Now<'_>, target: Target, from: u32) -> Result<TunnelId, Reason> {
+        self.begin(now, target, from, true)
+    }
+
+    fn begin(
         &mut self,
         mut now: Now<'_>,
         target: Target,
         from: u32,
+        is_held: bool,
     ) -> Result<TunnelId, Reason> {
         if target.addresses().is_empty() {
             return Err(Reason::BadAddress);
         }
         let tid = Tid::from_random(now.random());
         let server = target.opener();
-        let attempt = Attempt::new(tid, Secret::from_bytes(now.random()), &mut now);
+        let secret = Secret::from_bytes(now.random());
+        let attempt = Attempt::new(tid, secret, is_held, &mut now);
         let secret = attempt.secret();
         let packet = self.shared.config.packet;
         let make = |id| Tunnel::new(id, target, from, attempt, packet, &mut now);
@@ -180,7 +195,7 @@ impl Client {
             service: String::from(service),
             user,
         });
-        found.idle_since = None;
+        found.want();
         self.touch(tunnel.index);
         Ok(ConnectionId { tunnel, number })
     }
@@ -215,7 +230,7 @@ impl Client {
             return false;
         };
         found.asked.push_back(asked);
-        found.idle_since = None;
+        found.want();
         found.channel.control(rpc);
         self.touch(tunnel.index);
         true

@@ -163,6 +163,14 @@ impl Tunnel {
         due
     }
 
+    /// Somebody wants something of it.
+    pub fn want(&mut self) {
+        self.idle_since = None;
+        if let State::First(attempt) = &mut self.state {
+            attempt.release();
+        }
+    }
+
     /// Connections came or went.
     pub fn note_connections(&mut self, now: Instant) {
         let has_some = self.channel.connections.len() > 0 || !self.asked.is_empty();
@@ -208,7 +216,7 @@ impl Sends {
         self.next
     }
 
-    /// Since when it is sent.
+    /// Since when it is sent, or could have been.
     pub const fn began(&self) -> Instant {
         self.began
     }
@@ -220,6 +228,9 @@ impl Sends {
 
     /// It is sent: t of its nonce.
     pub fn send(&mut self, now: Instant, wall: u64) -> u64 {
+        if self.count == 0 {
+            self.began = now;
+        }
         let pause = 1_000_000_000_u64 << self.count.min(6);
         self.next = now + pause;
         self.count += 1;
