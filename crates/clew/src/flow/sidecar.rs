@@ -21,9 +21,6 @@ pub const MAGIC: [u8; 16] = *b"clew-flow-list1\n";
 /// Most packets that the manifests of one file may list: each takes some 100 bytes of memory.
 pub const LISTED_MAX: usize = 1 << 24;
 
-/// How far the time of a packet may be from its manifest's.
-const WINDOW_NS: u64 = 30_000_000_000;
-
 /// A digest in verified manifests.
 #[derive(Clone, Copy, Debug)]
 struct Listed {
@@ -80,13 +77,14 @@ impl Sidecar {
         }
     }
 
-    fn judge(&mut self, packet: &[u8], now: Option<u64>) -> Reason {
+    /// Judges a packet. A manifest's time may be `window_ns` from `now`.
+    fn judge(&mut self, packet: &[u8], now: Option<u64>, window_ns: u64) -> Reason {
         let mut reason = Reason::NoSignature;
         for flow in &self.flows {
             let Some(listed) = self.listed.get_mut(&digest(flow, packet)) else {
                 continue;
             };
-            let near = now.is_none_or(|now| now.abs_diff(listed.signed) <= WINDOW_NS);
+            let near = now.is_none_or(|now| now.abs_diff(listed.signed) <= window_ns);
             reason = match listed.open.checked_sub(1) {
                 None => Reason::Duplicate,
                 Some(_) if !near => Reason::Stale,
@@ -175,7 +173,7 @@ pub fn verify_capture(
                     Freshness::AtCaptureTime => time(&record),
                     Freshness::MaxAge(_) => Some(freshness.now(&record)),
                 };
-                sidecar.judge(udp.payload(), now)
+                sidecar.judge(udp.payload(), now, freshness.window_ns())
             });
             verified.count(&record, reason);
             each(Judged { record, reason })?;

@@ -21,6 +21,14 @@ const RUN_PACKETS: usize = 1024;
 const RUN_NS: u64 = 100_000_000;
 
 impl Freshness {
+    /// How far a timestamp may be from what it is compared with, in nanoseconds.
+    pub fn window_ns(self) -> u64 {
+        match self {
+            Self::AtCaptureTime => Acceptance::default().window_ns,
+            Self::MaxAge(window_ns) => window_ns,
+        }
+    }
+
     /// What a receiver accepts; `first` is the beginning of the capture. Freshness is not judged in a
     /// capture that has datagrams without time.
     fn acceptance(self, first: &[Record]) -> Acceptance {
@@ -28,8 +36,7 @@ impl Freshness {
         let usual = Acceptance::default();
         let window_ns = match self {
             Self::AtCaptureTime if first.iter().any(timeless) => u64::MAX,
-            Self::AtCaptureTime => usual.window_ns,
-            Self::MaxAge(window_ns) => window_ns,
+            _ => self.window_ns(),
         };
         // Nobody waits for an answer: all signatures are looked at.
         let effort = Effort {

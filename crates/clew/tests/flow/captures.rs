@@ -294,4 +294,7 @@ fn manifests_vouch_for_packets_that_stay_as_they_are() {
         output.status.code() == Some(1) && said.contains("too old"),
         "{said}"
     );
+    let century = ["--manifest", "list", "--max-age", "876000h"];
+    let (status, _, summary) = desk.verify(QUIC, &century);
+    assert_eq!(status, 0, "{summary}");
 }
