@@ -100,9 +100,8 @@ fn a_move_into_four_minutes_without_a_network_is_survived() {
     pair.run(290 * SECOND);
     assert_eq!(pair.all_ends().0, Vec::<&Event>::new());
     assert_eq!(read(&mut pair, connection), 1);
-    let (_, counts) = pair.all_ends();
     let (came, went) = pair.traffic[&crate::network::client_address(2)];
-    assert!(came > 2 * 1_024 && went > 256, "{came} {went} {counts:?}");
+    assert!(went <= 3 * came, "{came} {went}");
 }
 
 #[test]
