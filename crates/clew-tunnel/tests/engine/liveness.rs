@@ -2,7 +2,7 @@
 //! sections 7.3, 8, 9 and 13).
 
 use clew_tunnel::Reason;
-use clew_tunnel::engine::event::{ConnectionId, Event};
+use clew_tunnel::engine::event::{ConnectionId, Event, Reply};
 use clew_tunnel::engine::server::{Config, Server};
 use clew_tunnel::keys;
 use clew_tunnel::limits::PUZZLE_LIFE;
@@ -200,6 +200,35 @@ fn a_crashed_server_is_noticed_and_left() {
     }
 }
 
+#[test]
+fn who_waits_for_a_directory_that_thinks_is_found_too() {
+    let mut config = Config::new(vec![server_address()]);
+    config.is_directory = true;
+    let mut pair = Pair::with(config, 1, Weather::CALM);
+    let record = pair.server.record();
+    let clock = pair.client_clock.at(pair.now);
+    let tunnel = pair.client.open(clock, target(record), 1);
+    let tunnel = tunnel.expect("an address");
+    let identity = clew_tunnel::record::Identity {
+        signing: None,
+        hostname: "other.example",
+    };
+    assert_eq!(pair.client.request(tunnel, &identity), Ok(true));
+    pair.run(20 * SECOND);
+    pair.rebind();
+    let asked = pair.server_events.iter().find_map(|event| match event {
+        Event::Request { tunnel, number, .. } => Some((*tunnel, *number)),
+        _ => None,
+    });
+    let (asked, number) = asked.expect("a request");
+    let refused = Reply::Refused(Reason::UnknownHost);
+    assert!(pair.server.reply(asked, number, refused));
+    pair.run(8 * SECOND);
+    let is_reply = |event: &Event| matches!(event, Event::Reply { .. });
+    assert!(pair.client_events.iter().any(is_reply));
+    assert_eq!(initiations(&pair), 2, "by a rekey");
+}
+
 /// What goes on when somebody says that the server has another S'.
 fn told_otherwise(impostor: &mut Impostor) -> Record {
     let clock = impostor.clock.at(impostor.now);
@@ -234,8 +263,11 @@ fn a_stale_key_answer_to_a_rekey_ends_nothing_while_the_server_is_there() {
     assert_eq!(impostor.client.tunnels(), 1);
     let mut impostor = Impostor::opened();
     let _ = told_otherwise(&mut impostor);
-    let _ = impostor.wait(21 * SECOND);
-    assert!(impostor.ended(Reason::NoAnswer));
+    let _ = impostor.wait(6_900 * MS);
+    let silent = Event::Silent(tunnel);
+    assert!(!impostor.events.contains(&silent));
+    let _ = impostor.wait(14 * SECOND);
+    assert!(impostor.events.contains(&silent) && impostor.ended(Reason::NoAnswer));
 }
 
 #[test]

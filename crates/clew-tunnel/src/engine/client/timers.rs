@@ -86,12 +86,16 @@ impl Tunnel {
         })
     }
 
-    /// Lets the timer run out, if it is time. Whether what is unanswered was sent often enough.
+    /// Lets the timer run out, if it is time. Whether it has [`SILENT`] times, or that of a rekey.
     fn run_out(&mut self, now: Instant) -> bool {
         let sending = &mut self.channel.sending;
         let is_over = sending.expiry().is_some_and(|at| at <= now);
-        let is_third = is_over && sending.run_out(now) >= SILENT;
-        is_third || matches!(self.state, State::Rekey(_))
+        let is_silent = is_over && sending.run_out(now) >= SILENT;
+        let State::Rekey(rekeying) = &self.state else {
+            return is_silent;
+        };
+        let sends = &rekeying.sends;
+        is_silent || (sends.from_here >= SILENT.into() && sends.next_due() <= now)
     }
 
     /// Since when something is unanswered, and nothing was heard. None: all is answered.
