@@ -76,6 +76,17 @@ pub const SENDS_EACH: u32 = 3;
 pub const CONNECT_MAX: u64 = 20_000_000_000;
 /// How long outstanding packets may go without any answer, in nanoseconds.
 pub const DEAD_AFTER: u64 = 300_000_000_000;
+/// How long something may be unanswered, at least, before a client takes the server for silent, in nanoseconds.
+pub const SILENT_AFTER: u64 = 3_000_000_000;
+/// How long a client with a connection hears nothing before it says that it is there, in nanoseconds: less than
+/// NATs remember.
+pub const KEEPALIVE: u64 = 25_000_000_000;
+/// Least length of a client's packet then: what earns a puzz and an ack, should its address be another one.
+pub const KEEPALIVE_BYTES: usize = 80;
+/// How late a client's timer is when it must have slept, in nanoseconds.
+pub const SLEPT: u64 = 10_000_000_000;
+/// Time between two puzz of a tunnel at least, in nanoseconds: PUZZ_RATE.
+pub const PUZZ_PAUSE: u64 = 1_000_000_000;
 /// Tunnels of a server.
 pub const TUNNELS_MAX: usize = 100_000;
 /// Initiation packets that wait for their keys.

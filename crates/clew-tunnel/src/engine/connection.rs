@@ -123,13 +123,17 @@ impl Connection {
         }
     }
 
-    /// The other side raised its receive window.
+    /// How far the other side may go.
+    pub const fn granted(&self) -> u32 {
+        self.granted
+    }
+
+    /// The other side raised its receive window; or says it again, to be heard.
     ///
     /// # Errors
     /// `old-window`.
     pub const fn raise(&mut self, bytes: u32) -> Result<(), Reason> {
-        let ahead = bytes.wrapping_sub(self.limit);
-        if ahead == 0 || ahead >= 1 << 31 {
+        if bytes.wrapping_sub(self.limit) >= 1 << 31 {
             return Err(Reason::OldWindow);
         }
         self.limit = bytes;

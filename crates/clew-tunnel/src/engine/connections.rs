@@ -229,6 +229,15 @@ impl Connections {
         self.find(number)?.raise(bytes)
     }
 
+    /// windowSize of the first connection that was asked for, as the other side knows it already.
+    pub fn window(&self) -> Option<Rpc<'static>> {
+        let asked = self.all.iter().find(|c| c.is_asked)?;
+        Some(Rpc::WindowSize {
+            connection: asked.number,
+            bytes: asked.granted(),
+        })
+    }
+
     /// Gives the first RPC that was not read to `read`. False if there is none.
     pub fn read(&mut self, number: u32, read: &mut dyn FnMut(Call<'_>)) -> bool {
         let ended = self.ended.iter().position(|c| c.number == number);

@@ -125,7 +125,7 @@ impl Receiving {
         self.has_begun = true;
     }
 
-    /// The tunnel ends: what it holds is free.
+    /// The tunnel ends, or sleeps: what it holds is free.
     pub fn release(&mut self, all: &mut Held) {
         all.0 -= self.held_bytes;
         self.held_bytes = 0;

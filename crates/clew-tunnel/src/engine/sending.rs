@@ -68,6 +68,28 @@ impl Sending {
         }
     }
 
+    /// How many packets an ack takes; none of an older one.
+    ///
+    /// # Errors
+    /// `bad-ack`: of what was never sent.
+    pub fn check(&self, ack: u32) -> Result<Option<usize>, Reason> {
+        let Some(ack) = Seq::new(ack) else {
+            return Ok(None);
+        };
+        let first = self.flight.front().map_or(self.next, |sent| sent.seq);
+        let before = first.before();
+        let packets = before.until(ack) as usize;
+        let is_old = packets > self.flight.len();
+        let is_good = match is_old {
+            true => self.is_known && ack.is_before(before),
+            false => self.is_known || packets > 0,
+        };
+        if !is_good {
+            return Err(Reason::BadAck);
+        }
+        Ok((!is_old).then_some(packets))
+    }
+
     /// An ack was received, in a bare packet or not.
     ///
     /// # Errors
@@ -78,27 +100,17 @@ impl Sending {
         is_bare: bool,
         now: Instant,
     ) -> Result<Acknowledged, Reason> {
-        let nothing = Acknowledged { packets: 0 };
-        let Some(ack) = Seq::new(ack) else {
-            return Ok(nothing);
+        let packets = self.check(ack)?;
+        let (Some(packets), Some(ack)) = (packets, Seq::new(ack)) else {
+            return Ok(Acknowledged { packets: 0 });
         };
-        let first = self.flight.front().map_or(self.next, |sent| sent.seq);
-        let before = first.before();
-        let packets = before.until(ack) as usize;
-        if packets > self.flight.len() {
-            let is_old = self.is_known && ack.is_before(before);
-            return is_old.then_some(nothing).ok_or(Reason::BadAck);
-        }
         if packets == 0 {
-            if !self.is_known {
-                return Err(Reason::BadAck);
-            }
             if is_bare && !self.flight.is_empty() {
                 let last = self.next.before();
                 let advice = self.congestion.duplicate(self.flight.len(), last);
                 self.follow(advice);
             }
-            return Ok(nothing);
+            return Ok(Acknowledged { packets });
         }
         self.is_known = true;
         self.take(packets, now);
@@ -222,6 +234,11 @@ impl Sending {
         if let Some(first) = self.flight.front_mut() {
             first.rpcs = rpcs.into();
         }
+    }
+
+    /// Whether all that was sent was acknowledged, and something was.
+    pub fn is_done(&self) -> bool {
+        self.is_known && self.flight.is_empty()
     }
 
     /// When the timer runs out.

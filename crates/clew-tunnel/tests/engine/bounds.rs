@@ -12,6 +12,7 @@ use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};
 
+use crate::paths::solution;
 use crate::peers::connected;
 
 #[test]
@@ -101,9 +102,59 @@ fn authenticators_beyond_the_rate_wait_for_one_puzzle_and_do_not_pile_up() {
         "a puzzle is not drawn anew before it is answered"
     );
     assert!(alone.server.load().work <= 64, "{:?}", alone.server.load());
-    // Nobody answers.
-    let _ = alone.wait(60 * SECOND);
+    // Nobody answers: there are no connections for it, and the tunnel goes on.
+    let _ = alone.wait(61 * SECOND);
+    assert_eq!((alone.server.tunnels(), alone.server.load().work), (1, 0));
+}
+
+#[test]
+fn puzzles_of_a_tunnel_are_a_second_apart_however_fast_they_are_solved() {
+    let mut config = Config::new(vec![server_address()]);
+    config.limits.auth = Rate::per_second(1);
+    config.w = 1;
+    let mut alone = Alone::with(config);
+    let mut rogue = alone.opened(3).0;
+    let user = clew_tunnel::keys::decoy([4; 32]);
+    let ephemeral = alone.ephemeral();
+    let (mut posed, mut answer) = (0, Vec::new());
+    for n in 1..=500_u32 {
+        let ask = Rpc::CreateAuthBound {
+            connection: n,
+            service: "echo",
+            user,
+            ephemeral,
+            authenticator: &[0; 48],
+        };
+        let packet = [core::mem::take(&mut answer), rpcs(&[ask])].concat();
+        let mut said = alone.hand(&rogue.packet((255 + n, 0), &packet));
+        said.extend(alone.wait(10 * MS));
+        for heard in Alone::heard(&rogue, &said) {
+            if let Some(solved) = solution(&heard) {
+                (posed, answer) = (posed + 1, solved);
+            }
+        }
+    }
+    assert!((4..=6).contains(&posed), "{posed} in five seconds");
+    assert_eq!(alone.counted(Reason::BadSolution), 0);
+}
+
+#[test]
+fn who_does_not_answer_when_the_server_is_half_full_is_let_go() {
+    let mut config = Config::new(vec![server_address()]);
+    config.limits.tunnels = 4;
+    let mut alone = Alone::with(config);
+    let mut all: Vec<_> = (1..=3).map(|n| alone.opened(2 * n + 1).0).collect();
+    let said = alone.wait(121 * SECOND);
+    let answer = said.iter().find_map(|(_, bytes)| {
+        let heard = all[0].open(bytes)?;
+        solution(&heard)
+    });
+    let _ = alone.hand(&all[0].packet((0, 0), &answer.expect("a puzz")));
+    // The second has something to say, but not that.
+    let _ = alone.hand(&all[1].packet((256, 0), &create(1)));
+    let _ = alone.wait(61 * SECOND);
     assert!(alone.ended(Reason::NoAnswer));
+    assert_eq!(alone.server.tunnels(), 2, "the third is gone");
 }
 
 #[test]
@@ -148,9 +199,9 @@ fn who_asks_and_never_listens_fills_nothing() {
     );
     let _ = alone.wait(400 * SECOND);
     assert_eq!(
-        alone.server.tunnels(),
+        alone.server.load().held,
         0,
-        "neither has shown that it is there"
+        "nothing is held for who sleeps"
     );
 }
 

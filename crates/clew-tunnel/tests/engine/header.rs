@@ -206,6 +206,8 @@ fn of_step_eight() -> Vec<Made> {
                 r.initiation((0, 0), &n)
             }),
         ),
+        (Reason::Order, Box::new(|r| r.first((256, 0), &[]))),
+        (Reason::Order, Box::new(|r| r.first((0, 0), &create(1)))),
     ]
 }
 
@@ -223,6 +225,32 @@ fn the_reasons_of_step_eight_have_one_way_out() {
             "{reason}"
         );
         assert_eq!(alone.server.remembered(), 0, "nothing is kept of it");
+    }
+}
+
+#[test]
+fn what_breaks_the_sequence_in_an_initiation_packet_is_discarded_before_it_changes_a_tunnel() {
+    for is_rekey in [false, true] {
+        let mut alone = Alone::new();
+        let (mut rogue, _) = alone.opened(3);
+        let wall = alone.wall();
+        if is_rekey {
+            let _ = rogue.rekey(wall + 1);
+        }
+        for (reason, numbers, bytes) in [
+            (Reason::Order, (256, 0), Vec::new()),
+            (Reason::Order, (0, 0), create(1)),
+            (Reason::BadAck, (256, 77), create(1)),
+        ] {
+            let said = alone.hand(&rogue.first(numbers, &bytes));
+            assert!(is_stale(&said) || !is_rekey, "{reason}: {said:?}");
+            assert!(said.len() == usize::from(is_rekey), "{reason}: {said:?}");
+            assert_eq!(alone.server.tunnels(), 1, "{reason}");
+        }
+        assert_eq!(alone.counted(Reason::Order), 2);
+        assert_eq!(alone.counted(Reason::BadAck), 1);
+        let said = alone.hand(&rogue.first((256, 0), &create(1)));
+        assert_eq!(Alone::heard(&rogue, &said)[0].ack, 256);
     }
 }
 

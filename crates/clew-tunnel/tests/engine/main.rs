@@ -6,6 +6,7 @@ mod bounds;
 mod eavesdropper;
 mod header;
 mod impostor;
+mod liveness;
 mod network;
 mod node;
 mod paths;

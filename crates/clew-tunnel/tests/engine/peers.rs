@@ -161,7 +161,7 @@ fn what_is_passed_over_is_counted_and_the_tunnel_goes_on() {
             (257, 0),
             [close.clone(), close].concat(),
         ),
-        (Reason::OldWindow, (257, 0), window(CREDIT)),
+        (Reason::OldWindow, (257, 0), window(CREDIT - 1)),
         (
             Reason::OldWindow,
             (257, 0),

@@ -103,6 +103,11 @@ impl Attempt {
         self.sends.hurry(now);
     }
 
+    /// It is sent from another address, where nobody has answered yet.
+    pub fn moved(&mut self, now: Instant) {
+        self.sends.anew(now);
+    }
+
     /// Opens the server's first packet, if any of its keys does: which one.
     pub fn open(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
         let mut newest_first = (0..self.lines.len()).rev();
@@ -131,10 +136,10 @@ impl Tunnel {
         let State::First(attempt) = &self.state else {
             return Ok(());
         };
-        let count = attempt.sends.count;
-        if count > 0 && attempt.sends.began() + CONNECT_MAX <= now {
+        if attempt.sends.count > 0 && attempt.sends.began() + CONNECT_MAX <= now {
             return Err(Reason::NoAnswer);
         }
+        let count = attempt.sends.from_here;
         if attempt.sends.next_due() <= now && count > 0 && count.is_multiple_of(SENDS_EACH) {
             self.address += 1;
         }
@@ -294,6 +299,11 @@ impl Tunnel {
         let ecert = self.check_stale(shared, now, answer)?;
         self.target.renew(ecert);
         self.tell_newer(shared);
+        if let State::Rekey(rekeying) = &mut self.state {
+            // Anybody can have said so: a server that has the tunnel says the contrary, if it is asked.
+            rekeying.stale.get_or_insert(now.instant);
+            rekeying.sends.anew(now.instant);
+        }
         Ok(())
     }
 

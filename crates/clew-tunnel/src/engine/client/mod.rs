@@ -10,6 +10,7 @@ mod load;
 mod receive;
 mod rekey;
 mod target;
+mod timers;
 mod transmit;
 mod tunnel;
 mod users;

@@ -190,6 +190,7 @@ impl Tunnel {
         let line = line_mut(self, which).ok_or(Reason::UnknownTid)?;
         line.seen.note(packet.nonce);
         self.heard = now.instant;
+        self.is_silent = false;
         if which == Which::Current && matches!(self.state, State::Rekey(_)) {
             self.rekeyed(now);
         }

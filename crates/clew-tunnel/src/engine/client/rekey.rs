@@ -12,7 +12,7 @@ use crate::engine::line::Line;
 use crate::engine::outgoing::Outgoing;
 use crate::engine::time::Instant;
 use crate::keys::{self, Nonce};
-use crate::limits::{DEAD_AFTER, DRAIN};
+use crate::limits::DRAIN;
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
@@ -26,6 +26,8 @@ pub struct Rekeying {
     /// When it is sent.
     pub sends: Sends,
     carried: Option<Carried>,
+    /// A stale-key answer came: the server may have begun anew.
+    pub stale: Option<Instant>,
 }
 
 impl Client {
@@ -35,10 +37,12 @@ impl Client {
             return;
         };
         found.from = from;
+        // What could not arrive before says nothing of the server.
+        found.heard = now.instant;
         match &mut found.state {
-            State::First(attempt) => attempt.hurry(now.instant),
+            State::First(attempt) => attempt.moved(now.instant),
             State::Rekey(rekeying) => {
-                rekeying.sends.hurry(now.instant);
+                rekeying.sends.anew(now.instant);
                 // Nothing of the old key comes to the new address.
                 if let Some(old) = found.old.take() {
                     self.tids.remove(&old.0.tid);
@@ -100,6 +104,7 @@ impl Tunnel {
             client: keys::decoy(now.random()),
             sends: Sends::new(now),
             carried: None,
+            stale: None,
         }));
         Some(tid)
     }
@@ -108,19 +113,6 @@ impl Tunnel {
     pub fn rekeyed(&mut self, now: &mut Now<'_>) {
         self.state = State::Open;
         self.rekey_at = next_rekey(now);
-    }
-
-    /// Whether the rekey is over.
-    ///
-    /// # Errors
-    /// `no-answer`.
-    pub fn tick_rekey(&self, now: Instant) -> Result<(), Reason> {
-        match &self.state {
-            State::Rekey(rekeying) if rekeying.sends.began() + DEAD_AFTER <= now => {
-                Err(Reason::NoAnswer)
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Sends the initiation packet of a rekey, if it is due: M bytes, as of a new tunnel.

@@ -1,51 +1,20 @@
-//! What a client sends, and when.
+//! What a client sends.
 
 use alloc::vec::Vec;
 
 use super::tunnel::{State, Tunnel};
 use super::{Client, Shared, Which};
 use crate::engine::channel::Now;
-use crate::engine::event::Event;
 use crate::engine::outgoing::Outgoing;
 use crate::engine::time::Instant;
-use crate::limits::{CLIENT_IDLE, DEAD_AFTER, PACKET_MIN};
+use crate::limits::{KEEPALIVE, KEEPALIVE_BYTES, PACKET_MIN};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;
 
 /// Packets of one tunnel before the next one has its turn.
 const TURN: usize = 32;
 
-/// Timers in a row after which the server is taken for silent.
-const SILENT: u8 = 3;
-
 impl Client {
-    /// When [`Self::tick`] has something to do; none if nothing is under way.
-    pub fn due(&self) -> Option<Instant> {
-        self.agenda.next()
-    }
-
-    /// Does what is due.
-    pub fn tick(&mut self, mut now: Now<'_>) {
-        while let Some(index) = self.agenda.due(now.instant) {
-            let Some(tunnel) = self.tunnels.at(index) else {
-                return;
-            };
-            // It comes back to the agenda when it was looked at by `transmit`.
-            self.agenda.move_to(index, &mut tunnel.due, None);
-            let old = tunnel.old.take_if(|old| old.1 <= now.instant);
-            if let Some(old) = old {
-                self.tids.remove(&old.0.tid);
-            }
-            match tunnel.tick(&mut self.shared, now.instant) {
-                Err(reason) => self.end(&mut now, index, Some(reason)),
-                Ok(Due::Close) => self.end(&mut now, index, None),
-                Ok(Due::Rekey) => self.rekey(&mut now, index, false),
-                Ok(Due::Go) => {}
-            }
-            self.touch(index);
-        }
-    }
-
     /// Writes what is to be sent, as far as there is room in the batch, and seals it. Whether there may be
     /// more.
     pub fn transmit(&mut self, mut now: Now<'_>, out: &mut Outgoing) -> bool {
@@ -90,49 +59,7 @@ impl Client {
     }
 }
 
-/// What a tunnel's own time brought.
-enum Due {
-    Go,
-    Rekey,
-    /// Nobody uses it.
-    Close,
-}
-
 impl Tunnel {
-    fn tick(&mut self, shared: &mut Shared, now: Instant) -> Result<Due, Reason> {
-        if self
-            .idle_since
-            .is_some_and(|since| since + CLIENT_IDLE <= now)
-        {
-            return Ok(Due::Close);
-        }
-        self.tick_attempt(now)?;
-        self.tick_rekey(now)?;
-        if matches!(self.state, State::First(_)) {
-            return Ok(Due::Go);
-        }
-        let sending = &mut self.channel.sending;
-        let since = sending.waiting_since();
-        if since.is_some_and(|since| since.max(self.heard) + DEAD_AFTER <= now) {
-            return Err(Reason::NoAnswer);
-        }
-        let mut is_silent = false;
-        if sending.expiry().is_some_and(|at| at <= now) {
-            is_silent = sending.run_out(now) == SILENT;
-        }
-        if is_silent {
-            let silent = Event::Silent(self.channel.id);
-            shared.common.events.push_back(silent);
-        }
-        let is_old = self.rekey_at <= now;
-        let may_rekey = matches!(self.state, State::Open);
-        Ok(if may_rekey && (is_silent || is_old) {
-            Due::Rekey
-        } else {
-            Due::Go
-        })
-    }
-
     /// Sends what there is to be sent now. Whether that was all of it.
     fn send_turn(
         &mut self,
@@ -177,8 +104,11 @@ impl Tunnel {
         let is_sent = seq != 0 || has_solution || is_ack_due;
         if is_sent {
             let numbers = (seq, receiving.ack());
+            // After a pause a NAT may have another address for it, which has to earn what comes back.
+            let is_late = self.heard + KEEPALIVE <= now.instant;
+            let least = if is_late { KEEPALIVE_BYTES } else { 0 };
             let header = line.header();
-            let sent = out.push(to, &header, numbers, &rpcs, 0, &line.stream);
+            let sent = out.push(to, &header, numbers, &rpcs, least, &line.stream);
             debug_assert!(sent.is_some(), "no longer than the longest");
             receiving.acknowledged();
         }

@@ -16,7 +16,7 @@ use crate::engine::line::Line;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
 use crate::keys::Binder;
-use crate::limits::{CLIENT_IDLE, DEAD_AFTER, NOISE, PACKET_MIN, REKEY};
+use crate::limits::{NOISE, PACKET_MIN, REKEY};
 use crate::puzzle::R_BYTES;
 use crate::wire::packet::{Side, Tid};
 
@@ -86,6 +86,9 @@ pub struct Tunnel {
     pub solving: Option<[u8; 8]>,
     pub solved: Option<Box<Solved>>,
     pub is_closed: bool,
+    /// The program was told that nothing comes back.
+    pub is_silent: bool,
+    /// The last packet was opened; or the client moved or woke up, before which it could hear nothing.
     pub heard: Instant,
     /// When the next rekey begins by itself.
     pub rekey_at: Instant,
@@ -120,6 +123,7 @@ impl Tunnel {
             solving: None,
             solved: None,
             is_closed: false,
+            is_silent: false,
             heard: now.instant,
             rekey_at: next_rekey(now),
             idle_since: Some(now.instant),
@@ -131,36 +135,6 @@ impl Tunnel {
     pub fn address(&self) -> SocketAddr {
         let all = self.target.addresses();
         all[self.address % all.len()]
-    }
-
-    /// The earliest instant at which something happens by itself.
-    pub fn next_due(&self) -> Option<Instant> {
-        let mut due = None;
-        let mut at = |instant: Option<Instant>| {
-            if let Some(instant) = instant {
-                due = Some(due.map_or(instant, |due: Instant| due.min(instant)));
-            }
-        };
-        at(self.old.as_ref().map(|old| old.1));
-        at(self.idle_since.map(|since| since + CLIENT_IDLE));
-        match &self.state {
-            State::First(attempt) => {
-                at(attempt.next_due());
-                return due;
-            }
-            State::Rekey(rekeying) => {
-                let end = rekeying.sends.began() + DEAD_AFTER;
-                at(Some(rekeying.sends.next_due().min(end)));
-            }
-            State::Open => at(Some(self.rekey_at)),
-        }
-        let sending = &self.channel.sending;
-        at(sending
-            .waiting_since()
-            .map(|since| since.max(self.heard) + DEAD_AFTER));
-        at(sending.expiry());
-        at(self.channel.receiving.due());
-        due
     }
 
     /// Somebody wants something of it.
@@ -196,6 +170,8 @@ pub struct Sends {
     began: Instant,
     /// How often it was sent.
     pub count: u32,
+    /// How often from here.
+    pub from_here: u32,
     next: Instant,
 }
 
@@ -207,6 +183,7 @@ impl Sends {
             offset: random % (2 * NOISE + 1),
             began: now.instant,
             count: 0,
+            from_here: 0,
             next: now.instant,
         }
     }
@@ -221,9 +198,15 @@ impl Sends {
         self.began
     }
 
-    /// It is to be sent at once, whatever its time was: from elsewhere, with a solution, to another key.
+    /// It is to be sent at once, whatever its time was: with a solution, to another key.
     pub const fn hurry(&mut self, now: Instant) {
         self.next = now;
+    }
+
+    /// It is to be sent at once, and after 1, 2, 4 s: what was sent before shows nothing any more.
+    pub const fn anew(&mut self, now: Instant) {
+        self.next = now;
+        self.from_here = 0;
     }
 
     /// It is sent: t of its nonce.
@@ -231,8 +214,9 @@ impl Sends {
         if self.count == 0 {
             self.began = now;
         }
-        let pause = 1_000_000_000_u64 << self.count.min(6);
+        let pause = 1_000_000_000_u64 << self.from_here.min(6);
         self.next = now + pause;
+        self.from_here += 1;
         self.count += 1;
         (wall + self.offset).saturating_sub(NOISE)
     }

@@ -124,6 +124,8 @@ impl Server {
         if tid != announced {
             return Err(Fate::Fail(Reason::BadTid));
         }
+        let sending = &tunnel.channel.sending;
+        sending.check(plaintext.ack).map_err(Fate::Fail)?;
         self.take(now, index, clear.opened(plaintext));
         Ok(())
     }
@@ -147,6 +149,8 @@ impl Server {
         if self.tids.has(announced) {
             return Err(Fate::Fail(Reason::BadTid));
         }
+        let sending = &tunnel.channel.sending;
+        sending.check(plaintext.ack).map_err(Fate::Fail)?;
         if !tunnel.rekeys.take(rate, now.instant) {
             return Err(Fate::Fail(Reason::TooManyRekeys));
         }
@@ -350,5 +354,6 @@ fn read<'a>(text: &'a [u8], client: &Public) -> Result<(Plaintext<'a>, Tid), Rea
     let plaintext = Plaintext::parse(text)?;
     let mut calls = plaintext.calls;
     let announced = next_tid(calls.next().as_ref(), client)?;
+    plaintext.split()?;
     Ok((plaintext, announced))
 }

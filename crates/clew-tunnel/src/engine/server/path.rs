@@ -54,6 +54,11 @@ impl Path {
         self.is_proven
     }
 
+    /// Whether acks prove nothing there, since the client moved.
+    pub const fn needs_puzzle(&self) -> bool {
+        self.has_moved && !self.is_proven
+    }
+
     /// A packet from there was opened.
     pub fn received(&mut self, source: SocketAddr, bytes: usize) {
         if source == self.address {

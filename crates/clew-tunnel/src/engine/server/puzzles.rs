@@ -1,13 +1,14 @@
 //! Puzzles in the tunnel: `spec/tunnel.md` section 10.3.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::Shared;
 use super::tunnel::Tunnel;
 use crate::engine::channel::Now;
 use crate::engine::time::Instant;
-use crate::limits::{PACKET_MIN, PUZZLE_LIFE, RTO_FIRST};
+use crate::limits::{PACKET_MIN, PUZZ_PAUSE, PUZZLE_LIFE, RTO_FIRST};
 use crate::puzzle::{self, HASH_BYTES, R_BYTES};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;
@@ -25,6 +26,8 @@ pub struct Posed {
     w: u8,
     /// The one address it is sent to.
     to: SocketAddr,
+    /// It asks whether the client is there: since then.
+    probe: Option<Instant>,
     until: Instant,
     /// When it is sent next, and how long after that again.
     next: Instant,
@@ -38,14 +41,16 @@ impl core::fmt::Debug for Posed {
 }
 
 impl Posed {
-    fn new(w: u8, to: SocketAddr, now: &mut Now<'_>) -> Self {
+    /// One that is sent at `next` at the earliest.
+    fn new(w: u8, to: SocketAddr, next: Instant, now: &mut Now<'_>) -> Self {
         Self {
             r: now.random(),
             nonce: now.random(),
             w,
             to,
+            probe: None,
             until: now.instant + PUZZLE_LIFE,
-            next: now.instant,
+            next: next.max(now.instant),
             pause: RTO_FIRST,
         }
     }
@@ -59,25 +64,15 @@ impl Posed {
         }
     }
 
-    /// Whether it was not answered in time.
-    pub const fn is_over(&self, now: Instant) -> bool {
-        self.until <= now
-    }
-
-    /// Whether it is to be sent now.
-    pub const fn is_due(&self, now: Instant) -> bool {
-        self.next <= now
-    }
-
     /// It is sent: the puzzle.
-    pub fn send(&mut self, now: Instant) -> ([u8; R_BYTES], [u8; HASH_BYTES]) {
+    fn send(&mut self, now: Instant) -> ([u8; R_BYTES], [u8; HASH_BYTES]) {
         self.next = now + self.pause;
         self.pause *= 2;
         puzzle::pose(&self.r, self.w)
     }
 
     /// Its RPC.
-    pub fn rpc<'a>(&self, q: &'a [u8; R_BYTES], hash: &'a [u8; HASH_BYTES]) -> Rpc<'a> {
+    fn rpc<'a>(&self, q: &'a [u8; R_BYTES], hash: &'a [u8; HASH_BYTES]) -> Rpc<'a> {
         Rpc::Puzz {
             q,
             hash,
@@ -91,7 +86,7 @@ impl Tunnel {
     /// Poses a puzzle of w bits; it takes the place of another, and is no easier.
     pub fn pose(&mut self, w: u8, now: &mut Now<'_>) {
         let before = self.puzzle.as_ref().map_or(0, |posed| posed.w);
-        let posed = Posed::new(w.max(before), self.path.address(), now);
+        let posed = Posed::new(w.max(before), self.path.address(), self.may_pose, now);
         self.puzzle = Some(Box::new(posed));
     }
 
@@ -103,6 +98,51 @@ impl Tunnel {
         if !self.puzzle.as_deref().is_some_and(is_posed) {
             self.pose(w, now);
         }
+    }
+
+    /// Asks whether the client is there.
+    pub fn probe(&mut self, now: &mut Now<'_>) {
+        self.pose_here(0, now);
+        if let Some(posed) = &mut self.puzzle {
+            posed.probe = Some(now.instant);
+            posed.until = now.instant + PUZZLE_LIFE;
+        }
+    }
+
+    /// An address that is to be proven by a puzzle has one.
+    pub fn pose_for_path(&mut self, now: &mut Now<'_>) {
+        if self.puzzle.is_none() && self.path.needs_puzzle() {
+            self.pose(0, now);
+        }
+    }
+
+    /// Gives up a puzzle that was not answered in time. What it was for can ask for another.
+    ///
+    /// # Errors
+    /// `no-answer`: it asked whether the client is there, and nothing was heard since.
+    pub fn give_up_puzzle(&mut self, now: Instant) -> Result<(), Reason> {
+        let Some(posed) = self.puzzle.take_if(|posed| posed.until <= now) else {
+            return Ok(());
+        };
+        // Connections that waited for it were refused meanwhile.
+        self.waiting = Vec::new();
+        let is_gone = posed.probe.is_some_and(|since| self.heard <= since);
+        if is_gone {
+            return Err(Reason::NoAnswer);
+        }
+        Ok(())
+    }
+
+    /// Writes the puzzle, if it is due.
+    pub fn write_puzzle(&mut self, now: Instant, rpcs: &mut Vec<u8>) {
+        let Some(posed) = self.puzzle.as_mut().filter(|posed| posed.next <= now) else {
+            return;
+        };
+        let (q, hash) = posed.send(now);
+        self.may_pose = now + PUZZ_PAUSE;
+        // A puzzle of ours is written, or it is a defect.
+        let written = posed.rpc(&q, &hash).write(rpcs);
+        debug_assert!(written.is_ok(), "{written:?}");
     }
 
     /// A puzzle was answered.

@@ -143,9 +143,9 @@ impl Server {
             return;
         };
         let done = tunnel.take(&mut self.shared, now, &opened);
-        let is_closed = tunnel.is_closed;
+        let is_over = tunnel.is_over();
         match done {
-            Ok(()) if !is_closed => self.touch(index),
+            Ok(()) if !is_over => self.touch(index),
             Ok(()) => self.end(now.instant, index, None),
             Err(reason) => self.end(now.instant, index, Some(reason)),
         }
@@ -171,6 +171,9 @@ impl Tunnel {
             self.moved(shared, now, opened.source, opened.is_initiation);
         }
         self.path.received(opened.source, opened.bytes);
+        if opened.source == self.path.address() {
+            self.pose_for_path(now);
+        }
         if acknowledged.packets > 0 {
             self.path.acknowledged();
         }

@@ -36,6 +36,11 @@ impl Requests {
         self.all.len() - self.all.iter().filter(refused).count()
     }
 
+    /// Whether all were answered.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     fn refuse(&mut self) {
         match self.all.back_mut() {
             Some(Slot::Refused(count)) => *count = count.saturating_add(1),

@@ -64,6 +64,9 @@ impl Server {
             Ok(Due::Go) => {}
             Ok(Due::Rest) => {
                 let changed = tunnel.rest();
+                // Nothing of it was acknowledged: it comes again.
+                let held = &mut self.shared.common.held;
+                tunnel.channel.receiving.release(held);
                 self.forget(index, changed);
             }
             Err(reason) => return self.end(now.instant, index, Some(reason)),
@@ -127,7 +130,7 @@ impl Server {
             } else if tunnel.is_dormant {
                 self.end(now.instant, id.index, Some(Reason::Idle));
             } else {
-                tunnel.pose_here(0, now);
+                tunnel.probe(now);
                 self.silent.push_back((id, now.instant));
                 self.touch(id.index);
             }
@@ -146,9 +149,7 @@ impl Tunnel {
             // It was for the address that showed nothing.
             self.puzzle = None;
         }
-        if self.puzzle.as_ref().is_some_and(|posed| posed.is_over(now)) {
-            return Err(Reason::NoAnswer);
-        }
+        self.give_up_puzzle(now)?;
         self.decide_late(shared, now.saturating_sub(AUTH_WAIT));
         if self.is_dormant {
             return Ok(Due::Go);

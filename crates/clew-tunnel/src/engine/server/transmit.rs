@@ -89,15 +89,6 @@ impl Tunnel {
         }
     }
 
-    fn write_puzzle(&mut self, now: Instant, rpcs: &mut Vec<u8>) {
-        if let Some(posed) = self.puzzle.as_mut().filter(|posed| posed.is_due(now)) {
-            let (q, hash) = posed.send(now);
-            // A puzzle of ours is written, or it is a defect.
-            let written = posed.rpc(&q, &hash).write(rpcs);
-            debug_assert!(written.is_ok(), "{written:?}");
-        }
-    }
-
     fn write(&mut self, shared: &Shared, seq: u32, rpcs: &[u8], out: &mut Outgoing) {
         let length = match (self.is_first, PACKET_MIN + rpcs.len() > ANSWER) {
             (false, _) => 0,

@@ -46,6 +46,8 @@ pub struct Tunnel {
     pub binder: Binder,
     pub path: Path,
     pub puzzle: Option<Box<Posed>>,
+    /// When the next puzzle may be sent.
+    pub may_pose: Instant,
     /// Authenticators that wait for the puzzle.
     pub waiting: Vec<Verify>,
     pub requests: Requests,
@@ -104,6 +106,7 @@ impl Tunnel {
             binder: start.binder,
             path: Path::new(start.source, start.is_solved),
             puzzle: None,
+            may_pose: 0,
             waiting: Vec::new(),
             requests: Requests::default(),
             is_dormant: false,
@@ -176,6 +179,13 @@ impl Tunnel {
         } else {
             room.saturating_sub(KEPT_BACK)
         }
+    }
+
+    /// Whether the other side is done with the tunnel: it closed it; or it was opened under the boxing key, and
+    /// has its answer.
+    pub fn is_over(&self) -> bool {
+        let is_answered = self.channel.sending.is_done() && self.channel.control_bytes() == 0;
+        self.is_closed || (self.is_t1 && is_answered && self.requests.is_empty())
     }
 
     /// Whether anything may be sent now but puzzles.
