@@ -3,6 +3,7 @@
 use super::counted::Counted;
 use super::link;
 use super::records;
+use super::traces;
 use crate::cli::Serving;
 use crate::counters;
 use crate::failure::Failure;
@@ -56,11 +57,17 @@ pub async fn begin(
     let mut config = Config::new(serving.address.clone());
     config.rotation = u64::try_from(serving.rotation.as_millis()).unwrap_or(u64::MAX);
     configure(&mut config);
+    let parts = parts(serving.cores)?;
+    let traces = match &serving.qlog {
+        None => Vec::new(),
+        Some(path) => traces::begin(path, parts, "server")?,
+    };
     let options = Options {
         at: serving.listen.clone(),
-        parts: parts(),
+        parts,
+        help_from: serving.help_from.unwrap_or_default() as usize,
         registry,
-        ..Options::default()
+        traces,
     };
     let server = Server::bind(&secret, config, options).map_err(cannot_serve)?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
@@ -86,11 +93,15 @@ pub async fn begin(
 }
 
 /// One part for each core, where the system gives datagrams to parts by what is in them.
-fn parts() -> usize {
-    if cfg!(target_os = "linux") {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    } else {
-        1
+fn parts(asked: Option<u16>) -> Result<usize, Failure> {
+    match asked {
+        Some(1) => Ok(1),
+        _ if !cfg!(target_os = "linux") => match asked {
+            None => Ok(1),
+            Some(_) => Err(Failure::new("--cores above 1 is for Linux")),
+        },
+        Some(cores) => Ok(cores.into()),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
     }
 }
 
@@ -179,7 +190,7 @@ pub async fn keep_registered(
 async fn register(record: Record, service: &Path) -> Result<(), Failure> {
     let client = Client::new(client::Config::default());
     let client = client.map_err(|e| Failure::new(format!("cannot open sockets: {e}")))?;
-    let name = link::renewed(&client, service).await?;
+    let name = link::renewed(&client, service, link::ANSWER).await?;
     let (tunnel, ()) = client.open(Target::Host(Box::new(name)), |_| ());
     let what = service.display().to_string();
     let given = tokio::time::timeout(link::ANSWER, tunnel.register(record)).await;

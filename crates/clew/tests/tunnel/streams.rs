@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes that do not repeat soon.
-fn bytes(length: usize) -> Vec<u8> {
+pub fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|n| (n * n / 7 + n) as u8).collect()
 }
 
