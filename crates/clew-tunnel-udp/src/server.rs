@@ -267,6 +267,10 @@ fn bind(at: &[SocketAddr], parts: usize) -> io::Result<Vec<Sockets>> {
     let mut all: Vec<Sockets> = (0..parts).map(|_| Sockets::default()).collect();
     for address in at {
         let mut address = *address;
+        if parts > 1 {
+            // Parts share an address, so that the system would let another server share it, too.
+            drop(Socket::bind(address, 0, false)?);
+        }
         for sockets in &mut all {
             let socket = Socket::bind(address, 0, parts > 1)?;
             // Port 0 was the system's to choose, once.

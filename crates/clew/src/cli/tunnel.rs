@@ -19,9 +19,10 @@ Example, on two machines:
 
   clew tunnel connect --record web.record --user me.key --listen 127.0.0.1:8080 web
 
-A record says where a server is, and its key of the moment. It ends after nearly two rotations; then connect
-asks the server for a newer one, one round trip more, as long as its certificate holds. Who asks a directory
-(clew tunnel directory) needs no file of the server, and finds one that has new addresses.";
+A record says where a server is, and its key of the moment. It ends after nearly two rotations;
+connect then asks the server for a newer one, which takes a round trip more, as long as the
+server's certificate holds. Who asks a directory (clew tunnel directory) needs no file of each
+server, and finds those that have new addresses.";
 
 /// `clew tunnel`
 #[derive(Subcommand, Debug)]
@@ -107,8 +108,8 @@ pub struct Serving {
     /// How many cores it works on, each with tunnels of its own (default: all of them on Linux, one elsewhere)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub cores: Option<u16>,
-    /// Where so many who begin wait at once, other threads do the public-key work for them, so that tunnels
-    /// that are open do not wait (default: never; each core does its own, which is the most in all)
+    /// Leave public-key work to other threads where it is for N newcomers or more at once, so that open
+    /// tunnels do not wait for it (default: never, since each core that does its own does most in all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub help_from: Option<u32>,
     /// Write what happens to each packet to FILE, as qlog (JSON text sequences): neither keys nor content, but

@@ -178,7 +178,7 @@ pub fn why(tunnel: &Tunnel, error: Error, what: &str) -> Failure {
         (_, Error::Declined) => {
             return Failure::new(format!("{what}: the server refused the connection"))
                 .no()
-                .hint("it has no such service, or not for this user");
+                .hint("it has no such service, or not for this user, or what is behind it does not answer");
         }
         _ => None,
     };

@@ -116,8 +116,10 @@ pub fn write(path: &Path, record: &Record) -> io::Result<()> {
 /// A certificate has ended: no record of that server can be good any more.
 pub fn certificate_ended(what: &str, cert: &Cert) -> Failure {
     let end = clock::to_the_second(cert.body.end * 1_000_000);
-    Failure::new(format!("{what}: the certificate of its server ended at {end}"))
-        .hint("get a record from the server, once it has a new key (clew tunnel keygen server)")
+    Failure::new(format!(
+        "{what}: the certificate of its server ended at {end}"
+    ))
+    .hint("get a record from the server, once it has a new key (clew tunnel keygen server)")
 }
 
 /// Why a record is not taken, for people.

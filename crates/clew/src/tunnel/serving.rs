@@ -16,6 +16,8 @@ use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::ADDRESSES_MAX;
 use clew_tunnel::record::Record;
 use clew_tunnel_udp::{Client, Error, Options, Registry, Server};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,7 +71,8 @@ pub async fn begin(
         registry,
         traces,
     };
-    let server = Server::bind(&secret, config, options).map_err(cannot_serve)?;
+    let server = Server::bind(&secret, config, options)
+        .map_err(|error| cannot_serve(&serving.listen, error))?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
     let counted = Counted::new(server.stats());
     let first = server.record().await;
@@ -80,6 +83,14 @@ pub async fn begin(
     }
     eprintln!("{host} at {}", addresses.join(", "));
     eprintln!("key: {key}");
+    if let Some(path) = &serving.qlog {
+        let names = traces::names(path, parts);
+        let names: Vec<String> = names
+            .iter()
+            .map(|name| name.display().to_string())
+            .collect();
+        eprintln!("traces: {}", names.join(", "));
+    }
     if let Some(at) = serving.metrics {
         let counted = counted.clone();
         let at = counters::serve(at, move || counted.text())?;
@@ -131,11 +142,21 @@ fn check(serving: &Serving) -> Result<(), Failure> {
     Ok(())
 }
 
-fn cannot_serve(error: Error) -> Failure {
+fn cannot_serve(at: &[SocketAddr], error: Error) -> Failure {
+    let at: Vec<String> = at.iter().map(ToString::to_string).collect();
+    let at = at.join(" and ");
     match error {
+        Error::Io(error) if error.kind() == ErrorKind::AddrInUse => {
+            Failure::new(format!("cannot serve at {at}: the address is in use"))
+                .hint("another program receives there: is this server running already?")
+        }
+        Error::Io(error) if error.kind() == ErrorKind::AddrNotAvailable => Failure::new(format!(
+            "cannot serve at {at}: it is no address of this machine"
+        ))
+        .hint("behind a NAT, listen at 0.0.0.0:PORT and give --address, where clients reach it"),
         Error::Refused(Reason::BadAddress) => Failure::new("an address is none that clients reach")
             .hint("give --address with an address and port of the server"),
-        error => Failure::new(format!("cannot serve: {error}")),
+        error => Failure::new(format!("cannot serve at {at}: {error}")),
     }
 }
 

@@ -87,7 +87,11 @@ fn a_client_that_moves_keeps_its_streams() {
         hosts.ip(CLIENT, "link set air up");
         hosts.ip(CLIENT, "route add default via 10.8.2.2");
     };
-    send(&mut stream, &all, &[(WHOLE / 3, &first), (2 * WHOLE / 3, &second)]);
+    send(
+        &mut stream,
+        &all,
+        &[(WHOLE / 3, &first), (2 * WHOLE / 3, &second)],
+    );
     let back = back.join().unwrap();
     assert_eq!(back.len(), all.len());
     assert!(back == all, "byte for byte");
@@ -108,7 +112,11 @@ fn a_client_that_only_receives_moves_too() {
     // The client is told of nothing: while its address is none, and long after, it has nothing to send.
     let first = || to_another(&hosts, CLIENT_AT, "10.8.1.7");
     let second = || to_another(&hosts, "10.8.1.7", "10.8.1.8");
-    send(&mut far, &all, &[(WHOLE / 3, &first), (2 * WHOLE / 3, &second)]);
+    send(
+        &mut far,
+        &all,
+        &[(WHOLE / 3, &first), (2 * WHOLE / 3, &second)],
+    );
     let back = back.join().unwrap();
     assert_eq!(back.len(), all.len());
     assert!(back == all, "byte for byte");

@@ -114,7 +114,12 @@ fn a_directory_asks_name_services() {
     let _names = desk.start(&names("name", &pin), "records in");
     // The directory has old records of both, as somebody copied them once.
     for host in ["other", "name"] {
-        age(&desk, &format!("{host}.key"), &format!("{host}.record"), &format!("{host}.old"));
+        age(
+            &desk,
+            &format!("{host}.key"),
+            &format!("{host}.record"),
+            &format!("{host}.old"),
+        );
     }
     desk.server("--host dir.example -o dir.key");
     let directory = "directory --key dir.key --listen 127.0.0.1:0 --record dir.record \

@@ -130,5 +130,8 @@ fn a_nat_that_forgets_breaks_no_stream() {
     stream.shutdown(Shutdown::Write).unwrap();
     let back = back.join().unwrap();
     assert!(back == all, "{} of {WHOLE}", back.len());
-    assert!(nat.passed.load(Ordering::Relaxed) > WHOLE, "through the NAT");
+    assert!(
+        nat.passed.load(Ordering::Relaxed) > WHOLE,
+        "through the NAT"
+    );
 }

@@ -78,3 +78,18 @@ fn a_server_without_a_word_leaves_the_record_for_the_next_start() {
     // Its S' is gone, the record has not ended: the server says which one is new.
     assert_eq!(desk.says("web").0, 0);
 }
+
+#[test]
+fn two_servers_do_not_share_an_address() {
+    let desk = Desk::new();
+    let _server = desk.serve("--service web=echo --anonymous --cores 2");
+    let at = address(&desk);
+    for cores in [1, 2] {
+        let line = format!(
+            "serve --key web.key --listen {at} --service web=echo --anonymous --cores {cores} --for 1s"
+        );
+        let (status, said) = desk.status(&line);
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains("the address is in use"), "{said}");
+    }
+}
