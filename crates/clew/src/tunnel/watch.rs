@@ -39,7 +39,7 @@ pub async fn watch(tunnel: Weak<Tunnel>, server: Vec<SocketAddr>, what: String) 
         }
         let was_silent = std::mem::replace(&mut is_silent, state == State::Silent);
         if is_silent && !was_silent {
-            eprintln!("clew: warning: {what}: nothing comes back; it is tried for five minutes");
+            eprintln!("clew: warning: {what}: nothing comes back; it is tried again and again");
         }
     }
 }
