@@ -128,6 +128,12 @@ impl Wanted<'_> {
                 Some(held) => Ok(held.clone()),
                 None => self.newer(client, &record, patience).await,
             },
+            Err(reason @ Reason::WrongHost) => {
+                let host = keys::host(&record.cert);
+                Err(records::refused(self.what, reason).hint(format!(
+                    "it is of {host}: connect to that host, or get the record of the other one"
+                )))
+            }
             Err(reason) => Err(records::refused(self.what, reason)),
         }
     }
