@@ -7,7 +7,7 @@ use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::alone::{Alone, rogue_address};
+use crate::alone::Alone;
 use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};
