@@ -48,6 +48,9 @@ pub enum State {
     Opening,
     /// It has.
     Open,
+    /// It has, but now nothing comes back: the network is gone, or the server. The tunnel goes on if that is
+    /// over within 300 s; until then who asks for something new may do better in another tunnel.
+    Silent,
     /// It is no more; none: it was closed by one of the two sides.
     Gone(Option<Reason>),
 }
@@ -69,7 +72,14 @@ impl Client {
         Self::begin(config, None)
     }
 
-    /// The same with a trace of what happens.
+    /// The same with a trace of what happens to each packet, in qlog's form:
+    ///
+    /// ```no_run
+    /// # use clew_tunnel_udp::{Client, Trace, tunnel::engine::client::Config};
+    /// let file = std::io::BufWriter::new(std::fs::File::create_new("client.sqlog")?);
+    /// let client = Client::traced(Config::default(), Trace::new(Box::new(file), "client")?)?;
+    /// # std::io::Result::Ok(())
+    /// ```
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -221,7 +231,7 @@ impl Tunnel {
         let mut state = self.state.clone();
         let known = state.wait_for(|state| *state != State::Opening).await;
         match known.map(|state| *state) {
-            Ok(State::Open) => Ok(()),
+            Ok(State::Open | State::Silent) => Ok(()),
             Ok(State::Gone(Some(reason))) => Err(Error::Refused(reason)),
             _ => Err(Error::Gone),
         }

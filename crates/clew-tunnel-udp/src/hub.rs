@@ -75,6 +75,7 @@ impl Program<client::Client> for Hub {
 
     fn event(&mut self, engine: &mut client::Client, now: Now<'_>, event: Event) {
         self.watched.event(&now, &event);
+        self.heard(&event);
         match event {
             Event::Readable(id) => self.hands.bring(engine, id),
             Event::Writable(id) => self.hands.writable(engine, id),
@@ -82,6 +83,7 @@ impl Program<client::Client> for Hub {
             Event::Accepted(id) => self.hands.decided(id, Decision::Taken),
             Event::Refused(id) => self.hands.decided(id, Decision::Refused),
             Event::Opened(tunnel) => self.tell(tunnel, State::Open),
+            Event::Silent(tunnel) => self.tell(tunnel, State::Silent),
             Event::Reply { tunnel, reply } => {
                 let asked = self
                     .find(tunnel)
@@ -190,6 +192,20 @@ impl Hub {
     fn tell(&mut self, tunnel: TunnelId, state: State) {
         if let Some(opened) = self.find(tunnel) {
             opened.state.send_replace(state);
+        }
+    }
+
+    /// What only comes of a server's packet ends its silence.
+    fn heard(&mut self, event: &Event) {
+        let (Event::Readable(id) | Event::Writable(id) | Event::Closed(id) | Event::Accepted(id)) =
+            event
+        else {
+            return;
+        };
+        if let Some(opened) = self.find(id.tunnel)
+            && *opened.state.borrow() == State::Silent
+        {
+            opened.state.send_replace(State::Open);
         }
     }
 

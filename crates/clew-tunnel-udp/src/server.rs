@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clew_tunnel::Reason;
-use clew_tunnel::engine::event::{self, ConnectionId, Event, User};
+use clew_tunnel::engine::event::{self, ConnectionId, Event, Reply, TunnelId, User};
 use clew_tunnel::engine::server::{self, Config};
 use clew_tunnel::engine::{Datagram, Now, tid};
 use clew_tunnel::record::{Record, ServerSecret};
@@ -19,27 +19,12 @@ use crate::error::Error;
 use crate::hands::{self, Ask, Hand, Hands};
 use crate::parts::{Here, Mail};
 use crate::qlog::Trace;
+use crate::registry::{Answer, Registry};
 use crate::sockets::{Socket, Sockets};
 use crate::stats::{Counts, Stats, Watched};
 
 /// Connections that wait for [`Server::accept`]; more are refused (`busy`).
 const WAITING: usize = 1_024;
-
-/// Answers for other hosts: a directory or a name service. It is asked on the server's own thread, and
-/// answers from memory.
-pub trait Registry: Send + 'static {
-    /// The record of a host.
-    ///
-    /// # Errors
-    /// `unknown-host`, or why this one is not given.
-    fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str) -> Result<Record, Reason>;
-
-    /// A host gives its newest record, of which nothing is verified.
-    ///
-    /// # Errors
-    /// Why it is not taken: section 3.3 of the specification, by its own policy of trust.
-    fn take(&mut self, record: Record) -> Result<(), Reason>;
-}
 
 /// A server: one engine, its sockets and the task that drives them. It ends when it is dropped.
 pub struct Server {
@@ -59,7 +44,8 @@ pub struct Options {
     pub at: Vec<SocketAddr>,
     /// In how many parts, each of which is a task of its own: one for each core that it may have. 0 is one.
     pub parts: usize,
-    /// From so many jobs at once on, public-key work is for other threads; 0: never.
+    /// From so many first packets and users that wait at once on, their public-key work is done by other
+    /// threads, so that open tunnels do not wait for it; 0: never.
     pub help_from: usize,
     /// Who answers for other hosts.
     pub registry: Option<Box<dyn Registry>>,
@@ -76,10 +62,11 @@ pub struct Incoming {
 }
 
 /// What a server's driver is asked.
-enum Command {
+pub(crate) enum Command {
     Ask(Ask),
     Accept(ConnectionId, Hand),
     Refuse(ConnectionId, Reason),
+    Reply(TunnelId, u64, Reply),
     Mail(Mail),
     End(oneshot::Sender<()>),
 }
@@ -280,6 +267,10 @@ fn bind(at: &[SocketAddr], parts: usize) -> io::Result<Vec<Sockets>> {
     let mut all: Vec<Sockets> = (0..parts).map(|_| Sockets::default()).collect();
     for address in at {
         let mut address = *address;
+        if parts > 1 {
+            // Parts share an address, so that the system would let another server share it, too.
+            drop(Socket::bind(address, 0, false)?);
+        }
         for sockets in &mut all {
             let socket = Socket::bind(address, 0, parts > 1)?;
             // Port 0 was the system's to choose, once.
@@ -333,8 +324,9 @@ impl Program<server::Server> for Service {
                 number,
                 request,
             } => {
-                let reply = self.answer(request);
-                engine.reply(tunnel, number, reply);
+                if let Some(reply) = self.answer((tunnel, number), request) {
+                    engine.reply(tunnel, number, reply);
+                }
             }
             _ => {}
         }
@@ -357,6 +349,9 @@ impl Program<server::Server> for Service {
             }
             Command::Refuse(id, reason) => {
                 engine.decide(id, Err(reason));
+            }
+            Command::Reply(tunnel, number, reply) => {
+                engine.reply(tunnel, number, reply);
             }
             Command::Mail(mail) => {
                 self.here.taken();
@@ -428,21 +423,21 @@ impl Service {
         }
     }
 
-    fn answer(&self, request: event::Request) -> event::Reply {
+    /// The answer to a request, if it is known at once.
+    fn answer(&self, asked: (TunnelId, u64), request: event::Request) -> Option<Reply> {
         let Some(registry) = &self.registry else {
-            return event::Reply::Refused(Reason::NotAllowed);
+            return Some(Reply::Refused(Reason::NotAllowed));
         };
         let mut registry = registry.lock().unwrap_or_else(PoisonError::into_inner);
         match request {
             event::Request::Lookup { signing, hostname } => {
-                let found = registry.find(signing, &hostname);
-                found.map_or_else(event::Reply::Refused, |record| {
-                    event::Reply::Record(Box::new(record))
-                })
+                let answer = Answer::new(asked, self.commands.clone());
+                registry.find(signing, &hostname, answer);
+                None
             }
             event::Request::Register(record) => {
                 let taken = registry.take(*record);
-                taken.map_or_else(event::Reply::Refused, |()| event::Reply::Taken)
+                Some(taken.map_or_else(Reply::Refused, |()| Reply::Taken))
             }
         }
     }

@@ -7,7 +7,7 @@ use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::alone::{Alone, rogue_address};
+use crate::alone::Alone;
 use crate::network::server_address;
 use crate::node::{MS, SECOND};
 use crate::rogue::{Rogue, create, rpcs, say};
@@ -319,10 +319,10 @@ fn a_tunnel_under_the_boxing_key_is_for_one_question() {
         }
         assert_eq!(alone.server.tunnels(), 0, "{name}");
     }
-    // Who is no directory does not try that key.
+    // Who is no directory says who it is, too.
     let mut alone = Alone::new();
     let boxing = alone.server.record().cert.body.boxing;
     let mut rogue = Rogue::new(&boxing, 3, alone.wall());
-    let _ = alone.hand_from(rogue_address(), &rogue.first((256, 0), &rpcs(&[own])));
-    assert_eq!(alone.counted(Reason::BadBox), 1);
+    let said = alone.hand(&rogue.first((256, 0), &rpcs(&[own])));
+    assert_eq!(Alone::heard(&rogue, &said)[0].names, ["giveCert"]);
 }

@@ -77,6 +77,16 @@ impl Host {
     }
 }
 
+/// T1: the server of a record, by nothing that ends before its certificate.
+fn by_long_term_key(record: &Record) -> Target {
+    Target::Directory {
+        addresses: record.ecert.body.addresses.clone(),
+        m: record.ecert.body.m,
+        w: record.ecert.body.w,
+        boxing: record.cert.body.boxing,
+    }
+}
+
 impl World {
     fn new() -> Self {
         let (client, clock) = node::client(9);
@@ -148,6 +158,14 @@ impl World {
         }
     }
 
+    /// Time goes by without a packet.
+    fn run_to(&mut self, then: u64) {
+        while self.now < then {
+            self.now += SECOND;
+            self.run(5 * MS);
+        }
+    }
+
     fn open(&mut self, target: Target) -> TunnelId {
         let opened = self.client.open(self.clock.at(self.now), target, 1);
         opened.expect("an address")
@@ -187,12 +205,7 @@ fn three_tunnels_lead_to_a_server_that_nobody_knew() {
     let directory = world.hosts[0].server.record();
     let files = world.hosts[1].server.record();
     world.hosts[0].known.push(files.clone());
-    let first = world.open(Target::Directory {
-        addresses: vec![world.hosts[0].address],
-        m: 1_024,
-        w: 16,
-        boxing: directory.cert.body.boxing,
-    });
+    let first = world.open(by_long_term_key(&directory));
     let signing = directory.cert.body.signing;
     let d = world
         .ask(first, "directory.example", &signing)
@@ -222,6 +235,41 @@ fn three_tunnels_lead_to_a_server_that_nobody_knew() {
     assert_eq!(world.hosts[0].server.counters().of(Reason::Idle), 0);
     assert!(world.client.status(second).is_some() && world.client.status(third).is_some());
     assert_eq!(world.hosts[0].server.counters().of(Reason::UnknownHost), 1);
+}
+
+#[test]
+fn every_server_gives_its_own_record_to_who_has_an_old_one() {
+    let mut world = World::new();
+    let old = world.hosts[1].server.record();
+    // Both S' of the old record's time are gone, and it has ended.
+    world.run_to(400 * SECOND);
+    let first = world.open(by_long_term_key(&old));
+    let signing = old.cert.body.signing;
+    let newer = world.ask(first, "files.example", &signing);
+    let newer = newer.expect("its own record");
+    assert_eq!(newer.ecert.check_newer(&old.ecert), Ok(()));
+    assert_ne!(newer.ecert.body.ephemeral, old.ecert.body.ephemeral);
+    // Under the boxing key it gives nothing else.
+    for asked in ["directory.example", "echo"] {
+        let server = &world.hosts[1].server;
+        let before = server.counters().of(Reason::NotAllowed);
+        let tunnel = world.open(by_long_term_key(&old));
+        if asked == "echo" {
+            let clock = world.clock.at(world.now);
+            let talk = world.client.connect(&clock, tunnel, asked, None);
+            assert!(talk.is_ok());
+        } else {
+            let identity = Identity {
+                signing: None,
+                hostname: asked,
+            };
+            assert_eq!(world.client.request(tunnel, &identity), Ok(true));
+        }
+        world.run(50 * MS);
+        let server = &world.hosts[1].server;
+        assert_eq!(server.counters().of(Reason::NotAllowed), before + 1);
+        assert!(world.client.status(tunnel).is_none(), "{asked}");
+    }
 }
 
 #[test]

@@ -14,13 +14,15 @@ const EXAMPLE: &str = "\
 Example, on two machines:
   clew tunnel keygen server --host web.example -o web.key
   clew tunnel keygen user -o me.key                       prints the line for users.txt
-  clew tunnel serve --key web.key --listen 192.0.2.1:4433 --record web.record --rotation 12h
+  clew tunnel serve --key web.key --listen 192.0.2.1:4433 --record web.record
       --service web=tcp:127.0.0.1:8080 --users users.txt
 
   clew tunnel connect --record web.record --user me.key --listen 127.0.0.1:8080 web
 
-A record says where a server is, and its key of the moment. It ends after nearly two rotations:
-hand it on by a directory (clew tunnel directory), or as a file where rotations are long.";
+A record says where a server is, and its key of the moment. It ends after nearly two rotations;
+connect then asks the server for a newer one, which takes a round trip more, as long as the
+server's certificate holds. Who asks a directory (clew tunnel directory) needs no file of each
+server, and finds those that have new addresses.";
 
 /// `clew tunnel`
 #[derive(Subcommand, Debug)]
@@ -33,7 +35,7 @@ pub enum Tunnel {
     Serve(Box<TunnelServe>),
     /// Connect to a service: standard input and output, or a TCP port of this machine
     Connect(Box<TunnelConnect>),
-    /// Answer who asks for records of hosts, from a folder
+    /// Answer who asks for records of hosts, from a folder or from name services
     Directory(Box<TunnelDirectory>),
     /// Take records that hosts register, and answer who asks for them
     Name(Box<TunnelName>),
@@ -103,6 +105,17 @@ pub struct Serving {
     /// was sent can be read by who takes the server within that time
     #[arg(long, value_name = "D", value_parser = duration, default_value = "150s")]
     pub rotation: Duration,
+    /// How many cores it works on, each with tunnels of its own (default: all of them on Linux, one elsewhere)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub cores: Option<u16>,
+    /// Leave public-key work to other threads where it is for N newcomers or more at once, so that open
+    /// tunnels do not wait for it (default: never, since each core that does its own does most in all)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub help_from: Option<u32>,
+    /// Write what happens to each packet to FILE, as qlog (JSON text sequences): neither keys nor content, but
+    /// who talked to whom. On several cores a file for each: trace-1.sqlog, trace-2.sqlog for trace.sqlog
+    #[arg(long, value_name = "FILE")]
+    pub qlog: Option<PathBuf>,
     /// Serve counters for Prometheus here, at /metrics
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -154,7 +167,8 @@ pub enum AuthenticatorNames {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("whom").required(true).args(["record", "directory"]))]
 pub struct TunnelConnect {
-    /// The server's record. It is trusted as it is, unless --pin or --issuer is given
+    /// The server's record. It is trusted as it is, unless --pin or --issuer is given. If it has ended, the
+    /// server is asked for a newer one
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// The record of a directory, which is asked for the server's
@@ -179,9 +193,13 @@ pub struct TunnelConnect {
     /// input and output)
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// How long to wait for the server's first answer
+    /// How long to wait for each answer: of a directory, and of the server to the first packet
     #[arg(long, value_name = "D", value_parser = duration, default_value = "20s")]
     pub timeout: Duration,
+    /// Write what happens to each packet to FILE, as qlog (JSON text sequences): neither keys nor content, but
+    /// who talked to whom
+    #[arg(long, value_name = "FILE")]
+    pub qlog: Option<PathBuf>,
     /// What unlocks the key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -189,13 +207,18 @@ pub struct TunnelConnect {
 
 /// `clew tunnel directory`
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("whence").required(true).multiple(true).args(["records", "name"]))]
 pub struct TunnelDirectory {
     /// What every server is told.
     #[command(flatten)]
     pub serving: Serving,
     /// The folder of records: every file NAME.record, looked at again every second
     #[arg(long, value_name = "DIR")]
-    pub records: PathBuf,
+    pub records: Option<PathBuf>,
+    /// A name service, which is asked for hosts that the folder does not have; its answers are kept for a
+    /// minute (may be given several times: the first that has the host)
+    #[arg(long, value_name = "NAME-SERVER.record")]
+    pub name: Vec<PathBuf>,
 }
 
 /// `clew tunnel name`

@@ -2,12 +2,14 @@
 
 use super::keys;
 use super::records::{self, Trust};
+use super::watch;
 use crate::failure::Failure;
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::{Target, UserId};
-use clew_tunnel::record::Record;
+use clew_tunnel::record::{Cert, Record};
 use clew_tunnel_udp::{Client, Connection, Error, First, State, Tunnel};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a directory or a name service has to answer.
@@ -29,84 +31,149 @@ pub struct Whom {
     pub source: Source,
     /// Who is trusted for it.
     pub trust: Trust,
+    /// How long an answer is waited for.
+    pub patience: Duration,
 }
 
 impl Whom {
-    /// Its record, verified.
+    /// Its record, verified, of the present. `held` is one that was good before.
     ///
     /// # Errors
-    /// The file's or the record's; the directory does not answer, or has none.
-    pub async fn record(&self, client: &Client) -> Result<Record, Failure> {
+    /// The file's or the record's; the directory does not answer, or has none; the record has ended, and the
+    /// server gives no newer one.
+    pub async fn record(&self, client: &Client, held: Option<&Record>) -> Result<Record, Failure> {
         let (record, host, what) = match &self.source {
             Source::File(path, host) => {
                 let record = records::read(path)?;
                 (record, host.as_deref(), path.display().to_string())
             }
             Source::Directory(path, host) => {
-                let record = ask_directory(client, path, host, self.trust.pin()).await?;
+                let record = self.ask_directory(client, path, host).await?;
                 (record, Some(host.as_str()), host.clone())
             }
         };
-        let verified = records::verify(&record, host, |cert| self.trust.trusts(cert));
-        verified.map_err(|reason| records::refused(&what, reason))?;
-        Ok(record)
+        let wanted = Wanted {
+            host,
+            trust: &self.trust,
+            held,
+            what: &what,
+        };
+        wanted.of_the_present(client, record, self.patience).await
     }
-}
 
-/// What a directory has for a host.
-async fn ask_directory(
-    client: &Client,
-    path: &Path,
-    host: &str,
-    pin: Option<[u8; 32]>,
-) -> Result<Record, Failure> {
-    let directory = renewed(client, path).await?;
-    let (tunnel, ()) = client.open(Target::Host(Box::new(directory)), |_| ());
-    let asked = tokio::time::timeout(ANSWER, tunnel.lookup(pin, host)).await;
-    match asked.unwrap_or(Err(Reason::NoAnswer.into())) {
-        Ok(record) => Ok(record),
-        Err(Error::Refused(Reason::UnknownHost)) => {
-            let key = pin.map_or("", |_| " with this key");
-            let what = format!("the directory has no record of {host}{key}");
-            Err(Failure::new(what))
+    /// What a directory has for a host.
+    async fn ask_directory(
+        &self,
+        client: &Client,
+        path: &Path,
+        host: &str,
+    ) -> Result<Record, Failure> {
+        let directory = renewed(client, path, self.patience).await?;
+        let (tunnel, ()) = client.open(Target::Host(Box::new(directory)), |_| ());
+        let pin = self.trust.pin();
+        let asked = tokio::time::timeout(self.patience, tunnel.lookup(pin, host)).await;
+        match asked.unwrap_or(Err(Reason::NoAnswer.into())) {
+            Ok(record) => Ok(record),
+            Err(Error::Refused(Reason::UnknownHost)) => {
+                let key = pin.map_or("", |_| " with this key");
+                let what = format!("the directory has no record of {host}{key}");
+                Err(Failure::new(what))
+            }
+            Err(error) => {
+                let what = format!("directory {}", path.display());
+                Err(why(&tunnel, error, &what))
+            }
         }
-        Err(error) => Err(why(
-            &tunnel,
-            error,
-            &format!("directory {}", path.display()),
-        )),
     }
 }
 
-/// A record from a file that was given by hand. If it has ended, the server is asked for a newer one by its
-/// long-term key, which directories and name services answer (T1).
+/// The record in a file that was given by hand, of the present.
 ///
 /// # Errors
-/// The file's; no answer; what comes is not of the same server.
-pub async fn renewed(client: &Client, path: &Path) -> Result<Record, Failure> {
-    let record = records::read(path)?;
-    let what = path.display().to_string();
-    match records::verify(&record, None, |_| true) {
-        Ok(()) => return Ok(record),
-        Err(Reason::Expired) => {}
-        Err(reason) => return Err(records::refused(&what, reason)),
-    }
-    let held = &record.ecert.body;
-    let target = Target::Directory {
-        addresses: held.addresses.clone(),
-        m: held.m,
-        w: held.w,
-        boxing: held.boxing,
+/// As [`Whom::record`].
+pub async fn renewed(client: &Client, path: &Path, patience: Duration) -> Result<Record, Failure> {
+    let whom = Wanted {
+        host: None,
+        trust: &Trust::Given,
+        held: None,
+        what: &path.display().to_string(),
     };
-    let (host, key) = (keys::host(&record.cert), record.cert.body.signing);
-    let (tunnel, ()) = client.open(target, |_| ());
-    let asked = tokio::time::timeout(ANSWER, tunnel.lookup(Some(key), &host)).await;
-    let newer = asked
-        .unwrap_or(Err(Reason::NoAnswer.into()))
-        .map_err(|error| why(&tunnel, error, &what))?;
-    let verified = records::verify(&newer, Some(&host), |cert| cert.body.signing == key);
-    verified.map_err(|reason| records::refused(&what, reason))?;
-    Ok(newer)
+    let record = records::read(path)?;
+    whom.of_the_present(client, record, patience).await
+}
+
+/// What a record has to be, and what it is called in messages.
+struct Wanted<'a> {
+    host: Option<&'a str>,
+    trust: &'a Trust,
+    held: Option<&'a Record>,
+    what: &'a str,
+}
+
+impl Wanted<'_> {
+    /// The record, verified. If it has ended, the server is asked for a newer one by its long-term key
+    /// (`spec/tunnel.md` 12.1, T1): a record by hand is of use as long as its certificate.
+    async fn of_the_present(
+        &self,
+        client: &Client,
+        record: Record,
+        patience: Duration,
+    ) -> Result<Record, Failure> {
+        match self.verify(&record) {
+            Ok(()) => Ok(record),
+            Err(Reason::Expired) if record.cert.body.end < records::now() => {
+                Err(records::certificate_ended(self.what, &record.cert))
+            }
+            Err(Reason::Expired) => match self.held.filter(|held| self.follows(held, &record)) {
+                Some(held) => Ok(held.clone()),
+                None => self.newer(client, &record, patience).await,
+            },
+            Err(reason @ Reason::WrongHost) => {
+                let host = keys::host(&record.cert);
+                Err(records::refused(self.what, reason).hint(format!(
+                    "it is of {host}: connect to that host, or get the record of the other one"
+                )))
+            }
+            Err(reason) => Err(records::refused(self.what, reason)),
+        }
+    }
+
+    fn verify(&self, record: &Record) -> Result<(), Reason> {
+        records::verify(record, self.host, |cert| self.trust.trusts(cert))
+    }
+
+    /// Whether a record is of the same server as one that has ended, and good.
+    fn follows(&self, record: &Record, ended: &Record) -> bool {
+        record.ecert.check_newer(&ended.ecert).is_ok() && self.verify(record).is_ok()
+    }
+
+    async fn newer(
+        &self,
+        client: &Client,
+        held: &Record,
+        patience: Duration,
+    ) -> Result<Record, Failure> {
+        let (cert, ecert) = (&held.cert.body, &held.ecert.body);
+        let target = Target::Directory {
+            addresses: ecert.addresses.clone(),
+            m: ecert.m,
+            w: ecert.w,
+            boxing: cert.boxing,
+        };
+        let host = keys::host(&held.cert);
+        let (tunnel, ()) = client.open(target, |_| ());
+        let asked = tunnel.lookup(Some(cert.signing), &host);
+        let asked = tokio::time::timeout(patience, asked).await;
+        let what = format!("{} has ended, and its server gives no newer one", self.what);
+        let newer = asked
+            .unwrap_or(Err(Reason::NoAnswer.into()))
+            .map_err(|error| why(&tunnel, error, &what))?;
+        let is_the_same = |of: &Cert| of.body.signing == cert.signing && self.trust.trusts(of);
+        records::verify(&newer, Some(&host), is_the_same)
+            .and_then(|()| newer.ecert.check_newer(&held.ecert))
+            .map_err(|reason| records::refused(self.what, reason))?;
+        Ok(newer)
+    }
 }
 
 /// Why a tunnel is of no use, for people.
@@ -117,7 +184,7 @@ pub fn why(tunnel: &Tunnel, error: Error, what: &str) -> Failure {
         (_, Error::Declined) => {
             return Failure::new(format!("{what}: the server refused the connection"))
                 .no()
-                .hint("it has no such service, or not for this user");
+                .hint("it has no such service, or not for this user, or what is behind it does not answer");
         }
         _ => None,
     };
@@ -133,7 +200,9 @@ pub fn why(tunnel: &Tunnel, error: Error, what: &str) -> Failure {
 pub struct Link {
     client: Client,
     whom: Whom,
-    tunnel: Option<Tunnel>,
+    tunnel: Option<Arc<Tunnel>>,
+    /// What the newest tunnel was opened with.
+    record: Option<Record>,
 }
 
 impl Link {
@@ -143,10 +212,12 @@ impl Link {
             client,
             whom,
             tunnel: None,
+            record: None,
         }
     }
 
-    /// Asks for a connection. In a new tunnel `first` goes along, in its first packet.
+    /// Asks for a connection. In a new tunnel `first` goes along, in its first packet. The tunnel ends when
+    /// nobody holds it any more.
     ///
     /// # Errors
     /// There is no record that may be used.
@@ -155,28 +226,34 @@ impl Link {
         service: &str,
         user: Option<UserId>,
         first: impl FnOnce(&mut First, &Connection),
-    ) -> Result<Connection, Failure> {
-        let is_there = |tunnel: &Tunnel| !matches!(*tunnel.state().borrow(), State::Gone(_));
+    ) -> Result<(Arc<Tunnel>, Connection), Failure> {
+        // One that is silent may be of a server that has started anew, and knows it no more.
+        let is_there =
+            |tunnel: &Tunnel| matches!(*tunnel.state().borrow(), State::Opening | State::Open);
         if let Some(tunnel) = self.tunnel.as_ref().filter(|tunnel| is_there(tunnel)) {
-            return Ok(tunnel.connect(service, user));
+            return Ok((Arc::clone(tunnel), tunnel.connect(service, user)));
         }
-        let record = self.whom.record(&self.client).await?;
+        let record = self.prepare().await?;
+        let addresses = record.ecert.body.addresses.clone();
         let (tunnel, connection) = self.client.open(Target::Host(Box::new(record)), |asked| {
             let connection = asked.connect(service, user);
             first(asked, &connection);
             connection
         });
-        self.tunnel = Some(tunnel);
-        Ok(connection)
+        let tunnel = Arc::new(tunnel);
+        let watched = Arc::downgrade(&tunnel);
+        tokio::spawn(watch::watch(watched, addresses, service.to_owned()));
+        self.tunnel = Some(Arc::clone(&tunnel));
+        Ok((tunnel, connection))
     }
-
-    /// The server.
-    pub const fn whom(&self) -> &Whom {
-        &self.whom
-    }
-
-    /// The newest tunnel, if there was one.
-    pub const fn tunnel(&self) -> Option<&Tunnel> {
-        self.tunnel.as_ref()
+    /// The record of a tunnel that is opened now.
+    ///
+    /// # Errors
+    /// There is none that may be used.
+    pub async fn prepare(&mut self) -> Result<Record, Failure> {
+        let held = self.record.take();
+        let record = self.whom.record(&self.client, held.as_ref()).await?;
+        self.record = Some(record.clone());
+        Ok(record)
     }
 }

@@ -4,12 +4,15 @@
 pub mod counted;
 pub mod keys;
 pub mod link;
+pub mod names;
 pub mod records;
 pub mod registry;
 pub mod services;
 pub mod serving;
 pub mod stream;
+pub mod traces;
 pub mod users;
+pub mod watch;
 
 use crate::failure::Failure;
 use crate::flow::relay::Until;

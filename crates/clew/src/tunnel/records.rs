@@ -113,6 +113,15 @@ pub fn write(path: &Path, record: &Record) -> io::Result<()> {
     write_atomically(path, encode(record).as_bytes(), MODE_PUBLIC, true)
 }
 
+/// A certificate has ended: no record of that server can be good any more.
+pub fn certificate_ended(what: &str, cert: &Cert) -> Failure {
+    let end = clock::to_the_second(cert.body.end * 1_000_000);
+    Failure::new(format!(
+        "{what}: the certificate of its server ended at {end}"
+    ))
+    .hint("get a record from the server, once it has a new key (clew tunnel keygen server)")
+}
+
 /// Why a record is not taken, for people.
 pub fn refused(what: &str, reason: Reason) -> Failure {
     let failure = Failure::new(format!("{what}: {}", words(reason)));

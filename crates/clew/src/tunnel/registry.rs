@@ -1,11 +1,12 @@
 //! Directories and name services: records of other hosts (`spec/tunnel.md` section 12).
 
 use super::keys::{self, PublicKey, parse_key};
+use super::names::Names;
 use super::records::{self, Trust};
 use crate::failure::Failure;
 use clew_tunnel::Reason;
 use clew_tunnel::record::{Cert, Record, check_hostname};
-use clew_tunnel_udp::Registry;
+use clew_tunnel_udp::{Answer, Registry};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,11 +65,24 @@ impl Table {
     }
 }
 
-/// A directory: the records in a folder, as they change. It vouches for none of them.
-#[derive(Debug)]
-pub struct Directory(Table);
+/// A directory: the records in a folder, as they change, and those that name services have. It vouches for
+/// none of them.
+#[derive(Default)]
+pub struct Directory {
+    table: Table,
+    names: Option<Names>,
+}
 
 impl Directory {
+    /// The same, which asks name services for what it does not have.
+    #[must_use]
+    pub fn asking(self, names: Names) -> Self {
+        Self {
+            names: Some(names),
+            ..self
+        }
+    }
+
     /// The records of this folder, looked at by a thread of its own.
     ///
     /// # Errors
@@ -77,7 +91,10 @@ impl Directory {
         let table = Table::default();
         let mut look = Look::new(folder);
         look.look(&table).map_err(|e| Failure::file(folder, e))?;
-        let directory = Self(table.clone());
+        let directory = Self {
+            table: table.clone(),
+            names: None,
+        };
         let folder = folder.to_owned();
         thread::spawn(move || {
             let mut was_there = true;
@@ -97,7 +114,7 @@ impl Directory {
 
     /// How many records there are.
     pub fn len(&self) -> usize {
-        self.0.with(|records| records.len())
+        self.table.with(|records| records.len())
     }
 
     /// Whether there is none.
@@ -107,8 +124,11 @@ impl Directory {
 }
 
 impl Registry for Directory {
-    fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str) -> Result<Record, Reason> {
-        self.0.find(signing, hostname)
+    fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str, answer: Answer) {
+        match (self.table.find(signing, hostname), &self.names) {
+            (Err(Reason::UnknownHost), Some(names)) => names.find(signing, hostname, answer),
+            (found, _) => answer.give(found),
+        }
     }
 
     fn take(&mut self, _: Record) -> Result<(), Reason> {
@@ -250,8 +270,8 @@ impl NameService {
 }
 
 impl Registry for NameService {
-    fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str) -> Result<Record, Reason> {
-        self.table.find(signing, hostname)
+    fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str, answer: Answer) {
+        answer.give(self.table.find(signing, hostname));
     }
 
     fn take(&mut self, record: Record) -> Result<(), Reason> {

@@ -3,6 +3,7 @@
 use super::counted::Counted;
 use super::link;
 use super::records;
+use super::traces;
 use crate::cli::Serving;
 use crate::counters;
 use crate::failure::Failure;
@@ -15,6 +16,8 @@ use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::ADDRESSES_MAX;
 use clew_tunnel::record::Record;
 use clew_tunnel_udp::{Client, Error, Options, Registry, Server};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -56,13 +59,20 @@ pub async fn begin(
     let mut config = Config::new(serving.address.clone());
     config.rotation = u64::try_from(serving.rotation.as_millis()).unwrap_or(u64::MAX);
     configure(&mut config);
+    let parts = parts(serving.cores)?;
+    let traces = match &serving.qlog {
+        None => Vec::new(),
+        Some(path) => traces::begin(path, parts, "server")?,
+    };
     let options = Options {
         at: serving.listen.clone(),
-        parts: parts(),
+        parts,
+        help_from: serving.help_from.unwrap_or_default() as usize,
         registry,
-        ..Options::default()
+        traces,
     };
-    let server = Server::bind(&secret, config, options).map_err(cannot_serve)?;
+    let server = Server::bind(&secret, config, options)
+        .map_err(|error| cannot_serve(&serving.listen, error))?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
     let counted = Counted::new(server.stats());
     let first = server.record().await;
@@ -73,6 +83,14 @@ pub async fn begin(
     }
     eprintln!("{host} at {}", addresses.join(", "));
     eprintln!("key: {key}");
+    if let Some(path) = &serving.qlog {
+        let names = traces::names(path, parts);
+        let names: Vec<String> = names
+            .iter()
+            .map(|name| name.display().to_string())
+            .collect();
+        eprintln!("traces: {}", names.join(", "));
+    }
     if let Some(at) = serving.metrics {
         let counted = counted.clone();
         let at = counters::serve(at, move || counted.text())?;
@@ -86,11 +104,15 @@ pub async fn begin(
 }
 
 /// One part for each core, where the system gives datagrams to parts by what is in them.
-fn parts() -> usize {
-    if cfg!(target_os = "linux") {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    } else {
-        1
+fn parts(asked: Option<u16>) -> Result<usize, Failure> {
+    match asked {
+        Some(1) => Ok(1),
+        _ if !cfg!(target_os = "linux") => match asked {
+            None => Ok(1),
+            Some(_) => Err(Failure::new("--cores above 1 is for Linux")),
+        },
+        Some(cores) => Ok(cores.into()),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
     }
 }
 
@@ -120,11 +142,21 @@ fn check(serving: &Serving) -> Result<(), Failure> {
     Ok(())
 }
 
-fn cannot_serve(error: Error) -> Failure {
+fn cannot_serve(at: &[SocketAddr], error: Error) -> Failure {
+    let at: Vec<String> = at.iter().map(ToString::to_string).collect();
+    let at = at.join(" and ");
     match error {
+        Error::Io(error) if error.kind() == ErrorKind::AddrInUse => {
+            Failure::new(format!("cannot serve at {at}: the address is in use"))
+                .hint("another program receives there: is this server running already?")
+        }
+        Error::Io(error) if error.kind() == ErrorKind::AddrNotAvailable => Failure::new(format!(
+            "cannot serve at {at}: it is no address of this machine"
+        ))
+        .hint("behind a NAT, listen at 0.0.0.0:PORT and give --address, where clients reach it"),
         Error::Refused(Reason::BadAddress) => Failure::new("an address is none that clients reach")
             .hint("give --address with an address and port of the server"),
-        error => Failure::new(format!("cannot serve: {error}")),
+        error => Failure::new(format!("cannot serve at {at}: {error}")),
     }
 }
 
@@ -179,7 +211,7 @@ pub async fn keep_registered(
 async fn register(record: Record, service: &Path) -> Result<(), Failure> {
     let client = Client::new(client::Config::default());
     let client = client.map_err(|e| Failure::new(format!("cannot open sockets: {e}")))?;
-    let name = link::renewed(&client, service).await?;
+    let name = link::renewed(&client, service, link::ANSWER).await?;
     let (tunnel, ()) = client.open(Target::Host(Box::new(name)), |_| ());
     let what = service.display().to_string();
     let given = tokio::time::timeout(link::ANSWER, tunnel.register(record)).await;

@@ -15,6 +15,12 @@ pub struct Started {
 }
 
 impl Started {
+    fn new(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        Self { child, said }
+    }
+
     /// The next line on standard error that has this.
     pub fn line(&mut self, has: &str) -> String {
         let mut all = String::new();
@@ -60,7 +66,20 @@ impl Desk {
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_clew"));
+        self.command_in(None, line)
+    }
+
+    /// A command, in a network namespace if one is named.
+    fn command_in(&self, namespace: Option<&str>, line: &str) -> Command {
+        let clew = env!("CARGO_BIN_EXE_clew");
+        let mut command = match namespace {
+            None => Command::new(clew),
+            Some(name) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", name, clew]);
+                command
+            }
+        };
         command
             .arg("tunnel")
             .args(line.split_whitespace())
@@ -105,11 +124,19 @@ impl Desk {
 
     /// Starts a command and waits for a line on standard error.
     pub fn start(&self, line: &str, until: &str) -> Started {
-        let mut child = self.command(line).stderr(Stdio::piped()).spawn().unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        let mut started = Started { child, said };
+        self.start_in(None, line, until)
+    }
+
+    /// The same, in a network namespace if one is named.
+    pub fn start_in(&self, namespace: Option<&str>, line: &str, until: &str) -> Started {
+        let mut started = Started::new(self.command_in(namespace, line));
         started.line(until);
         started
+    }
+
+    /// Starts a command.
+    pub fn begin(&self, line: &str) -> Started {
+        Started::new(self.command(line))
     }
 
     /// Serves as `web.example`, its record in `web.record`.
@@ -121,9 +148,7 @@ impl Desk {
     /// Starts `connect` with `--listen`: the command, and the port.
     pub fn listen(&self, more: &str) -> (Started, String) {
         let line = format!("connect --record web.record --listen 127.0.0.1:0 {more}");
-        let mut child = self.command(&line).stderr(Stdio::piped()).spawn().unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        let mut started = Started { child, said };
+        let mut started = self.begin(&line);
         let line = started.line(" at ");
         let (_, at) = line.rsplit_once(" at ").unwrap();
         (started, at.to_owned())

@@ -3,7 +3,13 @@
 
 mod desk;
 mod keys;
+mod moves;
 mod names;
+mod namespaces;
+mod nat;
+mod renewal;
+mod restarts;
 mod status;
 mod streams;
+mod traces;
 mod users;

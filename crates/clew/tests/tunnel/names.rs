@@ -1,8 +1,8 @@
 //! Directories and name services.
 
 use crate::desk::Desk;
+use crate::renewal::age;
 use clew::tunnel::{keys, records};
-use clew_tunnel::record::Ecert;
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
@@ -14,18 +14,6 @@ fn wait_for(desk: &Desk, name: &str) {
         desk.path(name).exists()
     });
     assert!(looks.any(|is_there| is_there), "no {name}");
-}
-
-/// The same directory as its record told of it an hour ago.
-fn age(desk: &Desk, key: &str, record: &str, old: &str) {
-    let text = fs::read_to_string(desk.path(key)).unwrap();
-    let secret = keys::decode_server(&text).unwrap();
-    let mut record = records::read_file(&desk.path(record)).unwrap();
-    let mut body = record.ecert.body;
-    body.start -= 3_600_000;
-    body.end -= 3_600_000;
-    record.ecert = Ecert::sign(body, &secret.signing).unwrap();
-    records::write(&desk.path(old), &record).unwrap();
 }
 
 #[test]
@@ -108,4 +96,52 @@ fn a_directory_sees_what_changes() {
     fs::remove_file(desk.path("records/web.record")).unwrap();
     sleep(Duration::from_secs(2));
     assert_eq!(status(), Some(2));
+}
+
+#[test]
+fn a_directory_asks_name_services() {
+    let desk = Desk::new();
+    let key = desk.server("--host shop.example -o shop.key");
+    let pin = format!("--pin shop.example={key}");
+    desk.server("--host name.example -o name.key");
+    desk.server("--host other.example -o other.key");
+    let names = |host: &str, more: &str| {
+        format!(
+            "name --key {host}.key --listen 127.0.0.1:0 --record {host}.record --store {host} {more}"
+        )
+    };
+    let _other = desk.start(&names("other", &pin), "records in");
+    let _names = desk.start(&names("name", &pin), "records in");
+    // The directory has old records of both, as somebody copied them once.
+    for host in ["other", "name"] {
+        age(
+            &desk,
+            &format!("{host}.key"),
+            &format!("{host}.record"),
+            &format!("{host}.old"),
+        );
+    }
+    desk.server("--host dir.example -o dir.key");
+    let directory = "directory --key dir.key --listen 127.0.0.1:0 --record dir.record \
+                     --name other.old --name name.old";
+    let mut directory = desk.start(directory, "those that other.old or name.old has");
+    let find = format!("--directory dir.record --host shop.example --pin {key} echo");
+    let output = desk.connect(&find, b"");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no record of shop.example"), "{said}");
+    let _server = desk.start(
+        "serve --key shop.key --listen 127.0.0.1:0 --service echo=echo --anonymous --register name.record",
+        "for ",
+    );
+    wait_for(&desk, "name/shop.example.record");
+    // That there was none is kept for some seconds.
+    sleep(Duration::from_secs(6));
+    for _ in 0..2 {
+        let output = desk.connect(&find, b"hello");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(output.stdout, b"hello");
+    }
+    assert_eq!(directory.stop().0, 0);
 }

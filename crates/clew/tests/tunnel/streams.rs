@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes that do not repeat soon.
-fn bytes(length: usize) -> Vec<u8> {
+pub fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|n| (n * n / 7 + n) as u8).collect()
 }
 
 /// A TCP server that reads to the end before it answers: what came, backwards.
-fn backwards() -> String {
+pub fn backwards() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {

@@ -35,7 +35,8 @@ impl Default for Config {
 pub enum Target {
     /// By its record, which the program has verified (3.3).
     Host(Box<Record>),
-    /// A directory, by its long-term key, to ask for its record and nothing else (12.1).
+    /// A server by its long-term key, to ask for its own record and nothing else (12.1): a directory, or
+    /// any other whose record has ended.
     Directory {
         /// Its addresses: one at least.
         addresses: Vec<SocketAddr>,

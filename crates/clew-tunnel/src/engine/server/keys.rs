@@ -34,15 +34,13 @@ pub struct Live {
     pub boxing: Arc<Pair>,
     /// The signing key of S.
     pub signing: [u8; 32],
-    /// Whether the boxing key opens first packets, too (12.1).
-    pub is_directory: bool,
 }
 
 impl Live {
-    /// The keys that may open a first packet, in the order in which they are tried.
+    /// The keys that may open a first packet, in the order in which they are tried: the boxing key, of who
+    /// asks for this server's record (12.1), is the last.
     pub fn openers(&self) -> impl Iterator<Item = &Arc<Pair>> {
-        let boxing = self.is_directory.then_some(&self.boxing);
-        self.ephemerals.iter().chain(boxing)
+        self.ephemerals.iter().chain([&self.boxing])
     }
 }
 
@@ -110,7 +108,6 @@ impl ServerKeys {
             ephemerals: Vec::new(),
             boxing,
             signing: secret.cert.body.signing,
-            is_directory: config.is_directory,
         };
         let mut seed = Seed(seed);
         let (pair, puzzle) = seed.draw();

@@ -8,10 +8,12 @@ use crate::tunnel::link::{self, Link, Source, Whom};
 use crate::tunnel::records::Trust;
 use crate::tunnel::services::{break_off, is_name};
 use crate::tunnel::stream::{self, Broken, DATA, FIRST_MAX, Side, Traffic};
+use crate::tunnel::traces;
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::{Config, UserId};
 use clew_tunnel_udp::{Client, Connection, Error, Tunnel};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, Stdin};
@@ -32,21 +34,22 @@ async fn connect(arguments: &TunnelConnect) -> Result<Status, Failure> {
     if !is_name(&arguments.service) {
         return Err(Failure::new("the name of a service has 1 to 64 bytes"));
     }
-    let client = Client::new(Config::default());
-    let client = client.map_err(|e| Failure::new(format!("cannot open sockets: {e}")))?;
-    let user = match &arguments.user {
+    let load = |path| arguments.unlock.load(path, keys::decode_user);
+    let secret = arguments.user.as_deref().map(load).transpose()?;
+    let whom = whom(arguments)?;
+    let client = begin(arguments.qlog.as_deref())?;
+    let user = match secret {
         None => None,
-        Some(path) => {
-            let secret = arguments.unlock.load(path, keys::decode_user)?;
+        Some(secret) => {
             let user = client.user(secret).await;
-            Some(user.map_err(|e| Failure::file(path, e))?)
+            Some(user.map_err(|e| Failure::new(format!("the client ended as it began: {e}")))?)
         }
     };
-    let mut link = Link::new(client.clone(), whom(arguments)?);
+    let mut link = Link::new(client.clone(), whom);
     let stop = crate::tunnel::over(Until::after(None));
     let done = match arguments.listen {
         Some(at) => {
-            let port = Port::open(at, arguments, user, link, &client).await?;
+            let port = Port::open(at, arguments, user, link).await?;
             tokio::select! {
                 done = port.serve() => done,
                 () = stop => Ok(Status::Yes),
@@ -61,6 +64,16 @@ async fn connect(arguments: &TunnelConnect) -> Result<Status, Failure> {
     done
 }
 
+/// A client, traced if there is a file for that.
+fn begin(qlog: Option<&Path>) -> Result<Client, Failure> {
+    let trace = qlog.map(|path| traces::begin(path, 1, "client"));
+    let client = match trace.transpose()?.and_then(|mut traces| traces.pop()) {
+        None => Client::new(Config::default()),
+        Some(trace) => Client::traced(Config::default(), trace),
+    };
+    client.map_err(|e| Failure::new(format!("cannot open sockets: {e}")))
+}
+
 fn whom(arguments: &TunnelConnect) -> Result<Whom, Failure> {
     let trust = match (arguments.pin, arguments.issuer) {
         (Some(pin), _) => Trust::Pin(pin),
@@ -72,7 +85,12 @@ fn whom(arguments: &TunnelConnect) -> Result<Whom, Failure> {
         (None, Some(directory), Some(host)) => Source::Directory(directory.clone(), host.clone()),
         _ => return Err(Failure::new("give --record, or --directory with --host")),
     };
-    Ok(Whom { source, trust })
+    let patience = arguments.timeout;
+    Ok(Whom {
+        source,
+        trust,
+        patience,
+    })
 }
 
 /// Standard input to the service, and what comes to standard output.
@@ -84,7 +102,7 @@ async fn standard(
     let mut input = tokio::io::stdin();
     let (begin, is_all) = first_bytes(&mut input).await?;
     let service = &arguments.service;
-    let connection = link
+    let (tunnel, connection) = link
         .connect(service, user, |first, connection| {
             if !begin.is_empty() {
                 // So few bytes fit into any RPC.
@@ -92,13 +110,10 @@ async fn standard(
             }
         })
         .await?;
-    let Some(tunnel) = link.tunnel() else {
-        return Err(Failure::new("there is no tunnel"));
-    };
     let output = tokio::io::stdout();
     let traffic = Traffic::default();
     let taken = connection.taken();
-    let answered = answer(tunnel, taken, service, arguments.timeout);
+    let answered = answer(&tunnel, taken, service, arguments.timeout);
     let carried = async {
         match is_all {
             true => {
@@ -157,12 +172,13 @@ async fn answer(
     service: &str,
     patience: Duration,
 ) -> Result<(), Failure> {
-    let opened = tokio::time::timeout(patience, tunnel.opened()).await;
-    let opened = opened.unwrap_or(Err(Reason::NoAnswer.into()));
-    opened.map_err(|error| link::why(tunnel, error, service))?;
-    taken
-        .await
-        .map_err(|error| link::why(tunnel, error, service))
+    let both = async {
+        tunnel.opened().await?;
+        taken.await
+    };
+    let answered = tokio::time::timeout(patience, both).await;
+    let answered = answered.unwrap_or(Err(Reason::NoAnswer.into()));
+    answered.map_err(|error| link::why(tunnel, error, service))
 }
 
 /// A TCP port whose connections go through the tunnel.
@@ -184,11 +200,10 @@ impl Port {
         at: SocketAddr,
         arguments: &TunnelConnect,
         user: Option<UserId>,
-        link: Link,
-        client: &Client,
+        mut link: Link,
     ) -> Result<Self, Failure> {
         // What is wrong with the record is said now, not when somebody connects.
-        link.whom().record(client).await?;
+        link.prepare().await?;
         let failed = |e| Failure::new(format!("cannot listen at {at}: {e}"));
         let listener = TcpListener::bind(at).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
@@ -230,23 +245,21 @@ impl Shared {
     }
 
     async fn carry(&self, stream: &mut TcpStream) -> Result<(), Failure> {
-        let connection = self.connect().await?;
+        let (tunnel, connection) = self.connect().await?;
         let traffic = Traffic::default();
         let taken = connection.taken();
         let carried = stream::carry(connection, stream.split(), Side::Client, &traffic);
-        let taken = async { taken.await.map_err(|error| Failure::new(error.to_string())) };
+        let taken = answer(&tunnel, taken, &self.service, self.timeout);
         let (answered, carried) = both(taken, carried).await;
         answered?;
         carried.map_err(|broken| Failure::new(format!("{}: {broken}", self.service)))
     }
 
     /// A connection in a tunnel that has opened.
-    async fn connect(&self) -> Result<Connection, Failure> {
+    async fn connect(&self) -> Result<(Arc<Tunnel>, Connection), Failure> {
         let mut link = self.link.lock().await;
-        let connection = link.connect(&self.service, self.user, |_, _| {}).await?;
-        if let Some(tunnel) = link.tunnel() {
-            answer(tunnel, async { Ok(()) }, &self.service, self.timeout).await?;
-        }
-        Ok(connection)
+        let (tunnel, connection) = link.connect(&self.service, self.user, |_, _| {}).await?;
+        answer(&tunnel, async { Ok(()) }, &self.service, self.timeout).await?;
+        Ok((tunnel, connection))
     }
 }

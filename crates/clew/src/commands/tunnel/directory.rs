@@ -2,6 +2,7 @@
 
 use crate::cli::{Serving, TunnelDirectory, TunnelName};
 use crate::failure::{Failure, Status};
+use crate::tunnel::names::Names;
 use crate::tunnel::registry::{Directory, NameService, Policy};
 use crate::tunnel::serving::{self, Begun};
 use clew_tunnel::Reason;
@@ -9,9 +10,23 @@ use clew_tunnel_udp::{Registry, Server};
 
 pub fn run(arguments: &TunnelDirectory) -> Result<Status, Failure> {
     crate::tunnel::run(async {
-        let directory = Directory::open(&arguments.records)?;
-        let (count, folder) = (directory.len(), arguments.records.display());
-        let what = format!("{count} records in {folder}");
+        let mut what = Vec::new();
+        let mut directory = match &arguments.records {
+            None => Directory::default(),
+            Some(folder) => {
+                let directory = Directory::open(folder)?;
+                let count = directory.len();
+                what.push(format!("{count} records in {}", folder.display()));
+                directory
+            }
+        };
+        if !arguments.name.is_empty() {
+            directory = directory.asking(Names::open(&arguments.name)?);
+            let paths = arguments.name.iter().map(|path| path.display().to_string());
+            let paths: Vec<String> = paths.collect();
+            what.push(format!("those that {} has", paths.join(" or ")));
+        }
+        let what = what.join(", and ");
         answer(&arguments.serving, Box::new(directory), false, &what).await
     })
 }

@@ -27,7 +27,11 @@ const OF_SERVICES: [(&str, &str); 6] = [
 pub fn run(arguments: &TunnelStatus) -> Result<Status, Failure> {
     let at = arguments.metrics;
     let text = get(at).map_err(|e| {
-        Failure::new(format!("cannot read the counters at {at}: {e}"))
+        let why = match e.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no answer".to_owned(),
+            _ => e.to_string(),
+        };
+        Failure::new(format!("cannot read the counters at {at}: {why}"))
             .hint("give the address of clew tunnel serve --metrics")
     })?;
     let numbers = Numbers::read(&text);
