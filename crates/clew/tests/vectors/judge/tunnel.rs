@@ -24,7 +24,7 @@ pub const RULES: &str = "valid bad-length bad-flags bad-size bad-time old-soluti
     bad-hostname wrong-host reserved-bits bad-limits bad-address bad-lifetime not-yet-valid expired \
     not-newer unsolvable too-hard";
 
-const CHECKS: [(&str, Check); 14] = [
+const CHECKS: [(&str, Check); 15] = [
     ("plaintext", plaintext),
     ("rpc", rpc),
     ("first", first),
@@ -39,6 +39,7 @@ const CHECKS: [(&str, Check); 14] = [
     ("bound", bound),
     ("puzzle", puzzle),
     ("search", search),
+    ("run", super::tunnel_run::run),
 ];
 
 impl From<Reason> for Stop {

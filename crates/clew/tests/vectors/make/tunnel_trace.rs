@@ -1,0 +1,199 @@
+//! Whole runs of a client and a server.
+
+use clew_tunnel::Reason;
+use clew_tunnel::engine::client::Target;
+use clew_tunnel::record::{Identity, UserSecret};
+
+use super::tunnel::secret;
+use super::tunnel_node::{config, server_address};
+use super::tunnel_run::{MS, Run, SECOND};
+use crate::case::Case;
+
+pub fn all() -> Vec<Case> {
+    vec![
+        plain(),
+        user(),
+        first_lost(),
+        answer_lost(),
+        silent(),
+        refused(),
+        closed(),
+        lost(),
+        moved(),
+        moved_in_rekey(),
+        moved_alone(),
+        copied_elsewhere(),
+        directory(),
+    ]
+}
+
+fn plain() -> Case {
+    let mut run = Run::new("trace-plain");
+    let (tunnel, connection) = run.open();
+    run.wait(SECOND);
+    run.say(connection, b"second");
+    run.wait(SECOND);
+    run.client.close(connection);
+    run.wait(SECOND);
+    run.close(tunnel);
+    run.wait(SECOND);
+    run.case("A tunnel with one connection, from its first packet to close(0).")
+}
+
+fn user() -> Case {
+    let mut run = Run::new("trace-user");
+    let user = run.client.add_user(UserSecret(secret("run user")));
+    let target = run.record();
+    let tunnel = run.open_to(target);
+    let first = run.connect(tunnel, Some(user));
+    run.say(first, b"first");
+    run.wait(SECOND);
+    let second = run.connect(tunnel, Some(user));
+    run.say(second, b"second");
+    run.wait(SECOND);
+    run.case("A user's connections, in the first packet and behind it.")
+}
+
+fn first_lost() -> Case {
+    let mut run = Run::new("trace-first-lost");
+    let _ = run.open();
+    run.lose = 1;
+    run.wait(2 * SECOND);
+    run.case("The first packet is lost, and sent again.")
+}
+
+fn answer_lost() -> Case {
+    let mut run = Run::new("trace-answer-lost");
+    let _ = run.open();
+    run.settle();
+    run.lose = 2;
+    run.wait(3 * SECOND);
+    run.case("What answers the first packet is lost: it comes again under a current TID.")
+}
+
+fn silent() -> Case {
+    let mut run = Run::new("trace-silent");
+    let _ = run.open();
+    run.lose = 100;
+    run.wait(21 * SECOND);
+    run.case("Nobody answers, and the attempt ends.")
+}
+
+fn refused() -> Case {
+    let mut run = Run::new("trace-refused");
+    run.decision = Err(Reason::NotAuthorised);
+    let (tunnel, connection) = run.open();
+    run.settle();
+    run.wait(15 * MS);
+    // On its way before the client knows.
+    run.decision = Ok(());
+    let other = run.connect(tunnel, None);
+    run.say(other, b"other");
+    run.say(connection, b"late");
+    run.wait(SECOND);
+    run.case("A connection is refused, while an RPC on it is on its way.")
+}
+
+fn closed() -> Case {
+    let mut run = Run::new("trace-closed");
+    let (_, connection) = run.open();
+    run.wait(SECOND);
+    run.server_closes();
+    run.say(connection, b"late");
+    run.wait(SECOND);
+    run.case("The server closes; what the client sent meanwhile has the TID of no tunnel.")
+}
+
+fn lost() -> Case {
+    let mut run = Run::new("trace-lost");
+    let (_, connection) = run.open();
+    run.wait(SECOND);
+    // One packet each: the first is lost, and those behind it show it.
+    run.lose = 1;
+    for bytes in [b"1", b"2", b"3", b"4"] {
+        run.say(connection, bytes);
+        run.settle();
+    }
+    run.wait(SECOND);
+    run.case("A packet is lost, those behind it are held, and it comes again.")
+}
+
+fn moved() -> Case {
+    let mut run = Run::new("trace-moved");
+    let (tunnel, connection) = run.open();
+    run.wait(SECOND);
+    run.move_to(tunnel, "10.0.0.2:5001");
+    run.say(connection, b"here");
+    run.wait(SECOND);
+    run.case("The client moves: a rekey from a new address, and a puzzle to it.")
+}
+
+fn moved_in_rekey() -> Case {
+    let mut run = Run::new("trace-moved-rekey");
+    let (tunnel, connection) = run.open();
+    run.wait(SECOND);
+    run.rekey(tunnel);
+    run.lose = 1;
+    run.wait(100 * MS);
+    run.move_to(tunnel, "10.0.0.2:5001");
+    run.say(connection, b"here");
+    run.wait(SECOND);
+    run.case("The client moves while its rekey is unanswered: the same packet from there.")
+}
+
+fn moved_alone() -> Case {
+    let mut run = Run::new("trace-nat");
+    let (_, connection) = run.open();
+    run.wait(SECOND);
+    run.client_at.set_port(5_001);
+    run.say(connection, b"here");
+    run.wait(SECOND);
+    run.case("A NAT gives the client another port: the tunnel follows it.")
+}
+
+fn copied_elsewhere() -> Case {
+    let mut run = Run::new("trace-copied");
+    let (_, connection) = run.open();
+    run.wait(SECOND);
+    run.say(connection, b"taken away");
+    run.lose = 1;
+    run.settle();
+    let stolen = run.last_sent();
+    let _ = run.hand_from("203.0.113.5:999".parse().unwrap(), &stolen);
+    run.wait(5 * SECOND);
+    run.case(
+        "Somebody sends the client's packet from elsewhere: the tunnel goes there, and comes back.",
+    )
+}
+
+fn directory() -> Case {
+    let mut config = config();
+    config.is_directory = true;
+    let mut run = Run::with("trace-directory", config);
+    let record = run.server.record();
+    let body = record.cert.body;
+    let target = Target::Directory {
+        addresses: vec![server_address()],
+        m: 1_024,
+        w: 16,
+        boxing: body.boxing,
+    };
+    let own = Identity {
+        signing: Some(body.signing),
+        hostname: "files.example",
+    };
+    let other = Identity {
+        signing: None,
+        hostname: "other.example",
+    };
+    let tunnel = run.open_to(target);
+    assert_eq!(run.client.request(tunnel, &own), Ok(true));
+    run.wait(100 * MS);
+    run.close(tunnel);
+    run.wait(100 * MS);
+    let target = run.record();
+    let tunnel = run.open_to(target);
+    assert_eq!(run.client.request(tunnel, &other), Ok(true));
+    run.wait(SECOND);
+    run.case("T1 for the directory's own record, and T2 for another host's.")
+}
