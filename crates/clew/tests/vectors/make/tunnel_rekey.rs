@@ -6,6 +6,7 @@ use clew_tunnel::wire::packet::Tid;
 use clew_tunnel::x25519::Public;
 
 use super::rogue::{Rogue, create, say};
+use super::tunnel::NANOS;
 use super::tunnel_node::config;
 use super::tunnel_run::{MS, Run, SECOND};
 use crate::case::Case;
@@ -56,12 +57,15 @@ fn again() -> Case {
     run.case("The packet of a rekey is lost and sent again; what follows it has no tunnel before.")
 }
 
-/// A tunnel of a rogue with a connection.
+/// A tunnel of a rogue with a connection, at an address that it has shown by an ack.
 fn opened(run: &mut Run, n: u8) -> Rogue {
     run.echoes = false;
     let mut rogue = run.rogue(n);
     let first = rogue.first((256, 0), &create(1));
-    let _ = run.hand(&first);
+    let said = run.hand(&first);
+    let ack = rogue.open(&said[0]).unwrap().seq;
+    let packet = rogue.packet((0, ack), &[]);
+    let _ = run.hand(&packet);
     rogue
 }
 
@@ -87,16 +91,12 @@ fn draining() -> Case {
     run.wait(2_900 * MS);
     let packet = old.packet((257, 0), &say(1, b"on its way"));
     let _ = run.hand(&packet);
-    old.at(first_time(&run)).client = Public([9; 32]);
+    old.at(NANOS + run.now).client = Public([9; 32]);
     let _ = run.hand(&old.first((0, 0), &[]));
     run.wait(200 * MS);
     let packet = old.packet((258, 0), &say(1, b"too late"));
     let _ = run.hand(&packet);
     run.case("What comes under the key before: within DRAIN, with a key flag, and too late.")
-}
-
-fn first_time(run: &Run) -> u64 {
-    super::tunnel::NANOS + run.now
 }
 
 fn dormant() -> Case {
@@ -286,7 +286,7 @@ fn floor() -> Case {
     }
     // As old as the one that was forgotten, and younger.
     let mut rogue = run.rogue(9);
-    let at = super::tunnel::NANOS + MS + SECOND;
+    let at = NANOS + MS + SECOND;
     let old = rogue.exactly(at).first((0, 0), &[]);
     let _ = run.hand(&old);
     let young = rogue.exactly(at + SECOND / 2).first((0, 0), &[]);

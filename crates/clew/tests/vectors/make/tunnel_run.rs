@@ -49,7 +49,7 @@ pub struct Run {
     pub lose: usize,
     /// What the server's program says to connections.
     pub decision: Result<(), Reason>,
-    /// It reads RPCs, and sends them back.
+    /// It reads RPCs, and sends the beginning of each back.
     pub echoes: bool,
     pub packets: Vec<Vec<u8>>,
     events: Vec<String>,
@@ -149,6 +149,16 @@ impl Run {
         let tunnel = self.last_connection.unwrap().tunnel;
         let now = self.server_rng.at(self.now);
         self.server.close_tunnel(now, tunnel);
+    }
+
+    /// The server's program says something on the connection that it heard last.
+    pub fn server_says(&mut self, bytes: &[u8]) {
+        let connection = self.last_connection.unwrap();
+        let written = self
+            .server
+            .write(connection, "say", |call| call.bytes(bytes));
+        assert_eq!(written, Ok(true));
+        self.settle();
     }
 
     /// A rogue under the server's newest S'.
@@ -331,9 +341,10 @@ impl Run {
             }
             Event::Readable(connection) if self.echoes => {
                 while let Some(bytes) = self.read(true, *connection) {
+                    let begin = &bytes[..bytes.len().min(64)];
                     let written = self
                         .server
-                        .write(*connection, "echo", |call| call.bytes(&bytes));
+                        .write(*connection, "echo", |call| call.bytes(begin));
                     assert!(written.is_ok());
                 }
             }

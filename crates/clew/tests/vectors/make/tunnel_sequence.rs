@@ -11,7 +11,7 @@ pub fn all() -> Vec<Case> {
     let mut all = vec![start_gap(), gaps(), wrap(), ahead(), nonces()];
     all.extend(acks());
     all.extend(rpc_faults());
-    all.extend([credit(1), credit(2), raised(), nearly_full()]);
+    all.extend([over_credit(), raised(), granted()]);
     all
 }
 
@@ -182,24 +182,17 @@ fn rpc_faults() -> Vec<Case> {
     ]
 }
 
-/// All of CREDIT, and one value more.
-fn credit(more: usize) -> Case {
-    let (name, comment) = match more {
-        1 => ("window-credit", "Exactly CREDIT, of which nothing is read."),
-        _ => ("window-over", "A value beyond CREDIT."),
-    };
-    let (mut run, mut rogue) = opened(name, 256);
+fn over_credit() -> Case {
+    let (mut run, mut rogue) = opened("window-over", 256);
     // A value of 1,024 bytes: 11 besides its bytes.
     let filler = say(1, &[7; 1_024 - 11]);
     for n in 0..16 {
         let packet = rogue.packet((257 + n, 0), &filler);
         let _ = run.hand(&packet);
     }
-    if more > 1 {
-        let packet = rogue.packet((273, 0), &short());
-        let _ = run.hand(&packet);
-    }
-    run.case(comment)
+    let packet = rogue.packet((273, 0), &short());
+    let _ = run.hand(&packet);
+    run.case("All of CREDIT, of which nothing is read, and a value more.")
 }
 
 fn window(bytes: u32) -> Vec<u8> {
@@ -228,8 +221,8 @@ fn raised() -> Case {
     run.case("windowSize: the same, behind, ahead by less than 2^31 and not, and around 2^32.")
 }
 
-fn nearly_full() -> Case {
-    let mut run = Run::new("window-opened");
+fn granted() -> Case {
+    let mut run = Run::new("window-granted");
     let (_, connection) = run.open();
     run.wait(SECOND);
     for _ in 0..12 {

@@ -155,14 +155,18 @@ fn copied_elsewhere() -> Case {
     let mut run = Run::new("trace-copied");
     let (_, connection) = run.open();
     run.wait(SECOND);
-    run.say(connection, b"taken away");
+    run.say(connection, b"x");
+    // Up to the echo, whose ack is taken away.
+    run.wait(30 * MS);
     run.lose = 1;
-    run.settle();
+    run.wait(20 * MS);
     let stolen = run.last_sent();
     let _ = run.hand_from("203.0.113.5:999".parse().unwrap(), &stolen);
-    run.wait(5 * SECOND);
+    run.wait(4 * SECOND);
+    run.server_says(b"still there");
+    run.wait(SECOND);
     run.case(
-        "Somebody sends the client's packet from elsewhere: the tunnel goes there, and comes back.",
+        "Somebody sends the client's last packet from elsewhere: the tunnel goes there, and comes back.",
     )
 }
 
