@@ -143,7 +143,9 @@ class Client:
                 self.tunnels.append(ClientEnd(self.program, self.world))
                 self.tunnels[-1].packet, found = data, self.tunnels[-1:]
             return found[0].initiates(data, now, source)
-        end = next(end for end in reversed(self.tunnels) if end.line is not None and end.line.tid == tid)
+        found = [end for end in self.tunnels if end.line is not None and end.line.tid == tid]
+        same(found, "a TID under which nothing is sent")
+        end = found[-1]
         text = end.sends_next(end.line, data)
         if end.closed:
             return end.said_last(text)
@@ -186,8 +188,8 @@ class Client:
 
     def interrogated(self, end, data):
         q, digest, w = data[16:96], data[96:160], big(data[160:])
-        need(w <= min(tunnel.W_MAX, end.held.w if end.held else tunnel.W_MAX), "too-hard")
         need(end.attempt.puzzles < PUZZLES, "too-many-puzzles")
+        need(w <= min(tunnel.W_MAX, end.held.w if end.held else tunnel.W_MAX), "too-hard")
         end.attempt.puzzles += 1
         tunnel.search(q, digest, w)
         end.attempt.asked[data[8:16]] = digest

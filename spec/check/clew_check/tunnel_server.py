@@ -334,5 +334,6 @@ class Server:
         if data[0] & 0xC0:
             same(self.owed and self.owed.pop(0) == (to, data), "an answer without a box")
             return
-        end = next(end for end in reversed(self.tunnels) if end.line is not None and end.line.tid == tid)
-        end.leaves(data, now, to)
+        found = [end for end in self.tunnels if end.line is not None and end.line.tid == tid]
+        same(found, "a TID under which nothing is sent")
+        found[-1].leaves(data, now, to)

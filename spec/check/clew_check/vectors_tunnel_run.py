@@ -61,7 +61,7 @@ class Program:
     """What the program of a side is told: at once, or when it reads. Reasons that are only counted."""
 
     def __init__(self):
-        self.expects, self.unread, self.notes = [], [], []
+        self.expects, self.unread, self.notes, self.reads = [], [], [], False
 
     def hears(self, what, side):
         queue = self.unread if what.startswith("rpc ") else self.expects
@@ -93,6 +93,8 @@ def events(case):
 def run(case):
     world, packets = World(case), case.all("packet")
     programs = {"client": Program(), "server": Program()}
+    for name, program in programs.items():
+        program.reads = any(event.split(" ")[1:4:2] == [name, "rpc"] for event in case.all("event"))
     sides = {"client": Client(programs["client"], world), "server": Server(programs["server"], world)}
     start, last, faults = case.one("start"), 0, []
     for at, name, verb, all_words in events(case):
@@ -102,7 +104,7 @@ def run(case):
         for one in sides.values():
             one.tick(now)
         if verb == "sends":
-            side.sends(packets[int(words[0])], now, address(words[1]), address(words[2]))
+            sends(side, packets[int(words[0])], now, address(words[1]), address(words[2]))
         elif verb == "gets":
             settled(sides)
             arriving = [(packets[int(w[0])], address(w[1])) for w in all_words]
@@ -115,11 +117,22 @@ def run(case):
     need(not faults, faults[0] if faults else "")
 
 
+def sends(side, data, now, source, to):
+    """A rule that a sender breaks is no reason of the file."""
+    try:
+        side.sends(data, now, source, to)
+    except Refused as refused:
+        raise AssertionError(f"{refused.rule} in what is sent") from None
+
+
 def settled(sides):
     """What had to follow has followed."""
     equal(sides["server"].owed, [], "answers without a box that were not sent")
+    for end in sides["server"].tunnels:
+        same(end.closed or end.initiated is None, "the first packet back leaves at once")
     for side in sides.values():
         equal(side.program.expects, [], "what the program did not hear")
+        same(not side.program.reads or not side.program.unread, "RPCs that the program did not read")
 
 
 def decided(server, verb, number):

@@ -159,7 +159,8 @@ fn many() -> Case {
     run.lose = 9;
     run.settle();
     for n in 0..4 {
-        let asked = interrogation(&run, n, 1);
+        // The fourth would be too hard besides.
+        let asked = interrogation(&run, n, if n < 3 { 1 } else { 17 });
         run.hand_client(&asked.to_bytes());
     }
     run.case("Three puzzles in one attempt, and a fourth.")
@@ -315,7 +316,11 @@ fn too_many() -> Case {
     run.lose = 9;
     run.settle();
     for later in 1..=3 {
-        let answer = stale(&run, &ecert(later * 1_000, |_| {}));
+        let mut answer = stale(&run, &ecert(later * 1_000, |_| {}));
+        if later == 3 {
+            // Its signature is not looked at.
+            answer[20] ^= 1;
+        }
         run.hand_client(&answer);
     }
     run.case("Two newer ecerts are followed, a third is not.")

@@ -184,13 +184,14 @@ fn changed(name: &str) -> Case {
     ];
     all.push(with.concat());
     all.push([&first[..16], &[0xff; 32], &first[48..]].concat());
+    all.push([&first[..16], &[0; 32], &first[48..]].concat());
     all.push([&first[..100], &[first[100] ^ 1], &first[101..]].concat());
     for packet in all.iter().chain([&first]).chain(&all) {
         let _ = run.hand(packet);
     }
     let what = if is_rekey { "a rekey" } else { "a new tunnel" };
     run.case(&format!(
-        "The packet of {what} with another C', without key, with a puzzle, with a C' that is none, with \
+        "The packet of {what} with another C', without key, with a puzzle, with a C' that is none, one of small order, with \
          another box; the same after it was taken."
     ))
 }

@@ -2,9 +2,11 @@
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::Target;
-use clew_tunnel::record::{Identity, UserSecret};
+use clew_tunnel::record::{Authenticators, Identity, UserSecret};
+use clew_tunnel::wire::rpc::Rpc;
 
-use super::tunnel::secret;
+use super::rogue::rpcs;
+use super::tunnel::{public, secret};
 use super::tunnel_node::{config, server_address};
 use super::tunnel_run::{MS, Run, SECOND};
 use crate::case::Case;
@@ -12,17 +14,20 @@ use crate::case::Case;
 pub fn all() -> Vec<Case> {
     vec![
         plain(),
-        user(),
+        user("trace-user", config().authenticators),
+        user("trace-user-box", Authenticators::BOX),
         first_lost(),
         answer_lost(),
         silent(),
         refused(),
+        refusals(),
         closed(),
         lost(),
         moved(),
         moved_in_rekey(),
         moved_alone(),
         copied_elsewhere(),
+        moves(),
         directory(),
     ]
 }
@@ -40,8 +45,10 @@ fn plain() -> Case {
     run.case("A tunnel with one connection, from its first packet to close(0).")
 }
 
-fn user() -> Case {
-    let mut run = Run::new("trace-user");
+fn user(name: &str, authenticators: Authenticators) -> Case {
+    let mut config = config();
+    config.authenticators = authenticators;
+    let mut run = Run::with(name, config);
     let user = run.client.add_user(UserSecret(secret("run user")));
     let target = run.record();
     let tunnel = run.open_to(target);
@@ -52,6 +59,87 @@ fn user() -> Case {
     run.say(second, b"second");
     run.wait(SECOND);
     run.case("A user's connections, in the first packet and behind it.")
+}
+
+/// What a server refuses by itself.
+fn refusals() -> Case {
+    let mut run = Run::new("trace-refusals");
+    let (key, service) = (public("client"), "echo");
+    let ephemeral = run.ephemeral();
+    let mut rogue = run.rogue(3);
+    let asked = |connection| Rpc::CreateAuthBound {
+        connection,
+        service,
+        user: key,
+        ephemeral,
+        authenticator: &[4; 48],
+    };
+    let record = run.server.record();
+    let (cert, ecert) = (record.cert.to_bytes(), record.ecert.to_bytes());
+    let stale = Rpc::CreateAuthBound {
+        connection: 5,
+        service,
+        user: key,
+        ephemeral: key,
+        authenticator: &[4; 48],
+    };
+    let none = Rpc::CreateAuth {
+        connection: 6,
+        service,
+        user: key,
+        authenticator: &[4; 72],
+    };
+    let nameless = Rpc::Create {
+        connection: 7,
+        service: "a\nb",
+    };
+    let all = [
+        Rpc::Create {
+            connection: 1,
+            service,
+        },
+        asked(3),
+        stale,
+        none,
+        nameless,
+        Rpc::CreateAuthGroup { connection: 8 },
+        Rpc::RequestCert {
+            identity: b"\0\x0dfiles.example",
+        },
+        Rpc::RequestCert {
+            identity: b"\0\x0dother.example",
+        },
+        Rpc::RequestCert { identity: b"\x01" },
+        Rpc::GiveCert {
+            cert: &cert,
+            ecert: &ecert,
+        },
+    ];
+    let first = rogue.first((256, 0), &rpcs(&all[..1]));
+    let said = run.hand(&first);
+    let ack = rogue.open(&said[0]).unwrap().seq;
+    for (n, rpc) in all[1..].iter().enumerate() {
+        let packet = rogue.packet((257 + n as u32, ack), &rpcs(std::slice::from_ref(rpc)));
+        let _ = run.hand(&packet);
+    }
+    run.wait(100 * MS);
+    run.case(
+        "Connections that are refused before the program is asked, the server's own record, and requests to \
+         who is no directory and no name service.",
+    )
+}
+
+/// MOVE_RATE.
+fn moves() -> Case {
+    let mut run = Run::new("trace-moves");
+    let mut rogue = run.rogue(3);
+    let first = rogue.first((0, 0), &[]);
+    let _ = run.hand(&first);
+    for port in 7_001..=7_006 {
+        let packet = rogue.packet((0, 0), &[]);
+        let _ = run.hand_from(([198, 51, 100, 9], port).into(), &packet);
+    }
+    run.case("A client that changes its port six times at once: the last two are not followed.")
 }
 
 fn first_lost() -> Case {
