@@ -2,7 +2,7 @@
 
 from hashlib import sha256, sha512
 
-from . import nacl, need, Refused, tunnel
+from . import nacl, need, tunnel
 from .tunnel import big
 from .tunnel_end import DRAIN, SECOND, Closed, End, Line, same
 

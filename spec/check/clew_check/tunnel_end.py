@@ -112,15 +112,15 @@ class Sending:
             self.out[seq] = rpcs
         return False
 
+    def is_bad(self, ack):
+        """It is of what was never sent, or, before anything is acknowledged, not among what was."""
+        return ack != 0 and ack not in self.out and not (self.known and is_before(ack, self.next))
+
     def acknowledge(self, ack):
         """How many packets are acknowledged by it."""
-        if ack == 0:
-            return 0
-        among = ack in self.out
-        if not among:
-            old = self.known and (not self.out and ack == plus(self.next, PLACES - 1) or is_before(ack, self.next))
-            if not old:
-                raise Closed("bad-ack")
+        if self.is_bad(ack):
+            raise Closed("bad-ack")
+        if ack not in self.out:
             return 0
         self.known = True
         done = [seq for seq in self.out if seq == ack or is_before(seq, ack)]
@@ -240,7 +240,9 @@ class End:
             connection, n = self.find(big(arguments[0])), big(arguments[1])
             if connection is None:
                 return
-            if 0 < (n - connection.limit) % 2**32 < 2**31:
+            if n == connection.limit:
+                return
+            if (n - connection.limit) % 2**32 < 2**31:
                 connection.limit = n
             else:
                 self.note("old-window")

@@ -159,6 +159,7 @@ class Server:
                 self.drop(end)
                 del self.tids[end.line.tid]
                 end.dormant_key, end.line = sha256(end.line.key).digest(), None
+                end.receiving.held.clear()
             due = end.receiving.ack_due
             same(due is None or now <= due or not end.proven or end.line is None, "an ack that was due")
 
@@ -273,15 +274,17 @@ class Server:
         t = big(data[8:16]) // 2
         end.line.check(t)
         text = end.line.open(data, skip)
-        need(tunnel.first(text[8:], data[16:48]) == end.announced, "bad-tid")
+        need(self.announced(data, text) == end.announced, "bad-tid")
+        need(not end.sending.is_bad(big(text[4:8])), "bad-ack")
         self.within(end, lambda: end.take(end.line, t, text, now, source, len(data), True))
 
     def rekey(self, end, data, skip, source, now):
         t = big(data[8:16]) // 2
         line = Line(end.dormant_key or sha256(end.line.key).digest(), end.announced)
         text = line.open(data, skip)
-        announced = tunnel.first(text[8:], data[16:48])
+        announced = self.announced(data, text)
         need(announced not in self.tids, "bad-tid")
+        need(not end.sending.is_bad(big(text[4:8])), "bad-ack")
         need(end.rekeys.take(now), "too-many-rekeys")
         self.remember(data[16:48], t)
         self.drop(end)
@@ -314,8 +317,14 @@ class Server:
                 text = line.open(data, skip)
             except Refused:
                 continue
-            return secret, line, text, tunnel.first(text[8:], data[16:48])
+            return secret, line, text, self.announced(data, text)
         need(False, "bad-box")
+
+    def announced(self, data, text):
+        """What step 8 asks of every initiation packet, and the TID that it announces."""
+        announced = tunnel.first(text[8:], data[16:48])
+        tunnel.in_sequence(big(text[:4]), text[8:])
+        return announced
 
     def fits(self, tid, announced, text):
         need(tid not in self.tids and announced not in self.tids and announced != tid, "bad-tid")

@@ -71,7 +71,7 @@ class Program:
 
     def gone(self, what, side):
         """A program, or silence, ends the last tunnel: nothing in a packet does."""
-        need(what in ("gone", "gone no-answer", "gone idle"), "gone")
+        same(what in ("gone", "gone no-answer", "gone idle"), f"what the program hears, {what}")
         end = next(end for end in reversed(side.tunnels) if end.closed is None)
         end.closed = "closed"
         if hasattr(side, "forget"):

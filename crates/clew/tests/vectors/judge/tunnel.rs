@@ -24,7 +24,7 @@ pub const RULES: &str = "valid bad-length bad-flags bad-size bad-time old-soluti
     bad-hostname wrong-host reserved-bits bad-limits bad-address bad-lifetime not-yet-valid expired \
     not-newer unsolvable too-hard ahead bad-ack bad-connection closed-connection duplicate-nonce \
     duplicate-seq misplaced old-window over-window puzzle-asked replayed too-many-answers \
-    too-many-puzzles too-many-rekeys unexpected-answer unknown-connection unknown-tid";
+    too-many-moves too-many-puzzles too-many-rekeys unexpected-answer unknown-connection unknown-tid";
 
 const CHECKS: [(&str, Check); 15] = [
     ("plaintext", plaintext),
