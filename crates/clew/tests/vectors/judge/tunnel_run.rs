@@ -99,7 +99,7 @@ fn sent(side: Side, packet: &[u8], secrets: &[Public]) -> Result<(), Stop> {
     let mut bytes = packet.to_vec();
     match (side, Packet::parse(&mut bytes, 0)?) {
         (Side::Client, Packet::Initiation(initiation)) => {
-            let known = secrets.iter().any(|client| *client == initiation.key);
+            let known = secrets.contains(&initiation.key);
             holds(known, "a secret of C'")
         }
         (Side::Server, Packet::Interrogation(_) | Packet::StaleKey(_)) => Ok(()),

@@ -36,6 +36,7 @@ mod records;
 #[path = "../../../../clew-tunnel/tests/engine/rogue.rs"]
 mod rogue;
 mod tunnel;
+mod tunnel_answers;
 mod tunnel_node;
 mod tunnel_puzzle;
 mod tunnel_record;
@@ -99,6 +100,7 @@ pub fn all() -> Vec<Case> {
         tunnel_rekey::all(),
         tunnel_puzzle::all(),
         tunnel_sequence::all(),
+        tunnel_answers::all(),
     ];
     folders.into_iter().flatten().collect()
 }

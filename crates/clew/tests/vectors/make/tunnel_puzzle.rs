@@ -198,7 +198,10 @@ fn in_tunnel() -> Case {
     let packet = rogue.packet((257, 0), &super::rogue::say(1, &[7; 900]));
     let said = run.hand_from(other, &packet);
     let heard = said.iter().filter_map(|packet| rogue.open(packet));
-    let posed = heard.filter_map(|heard| posed(&heard.text)).last().unwrap();
+    let posed = heard
+        .filter_map(|heard| posed(&heard.text))
+        .next_back()
+        .unwrap();
     let answer = |r: &[u8; 80]| rpcs(&[Rpc::PuzzSoln { r, nonce: posed.1 }]);
     let wrong = answer(&[1; 80]);
     let right = answer(&posed.0);

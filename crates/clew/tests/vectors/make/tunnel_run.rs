@@ -177,6 +177,11 @@ impl Run {
         before
     }
 
+    /// The secret of the server's first S'.
+    pub fn ephemeral_secret(&self) -> Secret {
+        Secret::from_bytes(hash(&[&b"clew-mlt-seed-s'"[..], &self.seed].concat()))
+    }
+
     pub fn ephemeral(&self) -> Public {
         self.server.record().ecert.body.ephemeral
     }
