@@ -72,7 +72,7 @@ class Program:
     def gone(self, what, side):
         """A program, or silence, ends the last tunnel: nothing in a packet does."""
         same(what in ("gone", "gone no-answer", "gone idle"), f"what the program hears, {what}")
-        end = next(end for end in reversed(side.tunnels) if end.closed is None)
+        end = next((end for end in reversed(side.tunnels) if end.closed is None), None)
         end.closed = "closed"
         if hasattr(side, "forget"):
             side.forget(end)
@@ -136,7 +136,7 @@ def settled(sides):
 
 
 def decided(server, verb, number):
-    end = next(end for end in reversed(server.tunnels) if number in end.connections)
+    end = next((end for end in reversed(server.tunnels) if number in end.connections), None)
     if verb == "accepts":
         end.accept(number)
     else:
