@@ -5,6 +5,7 @@ from hashlib import sha256
 from . import nacl, need, tunnel
 from .cases import equal
 from .tunnel import big
+from .vectors_tunnel_run import run
 
 
 def plaintext(case):
@@ -92,4 +93,5 @@ def search(case):
 CHECKS = {
     "plaintext": plaintext, "rpc": rpc, "first": first, "order": order, "packet": packet, "time": time, "keys": keys,
     "record": record, "newer": newer, "identity": identity, "box": box, "bound": bound, "puzzle": puzzle, "search": search,
+    "run": run,
 }  # fmt: skip

@@ -17,6 +17,7 @@ mod quorum;
 mod register_file;
 mod share;
 mod tunnel;
+mod tunnel_run;
 mod xr;
 
 use std::fs;

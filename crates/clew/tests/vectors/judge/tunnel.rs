@@ -16,15 +16,17 @@ use clew_tunnel::x25519::{Public, Secret};
 use super::{Check, Stop, check_all, holds};
 use crate::case::Case;
 
-/// What the formats alone decide; the others need an engine.
+/// What formats and runs decide. There is no file of its own for what comes of a program or of bounds alone.
 pub const RULES: &str = "valid bad-length bad-flags bad-size bad-time old-solution bad-box bad-first \
     key-mismatch bad-tid bad-key bad-solution truncated unknown-type too-long bad-utf8 too-deep \
     too-many-values not-a-call too-many-rpcs bad-padding order bad-arguments wrong-side unknown-rpc \
     authenticator bad-identity record-length record-version untrusted record-signature record-keys \
     bad-hostname wrong-host reserved-bits bad-limits bad-address bad-lifetime not-yet-valid expired \
-    not-newer unsolvable too-hard";
+    not-newer unsolvable too-hard ahead bad-ack bad-connection closed-connection duplicate-nonce \
+    duplicate-seq misplaced old-window over-window puzzle-asked replayed too-many-answers \
+    too-many-moves too-many-puzzles too-many-rekeys unexpected-answer unknown-connection unknown-tid";
 
-const CHECKS: [(&str, Check); 14] = [
+const CHECKS: [(&str, Check); 15] = [
     ("plaintext", plaintext),
     ("rpc", rpc),
     ("first", first),
@@ -39,6 +41,7 @@ const CHECKS: [(&str, Check); 14] = [
     ("bound", bound),
     ("puzzle", puzzle),
     ("search", search),
+    ("run", super::tunnel_run::run),
 ];
 
 impl From<Reason> for Stop {

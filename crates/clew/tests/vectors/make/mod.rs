@@ -32,8 +32,18 @@ mod packet_trailer;
 mod packet_xr;
 mod quorum;
 mod records;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "../../../../clew-tunnel/tests/engine/rogue.rs"]
+mod rogue;
 mod tunnel;
+mod tunnel_answers;
+mod tunnel_node;
+mod tunnel_puzzle;
 mod tunnel_record;
+mod tunnel_rekey;
+mod tunnel_run;
+mod tunnel_sequence;
+mod tunnel_trace;
 mod xr_group;
 mod xr_join;
 mod xr_keys;
@@ -86,6 +96,11 @@ pub fn all() -> Vec<Case> {
         flow_manifest::all(),
         tunnel::all(),
         tunnel_record::all(),
+        tunnel_trace::all(),
+        tunnel_rekey::all(),
+        tunnel_puzzle::all(),
+        tunnel_sequence::all(),
+        tunnel_answers::all(),
     ];
     folders.into_iter().flatten().collect()
 }
