@@ -82,11 +82,6 @@ impl Adapter {
         self.socket.local_addr().map_err(|e| e.to_string())
     }
 
-    /// The secret that our engine drew for this public key.
-    pub fn secret(&self, key: &Public) -> Option<Secret> {
-        self.keylog.secret(key)
-    }
-
     /// Takes all that the peer sent, and gives what our engine gets of it.
     pub fn poll(&mut self, instant: u64, wall: u64) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut buffer = [0; 2_048];

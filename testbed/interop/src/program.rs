@@ -62,7 +62,7 @@ impl Program {
         match request {
             Request::Lookup { hostname, .. } => match &self.record {
                 Some(record) if record.cert.body.hostname == hostname.as_bytes() => {
-                    Reply::Record(record.clone())
+                    Reply::Record(Box::new(record.clone()))
                 }
                 _ => Reply::Refused(Reason::UnknownHost),
             },

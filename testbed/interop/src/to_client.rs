@@ -11,6 +11,7 @@ use clew_tunnel::limits::REKEY;
 use clew_tunnel::record::{Authenticators, Cert, CertBody, ServerSecret, SigningSecret};
 use clew_tunnel::wire::packet::Side;
 use clew_tunnel::x25519::{Public, Secret};
+use sha2::{Digest, Sha256};
 
 use crate::adapter::{Adapter, hex, tids, unhex};
 use crate::child::Peer;
@@ -49,6 +50,12 @@ pub fn run(places: &Places<'_>) -> Result<Report, String> {
     Ok(story.run.finish())
 }
 
+/// The S' that a server makes first, as `engine/server/keys.rs` has it.
+fn first_ephemeral(seed: &[u8; 32]) -> Secret {
+    let hash = Sha256::new().chain_update(b"clew-mlt-seed-s'");
+    Secret::from_bytes(hash.chain_update(seed).finalize().into())
+}
+
 /// A server of ours with its adapter, which is where the peer finds it.
 fn node(hostname: &str, is_directory: bool) -> Result<Node<Server>, String> {
     let reason = |reason| format!("{hostname}: {reason:?}");
@@ -83,11 +90,13 @@ fn node(hostname: &str, is_directory: bool) -> Result<Node<Server>, String> {
         boxing,
         cert,
     };
-    let engine = Server::new(secret, config, clock.now()).map_err(reason)?;
-    let ephemeral = adapter.secret(&engine.record().ecert.body.ephemeral);
-    adapter
-        .secrets
-        .push(ephemeral.ok_or("our server's S' was not drawn here")?);
+    let seed = system_random()?;
+    let engine = Server::new(secret, config, seed, clock.now()).map_err(reason)?;
+    let ephemeral = first_ephemeral(&seed);
+    if keys::public(&ephemeral) != engine.record().ecert.body.ephemeral {
+        return Err("our server's S' is not made of its seed".into());
+    }
+    adapter.secrets.push(ephemeral);
     Ok(Node {
         engine,
         clock,
