@@ -20,6 +20,7 @@ pub fn all() -> Vec<Case> {
         dormant(),
         used_tid(),
         fast(),
+        refused(),
         changed("rekey-changed"),
         changed("replay-changed"),
         copied(),
@@ -145,6 +146,35 @@ fn fast() -> Case {
     let first = rogue.first((0, 0), &[]);
     let _ = run.hand(&first);
     run.case("The fifth rekey at once; a second later it is taken.")
+}
+
+/// What step 8 finds in a rekey and in a new tunnel, before anything is changed.
+fn refused() -> Case {
+    let mut run = Run::new("rekey-refused");
+    let mut rogue = opened(&mut run, 3);
+    let _ = run.rekeyed(&mut rogue);
+    let nothing = Vec::new;
+    for (numbers, rpcs) in [
+        ((0, 0x7fff_ffff), nothing()),
+        ((0, 0), say(1, b"without a place")),
+        ((257, 0), nothing()),
+    ] {
+        let first = rogue.first(numbers, &rpcs);
+        let _ = run.hand(&first);
+    }
+    let first = rogue.first((257, 0), &say(1, b"as it should be"));
+    let _ = run.hand(&first);
+    let mut new = run.rogue(5);
+    for (numbers, rpcs) in [
+        ((256, 1), create(1)),
+        ((257, 0), create(1)),
+        ((0, 0), create(1)),
+        ((256, 0), nothing()),
+    ] {
+        let first = new.first(numbers, &rpcs);
+        let _ = run.hand(&first);
+    }
+    run.case("Acks of what was never sent, RPCs without a place and places without RPCs, in a rekey and in a new tunnel: the tunnel goes on.")
 }
 
 /// An initiation packet whose header somebody changed, before and after it is taken.
