@@ -37,6 +37,8 @@ const BATCHES: [usize; 4] = [1, 8, 32, 128];
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
+    // Before anything else: what others freed would be taken again, and not show.
+    let memory = world::memory_of_idle(IDLE);
     let mut cases = Vec::new();
     for (kind, paper, prototype) in [
         (Kind::Anonymous, 7_827.0, 111_000.0),
@@ -68,7 +70,6 @@ pub fn run(options: &Options) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    let memory = world::memory_of_idle(IDLE);
     writeln!(
         out,
         "\nan idle tunnel with one connection takes {memory} bytes ({IDLE} of them)"

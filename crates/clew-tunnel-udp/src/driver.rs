@@ -271,18 +271,26 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
                 E::run(&mut jobs);
                 self.engine.complete(self.clock.now(), jobs);
             }
-            while let Some(event) = self.engine.event() {
-                let now = self.clock.now();
-                self.program.event(&mut self.engine, now, event);
-            }
+            while self.tell() {}
             self.outgoing.clear();
             let has_more = self.engine.transmit(self.clock.now(), &mut self.outgoing);
             self.send().await?;
             self.trace_all();
-            if !has_more {
+            // What was sent makes room for more: whoever waits for that is told now, not when acks come.
+            if !has_more && !self.tell() {
                 return Ok(());
             }
         }
+    }
+
+    /// Tells the program what happened next. False if nothing did.
+    fn tell(&mut self) -> bool {
+        let Some(event) = self.engine.event() else {
+            return false;
+        };
+        let now = self.clock.now();
+        self.program.event(&mut self.engine, now, event);
+        true
     }
 
     async fn send(&mut self) -> io::Result<()> {
