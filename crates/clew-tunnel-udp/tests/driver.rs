@@ -89,12 +89,12 @@ impl Program<Sender> for Told {
 fn some_tunnel(clock: &mut Clock) -> TunnelId {
     let mut client = Client::new(Config::default(), clock.now());
     let target = Target::Directory {
-        addresses: vec!["192.0.2.1:1".parse().unwrap()],
+        addresses: vec!["192.0.2.1:1".parse().expect("an address")],
         m: 1_024,
         w: 8,
         boxing: Public([9; 32]),
     };
-    client.open(clock.now(), target, 0).unwrap()
+    client.open(clock.now(), target, 0).expect("a target")
 }
 
 /// Who waits for room must not wait for acks besides: no other thing wakes this driver.

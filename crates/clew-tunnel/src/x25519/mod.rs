@@ -38,7 +38,7 @@ const LANES: usize = 8;
 
 /// From so many jobs on eight lanes take less than one by one (measured on Sapphire Rapids;
 /// `tunnel-crypto` in the README of `clew-bench`).
-const SHARED_WORTH: usize = 4;
+const SHARED_WORTH: usize = 3;
 
 /// The same for public keys, for which the crate has tables: they are made by it one by one.
 const PUBLIC_WORTH: usize = 4;
