@@ -13,7 +13,7 @@ const COLOURS: [&[&str]; 8] = [
     &["tls"],
     &["quinn"],
     &["s2n-quic"],
-    &["clew"],
+    &["clew", "clew-prepared"],
     &["tls-mutual", "tls-resumed"],
     &["quinn-0rtt"],
 ];
