@@ -272,6 +272,19 @@ fn every_server_gives_its_own_record_to_who_has_an_old_one() {
     }
 }
 
+/// A program need not be so quick that its question is in the first packet.
+#[test]
+fn a_tunnel_for_one_answer_waits_for_its_question() {
+    let mut world = World::new();
+    let files = world.hosts[1].server.record();
+    let first = world.open(by_long_term_key(&files));
+    world.run(SECOND);
+    let signing = files.cert.body.signing;
+    let own = world.ask(first, "files.example", &signing);
+    assert_eq!(own, Some(files));
+    assert_eq!(world.client.tunnels(), 0, "it was for that answer");
+}
+
 #[test]
 fn a_server_registers_its_record() {
     let mut world = World::new();

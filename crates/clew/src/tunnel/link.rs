@@ -69,7 +69,7 @@ impl Whom {
         host: &str,
     ) -> Result<Record, Failure> {
         let directory = renewed(client, path, self.patience).await?;
-        let (tunnel, ()) = client.open(Target::Host(Box::new(directory)), |_| ());
+        let tunnel = client.prepare(Target::Host(Box::new(directory)));
         let pin = self.trust.pin();
         let asked = tokio::time::timeout(self.patience, tunnel.lookup(pin, host)).await;
         match asked.unwrap_or(Err(Reason::NoAnswer.into())) {
@@ -161,7 +161,7 @@ impl Wanted<'_> {
             boxing: cert.boxing,
         };
         let host = keys::host(&held.cert);
-        let (tunnel, ()) = client.open(target, |_| ());
+        let tunnel = client.prepare(target);
         let asked = tunnel.lookup(Some(cert.signing), &host);
         let asked = tokio::time::timeout(patience, asked).await;
         let what = format!("{} has ended, and its server gives no newer one", self.what);

@@ -204,7 +204,7 @@ impl Service {
             return Ok(Arc::clone(tunnel));
         }
         let record = link::renewed(client, &self.path, PATIENCE).await?;
-        let (tunnel, ()) = client.open(Target::Host(Box::new(record)), |_| ());
+        let tunnel = client.prepare(Target::Host(Box::new(record)));
         let tunnel = Arc::new(tunnel);
         *held = Some(Arc::clone(&tunnel));
         Ok(tunnel)

@@ -212,7 +212,7 @@ async fn register(record: Record, service: &Path) -> Result<(), Failure> {
     let client = Client::new(client::Config::default());
     let client = client.map_err(|e| Failure::new(format!("cannot open sockets: {e}")))?;
     let name = link::renewed(&client, service, link::ANSWER).await?;
-    let (tunnel, ()) = client.open(Target::Host(Box::new(name)), |_| ());
+    let tunnel = client.prepare(Target::Host(Box::new(name)));
     let what = service.display().to_string();
     let given = tokio::time::timeout(link::ANSWER, tunnel.register(record)).await;
     match given.unwrap_or(Err(Reason::NoAnswer.into())) {

@@ -158,7 +158,7 @@ async fn meet(server: SocketAddr) -> io::Result<(Client, Target)> {
         boxing,
     };
     // T1 of the paper: unmeasured, as a name is looked up once.
-    let (tunnel, ()) = client.open(directory, |_| ());
+    let tunnel = client.prepare(directory);
     let record = tunnel.lookup(None, NAME).await.map_err(io::Error::other)?;
     let wanted = Wanted {
         hostname: Some(NAME),

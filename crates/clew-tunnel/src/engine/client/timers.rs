@@ -119,13 +119,18 @@ impl Tunnel {
         silent.into_iter().chain(stale).min()
     }
 
-    /// When a tunnel that nobody uses is closed. That under a boxing key is for one answer.
+    /// When a tunnel that nobody uses is closed. That under a boxing key is for one answer, which may be asked
+    /// for when it is open already.
     fn closes_at(&self) -> Option<Instant> {
         let is_over = matches!(
             (&self.target, &self.state),
             (Target::Directory { .. }, State::Open)
         );
-        let rest = if is_over { 0 } else { CLIENT_IDLE };
+        let rest = if is_over && self.was_wanted {
+            0
+        } else {
+            CLIENT_IDLE
+        };
         self.idle_since.map(|since| since + rest)
     }
 

@@ -92,6 +92,8 @@ pub struct Tunnel {
     pub heard: Instant,
     /// When the next rekey begins by itself.
     pub rekey_at: Instant,
+    /// Somebody wanted something of it, once.
+    pub was_wanted: bool,
     /// Since when there is no connection.
     pub idle_since: Option<Instant>,
     pub due: Option<Instant>,
@@ -126,6 +128,7 @@ impl Tunnel {
             is_silent: false,
             heard: now.instant,
             rekey_at: next_rekey(now),
+            was_wanted: false,
             idle_since: Some(now.instant),
             due: None,
         }
@@ -139,6 +142,7 @@ impl Tunnel {
 
     /// Somebody wants something of it.
     pub fn want(&mut self) {
+        self.was_wanted = true;
         self.idle_since = None;
         if let State::First(attempt) = &mut self.state {
             attempt.release();
