@@ -2,7 +2,7 @@
 
 use super::{World, rng};
 use clew_evidence::{
-    Asked, Combined, Match, Opening, Question, Request, Row, Share, Step, combine_match,
+    Asked, Combined, Found, Match, Opening, Question, Request, Search, Share, Step, combine_match,
     combine_opening, gather_blinds, gather_commitments,
 };
 use clew_group::quorum::{Blinding, Set, Trustee};
@@ -46,28 +46,16 @@ impl World {
         trustees.iter().map(share).collect()
     }
 
-    /// The row that a tag leads to.
-    pub fn find(&self, tag: &[u8; 32]) -> Option<Row> {
-        let tags = self.entries.iter().map(|entry| self.tag(entry));
-        tags.zip(0..)
-            .find(|(t, _)| t == tag)
-            .map(|(_, i)| self.row(i))
-    }
-
-    fn tag(&self, entry: &clew_evidence::RegisterEntry) -> [u8; 32] {
-        let a = clew_group::curve::G1::from_bytes(&entry.credential).unwrap();
-        match &self.keys[0] {
-            clew_group::PublicKey::Bbs04(key) => key.tag(&a),
-            clew_group::PublicKey::Xr(key) => key.tag(&a),
-        }
+    /// The row that an opened base leads to, asked for one by one.
+    pub fn find(&self, search: &Search) -> Option<Found> {
+        let mut all = (0..self.entries.len()).map(|machine| self.found(machine));
+        all.find(|found| search.fits(&found.row.entry, found.x.as_ref()))
     }
 
     pub fn combined(&self, machine: usize, shares: &[Share]) -> Combined<Opening> {
         let (request, packet) = (self.request(machine), self.packet(machine));
-        combine_opening(&self.group, &request, shares, &packet, |tag, _| {
-            self.find(tag)
-        })
-        .unwrap()
+        let find = |search: Search| self.find(&search);
+        combine_opening(&self.group, &request, shares, &packet, find).unwrap()
     }
 
     pub fn opening(&self, machine: usize) -> Opening {
@@ -80,7 +68,7 @@ impl World {
         let request = self.match_request(sender, asked_for);
         let asked = Asked::new(&self.group, &request, &self.packet(sender)).unwrap();
         let set = set(who);
-        let question = asked.question(set, &self.credentials[asked_for]).unwrap();
+        let question = asked.question(set, &self.bases[asked_for]).unwrap();
         let share = |index: u8, step| Share {
             request: request.clone(),
             trustee: trustee(index),
@@ -123,8 +111,8 @@ impl World {
             &self.match_request(sender, asked_for),
             &shares,
             &self.packet(sender),
-            &self.credentials[asked_for],
-            self.row(asked_for),
+            &self.bases[asked_for],
+            self.found(asked_for),
         )
         .unwrap()
     }
