@@ -101,10 +101,7 @@ fn too_few() {
             refused,
         };
         assert_eq!(error, expected);
-        assert_eq!(
-            error.to_string(),
-            "need 2 valid shares, have 1"
-        );
+        assert_eq!(error.to_string(), "need 2 valid shares, have 1");
         let empty = Share {
             step: Step::Opening(vec![]),
             ..shares[0].clone()
@@ -130,7 +127,10 @@ fn other_steps_and_unknown_machines() {
     let refused = vec![];
     assert_eq!(error, CombineError::NoRow { hash, refused });
     let text = error.to_string();
-    assert!(text.contains("the manager hides a row") && text.contains("too old"), "{text}");
+    assert!(
+        text.contains("the manager hides a row") && text.contains("too old"),
+        "{text}"
+    );
     let wrong = |_: Search| Some(XR.found(1));
     let error = combine_opening(&XR.group, &XR.request(0), &shares, &packet, wrong);
     let fault = Fault::from(JudgeRule::Signer);

@@ -71,7 +71,10 @@ fn what_a_proof_needs() {
     assert!(!holds(|r| r.entry.name = "web-7".parse().unwrap()));
     assert!(!holds(|r| r.entry.index = 1), "another place");
     assert!(!holds(|r| r.entry.index = 5), "an index of no machine");
-    assert!(!holds(|r| r.machines = 4), "a size that the file does not have");
+    assert!(
+        !holds(|r| r.machines = 4),
+        "a size that the file does not have"
+    );
     assert!(!holds(|r| r.machines = 2), "the hashes of another size");
     assert!(!holds(|r| r.entry.key = EntryKey::Bbs04(Box::new([0; 96]))));
 }

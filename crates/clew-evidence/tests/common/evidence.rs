@@ -2,9 +2,10 @@
 
 use super::{World, rng};
 use clew_evidence::{
-    Asked, Combined, Found, Match, Opening, Question, Request, Search, Share, Step, combine_match,
-    combine_opening, gather_blinds, gather_commitments,
+    Asked, Combined, Found, Match, Opening, Packet, Question, Request, Search, Share, Step,
+    combine_match, combine_opening, gather_blinds, gather_commitments,
 };
+use clew_group::curve::G1;
 use clew_group::quorum::{Blinding, Set, Trustee};
 
 pub fn trustee(index: u8) -> Trustee {
@@ -30,8 +31,12 @@ impl World {
 
     /// The opening shares of those trustees for a packet of this machine.
     pub fn opening_shares(&self, machine: usize, trustees: &[u8]) -> Vec<Share> {
-        let request = self.request(machine);
-        let asked = Asked::new(&self.group, &request, &self.packet(machine)).unwrap();
+        self.answers(&self.request(machine), &self.packet(machine), trustees)
+    }
+
+    /// The opening shares of those trustees for any packet.
+    pub fn answers(&self, request: &Request, packet: &Packet<'_>, trustees: &[u8]) -> Vec<Share> {
+        let asked = Asked::new(&self.group, request, packet).unwrap();
         let share = |index: &u8| {
             let at = usize::from(*index) - 1;
             let parts = asked.parts();
@@ -66,9 +71,20 @@ impl World {
     /// Commitments, blinds and shares of a match by those trustees.
     pub fn match_shares(&self, sender: usize, asked_for: usize, who: &[u8]) -> [Vec<Share>; 3] {
         let request = self.match_request(sender, asked_for);
-        let asked = Asked::new(&self.group, &request, &self.packet(sender)).unwrap();
+        self.match_answers(&request, sender, &self.bases[asked_for], who)
+    }
+
+    /// The same about any base.
+    pub fn match_answers(
+        &self,
+        request: &Request,
+        sender: usize,
+        base: &G1,
+        who: &[u8],
+    ) -> [Vec<Share>; 3] {
+        let asked = Asked::new(&self.group, request, &self.packet(sender)).unwrap();
         let set = set(who);
-        let question = asked.question(set, &self.bases[asked_for]).unwrap();
+        let question = asked.question(set, base).unwrap();
         let share = |index: u8, step| Share {
             request: request.clone(),
             trustee: trustee(index),
@@ -81,7 +97,7 @@ impl World {
             kept.push(blinding);
             commitments.push(share(*index, Step::Commitment { set, commitment }));
         }
-        let (_, committed) = gather_commitments(&request, &commitments).unwrap();
+        let (_, committed) = gather_commitments(request, &commitments).unwrap();
         let (mut revealed, mut blinds) = (vec![], vec![]);
         for (index, blinding) in who.iter().zip(kept) {
             let blinding = Blinding::from_bytes(trustee(*index), &blinding.into_bytes()[..]);
@@ -89,7 +105,7 @@ impl World {
             revealed.push(state);
             blinds.push(share(*index, Step::Blind { set, blind }));
         }
-        let (_, all) = gather_blinds(&request, &blinds).unwrap();
+        let (_, all) = gather_blinds(request, &blinds).unwrap();
         let mut shares = vec![];
         for (index, state) in who.iter().zip(revealed) {
             let secret = &self.shares[0][usize::from(*index) - 1];

@@ -77,8 +77,10 @@ pub struct World {
     pub nodes: Nodes,
 }
 
-pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr));
-pub static BBS04: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Bbs04));
+pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Distributed));
+pub static BBS04: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Bbs04, Origin::Dealt));
+/// As [`XR`], with a trusted dealer in the packets' epoch.
+pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dealt));
 
 pub fn worlds() -> [&'static World; 2] {
     [&BBS04, &XR]
@@ -138,8 +140,8 @@ impl Growing {
         self.push(self.key().in_epoch(&v).unwrap(), Change::Rebase { revoked });
     }
 
-    /// A new opening key, 2 of 4. It says that it is distributed, which nobody can tell from it.
-    fn reopen(&mut self, rng: &mut ChaCha20Rng) {
+    /// A new opening key, 2 of 4. Where it comes from nobody can tell from it.
+    fn reopen(&mut self, origin: Origin, rng: &mut ChaCha20Rng) {
         let PublicKey::Xr(key) = self.key() else {
             panic!("a group of xr");
         };
@@ -147,14 +149,14 @@ impl Growing {
         let (sharing, shares) = Sharing::deal(key.u(), &Scalar::random(rng), quorum, rng).unwrap();
         let h_w = sharing.public().mul(&self.issuer.gamma);
         let next = key.with_opening(sharing.public(), &h_w).unwrap();
-        let change = Change::sharing(&next, SharingRecord::xr(Origin::Distributed, &sharing));
+        let change = Change::sharing(&next, SharingRecord::xr(origin, &sharing));
         (self.sharings, self.shares) = (vec![sharing], vec![shares]);
         self.push(PublicKey::Xr(next), change);
     }
 }
 
 impl World {
-    fn new(scheme: Scheme) -> Self {
+    fn new(scheme: Scheme, origin: Origin) -> Self {
         let mut rng = rng(7);
         let manager = DeviceKey::from_bytes(&[5; 32]);
         let mut growing = found(scheme, &manager, &mut rng);
@@ -164,7 +166,7 @@ impl World {
         }
         match scheme {
             Scheme::Bbs04 => growing.rebase(&[]),
-            Scheme::Xr => growing.reopen(&mut rng),
+            Scheme::Xr => growing.reopen(origin, &mut rng),
         }
         let (key, id) = (growing.key().clone(), growing.last_id());
         match scheme {
@@ -349,7 +351,8 @@ fn found(scheme: Scheme, manager: &DeviceKey, rng: &mut ChaCha20Rng) -> Growing 
     }
 }
 
-fn sign(issuer: &Issuer, key: &PublicKey, id: EpochId, machine: usize) -> Vec<u8> {
+/// A packet of a machine in the epoch of `key`.
+pub fn sign(issuer: &Issuer, key: &PublicKey, id: EpochId, machine: usize) -> Vec<u8> {
     let (member, witness) = (issuer.member_key(machine), issuer.witness(machine, key.v()));
     let signer = SigningKey::new(key, id, member, &witness).unwrap();
     let mut body = vec![0; key.scheme().signature_bytes(false)];
