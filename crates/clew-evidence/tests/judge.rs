@@ -372,7 +372,7 @@ fn device() {
         |e| e.credential = XR.entries[1].credential,
         |e| e.name = "web-9".parse().unwrap(),
         |e| e.how = clew_evidence::How::Attested,
-        |e| e.replaces = Some(0),
+        |e| e.joined = 1,
     ];
     for change in changes {
         let mut entry = XR.entries[0].clone();
