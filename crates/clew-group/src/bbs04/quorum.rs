@@ -22,7 +22,7 @@ impl OpenerKey {
         }
         let mut deal = |base, secret| Sharing::deal(base, secret, quorum, rng).map_err(|_| Invalid);
         let (in_u, of_xi1) = deal(&group.u, &self.xi1)?;
-        let (in_v, of_xi2) = deal(&group.v, &self.xi2)?;
+        let (in_v, of_xi2) = deal(&group.opener_v, &self.xi2)?;
         Ok(([in_u, in_v], [of_xi1, of_xi2]))
     }
 }
@@ -34,7 +34,7 @@ impl PublicKey {
         let [in_u, in_v] = rest;
         Ok([
             Sharing::from_parts(&self.u, &self.h, in_u, quorum)?,
-            Sharing::from_parts(&self.v, &self.h, in_v, quorum)?,
+            Sharing::from_parts(&self.opener_v, &self.h, in_v, quorum)?,
         ])
     }
 }
@@ -50,7 +50,7 @@ impl Signature {
         &self.t2
     }
 
-    /// T3 = A h^(alpha+beta).
+    /// T3 = B h^(alpha+beta), for the base B = A W that the signer has in this epoch.
     pub fn t3(&self) -> &G1 {
         &self.t3
     }
@@ -68,7 +68,7 @@ impl Signature {
         [part(1, in_u, &self.t1), part(2, in_v, &self.t2)]
     }
 
-    /// A = T3 / prod (D_i,1 D_i,2)^lambda_i, from both decryptions of at least t trustees, all of
+    /// B = T3 / prod (D_i,1 D_i,2)^lambda_i, from both decryptions of at least t trustees, all of
     /// which are checked.
     pub fn open_by_trustees(
         &self,
