@@ -268,12 +268,12 @@ fn a_reused_nonce_is_found() {
             SigningKey::Xr(key) => {
                 let mut nonces = xr::Nonces::random(rng);
                 nonces.alpha = Scalar::from_u128(99);
-                Precursor::Xr(Box::new(key.precursor_from(nonces)))
+                Precursor::Xr(Box::new(key.precursor_from(&nonces)))
             }
             SigningKey::Bbs04(key) => {
                 let mut nonces = bbs04::Nonces::random(rng);
                 nonces.alpha = Scalar::from_u128(99);
-                Precursor::Bbs04(Box::new(key.precursor_from(nonces)))
+                Precursor::Bbs04(Box::new(key.precursor_from(&nonces)))
             }
         };
         let machine = Machine {
