@@ -21,7 +21,7 @@ const OFFER: u8 = 1;
 /// is written before the answer that it belongs to leaves.
 pub struct Joining {
     invitation: InvitationFile,
-    device: Zeroizing<[u8; xr::DEVICE_BYTES]>,
+    device: Device,
     key: SigningKey,
     request: RequestFile,
     /// The offer that this device has signed for.
@@ -51,7 +51,7 @@ impl Joining {
                 device: public,
                 request,
             },
-            device: device.to_bytes(),
+            device,
             invitation,
             key,
             offer: None,
@@ -79,7 +79,7 @@ impl Joining {
     ) -> Result<AcceptanceFile, JoinFault> {
         self.check_offer(offer, group)?;
         let genesis = genesis(group)?;
-        self.device(genesis)?.accept(genesis, &offer.offer)?;
+        self.device.accept(genesis, &offer.offer)?;
         let entry = entry(&self.invitation.name, &self.request, offer, genesis);
         let signature = self.key.sign(&entry.statement(group.id()));
         self.offer = Some(offer.clone());
@@ -105,7 +105,7 @@ impl Joining {
         }
         let offer = self.offer.as_ref().ok_or(JoinFault::NoOffer)?;
         let genesis = genesis(group)?;
-        let key = self.device(genesis)?.accept(genesis, &offer.offer)?;
+        let key = self.device.accept(genesis, &offer.offer)?;
         let key = MemberKeyFile {
             group: group.id(),
             nonce: group.genesis().nonce,
@@ -142,17 +142,11 @@ impl Joining {
         }
     }
 
-    fn device(&self, genesis: &xr::PublicKey) -> Result<Device, JoinFault> {
-        let device = Device::from_bytes(genesis, self.device.as_slice());
-        // Only a group file with another nonce would do this, and it has another id.
-        device.map_err(|_| JoinFault::OtherJoin)
-    }
-
     /// The text of what is kept. Secret.
     pub fn encode(&self) -> Zeroizing<String> {
         let mut out = Zeroizing::new(Vec::with_capacity(1024));
         self.invitation.write(&mut out);
-        out.extend_from_slice(self.device.as_slice());
+        out.extend_from_slice(&self.device.to_bytes());
         out.extend_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
         self.request.write(&mut out);
         out.push(if self.offer.is_some() { OFFER } else { NO_OFFER });
@@ -183,7 +177,7 @@ impl Joining {
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let invitation = InvitationFile::read(fields)?;
-        let device = Zeroizing::new(fields.array()?);
+        let device = Device::from_bytes(fields.take(xr::DEVICE_BYTES)?).ok()?;
         let seed = Zeroizing::new(fields.array()?);
         let request = RequestFile::read(fields)?;
         let offer = match fields.u8()? {

@@ -3,7 +3,7 @@
 use crate::keys::{KeyError, MAX_HELD_EPOCHS, whole};
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
-use clew_evidence::{GroupFile, GroupId, How, Name, RegisterEntry};
+use clew_evidence::{DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry};
 use clew_group::{EpochId, Invalid, Witness, domain_separator, xr};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use zeroize::Zeroizing;
@@ -185,7 +185,7 @@ impl TextFile for RequestFile {
         Some(Self {
             nonce: fields.array()?,
             device: fields.array()?,
-            request: xr::JoinRequest::from_bytes(fields.take(xr::JOIN_REQUEST_BYTES)?).ok()?,
+            request: xr::JoinRequest::from_bytes(fields.take(xr::REQUEST_BYTES)?).ok()?,
         })
     }
 }
@@ -321,17 +321,17 @@ pub(crate) fn entry(
     genesis: &xr::PublicKey,
 ) -> RegisterEntry {
     let commitment = offer.offer.commitment(genesis, &request.request);
-    RegisterEntry::xr(
-        0,
-        offer.joined,
-        offer.how,
-        offer.replaces,
-        offer.offer.a().to_bytes(),
-        name.clone(),
-        clew_evidence::DeviceEntry {
+    RegisterEntry {
+        index: 0,
+        joined: offer.joined,
+        how: offer.how,
+        replaces: offer.replaces,
+        credential: offer.offer.a().to_bytes(),
+        name: name.clone(),
+        key: EntryKey::Xr(DeviceEntry {
             commitment: commitment.to_bytes(),
             key: request.device,
             signature: [0; 64],
-        },
-    )
+        }),
+    }
 }

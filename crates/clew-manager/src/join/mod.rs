@@ -21,3 +21,5 @@ pub use fault::JoinFault;
 pub use files::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, TextFile, round,
 };
+
+pub(crate) use files::entry;

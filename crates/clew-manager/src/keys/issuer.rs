@@ -54,7 +54,7 @@ impl IssuerKey {
         }
     }
 
-    fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         match self {
             Self::Bbs04(key) => key.to_bytes(),
             Self::Xr(key) => key.to_bytes(),
@@ -80,7 +80,7 @@ impl IssuerKeyFile {
     pub fn encode(&self) -> Zeroizing<String> {
         let mut out = Zeroizing::new(vec![self.issuer.scheme().code()]);
         out.extend_from_slice(&self.group.0);
-        out.extend_from_slice(self.issuer.to_bytes().as_slice());
+        out.extend_from_slice(&self.issuer.to_bytes());
         out.extend_from_slice(Zeroizing::new(self.manager.to_bytes()).as_slice());
         out.extend_from_slice(self.seed.as_slice());
         armor::encode(&self.comment(), LABEL, &out)

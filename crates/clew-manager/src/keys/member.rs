@@ -5,7 +5,9 @@ use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_evidence::{GroupId, Name};
 use clew_group::curve::G1;
-use clew_group::{EpochId, Invalid, MemberKey, PublicKey, Scheme, SigningKey, Witness};
+use clew_group::{
+    EpochId, FOUNDING_BYTES, Invalid, MemberKey, PublicKey, Scheme, SigningKey, Witness,
+};
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-member-key-1";
@@ -162,7 +164,7 @@ impl HeldEpoch {
 
     fn read(scheme: Scheme, nonce: &[u8; 32], fields: &mut Fields<'_>) -> Option<Self> {
         let (epoch, id, start) = (fields.u32()?, fields.array()?, fields.u64()?);
-        let founding = PublicKey::founded(scheme, nonce, fields.take(scheme.founding_key_bytes())?);
+        let founding = PublicKey::founded(scheme, nonce, fields.take(FOUNDING_BYTES)?);
         let v = G1::from_bytes(fields.take(48)?).ok()?;
         Some(Self {
             epoch,
