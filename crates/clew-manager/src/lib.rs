@@ -16,7 +16,7 @@ pub mod join;
 pub mod keys;
 pub mod sealed;
 pub mod store;
-pub mod trustee;
+// pub mod trustee;
 pub mod update;
 pub mod witness_file;
 

@@ -55,7 +55,10 @@ impl fmt::Display for UpdateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherGroup { key, file } => {
-                write!(f, "the key is of group {key}, the group file of group {file}")
+                write!(
+                    f,
+                    "the key is of group {key}, the group file of group {file}"
+                )
             }
             Self::KeyIsNewer { key, file } => write!(
                 f,
@@ -142,7 +145,11 @@ pub fn update(
         epochs,
         ..key.clone()
     };
-    match key.epochs.iter().find(|held| key.signing_key(held).is_err()) {
+    match key
+        .epochs
+        .iter()
+        .find(|held| key.signing_key(held).is_err())
+    {
         Some(HeldEpoch { epoch, .. }) => Err(UpdateError::BadUpdate { epoch: *epoch }),
         None => Ok(Updated { key, revoked }),
     }
@@ -177,7 +184,10 @@ struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     fn new(key: &'a MemberKeyFile, group: &'a CheckedGroup, beside: &'a mut dyn Witnesses) -> Self {
-        let held = key.epochs.iter().map(|held| (held.epoch, held.witness.clone()));
+        let held = key
+            .epochs
+            .iter()
+            .map(|held| (held.epoch, held.witness.clone()));
         let known = held.chain(beside.given().iter().cloned()).collect();
         Self {
             group,
@@ -192,10 +202,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    fn all(
-        &mut self,
-        epochs: impl Iterator<Item = u32>,
-    ) -> Result<Vec<HeldEpoch>, UpdateError> {
+    fn all(&mut self, epochs: impl Iterator<Item = u32>) -> Result<Vec<HeldEpoch>, UpdateError> {
         let mut held = Vec::new();
         for epoch in epochs {
             let witness = self.witness(epoch)?;
@@ -260,7 +267,9 @@ fn revoked_in(key: &MemberKeyFile, group: &GroupFile) -> Option<u32> {
         Change::Sharing(_) => false,
     };
     let mut records = group.epochs().iter();
-    records.find(|record| revokes(&record.change)).map(|record| record.epoch)
+    records
+        .find(|record| revokes(&record.change))
+        .map(|record| record.epoch)
 }
 
 /// Whether both are equal, in time that does not depend on where they differ.

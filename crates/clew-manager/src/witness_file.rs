@@ -40,7 +40,9 @@ impl Need {
 
     /// Where the bucket is, under a folder of witnesses.
     pub fn path_under(&self, folder: &Path) -> PathBuf {
-        folder.join(self.epoch.to_string()).join(self.bucket().to_string())
+        folder
+            .join(self.epoch.to_string())
+            .join(self.bucket().to_string())
     }
 }
 

@@ -1,9 +1,9 @@
 //! The device's side: what it keeps from the invitation to the key file.
 
+use super::fault::JoinFault;
 use super::files::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile, entry,
 };
-use super::fault::JoinFault;
 use crate::keys::{HeldEpoch, KeyError, MemberKeyFile, whole};
 use clew_evidence::wire::Fields;
 use clew_evidence::{CheckedGroup, GroupFile, How, armor, join_session};
@@ -115,7 +115,11 @@ impl Joining {
             device: Some(self.key.clone()),
             epochs: held(&credential.witnesses, group)?,
         };
-        match key.epochs.iter().find(|held| key.signing_key(held).is_err()) {
+        match key
+            .epochs
+            .iter()
+            .find(|held| key.signing_key(held).is_err())
+        {
             Some(HeldEpoch { epoch, .. }) => Err(JoinFault::Witness { epoch: *epoch }),
             None => Ok(key),
         }
@@ -149,7 +153,11 @@ impl Joining {
         out.extend_from_slice(&self.device.to_bytes());
         out.extend_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
         self.request.write(&mut out);
-        out.push(if self.offer.is_some() { OFFER } else { NO_OFFER });
+        out.push(if self.offer.is_some() {
+            OFFER
+        } else {
+            NO_OFFER
+        });
         if let Some(offer) = &self.offer {
             offer.write(&mut out);
         }
@@ -225,10 +233,7 @@ fn no_such_epoch(epoch: u32, group: &GroupFile) -> JoinFault {
 }
 
 /// The epochs of these witnesses, as the group file has them.
-fn held(
-    witnesses: &[(u32, Witness)],
-    group: &CheckedGroup,
-) -> Result<Vec<HeldEpoch>, JoinFault> {
+fn held(witnesses: &[(u32, Witness)], group: &CheckedGroup) -> Result<Vec<HeldEpoch>, JoinFault> {
     let each = witnesses.iter().map(|(epoch, witness)| {
         crate::update::held_epoch(group, *epoch, witness.clone())
             .ok_or_else(|| no_such_epoch(*epoch, group))

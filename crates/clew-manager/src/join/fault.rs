@@ -82,10 +82,10 @@ impl fmt::Display for JoinFault {
                 f,
                 "the invitation is to group {invitation}, the group file is of group {file}"
             ),
-            Self::NotTheManagers => {
-                f.write_str("the group's manager did not sign this invitation")
+            Self::NotTheManagers => f.write_str("the group's manager did not sign this invitation"),
+            Self::OtherJoin => {
+                f.write_str("it belongs to another join than the one of this device")
             }
-            Self::OtherJoin => f.write_str("it belongs to another join than the one of this device"),
             Self::OtherOffer => f.write_str("this device has accepted another offer"),
             Self::NoOffer => f.write_str("this device has not accepted an offer yet"),
             Self::How => f.write_str("the offer is not for a join from the device's own host"),

@@ -100,7 +100,9 @@ pub struct InvitationFile {
 impl InvitationFile {
     /// Makes and signs an invitation.
     pub fn new(group: GroupId, nonce: [u8; 32], name: Name, manager: &SigningKey) -> Self {
-        let signature = manager.sign(&Self::statement(group, &nonce, &name)).to_bytes();
+        let signature = manager
+            .sign(&Self::statement(group, &nonce, &name))
+            .to_bytes();
         Self {
             group,
             nonce,

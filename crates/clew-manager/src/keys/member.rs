@@ -142,14 +142,20 @@ impl MemberKeyFile {
     }
 }
 
-fn read_epochs(scheme: Scheme, nonce: &[u8; 32], fields: &mut Fields<'_>) -> Option<Vec<HeldEpoch>> {
+fn read_epochs(
+    scheme: Scheme,
+    nonce: &[u8; 32],
+    fields: &mut Fields<'_>,
+) -> Option<Vec<HeldEpoch>> {
     let count = usize::from(fields.u8()?);
     if !(1..=MAX_HELD_EPOCHS).contains(&count) {
         return None;
     }
     let read = (0..count).map(|_| HeldEpoch::read(scheme, nonce, fields));
     let epochs: Vec<HeldEpoch> = read.collect::<Option<_>>()?;
-    epochs.is_sorted_by(|a, b| a.epoch < b.epoch && a.start <= b.start).then_some(epochs)
+    epochs
+        .is_sorted_by(|a, b| a.epoch < b.epoch && a.start <= b.start)
+        .then_some(epochs)
 }
 
 impl HeldEpoch {

@@ -247,12 +247,7 @@ impl Keys {
         })
     }
 
-    fn xr(
-        nonce: &[u8; 32],
-        origin: Origin,
-        sharing: &Sharing,
-        rng: &mut impl CryptoRng,
-    ) -> Self {
+    fn xr(nonce: &[u8; 32], origin: Origin, sharing: &Sharing, rng: &mut impl CryptoRng) -> Self {
         let issuer = xr::IssuerKey::generate(rng);
         let (public, proof) = issuer.found(nonce, sharing.public(), rng);
         Self {

@@ -50,13 +50,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] if the last machine of that name is not revoked.
-    pub fn enrol(
-        &mut self,
-        issuer: &IssuerKeyFile,
+    pub fn enrol<'a>(
+        &'a mut self,
+        issuer: &'a IssuerKeyFile,
         name: Name,
         now: u64,
         rng: &mut impl CryptoRng,
-    ) -> Result<PendingEnrolment<'_>, StoreError> {
+    ) -> Result<PendingEnrolment<'a>, StoreError> {
         let mut place = self.place(issuer, name, now)?;
         place.salt = fresh_salt(rng);
         match &issuer.issuer {

@@ -42,7 +42,12 @@ impl Store {
             params![nonce, name.as_str(), now.cast_signed()],
         )?;
         transaction.commit()?;
-        Ok(InvitationFile::new(self.group.id(), nonce, name, &issuer.manager))
+        Ok(InvitationFile::new(
+            self.group.id(),
+            nonce,
+            name,
+            &issuer.manager,
+        ))
     }
 
     /// Answers a device's request with an offer: the same offer each time that the same request comes.
@@ -63,11 +68,16 @@ impl Store {
             if offered.request != request.payload() {
                 return Err(StoreError::OtherRequest);
             }
-            return offered.repeat(self, issuer, joining.name, now)?.offer(gamma);
+            return offered
+                .repeat(self, issuer, joining.name, now)?
+                .offer(gamma);
         }
         let mut place = self.place(issuer, joining.name, now)?;
         // Again under the lock: two processes may have the same request.
-        if Joining::find(&place.transaction, &request.nonce)?.offered.is_some() {
+        if Joining::find(&place.transaction, &request.nonce)?
+            .offered
+            .is_some()
+        {
             drop(place);
             return self.offer(issuer, request, now, rng);
         }
@@ -231,11 +241,7 @@ impl Repeat<'_> {
     }
 
     /// Enters the machine, unless it is entered, and returns its row.
-    fn admit(
-        self,
-        gamma: &xr::IssuerKey,
-        acceptance: &AcceptanceFile,
-    ) -> Result<u32, StoreError> {
+    fn admit(self, gamma: &xr::IssuerKey, acceptance: &AcceptanceFile) -> Result<u32, StoreError> {
         let offer = self.offer(gamma)?;
         let Self { place, request, .. } = &self;
         let entry = place.entry(request, &offer, acceptance.signature)?;

@@ -116,7 +116,11 @@ impl Store {
         };
         transaction.execute(
             "INSERT INTO checkpoint VALUES (?1, ?2, ?3)",
-            params![machines, checkpoint.root, seal(&checkpoint.encode(), &issuer.manager)],
+            params![
+                machines,
+                checkpoint.root,
+                seal(&checkpoint.encode(), &issuer.manager)
+            ],
         )?;
         write_head(&transaction, machines, group.last_id(), now, issuer)?;
         let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept

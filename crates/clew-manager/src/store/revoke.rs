@@ -190,7 +190,13 @@ fn write(
         )?;
     }
     let machines = group.register().machines;
-    write_head(transaction, machines, record.epoch_id(), record.made, issuer)
+    write_head(
+        transaction,
+        machines,
+        record.epoch_id(),
+        record.made,
+        issuer,
+    )
 }
 
 /// The rows to revoke: registered, and never revoked before.
@@ -239,10 +245,12 @@ fn steps(
 /// How many steps there are since epoch 0 or the last rebase.
 fn steps_since_rebase(group: &GroupFile) -> usize {
     let base = group.hashed_since(group.newest_epoch()) as usize;
-    let steps = group.epochs()[base..].iter().map(|record| match &record.change {
-        Change::Steps(steps) => steps.len(),
-        _ => 0,
-    });
+    let steps = group.epochs()[base..]
+        .iter()
+        .map(|record| match &record.change {
+            Change::Steps(steps) => steps.len(),
+            _ => 0,
+        });
     steps.sum()
 }
 

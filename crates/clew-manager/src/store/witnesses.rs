@@ -138,7 +138,9 @@ fn epochs_in(folder: &Path) -> Result<Vec<(u32, PathBuf)>, StoreError> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(StoreError::io(folder))?.path();
-        let epoch = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+        let epoch = path
+            .file_name()
+            .and_then(|name| name.to_str()?.parse().ok());
         found.extend(epoch.map(|epoch| (epoch, path)));
     }
     Ok(found)
