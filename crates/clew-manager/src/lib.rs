@@ -10,6 +10,7 @@
 
 mod error;
 pub mod files;
+mod index;
 pub mod keys;
 pub mod sealed;
 pub mod store;
@@ -17,4 +18,5 @@ pub mod trustee;
 pub mod update;
 
 pub use error::StoreError;
+pub use index::{INDEXES_MAX, Progress};
 pub use store::{Created, Machine, PendingEnrolment, RegisterLines, Store};
