@@ -24,7 +24,7 @@ use table::{Entry, Head, Table};
 pub const INDEXES_MAX: usize = 16;
 
 /// Rows whose bases are computed at once, between two reports of progress.
-const ROWS_AT_ONCE: u32 = 4096;
+const ROWS_AT_ONCE: u32 = 1 << 14;
 
 const MODE_DIRECTORY: u32 = 0o700;
 

@@ -65,13 +65,13 @@ fn find(index: &Index, rows: &Fake, row: u32) -> Option<u32> {
 fn rows_are_found_and_revoked_ones_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let directory = dir.path().join("index");
-    let (index, rows) = (index(&directory, 3), Fake::new(10_000));
-    for row in [0, 1, 4095, 4096, 9999] {
+    let (index, rows) = (index(&directory, 3), Fake::new(40_000));
+    for row in [0, 1, ROWS_AT_ONCE - 1, ROWS_AT_ONCE, 39_999] {
         assert_eq!(find(&index, &rows, row), (row % 7 != 6).then_some(row));
     }
     assert_eq!(find(&index, &rows, 13), None, "it is revoked");
-    assert_eq!(find(&index, &rows, 10_000), None);
-    assert_eq!(rows.computed.get(), 10_000, "made once");
+    assert_eq!(find(&index, &rows, 40_000), None);
+    assert_eq!(rows.computed.get(), 40_000, "made once");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&directory.join("3")), 0o600);
@@ -199,10 +199,10 @@ fn who_is_tired_of_waiting_stops() {
     let mut told = Vec::new();
     let mut progress = |done, of| {
         told.push((done, of));
-        done < 8000
+        done < 20_000
     };
     let found = index.find(&rows, &base(0), |_| Ok(Some(())), &mut progress);
     assert!(matches!(found, Err(StoreError::Interrupted)));
-    assert_eq!(told, [(4096, 12288), (8192, 12288)]);
+    assert_eq!(told, [(16_384, 49_152), (32_768, 49_152)]);
     assert!(!dir.path().join("0").exists(), "nothing is left behind");
 }

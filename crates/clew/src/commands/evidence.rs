@@ -1,5 +1,6 @@
 //! One signed packet of a capture, as trustees and judges look at it.
 
+use super::coverage::Window;
 use super::packet;
 use super::restore::in_full;
 use crate::batch::{Capture, frame};
@@ -10,8 +11,8 @@ use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
-    Acceptance, Carriage, Conclusion, Reason, Received, Receiver, Restored, Restorer, Summary,
-    Verdict, read,
+    Acceptance, Carriage, Conclusion, Reason, Received, Receiver, Restored, Restorer, SignedPacket,
+    Summary, Verdict, flow, read,
 };
 use std::path::Path;
 
@@ -21,6 +22,10 @@ pub struct Evidence {
     pub number: u64,
     /// What its trailer says.
     pub summary: Summary,
+    /// Names the packet that was asked about among those under its signature.
+    pub asked: [u8; 32],
+    /// Of mode `window`: the packets before it that its signature covers.
+    pub window: Option<Window>,
     message: Vec<u8>,
     body: Vec<u8>,
 }
@@ -86,6 +91,11 @@ impl Evidence {
         (tag, scheme, epoch) == about && self.packet().digest() == request.packet
     }
 
+    /// Whether the signature covers that packet too.
+    pub fn covers(&self, packet: &SignedPacket<'_>) -> bool {
+        packet.is_covered_by(&self.message, &self.body)
+    }
+
     /// What trustees and judges are shown.
     pub fn packet(&self) -> Packet<'_> {
         Packet {
@@ -115,6 +125,8 @@ impl Evidence {
         Some(Self {
             number,
             summary,
+            asked: signed.asked(),
+            window: Window::of(&signed, flow(&frame).ok()?),
             message,
             body,
         })

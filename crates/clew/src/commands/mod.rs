@@ -1,5 +1,6 @@
 //! One module per command: from its arguments to its answer.
 
+mod coverage;
 mod demo;
 mod evidence;
 mod extract;
