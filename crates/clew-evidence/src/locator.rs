@@ -106,7 +106,14 @@ mod tests {
         let text = locator().encode();
         assert_eq!(Locator::decode(&text), Ok(locator()));
         let payload = armor::decode(&text, LABEL).unwrap();
-        let fields = [&[1; 16][..], &[0, 0, 1, 2], &[2; 32], &[3; 32], &[4; 48], &[5; 48]];
+        let fields = [
+            &[1; 16][..],
+            &[0, 0, 1, 2],
+            &[2; 32],
+            &[3; 32],
+            &[4; 48],
+            &[5; 48],
+        ];
         assert_eq!(*payload, fields.concat());
     }
 
@@ -119,6 +126,9 @@ mod tests {
             assert_eq!(Locator::decode(&text), Err(TextError::Damaged));
         }
         let other = armor::encode("", "clew-opening-1", &payload);
-        assert!(matches!(Locator::decode(&other), Err(TextError::Label { .. })));
+        assert!(matches!(
+            Locator::decode(&other),
+            Err(TextError::Label { .. })
+        ));
     }
 }

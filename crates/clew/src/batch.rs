@@ -3,8 +3,8 @@
 use crate::capture::{Damage, Reader, Record};
 use crate::failure::Failure;
 use crate::output::open_input;
-use clew_packet::{Frame, LinkType, Timestamp};
 use crate::progress;
+use clew_packet::{Frame, LinkType, Timestamp};
 use indicatif::ProgressBar;
 use std::io;
 use std::mem;

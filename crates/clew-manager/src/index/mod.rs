@@ -110,8 +110,7 @@ impl Index {
         let table = self.io(Table::open(&self.path))?;
         let fits = |table: &Table| {
             let machines = table.head().machines;
-            machines <= rows.machines()
-                && self.head(rows, machines).as_ref() == Some(table.head())
+            machines <= rows.machines() && self.head(rows, machines).as_ref() == Some(table.head())
         };
         Ok(table.filter(fits))
     }

@@ -51,7 +51,12 @@ impl Rows for Fake {
 }
 
 fn index(directory: &Path, epoch: u32) -> Index {
-    Index::new(directory, GroupId([1; 16]), epoch, EpochId([epoch as u8; 32]))
+    Index::new(
+        directory,
+        GroupId([1; 16]),
+        epoch,
+        EpochId([epoch as u8; 32]),
+    )
 }
 
 /// Looks a row up by its base.

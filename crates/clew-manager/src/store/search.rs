@@ -184,7 +184,9 @@ fn by_threads<T: Sync, R: Send>(
             .collect();
         let mut all = Vec::with_capacity(list.len());
         for part in parts {
-            let done = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let done = part
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             all.extend(done?);
         }
         Ok(all)

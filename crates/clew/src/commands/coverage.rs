@@ -51,7 +51,9 @@ impl Coverage {
         let asked = self.asked;
         let (count, named) = (self.packets.len(), list(&self.packets));
         let unit = match self.mode {
-            _ if count == 1 => return format!("covers packet {asked} of this capture and no other"),
+            _ if count == 1 => {
+                return format!("covers packet {asked} of this capture and no other");
+            }
             Mode::Tree => format!("a block of {count} packets"),
             Mode::Window => format!("a window of {count} packets"),
             Mode::Each => format!("{count} copies of one packet"),
@@ -78,11 +80,16 @@ pub fn check_rereadable(path: &Path) -> Result<(), Failure> {
 /// The first numbers, and an ellipsis for the others.
 fn list(numbers: &[u64]) -> String {
     let named: Vec<String> = numbers.iter().take(NAMED_MAX).map(u64::to_string).collect();
-    let rest = if numbers.len() > NAMED_MAX { ", ..." } else { "" };
+    let rest = if numbers.len() > NAMED_MAX {
+        ", ..."
+    } else {
+        ""
+    };
     named.join(", ") + rest
 }
 
-fn not_there(path: &Path, others: usize) -> Failure {
+/// The failure of a capture without the packet asked about, but with so many others of its signature.
+pub fn not_there(path: &Path, others: usize) -> Failure {
     let why = match others {
         0 => "the packet that this is about is not in the capture".to_owned(),
         1 => "the packet that was asked about is not in the capture; \

@@ -17,6 +17,7 @@ mod show;
 mod sign;
 mod strip;
 mod tunnel;
+mod verdict;
 mod verify;
 
 use crate::cli::{Cli, Command};

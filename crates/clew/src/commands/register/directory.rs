@@ -115,7 +115,10 @@ pub fn rows_named(store: &Store, name: &str) -> Result<Vec<Machine>, Failure> {
     let mut next = store.machine(name)?;
     while let Some(row) = next {
         // Rows are replaced by later ones only: the store checks that, and a damaged one ends here.
-        let before = row.entry.replaces.filter(|before| *before < row.entry.index);
+        let before = row
+            .entry
+            .replaces
+            .filter(|before| *before < row.entry.index);
         next = match before {
             Some(before) => store.machine_at(before)?,
             None => None,

@@ -57,7 +57,9 @@ fn header(arguments: &GroupRegister, group: &GroupFile) -> Result<RegisterFileHe
     epochs.sort_unstable();
     epochs.dedup();
     if epochs.last().is_some_and(|last| *last > newest) {
-        return Err(Failure::new(format!("the group's newest epoch is {newest}")));
+        return Err(Failure::new(format!(
+            "the group's newest epoch is {newest}"
+        )));
     }
     if epochs.len() > MAX_REGISTER_EPOCHS {
         return Err(Failure::new(format!(
