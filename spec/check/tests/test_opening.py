@@ -144,7 +144,7 @@ class Judge(Case):
         other = self.opened(1, self.frame, self.one, [1, 3], request=put(request, 134, b"warrant"))  # other context
         self.refuses("share", self.judge, other, where=1)
         self.refuses("share", self.judge, flip(good, 102), where=1)  # another packet was asked about
-        swapped = good[:174] + b"\1" + good[288:400] + b"\3" + good[207:319] + good[400:]
+        swapped = good[:206] + b"\1" + good[320:432] + b"\3" + good[207:319] + good[432:]
         self.refuses("share", self.judge, swapped, where=1)
 
     def test_register(self):
