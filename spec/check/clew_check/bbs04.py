@@ -17,6 +17,7 @@ class Key:
     v_: tuple  # the paper's v
     w: tuple
     v: tuple
+    g2 = G2  # the paper's; here it never moves
 
     @property
     def base(self):
@@ -80,9 +81,9 @@ def derive(key, s):
     """4.4: R1' to R5'"""
     R1 = powers((key.u, s.s_alpha), (s.T1, -s.c))
     R2 = powers((key.v_, s.s_beta), (s.T2, -s.c))
-    # R3' with what is paired with G2 and with w put together
+    # R3' with what is paired with g2 and with w put together
     R3 = gt_bytes(
-        (powers((s.T3, s.s_x), (key.h, -s.s_delta1 - s.s_delta2), (key.base, -s.c)), G2),
+        (powers((s.T3, s.s_x), (key.h, -s.s_delta1 - s.s_delta2), (key.base, -s.c)), key.g2),
         (powers((s.T3, s.c), (key.h, -s.s_alpha - s.s_beta)), key.w),
     )
     R4 = powers((s.T1, s.s_x), (key.u, -s.s_delta1))
