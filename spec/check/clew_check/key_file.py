@@ -66,7 +66,7 @@ def member(at):
     fields["member-key"] = at.take(scheme.MEMBER)
     if scheme is xr:
         fields["device-seed"] = at.take(32)
-    sizes = {"epoch": 4, "epoch-id": 32, "start": 8, "founding-key": scheme.KEY, "v": 48, "witness": 48}
+    sizes = {"epoch": 4, "epoch-id": 32, "start": 8, "public-key": scheme.KEY, "v": 48, "witness": 48}
     held = [{name: at.take(size) for name, size in sizes.items()} for _ in range(read_count(at))]
     scheme.decode_member(fields["member-key"])
     ascending([epoch["epoch"] for epoch in held])
@@ -77,7 +77,7 @@ def member(at):
 
 def epoch_key(scheme, nonce, epoch):
     """The public key of a held epoch."""
-    return scheme.in_epoch(scheme.founded(nonce, epoch["founding-key"]), decode_g1(epoch["v"]))
+    return scheme.in_epoch(scheme.founded(nonce, epoch["public-key"]), decode_g1(epoch["v"]))
 
 
 def held_at(starts, time):
@@ -135,7 +135,7 @@ def offer(at):
 
 @damaged
 def acceptance(at):
-    return {"nonce": at.take(32), "S": at.take(64)}
+    return {"nonce": at.take(32), "signature": at.take(64)}
 
 
 @damaged
