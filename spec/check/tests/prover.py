@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clew_check import bbs04, carriage, datagram, group_file, join, merkle, opening, quorum, receiver, trailer, xr
+from clew_check import bbs04, carriage, datagram, group_file, join, key_file, merkle, opening, quorum, receiver, text, trailer, xr
 from clew_check.curve import *
 
 rng = random.Random(1)
@@ -217,6 +217,29 @@ class Maker:
                     given += self.scheme.index(B) if values == 1 else encode(B)
             data += u32(len(row)) + row + (encode_scalar(machine.x) if self.scheme is xr else b"") + given
         return data
+
+    def buckets(self, e):
+        """Those of a rebase, by their first row."""
+        out = {}
+        for first in range(0, len(self.machines), key_file.BUCKET):
+            rows = self.machines[first : first + key_file.BUCKET]
+            listed = [bytes(48) if m.index in self.gone[e] else encode(self.witness(m, e)) for m in rows]
+            head = b"clew-witness-1\n\0" + self.id + u32(e) + u32(first) + u16(len(rows))
+            out[first] = head + b"".join(listed)
+        return out
+
+    def key_file(self, machine, epochs):
+        """The payload and the label of a member key file."""
+        group = group_file.Group(self.file())
+        secret = encode(machine.A) + encode_scalar(machine.x) + (encode_scalar(machine.y) if self.scheme is xr else b"")
+        seed = device(machine.name).private_bytes_raw() if self.scheme is xr else b""
+        held = b"".join(
+            u32(e) + self.epoch_id(e) + u64(group.start(e)) + self.keys[e].encode()
+            + encode(self.keys[e].v) + encode(self.witness(machine, e))
+            for e in epochs
+        )  # fmt: skip
+        head = bytes([self.scheme.CODE]) + self.id + self.nonce + name(machine.name) + u32(machine.index)
+        return text.write(key_file.MEMBER, head + secret + seed + bytes([len(epochs)]) + held)
 
     # Signing (3.3, 4.2)
 
