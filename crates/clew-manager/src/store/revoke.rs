@@ -1,9 +1,10 @@
 //! New epochs: machines are revoked, V starts anew, the opening key is another.
 
 use super::register::{last_of_name, write_head};
-use super::witnesses::{self, Progress};
+use super::witnesses;
 use super::{Machine, Store, begin, key_of, read_group};
 use crate::error::StoreError;
+use crate::index::Progress;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
@@ -116,7 +117,7 @@ impl Store {
         sharing: SharingRecord,
         when: When,
     ) -> Result<u32, StoreError> {
-        self.new_epoch(issuer, when, &mut |_, _| {}, |_, group| {
+        self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
             let newest = key_of(group, group.newest_epoch())?;
             let (IssuerKey::Xr(gamma), PublicKey::Xr(newest)) = (&issuer.issuer, newest) else {
                 return Err(StoreError::OneOpeningKey);
