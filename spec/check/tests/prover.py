@@ -347,6 +347,26 @@ class Maker:
         return b"".join((fields | changes).values())
 
 
+def history(scheme):
+    """Epochs: 0; 1 revokes b at 100 s; 2 a new opening key (xr) or a rebase; 3 a rebase revokes c, planned for 900 s;
+    4 revokes d, urgently, at 400 s, which brings 3 forward. `late` joins in epoch 1, `last` in epoch 4."""
+    maker = Maker(scheme, nonce=b"H" * 32)
+    for label in "abcd":
+        maker.enrol(label)
+    a, b, c, d = maker.machines
+    maker.revoke(b, start=100 * 10**9, made=90 * 10**9)
+    maker.checkpoint()
+    maker.enrol("late", replaces=1)
+    if scheme is xr:
+        maker.new_opening_key(1, 2, 200 * 10**9, made=190 * 10**9)
+    else:
+        maker.rebase(start=200 * 10**9, made=190 * 10**9)
+    maker.rebase(c, start=900 * 10**9, made=300 * 10**9)
+    maker.revoke(d, start=400 * 10**9, made=390 * 10**9)
+    maker.enrol("last")
+    return maker
+
+
 def inclusion(index, entries):
     """RFC 6962, 2.1.1"""
     if len(entries) == 1:

@@ -7,29 +7,9 @@ import unittest
 from common import bbs04, Case, flip, group_file, join, key_file, opening, put, receiver, Refused, text, xr
 from clew_check import trailer, update
 from clew_check.curve import *
-from prover import device, Maker, name, public, rand, u16, u32
+from prover import device, history, name, public, rand, sign_xr, u16, u32
 
 SECOND = 10**9
-
-
-def history(scheme):
-    """Epochs: 0; 1 revokes b at 100 s; 2 a new opening key (xr) or a rebase; 3 a rebase revokes c, planned for 900 s;
-    4 revokes d, urgently, at 400 s, which brings 3 forward. `late` joins in epoch 1, `last` in epoch 4."""
-    maker = Maker(scheme, nonce=b"H" * 32)
-    for label in "abcd":
-        maker.enrol(label)
-    a, b, c, d = maker.machines
-    maker.revoke(b, start=100 * SECOND, made=90 * SECOND)
-    maker.checkpoint()
-    maker.enrol("late", replaces=1)
-    if scheme is xr:
-        maker.new_opening_key(1, 2, 200 * SECOND, made=190 * SECOND)
-    else:
-        maker.rebase(start=200 * SECOND, made=190 * SECOND)
-    maker.rebase(c, start=900 * SECOND, made=300 * SECOND)
-    maker.revoke(d, start=400 * SECOND, made=390 * SECOND)
-    maker.enrol("last")
-    return maker
 
 
 class Epochs(Case):
@@ -84,8 +64,6 @@ class Epochs(Case):
         """Who knows gamma lets a revoked machine sign: it is named, and that it was revoked is said."""
         maker, b = self.maker, self.b
         B = maker.by_gamma(product(maker.keys[1].base, power(maker.keys[0].h0, b.y)), b.x)
-        from prover import sign_xr
-
         frame = maker.packet(b, 1, sign=lambda M: sign_xr(maker.keys[1], maker.epoch_id(1), M, B, b))
         found = self.judge(maker.opening(1, frame, b, [1, 2]), frame)
         self.assertIn(("revoked-before", 1), found.caveats)
