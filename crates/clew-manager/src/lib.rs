@@ -4,10 +4,12 @@
 //!   key), `trustees/N.key`. Every change is committed to the database before anything is published.
 //! - [`keys`] has the key files and [`sealed`] their encryption; `spec/key-file.md` is the format.
 //! - [`update`] brings a member key to the current epoch with nothing but the group file.
+//! - [`dkg`] is how trustees make an opening key that nobody ever has, or hand one on.
 //! - [`trustee`] is what one trustee does with its share, and the ledger that it keeps.
 //!
 //! The clock and the randomness are arguments; files and the database are this crate's business.
 
+pub mod dkg;
 mod error;
 pub mod files;
 pub mod keys;
