@@ -4,17 +4,23 @@
 use crate::armor::{self, TextError};
 use crate::group_file::GroupFile;
 use crate::judge::{Fault, JudgeRule};
-use crate::proof::Row;
+use crate::register_file::read_x;
 use crate::request::{Question, Request};
+use crate::row::Row;
+use crate::search::Found;
 use crate::share::{
     decryptions_per_share, read_blinds, read_decryptions, read_set, write_blinds, write_decryptions,
 };
 use crate::wire::Fields;
+use clew_group::curve::Scalar;
 use clew_group::quorum::{Blind, Decryption, Set, Trustee};
 use std::fmt;
 
 const OPENING_LABEL: &str = "clew-opening-1";
 const MATCH_LABEL: &str = "clew-match-1";
+
+/// Length (2) of the proof that a log saw the packet. Until groups have logs there is none.
+const NO_ANCHOR: [u8; 2] = [0, 0];
 
 /// Which machine signed a packet, with the proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +30,8 @@ pub struct Opening {
     /// The shares of t trustees, by ascending index: one decryption each with `xr`, two with
     /// `bbs04`.
     pub shares: Vec<(Trustee, Vec<Decryption>)>,
+    /// x of the machine (`xr`). `None` with `bbs04`.
+    pub x: Option<Scalar>,
     /// Of the machine.
     pub row: Row,
 }
@@ -35,8 +43,10 @@ pub struct Match {
     pub request: Request,
     /// Who answered.
     pub set: Set,
-    /// The machine's credential in the packet's epoch, encoded.
-    pub credential: [u8; 48],
+    /// B_X: the base that the machine signs with in the packet's epoch, encoded.
+    pub base: [u8; 48],
+    /// x of the machine.
+    pub x: Scalar,
     /// The blinds of all of the set, in the order of indices.
     pub blinds: Vec<Blind>,
     /// Their decryptions, likewise.
@@ -46,6 +56,14 @@ pub struct Match {
 }
 
 impl Opening {
+    /// The row with its x.
+    pub fn found(&self) -> Found {
+        Found {
+            row: self.row.clone(),
+            x: self.x,
+        }
+    }
+
     /// The text of the file.
     pub fn encode(&self) -> String {
         let mut out = self.request.to_bytes().to_vec();
@@ -53,6 +71,8 @@ impl Opening {
             out.push(trustee.index());
             write_decryptions(decryptions, &mut out);
         }
+        out.extend(self.x.iter().flat_map(Scalar::to_bytes));
+        out.extend_from_slice(&NO_ANCHOR);
         out.extend_from_slice(&self.row.encode());
         armor::encode(&comment("opening", &self.request), OPENING_LABEL, &out).to_string()
     }
@@ -76,22 +96,35 @@ impl Opening {
             let trustee = Trustee::new(fields.u8()?).ok()?;
             shares.push((trustee, read_decryptions(each, &mut fields)?));
         }
+        let x = read_x(request.scheme, &mut fields)?;
+        fields.array().filter(|anchor| *anchor == NO_ANCHOR)?;
         Some(Self {
             row: Row::decode(request.scheme, fields.0)?,
             request,
             shares,
+            x,
         })
     }
 }
 
 impl Match {
+    /// The row with its x.
+    pub fn found(&self) -> Found {
+        Found {
+            row: self.row.clone(),
+            x: Some(self.x),
+        }
+    }
+
     /// The text of the file.
     pub fn encode(&self) -> String {
         let mut out = self.request.to_bytes().to_vec();
         out.extend_from_slice(&self.set.to_bytes());
-        out.extend_from_slice(&self.credential);
+        out.extend_from_slice(&self.base);
+        out.extend_from_slice(&self.x.to_bytes());
         write_blinds(&self.blinds, &mut out);
         write_decryptions(&self.decryptions, &mut out);
+        out.extend_from_slice(&NO_ANCHOR);
         out.extend_from_slice(&self.row.encode());
         armor::encode(&comment("match", &self.request), MATCH_LABEL, &out).to_string()
     }
@@ -108,14 +141,19 @@ impl Match {
     }
 
     fn read_rest(request: Request, mut fields: Fields<'_>) -> Option<Self> {
-        let set = read_set(&mut fields)?;
+        let (set, base) = (read_set(&mut fields)?, fields.array()?);
+        let x = read_x(request.scheme, &mut fields)??;
+        let blinds = read_blinds(set, &mut fields)?;
+        let decryptions = read_decryptions(set.count().into(), &mut fields)?;
+        fields.array().filter(|anchor| *anchor == NO_ANCHOR)?;
         Some(Self {
-            set,
-            credential: fields.array()?,
-            blinds: read_blinds(set, &mut fields)?,
-            decryptions: read_decryptions(set.count().into(), &mut fields)?,
             row: Row::decode(request.scheme, fields.0)?,
             request,
+            set,
+            base,
+            x,
+            blinds,
+            decryptions,
         })
     }
 }

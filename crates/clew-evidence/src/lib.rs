@@ -2,28 +2,34 @@
 //! trustees say about packets.
 //!
 //! - A [`GroupFile`] is read from bytes with every rule of `spec/group-file.md` section 3; its parts
-//!   are written by [`Genesis`], [`EpochRecord`] and [`RegisterHead`].
-//! - A [`Row`] is a machine's entry in the register, with the proof that it is there
-//!   ([`appended_nodes`], [`root`] and [`inclusion`] for whoever keeps the register's tree).
+//!   are [`Genesis`], [`EpochRecord`], [`Checkpoint`] and [`RegisterHead`]. It is enough to verify
+//!   packets. Everything else here takes a [`CheckedGroup`], whose chain of revocations was checked.
+//! - A [`Row`] is a machine's entry in the register, with the proof that it is there. Whoever keeps
+//!   the register's tree makes proofs with [`appended_nodes`], [`root`], [`inclusion`] and
+//!   [`consistency`].
 //! - A [`Request`] asks trustees about a [`Packet`]. Each checks it ([`Asked`]) and gives a [`Share`];
-//!   [`combine_opening`] makes an [`Opening`] of them, [`combine_match`] a [`Match`].
+//!   [`combine_opening`] makes an [`Opening`] of them, [`combine_match`] a [`Match`]. A [`Search`]
+//!   finds the row.
 //! - [`judge_opening`] and [`judge_match`] say what these prove, with every rule of `spec/opening.md`
-//!   sections 6 and 7.
+//!   sections 6 and 7, and what they do not: [`Caveat`].
 //!
-//! No IO, no clock, no randomness; whatever the bytes are, nothing panics, and nothing allocates
-//! beyond a small multiple of them.
+//! No IO and no clock; randomness is an argument. Whatever the bytes are, nothing panics, and nothing
+//! allocates beyond a small multiple of them.
 
 pub mod armor;
+mod credential;
 mod evidence;
+mod fingerprint;
 mod group_file;
 mod judge;
 mod merkle;
 mod name;
 mod parts;
-mod proof;
 mod register;
 mod register_file;
 mod request;
+mod row;
+mod search;
 mod share;
 mod signed;
 pub mod wire;
@@ -31,21 +37,29 @@ pub mod wire;
 pub use armor::TextError;
 pub use clew_packet::GroupId;
 pub use evidence::{Match, Opening, ReadError};
+pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id};
 pub use group_file::{
-    EpochSharing, GroupChange, GroupFile, GroupFileError, HEADER, MAX_EPOCHS, Rule,
+    CheckedGroup, EpochSharing, Follow, GroupFile, GroupFileError, HEADER, MAX_EPOCHS, MAX_STEPS,
+    Rule,
 };
 pub use judge::{
     Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement, Refused, Why,
     combine_match, combine_opening, gather_blinds, gather_commitments, judge_match, judge_opening,
 };
-pub use merkle::{MAX_PROOF_HASHES, appended_nodes, inclusion, root};
+pub use merkle::{
+    MAX_CONSISTENCY_HASHES, MAX_PROOF_HASHES, appended_nodes, consistency, inclusion, root,
+};
 pub use name::{BadName, MAX_NAME_BYTES, Name};
 pub use parts::{
-    Change, EpochRecord, Genesis, MAX_PART_BYTES, NewOpeningKey, Origin, RegisterHead, SealedHead,
-    SharingRecord, seal,
+    Change, Checkpoint, EpochRecord, Genesis, MAX_PART_BYTES, MAX_REBASE_ROWS,
+    MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, seal,
 };
-pub use proof::{MAX_ROW_BYTES, Proof, Row};
-pub use register::{DeviceEntry, MAX_ENTRY_BYTES, RegisterEntry, join_session};
-pub use register_file::{RegisterFileError, RegisterLine, RegisterReader, register_file_header};
+pub use register::{DeviceEntry, EntryKey, How, MAX_ENTRY_BYTES, RegisterEntry, join_session};
+pub use register_file::{
+    LineValue, MAX_REGISTER_EPOCHS, RegisterFileError, RegisterFileHeader, RegisterLine,
+    RegisterReader,
+};
 pub use request::{Packet, Question, REQUEST_BYTES, Request, packet_digest};
+pub use row::{MAX_ROW_BYTES, Row};
+pub use search::{Found, Search, base_hash};
 pub use share::{Share, Step};

@@ -1,5 +1,6 @@
 //! The register of machines: its entries (`spec/opening.md` section 4), and what a device signs.
 
+use crate::fingerprint::DeviceFingerprint;
 use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
@@ -10,28 +11,57 @@ use sha2::{Digest, Sha256};
 
 const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";
 
-/// Longest encoded entry.
-pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + 48 + 32 + 64;
+const NO_ROW: u32 = u32::MAX;
 
-/// One line of the register: a machine and the credential by which opening finds it.
+/// Longest encoded entry.
+pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + 48 + 32 + 64;
+
+/// Size of what is behind the name of an entry: C, device key, S.
+const XR_TAIL: usize = 48 + 32 + 64;
+
+/// One line of the register: a machine, and the credential that an opened signature leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterEntry {
     /// Its place, from 0.
     pub index: u32,
-    /// Epoch in which it was enrolled.
+    /// The newest epoch when the issuer made the offer.
     pub joined: u32,
-    /// A of epoch 0, encoded.
+    /// Where its key was made.
+    pub how: How,
+    /// The row of the same name that this one replaces, if it does.
+    pub replaces: Option<u32>,
+    /// A, encoded. The same in all epochs.
     pub credential: [u8; 48],
-    /// Name of the machine.
+    /// Name of the machine: the manager's word.
     pub name: Name,
-    /// With `xr`: that the device itself joined. Nothing with `bbs04`.
-    pub device: Option<DeviceEntry>,
+    /// What belongs to the credential.
+    pub key: EntryKey,
+}
+
+/// Where a machine's key was made: what the register says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// On the issuer's host: whoever had that host can sign as the machine.
+    IssuerHost = 1,
+    /// On the device's own host.
+    OwnHost = 2,
+    /// On the device's own host, with a device key that its maker attested.
+    Attested = 3,
+}
+
+/// What belongs to a credential A, by scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryKey {
+    /// X = G2^x, encoded (`bbs04`).
+    Bbs04(Box<[u8; 96]>),
+    /// That the device itself joined (`xr`).
+    Xr(DeviceEntry),
 }
 
 /// What ties an entry to the device that joined (`xr`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceEntry {
-    /// C of the device's secret y in epoch 0, encoded.
+    /// C = h0^y of the device's secret y, encoded.
     pub commitment: [u8; 48],
     /// Ed25519 public key of the device.
     pub key: [u8; 32],
@@ -39,49 +69,98 @@ pub struct DeviceEntry {
     pub signature: [u8; SIGNATURE_BYTES],
 }
 
+impl How {
+    /// The name that commands and JSON output use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::IssuerHost => "issuer-host",
+            Self::OwnHost => "own-host",
+            Self::Attested => "attested",
+        }
+    }
+
+    /// The code in entries and offers: 1 to 3.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The value with that code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::IssuerHost),
+            2 => Some(Self::OwnHost),
+            3 => Some(Self::Attested),
+            _ => None,
+        }
+    }
+}
+
 impl RegisterEntry {
-    /// Encodes the entry, as the root covers it.
+    /// Encodes the entry, as the root covers it: up to [`MAX_ENTRY_BYTES`].
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.index.to_be_bytes().to_vec();
-        out.extend_from_slice(&self.joined.to_be_bytes());
+        self.write_joining(&mut out);
         out.extend_from_slice(&self.credential);
         self.name.write(&mut out);
-        if let Some(device) = &self.device {
-            out.extend_from_slice(&device.commitment);
-            out.extend_from_slice(&device.key);
-            out.extend_from_slice(&device.signature);
+        match &self.key {
+            EntryKey::Bbs04(x) => out.extend_from_slice(&x[..]),
+            EntryKey::Xr(device) => {
+                out.extend_from_slice(&device.commitment);
+                out.extend_from_slice(&device.key);
+                out.extend_from_slice(&device.signature);
+            }
         }
         out
     }
 
-    /// Decodes an entry; nothing if a field or the length is wrong. Its points are bytes still.
+    /// joined | how | replaces
+    fn write_joining(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.joined.to_be_bytes());
+        out.push(self.how.code());
+        out.extend_from_slice(&self.replaces.unwrap_or(NO_ROW).to_be_bytes());
+    }
+
+    /// Decodes an entry. Its points are not decoded.
+    ///
+    /// Returns `None` if a field or the length is wrong.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
-        let (index, joined, credential) = (fields.u32()?, fields.u32()?, fields.array()?);
-        let name = Name::read(&mut fields)?;
-        let device = match fields.0.is_empty() {
-            true => None,
-            false => Some(DeviceEntry {
-                commitment: fields.array()?,
-                key: fields.array()?,
-                signature: fields.array()?,
-            }),
-        };
+        let (index, joined) = (fields.u32()?, fields.u32()?);
+        let how = How::from_code(fields.u8()?)?;
+        let replaces = fields.u32().map(|row| (row != NO_ROW).then_some(row))?;
+        let (credential, name) = (fields.array()?, Name::read(&mut fields)?);
+        let key = EntryKey::read(how, &mut fields)?;
         fields.0.is_empty().then_some(Self {
             index,
             joined,
+            how,
+            replaces,
             credential,
             name,
-            device,
+            key,
         })
     }
 
     /// The scheme of the group that has such entries.
     pub fn scheme(&self) -> Scheme {
-        match self.device {
-            None => Scheme::Bbs04,
-            Some(_) => Scheme::Xr,
+        match self.key {
+            EntryKey::Bbs04(_) => Scheme::Bbs04,
+            EntryKey::Xr(_) => Scheme::Xr,
         }
+    }
+
+    /// What ties it to its device. Returns `None` with `bbs04`.
+    pub fn device(&self) -> Option<&DeviceEntry> {
+        match &self.key {
+            EntryKey::Bbs04(_) => None,
+            EntryKey::Xr(device) => Some(device),
+        }
+    }
+
+    /// The fingerprint of its device key. Returns `None` with `bbs04`.
+    pub fn fingerprint(&self) -> Option<DeviceFingerprint> {
+        self.device()
+            .map(|device| DeviceFingerprint::of(&device.key))
     }
 
     /// SHA-256(00 || entry), by which the register's tree and a request for a match name it.
@@ -89,15 +168,16 @@ impl RegisterEntry {
         merkle::leaf(&self.encode())
     }
 
-    /// What the device signs when it joins: "this credential of this group is mine". Its Ed25519
-    /// signature over these bytes is S. With `bbs04`, where no device signs, nothing.
+    /// What the device signs when it joins: "this credential of this group is mine".
+    ///
+    /// Its Ed25519 signature over these bytes is S. Empty with `bbs04`, where no device signs.
     pub fn statement(&self, group: GroupId) -> Vec<u8> {
-        let Some(device) = &self.device else {
+        let EntryKey::Xr(device) = &self.key else {
             return Vec::new();
         };
         let mut out = STATEMENT_DOMAIN.to_vec();
         out.extend_from_slice(&group.0);
-        out.extend_from_slice(&self.joined.to_be_bytes());
+        self.write_joining(&mut out);
         out.extend_from_slice(&device.commitment);
         out.extend_from_slice(&self.credential);
         out.extend_from_slice(&device.key);
@@ -106,8 +186,11 @@ impl RegisterEntry {
     }
 
     /// Checks that S holds under the device key; with `bbs04` there is nothing to check.
+    ///
+    /// # Errors
+    /// [`Invalid`] if the key is not strict or S does not hold.
     pub fn check_device(&self, group: GroupId) -> Result<(), Invalid> {
-        let Some(device) = &self.device else {
+        let Some(device) = self.device() else {
             return Ok(());
         };
         let key = strict_key(&device.key).ok_or(Invalid)?;
@@ -115,6 +198,21 @@ impl RegisterEntry {
             true => Ok(()),
             false => Err(Invalid),
         }
+    }
+}
+
+impl EntryKey {
+    /// The scheme is told by the length.
+    fn read(how: How, fields: &mut Fields<'_>) -> Option<Self> {
+        if fields.0.len() == XR_TAIL {
+            return Some(Self::Xr(DeviceEntry {
+                commitment: fields.array()?,
+                key: fields.array()?,
+                signature: fields.array()?,
+            }));
+        }
+        let x = Box::new(fields.array()?);
+        (how == How::IssuerHost).then_some(Self::Bbs04(x))
     }
 }
 
@@ -153,32 +251,68 @@ mod tests {
         let mut entry = RegisterEntry {
             index: 5,
             joined: 3,
+            how: How::OwnHost,
+            replaces: Some(4),
             credential: [1; 48],
             name: "web-1".parse().unwrap(),
-            device: Some(device),
+            key: EntryKey::Xr(device),
         };
         let statement = entry.statement(GROUP);
-        entry.device.as_mut().unwrap().signature = key.sign(&statement).to_bytes();
+        device_of(&mut entry).signature = key.sign(&statement).to_bytes();
         entry
+    }
+
+    fn bbs04() -> RegisterEntry {
+        RegisterEntry {
+            how: How::IssuerHost,
+            replaces: None,
+            key: EntryKey::Bbs04(Box::new([6; 96])),
+            ..entry()
+        }
+    }
+
+    fn device_of(entry: &mut RegisterEntry) -> &mut DeviceEntry {
+        match &mut entry.key {
+            EntryKey::Xr(device) => device,
+            EntryKey::Bbs04(_) => unreachable!("an entry of xr"),
+        }
     }
 
     #[test]
     fn entries_round_trip_and_have_one_length() {
-        let xr = entry();
-        let bbs04 = RegisterEntry {
-            device: None,
-            ..xr.clone()
-        };
-        for (scheme, entry) in [(Scheme::Xr, xr), (Scheme::Bbs04, bbs04)] {
+        for (scheme, entry) in [(Scheme::Xr, entry()), (Scheme::Bbs04, bbs04())] {
             let bytes = entry.encode();
             assert!(bytes.len() <= MAX_ENTRY_BYTES);
             assert_eq!(entry.scheme(), scheme);
             assert_eq!(RegisterEntry::decode(&bytes), Some(entry));
             let longer = [&bytes[..], &[0]].concat();
             assert_eq!(RegisterEntry::decode(&longer), None);
-            let without_device = bytes.len().wrapping_sub(48 + 32 + 64);
-            for cut in (0..bytes.len()).filter(|cut| *cut != without_device) {
+            for cut in 0..bytes.len() {
                 assert_eq!(RegisterEntry::decode(&bytes[..cut]), None, "{scheme} {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn entries_have_the_fields_of_the_specification() {
+        let entry = entry();
+        let device = entry.device().unwrap().clone();
+        let head = [0, 0, 0, 5, 0, 0, 0, 3, 2, 0, 0, 0, 4];
+        let tail = [&device.commitment[..], &device.key, &device.signature].concat();
+        let expected = [&head[..], &[1; 48], b"\x05web-1", &tail].concat();
+        assert_eq!(entry.encode(), expected);
+        let head = [0, 0, 0, 5, 0, 0, 0, 3, 1, 0xff, 0xff, 0xff, 0xff];
+        let expected = [&head[..], &[1; 48], b"\x05web-1", &[6; 96]].concat();
+        assert_eq!(bbs04().encode(), expected);
+    }
+
+    #[test]
+    fn how_has_three_values_and_bbs04_one() {
+        for (mut bytes, allowed) in [(entry().encode(), 1..=3), (bbs04().encode(), 1..=1)] {
+            for how in 0..=255 {
+                bytes[8] = how;
+                let read = RegisterEntry::decode(&bytes);
+                assert_eq!(read.is_some(), allowed.contains(&how), "{how}");
             }
         }
     }
@@ -186,37 +320,36 @@ mod tests {
     #[test]
     fn a_statement_has_the_fields_of_the_specification() {
         let entry = entry();
-        let device = entry.device.clone().unwrap();
         let expected = [
             &b"clew-device-1\0\0\0"[..],
             &[7; 16],
-            &[0, 0, 0, 3],
+            &[0, 0, 0, 3, 2, 0, 0, 0, 4],
             &[2; 48],
             &[1; 48],
-            &device.key,
+            &entry.device().unwrap().key,
             b"\x05web-1",
         ];
         assert_eq!(entry.statement(GROUP), expected.concat());
+        assert_eq!(bbs04().statement(GROUP), []);
     }
 
     #[test]
     fn the_device_signs_every_field_but_the_place() {
         assert!(entry().check_device(GROUP).is_ok());
         assert!(entry().check_device(GroupId([8; 16])).is_err());
-        type Change = fn(&mut RegisterEntry, &mut DeviceEntry);
-        let changes: [Change; 6] = [
-            |e, _| e.joined += 1,
-            |e, _| e.credential[0] ^= 1,
-            |e, _| e.name = "web-2".parse().unwrap(),
-            |_, d| d.commitment[0] ^= 1,
-            |_, d| d.key = SigningKey::from_bytes(&[9; 32]).verifying_key().to_bytes(),
-            |_, d| d.signature[63] ^= 0x10,
+        let changes: [fn(&mut RegisterEntry); 8] = [
+            |e| e.joined += 1,
+            |e| e.how = How::Attested,
+            |e| e.replaces = None,
+            |e| e.credential[0] ^= 1,
+            |e| e.name = "web-2".parse().unwrap(),
+            |e| device_of(e).commitment[0] ^= 1,
+            |e| device_of(e).key = SigningKey::from_bytes(&[9; 32]).verifying_key().to_bytes(),
+            |e| device_of(e).signature[63] ^= 0x10,
         ];
         for change in changes {
             let mut changed = entry();
-            let mut device = changed.device.take().unwrap();
-            change(&mut changed, &mut device);
-            changed.device = Some(device);
+            change(&mut changed);
             assert!(changed.check_device(GROUP).is_err());
         }
         let mut moved = entry();

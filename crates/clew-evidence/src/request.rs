@@ -8,7 +8,7 @@ use clew_packet::GroupId;
 use sha2::{Digest, Sha256};
 
 /// Size of an encoded request.
-pub const REQUEST_BYTES: usize = 174;
+pub const REQUEST_BYTES: usize = 206;
 
 const DOMAIN: &[u8; 16] = b"clew-request-1\0\0";
 const KIND_OPENING: u8 = 1;
@@ -30,8 +30,10 @@ pub struct Request {
     pub epoch: u32,
     /// The id of that epoch.
     pub epoch_id: EpochId,
-    /// The packet's digest ([`packet_digest`]).
+    /// The packet's digest ([`packet_digest`]): of a block, one for all of its packets.
     pub packet: [u8; 32],
+    /// Which packet was asked about ([`Packet::asked`]): of a block, one of them.
+    pub asked: [u8; 32],
     /// SHA-256 of the warrant's file, if there is one.
     pub warrant: Option<[u8; 32]>,
 }
@@ -49,8 +51,9 @@ pub enum Question {
 }
 
 impl Request {
-    /// Asks a question about a packet of one of the group's epochs. Nothing if the group has no such
-    /// epoch, or no matches.
+    /// Asks a question about a packet of one of the group's epochs.
+    ///
+    /// Returns `None` if the group has no such epoch, or no matches (`bbs04`).
     pub fn new(
         group: &GroupFile,
         question: Question,
@@ -64,6 +67,7 @@ impl Request {
             epoch: packet.epoch,
             epoch_id: group.epoch_id(packet.epoch)?,
             packet: packet.digest(),
+            asked: packet.asked(),
             warrant,
         };
         request.is_possible().then_some(request)
@@ -81,19 +85,20 @@ impl Request {
             && group.epoch_id(self.epoch) == Some(self.epoch_id)
     }
 
-    /// Encodes as 174 bytes.
+    /// Encodes as 206 bytes.
     pub fn to_bytes(&self) -> [u8; REQUEST_BYTES] {
         let (kind, machine) = match self.question {
             Question::Opening => (KIND_OPENING, NONE),
             Question::Match { machine } => (KIND_MATCH, machine),
         };
-        let parts: [&[u8]; 9] = [
+        let parts: [&[u8]; 10] = [
             DOMAIN,
             &[kind, self.scheme.code()],
             &self.group.0,
             &self.epoch.to_be_bytes(),
             &self.epoch_id.0,
             &self.packet,
+            &self.asked,
             &self.warrant.unwrap_or(NONE),
             &machine,
             &NO_LOG,
@@ -110,6 +115,7 @@ impl Request {
         let scheme = Scheme::from_code(scheme)?;
         let (group, epoch) = (GroupId(fields.array()?), fields.u32()?);
         let (epoch_id, packet) = (EpochId(fields.array()?), fields.array()?);
+        let asked = fields.array()?;
         let warrant = fields.array().map(|w| (w != NONE).then_some(w))?;
         let question = match (kind, fields.array()?) {
             (KIND_OPENING, NONE) => Question::Opening,
@@ -124,6 +130,7 @@ impl Request {
             epoch,
             epoch_id,
             packet,
+            asked,
             warrant,
         };
         request.is_possible().then_some(request)
@@ -143,12 +150,26 @@ pub struct Packet<'a> {
     pub message: &'a [u8],
     /// The signature in its plain form, whatever form travels.
     pub body: &'a [u8],
+    /// The packet's leaf in its block (mode `tree`, `spec/tree.md` section 2). `None` in other modes.
+    pub leaf: Option<[u8; 32]>,
 }
 
 impl Packet<'_> {
     /// The packet's digest.
     pub fn digest(&self) -> [u8; 32] {
         packet_digest(self.message, self.body)
+    }
+
+    /// What names this packet among all that its signature covers: its leaf, else SHA-256(M).
+    pub fn asked(&self) -> [u8; 32] {
+        let whole = || Sha256::digest(self.message).into();
+        self.leaf.unwrap_or_else(whole)
+    }
+
+    /// Whether this packet may stand for the one that was asked about: it is the one, or it is
+    /// another packet of a block.
+    pub(crate) fn stands_for(&self, asked: &[u8; 32]) -> bool {
+        self.leaf.is_some() || self.asked() == *asked
     }
 }
 
@@ -174,6 +195,7 @@ mod tests {
             epoch: 258,
             epoch_id: EpochId([2; 32]),
             packet: [3; 32],
+            asked: [6; 32],
             warrant: Some([5; 32]),
         }
     }
@@ -192,7 +214,7 @@ mod tests {
             ..matching()
         };
         let head = [&b"clew-request-1\0\0\x02\x02"[..], &[1; 16], &[0, 0, 1, 2]].concat();
-        let tail = [[2; 32], [3; 32], [5; 32], [4; 32]].concat();
+        let tail = [[2; 32], [3; 32], [6; 32], [5; 32], [4; 32]].concat();
         assert_eq!(
             matching().to_bytes()[..],
             [&head[..], &tail, &[0; 8]].concat()
@@ -210,13 +232,13 @@ mod tests {
             bytes[at] ^= 0x80;
             assert_ne!(read(&bytes), Some(matching()), "byte {at}");
         }
-        assert_eq!(read(&good[..173]), None);
+        assert_eq!(read(&good[..205]), None);
     }
 
     #[test]
     fn fields_have_their_values() {
         // Domain; kind; scheme; a match with bbs04; an opening of one machine; the log.
-        for (at, value) in [(0, b'C'), (16, 3), (17, 3), (17, 1), (16, 1), (173, 1)] {
+        for (at, value) in [(0, b'C'), (16, 3), (17, 3), (17, 1), (16, 1), (205, 1)] {
             let mut bytes = matching().to_bytes();
             bytes[at] = value;
             assert_eq!(read(&bytes), None, "byte {at}");
@@ -230,7 +252,26 @@ mod tests {
             epoch: 0,
             message: b"ab",
             body: b"c",
+            leaf: None,
         };
         assert_eq!(packet.digest(), packet_digest(b"ab", b"c"));
+    }
+
+    #[test]
+    fn a_packet_of_a_block_is_named_by_its_leaf() {
+        let alone = Packet {
+            epoch: 0,
+            message: b"ab",
+            body: b"c",
+            leaf: None,
+        };
+        let of_block = Packet {
+            leaf: Some([1; 32]),
+            ..alone
+        };
+        let whole: [u8; 32] = Sha256::digest(b"ab").into();
+        assert_eq!((alone.asked(), of_block.asked()), (whole, [1; 32]));
+        assert!(alone.stands_for(&whole) && !alone.stands_for(&[1; 32]));
+        assert!(of_block.stands_for(&[2; 32]), "another packet of the block");
     }
 }

@@ -1,6 +1,7 @@
 //! Both schemes behind one set of types, for those who carry signatures and do not look into them.
 
-use crate::{DecodeError, EpochId, Invalid, Scheme, bbs04, xr};
+use crate::curve::{G1, G2, Scalar};
+use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid, Scheme, Witness, bbs04, xr};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -18,14 +19,6 @@ impl Scheme {
             (Self::Bbs04, true) => bbs04::INCREMENTAL_BYTES,
             (Self::Xr, false) => xr::SIGNATURE_BYTES,
             (Self::Xr, true) => xr::INCREMENTAL_BYTES,
-        }
-    }
-
-    /// Length of a public key in bytes.
-    pub const fn public_key_bytes(self) -> usize {
-        match self {
-            Self::Bbs04 => bbs04::PUBLIC_KEY_BYTES,
-            Self::Xr => xr::PUBLIC_KEY_BYTES,
         }
     }
 
@@ -48,19 +41,54 @@ pub enum PublicKey {
 }
 
 impl PublicKey {
-    /// Decodes, with the checks of every point.
-    pub fn from_bytes(scheme: Scheme, bytes: &[u8]) -> Result<Self, DecodeError> {
+    /// Decodes a founding key, and returns the key of epoch 0 of the group with that nonce.
+    pub fn founded(scheme: Scheme, nonce: &[u8; 32], founding: &[u8]) -> Result<Self, DecodeError> {
         match scheme {
-            Scheme::Bbs04 => bbs04::PublicKey::from_bytes(bytes).map(Self::Bbs04),
-            Scheme::Xr => xr::PublicKey::from_bytes(bytes).map(Self::Xr),
+            Scheme::Bbs04 => bbs04::PublicKey::founded(nonce, founding).map(Self::Bbs04),
+            Scheme::Xr => xr::PublicKey::founded(nonce, founding).map(Self::Xr),
         }
     }
 
-    /// Encodes as [`Scheme::public_key_bytes`] bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    /// Encodes the founding key.
+    pub fn founding_bytes(&self) -> [u8; FOUNDING_BYTES] {
         match self {
-            Self::Bbs04(key) => key.to_bytes().to_vec(),
-            Self::Xr(key) => key.to_bytes().to_vec(),
+            Self::Bbs04(key) => key.founding_bytes(),
+            Self::Xr(key) => key.founding_bytes(),
+        }
+    }
+
+    /// Returns the V of epoch 0, or of a rebase in that epoch.
+    pub fn hashed_v(scheme: Scheme, nonce: &[u8; 32], epoch: u32) -> G1 {
+        match scheme {
+            Scheme::Bbs04 => bbs04::PublicKey::hashed_v(nonce, epoch),
+            Scheme::Xr => xr::PublicKey::hashed_v(nonce, epoch),
+        }
+    }
+
+    /// Returns the key of the epoch with that V, which the caller knows to be the group's.
+    ///
+    /// # Errors
+    /// [`Invalid`] if V or g1 V is the identity.
+    pub fn in_epoch(&self, v: &G1) -> Result<Self, Invalid> {
+        match self {
+            Self::Bbs04(key) => key.in_epoch(v).map(Self::Bbs04),
+            Self::Xr(key) => key.in_epoch(v).map(Self::Xr),
+        }
+    }
+
+    /// Returns the V of this epoch.
+    pub fn v(&self) -> &G1 {
+        match self {
+            Self::Bbs04(key) => key.v(),
+            Self::Xr(key) => key.v(),
+        }
+    }
+
+    /// Returns w = G2^gamma.
+    pub fn w(&self) -> &G2 {
+        match self {
+            Self::Bbs04(key) => key.w(),
+            Self::Xr(key) => key.w(),
         }
     }
 
@@ -71,18 +99,9 @@ impl PublicKey {
             Self::Xr(_) => Scheme::Xr,
         }
     }
-
-    /// Checks that this is a later epoch of the group whose first key is `genesis`.
-    pub fn check_descends_from(&self, genesis: &Self) -> Result<(), Invalid> {
-        match (self, genesis) {
-            (Self::Bbs04(key), Self::Bbs04(genesis)) => key.check_descends_from(genesis),
-            (Self::Xr(key), Self::Xr(genesis)) => key.check_descends_from(genesis),
-            _ => Err(Invalid),
-        }
-    }
 }
 
-/// A member's key for one epoch. Secret; wiped when dropped.
+/// A member's key, the same in every epoch. Secret; on the heap, and wiped when dropped.
 #[derive(Clone, Debug)]
 pub enum MemberKey {
     /// (A, x).
@@ -102,10 +121,34 @@ impl MemberKey {
 
     /// Encodes as [`Scheme::member_key_bytes`] bytes. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(match self {
-            Self::Bbs04(key) => key.to_bytes().to_vec(),
-            Self::Xr(key) => key.to_bytes().to_vec(),
-        })
+        match self {
+            Self::Bbs04(key) => key.to_bytes(),
+            Self::Xr(key) => key.to_bytes(),
+        }
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Self::Bbs04(_) => Scheme::Bbs04,
+            Self::Xr(_) => Scheme::Xr,
+        }
+    }
+
+    /// Returns A, which the register has in this member's row.
+    pub fn credential(&self) -> G1 {
+        match self {
+            Self::Bbs04(key) => key.credential(),
+            Self::Xr(key) => key.credential(),
+        }
+    }
+
+    /// Returns x, which the member update needs ([`Witness::after`]). Secret.
+    pub fn x(&self) -> &Scalar {
+        match self {
+            Self::Bbs04(key) => key.x(),
+            Self::Xr(key) => key.x(),
+        }
     }
 }
 
@@ -118,14 +161,20 @@ pub enum SigningKey {
 }
 
 impl SigningKey {
-    /// Prepares a key for the epoch of `group`, with the member's check.
-    pub fn new(group: &PublicKey, id: EpochId, key: MemberKey) -> Result<Self, Invalid> {
+    /// Prepares a key and its witness for the epoch of `group`, with the member's check.
+    pub fn new(
+        group: &PublicKey,
+        id: EpochId,
+        key: MemberKey,
+        witness: &Witness,
+    ) -> Result<Self, Invalid> {
         match (group, key) {
             (PublicKey::Bbs04(group), MemberKey::Bbs04(key)) => {
-                bbs04::SigningKey::new(group, id, key).map(|key| Self::Bbs04(Box::new(key)))
+                bbs04::SigningKey::new(group, id, key, witness)
+                    .map(|key| Self::Bbs04(Box::new(key)))
             }
             (PublicKey::Xr(group), MemberKey::Xr(key)) => {
-                xr::SigningKey::new(group, id, key).map(|key| Self::Xr(Box::new(key)))
+                xr::SigningKey::new(group, id, key, witness).map(|key| Self::Xr(Box::new(key)))
             }
             _ => Err(Invalid),
         }

@@ -1,41 +1,48 @@
 //! The group file (`spec/group-file.md`): what it says, once every rule is checked.
 
+mod checked;
 mod read;
+mod revoked;
 mod rule;
 
+pub use checked::{CheckedGroup, Follow};
 pub use read::{HEADER, MAX_EPOCHS};
+pub use revoked::MAX_STEPS;
 pub use rule::{GroupFileError, Rule};
 
 use crate::parts::{
-    Change, EpochRecord, Genesis, NewOpeningKey, Origin, RegisterHead, SealedHead, SharingRecord,
+    Change, Checkpoint, EpochRecord, Genesis, NewOpeningKey, Origin, RegisterHead, SharingRecord,
 };
 use crate::register::RegisterEntry;
-use crate::signed::strict_key;
-use clew_group::curve::{G1, G2, PreparedG2, Scalar, pairing_product};
+use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, Sharing};
-use clew_group::{DecodeError, EpochId, PublicKey, Scheme, bbs04, xr};
+use clew_group::{DecodeError, EpochId, PublicKey, Scheme};
 use clew_packet::GroupId;
-use ed25519_dalek::VerifyingKey;
 use read::{Read, read};
+use revoked::Revoked;
 use rule::at;
 
-/// Where w stands in an encoded public key: `g1 || h || u || v || g2 || w || lift` and
-/// `g1 || h0 || u || h || h_w || w || lift`.
-const BBS04_W: usize = 288;
-const XR_W: usize = 240;
-
-/// A group file whose layout, chain, signatures and first key were checked. Keys and sharings of
-/// later epochs are checked when they are asked for.
+/// A group file whose layout, signatures, chain and first key were checked.
+///
+/// This is enough for a verifier of packets that trusts the group's manager. It is not enough to
+/// open, judge, match, update a key or give a share: V of later epochs stands on the manager's
+/// signature only, and a manager with a V of its own choice can frame a machine. These take a
+/// [`CheckedGroup`].
 #[derive(Clone, Debug)]
 pub struct GroupFile {
     id: GroupId,
     genesis: Genesis,
     first_key: PublicKey,
     epochs: Vec<EpochRecord>,
-    /// The epochs that revoke a machine, and those that have a new sharing, ascending.
-    revocations: Vec<u32>,
+    /// Effective starts of epochs 1 and later.
+    starts: Vec<u64>,
+    /// The epochs that move V, those that do it by a rebase, and those with a new sharing, ascending.
+    moves: Vec<u32>,
+    rebases: Vec<u32>,
     sharings: Vec<u32>,
-    register: SealedHead,
+    revoked: Revoked,
+    checkpoints: Vec<Checkpoint>,
+    register: RegisterHead,
 }
 
 /// How the opening key of some epochs is shared.
@@ -52,39 +59,35 @@ pub struct EpochSharing {
     pub parts: Vec<Sharing>,
 }
 
-/// What a member key follows from one epoch to the next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GroupChange {
-    /// A machine of a `bbs04` group was revoked.
-    RevocationBbs04(bbs04::Revocation),
-    /// A machine of an `xr` group was revoked.
-    RevocationXr(xr::Revocation),
-    /// The opening key is another: member keys stay as they are.
-    Sharing,
-}
-
 impl GroupFile {
     /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// The first rule of `spec/group-file.md` section 3 that fails, with the number of the part.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, GroupFileError> {
         let Read {
             genesis,
             epochs,
+            checkpoints,
             register,
+            revoked,
             first_key,
         } = read(bytes)?;
-        let of = |revocation: bool| {
-            let wanted = epochs
-                .iter()
-                .filter(|e| e.change.is_revocation() == revocation);
-            wanted.map(|e| e.epoch).collect()
+        let of = |wanted: fn(&Change) -> bool| {
+            let records = epochs.iter().filter(|record| wanted(&record.change));
+            records.map(|record| record.epoch).collect()
         };
         Ok(Self {
             id: genesis.group_id(),
-            revocations: of(true),
-            sharings: of(false),
+            moves: of(Change::moves_v),
+            rebases: of(|change| matches!(change, Change::Rebase { .. })),
+            sharings: of(|change| matches!(change, Change::Sharing(_))),
+            starts: effective_starts(&epochs),
             genesis,
             first_key,
             epochs,
+            revoked,
+            checkpoints,
             register,
         })
     }
@@ -109,13 +112,13 @@ impl GroupFile {
         &self.epochs
     }
 
-    /// The register's head.
-    pub fn register(&self) -> &RegisterHead {
-        &self.register.head
+    /// Earlier sizes of the register, smallest first.
+    pub fn checkpoints(&self) -> &[Checkpoint] {
+        &self.checkpoints
     }
 
-    /// The register's head with the manager's signature, as proofs have it.
-    pub fn sealed_register(&self) -> &SealedHead {
+    /// The register's head.
+    pub fn register(&self) -> &RegisterHead {
         &self.register
     }
 
@@ -124,14 +127,29 @@ impl GroupFile {
         self.epochs.len() as u32
     }
 
-    /// When `epoch` starts, in nanoseconds since 1970; nothing for epoch 0 and for epochs that are
-    /// not in the file.
-    pub fn start(&self, epoch: u32) -> Option<u64> {
-        self.record(epoch).map(|record| record.start)
+    /// The record of an epoch. Returns `None` for epoch 0 and for epochs that are not in the file.
+    pub fn record(&self, epoch: u32) -> Option<&EpochRecord> {
+        self.epochs.get((epoch as usize).checked_sub(1)?)
     }
 
-    /// The epoch id of `epoch`: nothing if the file has no such epoch. A member whose key has
-    /// another id for this epoch has seen another history of the group.
+    /// The effective start of `epoch`, in nanoseconds since 1970.
+    ///
+    /// It is the least start of this and all later records: an urgent epoch brings a planned one
+    /// forward. Returns `None` for epoch 0 and for epochs that are not in the file.
+    pub fn start(&self, epoch: u32) -> Option<u64> {
+        let index = (epoch as usize).checked_sub(1)?;
+        self.starts.get(index).copied()
+    }
+
+    /// The epoch in force at a time in nanoseconds since 1970: the last whose effective start is not
+    /// after it, else epoch 0.
+    pub fn epoch_at(&self, time: u64) -> u32 {
+        self.starts.partition_point(|start| *start <= time) as u32
+    }
+
+    /// The epoch id of `epoch`. Returns `None` if the file has no such epoch.
+    ///
+    /// A member whose key has another id for this epoch has seen another history of the group.
     pub fn epoch_id(&self, epoch: u32) -> Option<EpochId> {
         match self.epochs.get(epoch as usize) {
             Some(successor) => Some(successor.previous),
@@ -142,7 +160,7 @@ impl GroupFile {
 
     /// The epoch id of the newest epoch.
     pub fn last_id(&self) -> EpochId {
-        self.register.head.last
+        self.register.last
     }
 
     /// The epoch with that id. Looks at every epoch, newest first.
@@ -157,32 +175,42 @@ impl GroupFile {
         &self.first_key
     }
 
-    /// The public key of an epoch, checked to descend from epoch 0 (about 3 ms). Nothing if the
-    /// file has no such epoch.
+    /// The public key of an epoch. Returns `None` if the file has no such epoch.
+    ///
+    /// Its V stands on the manager's signature alone unless this is a [`CheckedGroup`]: enough to
+    /// verify packets.
+    ///
+    /// # Errors
+    /// Rule `public-key` if V or a new opening key does not decode, h_w is not h^gamma, or g1 V is
+    /// the identity.
     pub fn public_key(&self, epoch: u32) -> Option<Result<PublicKey, GroupFileError>> {
-        if epoch == 0 {
-            return Some(Ok(self.first_key.clone()));
+        if epoch > self.newest_epoch() {
+            return None;
         }
-        self.record(epoch)?;
-        let key = PublicKey::from_bytes(self.scheme(), &self.public_key_bytes(epoch))
-            .ok()
-            .filter(|key| key.check_descends_from(&self.first_key).is_ok());
-        Some(key.ok_or(at(epoch as usize, Rule::PublicKey)))
+        let key = self.with_opening_of(epoch).and_then(|key| {
+            let v = self.v_of(epoch)?;
+            key.in_epoch(&v).map_err(|_| DecodeError::Identity)
+        });
+        Some(key.map_err(|_| at(epoch as usize, Rule::PublicKey)))
     }
 
-    /// How the opening key of an epoch is shared. Nothing if the file has no such epoch.
+    /// How the opening key of an epoch is shared. Returns `None` if the file has no such epoch.
+    ///
+    /// # Errors
+    /// Rule `sharing` if a commitment does not decode, `public-key` as for [`Self::public_key`].
     pub fn sharing(&self, epoch: u32) -> Option<Result<EpochSharing, GroupFileError>> {
         let (since, record) = self.sharing_record(epoch)?;
-        let parts = self.sharings_of(epoch, record);
-        Some(match parts {
-            Ok(parts) => Ok(EpochSharing {
-                since,
-                origin: record.origin,
-                quorum: record.quorum,
-                parts,
-            }),
-            Err(_) => Err(at(since as usize, Rule::Sharing)),
-        })
+        let part = since as usize;
+        let Ok(key) = self.with_opening_of(epoch) else {
+            return Some(Err(at(part, Rule::PublicKey)));
+        };
+        let sharing = sharings(&key, record).map(|parts| EpochSharing {
+            since,
+            origin: record.origin,
+            quorum: record.quorum,
+            parts,
+        });
+        Some(sharing.map_err(|_| at(part, Rule::Sharing)))
     }
 
     /// The sharing of an epoch as it stands in a record, unchecked, and the epoch of that record.
@@ -196,133 +224,98 @@ impl GroupFile {
         })
     }
 
-    /// What a member key has to follow to get from the epoch before into `epoch`; nothing for epoch
-    /// 0 and for epochs that are not in the file.
-    pub fn change(&self, epoch: u32) -> Option<Result<GroupChange, GroupFileError>> {
-        let change = match &self.record(epoch)?.change {
-            Change::Bbs04Revocation { revocation, .. } => {
-                bbs04::Revocation::from_bytes(&revocation[..]).map(GroupChange::RevocationBbs04)
-            }
-            Change::XrRevocation(revocation) => {
-                xr::Revocation::from_bytes(&revocation[..]).map(GroupChange::RevocationXr)
-            }
-            Change::Sharing(_) => Ok(GroupChange::Sharing),
-        };
-        Some(change.map_err(|_| at(epoch as usize, Rule::PublicKey)))
+    /// The last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and from which
+    /// the steps up to `epoch` count.
+    pub fn hashed_since(&self, epoch: u32) -> u32 {
+        last_not_after(&self.rebases, epoch).unwrap_or(0)
     }
 
-    /// Every x that is revoked in `epoch`, oldest first: what an issuer's credentials are scaled by.
-    pub fn revoked_until(&self, epoch: u32) -> Vec<Scalar> {
-        let until = self.revocations.partition_point(|e| *e <= epoch);
-        let records = self.revocations[..until]
-            .iter()
-            .filter_map(|e| self.record(*e));
-        records
-            .filter_map(|record| revoked_x(&record.change))
-            .collect()
+    /// The epoch from which a machine is revoked, without a pairing.
+    ///
+    /// With `xr`, `x` is looked for among the x* of steps; the row's index among the lists of rebases
+    /// with both schemes. Returns `None` if it is not revoked in this file.
+    pub fn revoked_in(&self, entry: &RegisterEntry, x: Option<&Scalar>) -> Option<u32> {
+        let by_x = x.and_then(|x| self.revoked.x(&x.to_bytes()));
+        let by_row = self.revoked.row(entry.index);
+        [by_x, by_row].into_iter().flatten().min()
     }
 
-    /// The epoch from which a machine was revoked, found with public values: the first x that fits
-    /// its entry (a pairing for each revocation). Its points are decoded, not checked otherwise.
-    pub fn revoked_in(&self, entry: &RegisterEntry) -> Option<u32> {
-        if self.revocations.is_empty() {
-            return None;
+    /// The root of the register when it had that many machines: of the head or of a checkpoint.
+    pub fn register_root(&self, machines: u32) -> Option<&[u8; 32]> {
+        if machines == self.register.machines {
+            return Some(&self.register.root);
         }
-        let a = G1::from_bytes(&entry.credential).ok()?;
-        let (sum, w) = self.certified(entry)?;
-        let (g2, w) = (PreparedG2::new(&G2::generator()), PreparedG2::new(&w));
-        // e(A_0, w G2^x) = e(g1_0 C_0, G2)
-        self.revocations.iter().copied().find(|e| {
-            let x = self.record(*e).and_then(|record| revoked_x(&record.change));
-            x.is_some_and(|x| {
-                let in_g2 = a.mul(&x) - sum;
-                pairing_product([(&a, &w), (&in_g2, &g2)]).is_identity()
-            })
-        })
-    }
-
-    pub(crate) fn manager(&self) -> Option<VerifyingKey> {
-        strict_key(&self.genesis.manager)
-    }
-
-    fn record(&self, epoch: u32) -> Option<&EpochRecord> {
-        self.epochs.get((epoch as usize).checked_sub(1)?)
-    }
-
-    /// The last of `epochs` (ascending) that is not after `epoch`, with its record.
-    fn newest_of(&self, epochs: &[u32], epoch: u32) -> Option<&EpochRecord> {
-        let after = epochs.partition_point(|e| *e <= epoch);
-        self.record(epochs[after.checked_sub(1)?])
+        let found = self
+            .checkpoints
+            .binary_search_by_key(&machines, |c| c.machines);
+        Some(&self.checkpoints[found.ok()?].root)
     }
 
     fn new_opening_key(&self, epoch: u32) -> Option<(u32, &NewOpeningKey)> {
-        let record = self.newest_of(&self.sharings, epoch)?;
+        let record = self.record(last_not_after(&self.sharings, epoch)?)?;
         match &record.change {
             Change::Sharing(new) => Some((record.epoch, new)),
             _ => None,
         }
     }
 
-    /// The encoded public key of an epoch: each part from the newest record that states it.
-    fn public_key_bytes(&self, epoch: u32) -> Vec<u8> {
-        let mut key = self.genesis.public_key.clone();
-        let revoked = self.newest_of(&self.revocations, epoch);
-        match revoked.map(|record| &record.change) {
-            Some(Change::Bbs04Revocation { revocation, w }) => {
-                let (g1, g2, lift) = (
-                    &revocation[32..80],
-                    &revocation[80..176],
-                    &revocation[176..],
-                );
-                return [g1, &key[48..192], g2, &w[..], lift].concat();
+    /// The first key with the opening key of an epoch.
+    fn with_opening_of(&self, epoch: u32) -> Result<PublicKey, DecodeError> {
+        match (&self.first_key, self.new_opening_key(epoch)) {
+            (PublicKey::Xr(first), Some((_, new))) => {
+                let (h, h_w) = (G1::from_bytes(&new.h)?, G1::from_bytes(&new.h_w)?);
+                let next = first.with_opening(&h, &h_w);
+                next.map(PublicKey::Xr).map_err(|_| DecodeError::Point)
             }
-            Some(Change::XrRevocation(bytes)) => {
-                key[..96].copy_from_slice(&bytes[32..128]);
-                key[336..].copy_from_slice(&bytes[128..]);
-            }
-            Some(Change::Sharing(_)) | None => {}
-        }
-        if let Some((_, new)) = self.new_opening_key(epoch) {
-            key[144..192].copy_from_slice(&new.h);
-            key[192..240].copy_from_slice(&new.h_w);
-        }
-        key
-    }
-
-    fn sharings_of(&self, epoch: u32, record: &SharingRecord) -> Result<Vec<Sharing>, DecodeError> {
-        let rest = &record.commitments[..];
-        match PublicKey::from_bytes(self.scheme(), &self.public_key_bytes(epoch))? {
-            PublicKey::Xr(key) => {
-                let of_xi = Sharing::from_parts(key.u(), key.h(), rest, record.quorum)?;
-                Ok(vec![of_xi])
-            }
-            PublicKey::Bbs04(key) => {
-                let (in_u, in_v) = rest.split_at(rest.len() / 2);
-                Ok(key.sharings([in_u, in_v], record.quorum)?.to_vec())
-            }
+            (first, _) => Ok(first.clone()),
         }
     }
 
-    /// What A_0^(gamma + x) is for this entry, and w of epoch 0.
-    fn certified(&self, entry: &RegisterEntry) -> Option<(G1, G2)> {
-        let key = &self.genesis.public_key;
-        let g1 = G1::from_bytes(&key[..48]).ok()?;
-        let point = |at: usize| G2::from_bytes(&key[at..at + 96]).ok();
-        match &entry.device {
-            None => Some((g1, point(BBS04_W)?)),
-            Some(device) => {
-                let commitment = G1::from_bytes(&device.commitment).ok()?;
-                Some((g1 + commitment, point(XR_W)?))
+    /// V of an epoch, by the manager's word.
+    fn v_of(&self, epoch: u32) -> Result<G1, DecodeError> {
+        let moved = last_not_after(&self.moves, epoch);
+        match moved
+            .and_then(|epoch| self.record(epoch))
+            .map(|r| &r.change)
+        {
+            Some(Change::Steps(steps)) => {
+                let last = steps.last().ok_or(DecodeError::Length)?;
+                G1::from_bytes(&last[32..])
             }
+            _ => Ok(self.hashed_v(moved.unwrap_or(0))),
+        }
+    }
+
+    fn hashed_v(&self, epoch: u32) -> G1 {
+        PublicKey::hashed_v(self.scheme(), &self.genesis.nonce, epoch)
+    }
+}
+
+fn sharings(key: &PublicKey, record: &SharingRecord) -> Result<Vec<Sharing>, DecodeError> {
+    let rest = &record.commitments[..];
+    match key {
+        PublicKey::Xr(key) => {
+            let of_xi = Sharing::from_parts(key.u(), key.h(), rest, record.quorum)?;
+            Ok(vec![of_xi])
+        }
+        PublicKey::Bbs04(key) => {
+            let (in_u, in_v) = rest.split_at(rest.len() / 2);
+            Ok(key.sharings([in_u, in_v], record.quorum)?.to_vec())
         }
     }
 }
 
-fn revoked_x(change: &Change) -> Option<Scalar> {
-    let x = match change {
-        Change::Bbs04Revocation { revocation, .. } => &revocation[..32],
-        Change::XrRevocation(bytes) => &bytes[..32],
-        Change::Sharing(_) => return None,
-    };
-    Scalar::from_bytes(x).ok()
+/// The last of `epochs` (ascending) that is not after `epoch`.
+fn last_not_after(epochs: &[u32], epoch: u32) -> Option<u32> {
+    let after = epochs.partition_point(|e| *e <= epoch);
+    Some(epochs[after.checked_sub(1)?])
+}
+
+/// The least start of each record and all later ones.
+fn effective_starts(epochs: &[EpochRecord]) -> Vec<u64> {
+    let mut starts: Vec<u64> = epochs.iter().map(|record| record.start).collect();
+    for i in (1..starts.len()).rev() {
+        starts[i - 1] = starts[i - 1].min(starts[i]);
+    }
+    starts
 }

@@ -1,14 +1,15 @@
 //! Reading a group file: every rule of spec section 3 up to the first public key, in its order.
 
+use super::revoked::{Revoked, check_steps_per_segment};
 use super::rule::at;
 use super::{GroupFileError, Rule};
 use crate::parts::{
-    EpochRecord, Genesis, Kind, NoPart, Part, RegisterHead, SealedHead, body_hash, kind,
+    Checkpoint, EpochRecord, Genesis, Kind, NoPart, Part, RegisterHead, body_hash, kind,
     signed_message,
 };
 use crate::signed::{holds, strict_key};
 use crate::wire::Fields;
-use clew_group::{Proof, PublicKey, bbs04};
+use clew_group::{Proof, PublicKey};
 
 /// The first bytes of every group file.
 pub const HEADER: &[u8; 16] = b"clew-group-file\n";
@@ -16,33 +17,45 @@ pub const HEADER: &[u8; 16] = b"clew-group-file\n";
 /// Most epochs after the first that one group may have.
 pub const MAX_EPOCHS: usize = 1 << 20;
 
-/// The decoded bodies, and the first public key, checked.
+/// The decoded bodies, what they revoke, and the first public key, checked.
 pub(super) struct Read {
     pub genesis: Genesis,
     pub epochs: Vec<EpochRecord>,
-    pub register: SealedHead,
+    pub checkpoints: Vec<Checkpoint>,
+    pub register: RegisterHead,
+    pub revoked: Revoked,
     pub first_key: PublicKey,
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Read, GroupFileError> {
     let parts = split(bytes)?;
-    let (records, register) = by_kind(&parts)?;
+    let Kinds {
+        records,
+        checkpoints,
+        register,
+    } = by_kind(&parts)?;
     let genesis = Genesis::decode(records[0].body).ok_or(at(0, Rule::Layout))?;
-    let epochs = decode_epochs(&genesis, &records[1..])?;
-    let head = RegisterHead::decode(register.body).ok_or(at(records.len(), Rule::Layout))?;
+    let epochs = decode(&records[1..], 1, |body| {
+        EpochRecord::decode(genesis.scheme, body)
+    })?;
+    let checkpoints = decode(checkpoints, records.len(), Checkpoint::decode)?;
+    let last_part = parts.len() - 1;
+    let head = RegisterHead::decode(register.body).ok_or(at(last_part, Rule::Layout))?;
     check_signatures(&genesis, &parts)?;
-    let last = check_chain(records, &epochs)?;
+    let last = check_chain(records, &genesis, &epochs)?;
     if head.last.0 != last {
-        return Err(at(records.len(), Rule::Chain));
+        return Err(at(last_part, Rule::Chain));
     }
+    let revoked = Revoked::of(&epochs)?;
+    check_steps_per_segment(&epochs)?;
+    check_growth(records.len(), &checkpoints, &head)?;
     let first_key = first_key(&genesis).ok_or(at(0, Rule::PublicKey))?;
     Ok(Read {
         genesis,
         epochs,
-        register: SealedHead {
-            head,
-            signature: register.signature,
-        },
+        checkpoints,
+        register: head,
+        revoked,
         first_key,
     })
 }
@@ -60,34 +73,48 @@ fn split(bytes: &[u8]) -> Result<Vec<Part<'_>>, GroupFileError> {
     Ok(parts)
 }
 
-/// Kinds in their order: the genesis, epochs, one register, nothing more.
-fn by_kind<'p, 'a>(
-    parts: &'p [Part<'a>],
-) -> Result<(&'p [Part<'a>], &'p Part<'a>), GroupFileError> {
-    let is = |i: usize, wanted: Kind| parts.get(i).and_then(|p| kind(p.body)) == Some(wanted);
+/// The parts by kind; record 0 is there.
+struct Kinds<'p, 'a> {
+    records: &'p [Part<'a>],
+    checkpoints: &'p [Part<'a>],
+    register: &'p Part<'a>,
+}
+
+/// Kinds in their order: the genesis, epochs, checkpoints, one register, nothing more.
+fn by_kind<'p, 'a>(parts: &'p [Part<'a>]) -> Result<Kinds<'p, 'a>, GroupFileError> {
+    let of = |wanted: Kind, from: usize| {
+        let rest = parts.iter().skip(from);
+        from + rest.take_while(|p| kind(p.body) == Some(wanted)).count()
+    };
     if parts.is_empty() {
         return Err(at(0, Rule::Truncated));
     }
-    if !is(0, Kind::Genesis) {
+    if kind(parts[0].body) != Some(Kind::Genesis) {
         return Err(at(0, Rule::Kind));
     }
-    let records = 1 + (1..parts.len()).take_while(|i| is(*i, Kind::Epoch)).count();
-    match parts.get(records) {
-        None => Err(at(records, Rule::Truncated)),
-        Some(_) if !is(records, Kind::Register) => Err(at(records, Rule::Kind)),
-        Some(_) if parts.len() > records + 1 => Err(at(records + 1, Rule::TrailingBytes)),
-        Some(register) => Ok((&parts[..records], register)),
+    let records = of(Kind::Epoch, 1);
+    let checkpoints = of(Kind::Checkpoint, records);
+    match parts.get(checkpoints) {
+        None => Err(at(checkpoints, Rule::Truncated)),
+        Some(part) if kind(part.body) != Some(Kind::Register) => Err(at(checkpoints, Rule::Kind)),
+        Some(_) if parts.len() > checkpoints + 1 => Err(at(checkpoints + 1, Rule::TrailingBytes)),
+        Some(register) => Ok(Kinds {
+            records: &parts[..records],
+            checkpoints: &parts[records..checkpoints],
+            register,
+        }),
     }
 }
 
-fn decode_epochs(
-    genesis: &Genesis,
-    records: &[Part<'_>],
-) -> Result<Vec<EpochRecord>, GroupFileError> {
-    let decode = |(i, part): (usize, &Part<'_>)| {
-        EpochRecord::decode(genesis.scheme, part.body).ok_or(at(i + 1, Rule::Layout))
-    };
-    records.iter().enumerate().map(decode).collect()
+/// Decodes the bodies of parts from number `first` on.
+fn decode<T>(
+    parts: &[Part<'_>],
+    first: usize,
+    body: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Vec<T>, GroupFileError> {
+    let numbered = (first..).zip(parts);
+    let each = numbered.map(|(i, part)| body(part.body).ok_or(at(i, Rule::Layout)));
+    each.collect()
 }
 
 fn check_signatures(genesis: &Genesis, parts: &[Part<'_>]) -> Result<(), GroupFileError> {
@@ -100,8 +127,12 @@ fn check_signatures(genesis: &Genesis, parts: &[Part<'_>]) -> Result<(), GroupFi
 }
 
 /// The hash of the last record, if each names the one before and they count up in time.
-fn check_chain(records: &[Part<'_>], epochs: &[EpochRecord]) -> Result<[u8; 32], GroupFileError> {
-    let (mut previous, mut start_before) = (body_hash(records[0].body), 0);
+fn check_chain(
+    records: &[Part<'_>],
+    genesis: &Genesis,
+    epochs: &[EpochRecord],
+) -> Result<[u8; 32], GroupFileError> {
+    let (mut previous, mut made_before) = (body_hash(records[0].body), genesis.created);
     for (number, (record, epoch)) in (1..).zip(records[1..].iter().zip(epochs)) {
         if epoch.epoch as usize != number {
             return Err(at(number, Rule::Epoch));
@@ -109,58 +140,92 @@ fn check_chain(records: &[Part<'_>], epochs: &[EpochRecord]) -> Result<[u8; 32],
         if epoch.previous.0 != previous {
             return Err(at(number, Rule::Chain));
         }
-        if epoch.start <= start_before {
+        if epoch.made < made_before || epoch.start < epoch.made {
             return Err(at(number, Rule::Start));
         }
         if number > MAX_EPOCHS {
             return Err(at(number, Rule::TooManyEpochs));
         }
-        (previous, start_before) = (body_hash(record.body), epoch.start);
+        (previous, made_before) = (body_hash(record.body), epoch.made);
     }
     Ok(previous)
 }
 
+/// Rule `checkpoint`: each size of the register adds to the one before.
+fn check_growth(
+    first: usize,
+    checkpoints: &[Checkpoint],
+    head: &RegisterHead,
+) -> Result<(), GroupFileError> {
+    let mut before = None;
+    for (part, checkpoint) in (first..).zip(checkpoints) {
+        if !checkpoint.follows(before) {
+            return Err(at(part, Rule::Checkpoint));
+        }
+        before = Some(checkpoint);
+    }
+    match head.follows(before) {
+        true => Ok(()),
+        false => Err(at(first + checkpoints.len(), Rule::Checkpoint)),
+    }
+}
+
 fn first_key(genesis: &Genesis) -> Option<PublicKey> {
-    let key = PublicKey::from_bytes(genesis.scheme, &genesis.public_key).ok()?;
-    let fits = match &key {
-        PublicKey::Bbs04(bbs04) => {
-            let h = bbs04::Opening::hash_h(&genesis.nonce).to_bytes();
-            bbs04.is_genesis() && genesis.public_key[48..96] == h
-        }
-        PublicKey::Xr(xr) => {
-            let proof = Proof::from_bytes(genesis.issuer_proof.as_ref()?).ok()?;
-            xr.check_genesis(&genesis.nonce, &proof).is_ok()
-        }
-    };
-    fits.then_some(key)
+    let founded = PublicKey::founded(genesis.scheme, &genesis.nonce, &genesis.founding[..]);
+    let key = founded.ok()?;
+    if let PublicKey::Xr(xr) = &key {
+        let proof = Proof::from_bytes(genesis.issuer_proof.as_ref()?).ok()?;
+        xr.check_genesis(&genesis.nonce, &proof).ok()?;
+    }
+    Some(key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::Change;
-    use clew_group::{EpochId, xr};
+    use crate::parts::{Change, Origin, SharingRecord};
+    use clew_group::quorum::Quorum;
+    use clew_group::{EpochId, Scheme};
+
+    fn some_genesis() -> Genesis {
+        Genesis {
+            scheme: Scheme::Bbs04,
+            created: 5,
+            nonce: [0; 32],
+            manager: [0; 32],
+            name: "acme".parse().unwrap(),
+            founding: Box::new([0; 192]),
+            issuer_proof: None,
+            sharing: SharingRecord {
+                origin: Origin::Dealt,
+                quorum: Quorum::new(1, 1).unwrap(),
+                commitments: vec![],
+            },
+        }
+    }
 
     /// Without signatures, which would take a minute.
     #[test]
     fn too_many_epochs() {
-        let mut bodies = vec![vec![0]];
+        let genesis = some_genesis();
+        let mut bodies = vec![genesis.encode()];
         let mut epochs = Vec::new();
         for epoch in 1..=MAX_EPOCHS as u32 + 1 {
             let record = EpochRecord {
                 epoch,
                 previous: EpochId(body_hash(&bodies[bodies.len() - 1])),
-                start: epoch.into(),
-                change: Change::XrRevocation(Box::new([0; xr::REVOCATION_BYTES])),
+                made: 5,
+                start: 5,
+                change: Change::Rebase { revoked: vec![] },
             };
             bodies.push(record.encode());
             epochs.push(record);
         }
         let signature = [0; 64];
         let parts: Vec<Part<'_>> = bodies.iter().map(|b| Part { body: b, signature }).collect();
-        assert!(check_chain(&parts[..=MAX_EPOCHS], &epochs[..MAX_EPOCHS]).is_ok());
+        assert!(check_chain(&parts[..=MAX_EPOCHS], &genesis, &epochs[..MAX_EPOCHS]).is_ok());
         assert_eq!(
-            check_chain(&parts, &epochs),
+            check_chain(&parts, &genesis, &epochs),
             Err(at(MAX_EPOCHS + 1, Rule::TooManyEpochs))
         );
     }

@@ -36,11 +36,17 @@ pub enum Rule {
     Epoch,
     /// A record does not name the one before it.
     Chain,
-    /// An epoch does not start later than the one before.
+    /// A record was made before the one before it, or starts before it was made.
     Start,
     /// More epochs than a group may have.
     TooManyEpochs,
-    /// A public key does not decode, or does not belong to this group.
+    /// A step revokes an x* again, or a rebase a row.
+    RevokedTwice,
+    /// More steps since epoch 0 or the last rebase than are safe.
+    Steps,
+    /// The register's sizes do not grow, or a proof does not lead from one to the next.
+    Checkpoint,
+    /// A public key or a step does not decode, or does not belong to this group.
     PublicKey,
     /// The commitments of a shared opening key do not decode.
     Sharing,
@@ -61,11 +67,15 @@ impl Rule {
             Self::Chain => "chain",
             Self::Start => "start",
             Self::TooManyEpochs => "too-many-epochs",
+            Self::RevokedTwice => "revoked-twice",
+            Self::Steps => "steps",
+            Self::Checkpoint => "checkpoint",
             Self::PublicKey => "public-key",
             Self::Sharing => "sharing",
         }
     }
 
+    /// What is wrong, for people.
     fn sentence(self) -> &'static str {
         match self {
             Self::Header => "this is not a group file",
@@ -77,9 +87,12 @@ impl Rule {
             Self::Signature => "the manager's signature does not hold",
             Self::Epoch => "epochs do not count up by one",
             Self::Chain => "it does not name the record before it",
-            Self::Start => "the epoch does not start later than the one before",
+            Self::Start => "its time is before the record before it, or its start before its time",
             Self::TooManyEpochs => "it has more epochs than a group may have",
-            Self::PublicKey => "its public key is not one of this group",
+            Self::RevokedTwice => "it revokes what was revoked before",
+            Self::Steps => "more steps than are safe without a rebase",
+            Self::Checkpoint => "it is not an earlier or later size of the same register",
+            Self::PublicKey => "its public key or a step of its chain is not one of this group",
             Self::Sharing => "its opening key is not shared as it says",
         }
     }

@@ -1,12 +1,14 @@
 //! A request beside the packet that it is about: what a trustee checks before it uses its secret, and
 //! everybody else before they believe what came of it.
 
-use super::{Fault, JudgeRule, decoded_credential};
-use crate::group_file::{EpochSharing, GroupFile};
-use crate::proof::Row;
+use super::{Fault, JudgeRule};
+use crate::credential::Credential;
+use crate::group_file::{CheckedGroup, EpochSharing};
 use crate::request::{Packet, Question, Request};
-use clew_group::curve::{G1, G2, PreparedG2, pairing_product};
-use clew_group::quorum::{Match, Part, QuorumError, Set};
+use crate::row::Row;
+use crate::search::{Found, Search};
+use clew_group::curve::G1;
+use clew_group::quorum::{Match, Part, Quorum, QuorumError, Set};
 use clew_group::{PublicKey, bbs04, xr};
 
 /// A request about a packet whose signature verified.
@@ -17,7 +19,7 @@ pub struct Asked {
     sharing: EpochSharing,
     /// What was encrypted under the opening key: T1 with `xr`, T1 and T2 with `bbs04`.
     encrypted: Vec<G1>,
-    /// The signer's credential, hidden: T2 or T3.
+    /// The base that the signer used, hidden: T2 or T3.
     hidden: G1,
 }
 
@@ -29,7 +31,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Rule `group`.
-    pub(super) fn of(group: &GroupFile, request: &Request) -> Result<Self, Fault> {
+    pub(super) fn of(group: &CheckedGroup, request: &Request) -> Result<Self, Fault> {
         if !request.is_of(group) {
             return Err(JudgeRule::Group.into());
         }
@@ -40,13 +42,29 @@ impl Keys {
             _ => Err(JudgeRule::Group.into()),
         }
     }
+
+    pub(super) fn quorum(&self) -> Quorum {
+        self.sharing.quorum
+    }
 }
 
 impl Asked {
-    /// Checks the rules `group`, `packet` and `signature`. A trustee does so before it answers; that
-    /// the packet is fresh is not asked here.
-    pub fn new(group: &GroupFile, request: &Request, packet: &Packet<'_>) -> Result<Self, Fault> {
-        Self::with_keys(Keys::of(group, request)?, request, packet)
+    /// Checks the rules `group`, `packet` and `signature`, and that this very packet was asked about.
+    ///
+    /// A trustee does so before it answers; that the packet is fresh is not asked here.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn new(
+        group: &CheckedGroup,
+        request: &Request,
+        packet: &Packet<'_>,
+    ) -> Result<Self, Fault> {
+        let keys = Keys::of(group, request)?;
+        if packet.asked() != request.asked {
+            return Err(JudgeRule::Packet.into());
+        }
+        Self::with_keys(keys, request, packet)
     }
 
     /// Rules `packet` and `signature`.
@@ -55,7 +73,8 @@ impl Asked {
         request: &Request,
         packet: &Packet<'_>,
     ) -> Result<Self, Fault> {
-        if packet.digest() != request.packet || packet.epoch != request.epoch {
+        let same = packet.digest() == request.packet && packet.epoch == request.epoch;
+        if !(same && packet.stands_for(&request.asked)) {
             return Err(JudgeRule::Packet.into());
         }
         let Keys { key, sharing } = keys;
@@ -87,73 +106,66 @@ impl Asked {
         (1..).zip(pairs).map(part).collect()
     }
 
-    /// What a set of trustees answers together about the machine with this credential in the
+    /// What a set of trustees answers together about the machine that signs with `base` in the
     /// packet's epoch (`xr`).
-    pub fn question(&self, set: Set, credential: &G1) -> Result<Match<'_>, QuorumError> {
+    ///
+    /// # Errors
+    /// As [`Match::new`]; [`QuorumError::NoAnswer`] with `bbs04`.
+    pub fn question(&self, set: Set, base: &G1) -> Result<Match<'_>, QuorumError> {
         let [sharing] = &self.sharing.parts[..] else {
             return Err(QuorumError::NoAnswer);
         };
         let points = [&self.encrypted[0], &self.hidden];
-        Match::new(&self.id, set, sharing, points, credential)
+        Match::new(&self.id, set, sharing, points, base)
     }
 
-    /// Rules `layout`, `register`, `device` and `credential` for the machine of a match, which a
-    /// trustee checks before it answers: `credential` is the row's, in the packet's epoch.
+    /// Checks the rules `layout`, `register`, `device`, `credential` and `signer` for a machine and
+    /// its base in the packet's epoch. A trustee does so before it answers a match.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
     pub fn check_candidate(
         &self,
-        group: &GroupFile,
+        group: &CheckedGroup,
         request: &Request,
-        row: &Row,
-        credential: &G1,
+        found: &Found,
+        base: &G1,
     ) -> Result<(), Fault> {
-        let a_0 = decoded_credential(&row.entry).ok_or(JudgeRule::Layout)?;
-        Self::check_row(group, request, row)?;
-        match self.names(credential, &a_0) {
+        let Found { row, x } = found;
+        let candidate = Credential::of(&row.entry, x.as_ref()).ok_or(JudgeRule::Layout)?;
+        check_row(group, request, row)?;
+        if !candidate.is_certified(&self.key) {
+            return Err(JudgeRule::Credential.into());
+        }
+        match candidate.has_base(&self.key, base) {
             true => Ok(()),
-            false => Err(JudgeRule::Credential.into()),
+            false => Err(JudgeRule::Signer.into()),
         }
     }
 
-    /// Whether `a`, of the packet's epoch, is the credential that was `a_0` in epoch 0:
-    /// e(A, lift) = e(A_0, G2).
-    pub fn names(&self, a: &G1, a_0: &G1) -> bool {
-        let encoded = self.key.to_bytes();
-        let lift = encoded.last_chunk::<96>().map(|lift| G2::from_bytes(lift));
-        let Some(Ok(lift)) = lift else {
-            return false;
-        };
-        let [lift, standard] = [lift, G2::generator()].map(|q| PreparedG2::new(&q));
-        pairing_product([(a, &lift), (&-*a_0, &standard)]).is_identity()
+    /// The search for the row of an opened base.
+    pub(super) fn search(&self, base: &G1) -> Search {
+        Search::with_key(self.key.clone(), base)
     }
 
-    /// The tag of a credential of the packet's epoch.
-    pub fn tag(&self, a: &G1) -> [u8; 32] {
-        match &self.key {
-            PublicKey::Bbs04(key) => key.tag(a),
-            PublicKey::Xr(key) => key.tag(a),
-        }
-    }
-
-    /// The signer's credential, once the powers of [`Asked::parts`] are known.
+    /// The signer's base, once the powers of [`Asked::parts`] are known.
     pub(super) fn opened(&self, powers: &[G1]) -> G1 {
-        powers.iter().fold(self.hidden, |a, power| a - *power)
+        powers.iter().fold(self.hidden, |base, power| base - *power)
     }
+}
 
-    /// Rules `register` and `device` for a row that must be there at the packet's epoch; the row's
-    /// credential.
-    pub(super) fn check_row(group: &GroupFile, request: &Request, row: &Row) -> Result<(), Fault> {
-        let asked_for = match request.question {
-            Question::Opening => true,
-            Question::Match { machine } => machine == row.entry.leaf_hash(),
-        };
-        let was_there = row.entry.joined <= request.epoch;
-        if !(asked_for && was_there && row.is_in_register_of(group)) {
-            return Err(JudgeRule::Register.into());
-        }
-        match row.entry.check_device(group.id()) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(JudgeRule::Device.into()),
-        }
+/// Rules `register` and `device`.
+fn check_row(group: &CheckedGroup, request: &Request, row: &Row) -> Result<(), Fault> {
+    let asked_for = match request.question {
+        Question::Opening => true,
+        Question::Match { machine } => machine == row.entry.leaf_hash(),
+    };
+    if !(asked_for && row.is_in_register_of(group)) {
+        return Err(JudgeRule::Register.into());
+    }
+    match row.entry.check_device(group.id()) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(JudgeRule::Device.into()),
     }
 }
 

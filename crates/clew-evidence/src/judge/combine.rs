@@ -1,14 +1,15 @@
 //! From the shares of several trustees to an opening or a match. Whoever gave something else than
 //! was asked for is named.
 
-use super::{Asked, Fault, JudgeRule, Judgement, judge_match, judge_opening};
+use super::gather::gather;
+use super::{Asked, Fault, JudgeRule, Judgement, Refused, Why, judge_match, judge_opening};
 use crate::evidence::{Match, Opening};
-use crate::group_file::GroupFile;
-use crate::proof::Row;
+use crate::group_file::CheckedGroup;
 use crate::request::{Packet, Request};
+use crate::search::{Found, Search};
 use crate::share::{Share, Step};
 use clew_group::curve::G1;
-use clew_group::quorum::{Blind, BlindCommitment, Decryption, QuorumError, Set, Trustee};
+use clew_group::quorum::{Blind, Decryption, QuorumError, Set, Trustee};
 use std::fmt;
 
 /// Evidence that holds, and the trustees whose shares were left out of it.
@@ -20,62 +21,6 @@ pub struct Combined<T> {
     pub judgement: Judgement,
     /// The shares that were refused.
     pub refused: Vec<Refused>,
-}
-
-/// A trustee's share that was not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Whose share it says it is.
-    pub trustee: Trustee,
-    /// What is wrong with it.
-    pub why: Why,
-}
-
-/// What is wrong with a share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// It answers another request.
-    OtherRequest,
-    /// It is of another step.
-    OtherStep,
-    /// It names another set of trustees.
-    OtherSet,
-    /// The group has no trustee with this index in that epoch.
-    NoTrustee,
-    /// There is another of this trustee.
-    Repeated,
-    /// One of the set gave nothing.
-    Missing,
-    /// It holds other blinds than most shares do. Which are those that were committed to, the
-    /// commitments say.
-    OtherBlinds,
-    /// Its blind does not hold.
-    Blind,
-    /// Its decryption does not hold.
-    Decryption,
-}
-
-impl Why {
-    /// A sentence about the trustee's share.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OtherRequest => "its share answers another request",
-            Self::OtherStep => "its share is of another step",
-            Self::OtherSet => "its share names another set of trustees",
-            Self::NoTrustee => "the group has no such trustee",
-            Self::Repeated => "its share is there twice",
-            Self::Missing => "its share is missing",
-            Self::OtherBlinds => "its share holds other blinds than most",
-            Self::Blind => "its blind does not hold",
-            Self::Decryption => "its decryption does not hold",
-        }
-    }
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.trustee, self.why.as_str())
-    }
 }
 
 /// Why there is no opening or match.
@@ -95,14 +40,22 @@ pub enum CombineError {
     /// The trustees that are in the way of a match, for which all of a set are needed: it starts
     /// again without them.
     Refused(Vec<Refused>),
-    /// The shares open the signature, and the register has no row for it.
+    /// The shares open the signature, and no row was found for it.
     NoRow {
-        /// The tag under which a row was looked for.
-        tag: [u8; 32],
+        /// Hash of the base that a row was looked for ([`crate::base_hash`]).
+        hash: [u8; 32],
         /// The shares that were refused.
         refused: Vec<Refused>,
     },
 }
+
+/// What a missing row can only mean, and how to find out which.
+const NO_ROW: &str = "the shares open this signature, but no row of the register fits. Either the \
+    manager hides a row, or the group file or the register is too old or of another history of the \
+    group. Check in this order: fetch the newest group file and register; compare the short id of \
+    the epoch with what machines and trustees show; count that the register has as many rows as \
+    the group file says, each with its proof; search them all without hashes. If then no row fits, \
+    the manager hides one";
 
 impl fmt::Display for CombineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,18 +66,15 @@ impl fmt::Display for CombineError {
                 needed,
                 refused,
             } => {
-                let is = if *good == 1 { "is" } else { "are" };
-                write!(
-                    f,
-                    "it takes good shares of {needed} trustees, and there {is} {good}"
-                )?;
+                let s = if *needed == 1 { "" } else { "s" };
+                write!(f, "need {needed} valid share{s}, have {good}")?;
                 list(refused, f)
             }
             Self::Refused(refused) => {
                 f.write_str("a match needs good shares of all of its set")?;
                 list(refused, f)
             }
-            Self::NoRow { .. } => f.write_str("the register has no machine with this credential"),
+            Self::NoRow { .. } => f.write_str(NO_ROW),
         }
     }
 }
@@ -141,14 +91,19 @@ impl From<Fault> for CombineError {
     }
 }
 
-/// Makes an opening of the first t good shares. `find` looks up the row of the credential that they
-/// lead to, by its tag; A of the packet's epoch is given too.
+/// Makes an opening of the first t good shares.
+///
+/// `find` looks for the row of the base that they lead to, and gives it with the x of its machine.
+///
+/// # Errors
+/// [`CombineError::TooFew`] without t good shares, [`CombineError::NoRow`] if `find` has nothing, and
+/// the rule that is broken otherwise.
 pub fn combine_opening(
-    group: &GroupFile,
+    group: &CheckedGroup,
     request: &Request,
     shares: &[Share],
     packet: &Packet<'_>,
-    find: impl FnOnce(&[u8; 32], &G1) -> Option<Row>,
+    find: impl FnOnce(Search) -> Option<Found>,
 ) -> Result<Combined<Opening>, CombineError> {
     let asked = Asked::new(group, request, packet)?;
     let (mut good, refused) = good_shares(&asked, request, shares);
@@ -162,14 +117,15 @@ pub fn combine_opening(
     }
     good.truncate(needed.into());
     good.sort_by_key(|(trustee, _)| *trustee);
-    let a = super::open(&asked, &good)?;
-    let tag = asked.tag(&a);
-    let Some(row) = find(&tag, &a) else {
-        return Err(CombineError::NoRow { tag, refused });
+    let search = asked.search(&super::open(&asked, &good)?);
+    let hash = *search.hash();
+    let Some(Found { row, x }) = find(search) else {
+        return Err(CombineError::NoRow { hash, refused });
     };
     let evidence = Opening {
         request: request.clone(),
         shares: good,
+        x,
         row,
     };
     let judgement = judge_opening(group, &evidence, packet)?;
@@ -225,39 +181,18 @@ fn decryptions<'s>(
     }
 }
 
-/// Step 1 of a match: the set, and the commitments of all of it in the order of indices, or who is in
-/// the way.
-pub fn gather_commitments(
-    request: &Request,
-    shares: &[Share],
-) -> Result<(Set, Vec<BlindCommitment>), CombineError> {
-    gather(request, shares, |step| match step {
-        Step::Commitment { commitment, .. } => Some(*commitment),
-        _ => None,
-    })
-}
-
-/// Step 2, likewise: the blinds. That they are those committed to, each trustee checks before its
-/// third step.
-pub fn gather_blinds(
-    request: &Request,
-    shares: &[Share],
-) -> Result<(Set, Vec<Blind>), CombineError> {
-    gather(request, shares, |step| match step {
-        Step::Blind { blind, .. } => Some(*blind),
-        _ => None,
-    })
-}
-
-/// Makes a match of the shares of the third step of all of a set. `credential` is the machine's A in
-/// the packet's epoch.
+/// Makes a match of the shares of the third step of all of a set. `base` is the B_X that the machine
+/// signs with in the packet's epoch.
+///
+/// # Errors
+/// [`CombineError::Refused`] if some of the set are in the way, and the rule that is broken otherwise.
 pub fn combine_match(
-    group: &GroupFile,
+    group: &CheckedGroup,
     request: &Request,
     shares: &[Share],
     packet: &Packet<'_>,
-    credential: &G1,
-    row: Row,
+    base: &G1,
+    found: Found,
 ) -> Result<Combined<Match>, CombineError> {
     let asked = Asked::new(group, request, packet)?;
     let (set, given) = gather(request, shares, |step| match step {
@@ -268,12 +203,16 @@ pub fn combine_match(
     })?;
     let (lists, decryptions): (Vec<_>, Vec<_>) = given.into_iter().unzip();
     let blinds = same_blinds(set, &lists)?;
-    asked.check_candidate(group, request, &row, credential)?;
-    check_transcript(&asked, set, credential, &blinds, &decryptions)?;
+    asked.check_candidate(group, request, &found, base)?;
+    let Found { row, x: Some(x) } = found else {
+        return Err(Fault::from(JudgeRule::Layout).into());
+    };
+    check_transcript(&asked, set, base, &blinds, &decryptions)?;
     let evidence = Match {
         request: request.clone(),
         set,
-        credential: credential.to_bytes(),
+        base: base.to_bytes(),
+        x,
         blinds,
         decryptions,
         row,
@@ -284,71 +223,6 @@ pub fn combine_match(
         judgement,
         refused: Vec::new(),
     })
-}
-
-/// The set that most shares of this request and step name.
-fn most_named<T>(
-    request: &Request,
-    shares: &[Share],
-    of_step: impl Fn(&Step) -> Option<T>,
-) -> Result<Set, CombineError> {
-    let ours = |s: &&Share| s.request == *request && of_step(&s.step).is_some();
-    let sets: Vec<Set> = shares.iter().filter(ours).filter_map(Share::set).collect();
-    let votes = |set: &Set| sets.iter().filter(|other| *other == set).count();
-    let most = sets.iter().rev().max_by_key(|set| votes(set));
-    most.copied().ok_or_else(|| {
-        let refused = shares.iter().map(|share| Refused {
-            trustee: share.trustee,
-            why: match share.request == *request {
-                true => Why::OtherStep,
-                false => Why::OtherRequest,
-            },
-        });
-        CombineError::Refused(refused.collect())
-    })
-}
-
-/// What each of the set gave in one step, in the order of indices, or who is in the way. A share too
-/// many does no harm, unless its trustee gave two that differ.
-fn gather<T: PartialEq>(
-    request: &Request,
-    shares: &[Share],
-    of_step: impl Fn(&Step) -> Option<T>,
-) -> Result<(Set, Vec<T>), CombineError> {
-    let set = most_named(request, shares, &of_step)?;
-    let (mut given, mut refused): (Vec<(Trustee, T)>, Vec<Refused>) = (Vec::new(), Vec::new());
-    let mut in_the_way = false;
-    for share in shares {
-        let trustee = share.trustee;
-        let before = given.iter().find(|(other, _)| *other == trustee);
-        let why = match (of_step(&share.step), before) {
-            _ if share.request != *request => Why::OtherRequest,
-            (None, _) => Why::OtherStep,
-            _ if share.set() != Some(set) || !set.contains(trustee) => Why::OtherSet,
-            (Some(value), Some((_, same))) if value == *same => continue,
-            (Some(_), Some(_)) => {
-                in_the_way = true;
-                Why::Repeated
-            }
-            (Some(value), None) => {
-                given.push((trustee, value));
-                continue;
-            }
-        };
-        refused.push(Refused { trustee, why });
-    }
-    if given.len() == usize::from(set.count()) && !in_the_way {
-        given.sort_by_key(|(trustee, _)| *trustee);
-        return Ok((set, given.into_iter().map(|(_, value)| value).collect()));
-    }
-    let seen = |who: Trustee| given.iter().any(|(other, _)| *other == who);
-    let named: Vec<Trustee> = refused.iter().map(|one| one.trustee).collect();
-    let missing = set.iter().filter(|who| !seen(*who) && !named.contains(who));
-    refused.extend(missing.map(|trustee| Refused {
-        trustee,
-        why: Why::Missing,
-    }));
-    Err(CombineError::Refused(refused))
 }
 
 /// The list of blinds that all of the set have; else those who have another than most.
@@ -375,7 +249,7 @@ fn same_blinds(set: Set, lists: &[Vec<Blind>]) -> Result<Vec<Blind>, CombineErro
 fn check_transcript(
     asked: &Asked,
     set: Set,
-    credential: &G1,
+    base: &G1,
     blinds: &[Blind],
     decryptions: &[Decryption],
 ) -> Result<(), CombineError> {
@@ -386,7 +260,7 @@ fn check_transcript(
         }]),
         None => Fault::from(JudgeRule::Blind).into(),
     };
-    let question = asked.question(set, credential).map_err(bad_blind)?;
+    let question = asked.question(set, base).map_err(bad_blind)?;
     let product = question.product(blinds).map_err(bad_blind)?;
     let part = product.part();
     let pairs = set.iter().zip(decryptions);

@@ -26,14 +26,18 @@ pub enum JudgeRule {
     Signature,
     /// A decryption does not hold.
     Share,
-    /// The row is not in the register of the group, or its machine joined later.
+    /// The row is not in the register of this group file, or is not the one that was asked about.
     Register,
     /// The device did not sign what the row says.
     Device,
-    /// The row's credential is not the one of the signature.
+    /// A of the row, which the device signed, is no credential of this group with this x.
     Credential,
+    /// The base that was opened or asked about is not the one of the row.
+    Signer,
     /// A blind does not hold, or the blinds cancel each other out.
     Blind,
+    /// The device key is another than the one that was expected.
+    DevicePin,
 }
 
 impl JudgeRule {
@@ -48,7 +52,9 @@ impl JudgeRule {
             Self::Register => "register",
             Self::Device => "device",
             Self::Credential => "credential",
+            Self::Signer => "signer",
             Self::Blind => "blind",
+            Self::DevicePin => "device-pin",
         }
     }
 
@@ -59,10 +65,12 @@ impl JudgeRule {
             Self::Packet => "this is not the packet that it is about",
             Self::Signature => "the packet's signature does not verify",
             Self::Share => "a trustee's share does not hold",
-            Self::Register => "the machine's row is not in the register of this group",
+            Self::Register => "the machine's row is not in the register of this group file",
             Self::Device => "the device did not sign what the machine's row says",
-            Self::Credential => "the credential is not the one of the machine's row",
+            Self::Credential => "the row's credential is not one of this group with this x",
+            Self::Signer => "the signature is not of the machine's row",
             Self::Blind => "a trustee's blind does not hold",
+            Self::DevicePin => "the machine's device key is another than the one expected",
         }
     }
 }

@@ -1,99 +1,142 @@
 //! What an opening or a match proves: every rule of `spec/opening.md` sections 6 and 7, in its order.
 
 mod asked;
+mod caveat;
 mod combine;
 mod fault;
+mod gather;
 
 pub use asked::Asked;
-pub use combine::{
-    CombineError, Combined, Refused, Why, combine_match, combine_opening, gather_blinds,
-    gather_commitments,
-};
+pub use caveat::Caveat;
+pub use combine::{CombineError, Combined, combine_match, combine_opening};
 pub use fault::{Fault, JudgeRule};
+pub use gather::{Refused, Why, gather_blinds, gather_commitments};
 
+use crate::credential::Credential;
 use crate::evidence::{Match, Opening};
-use crate::group_file::GroupFile;
+use crate::fingerprint::DeviceFingerprint;
+use crate::group_file::CheckedGroup;
 use crate::name::Name;
 use crate::parts::Origin;
-use crate::proof::Row;
-use crate::register::RegisterEntry;
+use crate::register::How;
 use crate::request::{Packet, Question, Request};
+use crate::search::Found;
 use crate::share::decryptions_per_share;
 use asked::Keys;
-use clew_group::Scheme;
+use clew_group::EpochId;
 use clew_group::curve::G1;
 use clew_group::quorum::{Decryption, Quorum, QuorumError, Set, Trustee};
 
 /// What evidence that holds proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The machine it is about.
+    /// Name of the machine it is about: the manager's word.
     pub machine: Name,
+    /// The machine's place in the register.
+    pub index: u32,
+    /// Fingerprint of the machine's device key, which signed the register entry (`xr`).
+    pub device: Option<DeviceFingerprint>,
+    /// Where the machine's key was made: the register's word, which the device signed (`xr`).
+    pub how: How,
+    /// Epoch in which the machine joined.
+    pub joined: u32,
     /// Epoch of the packet's signature.
     pub epoch: u32,
+    /// The id of that epoch ([`crate::short_epoch_id`]).
+    pub epoch_id: EpochId,
+    /// How the opening key of that epoch was made.
+    pub opening_key: Origin,
+    /// Which packet was asked for ([`Packet::asked`]).
+    pub asked: [u8; 32],
     /// Whether this machine's credential made the signature. Only a match can say no.
     pub signed: bool,
     /// What it does not prove.
     pub caveats: Vec<Caveat>,
 }
 
-/// What evidence cannot say, to be said beside what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caveat {
-    /// The issuer knows the machine's key and could have made the signature itself (`bbs04`).
-    IssuerCouldSign,
-    /// The opening key was dealt: the dealer could open alone.
-    Dealt,
-    /// The machine was revoked later. Whoever stole its key can date packets back.
-    RevokedLater {
-        /// The epoch that revoked it.
-        epoch: u32,
-    },
-    /// The machine was revoked already when this epoch began: no member could sign so without the
-    /// issuer's help.
-    RevokedBefore {
-        /// The epoch that locked it out.
-        epoch: u32,
-    },
+impl Judgement {
+    /// Checks the device key against one that is known from elsewhere.
+    ///
+    /// # Errors
+    /// Rule `device-pin` if it is another key, or there is none (`bbs04`).
+    pub fn check_device(&self, known: &DeviceFingerprint) -> Result<(), Fault> {
+        match self.device.as_ref() == Some(known) {
+            true => Ok(()),
+            false => Err(JudgeRule::DevicePin.into()),
+        }
+    }
+
+    fn new(
+        group: &CheckedGroup,
+        request: &Request,
+        found: &Found,
+        sharing: Origin,
+        signed: bool,
+    ) -> Self {
+        let entry = &found.row.entry;
+        Self {
+            machine: entry.name.clone(),
+            index: entry.index,
+            device: entry.fingerprint(),
+            how: entry.how,
+            joined: entry.joined,
+            epoch: request.epoch,
+            epoch_id: request.epoch_id,
+            opening_key: sharing,
+            asked: request.asked,
+            signed,
+            caveats: Caveat::of(group, request, found, signed),
+        }
+    }
 }
 
 /// Judges an opening with the packet that the caller found by its digest.
+///
+/// # Errors
+/// The first rule that is broken, and by which trustee's share.
 pub fn judge_opening(
-    group: &GroupFile,
+    group: &CheckedGroup,
     opening: &Opening,
     packet: &Packet<'_>,
 ) -> Result<Judgement, Fault> {
-    let (request, row) = (&opening.request, &opening.row);
-    let keys = check_layout(group, request, row, |quorum| {
-        request.question == Question::Opening && has_shares_of(opening, quorum)
-    })?;
+    let request = &opening.request;
+    let keys = Keys::of(group, request)?;
+    let found = opening.found();
+    let fits = request.question == Question::Opening && has_shares_of(opening, keys.quorum());
+    check_layout(fits, &found)?;
     let asked = Asked::with_keys(keys, request, packet)?;
-    let a = open(&asked, &opening.shares)?;
-    asked.check_candidate(group, request, row, &a)?;
-    Ok(judgement(group, request, &row.entry, true))
+    let base = open(&asked, &opening.shares)?;
+    asked.check_candidate(group, request, &found, &base)?;
+    let origin = asked.sharing().origin;
+    Ok(Judgement::new(group, request, &found, origin, true))
 }
 
 /// Judges a match with the packet that the caller found by its digest. The answer, yes or no, is in
 /// the judgement.
+///
+/// # Errors
+/// The first rule that is broken, and by which trustee's share or blind.
 pub fn judge_match(
-    group: &GroupFile,
+    group: &CheckedGroup,
     matched: &Match,
     packet: &Packet<'_>,
 ) -> Result<Judgement, Fault> {
-    let (request, row) = (&matched.request, &matched.row);
-    let a = G1::from_bytes(&matched.credential).map_err(|_| JudgeRule::Layout)?;
-    let keys = check_layout(group, request, row, |quorum| {
-        request.question != Question::Opening && has_set_of(matched, quorum)
-    })?;
+    let request = &matched.request;
+    let keys = Keys::of(group, request)?;
+    let found = matched.found();
+    let fits = request.question != Question::Opening && has_set_of(matched, keys.quorum());
+    check_layout(fits, &found)?;
+    let base = G1::from_bytes(&matched.base).map_err(|_| JudgeRule::Layout)?;
     let asked = Asked::with_keys(keys, request, packet)?;
-    asked.check_candidate(group, request, row, &a)?;
-    let question = asked.question(matched.set, &a);
+    asked.check_candidate(group, request, &found, &base)?;
+    let question = asked.question(matched.set, &base);
     let question = question.map_err(blamed(JudgeRule::Blind))?;
     let product = question.product(&matched.blinds);
     let product = product.map_err(blamed(JudgeRule::Blind))?;
     let signed = product.conclude(&matched.decryptions);
     let signed = signed.map_err(blamed(JudgeRule::Share))?;
-    Ok(judgement(group, request, &row.entry, signed))
+    let origin = asked.sharing().origin;
+    Ok(Judgement::new(group, request, &found, origin, signed))
 }
 
 fn blamed(rule: JudgeRule) -> impl Fn(QuorumError) -> Fault {
@@ -103,28 +146,13 @@ fn blamed(rule: JudgeRule) -> impl Fn(QuorumError) -> Fault {
     }
 }
 
-/// Rules `layout`, but for what only a quorum can say, `group`, and that: the keys.
-fn check_layout(
-    group: &GroupFile,
-    request: &Request,
-    row: &Row,
-    fits: impl FnOnce(Quorum) -> bool,
-) -> Result<Keys, Fault> {
-    decoded_credential(&row.entry).ok_or(JudgeRule::Layout)?;
-    let keys = Keys::of(group, request)?;
-    if fits(keys.sharing.quorum) {
-        Ok(keys)
-    } else {
-        Err(JudgeRule::Layout.into())
+/// Rule `layout`, but for what the request decides before rule `group`.
+fn check_layout(fits: bool, found: &Found) -> Result<(), Fault> {
+    let decodes = || Credential::of(&found.row.entry, found.x.as_ref()).is_some();
+    match fits && decodes() {
+        true => Ok(()),
+        false => Err(JudgeRule::Layout.into()),
     }
-}
-
-/// A_0, if all points of the entry decode.
-fn decoded_credential(entry: &RegisterEntry) -> Option<G1> {
-    if let Some(device) = &entry.device {
-        G1::from_bytes(&device.commitment).ok()?;
-    }
-    G1::from_bytes(&entry.credential).ok()
 }
 
 fn has_shares_of(opening: &Opening, quorum: Quorum) -> bool {
@@ -148,7 +176,7 @@ fn has_set_of(matched: &Match, quorum: Quorum) -> bool {
     set.check(quorum).is_ok() && blinds.len() == count && decryptions.len() == count
 }
 
-/// Rule `share`: A of the shares.
+/// Rule `share`: the base that the shares lead to.
 fn open(asked: &Asked, shares: &[(Trustee, Vec<Decryption>)]) -> Result<G1, Fault> {
     let parts = asked.parts();
     let mut powers = Vec::new();
@@ -158,31 +186,4 @@ fn open(asked: &Asked, shares: &[(Trustee, Vec<Decryption>)]) -> Result<G1, Faul
         powers.push(part.combine(&given).map_err(blamed(JudgeRule::Share))?);
     }
     Ok(asked.opened(&powers))
-}
-
-fn judgement(
-    group: &GroupFile,
-    request: &Request,
-    entry: &RegisterEntry,
-    signed: bool,
-) -> Judgement {
-    let mut caveats = Vec::new();
-    if signed && group.scheme() == Scheme::Bbs04 {
-        caveats.push(Caveat::IssuerCouldSign);
-    }
-    let sharing = group.sharing_record(request.epoch);
-    if sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::Dealt) {
-        caveats.push(Caveat::Dealt);
-    }
-    let revoked = signed.then(|| group.revoked_in(entry)).flatten();
-    caveats.extend(revoked.map(|epoch| match epoch > request.epoch {
-        true => Caveat::RevokedLater { epoch },
-        false => Caveat::RevokedBefore { epoch },
-    }));
-    Judgement {
-        machine: entry.name.clone(),
-        epoch: request.epoch,
-        signed,
-        caveats,
-    }
 }

@@ -2,10 +2,17 @@
 
 use super::{KIND_EPOCH, SharingRecord, body_hash};
 use crate::wire::Fields;
-use clew_group::{EpochId, Scheme, bbs04, xr};
+use clew_group::{EpochId, STEP_BYTES, Scheme, Step, xr};
 
-const CHANGE_REVOCATION: u8 = 1;
+const CHANGE_STEPS: u8 = 1;
 const CHANGE_SHARING: u8 = 2;
+const CHANGE_REBASE: u8 = 3;
+
+/// Most steps of one record.
+pub const MAX_STEPS_PER_RECORD: usize = 48;
+
+/// Most rows that one rebase revokes.
+pub const MAX_REBASE_ROWS: usize = 900;
 
 /// Record e: a later epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +21,10 @@ pub struct EpochRecord {
     pub epoch: u32,
     /// The epoch id of the epoch before.
     pub previous: EpochId,
-    /// Nanoseconds since 1970 from which signers use this epoch.
+    /// Nanoseconds since 1970 at which the record was made.
+    pub made: u64,
+    /// Nanoseconds since 1970 from which signers use this epoch, unless a later epoch starts before
+    /// ([`crate::GroupFile::start`]).
     pub start: u64,
     /// What is new in it.
     pub change: Change,
@@ -23,17 +33,15 @@ pub struct EpochRecord {
 /// What an epoch changes; all else is as in the epoch before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A machine of a `bbs04` group is revoked.
-    Bbs04Revocation {
-        /// The revocation, encoded.
-        revocation: Box<[u8; bbs04::REVOCATION_BYTES]>,
-        /// w of this epoch, encoded.
-        w: Box<[u8; 96]>,
-    },
-    /// A machine of an `xr` group is revoked, with the revocation, encoded.
-    XrRevocation(Box<[u8; xr::REVOCATION_BYTES]>),
-    /// An `xr` group gets another opening key, or other trustees.
+    /// Machines are revoked by steps of the chain (`xr`): x* and V of each, encoded.
+    Steps(Vec<[u8; STEP_BYTES]>),
+    /// The group gets another opening key, or other trustees (`xr`). V stays.
     Sharing(Box<NewOpeningKey>),
+    /// V starts anew from the nonce. Machines need new witnesses from the manager.
+    Rebase {
+        /// The register rows that this rebase revokes, by index, strictly increasing.
+        revoked: Vec<u32>,
+    },
 }
 
 /// The opening key of an epoch.
@@ -49,10 +57,14 @@ pub struct NewOpeningKey {
 
 impl EpochRecord {
     /// Encodes the body.
+    ///
+    /// More than [`MAX_STEPS_PER_RECORD`] steps or [`MAX_REBASE_ROWS`] rows make a body that no
+    /// reader accepts.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![KIND_EPOCH];
         out.extend_from_slice(&self.epoch.to_be_bytes());
         out.extend_from_slice(&self.previous.0);
+        out.extend_from_slice(&self.made.to_be_bytes());
         out.extend_from_slice(&self.start.to_be_bytes());
         self.change.write(&mut out);
         out
@@ -60,11 +72,13 @@ impl EpochRecord {
 
     pub(crate) fn decode(scheme: Scheme, body: &[u8]) -> Option<Self> {
         let mut fields = Fields(body.strip_prefix(&[KIND_EPOCH])?);
-        let (epoch, previous, start) = (fields.u32()?, fields.array()?, fields.u64()?);
+        let (epoch, previous) = (fields.u32()?, fields.array()?);
+        let (made, start) = (fields.u64()?, fields.u64()?);
         let change = Change::read(scheme, &mut fields)?;
         fields.0.is_empty().then_some(Self {
             epoch,
             previous: EpochId(previous),
+            made,
             start,
             change,
         })
@@ -77,17 +91,9 @@ impl EpochRecord {
 }
 
 impl Change {
-    /// The revocation that leads to the epoch with this public key.
-    pub fn revocation_bbs04(revocation: &bbs04::Revocation, next: &bbs04::PublicKey) -> Self {
-        Self::Bbs04Revocation {
-            revocation: Box::new(revocation.to_bytes()),
-            w: Box::new(next.w_bytes()),
-        }
-    }
-
-    /// A revocation.
-    pub fn revocation_xr(revocation: &xr::Revocation) -> Self {
-        Self::XrRevocation(Box::new(revocation.to_bytes()))
+    /// Revocations by steps, in the order of the chain.
+    pub fn steps<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Self {
+        Self::Steps(steps.into_iter().map(Step::to_bytes).collect())
     }
 
     /// A new opening key: that of the epoch's public key, or the same with other trustees.
@@ -99,21 +105,16 @@ impl Change {
         }))
     }
 
-    /// Whether a machine is revoked.
-    pub fn is_revocation(&self) -> bool {
+    /// Whether V is another than in the epoch before.
+    pub fn moves_v(&self) -> bool {
         !matches!(self, Self::Sharing(_))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Bbs04Revocation { revocation, w } => {
-                out.push(CHANGE_REVOCATION);
-                out.extend_from_slice(&revocation[..]);
-                out.extend_from_slice(&w[..]);
-            }
-            Self::XrRevocation(revocation) => {
-                out.push(CHANGE_REVOCATION);
-                out.extend_from_slice(&revocation[..]);
+            Self::Steps(steps) => {
+                out.extend_from_slice(&[CHANGE_STEPS, steps.len() as u8]);
+                out.extend_from_slice(steps.as_flattened());
             }
             Self::Sharing(new) => {
                 out.push(CHANGE_SHARING);
@@ -121,22 +122,39 @@ impl Change {
                 out.extend_from_slice(&new.h_w);
                 new.sharing.write(out);
             }
+            Self::Rebase { revoked } => {
+                out.push(CHANGE_REBASE);
+                out.extend_from_slice(&(revoked.len() as u16).to_be_bytes());
+                out.extend(revoked.iter().flat_map(|row| row.to_be_bytes()));
+            }
         }
     }
 
     fn read(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
-        Some(match (fields.u8()?, scheme) {
-            (CHANGE_REVOCATION, Scheme::Bbs04) => Self::Bbs04Revocation {
-                revocation: Box::new(fields.array()?),
-                w: Box::new(fields.array()?),
-            },
-            (CHANGE_REVOCATION, Scheme::Xr) => Self::XrRevocation(Box::new(fields.array()?)),
-            (CHANGE_SHARING, Scheme::Xr) => Self::Sharing(Box::new(NewOpeningKey {
+        match (fields.u8()?, scheme) {
+            (CHANGE_STEPS, Scheme::Xr) => read_steps(fields),
+            (CHANGE_SHARING, Scheme::Xr) => Some(Self::Sharing(Box::new(NewOpeningKey {
                 h: fields.array()?,
                 h_w: fields.array()?,
                 sharing: SharingRecord::read(scheme, fields)?,
-            })),
-            _ => return None,
-        })
+            }))),
+            (CHANGE_REBASE, _) => read_rebase(fields),
+            _ => None,
+        }
     }
+}
+
+fn read_steps(fields: &mut Fields<'_>) -> Option<Change> {
+    let count = usize::from(fields.u8()?);
+    let allowed = (1..=MAX_STEPS_PER_RECORD).contains(&count);
+    let (steps, _) = fields.take(count * STEP_BYTES)?.as_chunks();
+    allowed.then(|| Change::Steps(steps.to_vec()))
+}
+
+fn read_rebase(fields: &mut Fields<'_>) -> Option<Change> {
+    let count = usize::from(u16::from_be_bytes(fields.array()?));
+    let (rows, _) = fields.take(4 * count)?.as_chunks();
+    let revoked: Vec<u32> = rows.iter().copied().map(u32::from_be_bytes).collect();
+    let increasing = revoked.is_sorted_by(|a, b| a < b);
+    (count <= MAX_REBASE_ROWS && increasing).then_some(Change::Rebase { revoked })
 }

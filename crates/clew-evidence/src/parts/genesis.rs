@@ -3,7 +3,7 @@
 use super::{KIND_GENESIS, SharingRecord, body_hash};
 use crate::name::Name;
 use crate::wire::Fields;
-use clew_group::{EpochId, Scheme, bbs04, xr};
+use clew_group::{EpochId, FOUNDING_BYTES, Scheme};
 use clew_packet::GroupId;
 
 /// This group has no transparency log: the only value so far.
@@ -16,17 +16,18 @@ pub struct Genesis {
     pub scheme: Scheme,
     /// Nanoseconds since 1970.
     pub created: u64,
-    /// From which generators are derived.
+    /// Generators and the bases V of epochs are derived from it.
     pub nonce: [u8; 32],
     /// Ed25519 public key of the manager.
     pub manager: [u8; 32],
     /// Name of the group.
     pub name: Name,
-    /// Public key of epoch 0, encoded.
-    pub public_key: Vec<u8>,
-    /// With `xr`, that the issuer knows gamma; nothing with `bbs04`.
+    /// The founding key: `h || h_w || w` with `xr`, `u || v || w` with `bbs04`. All else of the public
+    /// key is derived from the nonce.
+    pub founding: Box<[u8; FOUNDING_BYTES]>,
+    /// Proof that the issuer knows gamma (`xr`). `None` with `bbs04`.
     pub issuer_proof: Option<[u8; 64]>,
-    /// Of the opening key.
+    /// How the opening key is shared.
     pub sharing: SharingRecord,
 }
 
@@ -39,7 +40,7 @@ impl Genesis {
         out.extend_from_slice(&self.manager);
         out.push(NO_LOG);
         self.name.write(&mut out);
-        out.extend_from_slice(&self.public_key);
+        out.extend_from_slice(&self.founding[..]);
         out.extend_from_slice(self.issuer_proof.as_ref().map_or(&[], |proof| proof));
         self.sharing.write(&mut out);
         out
@@ -51,11 +52,11 @@ impl Genesis {
         let (created, nonce, manager) = (fields.u64()?, fields.array()?, fields.array()?);
         fields.array().filter(|log| *log == [NO_LOG])?;
         let name = Name::read(&mut fields)?;
-        let (public_key, issuer_proof) = match scheme {
-            Scheme::Bbs04 => (fields.take(bbs04::PUBLIC_KEY_BYTES)?, None),
-            Scheme::Xr => (fields.take(xr::PUBLIC_KEY_BYTES)?, Some(fields.array()?)),
+        let founding = Box::new(fields.array()?);
+        let issuer_proof = match scheme {
+            Scheme::Bbs04 => None,
+            Scheme::Xr => Some(fields.array()?),
         };
-        let public_key = public_key.to_vec();
         let sharing = SharingRecord::read(scheme, &mut fields)?;
         fields.0.is_empty().then_some(Self {
             scheme,
@@ -63,7 +64,7 @@ impl Genesis {
             nonce,
             manager,
             name,
-            public_key,
+            founding,
             issuer_proof,
             sharing,
         })

@@ -1,16 +1,19 @@
-//! The parts of a group file: record 0, the records of later epochs, the register's head (spec
-//! section 2).
+//! The parts of a group file: record 0, the records of later epochs, checkpoints, the register's
+//! head (spec section 2).
 
+mod checkpoint;
 mod epoch;
 mod genesis;
 mod head;
 mod sharing;
 
-pub use epoch::{Change, EpochRecord, NewOpeningKey};
+pub use checkpoint::Checkpoint;
+pub use epoch::{Change, EpochRecord, MAX_REBASE_ROWS, MAX_STEPS_PER_RECORD, NewOpeningKey};
 pub use genesis::Genesis;
-pub use head::{RegisterHead, SealedHead};
+pub use head::RegisterHead;
 pub use sharing::{Origin, SharingRecord};
 
+use crate::merkle::MAX_CONSISTENCY_HASHES;
 use crate::signed::SIGNATURE_BYTES;
 use crate::wire::Fields;
 use ed25519_dalek::{Signer, SigningKey};
@@ -20,6 +23,7 @@ const SIGNATURE_DOMAIN: &[u8] = b"clew-group-part-1";
 const KIND_GENESIS: u8 = 0;
 const KIND_EPOCH: u8 = 1;
 const KIND_REGISTER: u8 = 2;
+const KIND_CHECKPOINT: u8 = 3;
 
 /// Longest body of a part.
 pub const MAX_PART_BYTES: usize = 4096;
@@ -66,11 +70,19 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Which of the three kinds a body claims to be.
+/// Reads a count (1) and as many hashes, at most 64.
+fn read_hashes(fields: &mut Fields<'_>) -> Option<Vec<[u8; 32]>> {
+    let count = usize::from(fields.u8()?);
+    let (hashes, _) = fields.take(32 * count)?.as_chunks();
+    (count <= MAX_CONSISTENCY_HASHES).then(|| hashes.to_vec())
+}
+
+/// The kind that a body claims to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Genesis,
     Epoch,
+    Checkpoint,
     Register,
 }
 
@@ -78,6 +90,7 @@ pub(crate) fn kind(body: &[u8]) -> Option<Kind> {
     match *body.first()? {
         KIND_GENESIS => Some(Kind::Genesis),
         KIND_EPOCH => Some(Kind::Epoch),
+        KIND_CHECKPOINT => Some(Kind::Checkpoint),
         KIND_REGISTER => Some(Kind::Register),
         _ => None,
     }

@@ -7,9 +7,9 @@ use clew_group::quorum::{Quorum, Sharing};
 /// Where an opening key comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// One party made it and could open alone.
+    /// A trusted dealer made it and could open alone.
     Dealt = 1,
-    /// The trustees made it together; it never existed anywhere (`xr`).
+    /// The trustees generated it together (DKG): it never existed in one place (`xr`).
     Distributed = 2,
 }
 
@@ -22,10 +22,10 @@ impl Origin {
         }
     }
 
-    /// Its name.
+    /// The name that commands and JSON output use.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Dealt => "dealt",
+            Self::Dealt => "trusted-dealer",
             Self::Distributed => "distributed",
         }
     }

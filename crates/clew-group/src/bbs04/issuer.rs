@@ -1,15 +1,18 @@
-//! The issuer: makes member keys and revokes them.
+//! The issuer: makes member keys, and witnesses for them in each epoch.
 
-use super::{MemberKey, PublicKey, Revocation};
-use crate::DecodeError;
-use crate::curve::{G2, Scalar};
+use super::{MemberKey, PublicKey};
+use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
+use crate::secret::{Secret, secret_bytes, shielded};
+use crate::wire::Reader;
+use crate::{DecodeError, EpochIssuer};
+use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-/// The issuer's secret gamma. Wiped when dropped.
+/// The issuer's secret gamma. On the heap, and wiped when dropped.
 pub struct IssuerKey {
-    gamma: Scalar,
+    gamma: Secret<Scalar>,
 }
 
 /// What the issuer publishes: w = G2^gamma.
@@ -19,77 +22,63 @@ pub struct Issuing {
 }
 
 impl IssuerKey {
-    /// A fresh key (KeyGen, section 4).
+    /// Draws a key (KeyGen, section 4).
     pub fn generate(rng: &mut impl CryptoRng) -> (Self, Issuing) {
-        let key = Self {
-            gamma: Scalar::random(rng),
-        };
+        let gamma = Secret::new(|| Scalar::random_secret(rng));
+        let key = Self { gamma };
         let issuing = key.issuing();
         (key, issuing)
     }
 
-    /// Decodes 32 bytes; zero is refused.
+    /// Decodes 32 bytes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let gamma = Scalar::from_bytes(bytes)?;
-        if gamma.is_zero() {
-            Err(DecodeError::Scalar)
-        } else {
-            Ok(Self { gamma })
-        }
+        let gamma = Secret::try_new(|| Reader::exactly(SCALAR_BYTES, bytes)?.secret())?;
+        Ok(Self { gamma })
     }
 
     /// Encodes as 32 bytes. Secret.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
-        Zeroizing::new(self.gamma.to_bytes())
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        shielded(|| secret_bytes(&[Zeroizing::new(self.gamma.to_bytes()).as_slice()]))
     }
 
-    /// The public half.
+    /// Returns the public half.
     pub fn issuing(&self) -> Issuing {
-        Issuing {
-            w: G2::generator().mul(&self.gamma),
-        }
+        let w = shielded(|| G2::generator().mul(&self.gamma));
+        Issuing { w }
     }
 
-    /// Issues A = g1^(1/(gamma + x)) in the epoch of `group`; nothing if x = -gamma. Each member
-    /// needs an x of its own.
-    pub fn issue(&self, group: &PublicKey, x: Scalar) -> Option<MemberKey> {
-        let exponent = Zeroizing::new((self.gamma + x).invert()?);
-        Some(MemberKey {
-            a: group.g1.mul(&exponent),
-            x,
+    /// Issues A = g1^(1/(gamma + x)), for an x that no other member has. Returns `None` if x is zero
+    /// or -gamma.
+    pub fn issue(&self, x: &Scalar) -> Option<MemberKey> {
+        MemberKey::new(|| {
+            let exponent = Zeroizing::new((*self.gamma + *x).invert()?);
+            (!x.is_zero()).then(|| (G1::generator().mul(&exponent), *x))
         })
     }
 
     /// Issues for a random x.
-    pub fn issue_random(&self, group: &PublicKey, rng: &mut impl CryptoRng) -> MemberKey {
+    pub fn issue_random(&self, rng: &mut impl CryptoRng) -> MemberKey {
         loop {
-            if let Some(key) = self.issue(group, Scalar::random(rng)) {
+            let x = Secret::new(|| Scalar::random_secret(rng));
+            if let Some(key) = self.issue(&x) {
                 return key;
             }
         }
     }
 
-    /// Revokes x (section 7): what all others need to move to the next epoch. Nothing if x = -gamma.
-    pub fn revoke(&self, group: &PublicKey, x: Scalar) -> Option<Revocation> {
-        let sum = Zeroizing::new(self.gamma + x);
-        let inverse = Zeroizing::new(sum.invert()?);
-        Some(Revocation {
-            x,
-            g1: group.g1.mul(&inverse),
-            g2: group.g2.mul(&inverse),
-            lift: group.lift.mul(&sum),
-        })
+    /// Returns the issuer in the epoch of `group`. `revoked` are the x of all rows that rebases up to
+    /// that epoch revoked.
+    pub fn in_epoch(
+        &self,
+        group: &PublicKey,
+        revoked: impl IntoIterator<Item = Scalar>,
+    ) -> EpochIssuer {
+        EpochIssuer::new(&self.gamma, &group.epoch_v, revoked)
     }
 }
 
 impl fmt::Debug for IssuerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("IssuerKey(..)")
-    }
-}
-
-impl Drop for IssuerKey {
-    fn drop(&mut self) {
-        self.gamma.zeroize();
     }
 }

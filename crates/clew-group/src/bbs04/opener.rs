@@ -1,18 +1,16 @@
-//! The opener: finds the credential in a signature.
+//! The opener: finds the base that a signature was made with.
 
 use super::{PublicKey, Signature};
+use crate::DecodeError;
 use crate::curve::{G1, SCALAR_BYTES, Scalar};
-use crate::{DecodeError, Tag, pairings};
 use core::fmt;
 use rand_core::CryptoRng;
-use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Size of an encoded opener key: xi1, xi2 (32 bytes each).
 pub const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
 
 const H_DOMAIN: &[u8] = b"clew-bbs04-h-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
-const TAG_DOMAIN: &[u8] = b"clew-bbs04-tag-1";
 
 /// The opener's secrets xi1 and xi2, with u^xi1 = v^xi2 = h. Wiped when dropped.
 pub struct OpenerKey {
@@ -83,16 +81,9 @@ impl OpenerKey {
         group.u.mul(&self.xi1) == group.h && group.v.mul(&self.xi2) == group.h
     }
 
-    /// A = T3 / (T1^xi1 T2^xi2) (Open, section 4). Only meaningful for a signature that verified.
+    /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful for a signature that verified.
     pub fn open(&self, signature: &Signature) -> G1 {
         signature.t3 - signature.t1.mul(&self.xi1) - signature.t2.mul(&self.xi2)
-    }
-}
-
-impl PublicKey {
-    /// The tag of the member whose credential in this epoch is `a`.
-    pub fn tag(&self, a: &G1) -> Tag {
-        pairings::tag(Sha256::new_with_prefix(TAG_DOMAIN), a, &self.lift)
     }
 }
 

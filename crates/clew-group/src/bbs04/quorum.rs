@@ -50,7 +50,7 @@ impl Signature {
         &self.t2
     }
 
-    /// T3 = A h^(alpha+beta).
+    /// T3 = B h^(alpha+beta), for the base B = A W that the signer has in this epoch.
     pub fn t3(&self) -> &G1 {
         &self.t3
     }
@@ -68,7 +68,7 @@ impl Signature {
         [part(1, in_u, &self.t1), part(2, in_v, &self.t2)]
     }
 
-    /// A = T3 / prod (D_i,1 D_i,2)^lambda_i, from both decryptions of at least t trustees, all of
+    /// B = T3 / prod (D_i,1 D_i,2)^lambda_i, from both decryptions of at least t trustees, all of
     /// which are checked.
     pub fn open_by_trustees(
         &self,

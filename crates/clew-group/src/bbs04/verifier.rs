@@ -5,7 +5,7 @@ use super::{
     Commitments, INCREMENTAL_BYTES, IncrementalSignature, PublicKey, SIGNATURE_BYTES, Signature,
 };
 use crate::curve::multiexp::{OddMultiples, WIDTH_FIXED, WIDTH_ONCE, multiexp_vartime};
-use crate::curve::{G1, G1_BYTES, GT_BYTES, PreparedG2, SCALAR_BYTES, pairing_product};
+use crate::curve::{G1, G1_BYTES, G2, GT_BYTES, PreparedG2, SCALAR_BYTES, pairing_product};
 use crate::{EpochId, Invalid};
 use core::cell::OnceCell;
 use core::fmt;
@@ -14,7 +14,8 @@ use rand_core::CryptoRng;
 /// The public key of one epoch with its tables (0.45 MB; to make takes about as long as to verify).
 pub struct VerifyingKey {
     id: EpochId,
-    g1: OddMultiples,
+    /// g1 V.
+    base: OddMultiples,
     h: OddMultiples,
     u: OddMultiples,
     v: OddMultiples,
@@ -25,12 +26,12 @@ pub struct VerifyingKey {
 impl VerifyingKey {
     /// Prepares a public key.
     pub fn new(group: &PublicKey, id: EpochId) -> Self {
-        let [g1, h, u, v] =
-            OddMultiples::of([&group.g1, &group.h, &group.u, &group.v], WIDTH_FIXED);
-        let (g2, w) = (PreparedG2::new(&group.g2), PreparedG2::new(&group.w));
+        let base = group.base();
+        let [base, h, u, v] = OddMultiples::of([&base, &group.h, &group.u, &group.v], WIDTH_FIXED);
+        let [g2, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
         Self {
             id,
-            g1,
+            base,
             h,
             u,
             v,
@@ -178,14 +179,14 @@ impl<'a> Equations<'a> {
         multiexp_vartime([(&self.key.v, self.s.s_beta), (self.t2(), -self.s.c)])
     }
 
-    /// R3' = e(T3,g2)^s_x e(h,w)^(-s_alpha-s_beta) e(h,g2)^(-s_delta1-s_delta2) (e(T3,w)/e(g1,g2))^c
-    ///     = e(T3^s_x h^(-s_delta1-s_delta2) g1^(-c), g2) e(T3^c h^(-s_alpha-s_beta), w)
+    /// R3' = e(T3,g2)^s_x e(h,w)^(-s_alpha-s_beta) e(h,g2)^(-s_delta1-s_delta2) (e(T3,w)/e(g1 V,g2))^c
+    ///     = e(T3^s_x h^(-s_delta1-s_delta2) (g1 V)^(-c), g2) e(T3^c h^(-s_alpha-s_beta), w)
     fn r3(&self) -> [u8; GT_BYTES] {
         let (key, s) = (self.key, self.s);
         let in_g2 = multiexp_vartime([
             (self.t3(), s.s_x),
             (&key.h, -(s.s_delta1 + s.s_delta2)),
-            (&key.g1, -s.c),
+            (&key.base, -s.c),
         ]);
         let in_w = multiexp_vartime([(self.t3(), s.c), (&key.h, -(s.s_alpha + s.s_beta))]);
         pairing_product([(&in_g2, &key.g2), (&in_w, &key.w)]).to_bytes()

@@ -11,10 +11,10 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// Bits of one window: 52 windows of 16 points each, 80 kB, which the scan below reads whole.
-const WINDOW_BITS: usize = 5;
+pub(super) const WINDOW_BITS: usize = 5;
 /// The last window holds a carry only: scalars have 255 bits.
-const WINDOWS: usize = 255 / WINDOW_BITS + 1;
-const POINTS_PER_WINDOW: usize = 1 << (WINDOW_BITS - 1);
+pub(super) const WINDOWS: usize = 255 / WINDOW_BITS + 1;
+pub(super) const POINTS_PER_WINDOW: usize = 1 << (WINDOW_BITS - 1);
 
 /// The multiples `d * 32^i * P` for every digit `d` in 1..=16 and window `i` in 0..52: a product
 /// costs 52 additions and no doubling, about a third of [`G1::mul`].
@@ -22,25 +22,17 @@ const POINTS_PER_WINDOW: usize = 1 << (WINDOW_BITS - 1);
 pub struct FixedBase(Vec<Affine>);
 
 impl FixedBase {
-    /// Computes the table of `point`: first B of each window; then 2B and P + 2B, 4B and P + 4B, ...
-    /// for every P that is there already; 16B is the last.
+    /// Computes the table of `point`, which is not the identity.
     pub fn new(point: &G1) -> Self {
         let powers: Vec<G1> = successors(Some(*point), |p| Some(p.double()))
             .take(WINDOWS * WINDOW_BITS)
             .collect();
-        let powers = to_affine(&powers);
-        let power = |j| powers.iter().skip(j).step_by(WINDOW_BITS).copied();
-        let mut windows: Vec<Vec<Affine>> = power(0).map(|b| vec![b]).collect();
-        for j in 1..WINDOW_BITS - 1 {
-            let sums = translate(&windows, &power(j).collect::<Vec<_>>());
-            for ((window, p), sums) in windows.iter_mut().zip(power(j)).zip(sums) {
-                window.push(p);
-                window.extend(sums);
-            }
-        }
-        let last = power(WINDOW_BITS - 1);
-        windows.iter_mut().zip(last).for_each(|(w, p)| w.push(p));
-        Self(windows.concat())
+        Self(multiples(&powers))
+    }
+
+    /// `scalar * P` for each scalar, in constant time.
+    pub fn mul_all(&self, scalars: &[Scalar]) -> Vec<G1> {
+        scalars.iter().map(|scalar| self.mul(scalar)).collect()
     }
 
     /// `scalar * P`, in constant time: every window reads all its points.
@@ -54,8 +46,26 @@ impl FixedBase {
     }
 }
 
+/// The multiples 1..=16 of each base B, from B, 2B, 4B, 8B, 16B of each: first B of each window; then
+/// 2B and P + 2B, 4B and P + 4B, ... for every P that is there already; 16B is the last.
+pub(super) fn multiples(powers: &[G1]) -> Vec<Affine> {
+    let powers = to_affine(powers);
+    let power = |j| powers.iter().skip(j).step_by(WINDOW_BITS).copied();
+    let mut windows: Vec<Vec<Affine>> = power(0).map(|b| vec![b]).collect();
+    for j in 1..WINDOW_BITS - 1 {
+        let sums = translate(&windows, &power(j).collect::<Vec<_>>());
+        for ((window, p), sums) in windows.iter_mut().zip(power(j)).zip(sums) {
+            window.push(p);
+            window.extend(sums);
+        }
+    }
+    let last = power(WINDOW_BITS - 1);
+    windows.iter_mut().zip(last).for_each(|(w, p)| w.push(p));
+    windows.concat()
+}
+
 /// `scalar` as the sum of `digit * 32^i` with digits in -15..=16, lowest first.
-fn signed_digits(scalar: &Scalar) -> Zeroizing<[i8; WINDOWS]> {
+pub(super) fn signed_digits(scalar: &Scalar) -> Zeroizing<[i8; WINDOWS]> {
     let mut bytes = Zeroizing::new([0; SCALAR_BYTES + 1]);
     bytes[..SCALAR_BYTES].copy_from_slice(scalar.to_le_bytes().as_slice());
     let mut digits = Zeroizing::new([0; WINDOWS]);
@@ -77,7 +87,7 @@ impl fmt::Debug for FixedBase {
 }
 
 /// `digit` times the window's first point, or the identity for 0, reading every entry.
-fn select(window: &[Affine], digit: i8) -> Affine {
+pub(super) fn select(window: &[Affine], digit: i8) -> Affine {
     let size = digit.unsigned_abs();
     let mut out = Affine::default();
     for (d, point) in (1u8..).zip(window) {

@@ -2,6 +2,7 @@
 
 use super::glv::LAMBDA;
 use crate::DecodeError;
+use alloc::vec::Vec;
 use blst::{
     blst_bendian_from_scalar, blst_fr, blst_fr_add, blst_fr_cneg, blst_fr_from_scalar,
     blst_fr_inverse, blst_fr_mul, blst_fr_sub, blst_lendian_from_scalar, blst_scalar,
@@ -11,6 +12,7 @@ use blst::{
 use core::fmt;
 use core::ops::{Add, Mul, Neg, Sub};
 use rand_core::CryptoRng;
+use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Size of an encoded scalar: 32 bytes, big-endian, below `r`.
@@ -39,6 +41,14 @@ impl Scalar {
                 return scalar;
             }
         }
+    }
+
+    /// Returns 128 random bits as [`Self::from_halves`] reads them: a weight for a batch of equations,
+    /// each of which fails to be found with a probability of 2^-128.
+    pub fn random_short(rng: &mut impl CryptoRng) -> Self {
+        let mut bytes = [0; 16];
+        rng.fill_bytes(&mut bytes);
+        Self::from_halves(&bytes)
     }
 
     /// 64 little-endian bytes reduced modulo `r`.
@@ -115,10 +125,49 @@ impl Scalar {
 
     /// `1/self`, or nothing for zero.
     pub fn invert(&self) -> Option<Self> {
+        (!self.is_zero()).then_some(self.inverse_or_zero())
+    }
+
+    /// Inverts each scalar in place, with one inversion for all (Montgomery's trick) and in constant
+    /// time. Zero stays zero.
+    pub fn invert_all(scalars: &mut [Self]) {
+        let one = Self::from_u128(1);
+        let mut products = Zeroizing::new(Vec::with_capacity(scalars.len()));
+        let mut product = Zeroizing::new(one);
+        for scalar in scalars.iter() {
+            products.push(*product);
+            *product = *product * scalar.selected(!scalar.zero_mask(), &one);
+        }
+        let mut inverse = Zeroizing::new(product.inverse_or_zero());
+        for (scalar, before) in scalars.iter_mut().zip(products.iter()).rev() {
+            let mask = !scalar.zero_mask();
+            let factor = Zeroizing::new(scalar.selected(mask, &one));
+            *scalar = (*inverse * *before).selected(mask, &Self::default());
+            *inverse = *inverse * *factor;
+        }
+    }
+
+    /// This where `mask` is all ones, `other` where it is zero.
+    fn selected(&self, mask: u64, other: &Self) -> Self {
+        let mut out = *other;
+        for (o, s) in out.0.l.iter_mut().zip(self.0.l) {
+            *o ^= (*o ^ s) & mask;
+        }
+        out
+    }
+
+    /// All ones for zero, else zero.
+    fn zero_mask(&self) -> u64 {
+        let any = self.0.l.iter().fold(0, |all, limb| all | limb);
+        let is_zero = any.ct_eq(&0).unwrap_u8();
+        0u64.wrapping_sub(u64::from(is_zero))
+    }
+
+    fn inverse_or_zero(&self) -> Self {
         let mut out = blst_fr::default();
         // SAFETY: both pointers are to live values.
         unsafe { blst_fr_inverse(&mut out, &self.0) };
-        (!self.is_zero()).then_some(Self(out))
+        Self(out)
     }
 
     /// Whether this is zero.

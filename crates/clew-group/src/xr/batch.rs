@@ -116,7 +116,7 @@ impl VerifyingKey {
     }
 
     /// ```text
-    /// S1 = prod ( T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1) )^d  prod ( u^sa T1^(-c) R1^(-1) )^q
+    /// S1 = prod ( T2^sx h^(-sd) h0^(-sy) (g1 V)^(-c) R3^(-1) )^d  prod ( u^sa T1^(-c) R1^(-1) )^q
     /// S2 = prod ( T2^c h^(-sa) )^d
     /// ```
     /// with the powers of each fixed point added up first; and of these e(S1, G2) e(S2, w), which is
@@ -134,7 +134,7 @@ impl VerifyingKey {
             in_s2.push(&signature.t2, c * *d);
             fixed.h = fixed.h - s.d * *d;
             fixed.h0 = fixed.h0 - s.y * *d;
-            fixed.g1 = fixed.g1 - c * *d;
+            fixed.base = fixed.base - c * *d;
             fixed.h_in_s2 = fixed.h_in_s2 - s.a * *d;
             if let Some((r1, q)) = r1 {
                 in_s1.push(&signature.t1, -(c * *q));
@@ -145,7 +145,7 @@ impl VerifyingKey {
         let of_fixed = multiexp_vartime([
             (&self.h, fixed.h),
             (&self.h0, fixed.h0),
-            (&self.g1, fixed.g1),
+            (&self.base, fixed.base),
             (&self.u, fixed.u),
         ]);
         let s1 = of_fixed + in_s1.sum();
@@ -167,22 +167,17 @@ impl<'a> Candidate<'a> {
     fn new(place: usize, form: Form<'a>, rng: &mut impl CryptoRng) -> Self {
         let (signature, r1) = match form {
             Form::Plain(signature) => (signature, None),
-            Form::Incremental(form) => (&form.signature, Some((form.r1, multiplier(rng)))),
+            Form::Incremental(form) => {
+                (&form.signature, Some((form.r1, Scalar::random_short(rng))))
+            }
         };
         Self {
             place,
             signature,
-            d: multiplier(rng),
+            d: Scalar::random_short(rng),
             r1,
         }
     }
-}
-
-/// A random short challenge.
-fn multiplier(rng: &mut impl CryptoRng) -> Scalar {
-    let mut bytes = [0; 16];
-    rng.fill_bytes(&mut bytes);
-    Scalar::from_halves(&bytes)
 }
 
 /// Points with their powers.
@@ -208,7 +203,7 @@ impl Terms {
 struct FixedPowers {
     h: Scalar,
     h0: Scalar,
-    g1: Scalar,
+    base: Scalar,
     u: Scalar,
     h_in_s2: Scalar,
 }

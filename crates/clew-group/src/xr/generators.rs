@@ -5,9 +5,10 @@ use crate::curve::G1;
 const U_DOMAIN: &[u8] = b"clew-xr-u-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 const G1_DOMAIN: &[u8] = b"clew-xr-g1-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 const H0_DOMAIN: &[u8] = b"clew-xr-h0-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
+const V_DOMAIN: &[u8] = b"clew-xr-v-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 
-/// u, g1 and h0 of epoch 0 (spec 3.1), by hashing to the curve, so that nobody knows a relation
-/// between them: who knew one could sign as any machine.
+/// u, g1 and h0 of a group (spec 3.1), hashed to the curve, so that nobody knows a relation between
+/// them: whoever knew one could sign as any machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Generators {
     /// The base of the opening key: h = u^xi.
@@ -19,9 +20,14 @@ pub struct Generators {
 }
 
 impl Generators {
-    /// Those of the group with that nonce.
+    /// Returns those of the group with that nonce.
     pub fn of(nonce: &[u8; 32]) -> Self {
         let [u, g1, h0] = [U_DOMAIN, G1_DOMAIN, H0_DOMAIN].map(|domain| G1::hash(domain, nonce));
         Self { u, g1, h0 }
     }
+}
+
+/// V of epoch 0 and of each rebase, from the group's nonce and the number of the epoch.
+pub(super) fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
+    G1::hash(V_DOMAIN, &[nonce.as_slice(), &epoch.to_be_bytes()].concat())
 }

@@ -1,145 +1,124 @@
 //! The issuer: founds a group, lets machines join, and revokes them.
 
-use super::join::{Credential, JoinError, JoinRequest, Offer};
+use super::PublicKey;
+use super::join::{JoinError, JoinRequest, Offer};
 use super::public_key::issuer_hash;
-use super::{Generators, PublicKey, Revocation};
-use crate::curve::{G1, G2, Scalar};
+use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
+use crate::secret::{Secret, secret_bytes, shielded};
 use crate::wire::Reader;
-use crate::{DecodeError, Proof};
+use crate::{DecodeError, EpochIssuer, Proof, Step};
+use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-/// The issuer's secret gamma. Wiped when dropped.
+/// The issuer's secret gamma. On the heap, and wiped when dropped.
 pub struct IssuerKey {
-    gamma: Scalar,
+    gamma: Secret<Scalar>,
 }
 
 impl IssuerKey {
-    /// A fresh key.
+    /// Draws a key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
-        let gamma = Scalar::random_secret(rng);
+        let gamma = Secret::new(|| Scalar::random_secret(rng));
         Self { gamma }
     }
 
     /// Decodes 32 bytes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let gamma = Reader::exactly(32, bytes)?.secret()?;
+        let gamma = Secret::try_new(|| Reader::exactly(SCALAR_BYTES, bytes)?.secret())?;
         Ok(Self { gamma })
     }
 
     /// Encodes as 32 bytes. Secret.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
-        Zeroizing::new(self.gamma.to_bytes())
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        shielded(|| secret_bytes(&[Zeroizing::new(self.gamma.to_bytes()).as_slice()]))
     }
 
-    /// The public key of epoch 0 for the trustees' point `h`, with the proof of gamma (spec 3.1).
+    /// Founds a group: the public key of epoch 0 for the trustees' point `h`, with the proof of gamma
+    /// (spec 3.1).
     pub fn found(&self, nonce: &[u8; 32], h: &G1, rng: &mut impl CryptoRng) -> (PublicKey, Proof) {
-        let Generators { u, g1, h0 } = Generators::of(nonce);
-        let standard = G2::generator();
-        let w = standard.mul(&self.gamma);
-        let proof = Proof::new([&standard], &self.gamma, issuer_hash(nonce, &w), rng);
-        let public = PublicKey {
-            g1,
-            h0,
-            u,
-            h: *h,
-            h_w: h.mul(&self.gamma),
-            w,
-            lift: standard,
-        };
-        (public, proof)
+        shielded(|| {
+            let standard = G2::generator();
+            let w = standard.mul(&self.gamma);
+            let proof = Proof::new([&standard], &self.gamma, issuer_hash(nonce, &w), rng);
+            let public = PublicKey::assembled(nonce, *h, h.mul(&self.gamma), w);
+            (public.expect("no hash is minus another"), proof)
+        })
     }
 
-    /// Answers a request to join (spec 3.2, step 2). `x` is random and no other member's.
+    /// Answers a request to join (spec 3.2, step 2): A = (g1 C' h0^s)^(1/(gamma+x)).
+    ///
+    /// **x is drawn afresh for every offer**, aborted ones included: two offers with one x give a
+    /// credential for any y. s is random too. `genesis` is a key of the group, of any epoch.
     ///
     /// # Errors
-    /// [`JoinError::DeviceDoesNotKnowY`]; [`JoinError::UnfitX`] if x is zero or -gamma.
+    /// [`JoinError::DeviceDoesNotKnowY`]; [`JoinError::UnfitX`] if x is zero or -gamma;
+    /// [`JoinError::UnfitS`] if C' h0^s is the identity.
     pub fn offer(
         &self,
         genesis: &PublicKey,
         session: &[u8; 32],
         request: &JoinRequest,
         x: &Scalar,
-        rng: &mut impl CryptoRng,
+        s: &Scalar,
     ) -> Result<Offer, JoinError> {
         request.check(genesis, session)?;
-        let inverse = (self.gamma + *x).invert().map(Zeroizing::new);
-        let inverse = inverse.filter(|_| !x.is_zero()).ok_or(JoinError::UnfitX)?;
-        // A = (g1_0 C)^(1/(gamma+x))
-        let a = (genesis.g1 + request.c).mul(&inverse);
-        Ok(Offer::of(session, request, &a, x, rng))
+        let c = request.blinded(genesis, s);
+        if c.is_identity() {
+            return Err(JoinError::UnfitS);
+        }
+        let inverse = self.inverse(x).filter(|_| !x.is_zero());
+        let inverse = inverse.ok_or(JoinError::UnfitX)?;
+        let a = shielded(|| (genesis.g1 + c).mul(&inverse));
+        Ok(Offer::of(a, x, s))
     }
 
-    /// k of spec 3.7, for all x revoked up to an epoch: what makes a credential of epoch 0 one of
-    /// that epoch. Nothing if one of them is -gamma.
-    pub fn scale<'a>(&self, revoked: impl IntoIterator<Item = &'a Scalar>) -> Option<Scale> {
-        let one = Zeroizing::new(Scalar::from_u128(1));
-        let product = revoked.into_iter().fold(one, |product, x| {
-            Zeroizing::new(*product * (self.gamma + *x))
-        });
-        product.invert().map(Scale)
+    /// Revokes x: the step from the V of `group` to the next (spec 3.7).
+    ///
+    /// **Only the x of a row that is registered and was never revoked, and each once**: revoking an
+    /// aborted offer completes it, and revoking twice revives the machine. Returns `None` if x is zero
+    /// or -gamma.
+    pub fn revoke(&self, group: &PublicKey, x: &Scalar) -> Option<Step> {
+        let inverse = self.inverse(x).filter(|_| !x.is_zero())?;
+        let v = shielded(|| group.v.mul(&inverse));
+        Some(Step { x: *x, v })
     }
 
-    /// Revokes x: what moves everybody else to the next epoch (spec 3.7). Nothing if x = -gamma.
-    pub fn revoke(&self, group: &PublicKey, x: &Scalar) -> Option<Revocation> {
-        let sum = Zeroizing::new(self.gamma + *x);
-        let inverse = Zeroizing::new(sum.invert()?);
-        Some(Revocation {
-            x: *x,
-            g1: group.g1.mul(&inverse),
-            h0: group.h0.mul(&inverse),
-            lift: group.lift.mul(&sum),
-        })
-    }
-
-    /// The next epoch's key if it brings the new opening key `h` (spec 3.8).
+    /// Returns the key of the next epoch if that brings the new opening key `h` (spec 3.8).
     pub fn reopened(&self, group: &PublicKey, h: &G1) -> PublicKey {
         PublicKey {
             h: *h,
-            h_w: h.mul(&self.gamma),
+            h_w: shielded(|| h.mul(&self.gamma)),
             ..group.clone()
         }
+    }
+
+    /// Returns the issuer in the epoch of `group`. `revoked` are the x of all rows that are revoked at
+    /// or before that epoch, by steps and by rebases.
+    pub fn in_epoch(
+        &self,
+        group: &PublicKey,
+        revoked: impl IntoIterator<Item = Scalar>,
+    ) -> EpochIssuer {
+        EpochIssuer::new(&self.gamma, &group.v, revoked)
+    }
+
+    /// Returns Q = B^gamma, with which an auditor finds the row of B ([`PublicKey::search`]).
+    ///
+    /// **Only for a B that an opening gave**, never for a point that somebody sends.
+    pub fn locator(&self, b: &G1) -> G1 {
+        shielded(|| b.mul(&self.gamma))
+    }
+
+    /// 1/(gamma+x).
+    fn inverse(&self, x: &Scalar) -> Option<Secret<Scalar>> {
+        Secret::try_new(|| (*self.gamma + *x).invert().ok_or(())).ok()
     }
 }
 
 impl fmt::Debug for IssuerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("IssuerKey(..)")
-    }
-}
-
-impl Drop for IssuerKey {
-    fn drop(&mut self) {
-        self.gamma.zeroize();
-    }
-}
-
-/// k of one epoch, with which the issuer brings credentials from epoch 0 to that epoch. Secret, as
-/// gamma is a root of it; wiped when dropped.
-pub struct Scale(Scalar);
-
-impl Scale {
-    /// A_e = A_0^k and x, for the member that the register has with A_0 and x.
-    ///
-    /// Only for an entry of the register whose machine is not revoked at that epoch, and never for
-    /// a point that somebody sends: that would take a revoked key along.
-    pub fn credential(&self, a_0: &G1, x: &Scalar) -> Credential {
-        Credential {
-            a: a_0.mul(&self.0),
-            x: *x,
-        }
-    }
-}
-
-impl fmt::Debug for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Scale(..)")
-    }
-}
-
-impl Drop for Scale {
-    fn drop(&mut self) {
-        self.0.zeroize();
     }
 }

@@ -2,70 +2,106 @@
 
 use super::PublicKey;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
-use crate::wire::{Reader, fill};
-use crate::{DecodeError, Invalid};
+use crate::secret::{Secret, secret_bytes, shielded};
+use crate::wire::Reader;
+use crate::{DecodeError, Invalid, Witness};
+use alloc::vec::Vec;
 use core::fmt;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Size of an encoded member key: A (48 bytes), x, y (32 each).
 pub const MEMBER_KEY_BYTES: usize = G1_BYTES + 2 * SCALAR_BYTES;
 
-/// A member's key (A, x, y) with A^(gamma+x) = g1 h0^y, for one epoch. The issuer knows A and x;
-/// nobody but the machine knows y. Secret; wiped when dropped.
+/// A member's key (A, x, y) with A^(gamma+x) = g1 h0^y, the same in every epoch. The issuer knows A
+/// and x; nobody but the machine knows y. Secret; on the heap, and wiped when dropped.
 #[derive(Clone)]
-pub struct MemberKey {
-    pub(super) a: G1,
-    pub(super) x: Scalar,
-    pub(super) y: Scalar,
+pub struct MemberKey(Secret<Parts>);
+
+#[derive(Clone)]
+struct Parts {
+    a: G1,
+    x: Scalar,
+    y: Scalar,
 }
 
 impl MemberKey {
+    /// Puts a key together, from an x and a y that `make` returns.
+    pub(super) fn new(a: G1, make: impl FnOnce() -> (Scalar, Scalar)) -> Self {
+        Self(Secret::new(|| {
+            let (x, y) = make();
+            Parts { a, x, y }
+        }))
+    }
+
     /// Decodes; x or y of zero is [`DecodeError::Scalar`]. That the key is of some group is checked
-    /// by [`Self::check`].
+    /// by [`super::SigningKey::new`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(MEMBER_KEY_BYTES, bytes)?;
-        let a = reader.take::<G1_BYTES>()?;
-        let (x, y) = (reader.secret()?, reader.secret()?);
-        let a = G1::from_bytes(a)?;
-        Ok(Self { a, x, y })
+        Secret::try_new(|| {
+            let mut reader = Reader::exactly(MEMBER_KEY_BYTES, bytes)?;
+            let a = reader.take::<G1_BYTES>()?;
+            let (x, y) = (reader.secret()?, reader.secret()?);
+            let a = G1::from_bytes(a)?;
+            Ok(Parts { a, x, y })
+        })
+        .map(Self)
     }
 
     /// Encodes as A || x || y. Secret.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; MEMBER_KEY_BYTES]> {
-        let mut out = Zeroizing::new([0; MEMBER_KEY_BYTES]);
-        let [x, y] = [self.x, self.y].map(|s| Zeroizing::new(s.to_bytes()));
-        fill(&mut out, &[&self.a.to_bytes(), x.as_slice(), y.as_slice()]);
-        out
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        shielded(|| {
+            let [x, y] = [self.x(), self.y()].map(|s| Zeroizing::new(s.to_bytes()));
+            secret_bytes(&[&self.0.a.to_bytes(), x.as_slice(), y.as_slice()])
+        })
     }
 
-    /// A, by which an opened signature names this member.
+    /// Returns A, which the register has in this member's row.
     pub fn credential(&self) -> G1 {
-        self.a
+        self.0.a
     }
 
-    /// The member's check (spec 3.7) of this key in the epoch of `group`: that
-    /// e(A, w G2^x) = e(g1 h0^y, G2), and that h_w is good. Together with the checks of `group` when
-    /// it was loaded, they keep a bad update from marking every signature made with it.
-    pub fn check(&self, group: &PublicKey) -> Result<(), Invalid> {
-        let c = group.commitment(&self.y);
-        if group.certifies(&self.a, &self.a.mul(&self.x), &c) && group.has_good_h_w() {
+    /// Returns x, which the member update needs ([`Witness::after`]). Secret until it is revoked.
+    pub fn x(&self) -> &Scalar {
+        &self.0.x
+    }
+
+    pub(super) fn y(&self) -> &Scalar {
+        &self.0.y
+    }
+
+    /// Returns C = h0^y, which the register has in this member's row. `genesis` is a key of the group,
+    /// of any epoch.
+    pub fn commitment(&self, genesis: &PublicKey) -> G1 {
+        shielded(|| genesis.commitment(self.y()))
+    }
+
+    /// Checks this key and a witness in the epoch of `group` (spec 3.7): e(A, w G2^x) = e(g1 h0^y, G2),
+    /// e(W, w G2^x) = e(V, G2), and h_w = h^gamma. Together with the checks of `group` when it was
+    /// loaded, they keep a bad update from marking every signature made with it.
+    pub fn check(&self, group: &PublicKey, witness: &Witness) -> Result<(), Invalid> {
+        let has_witness = || shielded(|| group.is_power(&witness.0, group.v(), self.x()));
+        if self.is_certified(group) && has_witness() && group.has_good_h_w() {
             Ok(())
         } else {
             Err(Invalid)
         }
+    }
+
+    /// e(A, w G2^x) = e(g1 h0^y, G2).
+    pub(super) fn is_certified(&self, group: &PublicKey) -> bool {
+        shielded(|| group.certifies(&self.0.a, &group.commitment(self.y()), self.x()))
+    }
+}
+
+impl Zeroize for Parts {
+    fn zeroize(&mut self) {
+        self.a.zeroize();
+        self.x.zeroize();
+        self.y.zeroize();
     }
 }
 
 impl fmt::Debug for MemberKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MemberKey(..)")
-    }
-}
-
-impl Drop for MemberKey {
-    fn drop(&mut self) {
-        self.a.zeroize();
-        self.x.zeroize();
-        self.y.zeroize();
     }
 }

@@ -19,33 +19,44 @@
 //! let (group, proof) = issuer.found(&nonce, &h, &mut rng);
 //! group.check_genesis(&nonce, &proof)?; // everybody who loads it
 //!
-//! // A machine joins, in four messages.
+//! // A machine joins. x is drawn afresh for every offer.
 //! let session = [8; 32];
 //! let (device, request) = Device::new(&group, &session, &mut rng);
-//! let x = Scalar::random_secret(&mut rng);
-//! let offer = issuer.offer(&group, &session, &request, &x, &mut rng)?;
-//! let accepted = device.accept(&group, &offer)?; // and signs for it with its device key
-//! let revoked: [Scalar; 0] = [];
-//! let scale = issuer.scale(&revoked).expect("nobody is revoked");
-//! let member = accepted.finish(&group, &scale.credential(&offer.credential(), &x))?;
+//! let (x, s) = (Scalar::random_secret(&mut rng), Scalar::random(&mut rng));
+//! let offer = issuer.offer(&group, &session, &request, &x, &s)?;
+//! let member = device.accept(&group, &offer)?;
+//! // The device signs for A and C with its device key; the issuer enters the row, and only then:
+//! let witness = issuer.in_epoch(&group, []).witness(&x)?;
 //!
-//! let epoch = EpochId([1; 32]); // of the record that publishes this key
-//! let signer = SigningKey::new(&group, epoch, member)?;
+//! let epoch = EpochId([1; 32]); // of the record that made this epoch
+//! let signer = SigningKey::new(&group, epoch, member, &witness)?;
 //! let signature = signer.precursor(&mut rng).sign(&[b"a packet"]);
 //! VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature)?;
 //!
-//! let a = *signature.t2() - signature.t1().mul(&xi);
-//! assert!(group.names(&a, &offer.credential()));
+//! // Trustees open it, and the row that fits is found.
+//! let b = *signature.t2() - signature.t1().mul(&xi);
+//! let c = offer.commitment(&group, &request);
+//! assert!(group.certifies(offer.a(), &c, &x) && group.names(&b, &c, &x));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Credential and witness
+//!
+//! A machine's credential A = (g1 h0^y)^(1/(gamma+x)) never changes. Its witness
+//! W = V^(1/(gamma+x)) does, with the V of the epoch. It signs with the base B = A W. A revocation
+//! publishes x* and V' = V^(1/(gamma+x*)) ([`crate::Step`]), which is nobody's credential, and from
+//! which everybody else computes its next witness ([`crate::Witness::after`]). After many steps the
+//! group *rebases*: V is hashed anew, and the issuer publishes the witnesses of all who are not
+//! revoked.
+//!
 //! # Who checks what
 //!
-//! A [`PublicKey`] made from bytes is well-formed and nothing more. Before it is used, whoever loads
-//! it calls [`PublicKey::check_genesis`] for epoch 0 and [`PublicKey::check_descends_from`] for a
-//! later one (or has it from [`PublicKey::after`] and [`PublicKey::with_opening`], which check one
-//! step). No signature of a manager replaces that: with a key of the issuer's own making it could
-//! sign as a machine, or mark the signatures of one.
+//! A [`PublicKey`] from [`PublicKey::founded`] is well-formed and nothing more. Before it is used,
+//! whoever loads it calls [`PublicKey::check_genesis`]. The V of a later epoch is hashed
+//! ([`PublicKey::hashed_v`]) or the last of a chain that [`crate::check_steps`] checked; then
+//! [`PublicKey::in_epoch`] has the key. No signature of a manager replaces that for those who open,
+//! judge, match or sign: with a V of its own making the issuer could sign as a machine, or mark the
+//! signatures of one.
 //!
 //! Functions take time that depends on their inputs only where they see public values: decoding,
 //! verifying and the checks of public keys. Joining, updating and signing take constant time.
@@ -58,7 +69,7 @@ mod join;
 mod member;
 mod pseudonym;
 mod public_key;
-mod revocation;
+mod search;
 mod signature;
 mod signer;
 #[cfg(test)]
@@ -67,15 +78,12 @@ mod verifier;
 
 pub use batch::{Form, Item};
 pub use generators::Generators;
-pub use issuer::{IssuerKey, Scale};
-pub use join::{
-    Accepted, CREDENTIAL_BYTES, Credential, DEVICE_BYTES, Device, JoinError, JoinRequest,
-    OFFER_BYTES, Offer, REQUEST_BYTES,
-};
+pub use issuer::IssuerKey;
+pub use join::{DEVICE_BYTES, Device, JoinError, JoinRequest, OFFER_BYTES, Offer, REQUEST_BYTES};
 pub use member::{MEMBER_KEY_BYTES, MemberKey};
 pub use pseudonym::{PSEUDONYMOUS_BYTES, Pseudonym, PseudonymousPrecursor, PseudonymousSignature};
-pub use public_key::{PUBLIC_KEY_BYTES, PublicKey};
-pub use revocation::{REVOCATION_BYTES, Revocation};
+pub use public_key::PublicKey;
+pub use search::Search;
 pub use signature::{INCREMENTAL_BYTES, IncrementalSignature, SIGNATURE_BYTES, Signature};
 pub use signer::{Nonces, Precursor, SigningKey};
 pub use verifier::VerifyingKey;

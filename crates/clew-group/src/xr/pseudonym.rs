@@ -6,6 +6,7 @@ use super::verifier::{encoded, transcript};
 use super::{Nonces, Precursor, SIGNATURE_BYTES, Signature, SigningKey, VerifyingKey};
 use crate::curve::multiexp::{OddMultiples, WIDTH_ONCE, multiexp_vartime};
 use crate::curve::{G1, G1_BYTES};
+use crate::secret::{Secret, shielded};
 use crate::{DecodeError, Invalid};
 use core::fmt;
 use rand_core::CryptoRng;
@@ -26,12 +27,12 @@ fn base(scope: &[u8]) -> G1 {
 impl SigningKey {
     /// This machine's name in a scope (bytes that name domain, service and period).
     pub fn pseudonym(&self, scope: &[u8]) -> Pseudonym {
-        base(scope).mul(&self.key.y).to_bytes()
+        shielded(|| base(scope).mul(self.key.y()).to_bytes())
     }
 
     /// A precursor of a signature that shows this machine's name in a scope.
     pub fn precursor_in(&self, scope: &[u8], rng: &mut impl CryptoRng) -> PseudonymousPrecursor {
-        self.precursor_in_from(scope, Nonces::random(rng))
+        self.precursor_in_from(scope, &Secret::new(|| Nonces::random(rng)))
     }
 
     /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
@@ -40,16 +41,18 @@ impl SigningKey {
     /// ```text
     /// nym = B^y    R4 = B^ry
     /// ```
-    pub fn precursor_in_from(&self, scope: &[u8], n: Nonces) -> PseudonymousPrecursor {
+    pub fn precursor_in_from(&self, scope: &[u8], n: &Nonces) -> PseudonymousPrecursor {
         let base = base(scope);
-        let commitments = self.commitments(&n);
-        let nym = base.mul(&self.key.y);
-        let in_scope = G1::to_bytes_many(&[base, nym, base.mul(&n.ry)]);
-        let state = state_in_scope(&self.id, &commitments.encoded, &in_scope);
-        PseudonymousPrecursor {
-            precursor: Precursor::new(state, commitments, self.secrets(&n)),
-            nym,
-        }
+        shielded(|| {
+            let commitments = self.commitments(n);
+            let nym = base.mul(self.key.y());
+            let in_scope = G1::to_bytes_many(&[base, nym, base.mul(&n.ry)]);
+            let state = state_in_scope(&self.id, &commitments.encoded, &in_scope);
+            PseudonymousPrecursor {
+                precursor: Precursor::new(state, commitments, self.secrets(n)),
+                nym,
+            }
+        })
     }
 }
 

@@ -71,7 +71,7 @@ impl Signature {
         &self.t1
     }
 
-    /// T2 = A h^alpha.
+    /// T2 = B h^alpha, for the base B = A W that the signer has in this epoch.
     pub fn t2(&self) -> &G1 {
         &self.t2
     }

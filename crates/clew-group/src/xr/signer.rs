@@ -4,7 +4,8 @@ use super::challenge::{self, Challenge, Transcript};
 use super::signature::Responses;
 use super::{IncrementalSignature, MemberKey, PublicKey, Signature};
 use crate::curve::{FixedBase, G1, Scalar};
-use crate::{EpochId, Invalid};
+use crate::secret::{Secret, shielded, shielded_shallow};
+use crate::{EpochId, Invalid, Witness};
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::Sha256;
@@ -18,22 +19,34 @@ pub struct SigningKey {
     h: FixedBase,
     h0: FixedBase,
     h_w: FixedBase,
-    a: FixedBase,
+    /// B = A W, the base that it signs with in this epoch.
+    b: G1,
+    powers_of_b: FixedBase,
 }
 
 impl SigningKey {
-    /// Prepares a key for the epoch of `group`, after the member's check ([`MemberKey::check`]): with
-    /// a key that does not fit, every signature would fail, or be marked by whoever made the bad key.
-    /// `group` is one of the group's: loading it checked that.
-    pub fn new(group: &PublicKey, id: EpochId, key: MemberKey) -> Result<Self, Invalid> {
-        key.check(group)?;
+    /// Prepares a key and its witness for the epoch of `group`, after the member's check
+    /// ([`MemberKey::check`]): with values that do not fit, every signature would fail, or be marked by
+    /// whoever made them. `group` is one of the group's: loading it checked that.
+    pub fn new(
+        group: &PublicKey,
+        id: EpochId,
+        key: MemberKey,
+        witness: &Witness,
+    ) -> Result<Self, Invalid> {
+        key.check(group, witness)?;
+        let b = key.credential() + witness.0;
+        if b.is_identity() {
+            return Err(Invalid);
+        }
         Ok(Self {
             id,
             u: FixedBase::new(&group.u),
             h: FixedBase::new(&group.h),
             h0: FixedBase::new(&group.h0),
             h_w: FixedBase::new(&group.h_w),
-            a: FixedBase::new(&key.a),
+            powers_of_b: FixedBase::new(&b),
+            b,
             key,
         })
     }
@@ -41,27 +54,29 @@ impl SigningKey {
     /// Computes everything of one signature that does not depend on the message (Clue,
     /// "Precomputation").
     pub fn precursor(&self, rng: &mut impl CryptoRng) -> Precursor {
-        self.precursor_from(Nonces::random(rng))
+        self.precursor_from(&Secret::new(|| Nonces::random(rng)))
     }
 
     /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
     /// publishes the key.
-    pub fn precursor_from(&self, n: Nonces) -> Precursor {
-        let commitments = self.commitments(&n);
-        let state = challenge::state(&self.id, &commitments.encoded);
-        Precursor::new(state, commitments, self.secrets(&n))
+    pub fn precursor_from(&self, n: &Nonces) -> Precursor {
+        shielded(|| {
+            let commitments = self.commitments(n);
+            let state = challenge::state(&self.id, &commitments.encoded);
+            Precursor::new(state, commitments, self.secrets(n))
+        })
     }
 
     /// ```text
-    /// T1 = u^alpha   T2 = A h^alpha   R1 = u^ra   R3 = T2^rx h^(-rd) h0^(-ry) h_w^(-ra)
+    /// T1 = u^alpha   T2 = B h^alpha   R1 = u^ra   R3 = T2^rx h^(-rd) h0^(-ry) h_w^(-ra)
     /// ```
-    /// With alpha known, R3 is a product of fixed points: T2^rx = A^rx h^(alpha rx).
+    /// With alpha known, R3 is a product of fixed points: T2^rx = B^rx h^(alpha rx).
     pub(super) fn commitments(&self, n: &Nonces) -> Commitments {
         let points = [
             self.u.mul(&n.alpha),
-            self.key.a + self.h.mul(&n.alpha),
+            self.b + self.h.mul(&n.alpha),
             self.u.mul(&n.ra),
-            self.a.mul(&n.rx) + self.h.mul(&(n.alpha * n.rx - n.rd))
+            self.powers_of_b.mul(&n.rx) + self.h.mul(&(n.alpha * n.rx - n.rd))
                 - self.h0.mul(&n.ry)
                 - self.h_w.mul(&n.ra),
         ];
@@ -69,12 +84,12 @@ impl SigningKey {
         Commitments { points, encoded }
     }
 
-    pub(super) fn secrets(&self, n: &Nonces) -> Secrets {
-        let MemberKey { x, y, .. } = self.key;
-        Secrets {
+    pub(super) fn secrets(&self, n: &Nonces) -> Secret<Secrets> {
+        let (x, y) = (self.key.x(), self.key.y());
+        Secret::new(|| Secrets {
             blinding: [n.ra, n.rx, n.rd, n.ry],
-            witness: [n.alpha, x, n.alpha * x, y],
-        }
+            witness: [n.alpha, *x, n.alpha * *x, *y],
+        })
     }
 }
 
@@ -119,6 +134,12 @@ impl fmt::Debug for Nonces {
 
 impl Drop for Nonces {
     fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl Zeroize for Nonces {
+    fn zeroize(&mut self) {
         let Self {
             alpha,
             ra,
@@ -139,16 +160,23 @@ pub(super) struct Commitments {
 }
 
 /// What turns a challenge into responses: s = blinding + c * witness, in the order alpha, x, delta,
-/// y. Wiped when dropped.
+/// y.
 pub(super) struct Secrets {
     blinding: [Scalar; 4],
     witness: [Scalar; 4],
 }
 
-impl Drop for Secrets {
-    fn drop(&mut self) {
+impl Zeroize for Secrets {
+    fn zeroize(&mut self) {
         self.blinding.zeroize();
         self.witness.zeroize();
+    }
+}
+
+impl Secrets {
+    /// sa, sx, sd, sy, which are public.
+    fn responses(&self, c: &Scalar) -> [Scalar; 4] {
+        core::array::from_fn(|i| self.blinding[i] + *c * self.witness[i])
     }
 }
 
@@ -163,11 +191,11 @@ impl Drop for Secrets {
 pub struct Precursor {
     state: Sha256,
     commitments: Commitments,
-    secrets: Secrets,
+    secrets: Secret<Secrets>,
 }
 
 impl Precursor {
-    pub(super) fn new(state: Sha256, commitments: Commitments, secrets: Secrets) -> Self {
+    pub(super) fn new(state: Sha256, commitments: Commitments, secrets: Secret<Secrets>) -> Self {
         Self {
             state,
             commitments,
@@ -188,9 +216,7 @@ impl Precursor {
             secrets,
         } = self;
         let c = Challenge::of(state, message);
-        let value = c.scalar();
-        let [a, x, d, y] =
-            core::array::from_fn(|i| secrets.blinding[i] + value * secrets.witness[i]);
+        let [a, x, d, y] = shielded_shallow(|| secrets.responses(&c.scalar()));
         let [t1, t2, r1, r3] = commitments.points;
         let [encoded_t1, encoded_t2, encoded_r1, encoded_r3] = commitments.encoded;
         let signature = Signature {

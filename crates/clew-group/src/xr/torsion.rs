@@ -19,12 +19,10 @@ fn member() -> (SigningKey, VerifyingKey) {
     let (group, _) = issuer.found(&[1; 32], &h, &mut rng);
     let (device, request) = Device::new(&group, &[2; 32], &mut rng);
     let x = Scalar::from_u128(9);
-    let offer = issuer.offer(&group, &[2; 32], &request, &x, &mut rng);
-    let accepted = device.accept(&group, &offer.unwrap()).unwrap();
-    let credential = issuer.scale(&[]).unwrap();
-    let credential = credential.credential(&accepted.credential(), &x);
-    let key = accepted.finish(&group, &credential).unwrap();
-    let signer = SigningKey::new(&group, ID, key).unwrap();
+    let offer = issuer.offer(&group, &[2; 32], &request, &x, &Scalar::from_u128(4));
+    let key = device.accept(&group, &offer.unwrap()).unwrap();
+    let witness = issuer.in_epoch(&group, []).witness(&x).unwrap();
+    let signer = SigningKey::new(&group, ID, key, &witness).unwrap();
     (signer, VerifyingKey::new(&group, ID))
 }
 

@@ -14,7 +14,8 @@ use rand_core::CryptoRng;
 /// The public key of one epoch with its tables (0.45 MB; to make takes as long as two verifications).
 pub struct VerifyingKey {
     pub(super) id: EpochId,
-    pub(super) g1: OddMultiples,
+    /// g1 V.
+    pub(super) base: OddMultiples,
     pub(super) h0: OddMultiples,
     pub(super) u: OddMultiples,
     pub(super) h: OddMultiples,
@@ -25,12 +26,13 @@ pub struct VerifyingKey {
 impl VerifyingKey {
     /// Prepares a public key, which was checked when it was loaded.
     pub fn new(group: &PublicKey, id: EpochId) -> Self {
-        let [g1, h0, u, h] =
-            OddMultiples::of([&group.g1, &group.h0, &group.u, &group.h], WIDTH_FIXED);
+        let base = group.base();
+        let [base, h0, u, h] =
+            OddMultiples::of([&base, &group.h0, &group.u, &group.h], WIDTH_FIXED);
         let [standard, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
         Self {
             id,
-            g1,
+            base,
             h0,
             u,
             h,
@@ -138,7 +140,7 @@ impl VerifyingKey {
         }
     }
 
-    /// e(T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
+    /// e(T2^sx h^(-sd) h0^(-sy) (g1 V)^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
     pub(super) fn check_pairing(&self, signature: &Signature) -> Result<(), Invalid> {
         let Signature { t2, r3, s, .. } = signature;
         let c = signature.c.scalar();
@@ -147,7 +149,7 @@ impl VerifyingKey {
             (&t2, s.x),
             (&self.h, -s.d),
             (&self.h0, -s.y),
-            (&self.g1, -c),
+            (&self.base, -c),
         ]);
         let in_w = multiexp_vartime([(&t2, c), (&self.h, -s.a)]);
         if self.value(&(in_g2 - *r3), &in_w).is_identity() {

@@ -1,18 +1,19 @@
-//! How a machine joins (spec 3.2), one type for each thing that is said:
+//! How a machine joins (spec 3.2):
 //!
 //! ```text
-//! device                                        issuer
-//! Device::new            -- JoinRequest -->     IssuerKey::offer
-//! Device::accept         <----- Offer ------
-//! Accepted: signs S      ---- S (outside) -->   checks S, writes the register
-//! Accepted::finish       <-- Credential ----    Scale::credential
+//! device                                            issuer
+//! Device::new                -- JoinRequest -->     IssuerKey::offer
+//! Device::accept             <----- Offer ------
+//! signs S (outside)          --------- S ------>    checks S, enters the row
+//! SigningKey::new            <---- Witness -----    EpochIssuer::witness
 //! ```
-//! All points are of epoch 0, whatever the present epoch, but for A in the [`Credential`].
+//! A and x sign nothing without a witness, so the issuer gives none before the row is entered. Any
+//! number of joins may run at once.
 
 mod device;
 mod error;
 mod messages;
 
-pub use device::{Accepted, DEVICE_BYTES, Device};
+pub use device::{DEVICE_BYTES, Device};
 pub use error::JoinError;
-pub use messages::{CREDENTIAL_BYTES, Credential, JoinRequest, OFFER_BYTES, Offer, REQUEST_BYTES};
+pub use messages::{JoinRequest, OFFER_BYTES, Offer, REQUEST_BYTES};

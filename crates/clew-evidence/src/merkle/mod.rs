@@ -1,6 +1,11 @@
-//! The Merkle tree hash of RFC 6962 section 2.1 over a growing list, and inclusion proofs (RFC 9162
-//! section 2.1.3), both from the roots
-//! of complete subtrees: node (level, index) is that of the 2^level entries from index * 2^level on.
+//! The Merkle tree hash of RFC 6962 section 2.1 over a growing list, with inclusion and consistency
+//! proofs (RFC 9162 sections 2.1.3 and 2.1.4). All are made from the roots of complete subtrees:
+//! node (level, index) is the root of the 2^level entries from index * 2^level on.
+
+mod consistency;
+
+pub use consistency::{MAX_CONSISTENCY_HASHES, consistency};
+pub(crate) use consistency::{Size, leads};
 
 use sha2::{Digest, Sha256};
 

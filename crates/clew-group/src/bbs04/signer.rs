@@ -2,8 +2,9 @@
 
 use super::challenge::{self, Encryption};
 use super::{Commitments, IncrementalSignature, MemberKey, PublicKey, Signature};
-use crate::curve::{FixedBase, G1, PreparedG2, Scalar, pairing_product};
-use crate::{EpochId, Invalid};
+use crate::curve::{FixedBase, G1, G2, Gt, PreparedG2, Scalar, pairing_product};
+use crate::secret::{Secret, shielded, shielded_shallow};
+use crate::{EpochId, Invalid, Witness};
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::Sha256;
@@ -16,23 +17,36 @@ pub struct SigningKey {
     u: FixedBase,
     v: FixedBase,
     h: FixedBase,
-    a: FixedBase,
+    /// B = A W, the base that it signs with in this epoch.
+    b: G1,
+    powers_of_b: FixedBase,
     g2: PreparedG2,
     w: PreparedG2,
 }
 
 impl SigningKey {
-    /// Prepares a key for the epoch of `group`. A key that does not fit that epoch is refused: with
-    /// it every signature would fail, or be marked by whoever made the bad key.
-    pub fn new(group: &PublicKey, id: EpochId, key: MemberKey) -> Result<Self, Invalid> {
-        key.check(group)?;
+    /// Prepares a key and its witness for the epoch of `group`, after the member's check
+    /// ([`MemberKey::check`]): with values that do not fit, every signature would fail, or be marked by
+    /// whoever made them.
+    pub fn new(
+        group: &PublicKey,
+        id: EpochId,
+        key: MemberKey,
+        witness: &Witness,
+    ) -> Result<Self, Invalid> {
+        key.check(group, witness)?;
+        let b = key.credential() + witness.0;
+        if b.is_identity() {
+            return Err(Invalid);
+        }
         Ok(Self {
             id,
             u: FixedBase::new(&group.u),
             v: FixedBase::new(&group.v),
             h: FixedBase::new(&group.h),
-            a: FixedBase::new(&key.a),
-            g2: PreparedG2::new(&group.g2),
+            powers_of_b: FixedBase::new(&b),
+            b,
+            g2: PreparedG2::new(&G2::generator()),
             w: PreparedG2::new(&group.w),
             key,
         })
@@ -41,54 +55,68 @@ impl SigningKey {
     /// Computes everything of one signature that does not depend on the message (Clue,
     /// "Precomputation").
     pub fn precursor(&self, rng: &mut impl CryptoRng) -> Precursor {
-        self.precursor_from(Nonces::random(rng))
+        self.precursor_from(&Secret::new(|| Nonces::random(rng)))
     }
 
     /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
     /// publishes the key.
     ///
     /// ```text
-    /// T1 = u^alpha   T2 = v^beta   T3 = A h^(alpha+beta)
+    /// T1 = u^alpha   T2 = v^beta   T3 = B h^(alpha+beta)
     /// R1 = u^r_alpha   R2 = v^r_beta
     /// R3 = e(T3,g2)^r_x e(h,w)^(-r_alpha-r_beta) e(h,g2)^(-r_delta1-r_delta2)
     /// R4 = T1^r_x u^(-r_delta1)   R5 = T2^r_x v^(-r_delta2)
     /// ```
     /// With the exponents known, each of these is a product of fixed points:
-    /// T3^r_x = A^r_x h^((alpha+beta) r_x), T1^r_x = u^(alpha r_x), T2^r_x = v^(beta r_x).
-    pub fn precursor_from(&self, n: Nonces) -> Precursor {
-        let sum = n.alpha + n.beta;
-        let in_g2 = self.a.mul(&n.r_x) + self.h.mul(&(sum * n.r_x - n.r_delta1 - n.r_delta2));
-        let in_w = self.h.mul(&-(n.r_alpha + n.r_beta));
-        let r3 = pairing_product([(&in_g2, &self.g2), (&in_w, &self.w)]);
-        let points = [
+    /// T3^r_x = B^r_x h^((alpha+beta) r_x), T1^r_x = u^(alpha r_x), T2^r_x = v^(beta r_x).
+    pub fn precursor_from(&self, n: &Nonces) -> Precursor {
+        shielded(|| {
+            let points = self.points(n);
+            let [t1, t2, t3, r1, r2, r4, r5] = G1::to_bytes_many(&points);
+            let encoded_t = [t1, t2, t3];
+            let commitments = Commitments {
+                r1,
+                r2,
+                r3: self.r3(n).to_bytes(),
+                r4,
+                r5,
+            };
+            Precursor {
+                state: challenge::state(&self.id, &encoded_t, &commitments),
+                t: [points[0], points[1], points[2]],
+                encoded_t,
+                commitments,
+                secrets: self.secrets(n),
+            }
+        })
+    }
+
+    /// T1, T2, T3, R1, R2, R4, R5.
+    fn points(&self, n: &Nonces) -> [G1; 7] {
+        [
             self.u.mul(&n.alpha),
             self.v.mul(&n.beta),
-            self.key.a + self.h.mul(&sum),
+            self.b + self.h.mul(&(n.alpha + n.beta)),
             self.u.mul(&n.r_alpha),
             self.v.mul(&n.r_beta),
             self.u.mul(&(n.alpha * n.r_x - n.r_delta1)),
             self.v.mul(&(n.beta * n.r_x - n.r_delta2)),
-        ];
-        let [t1, t2, t3, r1, r2, r4, r5] = G1::to_bytes_many(&points);
-        let encoded_t = [t1, t2, t3];
-        let commitments = Commitments {
-            r1,
-            r2,
-            r3: r3.to_bytes(),
-            r4,
-            r5,
-        };
-        let x = self.key.x;
-        Precursor {
-            state: challenge::state(&self.id, &encoded_t, &commitments),
-            t: [points[0], points[1], points[2]],
-            encoded_t,
-            commitments,
-            secrets: Secrets {
-                blinding: [n.r_alpha, n.r_beta, n.r_x, n.r_delta1, n.r_delta2],
-                witness: [n.alpha, n.beta, x, x * n.alpha, x * n.beta],
-            },
-        }
+        ]
+    }
+
+    fn r3(&self, n: &Nonces) -> Gt {
+        let of_h = (n.alpha + n.beta) * n.r_x - n.r_delta1 - n.r_delta2;
+        let in_g2 = self.powers_of_b.mul(&n.r_x) + self.h.mul(&of_h);
+        let in_w = self.h.mul(&-(n.r_alpha + n.r_beta));
+        pairing_product([(&in_g2, &self.g2), (&in_w, &self.w)])
+    }
+
+    fn secrets(&self, n: &Nonces) -> Secret<Secrets> {
+        let x = self.key.x();
+        Secret::new(|| Secrets {
+            blinding: [n.r_alpha, n.r_beta, n.r_x, n.r_delta1, n.r_delta2],
+            witness: [n.alpha, n.beta, *x, *x * n.alpha, *x * n.beta],
+        })
     }
 }
 
@@ -139,6 +167,12 @@ impl fmt::Debug for Nonces {
 
 impl Drop for Nonces {
     fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl Zeroize for Nonces {
+    fn zeroize(&mut self) {
         let Self {
             alpha,
             beta,
@@ -167,18 +201,25 @@ pub struct Precursor {
     t: [G1; 3],
     encoded_t: Encryption,
     commitments: Commitments,
-    secrets: Secrets,
+    secrets: Secret<Secrets>,
 }
 
 /// What turns a challenge into responses: s = blinding + c * witness, in the order alpha, beta, x,
-/// delta1, delta2. Wiped when dropped.
+/// delta1, delta2.
 struct Secrets {
     blinding: [Scalar; 5],
     witness: [Scalar; 5],
 }
 
-impl Drop for Secrets {
-    fn drop(&mut self) {
+impl Secrets {
+    /// s_alpha, s_beta, s_x, s_delta1, s_delta2, which are public.
+    fn responses(&self, c: &Scalar) -> [Scalar; 5] {
+        core::array::from_fn(|i| self.blinding[i] + *c * self.witness[i])
+    }
+}
+
+impl Zeroize for Secrets {
+    fn zeroize(&mut self) {
         self.blinding.zeroize();
         self.witness.zeroize();
     }
@@ -195,8 +236,7 @@ impl Precursor {
             ..
         } = self;
         let c = challenge::challenge(state, message);
-        let [s_alpha, s_beta, s_x, s_delta1, s_delta2] =
-            core::array::from_fn(|i| secrets.blinding[i] + c * secrets.witness[i]);
+        let [s_alpha, s_beta, s_x, s_delta1, s_delta2] = shielded_shallow(|| secrets.responses(&c));
         Signature {
             t1,
             t2,

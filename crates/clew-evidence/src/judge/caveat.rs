@@ -1,0 +1,138 @@
+//! What evidence that holds cannot say (`spec/opening.md` section 6).
+
+use crate::group_file::GroupFile;
+use crate::parts::Origin;
+use crate::request::Request;
+use crate::search::Found;
+use clew_group::Scheme;
+use std::fmt;
+
+/// What evidence cannot say, to be said beside what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caveat {
+    /// The issuer knows the machine's key and could have made the signature itself (`bbs04`).
+    IssuerCouldSign,
+    /// A trusted dealer made the opening key of the packet's epoch and could open alone.
+    TrustedDealer,
+    /// The machine's key was made on the issuer's host: whoever had that host can sign as it.
+    JoinedOnIssuerHost,
+    /// The machine joined after the packet's epoch: the packet was made later than it says.
+    JoinedLater {
+        /// The epoch in which it joined.
+        epoch: u32,
+    },
+    /// The machine was revoked later. Whoever stole its key can date packets back.
+    RevokedLater {
+        /// The epoch that revoked it.
+        epoch: u32,
+    },
+    /// The machine was revoked already in the packet's epoch, in which it has no witness: it could
+    /// not sign without the issuer's help.
+    RevokedBefore {
+        /// The epoch that locked it out.
+        epoch: u32,
+    },
+    /// Nothing shows that the packet existed at some time: no log saw it.
+    NotAnchored,
+    /// The name had another row before, with another key.
+    NameReissued {
+        /// The row that this one replaces.
+        row: u32,
+    },
+}
+
+impl Caveat {
+    /// The stable name that the specification gives it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::IssuerCouldSign => "issuer-could-sign",
+            Self::TrustedDealer => "trusted-dealer",
+            Self::JoinedOnIssuerHost => "joined-on-issuer-host",
+            Self::JoinedLater { .. } => "joined-later",
+            Self::RevokedLater { .. } => "revoked-later",
+            Self::RevokedBefore { .. } => "revoked-before",
+            Self::NotAnchored => "not-anchored",
+            Self::NameReissued { .. } => "name-reissued",
+        }
+    }
+
+    /// The epoch that it is about, if it is about one.
+    pub fn epoch(&self) -> Option<u32> {
+        match self {
+            Self::JoinedLater { epoch }
+            | Self::RevokedLater { epoch }
+            | Self::RevokedBefore { epoch } => Some(*epoch),
+            _ => None,
+        }
+    }
+
+    /// All that hold for an opening or match that holds, in the order of the specification.
+    ///
+    /// Those about the machine as a signer are left out if it did not sign.
+    pub(super) fn of(
+        group: &GroupFile,
+        request: &Request,
+        found: &Found,
+        signed: bool,
+    ) -> Vec<Self> {
+        let entry = &found.row.entry;
+        let sharing = group.sharing_record(request.epoch);
+        let dealt = sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::Dealt);
+        let issuer_host = entry.how == crate::How::IssuerHost;
+        let later = entry.joined > request.epoch;
+        let revoked = group.revoked_in(entry, found.x.as_ref());
+        let revoked = revoked.map(|epoch| match epoch > request.epoch {
+            true => Self::RevokedLater { epoch },
+            false => Self::RevokedBefore { epoch },
+        });
+        let epoch = entry.joined;
+        let all = [
+            (signed && group.scheme() == Scheme::Bbs04).then_some(Self::IssuerCouldSign),
+            dealt.then_some(Self::TrustedDealer),
+            (signed && issuer_host).then_some(Self::JoinedOnIssuerHost),
+            (signed && later).then_some(Self::JoinedLater { epoch }),
+            revoked.filter(|_| signed),
+            Some(Self::NotAnchored),
+            entry.replaces.map(|row| Self::NameReissued { row }),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IssuerCouldSign => {
+                f.write_str("with bbs04 the issuer could have made this signature itself")
+            }
+            Self::TrustedDealer => f.write_str(
+                "a trusted dealer made the opening key: whoever dealt it can open packets alone",
+            ),
+            Self::JoinedOnIssuerHost => f.write_str(
+                "the machine's key was made on the issuer's host: whoever had that host can sign as \
+                 this machine",
+            ),
+            Self::JoinedLater { epoch } => write!(
+                f,
+                "this machine joined in epoch {epoch}, after the epoch that the packet claims: the \
+                 packet was made later than it says"
+            ),
+            Self::RevokedLater { epoch } => write!(
+                f,
+                "the machine was revoked in epoch {epoch}: whoever has its key can date packets back"
+            ),
+            Self::RevokedBefore { epoch } => write!(
+                f,
+                "the machine was revoked before, in epoch {epoch}: it could not sign in this epoch \
+                 without the issuer's help"
+            ),
+            Self::NotAnchored => f.write_str(
+                "not anchored: no log shows that the packet existed at the time that it says",
+            ),
+            Self::NameReissued { row } => write!(
+                f,
+                "the name was given again: row {row} had it before, with another key"
+            ),
+        }
+    }
+}

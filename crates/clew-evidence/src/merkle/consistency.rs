@@ -1,0 +1,232 @@
+//! Consistency proofs: that a list is a prefix of a longer one (RFC 9162 section 2.1.4).
+
+use super::{fold, parent, peaks};
+
+/// Most hashes of a consistency proof.
+pub const MAX_CONSISTENCY_HASHES: usize = 64;
+
+/// Makes the proof that the first `before` entries are a prefix of the first `entries`.
+///
+/// `node` gives roots of complete subtrees by level and index; about 64 calls. Returns no hashes if
+/// both sizes are equal. Returns `None` if `before` is zero or above `entries`, or a node is missing.
+pub fn consistency(
+    before: u32,
+    entries: u32,
+    mut node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
+) -> Option<Vec<[u8; 32]>> {
+    if before == 0 || before > entries {
+        return None;
+    }
+    let (mut start, mut end, known) = (0, u64::from(entries), u64::from(before));
+    let mut hashes = Vec::new();
+    let mut whole = true; // the part of the old list from `start` on is the old list itself
+    while known != end {
+        // Halves as in SUBPROOF: the left one is the largest power of two below the size.
+        let split = start + ((end - start).next_power_of_two() >> 1);
+        let other = if known <= split {
+            (split, end)
+        } else {
+            (start, split)
+        };
+        hashes.push(range(other, &mut node)?);
+        if known <= split {
+            end = split;
+        } else {
+            (start, whole) = (split, false);
+        }
+    }
+    if !whole {
+        hashes.push(range((start, end), &mut node)?);
+    }
+    hashes.reverse();
+    Some(hashes)
+}
+
+/// The Merkle tree hash of the entries from `start` to `end`.
+fn range(
+    (start, end): (u64, u64),
+    node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
+) -> Option<[u8; 32]> {
+    fold(&peaks(start, end, node)?)
+}
+
+/// A list: how many entries, and its Merkle tree hash.
+pub(crate) type Size = (u32, [u8; 32]);
+
+/// Whether the proof shows that the shorter list is a prefix of the longer one (RFC 9162, 2.1.4.2).
+///
+/// Lists of one size need equal roots and no hashes. False if the shorter list is empty or longer.
+pub(crate) fn leads((before, old): Size, (entries, new): Size, hashes: &[[u8; 32]]) -> bool {
+    if before == 0 || before >= entries {
+        return before == entries && before != 0 && old == new && hashes.is_empty();
+    }
+    // The old root is not in the proof if the old tree is a complete subtree of the new one.
+    let (first, rest) = match before.is_power_of_two() {
+        true => (old, hashes),
+        false => match hashes.split_first() {
+            Some((first, rest)) => (*first, rest),
+            None => return false,
+        },
+    };
+    let shared = (before - 1).trailing_ones();
+    let (own, last) = ((before - 1) >> shared, (entries - 1) >> shared);
+    walk(first, rest, own, last) == Some((old, new))
+}
+
+/// Both roots that a proof leads to, from the node that both trees have.
+fn walk(
+    first: [u8; 32],
+    hashes: &[[u8; 32]],
+    mut own: u32,
+    mut last: u32,
+) -> Option<([u8; 32], [u8; 32])> {
+    let (mut old, mut new) = (first, first);
+    for hash in hashes {
+        if last == 0 {
+            return None;
+        }
+        if own & 1 == 1 || own == last {
+            (old, new) = (parent(hash, &old), parent(hash, &new));
+            let alone = if own & 1 == 1 {
+                0
+            } else {
+                own.trailing_zeros()
+            };
+            (own, last) = (own.unbounded_shr(alone), last.unbounded_shr(alone));
+        } else {
+            new = parent(&new, hash);
+        }
+        (own, last) = (own >> 1, last >> 1);
+    }
+    (last == 0).then_some((old, new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{appended_nodes, leaf, root};
+    use super::*;
+    use std::collections::HashMap;
+
+    type Nodes = HashMap<(u32, u32), [u8; 32]>;
+
+    fn tree(entries: u32) -> Nodes {
+        let mut nodes = Nodes::new();
+        for i in 0..entries {
+            let leaf = leaf(&i.to_be_bytes());
+            let node = |level, index| nodes.get(&(level, index)).copied();
+            let added = appended_nodes(i, &leaf, node).unwrap();
+            nodes.extend(
+                added
+                    .into_iter()
+                    .map(|(level, at, hash)| ((level, at), hash)),
+            );
+        }
+        nodes
+    }
+
+    fn size(nodes: &Nodes, entries: u32) -> Size {
+        let node = |level, index| nodes.get(&(level, index)).copied();
+        (entries, root(entries, node).unwrap())
+    }
+
+    fn proof(nodes: &Nodes, before: u32, entries: u32) -> Vec<[u8; 32]> {
+        consistency(before, entries, |l, i| nodes.get(&(l, i)).copied()).unwrap()
+    }
+
+    /// PROOF and SUBPROOF of RFC 9162 section 2.1.4.1, as they are written.
+    fn by_definition(nodes: &Nodes, m: u64, start: u64, n: u64, whole: bool) -> Vec<[u8; 32]> {
+        let hash = |from, to| range((from, to), |l, i| nodes.get(&(l, i)).copied()).unwrap();
+        if m == n {
+            return if whole {
+                vec![]
+            } else {
+                vec![hash(start, start + n)]
+            };
+        }
+        let k = n.next_power_of_two() / 2;
+        let (mut left, right) = if m <= k {
+            (
+                by_definition(nodes, m, start, k, whole),
+                hash(start + k, start + n),
+            )
+        } else {
+            let rest = by_definition(nodes, m - k, start + k, n - k, false);
+            (rest, hash(start, start + k))
+        };
+        left.push(right);
+        left
+    }
+
+    #[test]
+    fn proofs_are_those_of_the_definition_and_lead() {
+        let nodes = tree(40);
+        for entries in 1..=40 {
+            for before in 1..=entries {
+                let hashes = proof(&nodes, before, entries);
+                let expected = by_definition(&nodes, before.into(), 0, entries.into(), true);
+                assert_eq!(hashes, expected, "{before} of {entries}");
+                let (old, new) = (size(&nodes, before), size(&nodes, entries));
+                assert!(leads(old, new, &hashes), "{before} of {entries}");
+            }
+        }
+    }
+
+    #[test]
+    fn proofs_of_other_sizes_roots_or_lengths_do_not_lead() {
+        let nodes = tree(40);
+        for (before, entries) in [(6, 21), (8, 21), (16, 32), (31, 32), (1, 40), (39, 40)] {
+            let (old, new) = (size(&nodes, before), size(&nodes, entries));
+            let good = proof(&nodes, before, entries);
+            for other in (1..entries).filter(|other| *other != before) {
+                let named = (other, old.1);
+                assert!(
+                    !leads(named, new, &good),
+                    "{other} for {before} of {entries}"
+                );
+                assert!(!leads(size(&nodes, other), new, &good));
+            }
+            for at in 0..good.len() {
+                let mut changed = good.clone();
+                changed[at][0] ^= 1;
+                assert!(!leads(old, new, &changed));
+            }
+            let longer = [&good[..], &[[0; 32]]].concat();
+            assert!(!leads(old, new, &longer) && !leads(old, new, &good[1..]));
+            assert!(!leads(old, (entries, [1; 32]), &good));
+            assert!(!leads((before, [1; 32]), new, &good));
+            assert!(!leads(new, old, &good), "a longer list is no prefix");
+        }
+    }
+
+    #[test]
+    fn lists_of_one_size_are_equal() {
+        let nodes = tree(5);
+        let five = size(&nodes, 5);
+        assert!(leads(five, five, &[]));
+        assert!(!leads(five, (5, [1; 32]), &[]) && !leads(five, five, &[[0; 32]]));
+        assert!(!leads((0, [0; 32]), (0, [0; 32]), &[]) && !leads((0, [0; 32]), five, &[]));
+    }
+
+    #[test]
+    fn there_is_no_proof_of_nothing_or_with_missing_nodes() {
+        let node = |_, _| Some([1; 32]);
+        assert_eq!(consistency(0, 5, node), None);
+        assert_eq!(consistency(6, 5, node), None);
+        assert_eq!(consistency(5, 5, node), Some(vec![]));
+        assert_eq!(consistency(3, 5, |_, _| None), None);
+    }
+
+    #[test]
+    fn the_largest_lists_fit() {
+        let node = |level: u32, index: u32| {
+            let bytes = [level.to_be_bytes(), index.to_be_bytes()];
+            Some(leaf(bytes.as_flattened()))
+        };
+        for before in [1, 2, 3, u32::MAX / 2, 1 << 31, u32::MAX - 1] {
+            let hashes = consistency(before, u32::MAX, node).unwrap();
+            assert!(hashes.len() <= MAX_CONSISTENCY_HASHES);
+            let (old, new) = (root(before, node).unwrap(), root(u32::MAX, node).unwrap());
+            let _ = leads((before, old), (u32::MAX, new), &hashes);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Finding the row of an opened signature (`spec/opening.md` section 4).
+//!
+//! Three ways lead to it. A register with hashes for the packet's epoch answers at once by
+//! [`Search::hash`]. Without them [`Search::fits`] asks row by row, a pairing each. With the
+//! manager's Q ([`Search::with_q`], `xr`) it asks without a pairing.
+
+use crate::credential::Credential;
+use crate::group_file::CheckedGroup;
+use crate::register::RegisterEntry;
+use crate::row::Row;
+use clew_group::curve::{G1, Scalar};
+use clew_group::{Invalid, PublicKey, xr};
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of an encoded base B_e: by which an index finds its row.
+pub fn base_hash(base: &[u8; 48]) -> [u8; 32] {
+    Sha256::digest(base).into()
+}
+
+/// What a search finds: the row, and the x of its machine (`None` with `bbs04`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The row.
+    pub row: Row,
+    /// x.
+    pub x: Option<Scalar>,
+}
+
+/// A search for the row with one base in one epoch.
+#[derive(Debug)]
+pub struct Search {
+    group: PublicKey,
+    base: G1,
+    hash: [u8; 32],
+    by_q: Option<xr::Search>,
+}
+
+impl Search {
+    /// Searches for the row of `base` in `epoch`. Returns `None` if the file has no good key of that
+    /// epoch.
+    pub fn new(group: &CheckedGroup, epoch: u32, base: &G1) -> Option<Self> {
+        let key = group.public_key(epoch)?.ok()?;
+        Some(Self::with_key(key, base))
+    }
+
+    pub(crate) fn with_key(group: PublicKey, base: &G1) -> Self {
+        Self {
+            group,
+            base: *base,
+            hash: base_hash(&base.to_bytes()),
+            by_q: None,
+        }
+    }
+
+    /// The base B_e that was opened.
+    pub fn base(&self) -> &G1 {
+        &self.base
+    }
+
+    /// The hash of the base.
+    pub fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    /// Searches with the manager's Q = B^gamma, which one pairing checks.
+    ///
+    /// # Errors
+    /// [`Invalid`] if Q is another point, or the group is of `bbs04`.
+    pub fn with_q(self, q: &G1) -> Result<Self, Invalid> {
+        let PublicKey::Xr(group) = &self.group else {
+            return Err(Invalid);
+        };
+        let by_q = Some(group.search(q, &self.base)?);
+        Ok(Self { by_q, ..self })
+    }
+
+    /// Whether an entry with this x is the one: both equations of the judge hold.
+    ///
+    /// False too if a point does not decode.
+    pub fn fits(&self, entry: &RegisterEntry, x: Option<&Scalar>) -> bool {
+        let Some(candidate) = Credential::of(entry, x) else {
+            return false;
+        };
+        let named = match (&self.by_q, candidate.xr()) {
+            (Some(by_q), Some((c, x))) => by_q.row_fits(c, x),
+            _ => candidate.has_base(&self.group, &self.base),
+        };
+        named && candidate.is_certified(&self.group)
+    }
+}

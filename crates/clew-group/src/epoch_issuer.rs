@@ -1,0 +1,123 @@
+//! The issuer in one epoch: the one place that witnesses and bases come from.
+
+use crate::curve::{FixedBase, G1, G1_BYTES, Scalar};
+use crate::secret::{Secret, shielded};
+use crate::{Revoked, Witness};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::fmt;
+use zeroize::Zeroizing;
+
+/// Rows that are computed together.
+const AT_ONCE: usize = 1024;
+
+/// From this many rows on, a table of V is worth its making.
+const TABLE_FROM: usize = 16;
+
+/// The issuer in one epoch, of either scheme. It knows who is revoked at or before that epoch, and
+/// refuses each of them: a witness or a base of a revoked row would revive its key. Holds gamma, and
+/// is wiped when dropped.
+pub struct EpochIssuer {
+    gamma: Secret<Scalar>,
+    v: G1,
+    revoked: BTreeSet<[u8; 32]>,
+}
+
+impl EpochIssuer {
+    pub(crate) fn new(
+        gamma: &Secret<Scalar>,
+        v: &G1,
+        revoked: impl IntoIterator<Item = Scalar>,
+    ) -> Self {
+        Self {
+            gamma: gamma.clone(),
+            v: *v,
+            revoked: revoked.into_iter().map(|x| x.to_bytes()).collect(),
+        }
+    }
+
+    /// Returns W = V^(1/(gamma+x)), for a row of the register with this x.
+    ///
+    /// # Errors
+    /// [`Revoked`] if x is revoked in this epoch, or is -gamma.
+    pub fn witness(&self, x: &Scalar) -> Result<Witness, Revoked> {
+        self.check(x)?;
+        shielded(|| {
+            let inverse = Zeroizing::new((*self.gamma + *x).invert().ok_or(Revoked)?);
+            Ok(Witness(self.v.mul(&inverse)))
+        })
+    }
+
+    /// Returns B = A W, the base that the machine with credential `a` and this x signs with.
+    ///
+    /// # Errors
+    /// As [`Self::witness`].
+    pub fn base(&self, a: &G1, x: &Scalar) -> Result<G1, Revoked> {
+        Ok(*a + self.witness(x)?.0)
+    }
+
+    /// Returns the witness of each x, or `None` where [`Self::witness`] refuses.
+    pub fn witnesses(&self, xs: &[Scalar]) -> Vec<Option<Witness>> {
+        let points = self.points(xs).into_iter();
+        points.map(|point| point.map(Witness)).collect()
+    }
+
+    /// Returns the same witnesses encoded, with one inversion for many.
+    pub fn witness_bytes(&self, xs: &[Scalar]) -> Vec<Option<[u8; G1_BYTES]>> {
+        encoded(self.points(xs))
+    }
+
+    /// Returns the encoded base of each row (A, x), for the index by which an opened base finds its
+    /// row; `None` where [`Self::base`] refuses.
+    pub fn bases(&self, rows: &[(G1, Scalar)]) -> Vec<Option<[u8; G1_BYTES]>> {
+        let xs: Vec<Scalar> = rows.iter().map(|(_, x)| *x).collect();
+        let points = self.points(&xs).into_iter().zip(rows);
+        encoded(points.map(|(w, (a, _))| Some(*a + w?)).collect())
+    }
+
+    fn check(&self, x: &Scalar) -> Result<(), Revoked> {
+        if self.revoked.contains(&x.to_bytes()) {
+            Err(Revoked)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn points(&self, xs: &[Scalar]) -> Vec<Option<G1>> {
+        shielded(|| {
+            let table = (xs.len() >= TABLE_FROM).then(|| FixedBase::new(&self.v));
+            let power = |k: &[Scalar]| match &table {
+                Some(table) => table.mul_all(k),
+                None => k.iter().map(|k| self.v.mul(k)).collect(),
+            };
+            let chunks = xs.chunks(AT_ONCE);
+            chunks.flat_map(|xs| self.chunk(xs, power)).collect()
+        })
+    }
+
+    /// V^(1/(gamma+x)) of each x that is not refused.
+    fn chunk(&self, xs: &[Scalar], power: impl Fn(&[Scalar]) -> Vec<G1>) -> Vec<Option<G1>> {
+        let sums = xs.iter().map(|x| *self.gamma + *x);
+        let mut inverses = Zeroizing::new(Vec::with_capacity(xs.len()));
+        inverses.extend(sums);
+        Scalar::invert_all(&mut inverses);
+        let points = power(&inverses).into_iter().zip(xs);
+        points
+            .map(|(point, x)| (self.check(x).is_ok() && !point.is_identity()).then_some(point))
+            .collect()
+    }
+}
+
+/// Encodes the points that are there.
+fn encoded(points: Vec<Option<G1>>) -> Vec<Option<[u8; G1_BYTES]>> {
+    let there: Vec<G1> = points.iter().flatten().copied().collect();
+    let mut bytes = G1::to_bytes_all(&there).into_iter();
+    let each = points.iter().map(|point| point.and_then(|_| bytes.next()));
+    each.collect()
+}
+
+impl fmt::Debug for EpochIssuer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EpochIssuer(..)")
+    }
+}

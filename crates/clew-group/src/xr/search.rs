@@ -1,0 +1,59 @@
+//! How an auditor without gamma finds the row of an opened base (spec 3.6): with Q = B^gamma, which
+//! the manager gives and one pairing checks, no row takes a pairing.
+
+use super::PublicKey;
+use crate::Invalid;
+use crate::curve::{FixedBase, G1, G2, PreparedG2, Scalar};
+use crate::pairings::equal;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A search for the row with one base, in one epoch.
+pub struct Search {
+    /// g1 V / Q.
+    rest: G1,
+    b: FixedBase,
+}
+
+impl PublicKey {
+    /// Whether Q is B^gamma: e(Q, G2) = e(B, w).
+    pub fn fits(&self, q: &G1, b: &G1) -> bool {
+        let [standard, w] = [G2::generator(), self.w].map(|q| PreparedG2::new(&q));
+        equal((q, &standard), (b, &w))
+    }
+
+    /// Prepares the search for the row with base B in this epoch.
+    ///
+    /// # Errors
+    /// [`Invalid`] if Q is not B^gamma, or B is the identity.
+    pub fn search(&self, q: &G1, b: &G1) -> Result<Search, Invalid> {
+        if b.is_identity() || !self.fits(q, b) {
+            return Err(Invalid);
+        }
+        Ok(Search {
+            rest: self.base() - *q,
+            b: FixedBase::new(b),
+        })
+    }
+}
+
+impl Search {
+    /// Whether the row with C and x is the one: g1 V C B^(-x) = Q.
+    pub fn row_fits(&self, c: &G1, x: &Scalar) -> bool {
+        self.rest + *c == self.b.mul(x)
+    }
+
+    /// Returns the place of the first row (C, x) that fits, faster than one by one.
+    pub fn find(&self, rows: &[(G1, Scalar)]) -> Option<usize> {
+        let xs: Vec<Scalar> = rows.iter().map(|(_, x)| *x).collect();
+        let powers = self.b.mul_all(&xs);
+        let mut fits = rows.iter().zip(powers);
+        fits.position(|((c, _), power)| self.rest + *c == power)
+    }
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Search(..)")
+    }
+}
