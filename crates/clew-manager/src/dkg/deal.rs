@@ -153,6 +153,7 @@ pub struct Dealing {
     deals: Vec<Deal>,
     participants: Participants,
     context: [u8; 32],
+    origin: Origin,
     sharing: Sharing,
 }
 
@@ -186,6 +187,7 @@ impl Dealing {
             deals,
             participants,
             context,
+            origin: plan.origin(),
             sharing,
         })
     }
@@ -212,7 +214,7 @@ impl Dealing {
 
     /// The same as a record of the group file has it.
     pub fn record(&self) -> SharingRecord {
-        SharingRecord::xr(Origin::Distributed, &self.sharing)
+        SharingRecord::xr(self.origin, &self.sharing)
     }
 
     pub(super) fn broadcasts(&self) -> Vec<Broadcast> {

@@ -2,7 +2,7 @@
 
 use super::{DkgError, base, hash};
 use clew_evidence::wire::Fields;
-use clew_evidence::{GroupFile, GroupId, Name, TextError, armor};
+use clew_evidence::{GroupFile, GroupId, Name, Origin, TextError, armor};
 use clew_group::curve::{G1, G1_BYTES};
 use clew_group::quorum::{Broadcast, Founding, Quorum, Resharing, Set, Sharing, Trustee};
 use clew_group::quorum::{DealtShare, QuorumError, SecretShare};
@@ -62,6 +62,8 @@ pub struct Place {
 pub struct OldKey {
     /// The epoch since which its shares count.
     pub since: u32,
+    /// How it was made. A key that a trusted dealer made stays one when it is handed on.
+    pub origin: Origin,
     /// How it is shared.
     pub sharing: Sharing,
 }
@@ -145,6 +147,11 @@ impl Plan {
             Purpose::Resharing { old, .. } => Some(old),
             Purpose::Founding | Purpose::NewKey(_) => None,
         }
+    }
+
+    /// How the key that results was made.
+    pub fn origin(&self) -> Origin {
+        self.old_key().map_or(Origin::Distributed, |old| old.origin)
     }
 
     /// The text of the file. Not secret.
@@ -284,6 +291,7 @@ impl Place {
 impl OldKey {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.since.to_be_bytes());
+        out.push(self.origin as u8);
         write_quorum(self.sharing.quorum(), out);
         out.extend_from_slice(&self.sharing.public().to_bytes());
         out.extend_from_slice(&self.sharing.to_bytes());
@@ -291,11 +299,20 @@ impl OldKey {
 
     fn read(nonce: &[u8; 32], fields: &mut Fields<'_>) -> Option<Self> {
         let since = fields.u32()?;
+        let origin = match fields.u8()? {
+            1 => Origin::Dealt,
+            2 => Origin::Distributed,
+            _ => return None,
+        };
         let quorum = read_quorum(fields)?;
         let h = G1::from_bytes(fields.take(G1_BYTES)?).ok()?;
         let rest = fields.take(G1_BYTES * usize::from(quorum.threshold() - 1))?;
         let sharing = Sharing::from_parts(&base(nonce), &h, rest, quorum).ok()?;
-        Some(Self { since, sharing })
+        Some(Self {
+            since,
+            origin,
+            sharing,
+        })
     }
 }
 

@@ -1,19 +1,19 @@
 //! Plans and group files: which group a plan is for, and where its result stands.
 
-use super::{Dealing, DkgError, OldKey, Plan, base};
-use clew_evidence::{Change, GroupFile};
-use clew_group::curve::G1;
-use clew_group::quorum::Sharing;
-use clew_group::{PublicKey, Scheme};
+use super::{Dealing, DkgError, OldKey, Plan};
+use clew_evidence::GroupFile;
+use clew_group::Scheme;
 
 impl OldKey {
-    /// The opening key of an epoch, if the group file has it; `None` for `bbs04` as well.
+    /// The opening key of an epoch, if the group file has it. Returns `None` for `bbs04`.
     pub(super) fn of(group: &GroupFile, epoch: u32) -> Option<Self> {
-        let (since, record) = group.sharing_record(epoch)?;
-        let h = opening_key(group, since)?;
-        let base = base(&group.genesis().nonce);
-        let sharing = Sharing::from_parts(&base, &h, &record.commitments, record.quorum).ok()?;
-        Some(Self { since, sharing })
+        let sharing = group.sharing(epoch)?.ok()?;
+        let [of_xi] = sharing.parts.try_into().ok()?;
+        Some(Self {
+            since: sharing.since,
+            origin: sharing.origin,
+            sharing: of_xi,
+        })
     }
 }
 
@@ -61,22 +61,8 @@ impl Plan {
         let there = |epoch: &u32| {
             let found = group.sharing_record(*epoch);
             found.is_some_and(|(since, found)| since == *epoch && *found == record)
-                && opening_key(group, *epoch).as_ref() == Some(dealing.sharing().public())
+                && OldKey::of(group, *epoch).is_some_and(|k| k.sharing == *dealing.sharing())
         };
         epochs.find(there).ok_or(DkgError::Record)
-    }
-}
-
-/// h, of the record of an epoch that has one.
-fn opening_key(group: &GroupFile, epoch: u32) -> Option<G1> {
-    match epoch.checked_sub(1) {
-        None => match group.first_public_key() {
-            PublicKey::Xr(key) => Some(*key.h()),
-            PublicKey::Bbs04(_) => None,
-        },
-        Some(before) => match &group.epochs().get(before as usize)?.change {
-            Change::Sharing(new) => G1::from_bytes(&new.h).ok(),
-            _ => None,
-        },
     }
 }
