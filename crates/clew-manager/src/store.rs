@@ -17,6 +17,7 @@ mod enrol;
 mod epochs;
 mod join;
 mod register;
+mod reopen;
 mod revoke;
 mod witnesses;
 

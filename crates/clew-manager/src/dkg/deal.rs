@@ -4,7 +4,7 @@ use super::hello::message;
 use super::seal::{self, SEALED_BYTES};
 use super::{DkgError, Participants, Plan, domain};
 use clew_evidence::wire::Fields;
-use clew_evidence::{Origin, SharingRecord, TextError, armor};
+use clew_evidence::{SharingRecord, TextError, armor};
 use clew_group::PROOF_BYTES;
 use clew_group::curve::G1_BYTES;
 use clew_group::quorum::{Broadcast, DealtShare, Sharing, Trustee};
@@ -153,8 +153,8 @@ pub struct Dealing {
     deals: Vec<Deal>,
     participants: Participants,
     context: [u8; 32],
-    origin: Origin,
     sharing: Sharing,
+    plan: Plan,
 }
 
 impl Dealing {
@@ -187,9 +187,14 @@ impl Dealing {
             deals,
             participants,
             context,
-            origin: plan.origin(),
             sharing,
+            plan: plan.clone(),
         })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// The deals.
@@ -214,7 +219,7 @@ impl Dealing {
 
     /// The same as a record of the group file has it.
     pub fn record(&self) -> SharingRecord {
-        SharingRecord::xr(self.origin, &self.sharing)
+        SharingRecord::xr(self.plan.origin(), &self.sharing)
     }
 
     pub(super) fn broadcasts(&self) -> Vec<Broadcast> {

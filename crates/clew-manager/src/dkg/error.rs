@@ -8,6 +8,8 @@ use std::fmt;
 pub enum DkgError {
     /// The group signs with a scheme whose opening key only a trusted dealer makes.
     Scheme,
+    /// The plan founds a group, and one that exists is to change; or the other way round.
+    Purpose,
     /// A hello, a deal or a state belongs to another plan.
     OtherPlan,
     /// The group file is of another group than the plan.
@@ -82,6 +84,7 @@ impl DkgError {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Scheme => "scheme",
+            Self::Purpose => "purpose",
             Self::OtherPlan => "other-plan",
             Self::OtherGroup => "other-group",
             Self::OtherHistory => "other-history",
@@ -135,6 +138,9 @@ impl fmt::Display for DkgError {
         match self {
             Self::Scheme => f.write_str(
                 "the trustees cannot make the opening key of a bbs04 group: only a trusted dealer does",
+            ),
+            Self::Purpose => f.write_str(
+                "a plan for a new group founds one, any other plan changes the group that it names",
             ),
             Self::OtherPlan => f.write_str("this file belongs to another plan"),
             Self::OtherGroup => f.write_str("the group file is of another group than the plan"),

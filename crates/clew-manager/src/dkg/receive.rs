@@ -72,8 +72,8 @@ impl Received {
 
     /// The trustee's key, if the group file has a record with exactly the commitments that were
     /// dealt. That comparison replaces a broadcast channel (`spec/group-signature.md` 5.2).
-    pub fn key(self, plan: &Plan, group: &GroupFile) -> Result<TrusteeKeyFile, DkgError> {
-        let since = plan.recorded(group, &self.dealing)?;
+    pub fn key(self, group: &GroupFile) -> Result<TrusteeKeyFile, DkgError> {
+        let since = self.dealing.recorded(group)?;
         Ok(TrusteeKeyFile {
             group: group.id(),
             since,

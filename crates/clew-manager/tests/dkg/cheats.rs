@@ -1,7 +1,7 @@
 //! Who cheats is named, whether it is the manager that carries the files or a trustee.
 
 use super::forge::{Parts, Secrets};
-use super::groups::{Manager, trusted_dealer};
+use super::groups::{Manager, forged, named, trusted_dealer};
 use super::run::{Run, handing_on, plan, quorum, rng, set, who};
 use clew_group::quorum::{Founding, QuorumError, Resharing, Sharing};
 use clew_group::xr;
@@ -75,11 +75,11 @@ fn separate_views_do_not_meet_in_one_record() {
         (honest, record)
     };
     let (first, second) = (view(1), view(2));
-    let group = Manager::found(&plan, &first.1).group();
+    let group = Manager::found(&first.1).group();
     let received = second.0.states[1].receive(&plan, second.0.deals.clone());
-    assert_eq!(rule(received.unwrap().key(&plan, &group)), "record");
+    assert_eq!(rule(received.unwrap().key(&group)), "record");
     let received = first.0.states[0].receive(&plan, first.0.deals.clone());
-    assert_eq!(rule(received.unwrap().key(&plan, &group)), "none");
+    assert_eq!(rule(received.unwrap().key(&group)), "none");
 }
 
 #[test]
@@ -175,10 +175,10 @@ fn the_record_has_to_be_the_sum() {
     let dealing = run.dealing();
     let key = |group| {
         let received = run.states[0].receive(&run.plan, run.deals.clone());
-        received.unwrap().key(&run.plan, &group)
+        received.unwrap().key(&group)
     };
     let h = dealing.sharing().public();
-    let with = |h, record| Manager::with_record(&run.plan, h, record).group();
+    let with = |h, record| forged(&run.plan, h, record);
     assert_eq!(rule(key(with(h, dealing.record()))), "none");
     assert_eq!(rule(key(with(h, trusted_dealer(&dealing)))), "record");
     let other = Run::new(run.plan.clone(), 3).dealing();
@@ -190,7 +190,7 @@ fn the_record_has_to_be_the_sum() {
 
     let elsewhere = |name: &str, nonce| {
         let name = name.parse().unwrap();
-        Manager::named(name, nonce, h, dealing.record()).group()
+        named(name, nonce, h, dealing.record())
     };
     assert_eq!(rule(key(elsewhere("acme", [1; 32]))), "other-group");
     assert_eq!(rule(key(elsewhere("acne", run.plan.nonce))), "other-group");
@@ -216,6 +216,7 @@ fn handing() -> Handing {
     };
     let old = OldKey {
         since: 2,
+        origin: clew_evidence::Origin::Dealt,
         sharing: sharing.clone(),
     };
     let key = |share| TrusteeKeyFile {
@@ -323,7 +324,7 @@ fn begin_again(state: &State) -> String {
 #[test]
 fn too_few_hand_on() {
     let first = Run::new(plan(2, 3, 7), 8);
-    let group = Manager::found(&first.plan, &first.dealing()).group();
+    let group = Manager::found(&first.dealing()).group();
     let refused = Plan::resharing(&group, set([1]), quorum(2, 3), &mut rng(1));
     let too_few = QuorumError::TooFew {
         given: 1,

@@ -4,6 +4,7 @@ use super::forge::{Secrets, armored, payload};
 use super::groups::Manager;
 use super::run::{Run, plan, quorum, rng, set, who};
 use clew_group::quorum::{QuorumError, Trustee};
+use clew_manager::StoreError;
 use clew_manager::dkg::{Dealing, DkgError, Hello, Participants, Plan, State};
 
 fn gathered(run: &Run, hellos: &[Hello]) -> Result<(), DkgError> {
@@ -129,35 +130,44 @@ fn indices_of_nobody() {
 #[test]
 fn a_history_that_is_another() {
     let first = Run::new(plan(2, 3, 7), 8);
-    let mut manager = Manager::found(&first.plan, &first.dealing());
+    let mut manager = Manager::found(&first.dealing());
     let before = manager.group();
     let make = |seed| Plan::new_key(&before, quorum(2, 2), &mut rng(seed)).unwrap();
     let (one, two) = (Run::new(make(1), 2), Run::new(make(3), 4));
     assert_eq!(one.plan.check_current(&before), Ok(()));
-    manager.reopen(&one.dealing());
+    let mut fork = manager.fork();
+    assert_eq!(manager.reopen(&one.dealing()).unwrap(), 1);
+    assert_eq!(
+        manager.reopen(&one.dealing()).unwrap(),
+        1,
+        "again: the same"
+    );
+    assert_eq!(manager.group().newest_epoch(), 1);
     let after = manager.group();
 
     // A plan that another one overtook is stale, and its result is not in the record.
     assert_eq!(two.plan.check_group(&after), Ok(()));
     assert_eq!(two.plan.check_current(&after), Err(DkgError::Stale));
-    assert_eq!(first.plan.check_current(&after), Err(DkgError::Stale));
+    assert_eq!(first.plan.check_current(&after), Err(DkgError::Purpose));
+    let refused = manager.reopen(&two.dealing()).unwrap_err();
+    assert!(matches!(refused, StoreError::Dkg(DkgError::Stale)));
+    let refused = manager.reopen(&first.dealing()).unwrap_err();
+    assert!(matches!(refused, StoreError::Dkg(DkgError::Purpose)));
+    let refused = one.dealing().new_group(1).map(|_| ());
+    assert_eq!(refused, Err(DkgError::Purpose));
     let received = two.states[0].receive(&two.plan, two.deals.clone()).unwrap();
-    assert_eq!(
-        received.key(&two.plan, &after).map(|_| ()),
-        Err(DkgError::Record)
-    );
+    assert_eq!(received.key(&after).map(|_| ()), Err(DkgError::Record));
 
     // A group file from before the plan, of another group, and of another history.
     let later = Plan::resharing(&after, set([1, 2]), quorum(1, 1), &mut rng(5)).unwrap();
     assert_eq!(later.check_group(&before), Err(DkgError::OtherHistory));
-    let mut fork = Manager::found(&first.plan, &first.dealing());
-    fork.reopen(&two.dealing());
+    assert_eq!(fork.reopen(&two.dealing()).unwrap(), 1);
     assert_eq!(
         later.check_group(&fork.group()),
         Err(DkgError::OtherHistory)
     );
     let sibling = Run::new(first.plan.clone(), 99);
-    let sibling = Manager::found(&sibling.plan, &sibling.dealing()).group();
+    let sibling = Manager::found(&sibling.dealing()).group();
     assert_eq!(later.check_group(&sibling), Err(DkgError::OtherGroup));
 }
 

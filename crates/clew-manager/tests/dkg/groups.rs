@@ -1,93 +1,105 @@
 //! Group files around an opening key that trustees made.
 
 use super::run::rng;
-use clew_evidence::{
-    Change, EpochRecord, Genesis, GroupFile, HEADER, Name, Origin, RegisterHead, SharingRecord,
-    seal,
-};
+use clew_evidence::{Genesis, GroupFile, HEADER, Name, Origin, RegisterHead, SharingRecord, seal};
 use clew_group::curve::G1;
-use clew_group::{PublicKey, xr};
+use clew_group::xr;
 use clew_manager::dkg::{Dealing, Plan};
+use clew_manager::keys::IssuerKeyFile;
+use clew_manager::store::ISSUER_KEY;
+use clew_manager::{Store, StoreError, When};
 use ed25519_dalek::SigningKey;
+use std::path::PathBuf;
+use tempfile::TempDir;
 
 const NOW: u64 = 1_800_000_000_000_000_000;
 
-/// A group under construction, as its manager has it.
+/// A group's manager with its store.
 pub struct Manager {
-    key: SigningKey,
-    issuer: xr::IssuerKey,
-    parts: Vec<Vec<u8>>,
+    folder: TempDir,
+    pub store: Store,
+    pub issuer: IssuerKeyFile,
 }
 
 impl Manager {
     /// Founds the group of a plan.
-    pub fn found(plan: &Plan, dealing: &Dealing) -> Self {
-        Self::with_record(plan, dealing.sharing().public(), dealing.record())
+    pub fn found(dealing: &Dealing) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("acme");
+        let group = dealing.new_group(NOW).unwrap();
+        let created = Store::create(&dir, group, None, &mut rng(99)).unwrap();
+        assert_eq!(created.trustee_keys, Vec::<PathBuf>::new());
+        let text = std::fs::read_to_string(dir.join(ISSUER_KEY)).unwrap();
+        Self {
+            folder,
+            store: created.store,
+            issuer: IssuerKeyFile::decode(&text).unwrap(),
+        }
     }
 
-    /// Founds a group of that nonce with any opening key.
-    pub fn with_record(plan: &Plan, h: &G1, sharing: SharingRecord) -> Self {
-        Self::named(plan.name.clone(), plan.nonce, h, sharing)
-    }
-
-    pub fn named(name: Name, nonce: [u8; 32], h: &G1, sharing: SharingRecord) -> Self {
-        let mut rng = rng(99);
-        let issuer = xr::IssuerKey::generate(&mut rng);
-        let key = SigningKey::from_bytes(&[7; 32]);
-        let (public, proof) = issuer.found(&nonce, h, &mut rng);
-        let genesis = Genesis {
-            scheme: clew_group::Scheme::Xr,
-            created: NOW,
-            nonce,
-            manager: key.verifying_key().to_bytes(),
-            name,
-            public_key: PublicKey::Xr(public).to_bytes(),
-            issuer_proof: Some(proof.to_bytes()),
-            sharing,
-        };
-        let parts = vec![seal(&genesis.encode(), &key)];
-        Self { key, issuer, parts }
-    }
-
-    /// The group file.
     pub fn group(&self) -> GroupFile {
-        let parts = &self.parts;
-        let last = &parts[parts.len() - 1];
-        let body = &last[4..last.len() - 64];
-        let register = RegisterHead {
-            last: clew_group::EpochId(sha2::Digest::finalize(digest(body)).into()),
-            time: NOW,
-            machines: 0,
-            root: [0; 32],
-        };
-        let register = seal(&register.encode(), &self.key);
-        let bytes = [&HEADER[..], &parts.concat(), &register].concat();
-        GroupFile::from_bytes(&bytes).unwrap()
+        self.store.group().clone()
     }
 
     /// A new epoch with what was dealt.
-    pub fn reopen(&mut self, dealing: &Dealing) {
-        let group = self.group();
-        let PublicKey::Xr(public) = group.first_public_key() else {
-            unreachable!("an xr group")
-        };
-        let next = self.issuer.reopened(public, dealing.sharing().public());
-        let epoch = group.newest_epoch() + 1;
-        let record = EpochRecord {
-            epoch,
-            previous: group.last_id(),
-            start: NOW + u64::from(epoch),
-            change: Change::sharing(&next, dealing.record()),
-        };
-        self.parts.push(seal(&record.encode(), &self.key));
+    pub fn reopen(&mut self, dealing: &Dealing) -> Result<u32, StoreError> {
+        self.store.reopen(&self.issuer, dealing, When::now(NOW))
     }
+
+    /// A second store of the same group, which goes its own way.
+    pub fn fork(&self) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (self.folder.path().join("acme"), folder.path().join("acme"));
+        for dir in ["public", "issuer"] {
+            std::fs::create_dir_all(to.join(dir)).unwrap();
+            for file in std::fs::read_dir(from.join(dir)).unwrap() {
+                let path = file.unwrap().path();
+                std::fs::copy(&path, to.join(dir).join(path.file_name().unwrap())).unwrap();
+            }
+        }
+        let text = std::fs::read_to_string(to.join(ISSUER_KEY)).unwrap();
+        Self {
+            folder,
+            store: Store::open(&to).unwrap(),
+            issuer: IssuerKeyFile::decode(&text).unwrap(),
+        }
+    }
+}
+
+/// The group file of a manager that writes what it likes.
+pub fn forged(plan: &Plan, h: &G1, sharing: SharingRecord) -> GroupFile {
+    named(plan.name.clone(), plan.nonce, h, sharing)
+}
+
+pub fn named(name: Name, nonce: [u8; 32], h: &G1, sharing: SharingRecord) -> GroupFile {
+    let mut rng = rng(99);
+    let key = SigningKey::from_bytes(&[7; 32]);
+    let (public, proof) = xr::IssuerKey::generate(&mut rng).found(&nonce, h, &mut rng);
+    let genesis = Genesis {
+        scheme: clew_group::Scheme::Xr,
+        created: NOW,
+        nonce,
+        manager: key.verifying_key().to_bytes(),
+        name,
+        founding: Box::new(public.founding_bytes()),
+        issuer_proof: Some(proof.to_bytes()),
+        sharing,
+    };
+    let register = RegisterHead {
+        last: genesis.epoch_id(),
+        time: NOW,
+        machines: 0,
+        root: [0; 32],
+        hashes: Vec::new(),
+    };
+    let parts = [
+        seal(&genesis.encode(), &key),
+        seal(&register.encode(), &key),
+    ];
+    GroupFile::from_bytes(&[&HEADER[..], &parts.concat()].concat()).unwrap()
 }
 
 /// The same commitments, under the name of a trusted dealer.
 pub fn trusted_dealer(dealing: &Dealing) -> SharingRecord {
     SharingRecord::xr(Origin::Dealt, dealing.sharing())
-}
-
-fn digest(body: &[u8]) -> sha2::Sha256 {
-    sha2::Digest::new_with_prefix(body)
 }

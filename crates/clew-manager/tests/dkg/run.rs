@@ -91,7 +91,7 @@ impl Run {
         let trustees = self.states.iter().filter(|s| s.trustee().is_some());
         let key = |state: &State| {
             let received = state.receive(&self.plan, self.deals.clone()).unwrap();
-            received.key(&self.plan, group).unwrap()
+            received.key(group).unwrap()
         };
         trustees.map(key).collect()
     }

@@ -3,10 +3,13 @@
 use super::forge::{Parts, Secrets};
 use super::groups::Manager;
 use super::run::{Run, plan, quorum, rng, set, who};
+use clew_evidence::Origin;
+use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Part, QuorumError, SecretShare, Sharing};
-use clew_manager::dkg::{Dealing, Plan, State};
-use clew_manager::keys::{OpeningShare, TrusteeKeyFile};
+use clew_manager::dkg::{Dealing, DkgError, Plan, State};
+use clew_manager::keys::{IssuerKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_manager::{NewGroup, Opening, Store, When};
 
 fn share(key: &TrusteeKeyFile) -> &SecretShare {
     match &key.share {
@@ -44,7 +47,7 @@ fn any_t_of_n_open_what_all_made() {
     for (t, n) in [(1, 1), (2, 2), (2, 3), (3, 4)] {
         let run = Run::new(plan(t, n, 1), 2);
         let dealing = run.dealing();
-        let manager = Manager::found(&run.plan, &dealing);
+        let manager = Manager::found(&dealing);
         let keys = run.keys(&manager.group());
         let xi = secret(&keys, t);
         let expected = G1::hash(b"test", b"T1").mul(&xi);
@@ -69,7 +72,7 @@ fn any_t_of_n_open_what_all_made() {
 #[test]
 fn the_largest_quorum_fits_the_files() {
     let run = Run::new(plan(32, 32, 1), 2);
-    let keys = run.keys(&Manager::found(&run.plan, &run.dealing()).group());
+    let keys = run.keys(&Manager::found(&run.dealing()).group());
     assert_eq!(keys.len(), 32);
     for state in &run.states {
         let text = state.encode();
@@ -93,11 +96,11 @@ fn every_step_repeats_with_the_same_bytes() {
         assert_eq!(dealt.encode(), deal.encode());
         assert_eq!(again.encode(), state.encode());
     }
-    let group = Manager::found(&run.plan, &run.dealing()).group();
+    let group = Manager::found(&run.dealing()).group();
     let mut backwards = run.deals.clone();
     backwards.reverse();
     let received = run.states[1].receive(&run.plan, backwards).unwrap();
-    let key = received.key(&run.plan, &group).unwrap();
+    let key = received.key(&group).unwrap();
     assert_eq!(key.encode(), run.keys(&group)[1].encode());
 }
 
@@ -145,8 +148,8 @@ fn nothing_secret_is_printed() {
 #[test]
 fn a_key_is_handed_on() {
     let first = Run::new(plan(2, 3, 7), 8);
-    let (plan, dealing) = (&first.plan, first.dealing());
-    let mut manager = Manager::found(plan, &dealing);
+    let dealing = first.dealing();
+    let mut manager = Manager::found(&dealing);
     let old = first.keys(&manager.group());
 
     let resharing =
@@ -163,7 +166,7 @@ fn a_key_is_handed_on() {
     assert_eq!(run.deals.len(), 2);
     let handed = run.dealing();
     assert_eq!(handed.sharing().public(), dealing.sharing().public());
-    manager.reopen(&handed);
+    assert_eq!(manager.reopen(&handed).unwrap(), 1);
     let new = run.keys(&manager.group());
     assert!(new.iter().all(|key| key.since == 1));
     let expected = opened(dealing.sharing(), &old, &[0, 1]).unwrap();
@@ -172,6 +175,8 @@ fn a_key_is_handed_on() {
     let refused = opened(handed.sharing(), &old, &[0, 1, 2]);
     assert_eq!(refused, Err(QuorumError::SecretShare { trustee }));
 
+    let origin = manager.group().sharing(1).unwrap().unwrap().origin;
+    assert_eq!(origin, Origin::Distributed);
     let leaves = run.receive(5, &run.deals).unwrap_err();
     assert_eq!(leaves.as_str(), "no-share");
 }
@@ -179,7 +184,7 @@ fn a_key_is_handed_on() {
 #[test]
 fn a_group_gets_a_new_opening_key() {
     let first = Run::new(plan(2, 3, 11), 12);
-    let mut manager = Manager::found(&first.plan, &first.dealing());
+    let mut manager = Manager::found(&first.dealing());
     let again = Plan::new_key(&manager.group(), quorum(2, 2), &mut rng(13)).unwrap();
     let again = Plan::decode(&again.encode()).unwrap();
     let run = Run::new(again, 14);
@@ -188,9 +193,67 @@ fn a_group_gets_a_new_opening_key() {
         dealing.sharing().public(),
         first.dealing().sharing().public()
     );
-    manager.reopen(&dealing);
+    assert_eq!(manager.reopen(&dealing).unwrap(), 1);
     let keys = run.keys(&manager.group());
     let sharing = manager.group().sharing(1).unwrap().unwrap();
     assert_eq!(sharing.since, 1);
     assert!(opened(dealing.sharing(), &keys, &[0, 1]).is_ok());
+}
+
+/// Whoever dealt a key may still have it: other trustees do not change that, a new key does.
+#[test]
+fn a_dealt_key_stays_a_dealt_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("acme");
+    let group = NewGroup {
+        name: "acme".parse().unwrap(),
+        scheme: Scheme::Xr,
+        opening: Opening::Dealt(quorum(2, 2)),
+        now: 1,
+    };
+    let mut made = Store::create(&dir, group, None, &mut rng(1)).unwrap();
+    let text = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let old: Vec<_> = made.trustee_keys.iter().map(|path| text(path)).collect();
+    let old: Vec<_> = old
+        .iter()
+        .map(|t| TrusteeKeyFile::decode(t).unwrap())
+        .collect();
+    let issuer = IssuerKeyFile::decode(&text(&made.store.issuer_key_path())).unwrap();
+
+    let plan = Plan::resharing(made.store.group(), set([1, 2]), quorum(1, 2), &mut rng(2));
+    let all = [(Some(who(1)), Some(&old[0])), (Some(who(2)), Some(&old[1]))];
+    let run = Run::of(plan.unwrap(), &all, 3);
+    made.store
+        .reopen(&issuer, &run.dealing(), When::now(2))
+        .unwrap();
+    let origin = |epoch| made.store.group().sharing(epoch).unwrap().unwrap().origin;
+    assert_eq!(origin(1), Origin::Dealt);
+    assert_eq!(run.keys(made.store.group()).len(), 2);
+
+    let plan = Plan::new_key(made.store.group(), quorum(2, 3), &mut rng(4)).unwrap();
+    let run = Run::new(plan, 5);
+    made.store
+        .reopen(&issuer, &run.dealing(), When::now(3))
+        .unwrap();
+    let origin = |epoch| made.store.group().sharing(epoch).unwrap().unwrap().origin;
+    assert_eq!(origin(2), Origin::Distributed);
+}
+
+#[test]
+fn bbs04_has_a_trusted_dealer() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = NewGroup {
+        name: "acme".parse().unwrap(),
+        scheme: Scheme::Bbs04,
+        opening: Opening::Dealt(quorum(2, 2)),
+        now: 1,
+    };
+    let made = Store::create(&folder.path().join("acme"), group, None, &mut rng(1)).unwrap();
+    let group = made.store.group();
+    let refused = Plan::new_key(group, quorum(2, 2), &mut rng(1));
+    assert_eq!(refused, Err(DkgError::Scheme));
+    let refused = Plan::resharing(group, set([1, 2]), quorum(2, 2), &mut rng(1));
+    assert_eq!(refused, Err(DkgError::Scheme));
+    let run = Run::new(plan(2, 2, 1), 2);
+    assert_eq!(run.plan.check_group(group), Err(DkgError::Scheme));
 }
