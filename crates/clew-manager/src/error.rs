@@ -76,6 +76,8 @@ pub enum StoreError {
         /// Why.
         error: KeyError,
     },
+    /// Whoever waited for the work has enough.
+    Interrupted,
     /// What the store holds does not fit together: it was damaged.
     Damaged(String),
     /// The database refused.
@@ -174,6 +176,7 @@ impl fmt::Display for StoreError {
             }
             Self::Dkg(error) => error.fmt(f),
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::Database(error) => write!(f, "the database refused: {error}"),
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),

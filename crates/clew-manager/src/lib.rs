@@ -14,13 +14,15 @@
 pub mod dkg;
 mod error;
 pub mod files;
+mod index;
 pub mod join;
 pub mod keys;
 pub mod sealed;
 pub mod store;
-// pub mod trustee;
+pub mod trustee;
 pub mod update;
 pub mod witness_file;
 
 pub use error::StoreError;
+pub use index::{INDEXES_MAX, Progress};
 pub use store::{Created, Machine, NewGroup, Opening, PendingEnrolment, Store, When};

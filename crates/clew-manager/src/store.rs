@@ -5,6 +5,7 @@
 //! DIR/public/witnesses/E/B  after the rebase that made epoch E: the witnesses of 1,024 rows each
 //! DIR/issuer/store.db       the database (0600)
 //! DIR/issuer/issuer.key     the issuer's secrets (0600, sealed on request)
+//! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E    witnesses of a rebase that is not committed yet
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
 //! ```
@@ -19,12 +20,14 @@ mod join;
 mod register;
 mod reopen;
 mod revoke;
+mod search;
 mod witnesses;
 
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
 pub use register::Machine;
 pub use revoke::{FAR_NS, When};
+pub use search::INDEXES;
 
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};

@@ -93,8 +93,8 @@ pub struct InvitationFile {
     pub nonce: [u8; 32],
     /// Name of the machine.
     pub name: Name,
-    /// The manager's.
-    signature: [u8; 64],
+    /// The manager's, over D(label) and the fields before.
+    pub signature: [u8; 64],
 }
 
 impl InvitationFile {

@@ -183,7 +183,7 @@ fn holes() -> StoreError {
 }
 
 /// Roots of complete subtrees, as the tree's functions ask for them.
-fn nodes(db: &Connection) -> impl Fn(u32, u32) -> Option<[u8; 32]> {
+pub(super) fn nodes(db: &Connection) -> impl Fn(u32, u32) -> Option<[u8; 32]> {
     |level, index| node(db, level, index).ok().flatten()
 }
 

@@ -56,14 +56,17 @@ pub struct GroupRegister {
     /// The group's directory
     pub dir: PathBuf,
     /// The register file to write
-    #[arg(short = 'w', value_name = "REGISTER")]
+    #[arg(short, long, short_alias = 'w', value_name = "REGISTER")]
     pub output: PathBuf,
-    /// Only this machine (may be given several times)
+    /// Only this machine (repeat)
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Name>,
-    /// Credentials of this epoch (default: the newest)
+    /// Make it for this epoch (repeat, up to 16) [default: the newest]
     #[arg(long, value_name = "E")]
-    pub epoch: Option<u32>,
+    pub epoch: Vec<u32>,
+    /// With the points that matches need, in the place of the hashes that find a row
+    #[arg(long)]
+    pub points: bool,
     /// Replace REGISTER if it exists
     #[arg(long)]
     pub force: bool,

@@ -1,5 +1,6 @@
 //! One signed packet of a capture, as trustees and judges look at it.
 
+use super::coverage::Window;
 use super::packet;
 use super::restore::in_full;
 use crate::batch::{Capture, frame};
@@ -10,8 +11,8 @@ use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
-    Acceptance, Carriage, Conclusion, Reason, Received, Receiver, Restored, Restorer, Summary,
-    Verdict, read,
+    Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restored, Restorer,
+    SignedPacket, Summary, Verdict, flow, read,
 };
 use std::path::Path;
 
@@ -21,8 +22,14 @@ pub struct Evidence {
     pub number: u64,
     /// What its trailer says.
     pub summary: Summary,
+    /// Names the packet that is asked about among those under its signature.
+    pub asked: [u8; 32],
+    /// Of mode `window`: the packets before it that its signature covers.
+    pub window: Option<Window>,
     message: Vec<u8>,
     body: Vec<u8>,
+    /// Of mode `tree`: the packet's leaf.
+    leaf: Option<[u8; 32]>,
 }
 
 impl Evidence {
@@ -53,8 +60,9 @@ impl Evidence {
         }
     }
 
-    /// The first packet of a capture that a request is about, not verified. Of a block in coded
-    /// carriage it is one of those that restore its signature.
+    /// A packet of a capture with the signature that a request is about, not verified: the first that
+    /// there is, whichever was asked about. Of a block in coded carriage it is one of those that
+    /// restore its signature.
     pub fn find(
         path: &Path,
         request: &Request,
@@ -66,9 +74,9 @@ impl Evidence {
             for record in &batch {
                 let number = record.packet().map_or(0, |info| info.frame);
                 let found = Self::of(record, number, &mut restorer);
-                let found = found.filter(|evidence| evidence.is_of(request, group));
-                if found.is_some() {
-                    return Ok(found);
+                if let Some(found) = found.filter(|evidence| evidence.is_of(request, group)) {
+                    let asked = request.asked;
+                    return Ok(Some(Self { asked, ..found }));
                 }
             }
         }
@@ -86,12 +94,18 @@ impl Evidence {
         (tag, scheme, epoch) == about && self.packet().digest() == request.packet
     }
 
+    /// Whether the signature covers that packet too.
+    pub fn covers(&self, packet: &SignedPacket<'_>) -> bool {
+        packet.is_covered_by(&self.message, &self.body)
+    }
+
     /// What trustees and judges are shown.
     pub fn packet(&self) -> Packet<'_> {
         Packet {
             epoch: self.summary.epoch,
             message: &self.message,
             body: &self.body,
+            leaf: self.leaf,
         }
     }
 
@@ -115,6 +129,9 @@ impl Evidence {
         Some(Self {
             number,
             summary,
+            asked: signed.asked(),
+            leaf: (summary.mode == Mode::Tree).then(|| signed.asked()),
+            window: Window::of(&signed, flow(&frame).ok()?),
             message,
             body,
         })

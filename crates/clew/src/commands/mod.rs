@@ -1,5 +1,6 @@
 //! One module per command: from its arguments to its answer.
 
+mod coverage;
 mod demo;
 mod evidence;
 mod extract;
@@ -16,6 +17,7 @@ mod show;
 mod sign;
 mod strip;
 mod tunnel;
+mod verdict;
 mod verify;
 
 use crate::cli::{Cli, Command};
