@@ -117,7 +117,8 @@ impl State {
         Deal::make(plan, participants, dealt, &self.sign_key, rng)
     }
 
-    pub(super) fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
+    /// [`DkgError::OtherPlan`] unless this state belongs to that plan.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
         let same = self.plan == plan.id();
         same.then_some(()).ok_or(DkgError::OtherPlan)
     }

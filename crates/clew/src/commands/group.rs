@@ -1,6 +1,6 @@
 //! `clew group`, `enrol`, `revoke`, `update`: the life of a group.
 
-use super::register;
+use super::{opening_key, register};
 use crate::cli::{Enrol, Group, GroupCreate, GroupPath, Revoke, Update};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -22,7 +22,12 @@ const BBS04_WARNING: &str =
 
 pub fn run(arguments: &Group) -> Result<Status, Failure> {
     match arguments {
-        Group::Create(arguments) => create(arguments),
+        Group::Plan(arguments) => opening_key::plan(arguments),
+        Group::Reopen(arguments) => opening_key::reopen(arguments),
+        Group::Create(arguments) => match &arguments.plan {
+            Some(plan) => opening_key::create(arguments, plan),
+            None => create(arguments),
+        },
         Group::Show(GroupPath { path }) => show(path),
         Group::List(GroupPath { path }) => list(path),
         Group::Register(arguments) => register::export(arguments),
