@@ -161,11 +161,14 @@ impl Dealing {
     /// Checks every deal, that all were made for the same hellos, and that exactly the plan's
     /// dealers dealt.
     pub fn gather(plan: &Plan, deals: Vec<Deal>) -> Result<Self, DkgError> {
-        let first = deals.first().map(|deal| deal.participants.clone());
-        let participants = match first {
-            Some(participants) => participants,
-            None => return Err(no_deal(plan)),
+        let alike = |deal: &&Deal| {
+            let same = deals.iter();
+            same.filter(|d| d.participants == deal.participants).count()
         };
+        // The hellos of most: an error names the dealer who has others.
+        let most = deals.iter().rev().max_by_key(alike);
+        let participants = most.map(|deal| deal.participants.clone());
+        let participants = participants.ok_or_else(|| no_deal(plan))?;
         Self::among(plan, participants, deals)
     }
 

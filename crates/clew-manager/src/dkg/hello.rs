@@ -120,7 +120,7 @@ impl Participant {
                 format!("{trustee} (of the old key: {})", dealer.index())
             }
             (Some(trustee), _) => trustee.to_string(),
-            (None, dealer) => format!("{} of the old key", dealer.unwrap_or_else(|| self.anyone())),
+            (None, _) => format!("{} of the old key", self.anyone()),
         }
     }
 

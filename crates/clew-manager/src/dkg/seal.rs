@@ -11,7 +11,7 @@ use hpke::{
     single_shot_seal_inout_detached_with_rng,
 };
 use rand_core::CryptoRng;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Bytes of an X25519 key, secret or public.
 pub const KEY_BYTES: usize = 32;
@@ -93,7 +93,7 @@ pub fn seal(
     let (encapped_place, rest) = sealed.split_at_mut(KEY_BYTES);
     let (text, tag_place) = rest.split_at_mut(DEALT_SHARE_BYTES);
     text.copy_from_slice(share);
-    let (encapped, tag) =
+    let made =
         single_shot_seal_inout_detached_with_rng::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
             &OpModeS::Base,
             &to,
@@ -101,8 +101,11 @@ pub fn seal(
             InOutBuf::from(&mut *text),
             aad,
             rng,
-        )
-        .ok()?;
+        );
+    let Ok((encapped, tag)) = made else {
+        text.zeroize(); // it may be in clear still
+        return None;
+    };
     encapped.write_exact(encapped_place);
     tag.write_exact(tag_place);
     Some(sealed)

@@ -178,13 +178,14 @@ impl State {
         let mut fields = Fields(payload);
         let plan = fields.array()?;
         let [trustee, dealer] = fields.array()?;
+        let takes_part = trustee != 0 || dealer != 0;
         let seal_key = SealKey::from_bytes(Zeroizing::new(fields.array()?));
         let seed = Zeroizing::new(fields.array()?);
         let deal = match fields.0 {
             [] => None,
             payload => Some(Deal::from_payload(payload)?),
         };
-        Some(Self {
+        takes_part.then_some(Self {
             plan,
             trustee: index(trustee)?,
             dealer: index(dealer)?,

@@ -27,9 +27,11 @@ fn a_swapped_hello_is_caught() {
     let named = DkgError::Hellos { trustee: who(1) };
     assert_eq!(honest.receive(2, &deals), Err(named));
     assert_eq!(honest.receive(3, &deals), Err(named));
+    let refused = Dealing::gather(&honest.plan, deals.to_vec()).map(|_| ());
     assert_eq!(
-        rule(Dealing::gather(&honest.plan, deals.to_vec())),
-        "hellos"
+        refused,
+        Err(named),
+        "the manager sees who has others than most"
     );
 
     // The hellos that the deal names are changed back: it is not what the dealer signed.

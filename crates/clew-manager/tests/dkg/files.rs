@@ -203,6 +203,11 @@ fn damaged_and_foreign_files() {
             let whole = *label == "clew-dkg-state-1" && length == 98;
             assert_eq!(read(label, &cut).is_ok(), whole, "{label} {length}");
         }
+        let nobody = |bytes: &[u8]| [&bytes[..32], &[0, 0], &bytes[34..]].concat();
+        if !label.contains("plan") && !label.contains("deal") {
+            let text = armored(label, &nobody(&bytes));
+            assert_eq!(read(label, &text).unwrap_err().as_str(), "damaged");
+        }
         let longer = armored(label, &[&bytes[..], &[0]].concat());
         assert_eq!(read(label, &longer).unwrap_err().as_str(), "damaged");
         for at in 0..bytes.len() {

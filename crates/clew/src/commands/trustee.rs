@@ -69,8 +69,7 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let TrusteeDeal { of, unlock, .. } = arguments;
     let plan = read_plan(&of.plan)?;
     let hellos = read_all(&arguments.hello, Hello::decode)?;
-    let lock = File::open(&of.state).map_err(|e| Failure::file(&of.state, e))?;
-    lock.lock().map_err(|e| Failure::file(&of.state, e))?;
+    let _lock = lock(&of.state)?;
     let (mut state, secret) = load(&of.state, unlock)?;
     let old = old_key(arguments.key.as_deref(), unlock)?;
     let fresh = state.dealt().is_none();
@@ -82,7 +81,7 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     write_same(&arguments.output, &deal.encode())?;
     say!(
         "{} dealt: {}  (give it to all trustees and to the manager)",
-        deal.dealer(),
+        state.hello().participant().name(),
         arguments.output.display()
     );
     say_check_code(&deal.participants().context(&plan));
@@ -158,7 +157,21 @@ fn dealt(
     Ok((plan, state, deals))
 }
 
+/// Two runs at one time would draw two deals.
+fn lock(path: &Path) -> Result<Option<File>, Failure> {
+    let Ok(file) = File::open(path) else {
+        return Ok(None); // reading it says why
+    };
+    file.lock().map_err(|e| Failure::file(path, e))?;
+    Ok(Some(file))
+}
+
 fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure> {
+    if !path.exists() {
+        return Err(Failure::file(path, "there is no such state").hint(
+            "clew trustee begin makes it; clew trustee finish removes it once the key is written",
+        ));
+    }
     let (text, secret) = unlock.read(path)?;
     let state = State::decode(&text).map_err(|e| Failure::file(path, e))?;
     Ok((state, secret))
