@@ -479,7 +479,7 @@ fn an_aborted_offer_cannot_be_revoked() {
     let name = "far".parse().unwrap();
     let refused = office
         .store
-        .revoke(&office.issuer, &[name], false, when, &mut |_, _| {});
+        .revoke(&office.issuer, &[name], false, when, &mut |_, _| true);
     assert!(matches!(refused, Err(StoreError::NoSuchMachine(_))));
 }
 

@@ -3,8 +3,9 @@
 use super::{Issuing, Opening};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2};
 use crate::pairings::equal;
+use crate::step::hashed_v;
 use crate::wire::{Reader, concat};
-use crate::{DecodeError, FOUNDING_BYTES, Invalid};
+use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid};
 
 const _: () = assert!(FOUNDING_BYTES == 2 * G1_BYTES + G2_BYTES);
 
@@ -18,7 +19,8 @@ const V_DOMAIN: &[u8] = b"clew-bbs04-v-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 pub struct PublicKey {
     pub(super) h: G1,
     pub(super) u: G1,
-    pub(super) v: G1,
+    /// The paper's v, of the opener.
+    pub(super) opener_v: G1,
     pub(super) w: G2,
     /// V of the epoch.
     pub(super) epoch_v: G1,
@@ -31,9 +33,9 @@ impl PublicKey {
         Self {
             h: opening.h,
             u: opening.u,
-            v: opening.v,
+            opener_v: opening.v,
             w: issuing.w,
-            epoch_v: Self::hashed_v(nonce, 0),
+            epoch_v: Self::first_v(nonce),
         }
     }
 
@@ -45,9 +47,9 @@ impl PublicKey {
         let key = Self {
             h: Opening::hash_h(nonce),
             u,
-            v,
+            opener_v: v,
             w: reader.g2()?,
-            epoch_v: Self::hashed_v(nonce, 0),
+            epoch_v: Self::first_v(nonce),
         };
         if key.base().is_identity() {
             return Err(DecodeError::Identity);
@@ -57,23 +59,28 @@ impl PublicKey {
 
     /// Encodes as u || v || w, whatever the epoch.
     pub fn founding_bytes(&self) -> [u8; FOUNDING_BYTES] {
-        let [u, v] = G1::to_bytes_many(&[self.u, self.v]);
+        let [u, v] = G1::to_bytes_many(&[self.u, self.opener_v]);
         concat(&[&u, &v, &self.w.to_bytes()])
     }
 
     /// Checks a key of epoch 0: h and V are those of the nonce. That u and v fit h is what the
     /// trustees' sharings say.
     pub fn check_genesis(&self, nonce: &[u8; 32]) -> Result<(), Invalid> {
-        if (self.h, self.epoch_v) == (Opening::hash_h(nonce), Self::hashed_v(nonce, 0)) {
+        if (self.h, self.epoch_v) == (Opening::hash_h(nonce), Self::first_v(nonce)) {
             Ok(())
         } else {
             Err(Invalid)
         }
     }
 
-    /// Returns the V of epoch 0, or of a rebase in that epoch.
-    pub fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
-        G1::hash(V_DOMAIN, &[nonce.as_slice(), &epoch.to_be_bytes()].concat())
+    /// Returns the V of epoch 0.
+    pub fn first_v(nonce: &[u8; 32]) -> G1 {
+        hashed_v(V_DOMAIN, nonce, None)
+    }
+
+    /// Returns the V of the rebase that began this epoch, whose record has this id.
+    pub fn rebased_v(nonce: &[u8; 32], epoch: u32, id: &EpochId) -> G1 {
+        hashed_v(V_DOMAIN, nonce, Some((epoch, id)))
     }
 
     /// Returns the key of the epoch with that V, which the caller hashed.

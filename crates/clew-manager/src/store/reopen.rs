@@ -24,7 +24,7 @@ impl Store {
         match dealing.recorded(&self.group) {
             Ok(0) => Err(DkgError::Purpose.into()),
             Ok(epoch) => Ok(epoch),
-            Err(_) => self.new_epoch(issuer, when, &mut |_, _| {}, |_, group| {
+            Err(_) => self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
                 Ok((change(issuer, dealing, group)?, Vec::new()))
             }),
         }

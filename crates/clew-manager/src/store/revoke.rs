@@ -1,9 +1,10 @@
 //! New epochs: machines are revoked, V starts anew.
 
 use super::register::{last_of_name, write_head};
-use super::witnesses::{self, Progress};
+use super::witnesses;
 use super::{Machine, Store, begin, key_of, read_group};
 use crate::error::StoreError;
+use crate::index::Progress;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,

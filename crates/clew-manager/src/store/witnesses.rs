@@ -10,6 +10,7 @@ use super::epochs::RevokedRows;
 use super::{WITNESSES, register};
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
+use crate::index::Progress;
 use crate::keys::IssuerKeyFile;
 use crate::witness_file::{self, BUCKET_ROWS};
 use clew_evidence::{Change, GroupFile};
@@ -21,9 +22,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const STAGED: &str = "issuer/witnesses";
-
-/// Told how many rows are done, and of how many.
-pub type Progress<'a> = &'a mut dyn FnMut(u32, u32);
 
 /// Whether witnesses wait for being published or removed.
 pub(super) fn are_staged(dir: &Path) -> bool {
@@ -90,8 +88,11 @@ impl Buckets<'_> {
         files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
         self.first += self.xs.len() as u32;
         self.xs.clear();
-        (self.progress)(self.first, self.group.register().machines);
-        Ok(())
+        let machines = self.group.register().machines;
+        match (self.progress)(self.first.into(), machines.into()) {
+            true => Ok(()),
+            false => Err(StoreError::Interrupted),
+        }
     }
 }
 

@@ -81,7 +81,7 @@ impl Office {
         let names: Vec<Name> = names.iter().map(|name| name.parse().unwrap()).collect();
         let revoked = self
             .store
-            .revoke(&self.issuer, &names, rebase, when, &mut |_, _| {});
+            .revoke(&self.issuer, &names, rebase, when, &mut |_, _| true);
         revoked.unwrap()
     }
 

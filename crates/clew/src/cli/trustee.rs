@@ -1,5 +1,6 @@
 //! Opening keys that trustees make themselves: `clew trustee`, `clew group plan`, `group reopen`.
 
+use super::Start;
 use crate::secrets::{Seal, Unlock};
 use clap::{ArgGroup, Args, Subcommand};
 use clew_evidence::Name;
@@ -171,12 +172,9 @@ pub struct GroupReopen {
     /// What trustees dealt.
     #[command(flatten)]
     pub dealt: Dealt,
-    /// When the new epoch starts, as 2026-11-21T10:00:00Z
-    #[arg(long, value_name = "TIME", default_value = "now")]
-    pub at: String,
-    /// Confirm a start more than 30 days ahead
-    #[arg(long)]
-    pub far: bool,
+    /// When the new epoch starts.
+    #[command(flatten)]
+    pub start: Start,
     /// What unlocks the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,

@@ -31,7 +31,8 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
     match cli.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Group(arguments) => group::run(&arguments),
-        Command::Enrol(arguments) => group::enrol(arguments),
+        Command::Enrol(arguments) => group::enrol(&arguments),
+        Command::Join(arguments) => group::join(&arguments),
         Command::Revoke(arguments) => group::revoke(&arguments),
         Command::Update(arguments) => group::update(&arguments),
         Command::Sign(arguments) => sign::run(&arguments, matches),

@@ -1,5 +1,6 @@
 //! Opening keys that trustees make: the manager's steps, and what they share with the trustees'.
 
+use super::group::{tell_brought_forward, when};
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -7,10 +8,10 @@ use crate::keyring::read_group_file;
 use crate::random;
 use clew_evidence::{GroupFile, TextError, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
+use clew_manager::Store;
 use clew_manager::dkg::{Deal, Dealing, DkgError, Plan, Purpose};
 use clew_manager::files::{MODE_PUBLIC, write_atomically};
 use clew_manager::keys::IssuerKeyFile;
-use clew_manager::{Store, When};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -87,23 +88,24 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
 }
 
 pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
-    let (now, start) = (clock::now_ns(), clock::parse_time(&arguments.at)?);
+    let when = when(&arguments.start)?;
     let dealing = dealing(&arguments.dealt.plan, &arguments.dealt.deal)?;
     let mut store = Store::open(&arguments.dir)?;
     let issuer = arguments
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
-    let when = When {
-        now,
-        start,
-        far: arguments.far,
-    };
+    let before = store.group().clone();
     let epoch = store.reopen(&issuer, &dealing, when)?;
-    let start = store.group().start(epoch).unwrap_or(start);
+    let start = store.group().start(epoch).unwrap_or(when.start);
+    let what = match dealing.plan().purpose {
+        Purpose::Resharing { .. } => "other trustees",
+        _ => "a new opening key",
+    };
     say!(
-        "epoch {epoch} starts at {} with what was dealt",
+        "{what}: epoch {epoch} starts at {}",
         clock::to_the_second(start)
     );
+    tell_brought_forward(&before, store.group());
     say_check_code(dealing.context());
     say!(
         "Give everybody the new {}; trustees run clew trustee finish.",
