@@ -43,7 +43,8 @@ fn a_key_passes_a_rebase_with_its_bucket_only() {
             );
         }
         let bytes = bucket(&office, 2, 0);
-        let find = |index| witness_file::find(&bytes, &need(&office, 2, index));
+        let first = need(&office, 2, 0);
+        let find = |index| witness_file::find(&bytes, &Need { index, ..first });
         assert_eq!(
             [0, 1].map(|row| find(row).unwrap_err()),
             [BucketFault::NoWitness; 2]
