@@ -172,7 +172,7 @@ fn the_issuers_base_is_the_machines_own() {
 
 fn own_base(key: &MemberKeyFile) -> G1 {
     let witness = G1::from_bytes(&key.newest().unwrap().witness.to_bytes()[..]).unwrap();
-    *key.key.credential() + witness
+    key.key.credential() + witness
 }
 
 /// A register that grew is looked up whole: an index of before does not hide a row.
