@@ -2,6 +2,7 @@
 //! targets of `cargo fuzz` call them, and so does `crates/clew/tests/fuzz.rs`, on stable.
 
 pub mod capture;
+pub mod dkg;
 pub mod evidence;
 pub mod files;
 pub mod flow;
@@ -15,9 +16,10 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 33] = [
+pub const TARGETS: [Target; 34] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
+    ("dkg", dkg::dkg),
     ("effs", flow::effs),
     ("flow_descriptor", flow::flow_descriptor),
     ("flow_file", flow::flow_file),

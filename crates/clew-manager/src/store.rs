@@ -18,6 +18,7 @@ mod enrol;
 mod epochs;
 mod join;
 mod register;
+mod reopen;
 mod revoke;
 mod search;
 mod witnesses;

@@ -9,6 +9,8 @@
 mod flows;
 #[path = "fuzz/made.rs"]
 mod made;
+#[path = "fuzz/openings.rs"]
+mod openings;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
 #[path = "capture/support.rs"]

@@ -7,6 +7,7 @@ use clew::capture::Reader;
 
 use crate::flows;
 use crate::made;
+use crate::openings;
 use crate::support::*;
 use crate::targets::flow;
 use crate::targets::packet::LINKS;
@@ -20,6 +21,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "coded_packets" => coded_blocks(),
         "container" => [captures(), built_captures()].concat(),
+        "dkg" => openings::seeds(),
         "flow_descriptor" => vec![flow::descriptor().to_bytes()],
         "effs" => flows::effs(),
         "flow_file" => flows::files(),

@@ -14,6 +14,7 @@ mod log;
 mod modes;
 mod plot;
 mod records;
+mod trustees;
 
 use captures::{CAPTURES, beginning, without_snaplen};
 use desk::Desk;
