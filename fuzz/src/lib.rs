@@ -16,7 +16,7 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 31] = [
+pub const TARGETS: [Target; 34] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
     ("dkg", dkg::dkg),
@@ -30,22 +30,25 @@ pub const TARGETS: [Target; 31] = [
     ("frame", packet::frame),
     ("group_file", files::group_file),
     ("join", rounds::join),
+    ("join_file", files::join_file),
     ("key_file", files::key_file),
     ("key_payload", files::key_payload),
+    ("locator", evidence::locator),
     ("matching", evidence::matching),
+    ("member_key", signature::member_key),
     ("opening", evidence::opening),
     ("public_key", signature::public_key),
     ("quorum", rounds::quorum),
     ("register_file", evidence::register_file),
-    ("revocation", signature::revocation),
-    ("revocation_xr", signature::revocation_xr),
     ("row", evidence::row),
     ("share", evidence::share),
     ("signature", signature::signature),
+    ("steps", signature::steps),
     ("trailer", packet::trailer),
     ("tunnel_engine", tunnel_engine::tunnel_engine),
     ("tunnel_packet", tunnel::tunnel_packet),
     ("tunnel_puzzle", tunnel::tunnel_puzzle),
     ("tunnel_record", tunnel::tunnel_record),
     ("tunnel_rpc", tunnel::tunnel_rpc),
+    ("witness_file", files::witness_file),
 ];
