@@ -75,7 +75,7 @@ fn several_machines_are_one_epoch() {
 fn revoked_rows_have_neither_witness_nor_base() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
-        ["a", "b", "c"].map(|name| office.enrol(name));
+        office.enrol_all(&["a", "b", "c"]);
         office.revoke("a");
         office.revoke_all(&["b"], true);
         for (name, until) in [("a", 0), ("b", 1), ("c", 2)] {
@@ -97,7 +97,7 @@ fn revoked_rows_have_neither_witness_nor_base() {
 fn a_row_is_revoked_once() {
     for rebase in [false, true] {
         let mut office = Office::new(Scheme::Xr);
-        ["a", "b"].map(|name| office.enrol(name));
+        office.enrol_all(&["a", "b"]);
         office.revoke("a");
         let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
         for again in [&["a"][..], &["b", "a"]] {
@@ -122,7 +122,7 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let stays = office.enrol("stays");
-        ["planned", "stolen"].map(|name| office.enrol(name));
+        office.enrol_all(&["planned", "stolen"]);
         let day = 24 * 3600 * SECOND;
         office
             .try_revoke(&["planned"], false, at(LATER, LATER + 7 * day))
@@ -157,7 +157,7 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
 #[test]
 fn clocks_and_starts_that_cannot_be_are_refused() {
     let mut office = Office::new(Scheme::Xr);
-    ["a", "b"].map(|name| office.enrol(name));
+    office.enrol_all(&["a", "b"]);
     let mut refused = |when| office.try_revoke(&["a"], false, when).unwrap_err();
     let past = refused(at(LATER, LATER - 1));
     assert!(matches!(past, StoreError::StartInThePast), "{past}");

@@ -248,7 +248,7 @@ fn reopened(office: &mut Office) {
     let secret = Scalar::from_u128(77);
     let (sharing, _) = Sharing::deal(first.u(), &secret, quorum(2, 3), &mut rng(8)).unwrap();
     let record = SharingRecord::xr(Origin::Dealt, &sharing);
-    let when = When::now(NOW + 5);
+    let when = When::now(office.next());
     let epoch = office
         .store
         .change_opening(&office.issuer, sharing.public(), record, when);

@@ -78,11 +78,15 @@ impl Deal {
         Some((info(context, self.dealer(), trustee), sealed))
     }
 
+    /// [`DkgError::OtherPlan`] unless it was made for that plan.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
+        let same = self.plan == plan.id();
+        same.then_some(()).ok_or(DkgError::OtherPlan)
+    }
+
     /// Checks what can be checked of one deal: its plan, its participants, its dealer's signature.
     pub fn check(&self, plan: &Plan) -> Result<(), DkgError> {
-        if self.plan != plan.id() {
-            return Err(DkgError::OtherPlan);
-        }
+        self.check_plan(plan)?;
         self.participants.check(plan)?;
         let (trustee, index) = (self.dealer(), self.dealer().index());
         let dealer = self.participants.dealer(trustee);

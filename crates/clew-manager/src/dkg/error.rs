@@ -189,6 +189,16 @@ impl fmt::Display for DkgError {
             Self::Record => {
                 f.write_str("the group file has no record of the opening key that was dealt")
             }
+            Self::Quorum(QuorumError::Missing { trustee }) => {
+                write!(f, "the deal of {trustee} is missing")
+            }
+            Self::Quorum(QuorumError::Repeated { trustee }) => {
+                write!(f, "{trustee} has two deals")
+            }
+            Self::Quorum(QuorumError::TooFew { given, needed }) => write!(
+                f,
+                "need {needed} old trustees to hand the opening key on, have {given}"
+            ),
             Self::Quorum(error) => write!(f, "{error}"),
         }
     }

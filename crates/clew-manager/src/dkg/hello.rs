@@ -73,10 +73,14 @@ impl Hello {
         fields.0.is_empty().then_some(read)
     }
 
+    /// [`DkgError::OtherPlan`] unless it was made for that plan.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
+        let same = self.plan == plan.id();
+        same.then_some(()).ok_or(DkgError::OtherPlan)
+    }
+
     fn check(&self, plan: &Plan) -> Result<(), DkgError> {
-        if self.plan != plan.id() {
-            return Err(DkgError::OtherPlan);
-        }
+        self.check_plan(plan)?;
         let message = message(LABEL, &[&self.plan, &self.who.to_bytes()]);
         if self.who.signed(&message, &self.signature) {
             self.who.check(plan)

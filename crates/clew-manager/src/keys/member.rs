@@ -154,7 +154,7 @@ fn read_epochs(
     let read = (0..count).map(|_| HeldEpoch::read(scheme, nonce, fields));
     let epochs: Vec<HeldEpoch> = read.collect::<Option<_>>()?;
     epochs
-        .is_sorted_by(|a, b| a.epoch < b.epoch && a.start <= b.start)
+        .is_sorted_by(|a, b| a.epoch < b.epoch)
         .then_some(epochs)
 }
 

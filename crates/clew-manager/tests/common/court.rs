@@ -47,7 +47,7 @@ impl Office {
     }
 
     /// The row that the store finds for an opened base.
-    pub fn find(&self, epoch: u32, search: &Search) -> Option<Found> {
+    pub fn find(&self, epoch: u32, search: Search) -> Option<Found> {
         let mut progress = |_, _| true;
         let found = self
             .store

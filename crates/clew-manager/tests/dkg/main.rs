@@ -8,3 +8,4 @@ mod forge;
 mod groups;
 mod run;
 mod runs;
+mod vectors;

@@ -8,10 +8,10 @@ use crate::keyring::read_group_file;
 use crate::random;
 use clew_evidence::{GroupFile, TextError, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
-use clew_manager::Store;
-use clew_manager::dkg::{Deal, Dealing, DkgError, Plan, Purpose};
+use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
 use clew_manager::files::{MODE_PUBLIC, write_atomically};
 use clew_manager::keys::IssuerKeyFile;
+use clew_manager::{Store, StoreError};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
     let before = store.group().clone();
-    let epoch = store.reopen(&issuer, &dealing, when)?;
+    let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
     let start = store.group().start(epoch).unwrap_or(when.start);
     let what = match dealing.plan().purpose {
         Purpose::Resharing { .. } => "other trustees",
@@ -117,8 +117,15 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
 /// The deals of a plan, checked.
 fn dealing(plan: &Path, deals: &[PathBuf]) -> Result<Dealing, Failure> {
     let plan = read_plan(plan)?;
-    let deals = read_all(deals, Deal::decode)?;
+    let deals = read_deals(deals, &plan)?;
     Dealing::gather(&plan, deals).map_err(failed)
+}
+
+fn refused(error: StoreError) -> Failure {
+    match error {
+        StoreError::Dkg(error) => failed(error),
+        error => error.into(),
+    }
 }
 
 /// Names the run of a plan, for people to compare.
@@ -138,6 +145,8 @@ pub fn failed(error: DkgError) -> Failure {
         DkgError::Hellos { .. } | DkgError::OwnHello => {
             failure.hint("compare check codes by voice to find who was shown another hello")
         }
+        DkgError::Purpose => failure
+            .hint("clew group create takes a plan for a new group, clew group reopen any other"),
         DkgError::DealtBefore => {
             failure.hint("give the hellos that it dealt to, or begin a new plan")
         }
@@ -153,19 +162,28 @@ pub fn read_plan(path: &Path) -> Result<Plan, Failure> {
     read(path, Plan::decode)
 }
 
-/// Reads public files of one kind.
-pub fn read_all<T>(
-    paths: &[PathBuf],
-    decode: impl Fn(&str) -> Result<T, TextError>,
-) -> Result<Vec<T>, Failure> {
-    paths.iter().map(|path| read(path, &decode)).collect()
+/// Reads deals of a plan.
+pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> {
+    let deal = |path: &PathBuf| {
+        let deal = read(path, Deal::decode)?;
+        deal.check_plan(plan).map_err(|e| Failure::file(path, e))?;
+        Ok(deal)
+    };
+    paths.iter().map(deal).collect()
+}
+
+/// Reads hellos of a plan.
+pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure> {
+    let hello = |path: &PathBuf| {
+        let hello = read(path, Hello::decode)?;
+        hello.check_plan(plan).map_err(|e| Failure::file(path, e))?;
+        Ok(hello)
+    };
+    paths.iter().map(hello).collect()
 }
 
 /// Reads a public file.
-pub fn read<T>(
-    path: &Path,
-    decode: impl FnOnce(&str) -> Result<T, TextError>,
-) -> Result<T, Failure> {
+fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Result<T, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))

@@ -1,6 +1,6 @@
 //! `clew trustee`: one trustee's steps towards an opening key.
 
-use super::opening_key::{failed, read_all, read_plan, say_check_code, write_same};
+use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
@@ -8,7 +8,7 @@ use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_manager::dkg::{Deal, DkgError, Hello, Plan, State};
+use clew_manager::dkg::{Deal, DkgError, Plan, State};
 use clew_manager::files;
 use clew_manager::keys::TrusteeKeyFile;
 use clew_manager::sealed::{self, Secret};
@@ -68,9 +68,11 @@ fn begun(arguments: &TrusteeBegin, plan: &Plan) -> Result<State, Failure> {
 fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let TrusteeDeal { of, unlock, .. } = arguments;
     let plan = read_plan(&of.plan)?;
-    let hellos = read_all(&arguments.hello, Hello::decode)?;
+    let hellos = read_hellos(&arguments.hello, &plan)?;
     let _lock = lock(&of.state)?;
     let (mut state, secret) = load(&of.state, unlock)?;
+    let other = |e| Failure::file(&of.state, e);
+    state.check_plan(&plan).map_err(other)?;
     let old = old_key(arguments.key.as_deref(), unlock)?;
     let fresh = state.dealt().is_none();
     let deal = state.deal(&plan, old.as_ref(), &hellos, &mut random::os());
@@ -152,8 +154,10 @@ fn dealt(
     unlock: &Unlock,
 ) -> Result<(Plan, State, Vec<Deal>), Failure> {
     let plan = read_plan(&of.plan)?;
-    let deals = read_all(deals, Deal::decode)?;
+    let deals = read_deals(deals, &plan)?;
     let (state, _) = load(&of.state, unlock)?;
+    let other = |e| Failure::file(&of.state, e);
+    state.check_plan(&plan).map_err(other)?;
     Ok((plan, state, deals))
 }
 
