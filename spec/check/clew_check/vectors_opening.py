@@ -1,6 +1,6 @@
 """The vectors of openings: evidence, shares, register files; and those of key files."""
 
-from . import key_file, need, opening, text
+from . import key_file, merkle, need, opening, register, text
 from .cases import equal
 from .curve import decode_g1, encode, encode_scalar, r
 from .group_file import SCHEMES
@@ -21,7 +21,7 @@ def judge(case, group):
     said = [name if epoch is None else f"{name} {epoch}" for name, epoch in found.caveats]
     equal(sorted(said), sorted(case.all("caveat")), "caveats")
     if "fingerprint" in case:
-        equal(opening.fingerprint(found.row.entry.device_key), case.one("fingerprint"), "fingerprint")
+        equal(register.fingerprint(found.row.entry.device_key), case.one("fingerprint"), "fingerprint")
     equal(found.asked, 1, "the packet that was asked about")
 
 
@@ -37,15 +37,15 @@ def share(case, group):
 
 
 def register_file(case, group):
-    found = opening.read_register_file(case.one("file"), group.scheme)
+    found = register.read_register_file(case.one("file"), group.scheme)
     need(found.group == group.id and found.epochs[-1] <= group.last_epoch, "group")
     group.check_epochs()
     for line in found.lines:
-        opening.check_register_line(group, found, *line)
+        register.check_register_line(group, found, *line)
     equal([e.to_bytes(4, "big") for e in found.epochs], case.all("epoch"), "epochs")
     equal(bytes([found.values]), case["values"][0], "values")
     equal([row.leaf for row, _, _ in found.lines], case.all("leaf-hash"), "leaf hashes")
-    equal([opening.leaf_hash(entry) for entry in case.all("entry")], case.all("leaf-hash"), "entries")
+    equal([merkle.leaf_hash(entry) for entry in case.all("entry")], case.all("leaf-hash"), "entries")
     equal([encode_scalar(x) for _, x, _ in found.lines if x is not None], case.all("x"), "x")
     equal([value for _, _, given in found.lines for value in given], case.all("value"), "values of epochs")
 

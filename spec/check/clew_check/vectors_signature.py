@@ -214,7 +214,7 @@ def locator(case):
 
 
 def step(case):
-    key, step = key_of(case), revocation.decode_step(case.one("step"))
+    key, (step,) = key_of(case), steps_of(case)
     revocation.check_step(key.w, key.v, step)
     equal(encode(xr.in_epoch(key, step.v).v), case.one("next-v"), "next V")
     if "gamma" in case:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clew_check import bbs04, carriage, datagram, group_file, join, key_file, merkle, opening, quorum, receiver, text, trailer, xr
+from clew_check import bbs04, carriage, datagram, group_file, join, key_file, merkle, opening, quorum, receiver
+from clew_check import register, text, trailer, xr
 from clew_check.curve import *
 
 rng = random.Random(1)
@@ -117,11 +118,11 @@ class Maker:
             C = join.check_request(key, session, join.make_request(key, session, y, rand()))
             offer = join.make_offer(key, C, self.gamma, x, rand())
             A, x, y = join.accept(key, y, offer.encode())
-            C, how = encode(power(key.h0, y)), how or opening.ON_DEVICE
-            text = opening.device_text(self.id, e, how, replaces, C, encode(A), public(device(label)), name(label))
+            C, how = encode(power(key.h0, y)), how or register.ON_DEVICE
+            text = register.device_text(self.id, e, how, replaces, C, encode(A), public(device(label)), name(label))
             tail = C + public(device(label)) + device(label).sign(text)
         else:
-            A, how = self.by_gamma(G1, x), how or opening.ON_ISSUER
+            A, how = self.by_gamma(G1, x), how or register.ON_ISSUER
             tail = encode(power(G2, x))
         entry = u32(index) + u32(e) + bytes([how]) + u32(replaces) + encode(A) + name(label) + tail
         machine = Machine(label, index, e, A, x, y, entry)
@@ -194,7 +195,8 @@ class Maker:
 
     def register(self, last=None, machines=None):
         count = len(self.machines) if machines is None else machines
-        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + self.head(count, self.heads[-1][0] if self.heads else 0)
+        before = self.heads[-1][0] if self.heads else 0
+        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + self.head(count, before)
 
     def file(self, bodies=None):
         bodies = bodies or [*self.bodies, *(body for _, body in self.heads), self.register()]
@@ -305,7 +307,7 @@ class Maker:
     def request(self, kind, e, frame, machine=None, group=None):
         packet, found = receiver.read(frame, len(frame), 101)
         digest = opening.packet_digest(trailer.message(packet, found), found.body[: self.scheme.SIGNATURE])
-        leaf = opening.leaf_hash(machine.entry) if machine else bytes(32)
+        leaf = merkle.leaf_hash(machine.entry) if machine else bytes(32)
         start = b"clew-request-1\0\0" + bytes([kind, self.scheme.CODE]) + (group or self.id) + u32(e) + self.epoch_id(e)
         request = start + digest + trailer.asked(packet, found) + bytes(32) + leaf + bytes(8)
         return request, found.body[: self.scheme.SIGNATURE]
@@ -373,8 +375,8 @@ def inclusion(index, entries):
         return []
     k = 1 << (len(entries) - 1).bit_length() - 1
     if index < k:
-        return inclusion(index, entries[:k]) + [opening.tree_hash(entries[k:])]
-    return inclusion(index - k, entries[k:]) + [opening.tree_hash(entries[:k])]
+        return inclusion(index, entries[:k]) + [merkle.tree_hash(entries[k:])]
+    return inclusion(index - k, entries[k:]) + [merkle.tree_hash(entries[:k])]
 
 
 def consistency(first, entries, whole=True):

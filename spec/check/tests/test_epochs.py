@@ -4,7 +4,7 @@ planned and urgent, late joins; packets, openings, matches, register files, buck
 import random
 import unittest
 
-from common import bbs04, Case, flip, group_file, join, key_file, opening, put, receiver, Refused, text, xr
+from common import bbs04, Case, flip, group_file, join, key_file, opening, put, receiver, Refused, register, text, xr
 from clew_check import trailer, update
 from clew_check.curve import *
 from prover import device, history, name, public, rand, sign_xr, u16, u32
@@ -142,29 +142,28 @@ class Epochs(Case):
             self.refuses("damaged", read, bad)
 
     def test_register_file(self):
-        for values in (opening.HASHES, opening.POINTS):
+        for values in (register.HASHES, register.POINTS):
             data = self.maker.register_file([1, 3, 4], values)
-            file = opening.read_register_file(data, xr)
+            file = register.read_register_file(data, xr)
             self.assertEqual((file.group, file.epochs, len(file.lines)), (self.maker.id, [1, 3, 4], 6))
-            for line in file.lines if values == opening.POINTS else file.lines[:1]:
-                opening.check_register_line(self.group, file, *line)
+            for line in file.lines if values == register.POINTS else file.lines[:1]:
+                register.check_register_line(self.group, file, *line)
             absent = [[not any(value) for value in given] for _, _, given in file.lines]
             self.assertEqual(absent[:4], [[False] * 3, [True] * 3, [False, True, True], [False, False, True]])
             self.assertEqual(absent[4:], [[False] * 3] * 2)  # who joined later is not left out
-        frame = self.maker.packet(self.last, 3)
         B = self.maker.signs_with(self.last, 3)
         data = self.maker.register_file([1, 3, 4])
-        file = opening.read_register_file(data, xr)
+        file = register.read_register_file(data, xr)
         hits = [row.entry.name[1:] for row, _, given in file.lines if given[file.epochs.index(3)] == xr.index(B)]
         self.assertEqual(hits, [b"last"])
         for bad, rule in (
             (flip(data, 0), "header"), (data[:-1], "truncated"), (put(data, 32, b"\3"), "layout"), (data[:20], "truncated"),
             (put(data, 33, b"\0"), "layout"), (put(data, 34, u32(3)), "layout"), (put(data, 46, u32(2000)), "too-long"),
         ):  # fmt: skip
-            self.refuses(rule, opening.read_register_file, bad, xr)
-        lines = opening.read_register_file(self.maker.register_file([3], opening.POINTS, [self.a, self.d]), xr)
+            self.refuses(rule, register.read_register_file, bad, xr)
+        lines = register.read_register_file(self.maker.register_file([3], register.POINTS, [self.a, self.d]), xr)
         (row, x, given), (_, other_x, other) = lines.lines
-        check = lambda *line: opening.check_register_line(self.group, lines, *line)
+        check = lambda *line: register.check_register_line(self.group, lines, *line)
         self.refuses("credential", check, row, other_x, given)
         self.refuses("signer", check, row, x, other)
         self.refuses("signer", check, row, x, [b"\xff" * 48])
@@ -202,7 +201,7 @@ class Epochs(Case):
             self.refuses("damaged", key_file.offer, write(key_file.OFFER, bad), key_file.OFFER)
         A, x, y = join.accept(key, y, fields["offer"])
         parts = encode(power(key.h0, y)), encode(A), public(dev), label
-        S = dev.sign(opening.device_text(maker.id, 4, 2, 2**32 - 1, *parts))
+        S = dev.sign(register.device_text(maker.id, 4, 2, 2**32 - 1, *parts))
         fields = key_file.acceptance(write(key_file.ACCEPTANCE, nonce + S), key_file.ACCEPTANCE)
         W = maker.by_gamma(maker.keys[4].v, x)
         payload = nonce + u32(6) + b"\1" + u32(4) + encode(W)
@@ -231,10 +230,10 @@ class EpochsBbs04(Case):
         listed = {4: key_file.read_bucket(maker.buckets(4)[0])[3][a.index]}
         W = update.follow(group, (0, maker.epoch_id(0)), decode_g1(fields["witness"][0]), x, 4, listed)
         self.assertTrue(eq(W, decode_g1(fields["witness"][1])))
-        file = opening.read_register_file(maker.register_file([4], opening.POINTS, [a, d]), bbs04)
+        file = register.read_register_file(maker.register_file([4], register.POINTS, [a, d]), bbs04)
         for line in file.lines:
-            opening.check_register_line(group, file, *line)
-        self.refuses("signer", opening.check_register_line, group, file, *file.lines[0][:2], [encode(a.A)])
+            register.check_register_line(group, file, *line)
+        self.refuses("signer", register.check_register_line, group, file, *file.lines[0][:2], [encode(a.A)])
 
 
 if __name__ == "__main__":

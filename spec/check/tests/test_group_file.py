@@ -4,7 +4,7 @@ import random
 import unittest
 from unittest import mock
 
-from common import bbs04, Case, flip, group_file, opening, put, Refused, xr
+from common import bbs04, Case, flip, group_file, put, Refused, register, xr
 from clew_check import ed25519
 from clew_check.curve import *
 from prover import device, Maker, name, public, sharing, u32, u64
@@ -211,10 +211,10 @@ class GroupFile(Case):
         for machine in copy.machines[6:]:
             for machines in (7, 9):
                 if machine.index < machines:
-                    row = opening.read_row(copy.row(machine, machines), xr)
-                    self.refuses("register", opening.check_row, group, row, where="root")
-        row = opening.read_row(copy.row(copy.machines[6], 8), xr)
-        self.refuses("register", opening.check_row, group, row, where="machines")
+                    row = register.read_row(copy.row(machine, machines), xr)
+                    self.refuses("register", register.check_row, group, row, where="root")
+        row = register.read_row(copy.row(copy.machines[6], 8), xr)
+        self.refuses("register", register.check_row, group, row, where="machines")
 
     def test_public_key_0(self):
         at = 75 + len(name("test"))
