@@ -33,9 +33,9 @@ def hash_h(nonce):
     return hash_to_g1(nonce, b"clew-bbs04-h-1")
 
 
-def hashed_v(nonce, epoch):
-    """V of epoch 0 and of rebases."""
-    return hash_to_g1(nonce + epoch.to_bytes(4, "big"), b"clew-bbs04-v-1")
+def hashed_v(nonce, epoch, id=b""):
+    """V of epoch 0, or of the rebase whose record has this id."""
+    return hash_to_g1(nonce + epoch.to_bytes(4, "big") + id, b"clew-bbs04-v-1")
 
 
 def founded(nonce, data):

@@ -35,9 +35,9 @@ def generators(nonce):
     return tuple(hash_to_g1(nonce, name) for name in (b"clew-xr-u-1", b"clew-xr-g1-1", b"clew-xr-h0-1"))
 
 
-def hashed_v(nonce, epoch):
-    """V of epoch 0 and of rebases."""
-    return hash_to_g1(nonce + epoch.to_bytes(4, "big"), b"clew-xr-v-1")
+def hashed_v(nonce, epoch, id=b""):
+    """V of epoch 0, or of the rebase whose record has this id."""
+    return hash_to_g1(nonce + epoch.to_bytes(4, "big") + id, b"clew-xr-v-1")
 
 
 def founded(nonce, data):
