@@ -38,7 +38,7 @@ fn open(office: &Office, sent: &Sent) -> Result<(Opening, Judgement), CombineErr
     let group = office.checked();
     let request = sent.opening(&group);
     let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
-    let find = |search| office.find(sent.epoch, &search);
+    let find = |search| office.find(sent.epoch, search);
     let opened = combine_opening(&group, &request, &shares, &sent.packet(), find)?;
     Ok((opened.evidence, opened.judgement))
 }
