@@ -54,6 +54,7 @@ impl Bbs04 {
             genesis,
             epochs: vec![],
             entries: entries.into(),
+            checkpoints: vec![],
             manager,
         };
         let mut group = Self {
@@ -99,7 +100,9 @@ impl Bbs04 {
     /// What a machine signs with in an epoch: B.
     pub fn base(&self, machine: &str, epoch: usize) -> G1 {
         let issuer = self.issuer.in_epoch(&self.public[epoch], []);
-        issuer.base(&self.member(machine).credential(), &x(machine)).unwrap()
+        issuer
+            .base(&self.member(machine).credential(), &x(machine))
+            .unwrap()
     }
 
     pub fn signer(&self, epoch: usize) -> SigningKey {

@@ -47,8 +47,8 @@ mod tunnel_trace;
 mod xr_group;
 mod xr_join;
 mod xr_keys;
-mod xr_revocation;
 mod xr_signatures;
+mod xr_steps;
 mod xr_verify;
 
 use clew_group::curve::Scalar;
@@ -65,7 +65,7 @@ pub fn all() -> Vec<Case> {
         xr_join::all(),
         xr_signatures::all(),
         xr_verify::all(),
-        xr_revocation::all(),
+        xr_steps::all(),
         bbs04_keys::all(),
         bbs04_signatures::all(),
         bbs04_bad::all(),
@@ -145,6 +145,32 @@ fn with_xr_nonces(case: Case, label: &str) -> Case {
         .hex("rx", n.rx.to_bytes())
         .hex("rd", n.rd.to_bytes())
         .hex("ry", n.ry.to_bytes())
+}
+
+/// A public key of either scheme.
+trait Key {
+    /// Founding key and V.
+    fn parts(&self) -> ([u8; 192], [u8; 48]);
+}
+
+impl Key for xr::PublicKey {
+    fn parts(&self) -> ([u8; 192], [u8; 48]) {
+        (self.founding_bytes(), self.v().to_bytes())
+    }
+}
+
+impl Key for bbs04::PublicKey {
+    fn parts(&self) -> ([u8; 192], [u8; 48]) {
+        (self.founding_bytes(), self.v().to_bytes())
+    }
+}
+
+/// A public key of an epoch as lines of a case, of a group with the nonce of all vectors.
+fn with_key(case: Case, key: &impl Key) -> Case {
+    let (founding, v) = key.parts();
+    case.hex("nonce", records::NONCE)
+        .hex("founding-key", founding)
+        .hex("v", v)
 }
 
 /// All values of a list under one name.

@@ -114,6 +114,7 @@ impl Xr {
                 genesis,
                 epochs: vec![],
                 entries: vec![],
+                checkpoints: vec![2, 4],
                 manager,
             },
             issuer,
@@ -234,7 +235,9 @@ impl Xr {
     /// What a machine signs with in an epoch: B.
     pub fn base(&self, name: &str, epoch: usize) -> G1 {
         let issuer = self.issuer.in_epoch(&self.public[epoch], []);
-        issuer.base(&self.machine(name).key.credential(), &x(name)).unwrap()
+        issuer
+            .base(&self.machine(name).key.credential(), &x(name))
+            .unwrap()
     }
 
     pub fn signer_of(&self, name: &str, epoch: usize) -> SigningKey {
