@@ -10,8 +10,6 @@ use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};
 use ed25519_dalek::SigningKey;
 
-use super::hash;
-
 pub const HEADER: &[u8; 16] = b"clew-group-file\n";
 
 pub const NONCE: [u8; 32] = *b"clew vectors: nonce of the group";
@@ -114,12 +112,6 @@ pub fn row_of(entries: &[RegisterEntry], index: usize) -> Row {
 pub fn file_by(bodies: &[Vec<u8>], manager: &SigningKey) -> Vec<u8> {
     let parts = bodies.iter().flat_map(|body| seal(body, manager));
     HEADER.iter().copied().chain(parts).collect()
-}
-
-/// A record with the hash of the body before it.
-pub fn chained(bodies: &[Vec<u8>], record: EpochRecord) -> EpochRecord {
-    let previous = EpochId(hash(bodies.last().unwrap()));
-    EpochRecord { previous, ..record }
 }
 
 /// The register's tree.
