@@ -22,6 +22,7 @@ mod evidence;
 mod fingerprint;
 mod group_file;
 mod judge;
+mod locator;
 mod merkle;
 mod name;
 mod parts;
@@ -46,6 +47,7 @@ pub use judge::{
     Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement, Refused, Why,
     combine_match, combine_opening, gather_blinds, gather_commitments, judge_match, judge_opening,
 };
+pub use locator::Locator;
 pub use merkle::{
     MAX_CONSISTENCY_HASHES, MAX_PROOF_HASHES, appended_nodes, consistency, inclusion, root,
 };

@@ -32,6 +32,10 @@ impl Scheme {
 }
 
 /// The group public key of one epoch.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "few are held, and neither is small"
+)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PublicKey {
     /// Of BBS04.

@@ -1,18 +1,12 @@
 //! The issuer in one epoch: the one place that witnesses and bases come from.
 
-use crate::curve::{FixedBase, G1, G1_BYTES, Scalar};
+use crate::curve::{G1, G1_BYTES, Scalar, secret_powers_of};
 use crate::secret::{Secret, shielded};
 use crate::{Revoked, Witness};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
 use zeroize::Zeroizing;
-
-/// Rows that are computed together.
-const AT_ONCE: usize = 1024;
-
-/// From this many rows on, a table of V is worth its making.
-const TABLE_FROM: usize = 16;
 
 /// The issuer in one epoch, of either scheme. It knows who is revoked at or before that epoch, and
 /// refuses each of them: a witness or a base of a revoked row would revive its key. Holds gamma, and
@@ -83,28 +77,17 @@ impl EpochIssuer {
         }
     }
 
+    /// V^(1/(gamma+x)) of each x that is not refused.
     fn points(&self, xs: &[Scalar]) -> Vec<Option<G1>> {
         shielded(|| {
-            let table = (xs.len() >= TABLE_FROM).then(|| FixedBase::new(&self.v));
-            let power = |k: &[Scalar]| match &table {
-                Some(table) => table.mul_all(k),
-                None => k.iter().map(|k| self.v.mul(k)).collect(),
-            };
-            let chunks = xs.chunks(AT_ONCE);
-            chunks.flat_map(|xs| self.chunk(xs, power)).collect()
+            let mut inverses = Zeroizing::new(Vec::with_capacity(xs.len()));
+            inverses.extend(xs.iter().map(|x| *self.gamma + *x));
+            Scalar::invert_all(&mut inverses);
+            let points = secret_powers_of(&self.v, &inverses).into_iter().zip(xs);
+            points
+                .map(|(point, x)| (self.check(x).is_ok() && !point.is_identity()).then_some(point))
+                .collect()
         })
-    }
-
-    /// V^(1/(gamma+x)) of each x that is not refused.
-    fn chunk(&self, xs: &[Scalar], power: impl Fn(&[Scalar]) -> Vec<G1>) -> Vec<Option<G1>> {
-        let sums = xs.iter().map(|x| *self.gamma + *x);
-        let mut inverses = Zeroizing::new(Vec::with_capacity(xs.len()));
-        inverses.extend(sums);
-        Scalar::invert_all(&mut inverses);
-        let points = power(&inverses).into_iter().zip(xs);
-        points
-            .map(|(point, x)| (self.check(x).is_ok() && !point.is_identity()).then_some(point))
-            .collect()
     }
 }
 

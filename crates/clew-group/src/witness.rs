@@ -47,7 +47,7 @@ impl Witness {
             let mut powers = Zeroizing::new(Vec::with_capacity(steps.len() + 1));
             powers.push(negated_if(*inverse, steps.len() % 2 == 1));
             for (j, d) in d.iter().enumerate() {
-                powers.push(negated_if(*inverse, (steps.len() - j) % 2 == 0));
+                powers.push(negated_if(*inverse, (steps.len() - j).is_multiple_of(2)));
                 *inverse = *inverse * *d;
             }
             Ok(self.combined(steps, &powers))

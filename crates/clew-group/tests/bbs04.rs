@@ -5,14 +5,13 @@
 mod common;
 
 use clew_group::bbs04::{
-    INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey,
-    PUBLIC_KEY_BYTES, PublicKey, REVOCATION_BYTES, Revocation, SIGNATURE_BYTES, Signature,
-    SigningKey,
+    INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey,
+    SIGNATURE_BYTES, Signature,
 };
-use clew_group::curve::Scalar;
-use clew_group::{DecodeError, Invalid, Revoked};
-use common::points::{bad_g1, bad_g2, bad_scalar, order};
-use common::{EPOCH, Group, rng};
+use clew_group::curve::{G1, Scalar};
+use clew_group::{DecodeError, FOUNDING_BYTES, Invalid, Revoked, Witness};
+use common::points::{bad_g1, bad_g2, bad_scalar, order, replaced};
+use common::{EPOCH, Group, Member, NONCE, rng};
 use std::collections::BTreeSet;
 
 #[test]
@@ -89,7 +88,7 @@ fn each_wrong_commitment_is_found_in_any_order() {
     let verifier = group.verifier();
     let good = group
         .signer()
-        .precursor_from(nonces())
+        .precursor_from(&nonces())
         .sign_incremental(&[b"m"]);
     for last in [383, 431, 1007, 1055, 1103] {
         let mut bytes = good.to_bytes();
@@ -124,7 +123,7 @@ fn refit(bytes: &mut [u8; INCREMENTAL_BYTES], group: &Group, message: &[u8]) {
     let mut digest: [u8; 32] = hash.finalize().into();
     digest[0] &= 0x3f;
     let c = Scalar::from_bytes(&digest).unwrap();
-    let x = Scalar::from_bytes(&group.member.to_bytes()[48..]).unwrap();
+    let x = Scalar::from_bytes(&group.member.key.to_bytes()[48..]).unwrap();
     let n = nonces();
     let scalars = [
         c,
@@ -153,121 +152,136 @@ fn signatures_of_one_member_share_nothing() {
     }
 }
 
+/// The signer's row fits what its signatures open to, and nobody else's does.
 #[test]
 fn opening_names_the_signer_in_every_epoch() {
     let mut group = Group::new(10);
-    let tag = group.public.tag(&group.member.credential());
-    let other = group.issuer.issue_random(&group.public, &mut group.rng);
-    assert_ne!(group.public.tag(&other.credential()), tag);
+    let other = group.join();
+    let (row, others) = (group.member.key.public_x(), other.key.public_x());
+    let a = group.member.key.credential();
+    assert!(group.public.certifies(&a, &row) && !group.public.certifies(&a, &others));
     for _ in 0..3 {
         let opened = group.opener.open(&group.sign(b"m"));
-        assert_eq!(opened, group.member.credential());
-        assert_eq!(group.public.tag(&opened), tag);
-        group.revoke_somebody();
+        assert_eq!(group.in_epoch().base(&a, group.member.key.x()), Ok(opened));
+        assert!(group.public.names(&opened, &row));
+        assert!(!group.public.names(&opened, &others));
+        let before = group.public.clone();
+        group.rebase(&[]);
+        assert!(!group.public.names(&opened, &row), "a base is of one epoch");
+        assert!(before.names(&opened, &row));
     }
 }
 
 #[test]
 fn revocation_locks_out_one_member_and_nobody_else() {
     let mut group = Group::new(11);
-    let victim = group.issuer.issue_random(&group.public, &mut group.rng);
-    let revocation = group.revocation_of(&victim);
-    let next = group.public.after(&revocation).unwrap();
+    let victim = group.join();
+    let before = group.verifier();
+    group.rebase(&[*victim.key.x()]);
 
-    assert_eq!(victim.after(&revocation).unwrap_err(), Revoked);
-    assert!(
-        SigningKey::new(&next, EPOCH, victim).is_err(),
-        "the old key does not fit the new epoch"
-    );
+    assert_eq!(group.in_epoch().witness(victim.key.x()), Err(Revoked));
+    let a = victim.key.credential();
+    assert_eq!(group.in_epoch().base(&a, victim.key.x()), Err(Revoked));
+    assert!(group.signer_of(&victim).is_err(), "the old witness");
+    let borrowed = Member {
+        witness: group.member.witness.clone(),
+        ..victim
+    };
+    assert!(group.signer_of(&borrowed).is_err(), "another's witness");
 
-    let updated = group.member.after(&revocation).unwrap();
-    let signer = SigningKey::new(&next, EPOCH, updated).unwrap();
-    let signature = signer.precursor(&mut rng(1)).sign(&[b"m"]);
-    let verifier = clew_group::bbs04::VerifyingKey::new(&next, EPOCH);
-    assert_eq!(verifier.verify(&[b"m"], &signature), Ok(()));
-    assert_eq!(group.verifier().verify(&[b"m"], &signature), Err(Invalid));
-    assert!(next.check_descends_from(&group.public).is_ok());
+    let signature = group.sign(b"m");
+    assert_eq!(group.verifier().verify(&[b"m"], &signature), Ok(()));
+    assert_eq!(before.verify(&[b"m"], &signature), Err(Invalid));
 }
 
+/// Many at once are what one at a time gives; revoked rows and an x without inverse are left out.
 #[test]
-fn a_member_issued_later_equals_one_updated() {
+fn witnesses_and_bases_of_many_rows() {
     let mut group = Group::new(12);
-    let x = Scalar::from_bytes(&group.member.to_bytes()[48..]).unwrap();
-    group.revoke_somebody();
-    group.revoke_somebody();
-    let fresh = group.issuer.issue(&group.public, x).unwrap();
-    assert_eq!(fresh.to_bytes(), group.member.to_bytes());
+    let gamma = Scalar::from_bytes(group.issuer.to_bytes().as_slice()).unwrap();
+    for n in [0usize, 1, 15, 16, 40] {
+        let members: Vec<Member> = (0..n).map(|_| group.join()).collect();
+        let revoked = members.iter().step_by(3).map(|m| *m.key.x());
+        group.rebase(&revoked.collect::<Vec<_>>());
+        let issuer = group.in_epoch();
+        let mut rows: Vec<(G1, Scalar)> = members
+            .iter()
+            .map(|m| (m.key.credential(), *m.key.x()))
+            .collect();
+        rows.push((G1::generator(), -gamma));
+        let xs: Vec<Scalar> = rows.iter().map(|(_, x)| *x).collect();
+        let one_by_one: Vec<Option<[u8; 48]>> = xs
+            .iter()
+            .map(|x| Some(issuer.witness(x).ok()?.to_bytes()))
+            .collect();
+        assert_eq!(issuer.witness_bytes(&xs), one_by_one);
+        let many = issuer.witnesses(&xs).into_iter();
+        assert!(
+            many.map(|w| w.map(|w| w.to_bytes()))
+                .eq(one_by_one.iter().copied())
+        );
+        let bases: Vec<Option<[u8; 48]>> = rows
+            .iter()
+            .map(|(a, x)| Some(issuer.base(a, x).ok()?.to_bytes()))
+            .collect();
+        assert_eq!(issuer.bases(&rows), bases);
+        let left_out = bases.iter().filter(|b| b.is_none()).count();
+        assert_eq!(left_out, n.div_ceil(3) + 1);
+    }
 }
 
 #[test]
-fn a_bad_group_update_is_refused() {
-    let mut group = Group::new(13);
-    let genesis = group.public.clone();
-    let (good, _) = group.revoke_somebody();
-    assert!(genesis.after(&good).is_ok());
-    let (second, _) = group.revoke_somebody();
-    assert!(
-        genesis.after(&second).is_err(),
-        "a revocation of another epoch"
+fn a_doctored_key_is_refused() {
+    let group = Group::new(13);
+    let founding = group.genesis.founding_bytes();
+    let read = PublicKey::founded(&NONCE, &founding).unwrap();
+    assert_eq!(
+        (&read, read.check_genesis(&NONCE)),
+        (&group.genesis, Ok(()))
     );
-
-    // Each of the four values replaced by the second revocation's.
-    let (a, b) = (good.to_bytes(), second.to_bytes());
-    for range in [0..32, 32..80, 80..176, 176..272] {
-        let mut bytes = a;
-        bytes[range.clone()].copy_from_slice(&b[range.clone()]);
-        let forged = Revocation::from_bytes(&bytes).unwrap();
-        assert!(genesis.after(&forged).is_err(), "bytes {range:?}");
-    }
-}
-
-#[test]
-fn a_public_key_that_does_not_descend_is_refused() {
-    let mut group = Group::new(14);
-    let genesis = group.public.clone();
-    group.revoke_somebody();
-    assert!(group.public.check_descends_from(&genesis).is_ok());
-    assert!(genesis.check_descends_from(&genesis).is_ok());
-    assert!(
-        genesis.check_descends_from(&group.public).is_err(),
-        "not an epoch 0"
+    let other = PublicKey::founded(&[9; 32], &founding).unwrap();
+    assert_eq!(other.check_genesis(&NONCE), Err(Invalid));
+    let later = read.in_epoch(&PublicKey::hashed_v(&NONCE, 1)).unwrap();
+    assert_eq!(later.check_genesis(&NONCE), Err(Invalid));
+    assert_eq!(later.founding_bytes(), founding);
+    assert_eq!(read.in_epoch(&G1::default()), Err(Invalid));
+    assert_eq!(
+        read.in_epoch(&-G1::generator()),
+        Err(Invalid),
+        "g1 V is the identity"
     );
-
-    let (now, first) = (group.public.to_bytes(), genesis.to_bytes());
-    // g1, g2, w, lift of epoch 0 in a key of epoch 1; then h, u, v of another group.
-    for range in [0..48, 192..288, 288..384, 384..480] {
-        let mut bytes = now;
-        bytes[range.clone()].copy_from_slice(&first[range.clone()]);
-        let forged = PublicKey::from_bytes(&bytes).unwrap();
-        assert!(
-            forged.check_descends_from(&genesis).is_err(),
-            "bytes {range:?}"
-        );
-    }
-    let other = Group::new(15).public.to_bytes();
-    for range in [96..144, 144..192] {
-        let mut bytes = now;
-        bytes[range.clone()].copy_from_slice(&other[range.clone()]);
-        let forged = PublicKey::from_bytes(&bytes).unwrap();
-        assert!(
-            forged.check_descends_from(&genesis).is_err(),
-            "bytes {range:?}"
-        );
-    }
 }
 
 #[test]
 fn a_bad_member_key_does_not_sign() {
-    let group = Group::new(16);
-    let other = group
-        .issuer
-        .issue(&group.public, Scalar::from_u128(5))
-        .unwrap();
-    let mut bytes = group.member.to_bytes();
-    bytes[..48].copy_from_slice(&other.credential().to_bytes());
-    let mixed = MemberKey::from_bytes(bytes.as_slice()).unwrap();
-    assert!(SigningKey::new(&group.public, EPOCH, mixed).is_err());
-    assert!(SigningKey::new(&Group::new(17).public, EPOCH, group.member.clone()).is_err());
+    let mut group = Group::new(16);
+    let other = group.join();
+    let (mine, theirs) = (group.member.key.to_bytes(), other.key.to_bytes());
+    for range in [0..48, 48..80] {
+        let mixed = replaced(mine.as_slice(), range.start, &theirs[range]);
+        let key = MemberKey::from_bytes(&mixed).unwrap();
+        let witness = group.member.witness.clone();
+        assert!(group.signer_of(&Member { key, witness }).is_err());
+    }
+    let key = group.member.key.clone();
+    let witness = other.witness.clone();
+    assert!(group.signer_of(&Member { key, witness }).is_err());
+    assert!(Group::new(17).signer_of(&group.member).is_err());
+}
+
+/// A and W that are wrong by opposite factors: their product is the right base, and each equation
+/// alone finds them.
+#[test]
+fn credential_and_witness_are_checked_each() {
+    let group = Group::new(24);
+    let t = G1::generator();
+    let shifted = |bytes: &[u8], by: G1| (G1::from_bytes(bytes).unwrap() + by).to_bytes();
+    let key = group.member.key.to_bytes();
+    let key = replaced(key.as_slice(), 0, &shifted(&key[..48], t));
+    let key = MemberKey::from_bytes(&key).unwrap();
+    let witness = shifted(&group.member.witness.to_bytes(), -t);
+    let witness = Witness::from_bytes(&witness).unwrap();
+    assert!(group.signer_of(&Member { key, witness }).is_err());
 }
 
 #[test]
@@ -281,8 +295,6 @@ fn an_opener_key_knows_its_group() {
 #[test]
 fn bad_points_are_refused_everywhere() {
     let group = Group::new(20);
-    let mut revoked = Group::new(20);
-    let revocation = revoked.revoke_somebody().0.to_bytes();
     let signature = group.sign(b"m").to_bytes();
     let incremental = group.sign_incremental(b"m").to_bytes();
     for at in [0, 48, 96] {
@@ -291,26 +303,22 @@ fn bad_points_are_refused_everywhere() {
             IncrementalSignature::from_bytes(b).err()
         });
     }
-    let public = group.public.to_bytes();
-    for at in [0, 48, 96, 144] {
-        bad_g1(&public, at, |b| PublicKey::from_bytes(b).err());
-    }
-    for at in [192, 288, 384] {
-        bad_g2(&public, at, |b| PublicKey::from_bytes(b).err());
-    }
-    bad_g1(group.member.to_bytes().as_slice(), 0, |b| {
+    let founding = group.public.founding_bytes();
+    let read = |b: &[u8]| PublicKey::founded(&NONCE, b).err();
+    bad_g1(&founding, 0, read);
+    bad_g1(&founding, 48, read);
+    bad_g2(&founding, 96, read);
+    let witness = group.member.witness.to_bytes();
+    bad_g1(&witness, 0, |b| Witness::from_bytes(b).err());
+    bad_g1(group.member.key.to_bytes().as_slice(), 0, |b| {
         MemberKey::from_bytes(b).err()
     });
-    bad_g1(&revocation, 32, |b| Revocation::from_bytes(b).err());
-    bad_g2(&revocation, 80, |b| Revocation::from_bytes(b).err());
-    bad_g2(&revocation, 176, |b| Revocation::from_bytes(b).err());
 }
 
 #[test]
 fn scalars_that_are_not_reduced_are_refused_everywhere() {
     let order = order();
     let group = Group::new(21);
-    let revocation = Group::new(21).revoke_somebody().0.to_bytes();
     let signature = group.sign(b"m").to_bytes();
     for at in (144..SIGNATURE_BYTES).step_by(32) {
         bad_scalar(&signature, at, &order, |b| Signature::from_bytes(b).err());
@@ -322,10 +330,10 @@ fn scalars_that_are_not_reduced_are_refused_everywhere() {
         Signature::from_bytes(&wide_challenge),
         Err(DecodeError::Scalar)
     );
-    bad_scalar(group.member.to_bytes().as_slice(), 48, &order, |b| {
-        MemberKey::from_bytes(b).err()
-    });
-    bad_scalar(&revocation, 0, &order, |b| Revocation::from_bytes(b).err());
+    for bad in [order, [0; 32]] {
+        let key = group.member.key.to_bytes();
+        bad_scalar(key.as_slice(), 48, &bad, |b| MemberKey::from_bytes(b).err());
+    }
     bad_scalar(group.issuer.to_bytes().as_slice(), 0, &order, |b| {
         IssuerKey::from_bytes(b).err()
     });
@@ -370,11 +378,13 @@ fn other_lengths_are_refused() {
             Err(DecodeError::Length)
         );
     }
-    for n in [0, PUBLIC_KEY_BYTES - 1, PUBLIC_KEY_BYTES + 1] {
-        assert_eq!(PublicKey::from_bytes(&long[..n]), Err(DecodeError::Length));
+    for n in [0, FOUNDING_BYTES - 1, FOUNDING_BYTES + 1] {
+        let read = PublicKey::founded(&NONCE, &long[..n]);
+        assert_eq!(read, Err(DecodeError::Length));
     }
-    for n in [0, REVOCATION_BYTES - 1, REVOCATION_BYTES + 1] {
-        assert_eq!(Revocation::from_bytes(&long[..n]), Err(DecodeError::Length));
+    for n in [0, 47, 49] {
+        let read = Witness::from_bytes(&long[..n]);
+        assert_eq!(read, Err(DecodeError::Length));
     }
     assert_eq!(
         MemberKey::from_bytes(&long[..79]).err(),
@@ -384,8 +394,8 @@ fn other_lengths_are_refused() {
         OpenerKey::from_bytes(&long[..63]).err(),
         Some(DecodeError::Length)
     );
-    let public = group.public.to_bytes();
-    assert_eq!(PublicKey::from_bytes(&public), Ok(group.public));
+    let founding = group.genesis.founding_bytes();
+    assert_eq!(PublicKey::founded(&NONCE, &founding), Ok(group.genesis));
 }
 
 #[test]
@@ -393,15 +403,19 @@ fn secrets_are_not_printed() {
     let group = Group::new(23);
     let precursor = group.signer().precursor(&mut rng(1));
     let printed = format!(
-        "{:?} {:?} {:?} {:?} {:?}",
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         group.issuer,
+        group.in_epoch(),
         group.opener,
-        group.member,
+        group.member.key,
+        group.member.witness,
+        nonces(),
         group.signer(),
         precursor
     );
     assert_eq!(
         printed,
-        "IssuerKey(..) OpenerKey(..) MemberKey(..) SigningKey(..) Precursor(..)"
+        "IssuerKey(..) EpochIssuer(..) OpenerKey(..) MemberKey(..) Witness(..) Nonces(..) \
+         SigningKey(..) Precursor(..)"
     );
 }

@@ -4,15 +4,15 @@
 
 mod common;
 
-use clew_group::curve::Scalar;
+use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{
-    Credential, Device, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, JoinRequest, MemberKey,
-    Offer, PSEUDONYMOUS_BYTES, PUBLIC_KEY_BYTES, PseudonymousSignature, PublicKey,
-    REVOCATION_BYTES, Revocation, SIGNATURE_BYTES, Signature, SigningKey, VerifyingKey,
+    DEVICE_BYTES, Device, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces,
+    OFFER_BYTES, PSEUDONYMOUS_BYTES, PseudonymousSignature, PublicKey, REQUEST_BYTES,
+    SIGNATURE_BYTES, Signature, VerifyingKey,
 };
-use clew_group::{EpochId, Invalid, Proof, Revoked};
-use common::xr::{Group, NONCE, SESSION, up_to_s};
-use common::{EPOCH, rng};
+use clew_group::{EpochId, Invalid, Proof, STEP_BYTES, Step, Witness};
+use common::rng;
+use common::xr::{Group, Member, NONCE, SESSION, accepted};
 use std::collections::BTreeSet;
 
 #[test]
@@ -97,125 +97,83 @@ fn signatures_of_one_member_share_nothing() {
 #[test]
 fn every_value_round_trips() {
     let mut group = Group::new(9);
-    let public = group.public.to_bytes();
-    assert_eq!(PublicKey::from_bytes(&public).unwrap(), group.public);
+    let founding = group.genesis.founding_bytes();
+    let again = PublicKey::founded(&NONCE, &founding).unwrap();
+    assert_eq!(again, group.genesis);
     let proof = Proof::from_bytes(&group.proof.to_bytes()).unwrap();
     assert_eq!(proof, group.proof);
-    let (revocation, _) = group.revoke_somebody();
-    let again = Revocation::from_bytes(&revocation.to_bytes()).unwrap();
-    assert_eq!(again, revocation);
+    let (step, _) = group.revoke_somebody();
+    assert_eq!(Step::from_bytes(&step.to_bytes()), Ok(step));
+    assert_eq!(group.public.founding_bytes(), founding);
     let member = group.member.key.to_bytes();
     let again = MemberKey::from_bytes(member.as_slice()).unwrap();
     assert_eq!(again.to_bytes(), member);
+    let witness = group.member.witness.to_bytes();
+    assert_eq!(Witness::from_bytes(&witness).unwrap().to_bytes(), witness);
     let issuer = IssuerKey::from_bytes(group.issuer.to_bytes().as_slice()).unwrap();
     assert_eq!(issuer.to_bytes(), group.issuer.to_bytes());
     let signature = group.sign(b"m");
     assert_eq!(Signature::from_bytes(&signature.to_bytes()), Ok(signature));
     let sizes = [
-        PUBLIC_KEY_BYTES,
-        REVOCATION_BYTES,
+        founding.len(),
+        STEP_BYTES,
+        witness.len(),
         SIGNATURE_BYTES,
         INCREMENTAL_BYTES,
         PSEUDONYMOUS_BYTES,
+        OFFER_BYTES,
+        REQUEST_BYTES,
+        DEVICE_BYTES,
         member.len(),
     ];
-    assert_eq!(sizes, [432, 224, 288, 336, 336, 112]);
-}
-
-/// Every message of a join goes over the wire, and the device lives through a restart.
-#[test]
-fn a_join_over_the_wire() {
-    let group = Group::new(10);
-    let (genesis, mut rng) = (&group.genesis, rng(1));
-    let (device, request) = Device::new(genesis, &SESSION, &mut rng);
-    let kept = device.to_bytes();
-    drop(device);
-
-    let request = JoinRequest::from_bytes(&request.to_bytes()).unwrap();
-    let x = Scalar::random(&mut rng);
-    let offer = group
-        .issuer
-        .offer(genesis, &SESSION, &request, &x, &mut rng);
-    let offer = Offer::from_bytes(&offer.unwrap().to_bytes()).unwrap();
-
-    let device = Device::from_bytes(genesis, kept.as_slice()).unwrap();
-    let accepted = device.accept(genesis, &offer).unwrap();
-    assert_eq!(accepted.commitment(), request.commitment());
-    assert_eq!(accepted.credential(), offer.credential());
-
-    let scale = group.issuer.scale(&group.revoked).unwrap();
-    let credential = scale.credential(&offer.credential(), &x).to_bytes();
-    let credential = Credential::from_bytes(credential.as_slice()).unwrap();
-    let key = accepted.finish(&group.public, &credential).unwrap();
-    assert!(SigningKey::new(&group.public, EPOCH, key).is_ok());
+    assert_eq!(sizes, [192, 80, 48, 288, 336, 336, 112, 112, 32, 112]);
 }
 
 #[test]
 fn opening_names_the_signer_in_every_epoch() {
     let mut group = Group::new(11);
-    let tag = group.public.tag(&group.member.a_0);
     let other = group.join();
-    assert_ne!(group.public.tag(&other.a_0), tag);
     for _ in 0..3 {
         let opened = group.open(&group.sign(b"m"));
-        assert_eq!(opened, group.member.key.credential());
-        assert_eq!(group.public.tag(&opened), tag);
-        assert!(group.public.names(&opened, &group.member.a_0));
-        assert!(!group.public.names(&opened, &other.a_0));
+        assert_eq!(opened, group.member.base());
+        assert!(group.is_of(&opened, &group.member));
+        assert!(!group.is_of(&opened, &other));
+        let before = group.public.clone();
         group.revoke_somebody();
+        let Member { c, x, .. } = &group.member;
+        assert!(!group.public.names(&opened, c, x), "a base is of one epoch");
+        assert!(before.names(&opened, c, x));
     }
-    assert!(group.public.check_descends_from(&group.genesis).is_ok());
 }
 
+/// An auditor finds the row by Q, one by one or all together; a wrong Q is refused.
 #[test]
-fn revocation_locks_out_one_member_and_nobody_else() {
-    let mut group = Group::new(12);
-    let victim = group.join();
-    let before = group.verifier();
-    let revocation = group.revoke(&victim.x);
-    assert_eq!(revocation.x(), &victim.x);
-
-    assert_eq!(victim.key.after(&revocation).unwrap_err(), Revoked);
-    assert_eq!(victim.key.check(&group.public), Err(Invalid));
-    assert!(
-        SigningKey::new(&group.public, EPOCH, victim.key).is_err(),
-        "the old key does not fit the new epoch"
-    );
-
-    group.member.key = group.member.key.after(&revocation).unwrap();
-    let signature = group.sign(b"m");
-    assert_eq!(group.verifier().verify(&[b"m"], &signature), Ok(()));
-    assert_eq!(before.verify(&[b"m"], &signature), Err(Invalid));
-}
-
-/// Who joins late, who updates in each epoch and who updates at last have keys of the same epoch.
-#[test]
-fn late_joiners_and_late_updaters_arrive_at_the_same_epoch() {
-    let mut group = Group::new(13);
-    let sleeper = group.member.clone();
-    let revocations: Vec<Revocation> = (0..3).map(|_| group.revoke_somebody().0).collect();
-    let late = group.join();
-    let updated = revocations
+fn an_auditor_finds_the_row_without_gamma() {
+    let mut group = Group::new(25);
+    let mut members: Vec<Member> = (0..5).map(|_| group.join()).collect();
+    let (step, _) = group.revoke_somebody();
+    let steps = [step];
+    members.iter_mut().for_each(|m| m.update(&steps));
+    let b = members[3].base();
+    let q = group.issuer.locator(&b);
+    assert!(group.public.fits(&q, &b));
+    let search = group.public.search(&q, &b).unwrap();
+    let fits: Vec<bool> = members
         .iter()
-        .fold(sleeper.key, |key, r| key.after(r).unwrap());
-    assert_eq!(updated.to_bytes(), group.member.key.to_bytes());
+        .map(|m| search.row_fits(&m.c, &m.x))
+        .collect();
+    assert_eq!(fits, [false, false, false, true, false]);
+    let rows: Vec<_> = members.iter().map(|m| (m.c, m.x)).collect();
+    assert_eq!(search.find(&rows), Some(3));
+    assert_eq!(search.find(&rows[..3]), None);
+    assert_eq!(search.find(&[(members[3].c, members[2].x)]), None);
+    assert_eq!(search.find(&[(members[2].c, members[3].x)]), None);
 
-    // What the issuer would hand out is what the update gives.
-    let scale = group.issuer.scale(&group.revoked).unwrap();
-    let a = scale.credential(&sleeper.a_0, &sleeper.x).to_bytes();
-    assert_eq!(a[..48], updated.to_bytes()[..48]);
-
-    let verifier = group.verifier();
-    for key in [updated, late.key] {
-        let signer = SigningKey::new(&group.public, EPOCH, key).unwrap();
-        let signature = signer.precursor(&mut rng(5)).sign(&[b"m"]);
-        assert_eq!(verifier.verify(&[b"m"], &signature), Ok(()));
-    }
-    assert!(
-        group
-            .public
-            .names(&group.open(&group.sign(b"m")), &sleeper.a_0)
-    );
+    let wrong = q + b;
+    assert!(!group.public.fits(&wrong, &b));
+    assert!(group.public.search(&wrong, &b).is_err());
+    assert!(group.public.search(&G1::default(), &G1::default()).is_err());
+    assert_eq!(format!("{search:?}"), "Search(..)");
 }
 
 #[test]
@@ -230,19 +188,18 @@ fn a_new_opening_key_needs_no_new_member_keys() {
         Ok(next.clone())
     );
     assert_eq!(group.public.with_opening(next.h(), &h), Err(Invalid));
-    assert!(next.check_descends_from(&group.genesis).is_ok());
+    assert_eq!(next.v(), group.public.v());
     group.public = next;
 
     let later = group.sign(b"m");
     assert_eq!(group.verifier().verify(&[b"m"], &later), Ok(()));
     assert_eq!(before.verify(&[b"m"], &later), Err(Invalid));
-    assert_eq!(group.open(&later), group.member.key.credential());
+    assert_eq!(group.open(&later), group.member.base());
     // Old packets open under the old shares.
     let opened = *signature.t2() - signature.t1().mul(&old);
-    assert_eq!(opened, group.member.key.credential());
+    assert_eq!(opened, group.member.base());
     // And revocation goes on.
     group.revoke_somebody();
-    assert!(group.public.check_descends_from(&group.genesis).is_ok());
     let verifier = group.verifier();
     assert_eq!(verifier.verify(&[b"m"], &group.sign(b"m")), Ok(()));
 }
@@ -268,7 +225,7 @@ fn one_pseudonym_in_a_scope_and_another_in_another() {
     assert!(verifier.verify_pseudonymous(away, &[b"m"], &one).is_err());
     assert!(verifier.verify_pseudonymous(home, &[b"n"], &one).is_err());
     let other = group.join();
-    let other = SigningKey::new(&group.public, EPOCH, other.key).unwrap();
+    let other = group.signer_of(&other).unwrap();
     assert_ne!(other.pseudonym(home), one.pseudonym());
     let mut bytes = one.to_bytes();
     assert_eq!(PseudonymousSignature::from_bytes(&bytes), Ok(one.clone()));
@@ -282,7 +239,7 @@ fn one_pseudonym_in_a_scope_and_another_in_another() {
 
     // It opens as other signatures do, and is not one of them.
     let opened = *one.t2() - one.t1().mul(&group.xi);
-    assert_eq!(opened, group.member.key.credential());
+    assert_eq!(opened, group.member.base());
     let within = Signature::from_bytes(&one.to_bytes()[..SIGNATURE_BYTES]).unwrap();
     assert_eq!(verifier.verify(&[b"m"], &within), Err(Invalid));
 
@@ -294,6 +251,24 @@ fn one_pseudonym_in_a_scope_and_another_in_another() {
     assert_eq!(group.signer().pseudonym(home), one.pseudonym());
     let later = group.verifier();
     assert!(later.verify_pseudonymous(home, &[b"m"], &one).is_err());
+}
+
+/// With ra = 0 all equations hold, and R1' is the identity: it is refused as in 3.4.
+#[test]
+fn a_pseudonymous_r1_of_the_identity_is_refused() {
+    let group = Group::new(17);
+    let sign = |ra| {
+        let mut nonces = Nonces::random(&mut rng(1));
+        nonces.ra = ra;
+        let precursor = group.signer().precursor_in_from(b"scope", &nonces);
+        precursor.sign(&[b"m"])
+    };
+    let verdict = |signature| {
+        let verifier = group.verifier();
+        verifier.verify_pseudonymous(b"scope", &[b"m"], &signature)
+    };
+    assert_eq!(verdict(sign(Scalar::from_u128(1))), Ok(()));
+    assert_eq!(verdict(sign(Scalar::default())), Err(Invalid));
 }
 
 #[test]
@@ -311,30 +286,28 @@ fn secrets_are_not_printed() {
     let mut rng = rng(1);
     let signer = group.signer();
     let (device, _) = Device::new(&group.genesis, &SESSION, &mut rng);
-    let (accepted, offer) = up_to_s(
+    let (_, _, offer) = accepted(
         &group.issuer,
         &group.genesis,
         &Scalar::from_u128(7),
         &mut rng,
     );
-    let scale = group.issuer.scale(&[]).unwrap();
-    let credential = scale.credential(&offer.credential(), &Scalar::from_u128(7));
     let printed = format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         group.issuer,
-        scale,
+        group.in_epoch(),
         device,
-        accepted,
-        credential,
+        offer,
         group.member.key,
+        group.member.witness,
         signer,
-        clew_group::xr::Nonces::random(&mut rng),
+        Nonces::random(&mut rng),
         signer.precursor(&mut rng),
         signer.precursor_in(b"scope", &mut rng),
     );
     assert_eq!(
         printed,
-        "IssuerKey(..) Scale(..) Device(..) Accepted(..) Credential(..) MemberKey(..) \
+        "IssuerKey(..) EpochIssuer(..) Device(..) Offer(..) MemberKey(..) Witness(..) \
          SigningKey(..) Nonces(..) Precursor(..) PseudonymousPrecursor(..)"
     );
     let _: &VerifyingKey = &group.verifier();

@@ -7,8 +7,9 @@ mod common;
 use clew_group::Invalid;
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{Form, IncrementalSignature, Item, Nonces, Signature, VerifyingKey};
-use common::xr::Group;
-use common::xr_textbook::{Gpk, Key, commitments, finish, sign};
+use common::script::Script;
+use common::xr::{Group, Member, NONCE};
+use common::xr_textbook::{Gpk, Key, commitments, finish, short, sign};
 use common::{EPOCH, rng};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -56,12 +57,18 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| {
     }
 });
 
+fn of(group: &Group) -> (Gpk, Key) {
+    let Member { key, witness, .. } = &group.member;
+    let gpk = Gpk::of(&NONCE, &group.public, EPOCH);
+    (gpk, Key::of(key, witness))
+}
+
 fn case(group: &Group, fault: Fault, seed: u64) -> Case {
-    let (gpk, mut key) = (Gpk::of(&group.public, EPOCH), Key::of(&group.member.key));
+    let (gpk, mut key) = of(group);
     let n = Nonces::random(&mut rng(seed));
     let message: &[u8] = if matches!(fault, Message) { b"n" } else { b"m" };
     if matches!(fault, Credential) {
-        key.a = G1::generator();
+        key.b = G1::generator();
     }
     let mut points = commitments(&gpk, &key, &n);
     match fault {
@@ -170,7 +177,7 @@ fn opposite_errors_are_found() {
 #[test]
 fn an_r1_of_the_identity_is_refused_on_every_path() {
     let group = Group::new(2);
-    let (gpk, key) = (Gpk::of(&group.public, EPOCH), Key::of(&group.member.key));
+    let (gpk, key) = of(&group);
     let mut n = Nonces::random(&mut rng(1));
     n.ra = Scalar::default();
     let bytes = sign(&gpk, &key, &n, b"m");
@@ -194,4 +201,63 @@ fn an_r1_of_the_identity_is_refused_on_every_path() {
     };
     let verdicts = verifier.verify_batch(&[good, item, good], &mut rng(1));
     assert_eq!(verdicts, [Ok(()), Err(Invalid), Ok(())]);
+}
+
+/// A member whose signature has an error that it chose: R1 or R3 times a power of the generator.
+fn with_error(group: &Group, seed: u64, place: usize, error: &Scalar) -> IncrementalSignature {
+    let (gpk, key) = of(group);
+    let n = Nonces::random(&mut rng(seed));
+    let mut points = commitments(&gpk, &key, &n);
+    points[place] += G1::generator().mul(error);
+    let transcript = points.map(|p| p.to_bytes());
+    let bytes = finish(&gpk, &key, &n, &transcript, b"m");
+    IncrementalSignature::from_bytes(&bytes).unwrap()
+}
+
+/// Two errors that cancel under the weights d1 and d2, and under no others: so the weights are all
+/// 128 bits of what was drawn, each drawn for itself.
+#[test]
+fn weights_are_128_bits_each() {
+    let group = Group::new(3);
+    let verifier = group.verifier();
+    let draws: [[u8; 16]; 4] = core::array::from_fn(|i| {
+        let byte = |j: usize| (0x91 + 59 * i + 31 * j) as u8;
+        core::array::from_fn(byte)
+    });
+    // Of R3 in plain signatures, with d; of R1 in incremental ones, with q, which is drawn first.
+    let verdicts = |place: usize, errors: [Scalar; 2], blocks: &[[u8; 16]]| {
+        let [one, two] = [0, 1].map(|i| with_error(&group, i, place, &errors[i as usize]));
+        let form = |s| match place {
+            3 => Form::Plain(IncrementalSignature::signature(s)),
+            _ => Form::Incremental(s),
+        };
+        let message: &[&[u8]] = &[b"m"];
+        let items = [&one, &two].map(|s| Item {
+            message,
+            form: form(s),
+        });
+        let mut script = Script::new(blocks);
+        let verdicts = verifier.verify_batch(&items, &mut script);
+        assert_eq!(script.asked, vec![16; blocks.len()]);
+        verdicts
+    };
+    let [a, b, c, d] = draws;
+    for (place, blocks, used) in [(3, vec![a, b], [a, b]), (2, vec![a, c, b, d], [a, b])] {
+        let [first, second] = used.map(|block| short(&block));
+        let cancelling = [second, -first];
+        assert_eq!(verdicts(place, cancelling, &blocks), [Ok(()), Ok(())]);
+        // Each bit of each weight counts, the first and the last of each half included.
+        for bit in [0, 1, 63, 64, 65, 127] {
+            for which in 0..2 {
+                let mut other = blocks.clone();
+                other[which * blocks.len() / 2][bit / 8] ^= 0x80 >> (bit % 8);
+                let refused = verdicts(place, cancelling, &other);
+                assert_eq!(
+                    refused,
+                    [Err(Invalid), Err(Invalid)],
+                    "{place} {bit} {which}"
+                );
+            }
+        }
+    }
 }

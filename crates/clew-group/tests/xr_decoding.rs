@@ -7,13 +7,13 @@ mod common;
 
 use clew_group::curve::Scalar;
 use clew_group::xr::{
-    Credential, Device, IncrementalSignature, IssuerKey, JoinRequest, MemberKey, Offer,
-    PseudonymousSignature, PublicKey, Revocation, Signature,
+    Device, IncrementalSignature, IssuerKey, JoinRequest, MemberKey, Offer, PseudonymousSignature,
+    PublicKey, Signature,
 };
-use clew_group::{DecodeError, Proof};
+use clew_group::{DecodeError, Proof, Step, Witness};
 use common::points::{bad_g1, bad_g2, bad_scalar, order, other_lengths};
 use common::rng;
-use common::xr::{Group, SESSION};
+use common::xr::{Group, NONCE, SESSION};
 
 type Decode = fn(&[u8]) -> Option<DecodeError>;
 
@@ -66,14 +66,12 @@ fn signatures(group: &Group) -> [Encoding; 3] {
     ]
 }
 
-fn of_joins(group: &mut Group) -> [Encoding; 4] {
+fn of_joins(group: &mut Group) -> [Encoding; 3] {
     let (genesis, rng) = (&group.genesis, &mut group.rng);
     let (device, request) = Device::new(genesis, &SESSION, rng);
-    let x = Scalar::from_u128(5);
-    let offer = group.issuer.offer(genesis, &SESSION, &request, &x, rng);
+    let [x, s] = [5, 6].map(Scalar::from_u128);
+    let offer = group.issuer.offer(genesis, &SESSION, &request, &x, &s);
     let offer = offer.unwrap();
-    let scale = group.issuer.scale(&[]).unwrap();
-    let credential = scale.credential(&offer.credential(), &x);
     [
         Encoding {
             good: request.to_bytes().to_vec(),
@@ -86,34 +84,27 @@ fn of_joins(group: &mut Group) -> [Encoding; 4] {
         Encoding {
             good: offer.to_bytes().to_vec(),
             decode: |b| Offer::from_bytes(b).err(),
-            g1: &[0, 48],
-            challenges: &[96],
-            scalars: &[128],
-            ..NONE
-        },
-        Encoding {
-            good: credential.to_bytes().to_vec(),
-            decode: |b| Credential::from_bytes(b).err(),
             g1: &[0],
             secrets: &[48],
+            scalars: &[80],
             ..NONE
         },
         Encoding {
             good: device.to_bytes().to_vec(),
-            decode: |b| Device::from_bytes(&Group::new(1).genesis, b).err(),
-            secrets: &[32],
+            decode: |b| Device::from_bytes(b).err(),
+            secrets: &[0],
             ..NONE
         },
     ]
 }
 
-fn of_keys(group: &mut Group) -> [Encoding; 5] {
+fn of_keys(group: &mut Group) -> [Encoding; 6] {
     [
         Encoding {
-            good: group.public.to_bytes().to_vec(),
-            decode: |b| PublicKey::from_bytes(b).err(),
-            g1: &[0, 48, 96, 144, 192],
-            g2: &[240, 336],
+            good: group.public.founding_bytes().to_vec(),
+            decode: |b| PublicKey::founded(&NONCE, b).err(),
+            g1: &[0, 48],
+            g2: &[96],
             ..NONE
         },
         Encoding {
@@ -137,11 +128,16 @@ fn of_keys(group: &mut Group) -> [Encoding; 5] {
             ..NONE
         },
         Encoding {
+            good: group.member.witness.to_bytes().to_vec(),
+            decode: |b| Witness::from_bytes(b).err(),
+            g1: &[0],
+            ..NONE
+        },
+        Encoding {
             good: group.revoke_somebody().0.to_bytes().to_vec(),
-            decode: |b| Revocation::from_bytes(b).err(),
-            g1: &[32, 80],
-            g2: &[128],
-            scalars: &[0],
+            decode: |b| Step::from_bytes(b).err(),
+            g1: &[32],
+            secrets: &[0],
             ..NONE
         },
     ]

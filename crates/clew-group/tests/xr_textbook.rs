@@ -6,16 +6,20 @@
 mod common;
 
 use clew_group::curve::{G1, G2, Scalar};
-use clew_group::xr::{Device, Nonces, Signature, SigningKey};
+use clew_group::xr::{Device, Nonces, Signature};
 use common::textbook::pairing;
 use common::xr::{Group, NONCE, SESSION};
-use common::xr_textbook::{Gpk, Key, domain, g1, long, scalar, sign, verify};
+use common::xr_textbook::{Gpk, Key, domain, g1, hashed_v, long, scalar, sign, verify};
 use common::{EPOCH, rng};
 use proptest::prelude::*;
 use sha2::Digest;
 
 fn nonces(seed: u64) -> Nonces {
     Nonces::random(&mut rng(seed))
+}
+
+fn key(group: &Group) -> Key {
+    Key::of(&group.member.key, &group.member.witness)
 }
 
 proptest! {
@@ -29,10 +33,9 @@ proptest! {
     ) {
         let mut group = Group::new(seed);
         (0..epochs).for_each(|_| { group.revoke_somebody(); });
-        let signer = SigningKey::new(&group.public, EPOCH, group.member.key.clone()).unwrap();
-        let precursor = signer.precursor_from(nonces(!seed));
+        let precursor = group.signer().precursor_from(&nonces(!seed));
         let ours = precursor.sign_incremental(&[&message]).to_bytes();
-        let (gpk, key) = (Gpk::of(&group.public, EPOCH), Key::of(&group.member.key));
+        let (gpk, key) = (Gpk::of(&NONCE, &group.public, EPOCH), key(&group));
         prop_assert_eq!(ours.as_slice(), sign(&gpk, &key, &nonces(!seed), &message));
     }
 
@@ -45,8 +48,8 @@ proptest! {
     ) {
         let mut group = Group::new(seed);
         (0..epochs).for_each(|_| { group.revoke_somebody(); });
-        let gpk = Gpk::of(&group.public, EPOCH);
-        let mut bytes = sign(&gpk, &Key::of(&group.member.key), &nonces(!seed), &message);
+        let gpk = Gpk::of(&NONCE, &group.public, EPOCH);
+        let mut bytes = sign(&gpk, &key(&group), &nonces(!seed), &message);
         bytes.truncate(288);
         if let Some((byte, bit)) = flip {
             bytes[byte] ^= 1 << bit;
@@ -65,11 +68,11 @@ fn pseudonyms_are_the_textbooks() {
     let (scope, message) = (b"scope".as_slice(), b"m".as_slice());
     let ours = group
         .signer()
-        .precursor_in_from(scope, nonces(4))
+        .precursor_in_from(scope, &nonces(4))
         .sign(&[message]);
     let bytes = ours.to_bytes();
 
-    let (gpk, key) = (Gpk::of(&group.public, EPOCH), Key::of(&group.member.key));
+    let (gpk, key) = (Gpk::of(&NONCE, &group.public, EPOCH), key(&group));
     let base = G1::hash(b"clew-xr-nym-1:BLS12381G1_XMD:SHA-256_SSWU_RO_", scope);
     let nym = base.mul(&key.y);
     assert_eq!(bytes[288..], nym.to_bytes());
@@ -86,11 +89,11 @@ fn pseudonyms_are_the_textbooks() {
     assert_eq!(bytes[144..288], responses);
 }
 
-/// The proofs of gamma, y and x, each recomputed from its encoding.
+/// The proofs of gamma and y', each recomputed from its encoding; and the offer, with gamma at hand.
 #[test]
 fn proofs_are_the_textbooks() {
     let mut group = Group::new(5);
-    let gpk = Gpk::of(&group.genesis, EPOCH);
+    let gpk = Gpk::of(&NONCE, &group.genesis, EPOCH);
     let cut = |proof: &[u8]| (scalar(&proof[..32]), scalar(&proof[32..]));
 
     let (c, s) = cut(&group.proof.to_bytes());
@@ -113,60 +116,74 @@ fn proofs_are_the_textbooks() {
         .for_each(|p| hash.update(p.to_bytes()));
     assert_eq!(c, long(hash));
 
-    let x = Scalar::from_u128(11);
+    let (x, s) = (Scalar::from_u128(11), Scalar::from_u128(12));
     let offer = group
         .issuer
-        .offer(&group.genesis, &SESSION, &request, &x, &mut group.rng);
-    let bytes = offer.unwrap().to_bytes();
-    let (a, d) = (g1(&bytes[..48]), g1(&bytes[48..96]));
-    assert_eq!(d, a.mul(&x));
-    let (c, s) = cut(&bytes[96..]);
-    let r = a.mul(&s) - d.mul(&c);
-    let mut hash = domain("clew-xr-offer-1");
-    hash.update(SESSION);
-    [commitment, a, d, r]
-        .iter()
-        .for_each(|p| hash.update(p.to_bytes()));
-    assert_eq!(c, long(hash));
+        .offer(&group.genesis, &SESSION, &request, &x, &s);
+    let offer = offer.unwrap();
+    let c = commitment + gpk.h0.mul(&s);
+    assert_eq!(offer.commitment(&group.genesis, &request), c);
+    let gamma = scalar(group.issuer.to_bytes().as_slice());
+    assert_eq!(offer.a().mul(&(gamma + x)), gpk.g1 + c);
+    let bytes = [&offer.a().to_bytes()[..], &x.to_bytes(), &s.to_bytes()].concat();
+    assert_eq!(offer.to_bytes().as_slice(), bytes);
 }
 
-/// Public keys, credentials, tags and revocations, with gamma at hand.
+/// Public keys, credentials, witnesses, steps and the judge's equations, with gamma at hand.
 #[test]
 fn keys_are_the_textbooks() {
     let mut group = Group::new(6);
     let gamma = scalar(group.issuer.to_bytes().as_slice());
-    let first = Gpk::of(&group.genesis, EPOCH);
+    let first = Gpk::of(&NONCE, &group.genesis, EPOCH);
     assert_eq!(first.h, first.u.mul(&group.xi));
     assert_eq!(first.h_w, first.h.mul(&gamma));
     assert_eq!(first.w, G2::generator().mul(&gamma));
-    let suite = |name: &str| format!("{name}:BLS12381G1_XMD:SHA-256_SSWU_RO_");
-    for (point, name) in [
-        (first.u, "clew-xr-u-1"),
-        (first.g1, "clew-xr-g1-1"),
-        (first.h0, "clew-xr-h0-1"),
-    ] {
-        assert_eq!(point, G1::hash(suite(name).as_bytes(), &NONCE));
-    }
+    assert_eq!(first.v, hashed_v(&NONCE, 0));
+    assert_eq!(first.u, *group.genesis.u());
 
-    let (revocation, _) = group.revoke_somebody();
-    let sum = gamma + *revocation.x();
-    let now = Gpk::of(&group.public, EPOCH);
-    assert_eq!(now.g1.mul(&sum), first.g1);
-    assert_eq!(now.h0.mul(&sum), first.h0);
-    assert_eq!(now.lift, first.lift.mul(&sum));
-    let unchanged = |gpk: &Gpk| (gpk.u, gpk.h, gpk.h_w, gpk.w);
-    assert_eq!(unchanged(&now), unchanged(&first));
+    let mut v = first.v;
+    for epoch in 0..4 {
+        match epoch {
+            0 => {}
+            3 => {
+                group.rebase(&[]);
+                v = hashed_v(&NONCE, 3);
+            }
+            _ => {
+                let (step, other) = group.revoke_somebody();
+                assert_eq!(step.x(), &other.x);
+                assert_eq!(step.v().mul(&(gamma + other.x)), v);
+                v = *step.v();
+            }
+        }
+        assert_eq!(group.public.v(), &v);
+        let gpk = Gpk::of(&NONCE, &group.public, EPOCH);
+        let (member, key) = (&group.member, key(&group));
+        let bytes = member.key.to_bytes();
+        assert_eq!(bytes[..48], member.a.to_bytes());
+        assert_eq!(member.c, gpk.h0.mul(&key.y));
+        assert_eq!(member.c, member.key.commitment(&group.public));
+        let sum = gamma + key.x;
+        assert_eq!(member.a.mul(&sum), gpk.g1 + member.c);
+        assert_eq!(key.b.mul(&sum), gpk.base() + member.c);
+        assert_eq!(group.in_epoch().base(&member.a, &key.x), Ok(key.b));
 
-    for (gpk, key) in [
-        (&first, Key::of(&Group::new(6).member.key)),
-        (&now, Key::of(&group.member.key)),
-    ] {
-        let left = pairing(&key.a, &(gpk.w + G2::generator().mul(&key.x)));
-        let right = pairing(&(gpk.g1 + gpk.h0.mul(&key.y)), &G2::generator());
-        assert_eq!(left, right);
-        let mut hash = domain("clew-xr-tag-1");
-        hash.update(pairing(&key.a, &gpk.lift).to_bytes());
-        let tag: [u8; 32] = hash.finalize().into();
-        assert_eq!(tag, group.genesis.tag(&group.member.a_0));
+        let both = gpk.w + G2::generator().mul(&key.x);
+        let standard = G2::generator();
+        assert_eq!(
+            pairing(&member.a, &both),
+            pairing(&(gpk.g1 + member.c), &standard)
+        );
+        assert_eq!(
+            pairing(&key.b, &both),
+            pairing(&(gpk.base() + member.c), &standard)
+        );
+        assert!(group.is_of(&key.b, member));
+
+        // What an auditor gets.
+        let q = group.issuer.locator(&key.b);
+        assert_eq!(q, key.b.mul(&gamma));
+        assert_eq!(pairing(&q, &standard), pairing(&key.b, &gpk.w));
+        assert_eq!(gpk.base() + member.c - key.b.mul(&key.x), q);
     }
 }

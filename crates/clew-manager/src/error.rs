@@ -33,11 +33,23 @@ pub enum StoreError {
         /// The epoch that locked it out.
         epoch: u32,
     },
-    /// The epoch would not start later than the newest one.
-    StartTooEarly {
-        /// Start of the newest epoch, nanoseconds since 1970.
-        newest: u64,
+    /// The clock is behind the newest record of the group.
+    ClockBehind {
+        /// When that record was made, nanoseconds since 1970.
+        last: u64,
     },
+    /// The epoch would start before it is made.
+    StartInThePast,
+    /// The epoch would start more than 30 days ahead, and nobody confirmed that.
+    StartFarAhead,
+    /// More machines than one record can revoke.
+    TooManyAtOnce(usize),
+    /// No machine is named, and nothing else would change.
+    NobodyToRevoke,
+    /// 2^16 steps were made since the last rebase.
+    RebaseIsDue,
+    /// A `bbs04` group has one opening key, from a trusted dealer.
+    OneOpeningKey,
     /// The group has all the epochs or machines that it may have.
     Full(&'static str),
     /// The issuer key belongs to another group than the store.
@@ -46,6 +58,12 @@ pub enum StoreError {
     NoJoin,
     /// The two sides of a join do not agree.
     Join(JoinError),
+    /// This group has no such invitation.
+    NoInvitation,
+    /// Another request has answered this invitation.
+    OtherRequest,
+    /// The join has no offer yet that could be accepted.
+    NotOffered,
     /// The device did not sign its register entry.
     DeviceSignature,
     /// A key file of the store is not readable.
@@ -55,6 +73,8 @@ pub enum StoreError {
         /// Why.
         error: KeyError,
     },
+    /// Whoever waited for the work has enough.
+    Interrupted,
     /// What the store holds does not fit together: it was damaged.
     Damaged(String),
     /// The database refused.
@@ -116,17 +136,37 @@ impl fmt::Display for StoreError {
             Self::AlreadyRevoked { machine, epoch } => {
                 write!(f, "{machine} was revoked already, in epoch {epoch}")
             }
-            Self::StartTooEarly { .. } => {
-                f.write_str("an epoch must start later than the one before it")
+            Self::ClockBehind { .. } => {
+                f.write_str("the clock of this host is behind the newest record of the group")
+            }
+            Self::StartInThePast => f.write_str("an epoch cannot start in the past"),
+            Self::StartFarAhead => f.write_str("the epoch would start more than 30 days ahead"),
+            Self::TooManyAtOnce(most) => {
+                write!(f, "one epoch revokes at most {most} machines this way")
+            }
+            Self::NobodyToRevoke => f.write_str("no machine is named"),
+            Self::RebaseIsDue => {
+                f.write_str("65,536 machines were revoked since the last rebase, the most allowed")
+            }
+            Self::OneOpeningKey => {
+                f.write_str("a bbs04 group has one opening key, from a trusted dealer")
             }
             Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
-            Self::NoJoin => f.write_str("the scheme of this group has no join"),
+            Self::NoJoin => {
+                f.write_str("machines of a bbs04 group do not join: the issuer makes their keys")
+            }
+            Self::NoInvitation => f.write_str("this group has no such invitation"),
+            Self::OtherRequest => {
+                f.write_str("another request has answered this invitation, and was made an offer")
+            }
+            Self::NotOffered => f.write_str("this join has no offer yet"),
             Self::Join(error) => write!(f, "the join failed: {error}"),
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")
             }
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::Database(error) => write!(f, "the database refused: {error}"),
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),

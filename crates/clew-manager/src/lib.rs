@@ -1,20 +1,26 @@
 //! The group manager: creates groups, issues member keys, revokes them, and keeps the store.
 //!
-//! - [`Store`] is the directory of one group: `public/group.clew`, `issuer/` (database and issuer
-//!   key), `trustees/N.key`. Every change is committed to the database before anything is published.
+//! - [`Store`] is the directory of one group: `public/`, `issuer/` (database and issuer key),
+//!   `trustees/`. Every change is committed to the database before anything is published.
+//! - [`join`] has the files by which a device joins from its own host, and the device's side.
 //! - [`keys`] has the key files and [`sealed`] their encryption; `spec/key-file.md` is the format.
-//! - [`update`] brings a member key to the current epoch with nothing but the group file.
+//! - [`update`] brings a member key to the epochs in force and announced, with the group file alone;
+//!   after a rebase also with a [`witness_file`].
 //! - [`trustee`] is what one trustee does with its share, and the ledger that it keeps.
 //!
 //! The clock and the randomness are arguments; files and the database are this crate's business.
 
 mod error;
 pub mod files;
+mod index;
+pub mod join;
 pub mod keys;
 pub mod sealed;
 pub mod store;
 pub mod trustee;
 pub mod update;
+pub mod witness_file;
 
 pub use error::StoreError;
-pub use store::{Created, Machine, PendingEnrolment, RegisterLines, Store};
+pub use index::{INDEXES_MAX, Progress};
+pub use store::{Created, Machine, NewGroup, Opening, PendingEnrolment, Store, When};

@@ -1,33 +1,60 @@
--- The database of one group's manager. It holds no secret: each member's x is derived from the
--- issuer key and the member's salt, and a device's y never leaves the device.
+-- The database of one group's manager. It holds no secret: each machine's x, and the s of its offer,
+-- are derived from the issuer key and a salt; a device's y never leaves the device.
 
--- Sealed parts of the group file, byte for byte: record 0, then one per epoch.
+-- Sealed records of the group file, byte for byte: record 0, then one per epoch.
 CREATE TABLE part (
-    epoch INTEGER PRIMARY KEY,     -- 0, 1, 2, ...
-    bytes BLOB NOT NULL            -- length, body, signature (spec/group-file.md section 2)
+    epoch INTEGER PRIMARY KEY,       -- 0, 1, 2, ...
+    bytes BLOB NOT NULL              -- length, body, signature (spec/group-file.md section 2)
+) STRICT;
+
+-- Sealed checkpoints of the register. Rows given to others hold under one of them for ever.
+CREATE TABLE checkpoint (
+    machines INTEGER PRIMARY KEY,    -- number of entries, at least 1
+    root     BLOB NOT NULL,          -- 32 bytes
+    bytes    BLOB NOT NULL           -- the sealed part
 ) STRICT;
 
 -- The register's head. One row; mutable.
 CREATE TABLE register (
     id    INTEGER PRIMARY KEY CHECK (id = 0),
-    bytes BLOB NOT NULL            -- the sealed register part
+    bytes BLOB NOT NULL              -- the sealed register part
 ) STRICT;
 
 -- The register's tree: roots of its complete subtrees (RFC 6962). Rows are only added.
 CREATE TABLE node (
-    level INTEGER NOT NULL,        -- 0: a leaf; a node of level l stands over 2^l leaves
-    idx   INTEGER NOT NULL,        -- from 0, within its level
-    hash  BLOB NOT NULL,           -- 32 bytes
+    level INTEGER NOT NULL,          -- 0: a leaf; a node of level l stands over 2^l leaves
+    idx   INTEGER NOT NULL,          -- from 0, within its level
+    hash  BLOB NOT NULL,             -- 32 bytes
     PRIMARY KEY (level, idx)
 ) STRICT, WITHOUT ROWID;
 
--- One row per machine that was ever enrolled; only revoked_in changes.
+-- One row per entry of the register. A name whose machine was revoked may have another row later;
+-- only revoked_in changes, once.
 CREATE TABLE machine (
     idx         INTEGER PRIMARY KEY, -- place in the register, from 0
-    name        TEXT NOT NULL UNIQUE,
+    name        TEXT NOT NULL,
     enrolled_at INTEGER NOT NULL,    -- nanoseconds since 1970
     salt        BLOB NOT NULL,       -- 16 bytes; x = HKDF(seed, salt, name)
     entry       BLOB NOT NULL,       -- its register entry (spec/opening.md section 4)
-    tag         BLOB NOT NULL UNIQUE,-- by which opening finds the row, 32 bytes
     revoked_in  INTEGER              -- the epoch that locked it out
 ) STRICT;
+CREATE INDEX machine_name ON machine (name, idx);
+CREATE UNIQUE INDEX machine_in_use ON machine (name) WHERE revoked_in IS NULL;
+CREATE INDEX machine_revoked ON machine (revoked_in) WHERE revoked_in IS NOT NULL;
+
+-- Joins from devices' own hosts, by invitation; many may be pending at once. The first request that
+-- answers an invitation gets its offer, the same one each time it is sent.
+CREATE TABLE joining (
+    nonce      BLOB PRIMARY KEY,     -- 32 random bytes, those of the invitation
+    name       TEXT NOT NULL,        -- the machine that is invited
+    created_at INTEGER NOT NULL,     -- nanoseconds since 1970
+    request    BLOB,                 -- payload of the device's request, once there is one
+    salt       BLOB,                 -- 16 random bytes, fresh with the offer; x and s derive from it
+    joined     INTEGER,              -- what the offer says: its epoch,
+    replaces   INTEGER,              -- and the row that it replaces, -1 for none
+    machine    INTEGER UNIQUE REFERENCES machine (idx), -- the row, once the device has accepted
+    CHECK ((request IS NULL) = (salt IS NULL)),
+    CHECK ((request IS NULL) = (joined IS NULL)),
+    CHECK ((request IS NULL) = (replaces IS NULL)),
+    CHECK (request IS NOT NULL OR machine IS NULL)
+) STRICT, WITHOUT ROWID;

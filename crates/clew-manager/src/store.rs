@@ -2,24 +2,31 @@
 //!
 //! ```text
 //! DIR/public/group.clew     the group file, rewritten from the database after every change
+//! DIR/public/witnesses/E/B  after the rebase that made epoch E: the witnesses of 1,024 rows each
 //! DIR/issuer/store.db       the database (0600)
 //! DIR/issuer/issuer.key     the issuer's secrets (0600, sealed on request)
-//! DIR/trustees/N.key        each trustee's dealt share, to be moved away (0600, sealed on request)
+//! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
+//! DIR/issuer/witnesses/E    witnesses of a rebase that is not committed yet
+//! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
 //! ```
-//! A change is one database transaction. The group file is published afterwards from what the
-//! database then holds, under its write lock, so that two processes cannot publish out of order; a
-//! crash in between is repaired by the next [`Store::open`].
+//! A change is one database transaction. The files are published afterwards from what the database
+//! then holds, under its write lock, so that two processes cannot publish out of order; a crash in
+//! between is repaired by the next [`Store::open`].
 
 mod create;
 mod enrol;
+mod epochs;
 mod join;
 mod register;
 mod revoke;
+mod search;
+mod witnesses;
 
-pub use create::Created;
+pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
-pub use join::{Admitted, Join, Offered};
-pub use register::{Machine, RegisterLines};
+pub use register::Machine;
+pub use revoke::{FAR_NS, When};
+pub use search::INDEXES;
 
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
@@ -33,12 +40,14 @@ use std::time::Duration;
 const SCHEMA: &str = include_str!("schema.sql");
 /// "clew" in the database's header.
 const APPLICATION_ID: i64 = 0x636c_6577;
-const LAYOUT_VERSION: i64 = 2;
+const LAYOUT_VERSION: i64 = 3;
 /// How long one process waits for another's transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// The group file within a store.
 pub const GROUP_FILE: &str = "public/group.clew";
+/// The witnesses of rebases within a store.
+pub const WITNESSES: &str = "public/witnesses";
 /// The issuer key within a store.
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
 /// The dealt shares of the opening key within a store: `N.key` each.
@@ -53,7 +62,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store, and publishes the group file if a crash kept it from being.
+    /// Opens a store, and publishes what a crash kept from being published.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the directory is not a store of this layout, or does not fit together.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let db = open_database(&dir.join(DATABASE), dir)?;
         let group = read_group(&db)?;
@@ -76,27 +88,53 @@ impl Store {
         self.dir.join(GROUP_FILE)
     }
 
+    /// Where the witnesses of rebases are published.
+    pub fn witnesses_path(&self) -> PathBuf {
+        self.dir.join(WITNESSES)
+    }
+
     /// Where the issuer key is.
     pub fn issuer_key_path(&self) -> PathBuf {
         self.dir.join(ISSUER_KEY)
     }
 
-    /// Writes the group file if it is not what the database says, under the database's write lock.
+    /// Publishes what the database says and the files do not, under the database's write lock: first
+    /// witnesses, then the group file that announces their epoch.
     fn publish(&self) -> Result<(), StoreError> {
         let path = self.group_file_path();
-        if std::fs::read(&path)
-            .ok()
-            .is_some_and(|file| group_bytes(&self.db).ok() == Some(file))
-        {
+        let staged = witnesses::are_staged(&self.dir);
+        let bytes = group_bytes(&self.db)?;
+        let current = std::fs::read(&path).is_ok_and(|file| file == bytes);
+        if current && !staged {
             return Ok(());
         }
-        let lock = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        files::write_atomically(&path, &group_bytes(&lock)?, MODE_PUBLIC, true)
-            .map_err(StoreError::io(&path))?;
+        let Some(lock) = self.lock(staged)? else {
+            return Ok(()); // whoever stages witnesses publishes all of it
+        };
+        let bytes = group_bytes(&lock)?;
+        witnesses::settle(&self.dir, &group_of(&bytes)?)?;
+        files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
         Ok(lock.commit()?)
     }
 
+    /// The database's write lock. With `unless_busy`, `None` if another process has it.
+    fn lock(&self, unless_busy: bool) -> Result<Option<Transaction<'_>>, StoreError> {
+        if unless_busy {
+            self.db.busy_timeout(Duration::ZERO)?;
+        }
+        let lock = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate);
+        self.db.busy_timeout(LOCK_WAIT)?;
+        match lock {
+            Err(error) if unless_busy && is_busy(&error) => Ok(None),
+            lock => Ok(Some(lock?)),
+        }
+    }
+
     /// Reads the group again and publishes it: the end of every change.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a file cannot be written. The change is committed all the same, and the
+    /// next [`Store::open`] publishes it.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
         self.group = read_group(&self.db)?;
         self.publish()
@@ -112,6 +150,10 @@ impl Store {
             Err(StoreError::OtherGroupsKey)
         }
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 /// Opens an existing database; one that is not ours is refused before anything is read from it.
@@ -151,8 +193,9 @@ fn configure(db: &Connection) -> Result<(), StoreError> {
 /// The group file's bytes, as the database has them: one statement, hence one moment.
 fn group_bytes(db: &Connection) -> Result<Vec<u8>, StoreError> {
     let mut parts = db.prepare(
-        "SELECT bytes FROM (SELECT 0 AS last, epoch, bytes FROM part
-                            UNION ALL SELECT 1, 0, bytes FROM register) ORDER BY last, epoch",
+        "SELECT bytes FROM (SELECT 0 AS kind, epoch AS place, bytes FROM part
+                            UNION ALL SELECT 1, machines, bytes FROM checkpoint
+                            UNION ALL SELECT 2, 0, bytes FROM register) ORDER BY kind, place",
     )?;
     let mut bytes = HEADER.to_vec();
     let mut rows = parts.query([])?;
@@ -162,8 +205,12 @@ fn group_bytes(db: &Connection) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
+fn group_of(bytes: &[u8]) -> Result<GroupFile, StoreError> {
+    GroupFile::from_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
+}
+
 fn read_group(db: &Connection) -> Result<GroupFile, StoreError> {
-    GroupFile::from_bytes(&group_bytes(db)?).map_err(|e| StoreError::Damaged(e.to_string()))
+    group_of(&group_bytes(db)?)
 }
 
 fn key_of(group: &GroupFile, epoch: u32) -> Result<PublicKey, StoreError> {

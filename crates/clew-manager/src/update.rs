@@ -1,11 +1,14 @@
-//! Bringing a member key to the current epoch, without the manager.
+//! Bringing a member key to the epochs in force and announced, without the manager.
 
-use crate::keys::MemberKeyFile;
-use clew_evidence::{GroupChange, GroupFile, GroupFileError, GroupId};
-use clew_group::{EpochId, MemberKey, PublicKey, SigningKey};
+use crate::keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
+use crate::witness_file::{BucketFault, Need};
+use clew_evidence::{Change, CheckedGroup, Follow, GroupFile, GroupId};
+use clew_group::curve::Scalar;
+use clew_group::{Scheme, Witness};
 use std::fmt;
+use std::ops::RangeInclusive;
 
-/// Why a member key was not updated.
+/// Why a member key was not updated. It stays as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateError {
     /// The key belongs to another group.
@@ -15,27 +18,37 @@ pub enum UpdateError {
         /// The file's group.
         file: GroupId,
     },
-    /// The key is of an epoch that the group file does not have yet.
+    /// The key holds an epoch that the group file does not have yet.
     KeyIsNewer {
-        /// The key's epoch.
+        /// The newest epoch of the key.
         key: u32,
         /// The newest epoch of the file.
         file: u32,
     },
     /// The key and the file know different histories of the group.
     OtherHistory {
-        /// The epoch of the key, for which they differ.
+        /// The first held epoch for which they differ.
         epoch: u32,
     },
-    /// This machine was revoked.
+    /// This machine was revoked, and the epoch that locks it out is in force.
     Revoked {
         /// The epoch from which it is locked out.
         epoch: u32,
     },
-    /// The file's values do not lead to a key that signs: it must not be used.
-    BadUpdate,
-    /// The group file is wrong.
-    GroupFile(GroupFileError),
+    /// A rebase lies between the epochs that the key holds and one that it needs.
+    NeedsWitness(Need),
+    /// The file of witnesses does not have the one that is needed.
+    Bucket {
+        /// What is needed.
+        need: Need,
+        /// Why the file does not have it.
+        fault: BucketFault,
+    },
+    /// The group file's values do not lead to a key that signs: it must not be used.
+    BadUpdate {
+        /// The epoch of the bad key.
+        epoch: u32,
+    },
 }
 
 impl fmt::Display for UpdateError {
@@ -47,71 +60,222 @@ impl fmt::Display for UpdateError {
                     "the key is of group {key}, the group file of group {file}"
                 )
             }
-            Self::KeyIsNewer { key, file } => {
-                write!(
-                    f,
-                    "the key is of epoch {key}, the group file ends at epoch {file}"
-                )
-            }
+            Self::KeyIsNewer { key, file } => write!(
+                f,
+                "the key holds epoch {key}, the group file ends at epoch {file}"
+            ),
             Self::OtherHistory { epoch } => write!(
                 f,
                 "the key and the group file have different records of epoch {epoch}: somebody shows \
                  two histories of this group, do not sign"
             ),
             Self::Revoked { epoch } => write!(f, "this machine was revoked in epoch {epoch}"),
-            Self::BadUpdate => f.write_str("the group file's update does not give a working key"),
-            Self::GroupFile(error) => write!(f, "group file: {error}"),
+            Self::NeedsWitness(need) => write!(
+                f,
+                "need the witness of row {} in epoch {}, which only the manager can give",
+                need.index, need.epoch
+            ),
+            Self::Bucket { fault, .. } => write!(f, "the file of witnesses: {fault}"),
+            Self::BadUpdate { epoch } => {
+                write!(f, "the update gives no working key for epoch {epoch}")
+            }
         }
     }
 }
 
 impl std::error::Error for UpdateError {}
 
-impl From<GroupFileError> for UpdateError {
-    fn from(error: GroupFileError) -> Self {
-        Self::GroupFile(error)
+/// A key that was brought up to date.
+#[derive(Clone, Debug)]
+pub struct Updated {
+    /// The key, with the epoch in force and those announced.
+    pub key: MemberKeyFile,
+    /// The announced epoch that will lock this machine out.
+    pub revoked: Option<u32>,
+}
+
+/// Where an update finds witnesses beside the key.
+pub trait Witnesses {
+    /// Looks for one. `Ok(None)` if there is nowhere to look.
+    ///
+    /// # Errors
+    /// The fault of the file that should have it.
+    fn find(&mut self, need: &Need) -> Result<Option<Witness>, BucketFault>;
+
+    /// Witnesses of this machine that the manager gave again, with their epochs.
+    fn given(&self) -> &[(u32, Witness)] {
+        &[]
     }
 }
 
-/// Follows every change since the key's epoch, and checks the result before it is ever used: a bad
-/// update would tag whoever signs with it.
-pub fn update(key: &MemberKeyFile, group: &GroupFile) -> Result<MemberKeyFile, UpdateError> {
-    check_same_history(key, group)?;
-    let mut member = key.key.clone();
-    for epoch in key.epoch + 1..=group.newest_epoch() {
-        let change = group.change(epoch).ok_or(UpdateError::BadUpdate)??;
-        member = follow(&member, &change, epoch)?;
+/// No witnesses beside the key.
+#[derive(Clone, Copy, Debug)]
+pub struct NoWitnesses;
+
+impl Witnesses for NoWitnesses {
+    fn find(&mut self, _: &Need) -> Result<Option<Witness>, BucketFault> {
+        Ok(None)
     }
-    let epoch = group.newest_epoch();
-    let (public, id) = public_key(group, epoch)?;
-    SigningKey::new(&public, id, member.clone()).map_err(|_| UpdateError::BadUpdate)?;
-    Ok(MemberKeyFile {
-        epoch,
-        id,
-        public,
-        key: member,
+}
+
+/// Brings a key to the epoch in force at `now` (nanoseconds since 1970) and those announced after
+/// it, at most [`MAX_HELD_EPOCHS`], the nearest first.
+///
+/// The key never moves past what is in force. A wrong clock harms nothing: with a right one the same
+/// call leads back, over a rebase with the help of `witnesses`. Each epoch of the result was checked
+/// as signing checks it: a bad update would mark whoever signs with it.
+///
+/// # Errors
+/// [`UpdateError`]; the key is to stay as it was.
+pub fn update(
+    key: &MemberKeyFile,
+    group: &CheckedGroup,
+    now: u64,
+    witnesses: &mut dyn Witnesses,
+) -> Result<Updated, UpdateError> {
+    check_same_history(key, group)?;
+    let wanted = held_epochs(group, now);
+    let revoked = revoked_in(key, group);
+    if let Some(epoch) = revoked.filter(|epoch| epoch <= wanted.start()) {
+        return Err(UpdateError::Revoked { epoch });
+    }
+    let before = |epoch: &u32| revoked.is_none_or(|revoked| *epoch < revoked);
+    let epochs = Sources::new(key, group, witnesses).all(wanted.filter(before))?;
+    let key = MemberKeyFile {
+        epochs,
         ..key.clone()
+    };
+    match key
+        .epochs
+        .iter()
+        .find(|held| key.signing_key(held).is_err())
+    {
+        Some(HeldEpoch { epoch, .. }) => Err(UpdateError::BadUpdate { epoch: *epoch }),
+        None => Ok(Updated { key, revoked }),
+    }
+}
+
+/// The epoch in force at `now` and those announced after it, as many as a key holds.
+pub(crate) fn held_epochs(group: &GroupFile, now: u64) -> RangeInclusive<u32> {
+    let in_force = group.epoch_at(now);
+    let last = in_force.saturating_add(MAX_HELD_EPOCHS as u32 - 1);
+    in_force..=last.min(group.newest_epoch())
+}
+
+/// An epoch of the group file as a key holds it. `None` if the file has no such epoch, or no key.
+pub(crate) fn held_epoch(group: &GroupFile, epoch: u32, witness: Witness) -> Option<HeldEpoch> {
+    Some(HeldEpoch {
+        epoch,
+        id: group.epoch_id(epoch)?,
+        start: group.start(epoch).unwrap_or(0),
+        public: group.public_key(epoch)?.ok()?,
+        witness,
     })
 }
 
-/// The member key after the change that made `epoch`.
-fn follow(member: &MemberKey, change: &GroupChange, epoch: u32) -> Result<MemberKey, UpdateError> {
-    let followed = match (member, change) {
-        (MemberKey::Bbs04(key), GroupChange::RevocationBbs04(revocation)) => {
-            key.after(revocation).map(MemberKey::Bbs04)
-        }
-        (MemberKey::Xr(key), GroupChange::RevocationXr(revocation)) => {
-            key.after(revocation).map(MemberKey::Xr)
-        }
-        (member, GroupChange::Sharing) => Ok(member.clone()),
-        _ => return Err(UpdateError::BadUpdate),
-    };
-    followed.map_err(|_| UpdateError::Revoked { epoch })
+/// Witnesses that are at hand, and where to find others.
+struct Sources<'a> {
+    group: &'a CheckedGroup,
+    x: &'a Scalar,
+    need: Need,
+    known: Vec<(u32, Witness)>,
+    beside: &'a mut dyn Witnesses,
 }
 
-fn public_key(group: &GroupFile, epoch: u32) -> Result<(PublicKey, EpochId), UpdateError> {
-    let public = group.public_key(epoch).ok_or(UpdateError::BadUpdate)??;
-    Ok((public, group.epoch_id(epoch).ok_or(UpdateError::BadUpdate)?))
+impl<'a> Sources<'a> {
+    fn new(key: &'a MemberKeyFile, group: &'a CheckedGroup, beside: &'a mut dyn Witnesses) -> Self {
+        let held = key
+            .epochs
+            .iter()
+            .map(|held| (held.epoch, held.witness.clone()));
+        let known = held.chain(beside.given().iter().cloned()).collect();
+        Self {
+            group,
+            x: key.key.x(),
+            need: Need {
+                group: key.group,
+                epoch: 0,
+                index: key.index,
+            },
+            known,
+            beside,
+        }
+    }
+
+    fn all(&mut self, epochs: impl Iterator<Item = u32>) -> Result<Vec<HeldEpoch>, UpdateError> {
+        let mut held = Vec::new();
+        for epoch in epochs {
+            let witness = self.witness(epoch)?;
+            self.known.push((epoch, witness.clone()));
+            let bad = UpdateError::BadUpdate { epoch };
+            held.push(held_epoch(self.group, epoch, witness).ok_or(bad)?);
+        }
+        Ok(held)
+    }
+
+    fn witness(&mut self, epoch: u32) -> Result<Witness, UpdateError> {
+        let revoked = |_| UpdateError::Revoked { epoch };
+        match self.nearest(epoch) {
+            Some((witness, Follow::Steps(steps))) => witness.after(self.x, steps).map_err(revoked),
+            Some((witness, Follow::Back(steps))) => Ok(witness.before(self.x, steps)),
+            _ => self.rebased(epoch),
+        }
+    }
+
+    /// The known witness with the fewest steps to `epoch`, without a rebase between.
+    fn nearest(&self, epoch: u32) -> Option<(&Witness, Follow<'a>)> {
+        let ways = self.known.iter().filter_map(|(from, witness)| {
+            let way = self.group.path(*from, epoch)?;
+            let steps = match way {
+                Follow::Steps(steps) | Follow::Back(steps) => steps.len(),
+                Follow::Rebase { .. } => return None,
+            };
+            Some((steps, (witness, way)))
+        });
+        ways.min_by_key(|(steps, _)| *steps).map(|(_, way)| way)
+    }
+
+    /// By the manager's witness of the last rebase.
+    fn rebased(&mut self, epoch: u32) -> Result<Witness, UpdateError> {
+        let base = self.group.hashed_since(epoch);
+        let need = Need {
+            epoch: base,
+            ..self.need
+        };
+        let found = self.beside.find(&need);
+        let found = found.map_err(|fault| UpdateError::Bucket { need, fault })?;
+        let witness = found.ok_or(UpdateError::NeedsWitness(need))?;
+        match self.group.path(base, epoch) {
+            Some(Follow::Steps(steps)) => {
+                let after = witness.after(self.x, steps);
+                after.map_err(|_| UpdateError::Revoked { epoch })
+            }
+            _ => Err(UpdateError::BadUpdate { epoch }),
+        }
+    }
+}
+
+/// The epoch of the file that revokes the key's machine.
+fn revoked_in(key: &MemberKeyFile, group: &GroupFile) -> Option<u32> {
+    let x = match key.scheme() {
+        Scheme::Xr => Some(key.key.x().to_bytes()),
+        Scheme::Bbs04 => None, // no x* is ever published
+    };
+    let revokes = |change: &Change| match change {
+        Change::Steps(steps) => x.is_some_and(|x| steps.iter().any(|step| same(&step[..32], &x))),
+        Change::Rebase { revoked } => revoked.binary_search(&key.index).is_ok(),
+        Change::Sharing(_) => false,
+    };
+    let mut records = group.epochs().iter();
+    records
+        .find(|record| revokes(&record.change))
+        .map(|record| record.epoch)
+}
+
+/// Whether both are equal, in time that does not depend on where they differ.
+fn same(one: &[u8], other: &[u8; 32]) -> bool {
+    let differing = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
+    std::hint::black_box(differing) == 0
 }
 
 fn check_same_history(key: &MemberKeyFile, group: &GroupFile) -> Result<(), UpdateError> {
@@ -121,15 +285,19 @@ fn check_same_history(key: &MemberKeyFile, group: &GroupFile) -> Result<(), Upda
             file: group.id(),
         });
     }
-    let newest = group.newest_epoch();
-    let known = group.epoch_id(key.epoch).ok_or(UpdateError::KeyIsNewer {
-        key: key.epoch,
-        file: newest,
-    })?;
-    let (public, _) = public_key(group, key.epoch)?;
-    if known == key.id && public == key.public {
-        Ok(())
-    } else {
-        Err(UpdateError::OtherHistory { epoch: key.epoch })
+    let file = group.newest_epoch();
+    if let Some(newer) = key.epochs.iter().find(|held| held.epoch > file) {
+        let key = key.newest().map_or(newer.epoch, |held| held.epoch);
+        return Err(UpdateError::KeyIsNewer { key, file });
     }
+    match key.epochs.iter().find(|held| !is_of(held, group)) {
+        Some(held) => Err(UpdateError::OtherHistory { epoch: held.epoch }),
+        None => Ok(()),
+    }
+}
+
+/// Whether the file has this epoch with this record and this public key.
+fn is_of(held: &HeldEpoch, group: &GroupFile) -> bool {
+    let public = group.public_key(held.epoch).and_then(Result::ok);
+    group.epoch_id(held.epoch) == Some(held.id) && public.as_ref() == Some(&held.public)
 }

@@ -1,209 +1,555 @@
-//! The join of xr by its rounds: what the issuer refuses, and that nothing half-done stays.
+//! A join from the device's own host, by files: every round can be repeated, stopped and resumed, and
+//! what belongs to another join, group or device is refused with one reason.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
 
-use clew_group::xr::{Device, JoinError, JoinRequest};
-use clew_group::{MemberKey, PublicKey, Scheme};
-use clew_manager::store::{GROUP_FILE, Join};
+use clew_evidence::{CheckedGroup, EntryKey, How};
+use clew_group::Scheme;
+use clew_group::xr::JoinError;
+use clew_manager::join::{
+    AcceptanceFile, CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, RequestFile,
+    Round, TextFile, round,
+};
+use clew_manager::keys::MemberKeyFile;
+use clew_manager::store::GROUP_FILE;
 use clew_manager::{Store, StoreError};
 use common::*;
-use ed25519_dalek::{Signer, SigningKey};
 use std::fs;
-use std::sync::mpsc;
-use std::time::Duration;
 
-/// A device with its own key, far away from the store.
-struct Machine {
-    key: SigningKey,
+/// A device far away from the store. What it keeps is text, as on disk; what it says is text, too.
+struct Far {
+    state: String,
 }
 
-impl Machine {
-    fn new(seed: u8) -> Self {
+impl Far {
+    /// Answers an invitation.
+    fn new(invitation: &InvitationFile, group: &CheckedGroup, seed: u64) -> Self {
+        let joining = Joining::begin(travelled(invitation), group, &mut rng(seed)).unwrap();
         Self {
-            key: SigningKey::from_bytes(&[seed; 32]),
+            state: joining.encode().to_string(),
         }
     }
 
-    fn public(&self) -> [u8; 32] {
-        self.key.verifying_key().to_bytes()
+    /// The state as it is read after a restart.
+    fn joining(&self) -> Joining {
+        Joining::decode(&self.state).unwrap()
+    }
+
+    fn request(&self) -> RequestFile {
+        travelled(self.joining().request())
+    }
+
+    fn accept(
+        &mut self,
+        offer: &OfferFile,
+        group: &CheckedGroup,
+    ) -> Result<AcceptanceFile, JoinFault> {
+        let mut joining = self.joining();
+        let acceptance = joining.accept(&travelled(offer), group)?;
+        self.state = joining.encode().to_string();
+        Ok(travelled(&acceptance))
+    }
+
+    fn finish(
+        &self,
+        credential: &CredentialFile,
+        group: &CheckedGroup,
+    ) -> Result<MemberKeyFile, JoinFault> {
+        self.joining().finish(&travelled(credential), group)
     }
 }
 
-fn join<'s, 'i>(
-    store: &'s mut Store,
-    issuer: &'i clew_manager::keys::IssuerKeyFile,
-    name: &str,
-    machine: &Machine,
-    seed: u64,
-) -> Join<'s, 'i> {
-    let name = name.parse().unwrap();
-    store
-        .join(issuer, name, machine.public(), NOW, &mut rng(seed))
-        .unwrap()
+/// A file that was written and read.
+fn travelled<T: TextFile>(file: &T) -> T {
+    T::decode(&file.encode()).unwrap()
+}
+
+/// The office after a crash: nothing but what is on disk.
+fn reopened(office: &mut Office) -> &mut Store {
+    office.store = Store::open(&office.dir).unwrap();
+    &mut office.store
+}
+
+impl Office {
+    fn invite(&mut self, name: &str) -> InvitationFile {
+        let rows = self.group().register().machines + self.store.pending_joins().unwrap();
+        let mut rng = rng(u64::from(rows) + 1000);
+        let name = name.parse().unwrap();
+        self.store
+            .invite(&self.issuer, name, LATER, &mut rng)
+            .unwrap()
+    }
+
+    fn offer(&mut self, request: &RequestFile, seed: u64) -> Result<OfferFile, StoreError> {
+        let offer = self
+            .store
+            .offer(&self.issuer, request, LATER, &mut rng(seed));
+        offer.map(|offer| travelled(&offer))
+    }
+
+    fn admit(&mut self, acceptance: &AcceptanceFile) -> Result<CredentialFile, StoreError> {
+        let credential = self.store.admit(&self.issuer, acceptance, LATER);
+        credential.map(|credential| travelled(&credential))
+    }
+
+    /// A whole join.
+    fn join(&mut self, name: &str, seed: u64) -> MemberKeyFile {
+        let invitation = self.invite(name);
+        let mut far = Far::new(&invitation, &self.checked(), seed);
+        let offer = self.offer(&far.request(), seed).unwrap();
+        let acceptance = far.accept(&offer, &self.checked()).unwrap();
+        let credential = self.admit(&acceptance).unwrap();
+        far.finish(&credential, &self.checked()).unwrap()
+    }
 }
 
 #[test]
-fn a_join_by_its_rounds_gives_a_key_that_signs() {
+fn a_join_gives_a_key_that_signs_and_a_row_that_holds() {
     let mut office = Office::new(Scheme::Xr);
     office.enrol("old");
     office.revoke("old");
-    let (machine, genesis) = (Machine::new(1), xr_key(&office.group(), 0));
-    let pending = join(&mut office.store, &office.issuer, "far", &machine, 2);
-    let (device, request) = Device::new(&genesis, &pending.session(), &mut rng(3));
-    // Everything that travels, travels as bytes.
-    let request = JoinRequest::from_bytes(&request.to_bytes()).unwrap();
-    let offered = pending.offer(&request, &mut rng(4)).unwrap();
-    let accepted = device.accept(&genesis, offered.offer()).unwrap();
-    let signature = machine.key.sign(&offered.statement()).to_bytes();
-    let admitted = offered.admit(signature).unwrap();
-    let credential = admitted.commit().unwrap();
-    office.store.refresh().unwrap();
-
+    let key = office.join("far", 2);
     let group = published(&office.dir);
-    let member = accepted.finish(&xr_key(&group, 1), &credential).unwrap();
-    let (public, id) = (
-        group.public_key(1).unwrap().unwrap(),
-        group.epoch_id(1).unwrap(),
+    assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
+    let row = office.row("far");
+    assert!(row.is_in_register_of(&group) && row.entry.check_device(group.id()).is_ok());
+    assert_eq!(row.entry.how, How::OwnHost);
+    assert_eq!(
+        (row.entry.index, row.entry.joined, row.entry.replaces),
+        (1, 1, None)
     );
-    assert!(clew_group::SigningKey::new(&public, id, MemberKey::Xr(member)).is_ok());
-    let (row, _) = office.candidate("far", 1);
-    assert!(row.is_in_register_of(&group));
-    assert!(row.entry.check_device(group.id()).is_ok());
-    assert_eq!(row.entry.device.unwrap().key, machine.public());
+    assert_eq!(key.index, 1);
+    let device = row.entry.device().unwrap();
+    let own = key.device.as_ref().unwrap().verifying_key().to_bytes();
+    assert_eq!(device.key, own);
+    let read = MemberKeyFile::decode(&key.encode()).unwrap();
+    assert_eq!(read.encode(), key.encode());
+}
+
+/// Each side is a process that dies after each round, and every round is asked for twice.
+#[test]
+fn every_round_is_repeated_with_the_same_result_after_a_restart() {
+    let mut office = Office::new(Scheme::Xr);
+    let invitation = office.invite("far");
+    let group = office.checked();
+    let mut far = Far::new(&invitation, &group, 7);
+    assert_eq!(far.request().encode(), far.request().encode());
+    let request = far.request();
+    reopened(&mut office);
+    let offer = office.offer(&request, 1).unwrap();
+    reopened(&mut office);
+    let again = office.offer(&request, 2).unwrap(); // with other randomness
+    assert_eq!(offer.encode(), again.encode());
+    let acceptance = far.accept(&offer, &group).unwrap();
+    assert_eq!(far.accept(&again, &group).unwrap(), acceptance);
+    reopened(&mut office);
+    assert_eq!(office.store.pending_joins().unwrap(), 1);
+    let credential = office.admit(&acceptance).unwrap();
+    reopened(&mut office);
+    let again = office.admit(&acceptance).unwrap();
+    assert_eq!(credential.encode(), again.encode());
+    let offered = office.offer(&request, 3).unwrap();
+    assert_eq!(offered.encode(), offer.encode(), "also once it has joined");
+    assert_eq!(office.group().register().machines, 1);
+    assert_eq!(office.store.pending_joins().unwrap(), 0);
+    let keys = [0; 2].map(|_| far.finish(&credential, &office.checked()).unwrap().encode());
+    assert_eq!(keys[0], keys[1]);
 }
 
 #[test]
-fn a_request_counts_in_its_own_session_only() {
+fn fifty_joins_at_once_do_not_touch_each_other() {
     let mut office = Office::new(Scheme::Xr);
-    let (machine, genesis) = (Machine::new(1), xr_key(&office.group(), 0));
-    let first = join(&mut office.store, &office.issuer, "far", &machine, 2);
-    let (session, (_, request)) = (
-        first.session(),
-        Device::new(&genesis, &first.session(), &mut rng(3)),
+    let group = office.checked();
+    let names: Vec<String> = (0..50).map(|i| format!("far-{i}")).collect();
+    let invitations: Vec<_> = names.iter().map(|name| office.invite(name)).collect();
+    assert_eq!(office.store.pending_joins().unwrap(), 50);
+    let seeds = 100..;
+    let mut far: Vec<Far> = seeds
+        .zip(&invitations)
+        .map(|(s, i)| Far::new(i, &group, s))
+        .collect();
+    // Requests forwards, acceptances backwards, a revocation and a rebase in between.
+    let offers: Vec<_> = (0..)
+        .zip(&far)
+        .map(|(seed, far)| office.offer(&far.request(), seed).unwrap())
+        .collect();
+    let mut xs: Vec<[u8; 32]> = offers.iter().map(|o| o.offer.x().to_bytes()).collect();
+    xs.sort_unstable();
+    xs.dedup();
+    assert_eq!(xs.len(), 50, "x is fresh for every offer");
+    office.enrol("victim");
+    office.revoke("victim");
+    office.revoke_all(&[], true);
+    for i in (0..50).rev() {
+        let acceptance = far[i].accept(&offers[i], &office.checked()).unwrap();
+        let credential = office.admit(&acceptance).unwrap();
+        let key = far[i].finish(&credential, &office.checked()).unwrap();
+        assert_eq!(
+            (key.machine.to_string(), key.index),
+            (names[i].clone(), 50 - i as u32)
+        );
+        assert_eq!(key.newest().unwrap().epoch, 2);
+    }
+    let group = published(&office.dir);
+    assert!(
+        names
+            .iter()
+            .all(|name| office.row(name).is_in_register_of(&group))
     );
-    drop(first);
-    // The same device and name, but the issuer draws another nonce.
-    let second = join(&mut office.store, &office.issuer, "far", &machine, 9);
-    assert_ne!(second.session(), session);
-    let refused = second.offer(&request, &mut rng(4)).err().unwrap();
-    assert!(matches!(
-        refused,
-        StoreError::Join(JoinError::DeviceDoesNotKnowY)
-    ));
 }
 
-/// Another key's signature, one over another statement, none at all: no place in the register.
 #[test]
-fn without_the_devices_signature_there_is_no_credential() {
+fn a_request_counts_for_its_invitation_group_and_device_only() {
     let mut office = Office::new(Scheme::Xr);
-    let (machine, genesis) = (Machine::new(1), xr_key(&office.group(), 0));
+    let mut other = Office::of(Scheme::Xr, quorum(1, 1), 5);
+    let group = office.checked();
+    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let far = Far::new(&one, &group, 1);
+    let request = far.request();
+    let unknown = other.offer(&request, 1).unwrap_err();
+    assert!(matches!(unknown, StoreError::NoInvitation), "{unknown}");
+    // The proof of y' is bound to the session: nonce, device key, name and group.
+    let moved = [
+        RequestFile {
+            nonce: two.nonce,
+            ..request.clone()
+        },
+        RequestFile {
+            device: [1; 32],
+            ..request.clone()
+        },
+    ];
+    for moved in moved {
+        let refused = office.offer(&moved, 1).unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Join(JoinError::DeviceDoesNotKnowY)),
+            "{refused}"
+        );
+    }
+    office.offer(&request, 1).unwrap();
+    let second = Far::new(&one, &group, 2).request();
+    let refused = office.offer(&second, 2).unwrap_err();
+    assert!(matches!(refused, StoreError::OtherRequest), "{refused}");
+}
+
+#[test]
+fn invitations_are_for_one_group_and_of_its_manager() {
+    let mut office = Office::new(Scheme::Xr);
+    let other = Office::of(Scheme::Xr, quorum(1, 1), 5);
+    let invitation = office.invite("far");
+    let begin = |invitation, group: &CheckedGroup| {
+        Joining::begin(invitation, group, &mut rng(1)).unwrap_err()
+    };
+    let refused = begin(invitation.clone(), &other.checked());
+    assert!(matches!(refused, JoinFault::OtherGroup { .. }));
+    let renamed = InvitationFile {
+        name: "root".parse().unwrap(),
+        ..invitation.clone()
+    };
+    assert_eq!(begin(renamed, &office.checked()), JoinFault::NotTheManagers);
+    let renewed = InvitationFile {
+        nonce: [1; 32],
+        ..invitation
+    };
+    assert_eq!(begin(renewed, &office.checked()), JoinFault::NotTheManagers);
+}
+
+#[test]
+fn an_offer_is_taken_by_its_device_and_once() {
+    let mut office = Office::new(Scheme::Xr);
+    let group = office.checked();
+    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let (mut far, other) = (Far::new(&one, &group, 1), Far::new(&two, &group, 2));
+    let offer = office.offer(&far.request(), 1).unwrap();
+    let others = office.offer(&other.request(), 2).unwrap();
+    let mut refused = |offer: &OfferFile| far.accept(offer, &group).unwrap_err();
+    assert_eq!(refused(&others), JoinFault::OtherJoin);
+    let readdressed = OfferFile {
+        nonce: one.nonce,
+        ..others
+    };
+    let bad = JoinFault::Join(JoinError::IssuerOfferedNoCredential);
+    assert_eq!(refused(&readdressed), bad);
+    for how in [How::IssuerHost, How::Attested] {
+        assert_eq!(
+            refused(&OfferFile {
+                how,
+                ..offer.clone()
+            }),
+            JoinFault::How
+        );
+    }
+    let ahead = OfferFile {
+        joined: 1,
+        ..offer.clone()
+    };
+    assert_eq!(
+        refused(&ahead),
+        JoinFault::NoSuchEpoch {
+            epoch: 1,
+            newest: 0
+        }
+    );
+    let forked = OfferFile {
+        id: clew_group::EpochId([1; 32]),
+        ..offer.clone()
+    };
+    assert_eq!(refused(&forked), JoinFault::OtherHistory { epoch: 0 });
+    far.accept(&offer, &group).unwrap();
+    let another = OfferFile {
+        replaces: Some(0),
+        ..offer
+    };
+    assert_eq!(
+        far.accept(&another, &group).unwrap_err(),
+        JoinFault::OtherOffer
+    );
+}
+
+#[test]
+fn without_the_devices_signature_there_is_no_row() {
+    let mut office = Office::new(Scheme::Xr);
+    let group = office.checked();
+    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let (mut far, mut other) = (Far::new(&one, &group, 1), Far::new(&two, &group, 2));
+    let early = AcceptanceFile {
+        nonce: one.nonce,
+        signature: [0; 64],
+    };
+    assert!(matches!(office.admit(&early), Err(StoreError::NotOffered)));
+    let offers = [&far, &other].map(|far| office.offer(&far.request(), 3).unwrap());
+    let others = other.accept(&offers[1], &group).unwrap();
     let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
-    for wrong in 0..4 {
-        let pending = join(&mut office.store, &office.issuer, "far", &machine, 2);
-        let (_, request) = Device::new(&genesis, &pending.session(), &mut rng(3));
-        let offered = pending.offer(&request, &mut rng(4)).unwrap();
-        let mut statement = offered.statement();
-        let signature = match wrong {
-            0 => Machine::new(2).key.sign(&statement).to_bytes(),
-            1 => {
-                statement[40] ^= 1;
-                machine.key.sign(&statement).to_bytes()
-            }
-            2 => machine.key.sign(&[]).to_bytes(),
-            _ => [0; 64],
+    for signature in [[0; 64], others.signature] {
+        let wrong = AcceptanceFile {
+            nonce: one.nonce,
+            signature,
         };
-        let refused = offered.admit(signature).err().unwrap();
-        assert!(matches!(refused, StoreError::DeviceSignature), "{wrong}");
+        assert!(matches!(
+            office.admit(&wrong),
+            Err(StoreError::DeviceSignature)
+        ));
     }
-    nothing_stayed(&mut office, &before);
-}
-
-/// Dropped after any of its rounds, a join never happened.
-#[test]
-fn a_join_that_is_dropped_leaves_nothing() {
-    let mut office = Office::new(Scheme::Xr);
-    let (machine, genesis) = (Machine::new(1), xr_key(&office.group(), 0));
-    let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
-    for round in 0..3 {
-        let pending = join(&mut office.store, &office.issuer, "far", &machine, 2);
-        if round == 0 {
-            continue;
-        }
-        let (_, request) = Device::new(&genesis, &pending.session(), &mut rng(3));
-        let offered = pending.offer(&request, &mut rng(4)).unwrap();
-        if round == 1 {
-            continue;
-        }
-        let signature = machine.key.sign(&offered.statement()).to_bytes();
-        drop(offered.admit(signature).unwrap());
-    }
-    nothing_stayed(&mut office, &before);
-}
-
-fn nothing_stayed(office: &mut Office, before: &[u8]) {
-    let store = Store::open(&office.dir).unwrap();
-    assert_eq!(store.machine("far").unwrap(), None);
+    let unknown = AcceptanceFile {
+        nonce: [9; 32],
+        ..others
+    };
+    assert!(matches!(
+        office.admit(&unknown),
+        Err(StoreError::NoInvitation)
+    ));
     assert_eq!(fs::read(office.dir.join(GROUP_FILE)).unwrap(), before);
-    let database = fs::read(office.dir.join("issuer/store.db")).unwrap();
-    assert!(!database.windows(3).any(|w| w == b"far"));
-    office.enrol("next");
-    let (row, _) = office.candidate("next", 0);
-    assert_eq!(row.entry.index, 0);
-    assert!(row.is_in_register_of(&office.group()));
+    assert_eq!(office.store.machine("one").unwrap(), None);
+    let acceptance = far.accept(&offers[0], &group).unwrap();
+    let credential = office.admit(&acceptance).unwrap();
+    let wrong = AcceptanceFile {
+        signature: [0; 64],
+        ..acceptance
+    };
+    let refused = office.admit(&wrong);
+    assert!(
+        matches!(refused, Err(StoreError::DeviceSignature)),
+        "also later"
+    );
+    assert!(far.finish(&credential, &office.checked()).is_ok());
 }
 
 #[test]
 fn a_device_key_that_anybody_signs_for_is_refused() {
     let mut office = Office::new(Scheme::Xr);
-    let genesis = xr_key(&office.group(), 0);
+    let invitation = office.invite("weak");
     let mut small_order = [0; 32]; // y = 1: the neutral element
     small_order[0] = 1;
-    let name = "weak".parse().unwrap();
-    let pending = office
-        .store
-        .join(&office.issuer, name, small_order, NOW, &mut rng(2))
-        .unwrap();
-    let (_, request) = Device::new(&genesis, &pending.session(), &mut rng(3));
-    let offered = pending.offer(&request, &mut rng(4)).unwrap();
+    let group = office.group();
+    let session = clew_evidence::join_session(
+        group.id(),
+        &invitation.nonce,
+        &small_order,
+        &invitation.name,
+    );
+    let (_, request) = clew_group::xr::Device::new(&xr_key(&group, 0), &session, &mut rng(1));
+    let request = RequestFile {
+        nonce: invitation.nonce,
+        device: small_order,
+        request,
+    };
+    office.offer(&request, 1).unwrap();
     // R = the neutral element, s = 0: holds for every message unless checked strictly.
     let mut signature = [0; 64];
     signature[0] = 1;
-    let refused = offered.admit(signature).err().unwrap();
-    assert!(matches!(refused, StoreError::DeviceSignature));
+    let forged = AcceptanceFile {
+        nonce: invitation.nonce,
+        signature,
+    };
+    assert!(matches!(
+        office.admit(&forged),
+        Err(StoreError::DeviceSignature)
+    ));
+}
+
+#[test]
+fn a_credential_is_checked_before_there_is_a_key() {
+    let mut office = Office::new(Scheme::Xr);
+    let group = office.checked();
+    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let (mut far, mut other) = (Far::new(&one, &group, 1), Far::new(&two, &group, 2));
+    let offers = [&far, &other].map(|far| office.offer(&far.request(), 3).unwrap());
+    let acceptance = other.accept(&offers[1], &group).unwrap();
+    let others = office.admit(&acceptance).unwrap();
+    assert_eq!(
+        far.finish(&others, &group).unwrap_err(),
+        JoinFault::OtherJoin
+    );
+    let readdressed = CredentialFile {
+        nonce: one.nonce,
+        ..others
+    };
+    assert_eq!(
+        far.finish(&readdressed, &group).unwrap_err(),
+        JoinFault::NoOffer
+    );
+    let acceptance = far.accept(&offers[0], &group).unwrap();
+    assert_eq!(
+        far.finish(&readdressed, &group).unwrap_err(),
+        JoinFault::Witness { epoch: 0 }
+    );
+    // A credential of an epoch that the device's group file does not have yet.
+    office.enrol("victim");
+    office.revoke("victim");
+    let credential = office.admit(&acceptance).unwrap();
+    let old = JoinFault::NoSuchEpoch {
+        epoch: 1,
+        newest: 0,
+    };
+    assert_eq!(far.finish(&credential, &group).unwrap_err(), old);
+    let key = far.finish(&credential, &office.checked()).unwrap();
+    assert_eq!(key.newest().unwrap().epoch, 1);
+}
+
+/// Two invitations for one name: both get an offer, and the first to accept has it.
+#[test]
+fn a_name_is_given_once_while_it_is_in_use() {
+    let mut office = Office::new(Scheme::Xr);
+    let group = office.checked();
+    let mut far = [1, 2].map(|seed| Far::new(&office.invite("web-1"), &group, seed));
+    let offers = [0, 1].map(|i| office.offer(&far[i].request(), i as u64).unwrap());
+    let [first, second] = [1, 0].map(|i| far[i].accept(&offers[i], &group).unwrap());
+    office.admit(&first).unwrap();
+    assert!(matches!(
+        office.admit(&second),
+        Err(StoreError::NameTaken(_))
+    ));
+    let taken = office
+        .store
+        .invite(&office.issuer, "web-1".parse().unwrap(), NOW, &mut rng(1));
+    assert!(matches!(taken, Err(StoreError::NameTaken(_))));
+    // Also once that one is revoked: what the device signed does not say that it replaces it.
+    office.revoke("web-1");
+    assert!(matches!(
+        office.admit(&second),
+        Err(StoreError::NameTaken(_))
+    ));
+    let again = office.join("web-1", 9);
+    let entry = office.row("web-1").entry;
+    assert_eq!((entry.index, entry.replaces, again.index), (1, Some(0), 1));
+}
+
+#[test]
+fn a_revoked_machine_gets_no_credential_again() {
+    let mut office = Office::new(Scheme::Xr);
+    let mut far = Far::new(&office.invite("far"), &office.checked(), 1);
+    let offer = office.offer(&far.request(), 1).unwrap();
+    let acceptance = far.accept(&offer, &office.checked()).unwrap();
+    office.admit(&acceptance).unwrap();
+    office.revoke("far");
+    let refused = office.admit(&acceptance).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::AlreadyRevoked { epoch: 1, .. }),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_aborted_offer_cannot_be_revoked() {
+    let mut office = Office::new(Scheme::Xr);
+    let far = Far::new(&office.invite("far"), &office.checked(), 1);
+    office.offer(&far.request(), 1).unwrap();
+    let when = clew_manager::When::now(LATER);
+    let name = "far".parse().unwrap();
+    let refused = office
+        .store
+        .revoke(&office.issuer, &[name], false, when, &mut |_, _| true);
+    assert!(matches!(refused, Err(StoreError::NoSuchMachine(_))));
 }
 
 #[test]
 fn bbs04_groups_have_no_join() {
     let mut office = Office::new(Scheme::Bbs04);
-    let name = "x".parse().unwrap();
     let refused = office
         .store
-        .join(&office.issuer, name, [1; 32], NOW, &mut rng(1));
-    assert!(matches!(refused.err().unwrap(), StoreError::NoJoin));
-    assert!(matches!(
-        office.group().first_public_key(),
-        PublicKey::Bbs04(_)
-    ));
+        .invite(&office.issuer, "x".parse().unwrap(), NOW, &mut rng(1));
+    assert!(matches!(refused, Err(StoreError::NoJoin)));
+    let key = office.enrol("x");
+    let entry = office.row("x").entry;
+    assert_eq!(entry.how, How::IssuerHost);
+    let EntryKey::Bbs04(x) = entry.key else {
+        unreachable!("it is a bbs04 group")
+    };
+    let expected = clew_group::curve::G2::generator().mul(key.key.x());
+    assert_eq!(x[..], expected.to_bytes());
 }
 
-/// The security argument has joins one after the other: a second one waits for the first.
+/// Truncated, foreign and altered files have one reason each, and labels tell the rounds apart.
 #[test]
-fn joins_run_one_after_the_other() {
+fn files_of_a_join_are_read_whole_or_not_at_all() {
     let mut office = Office::new(Scheme::Xr);
-    let (dir, issuer_key) = (office.dir.clone(), issuer(&office.dir));
-    let machine = Machine::new(1);
-    let pending = join(&mut office.store, &office.issuer, "first", &machine, 2);
-    let (done, waits) = mpsc::channel();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut store = Store::open(&dir).unwrap();
-            enrol(&mut store, &issuer_key, "second");
-            done.send(()).unwrap();
-        });
-        let early = waits.recv_timeout(Duration::from_millis(300));
-        assert!(early.is_err(), "the second join did not wait");
-        drop(pending);
-        waits.recv_timeout(Duration::from_secs(30)).unwrap();
-    });
+    let group = office.checked();
+    let invitation = office.invite("far");
+    let mut far = Far::new(&invitation, &group, 1);
+    let request = far.request();
+    let offer = office.offer(&request, 1).unwrap();
+    let acceptance = far.accept(&offer, &group).unwrap();
+    let credential = office.admit(&acceptance).unwrap();
+    let texts = [
+        (Round::Invitation, invitation.encode()),
+        (Round::Request, request.encode()),
+        (Round::Offer, offer.encode()),
+        (Round::Acceptance, acceptance.encode()),
+        (Round::Credential, credential.encode()),
+    ];
+    for (of, text) in &texts {
+        assert_eq!(round(text), Ok(Some(*of)));
+        assert_eq!(OfferFile::decode(text).is_ok(), *of == Round::Offer);
+    }
+    assert_eq!(round(&office.issuer.encode()), Ok(None));
+    whole_or_not::<InvitationFile>(&invitation.payload());
+    whole_or_not::<RequestFile>(&request.payload());
+    whole_or_not::<OfferFile>(&offer.payload());
+    whole_or_not::<AcceptanceFile>(&acceptance.payload());
+    whole_or_not::<CredentialFile>(&credential.payload());
+}
+
+fn whole_or_not<T: TextFile>(payload: &[u8]) {
+    assert!(T::from_payload(payload).is_some_and(|read| read.payload() == payload));
+    assert!((0..payload.len()).all(|cut| T::from_payload(&payload[..cut]).is_none()));
+    assert!(T::from_payload(&[payload, &[0]].concat()).is_none());
+}
+
+#[test]
+fn the_state_of_a_join_is_read_whole_or_not_at_all() {
+    let mut office = Office::new(Scheme::Xr);
+    let mut far = Far::new(&office.invite("far"), &office.checked(), 1);
+    let began = far.state.clone();
+    let offer = office.offer(&far.request(), 1).unwrap();
+    far.accept(&offer, &office.checked()).unwrap();
+    assert_ne!(far.state, began);
+    for state in [began, far.state] {
+        assert!(state.starts_with("# clew join under way") && state.contains("SECRET"));
+        assert_eq!(Joining::decode(&state).unwrap().encode().as_str(), state);
+        let line = state.lines().last().unwrap();
+        for cut in [line.len() - 4, line.len() / 2] {
+            assert!(Joining::decode(&line[..cut]).is_err());
+        }
+    }
 }

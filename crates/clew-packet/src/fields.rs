@@ -14,6 +14,24 @@ use crate::{
 /// Names the format and its version; the last two bytes are zero.
 const DOMAIN: &[u8; 16] = b"clew-packet-v1\0\0";
 
+/// What a signed message is about: its first byte behind the domain separator.
+///
+/// This crate makes and accepts messages of packets only. The other kinds are reserved for records
+/// that are not packets: no command signs them yet, and a signature over one never verifies as that
+/// of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MessageKind {
+    /// A packet, or a block of packets.
+    Packet = 1,
+    /// Reserved: who called whom, and when.
+    CallRecord = 2,
+    /// Reserved: a line of a log.
+    LogLine = 3,
+    /// Reserved: a file.
+    File = 4,
+}
+
 /// The carrier `trailer`.
 const CARRIER: u8 = 1;
 
@@ -75,7 +93,8 @@ pub(crate) fn leaf(
 
 fn write_head(out: &mut Vec<u8>, trailer: &Trailer<'_>) {
     out.extend_from_slice(DOMAIN);
-    out.extend([CARRIER, trailer.block.mode() as u8, trailer.scheme.code()]);
+    out.extend([MessageKind::Packet as u8, CARRIER]);
+    out.extend([trailer.block.mode() as u8, trailer.scheme.code()]);
 }
 
 fn write_common(out: &mut Vec<u8>, trailer: &Trailer<'_>) {

@@ -58,6 +58,9 @@
 //! the block came. [`SignedPacket::in_full`] makes one verifiable alone again, with what a
 //! [`Restorer`] puts together.
 //!
+//! Evidence names the packet that was asked about by [`SignedPacket::asked`], and finds all packets
+//! that its signature covers with [`SignedPacket::is_covered_by`].
+//!
 //! Blocks, a receiver's keys and a machine's: `examples/own_packets.rs` is a whole program. Windows:
 //! [`Sender::sign_in_window`]. Many packets at once: [`Receiver::look`], [`Pending::check_all`].
 //!
@@ -104,6 +107,7 @@ mod window;
 
 pub use block::{Block, Mode, WINDOW_MAX};
 pub use carriage::{CODED_BUDGET, CODED_MAX, CODED_MIN, Carriage, Coded};
+pub use fields::MessageKind;
 pub use flow::{Flow, flow, source};
 pub use frame::Frame;
 pub use ip::EXTENSION_HEADERS_MAX;

@@ -4,15 +4,16 @@ use alloc::vec::Vec;
 use clew_group::Scheme;
 
 use crate::{
-    block::{MARK, Mode},
+    block::{Block, MARK, Mode},
     bytes::{put_u16, u16_at},
     carriage::Carriage,
     datagram::Datagram,
-    fields::{append_zeroed, write_message},
+    fields::{append_zeroed, leaf, write_message},
     flow::{Flow, flow_of},
     frame::Frame,
     mark::{MARK_BYTES_MAX, Mark},
     reason::Reason,
+    replay::message_hash,
     saved::Saved,
     signable,
     time::Timestamp,
@@ -85,8 +86,40 @@ impl<'a> SignedPacket<'a> {
 
     /// Appends the message that the group signature covers: `M` of section 4.
     pub fn write_message(&self, out: &mut Vec<u8>) {
-        let appended = self.mark_length() + self.trailer.length();
-        write_message(out, &self.datagram.without(appended), &self.trailer);
+        write_message(out, &self.original(), &self.trailer);
+    }
+
+    /// Returns the digest, 32 bytes, that names this packet among those under its signature: in mode
+    /// `tree` the packet's leaf, else SHA-256 of `M` (`spec/opening.md` section 2).
+    ///
+    /// Carriage, form and marks of a packet do not change it.
+    pub fn asked(&self) -> [u8; 32] {
+        let Block::Tree { block, index, .. } = self.trailer.block else {
+            let mut message = Vec::new();
+            self.write_message(&mut message);
+            return message_hash(&message);
+        };
+        let (original, trailer) = (self.original(), &self.trailer);
+        leaf(&mut Vec::new(), &block, index, &original, trailer)
+    }
+
+    /// Tells whether a verified signature covers this packet: `body` in either form over `message`,
+    /// which is `M` of the packet that it was verified with.
+    ///
+    /// That packet's `M` has to be this one's. In full carriage the body has to be the same up to its
+    /// form, because packets of two machines can have one `M`. In coded carriage `M` is enough, as it
+    /// is for a [`Receiver`](crate::Receiver): it names the block, and a share that somebody altered on
+    /// the way takes no packet out of it.
+    pub fn is_covered_by(&self, message: &[u8], body: &[u8]) -> bool {
+        let mut own = Vec::new();
+        self.write_message(&mut own);
+        let plain = self.trailer.scheme.signature_bytes(false);
+        let carried = |body| self.trailer.body.starts_with(body);
+        let is_of_body = match self.trailer.carriage {
+            Carriage::Full => body.get(..plain).is_some_and(carried),
+            Carriage::Coded(_) => true,
+        };
+        is_of_body && own == message
     }
 
     /// Returns whose flow it is of.
@@ -253,6 +286,12 @@ impl<'a> SignedPacket<'a> {
             let changed = computed(frame) ^ computed(out);
             put_u16(out, at, u16_at(frame, at) ^ changed);
         }
+    }
+
+    /// The datagram without trailer and mark; lengths and checksums in it are still those that arrived.
+    fn original(&self) -> Datagram<'a> {
+        self.datagram
+            .without(self.mark_length() + self.trailer.length())
     }
 
     fn mark_length(&self) -> usize {

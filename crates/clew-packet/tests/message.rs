@@ -2,8 +2,8 @@
 
 mod common;
 
-use clew_packet::{Policy, Saved, mark, read};
-use common::{NOW, Owned, packets::*, sender};
+use clew_packet::{MessageKind, Policy, Reason, Saved, mark, read};
+use common::{NOW, Owned, packets::*, precursor, sender};
 
 const BODY: [u8; 336] = [0x5a; 336];
 
@@ -107,7 +107,7 @@ fn message_of_ipv4() {
     #[rustfmt::skip]
     let expected = [
         &b"clew-packet-v1\0\0"[..],
-        &[1, 1, 1, 0x10],                               // carrier, mode, scheme, flags
+        &[1, 1, 1, 1, 0x10],                            // kind, carrier, mode, scheme, flags
         &[0xa0, 1, 2, 3, 4, 5, 6, 7],                   // group
         &[0, 0, 0, 7],                                  // epoch
         &[0x17, 0x97, 0x9c, 0xfe, 0x36, 0x2a, 0, 0],    // timestamp
@@ -151,8 +151,34 @@ fn message_of_ipv6() {
         b"ping",
     ]
     .concat();
-    assert_eq!(message[40..], expected);
-    assert_eq!(message[16..20], [1, 1, 1, 1]);
+    assert_eq!(message[41..], expected);
+    assert_eq!(message[16..21], [1, 1, 1, 1, 1]);
+}
+
+/// A signature over a record of another kind is none of the packet that shows it.
+#[test]
+fn only_messages_of_packets_are_accepted() {
+    let packet = Owned::new(clew_packet::LinkType::RAW, UDP_PACKET.to_vec());
+    let verified = |kind: u8| {
+        let sign_as = |message: &[u8], body: &mut [u8]| {
+            let mut message = message.to_vec();
+            message[16] = kind;
+            precursor().sign(&[&message], false, body);
+        };
+        let mut out = Vec::new();
+        sender(Policy::default()).sign_with(&packet.frame(), Some(NOW), sign_as, &mut out);
+        packet.with(out).verify()
+    };
+    assert_eq!(verified(MessageKind::Packet as u8), Reason::Ok);
+    let reserved = [
+        MessageKind::CallRecord,
+        MessageKind::LogLine,
+        MessageKind::File,
+    ];
+    assert_eq!(reserved.map(|kind| kind as u8), [2, 3, 4]);
+    for kind in [0, 2, 3, 4, 5, 255] {
+        assert_eq!(verified(kind), Reason::BadSignature, "{kind}");
+    }
 }
 
 /// The signed form of an upper layer over IPv4.

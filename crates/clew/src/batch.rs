@@ -3,9 +3,10 @@
 use crate::capture::{Damage, Reader, Record};
 use crate::failure::Failure;
 use crate::output::open_input;
+use crate::progress;
 use clew_packet::{Frame, LinkType, Timestamp};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, IsTerminal};
+use indicatif::ProgressBar;
+use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +71,7 @@ impl Capture {
             .filter(|m| m.is_file())
             .map(|m| m.len());
         let reader = Reader::new(input).map_err(|e| Failure::file(path, e))?;
-        let progress = progress(size, doing);
+        let progress = progress::bytes(size, doing);
         let piece = if size.is_some() { PIECE_RECORDS } else { 1 };
         let (sender, pieces) = sync_channel(AHEAD_PIECES);
         let shown = progress.clone();
@@ -158,28 +159,4 @@ pub fn frame(record: &Record) -> Option<(Frame<'_>, Option<Timestamp>)> {
         wire_len: packet.wire_len as usize,
     };
     Some((frame, packet.time_ns.map(Timestamp)))
-}
-
-/// A progress line on standard error, on a terminal only.
-fn progress(size: Option<u64>, doing: &'static str) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let (bar, template) = match size {
-        Some(size) => (
-            ProgressBar::new(size),
-            "{msg} [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-        ),
-        None => (
-            ProgressBar::new_spinner(),
-            "{msg} {spinner} {bytes}, {bytes_per_sec}",
-        ),
-    };
-    bar.set_draw_target(ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar.set_message(doing);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

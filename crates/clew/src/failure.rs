@@ -1,5 +1,7 @@
 //! How a command ends: the answer as exit status, or a sentence for people.
 
+use crate::clock;
+use clew_manager::StoreError;
 use std::fmt::Display;
 use std::io;
 
@@ -76,10 +78,38 @@ impl Failure {
     }
 }
 
-impl From<clew_manager::StoreError> for Failure {
-    fn from(error: clew_manager::StoreError) -> Self {
-        Self::new(error)
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let failure = Self::new(&error);
+        match hint(&error) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
+}
+
+/// What helps against a refusal of the store.
+fn hint(error: &StoreError) -> Option<String> {
+    let hint = match error {
+        StoreError::ClockBehind { last } => {
+            let last = clock::rfc3339(*last);
+            return Some(format!(
+                "the newest record was made at {last}: set the clock"
+            ));
+        }
+        StoreError::NameTaken(name) => {
+            return Some(format!("to replace it, first run: clew revoke DIR {name}"));
+        }
+        StoreError::StartInThePast => "leave out --at to start now",
+        StoreError::StartFarAhead => "confirm it with --far",
+        StoreError::RebaseIsDue => "revoke with --rebase",
+        StoreError::TooManyAtOnce(_) => "revoke them in several epochs, or with --rebase",
+        StoreError::NoInvitation => "give the directory of the group that sent the invitation",
+        StoreError::OtherRequest => "invite the machine again: clew enrol DIR MACHINE --invite",
+        StoreError::NotOffered => "answer the device's request first",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 impl From<crate::output::OutputError> for Failure {

@@ -1,7 +1,8 @@
 //! The groups that a verifier was given, with keys prepared when they are first needed.
 
 use crate::failure::Failure;
-use clew_evidence::{GroupFile, Name};
+use crate::random;
+use clew_evidence::{CheckedGroup, GroupFile, Name};
 use clew_group::{Scheme, VerifyingKey};
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
@@ -112,4 +113,22 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
         .and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|e| Failure::file(path, e))?;
     GroupFile::from_bytes(&bytes).map_err(|e| Failure::file(path, e))
+}
+
+/// Reads one group file with its whole chain of epochs checked, as those need it who open, judge,
+/// match, or give shares.
+///
+/// # Errors
+/// It cannot be read, or a rule is broken.
+pub fn read_checked(path: &Path) -> Result<CheckedGroup, Failure> {
+    check(path, read_group_file(path)?)
+}
+
+/// Checks the chain of a group file that was read from `path`.
+///
+/// # Errors
+/// A step does not lead from one epoch to the next.
+pub fn check(path: &Path, group: GroupFile) -> Result<CheckedGroup, Failure> {
+    let checked = group.check_epochs(&mut random::os());
+    checked.map_err(|error| Failure::file(path, error))
 }

@@ -24,6 +24,7 @@ pub mod flow;
 pub mod keyring;
 pub mod output;
 pub mod plot;
+pub mod progress;
 pub mod random;
 pub mod records;
 pub mod report;

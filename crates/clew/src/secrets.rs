@@ -116,7 +116,11 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
+/// Reads the text of a small file.
+///
+/// # Errors
+/// It cannot be read, or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let bytes = read_bounded(path)?;
     String::from_utf8(bytes.to_vec())
         .map(Zeroizing::new)

@@ -12,32 +12,80 @@ use clew_manager::keys::MemberKeyFile;
 use clew_packet::{Counters, Policy, Reason, Sender};
 use ipnet::IpNet;
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use units::{Fate, sign_batch};
 
 /// One machine, and the sources it owns.
 pub struct Signer {
-    sender: Sender,
-    key: SigningKey,
+    machine: MemberKeyFile,
+    epochs: Vec<Epoch>,
     /// Empty: every source.
     from: Vec<IpNet>,
 }
 
+/// An epoch that a machine's key holds.
+struct Epoch {
+    /// Nanoseconds since 1970.
+    start: u64,
+    sender: Sender,
+    /// Prepared when the first packet needs it.
+    key: OnceLock<SigningKey>,
+}
+
 impl Signer {
-    /// Prepares a machine's key.
-    pub fn new(key: &MemberKeyFile, from: Vec<IpNet>, policy: Policy) -> Result<Self, Failure> {
-        let sender = Sender::new(key.public.scheme(), key.group, key.epoch, policy);
-        let key = SigningKey::new(&key.public, key.id, key.key.clone()).map_err(|_| {
-            Failure::new(format!(
-                "the key of {} does not sign in epoch {}",
-                key.machine, key.epoch
-            ))
-            .hint("bring it up to date with clew update, or enrol the machine again")
-        })?;
-        Ok(Self { sender, key, from })
+    /// A machine that signs as its key file says: each packet in the epoch of the packet's time. The
+    /// epoch in force at `now` (nanoseconds since 1970) is checked at once.
+    ///
+    /// # Errors
+    /// The key does not sign in that epoch.
+    pub fn new(
+        key: MemberKeyFile,
+        from: Vec<IpNet>,
+        policy: Policy,
+        now: u64,
+    ) -> Result<Self, Failure> {
+        let epochs = key.epochs.iter().map(|held| Epoch {
+            start: held.start,
+            sender: Sender::new(key.scheme(), key.group, held.epoch, policy),
+            key: OnceLock::new(),
+        });
+        let signer = Self {
+            epochs: epochs.collect(),
+            machine: key,
+            from,
+        };
+        signer.prepare(signer.epoch_at(now))?;
+        Ok(signer)
     }
 
     fn owns(&self, source: IpAddr) -> bool {
         self.from.is_empty() || self.from.iter().any(|net| net.contains(&source))
+    }
+
+    /// The place of the epoch to sign in at that time: the last held one that has started, else the
+    /// earliest.
+    fn epoch_at(&self, time: u64) -> usize {
+        let started = self.epochs.iter().rposition(|epoch| epoch.start <= time);
+        started.unwrap_or(0)
+    }
+
+    /// Prepares the key of an epoch, if it is not.
+    fn prepare(&self, place: usize) -> Result<(), Failure> {
+        let (Some(epoch), Some(held)) = (self.epochs.get(place), self.machine.epochs.get(place))
+        else {
+            return Err(self.unfit("the key holds no epoch"));
+        };
+        if epoch.key.get().is_none() {
+            let key = self.machine.signing_key(held);
+            let why = || self.unfit(format!("the key does not sign in epoch {}", held.epoch));
+            let _ = epoch.key.set(key.map_err(|_| why())?);
+        }
+        Ok(())
+    }
+
+    fn unfit(&self, why: impl std::fmt::Display) -> Failure {
+        Failure::new(format!("machine {}: {why}", self.machine.machine))
+            .hint("bring the key up to date with clew update, or enrol the machine again")
     }
 }
 
@@ -95,7 +143,7 @@ pub fn sign_capture<S: Sink>(
         damage: None,
     };
     while let Some(mut batch) = capture.next_batch()? {
-        let fates = sign_batch(&batch, signers, options);
+        let fates = sign_batch(&batch, signers, options)?;
         for (record, fate) in batch.iter_mut().zip(fates) {
             if let Some(fate) = fate {
                 signed.count(apply(record, fate), options.oversize)?;

@@ -78,7 +78,7 @@ impl OpenerKey {
 
     /// Whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
     pub fn opens(&self, group: &PublicKey) -> bool {
-        group.u.mul(&self.xi1) == group.h && group.v.mul(&self.xi2) == group.h
+        group.u.mul(&self.xi1) == group.h && group.opener_v.mul(&self.xi2) == group.h
     }
 
     /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful for a signature that verified.

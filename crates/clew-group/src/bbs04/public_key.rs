@@ -19,7 +19,8 @@ const V_DOMAIN: &[u8] = b"clew-bbs04-v-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 pub struct PublicKey {
     pub(super) h: G1,
     pub(super) u: G1,
-    pub(super) v: G1,
+    /// The paper's v, of the opener.
+    pub(super) opener_v: G1,
     pub(super) w: G2,
     /// V of the epoch.
     pub(super) epoch_v: G1,
@@ -32,7 +33,7 @@ impl PublicKey {
         Self {
             h: opening.h,
             u: opening.u,
-            v: opening.v,
+            opener_v: opening.v,
             w: issuing.w,
             epoch_v: Self::first_v(nonce),
         }
@@ -46,7 +47,7 @@ impl PublicKey {
         let key = Self {
             h: Opening::hash_h(nonce),
             u,
-            v,
+            opener_v: v,
             w: reader.g2()?,
             epoch_v: Self::first_v(nonce),
         };
@@ -58,7 +59,7 @@ impl PublicKey {
 
     /// Encodes as u || v || w, whatever the epoch.
     pub fn founding_bytes(&self) -> [u8; FOUNDING_BYTES] {
-        let [u, v] = G1::to_bytes_many(&[self.u, self.v]);
+        let [u, v] = G1::to_bytes_many(&[self.u, self.opener_v]);
         concat(&[&u, &v, &self.w.to_bytes()])
     }
 

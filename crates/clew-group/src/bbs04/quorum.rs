@@ -22,7 +22,7 @@ impl OpenerKey {
         }
         let mut deal = |base, secret| Sharing::deal(base, secret, quorum, rng).map_err(|_| Invalid);
         let (in_u, of_xi1) = deal(&group.u, &self.xi1)?;
-        let (in_v, of_xi2) = deal(&group.v, &self.xi2)?;
+        let (in_v, of_xi2) = deal(&group.opener_v, &self.xi2)?;
         Ok(([in_u, in_v], [of_xi1, of_xi2]))
     }
 }
@@ -34,7 +34,7 @@ impl PublicKey {
         let [in_u, in_v] = rest;
         Ok([
             Sharing::from_parts(&self.u, &self.h, in_u, quorum)?,
-            Sharing::from_parts(&self.v, &self.h, in_v, quorum)?,
+            Sharing::from_parts(&self.opener_v, &self.h, in_v, quorum)?,
         ])
     }
 }

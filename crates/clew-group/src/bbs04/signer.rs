@@ -42,7 +42,7 @@ impl SigningKey {
         Ok(Self {
             id,
             u: FixedBase::new(&group.u),
-            v: FixedBase::new(&group.v),
+            v: FixedBase::new(&group.opener_v),
             h: FixedBase::new(&group.h),
             powers_of_b: FixedBase::new(&b),
             b,

@@ -27,7 +27,8 @@ impl VerifyingKey {
     /// Prepares a public key.
     pub fn new(group: &PublicKey, id: EpochId) -> Self {
         let base = group.base();
-        let [base, h, u, v] = OddMultiples::of([&base, &group.h, &group.u, &group.v], WIDTH_FIXED);
+        let [base, h, u, v] =
+            OddMultiples::of([&base, &group.h, &group.u, &group.opener_v], WIDTH_FIXED);
         let [g2, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
         Self {
             id,

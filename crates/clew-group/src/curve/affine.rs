@@ -34,14 +34,28 @@ pub(super) fn translate(lists: &[Vec<Affine>], by: &[Affine]) -> Vec<Vec<Affine>
     };
     let mut inverses: Vec<blst_fp> = pairs().map(|(p, q)| sub(&q.x, &p.x)).collect();
     invert_each(&mut inverses);
-    let mut sums = pairs().zip(inverses).map(|((p, q), inverse)| {
-        let slope = mul(&sub(&q.y, &p.y), &inverse);
-        let x = sub(&sub(&sqr(&slope), &p.x), &q.x);
-        let y = sub(&mul(&slope, &sub(&p.x, &x)), &p.y);
-        Affine { x, y }
-    });
+    let mut sums = pairs().zip(inverses).map(|((p, q), i)| sum(p, q, &i));
     let lengths = lists.iter().map(Vec::len);
     lengths.map(|n| sums.by_ref().take(n).collect()).collect()
+}
+
+/// Adds to each point the one beside it, with one inversion. No point may meet one with its own x, and
+/// none may be the identity. Takes constant time.
+pub(super) fn add_each(sums: &mut [Affine], others: &[Affine]) {
+    let pairs = sums.iter().zip(others);
+    let mut inverses: Vec<blst_fp> = pairs.map(|(p, q)| sub(&q.x, &p.x)).collect();
+    invert_each(&mut inverses);
+    for ((p, q), inverse) in sums.iter_mut().zip(others).zip(&inverses) {
+        *p = sum(p, q, inverse);
+    }
+}
+
+/// p + q, with 1/(x of q - x of p) at hand.
+fn sum(p: &Affine, q: &Affine, inverse: &blst_fp) -> Affine {
+    let slope = mul(&sub(&q.y, &p.y), inverse);
+    let x = sub(&sub(&sqr(&slope), &p.x), &q.x);
+    let y = sub(&mul(&slope, &sub(&p.x, &x)), &p.y);
+    Affine { x, y }
 }
 
 /// Montgomery's trick: the inverse of the product, times all factors but one. No value may be zero.

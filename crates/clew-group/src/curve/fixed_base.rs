@@ -30,11 +30,6 @@ impl FixedBase {
         Self(multiples(&powers))
     }
 
-    /// `scalar * P` for each scalar, in constant time.
-    pub fn mul_all(&self, scalars: &[Scalar]) -> Vec<G1> {
-        scalars.iter().map(|scalar| self.mul(scalar)).collect()
-    }
-
     /// `scalar * P`, in constant time: every window reads all its points.
     pub fn mul(&self, scalar: &Scalar) -> G1 {
         let mut sum = G1::default();
@@ -101,7 +96,7 @@ pub(super) fn select(window: &[Affine], digit: i8) -> Affine {
     out
 }
 
-fn merge(out: &mut blst_fp, value: &blst_fp, mask: u64) {
+pub(super) fn merge(out: &mut blst_fp, value: &blst_fp, mask: u64) {
     for (o, v) in out.l.iter_mut().zip(value.l) {
         *o |= v & mask;
     }

@@ -81,7 +81,7 @@ fn shifted(point: &G1) -> G1 {
 
 /// B, 3B, 5B, ..., (2^(width-1) - 1) B of each base: first B; then P + 2B, P + 4B, P + 8B, ... for
 /// every P that is there already.
-fn odd_multiples(bases: &[G1], width: u32) -> Vec<Vec<Affine>> {
+pub(super) fn odd_multiples(bases: &[G1], width: u32) -> Vec<Vec<Affine>> {
     let mut power = bases.to_vec();
     let mut powers = Vec::with_capacity(bases.len() * (width as usize - 1));
     for _ in 1..width {

@@ -280,6 +280,32 @@ mod tests {
     }
 
     #[test]
+    fn many_are_inverted_at_once() {
+        let zero = Scalar::default();
+        for zeros in [&[][..], &[0], &[2], &[1, 3], &[0, 1, 2, 3, 4]] {
+            let mut all: Vec<Scalar> = (7..12).map(Scalar::from_u128).collect();
+            zeros.iter().for_each(|i| all[*i] = zero);
+            let plain: Vec<Scalar> = all.iter().map(|s| s.invert().unwrap_or(zero)).collect();
+            Scalar::invert_all(&mut all);
+            assert_eq!(all, plain);
+        }
+        Scalar::invert_all(&mut []);
+    }
+
+    #[test]
+    fn short_ones_are_all_the_bits_drawn() {
+        use rand_chacha::ChaCha20Rng;
+        use rand_chacha::rand_core::{Rng, SeedableRng};
+        let rng = || ChaCha20Rng::seed_from_u64(1);
+        let mut bytes = [0; 16];
+        rng().fill_bytes(&mut bytes);
+        assert_eq!(
+            Scalar::random_short(&mut rng()),
+            Scalar::from_halves(&bytes)
+        );
+    }
+
+    #[test]
     fn wide_bytes_are_reduced() {
         let mut wide = [0; 64];
         wide[32] = 1; // 2^256

@@ -44,3 +44,31 @@ fn table(points: &[G1]) -> Vec<Affine> {
     let powers = points.iter().flat_map(|p| doubled(p).take(WINDOW_BITS));
     multiples(&powers.collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::glv::tests::edge_scalar;
+    use proptest::collection;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Points may be equal, opposite or the identity; more of them than are in memory together.
+        #[test]
+        fn it_agrees_with_the_plain_products(
+            terms in collection::vec((-3i8..=3, edge_scalar()), 0..2 * AT_ONCE)
+        ) {
+            let point = |k: i8| {
+                let point = G1::generator().mul(&Scalar::from_u128(k.unsigned_abs().into()));
+                if k < 0 { -point } else { point }
+            };
+            let (points, scalars): (Vec<G1>, Vec<Scalar>) =
+                terms.into_iter().map(|(k, scalar)| (point(k), scalar)).unzip();
+            let plain = points.iter().zip(&scalars).map(|(p, k)| p.mul(k));
+            let plain = plain.fold(G1::default(), |sum, product| sum + product);
+            prop_assert_eq!(product_of_secret_powers(&points, &scalars), plain);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::PublicKey;
 use crate::Invalid;
-use crate::curve::{FixedBase, G1, G2, PreparedG2, Scalar};
+use crate::curve::{FixedBase, G1, G2, PreparedG2, Scalar, secret_powers_of};
 use crate::pairings::equal;
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,7 +12,8 @@ use core::fmt;
 pub struct Search {
     /// g1 V / Q.
     rest: G1,
-    b: FixedBase,
+    b: G1,
+    powers: FixedBase,
 }
 
 impl PublicKey {
@@ -32,7 +33,8 @@ impl PublicKey {
         }
         Ok(Search {
             rest: self.base() - *q,
-            b: FixedBase::new(b),
+            b: *b,
+            powers: FixedBase::new(b),
         })
     }
 }
@@ -40,13 +42,13 @@ impl PublicKey {
 impl Search {
     /// Whether the row with C and x is the one: g1 V C B^(-x) = Q.
     pub fn row_fits(&self, c: &G1, x: &Scalar) -> bool {
-        self.rest + *c == self.b.mul(x)
+        self.rest + *c == self.powers.mul(x)
     }
 
     /// Returns the place of the first row (C, x) that fits, faster than one by one.
     pub fn find(&self, rows: &[(G1, Scalar)]) -> Option<usize> {
         let xs: Vec<Scalar> = rows.iter().map(|(_, x)| *x).collect();
-        let powers = self.b.mul_all(&xs);
+        let powers = secret_powers_of(&self.b, &xs);
         let mut fits = rows.iter().zip(powers);
         fits.position(|((c, _), power)| self.rest + *c == power)
     }

@@ -1,18 +1,20 @@
-//! A group with one member, from a seed.
+//! A group of scheme BBS04 with one member, from a seed.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 pub mod points;
 pub mod quorum;
+pub mod script;
 pub mod textbook;
 pub mod xr;
 pub mod xr_textbook;
 
-use clew_group::EpochId;
 use clew_group::bbs04::{
-    IncrementalSignature, IssuerKey, MemberKey, OpenerKey, PublicKey, Revocation, Signature,
-    SigningKey, VerifyingKey,
+    IncrementalSignature, IssuerKey, MemberKey, OpenerKey, PublicKey, Signature, SigningKey,
+    VerifyingKey,
 };
+use clew_group::curve::Scalar;
+use clew_group::{EpochId, EpochIssuer, Witness};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -23,32 +25,82 @@ pub fn rng(seed: u64) -> ChaCha20Rng {
 /// The id of every epoch in tests that do not look at it.
 pub const EPOCH: EpochId = EpochId([0xe0; 32]);
 
+pub const NONCE: [u8; 32] = [3; 32];
+
 pub struct Group {
     pub issuer: IssuerKey,
     pub opener: OpenerKey,
+    pub genesis: PublicKey,
     pub public: PublicKey,
-    pub member: MemberKey,
+    pub epoch: u32,
+    pub revoked: Vec<Scalar>,
+    pub member: Member,
     pub rng: ChaCha20Rng,
+}
+
+/// A member's key, and its witness in some epoch.
+#[derive(Clone)]
+pub struct Member {
+    pub key: MemberKey,
+    pub witness: Witness,
 }
 
 impl Group {
     pub fn new(seed: u64) -> Self {
         let mut rng = rng(seed);
-        let (opener, opening) = OpenerKey::generate(&[3; 32], &mut rng);
+        let (opener, opening) = OpenerKey::generate(&NONCE, &mut rng);
         let (issuer, issuing) = IssuerKey::generate(&mut rng);
-        let public = PublicKey::genesis(&opening, &issuing);
-        let member = issuer.issue_random(&public, &mut rng);
+        let public = PublicKey::genesis(&NONCE, &opening, &issuing);
+        let key = issuer.issue_random(&mut rng);
+        let witness = issuer.in_epoch(&public, []).witness(key.x()).unwrap();
         Self {
             issuer,
             opener,
+            genesis: public.clone(),
             public,
-            member,
+            epoch: 0,
+            revoked: vec![],
+            member: Member { key, witness },
             rng,
         }
     }
 
+    /// The issuer in the present epoch.
+    pub fn in_epoch(&self) -> EpochIssuer {
+        self.issuer
+            .in_epoch(&self.public, self.revoked.iter().copied())
+    }
+
+    pub fn join(&mut self) -> Member {
+        let key = self.issuer.issue_random(&mut self.rng);
+        let witness = self.in_epoch().witness(key.x()).unwrap();
+        Member { key, witness }
+    }
+
+    /// The next epoch, in which these are revoked. The group's member moves on.
+    pub fn rebase(&mut self, revoked: &[Scalar]) {
+        self.epoch += 1;
+        self.revoked.extend(revoked);
+        let v = PublicKey::hashed_v(&NONCE, self.epoch);
+        self.public = self.public.in_epoch(&v).unwrap();
+        if let Ok(witness) = self.in_epoch().witness(self.member.key.x()) {
+            self.member.witness = witness;
+        }
+    }
+
+    /// Enrols another member and revokes it.
+    pub fn revoke_somebody(&mut self) -> Member {
+        let other = self.join();
+        self.rebase(&[*other.key.x()]);
+        other
+    }
+
     pub fn signer(&self) -> SigningKey {
-        SigningKey::new(&self.public, EPOCH, self.member.clone()).unwrap()
+        self.signer_of(&self.member).unwrap()
+    }
+
+    pub fn signer_of(&self, member: &Member) -> Result<SigningKey, clew_group::Invalid> {
+        SigningKey::new(&self.public, EPOCH, member.key.clone(), &member.witness)
     }
 
     pub fn verifier(&self) -> VerifyingKey {
@@ -63,19 +115,5 @@ impl Group {
         self.signer()
             .precursor(&mut rng(1))
             .sign_incremental(&[message])
-    }
-
-    /// Enrols and revokes another member; the public key and the member move to the next epoch.
-    pub fn revoke_somebody(&mut self) -> (Revocation, MemberKey) {
-        let other = self.issuer.issue_random(&self.public, &mut self.rng);
-        let revocation = self.revocation_of(&other);
-        self.public = self.public.after(&revocation).unwrap();
-        self.member = self.member.after(&revocation).unwrap();
-        (revocation, other)
-    }
-
-    pub fn revocation_of(&self, member: &MemberKey) -> Revocation {
-        let x = clew_group::curve::Scalar::from_bytes(&member.to_bytes()[48..]).unwrap();
-        self.issuer.revoke(&self.public, x).unwrap()
     }
 }

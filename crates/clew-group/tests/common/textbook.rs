@@ -1,14 +1,15 @@
-//! BBS04 as the paper writes it: five pairings, powers in GT, products of one point by one scalar.
+//! BBS04 as the paper writes it, with g1 V for g1 and B for A: five pairings, powers in GT, products of one point by one scalar.
 //! Nothing is shared with `clew_group` but the curve. Tests compare with it; `clew-bench` has it as
 //! its baseline.
 #![allow(dead_code, reason = "each program uses its part")]
 
-use clew_group::EpochId;
 use clew_group::bbs04::{MemberKey, Nonces, PublicKey};
 use clew_group::curve::{G1, G2, Gt, PreparedG2, Scalar, pairing_product};
+use clew_group::{EpochId, Witness};
 use sha2::{Digest, Sha256};
 
-/// The public key, read off its encoding.
+/// The public key of one epoch, read off the founding key and what is hashed from the nonce. Its g1
+/// is the paper's times V.
 pub struct Gpk {
     pub g1: G1,
     pub h: G1,
@@ -20,18 +21,37 @@ pub struct Gpk {
 }
 
 impl Gpk {
-    pub fn of(key: &PublicKey, epoch: EpochId) -> Self {
-        let bytes = key.to_bytes();
+    pub fn of(nonce: &[u8; 32], key: &PublicKey, epoch: EpochId) -> Self {
+        let bytes = key.founding_bytes();
         let p1 = |i: usize| G1::from_bytes(&bytes[48 * i..][..48]).expect("an encoded key");
-        let p2 = |i: usize| G2::from_bytes(&bytes[192 + 96 * i..][..96]).expect("an encoded key");
         Self {
-            g1: p1(0),
-            h: p1(1),
-            u: p1(2),
-            v: p1(3),
-            g2: p2(0),
-            w: p2(1),
+            g1: G1::generator() + *key.v(),
+            h: G1::hash(H_DOMAIN, nonce),
+            u: p1(0),
+            v: p1(1),
+            g2: G2::generator(),
+            w: G2::from_bytes(&bytes[96..]).expect("an encoded key"),
             id: epoch.0,
+        }
+    }
+}
+
+const H_DOMAIN: &[u8] = b"clew-bbs04-h-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
+
+/// What a member signs with: B = A W, x.
+#[derive(Clone, Copy)]
+pub struct Key {
+    pub b: G1,
+    pub x: Scalar,
+}
+
+impl Key {
+    pub fn of(key: &MemberKey, witness: &Witness) -> Self {
+        let bytes = key.to_bytes();
+        let p1 = |bytes: &[u8]| G1::from_bytes(bytes).expect("an encoded point");
+        Self {
+            b: p1(&bytes[..48]) + p1(&witness.to_bytes()),
+            x: Scalar::from_bytes(&bytes[48..]).expect("a member key"),
         }
     }
 }
@@ -55,15 +75,11 @@ impl Values {
 }
 
 /// Section 4, Sign.
-pub fn sign(gpk: &Gpk, key: &MemberKey, n: &Nonces, message: &[u8]) -> Vec<u8> {
-    let bytes = key.to_bytes();
-    let (a, x) = (
-        G1::from_bytes(&bytes[..48]).expect("a member key"),
-        Scalar::from_bytes(&bytes[48..]).expect("a member key"),
-    );
+pub fn sign(gpk: &Gpk, key: &Key, n: &Nonces, message: &[u8]) -> Vec<u8> {
+    let Key { b, x } = *key;
     let t1 = gpk.u.mul(&n.alpha);
     let t2 = gpk.v.mul(&n.beta);
-    let t3 = a + gpk.h.mul(&(n.alpha + n.beta));
+    let t3 = b + gpk.h.mul(&(n.alpha + n.beta));
     let (delta1, delta2) = (x * n.alpha, x * n.beta);
     let r1 = gpk.u.mul(&n.r_alpha);
     let r2 = gpk.v.mul(&n.r_beta);

@@ -3,10 +3,10 @@
 use super::{EPOCH, rng};
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{
-    Accepted, Device, Generators, IncrementalSignature, IssuerKey, MemberKey, Offer, PublicKey,
-    Revocation, Signature, SigningKey, VerifyingKey,
+    Device, Generators, IncrementalSignature, IssuerKey, JoinRequest, MemberKey, Offer, PublicKey,
+    Signature, SigningKey, VerifyingKey,
 };
-use clew_group::{EpochId, Proof};
+use clew_group::{EpochId, EpochIssuer, Invalid, Proof, Step, Witness};
 use rand_chacha::ChaCha20Rng;
 
 pub const NONCE: [u8; 32] = [3; 32];
@@ -18,18 +18,22 @@ pub struct Group {
     pub proof: Proof,
     pub genesis: PublicKey,
     pub public: PublicKey,
+    pub epoch: u32,
+    /// All steps since epoch 0, rebases aside.
+    pub steps: Vec<Step>,
     pub revoked: Vec<Scalar>,
     pub member: Member,
     pub rng: ChaCha20Rng,
 }
 
-/// A member's key, and what the register has of it.
+/// A member's key, its witness in some epoch, and what the register has of it.
 #[derive(Clone)]
 pub struct Member {
     pub key: MemberKey,
+    pub witness: Witness,
     pub x: Scalar,
-    pub a_0: G1,
-    pub c_0: G1,
+    pub a: G1,
+    pub c: G1,
 }
 
 impl Group {
@@ -46,6 +50,8 @@ impl Group {
             proof,
             public: genesis.clone(),
             genesis,
+            epoch: 0,
+            steps: vec![],
             revoked: vec![],
             member,
             rng,
@@ -57,8 +63,18 @@ impl Group {
         join(&self.issuer, &self.genesis, &self.public, revoked, rng)
     }
 
+    /// The issuer in the present epoch.
+    pub fn in_epoch(&self) -> EpochIssuer {
+        self.issuer
+            .in_epoch(&self.public, self.revoked.iter().copied())
+    }
+
     pub fn signer(&self) -> SigningKey {
-        SigningKey::new(&self.public, EPOCH, self.member.key.clone()).unwrap()
+        self.signer_of(&self.member).unwrap()
+    }
+
+    pub fn signer_of(&self, member: &Member) -> Result<SigningKey, Invalid> {
+        SigningKey::new(&self.public, EPOCH, member.key.clone(), &member.witness)
     }
 
     pub fn verifier(&self) -> VerifyingKey {
@@ -78,25 +94,55 @@ impl Group {
         precursor.sign_incremental(&[message])
     }
 
-    /// A = T2 / T1^xi.
+    /// B = T2 / T1^xi.
     pub fn open(&self, signature: &Signature) -> G1 {
         *signature.t2() - signature.t1().mul(&self.xi)
     }
 
+    /// Whether a judge says that `b` is of this member, in this epoch.
+    pub fn is_of(&self, b: &G1, member: &Member) -> bool {
+        let Member { a, c, x, .. } = member;
+        self.public.certifies(a, c, x) && self.public.names(b, c, x)
+    }
+
     /// Revokes x; the public key moves on.
-    pub fn revoke(&mut self, x: &Scalar) -> Revocation {
-        let revocation = self.issuer.revoke(&self.public, x).unwrap();
-        self.public = self.public.after(&revocation).unwrap();
+    pub fn revoke(&mut self, x: &Scalar) -> Step {
+        let step = self.issuer.revoke(&self.public, x).unwrap();
+        self.public = self.public.after(&step).unwrap();
+        self.epoch += 1;
+        self.steps.push(step.clone());
         self.revoked.push(*x);
-        revocation
+        step
     }
 
     /// Revokes another member; the public key and the member move to the next epoch.
-    pub fn revoke_somebody(&mut self) -> (Revocation, Member) {
+    pub fn revoke_somebody(&mut self) -> (Step, Member) {
         let other = self.join();
-        let revocation = self.revoke(&other.x);
-        self.member.key = self.member.key.after(&revocation).unwrap();
-        (revocation, other)
+        let step = self.revoke(&other.x);
+        self.member.update(core::slice::from_ref(&step));
+        (step, other)
+    }
+
+    /// The next epoch, with a V of its own, in which these are revoked. The member moves on.
+    pub fn rebase(&mut self, revoked: &[Scalar]) {
+        self.epoch += 1;
+        self.revoked.extend(revoked);
+        let v = PublicKey::hashed_v(&NONCE, self.epoch);
+        self.public = self.public.in_epoch(&v).unwrap();
+        if let Ok(witness) = self.in_epoch().witness(&self.member.x) {
+            self.member.witness = witness;
+        }
+    }
+}
+
+impl Member {
+    pub fn update(&mut self, steps: &[Step]) {
+        self.witness = self.witness.after(&self.x, steps).unwrap();
+    }
+
+    /// B in the epoch of the witness.
+    pub fn base(&self) -> G1 {
+        self.a + G1::from_bytes(&self.witness.to_bytes()).unwrap()
     }
 }
 
@@ -108,27 +154,27 @@ fn join(
     rng: &mut ChaCha20Rng,
 ) -> Member {
     let x = Scalar::random(rng);
-    let (accepted, offer) = up_to_s(issuer, genesis, &x, rng);
-    let credential = issuer
-        .scale(revoked)
-        .unwrap()
-        .credential(&offer.credential(), &x);
+    let (key, request, offer) = accepted(issuer, genesis, &x, rng);
+    let issuer = issuer.in_epoch(now, revoked.iter().copied());
     Member {
-        a_0: accepted.credential(),
-        c_0: accepted.commitment(),
-        key: accepted.finish(now, &credential).unwrap(),
+        key,
+        witness: issuer.witness(&x).unwrap(),
         x,
+        a: *offer.a(),
+        c: offer.commitment(genesis, &request),
     }
 }
 
 /// A join up to where the device signs S.
-pub fn up_to_s(
+pub fn accepted(
     issuer: &IssuerKey,
     genesis: &PublicKey,
     x: &Scalar,
     rng: &mut ChaCha20Rng,
-) -> (Accepted, Offer) {
+) -> (MemberKey, JoinRequest, Offer) {
     let (device, request) = Device::new(genesis, &SESSION, rng);
-    let offer = issuer.offer(genesis, &SESSION, &request, x, rng).unwrap();
-    (device.accept(genesis, &offer).unwrap(), offer)
+    let s = Scalar::random(rng);
+    let offer = issuer.offer(genesis, &SESSION, &request, x, &s).unwrap();
+    let key = device.accept(genesis, &offer).unwrap();
+    (key, request, offer)
 }

@@ -3,12 +3,13 @@
 #![allow(dead_code, reason = "each program uses its part")]
 
 use super::textbook::pairing;
-use clew_group::EpochId;
 use clew_group::curve::{G1, G2, Scalar};
 use clew_group::xr::{MemberKey, Nonces, PublicKey};
+use clew_group::{EpochId, Witness};
 use sha2::{Digest, Sha256};
 
-/// The public key, read off its encoding.
+/// The public key of one epoch, read off the founding key and what is hashed from the nonce.
+#[derive(Clone)]
 pub struct Gpk {
     pub g1: G1,
     pub h0: G1,
@@ -16,56 +17,64 @@ pub struct Gpk {
     pub h: G1,
     pub h_w: G1,
     pub w: G2,
-    pub lift: G2,
+    pub v: G1,
     pub id: [u8; 32],
 }
 
 impl Gpk {
-    pub fn of(key: &PublicKey, epoch: EpochId) -> Self {
-        let bytes = key.to_bytes();
-        let p1 = |i: usize| g1(&bytes[48 * i..][..48]);
-        let p2 = |i: usize| G2::from_bytes(&bytes[240 + 96 * i..][..96]).expect("an encoded key");
+    pub fn of(nonce: &[u8; 32], key: &PublicKey, epoch: EpochId) -> Self {
+        let bytes = key.founding_bytes();
         Self {
-            g1: p1(0),
-            h0: p1(1),
-            u: p1(2),
-            h: p1(3),
-            h_w: p1(4),
-            w: p2(0),
-            lift: p2(1),
+            g1: hashed("clew-xr-g1-1", nonce),
+            h0: hashed("clew-xr-h0-1", nonce),
+            u: hashed("clew-xr-u-1", nonce),
+            h: g1(&bytes[..48]),
+            h_w: g1(&bytes[48..96]),
+            w: G2::from_bytes(&bytes[96..]).expect("an encoded key"),
+            v: *key.v(),
             id: epoch.0,
         }
     }
+
+    /// g1 V.
+    pub fn base(&self) -> G1 {
+        self.g1 + self.v
+    }
 }
 
-/// A member key, of a member or made up.
+/// V of epoch 0 and of rebases.
+pub fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
+    hashed("clew-xr-v-1", &[&nonce[..], &epoch.to_be_bytes()].concat())
+}
+
+fn hashed(name: &str, message: &[u8]) -> G1 {
+    let domain = format!("{name}:BLS12381G1_XMD:SHA-256_SSWU_RO_");
+    G1::hash(domain.as_bytes(), message)
+}
+
+/// What a member signs with, of a member or made up: B = A W, x, y.
 #[derive(Clone, Copy)]
 pub struct Key {
-    pub a: G1,
+    pub b: G1,
     pub x: Scalar,
     pub y: Scalar,
 }
 
 impl Key {
-    pub fn of(key: &MemberKey) -> Self {
+    pub fn of(key: &MemberKey, witness: &Witness) -> Self {
         let bytes = key.to_bytes();
         Self {
-            a: g1(&bytes[..48]),
+            b: g1(&bytes[..48]) + g1(&witness.to_bytes()),
             x: scalar(&bytes[48..80]),
             y: scalar(&bytes[80..]),
         }
-    }
-
-    pub fn to_bytes(self) -> Vec<u8> {
-        let scalars = [self.x, self.y].map(|s| s.to_bytes());
-        [&self.a.to_bytes(), scalars.as_flattened()].concat()
     }
 }
 
 /// T1, T2, R1, R3.
 pub fn commitments(gpk: &Gpk, key: &Key, n: &Nonces) -> [G1; 4] {
     let t1 = gpk.u.mul(&n.alpha);
-    let t2 = key.a + gpk.h.mul(&n.alpha);
+    let t2 = key.b + gpk.h.mul(&n.alpha);
     let r1 = gpk.u.mul(&n.ra);
     let r3 = t2.mul(&n.rx) - gpk.h.mul(&n.rd) - gpk.h0.mul(&n.ry) - gpk.h_w.mul(&n.ra);
     [t1, t2, r1, r3]
@@ -113,7 +122,7 @@ pub fn verify(gpk: &Gpk, signature: &[u8], message: &[u8]) -> bool {
     let value = short(&c);
     let r1 = gpk.u.mul(&sa) - t1.mul(&value);
     let transcript = [t1, t2, r1, r3].map(|p| p.to_bytes());
-    let in_g2 = t2.mul(&sx) - gpk.h.mul(&sd) - gpk.h0.mul(&sy) - gpk.g1.mul(&value) - r3;
+    let in_g2 = t2.mul(&sx) - gpk.h.mul(&sd) - gpk.h0.mul(&sy) - gpk.base().mul(&value) - r3;
     let in_w = t2.mul(&value) - gpk.h.mul(&sa);
     let product = pairing(&in_g2, &G2::generator()).mul(&pairing(&in_w, &gpk.w));
     !r1.is_identity() && c == challenge(&gpk.id, &transcript, message) && product.is_identity()

@@ -5,7 +5,7 @@ use clew_evidence::GroupId;
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::curve::Scalar;
-use clew_group::{DecodeError, Scheme, bbs04, xr};
+use clew_group::{DecodeError, EpochIssuer, PublicKey, Scheme, bbs04, xr};
 use ed25519_dalek::SigningKey;
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-issuer-key-1";
 const X_INFO: &[u8] = b"clew-x-1";
+const S_INFO: &[u8] = b"clew-s-1";
 
 /// gamma, of either scheme.
 #[derive(Debug)]
@@ -31,14 +32,29 @@ impl IssuerKey {
         }
     }
 
-    fn scheme(&self) -> Scheme {
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
             Self::Xr(_) => Scheme::Xr,
         }
     }
 
-    fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+    /// The issuer of one epoch, which gives witnesses to everybody but the machines with these x:
+    /// those that are revoked in it. Returns `None` if `group` is of the other scheme.
+    pub fn in_epoch(
+        &self,
+        group: &PublicKey,
+        revoked: impl IntoIterator<Item = Scalar>,
+    ) -> Option<EpochIssuer> {
+        match (self, group) {
+            (Self::Bbs04(key), PublicKey::Bbs04(group)) => Some(key.in_epoch(group, revoked)),
+            (Self::Xr(key), PublicKey::Xr(group)) => Some(key.in_epoch(group, revoked)),
+            _ => None,
+        }
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         match self {
             Self::Bbs04(key) => key.to_bytes(),
             Self::Xr(key) => key.to_bytes(),
@@ -55,7 +71,7 @@ pub struct IssuerKeyFile {
     pub issuer: IssuerKey,
     /// Signs the parts of the group file.
     pub manager: SigningKey,
-    /// From which each member's x is derived, so that the database holds no secret.
+    /// From which each machine's x and s are derived, so that the database holds no secret.
     pub seed: Zeroizing<[u8; 32]>,
 }
 
@@ -64,7 +80,7 @@ impl IssuerKeyFile {
     pub fn encode(&self) -> Zeroizing<String> {
         let mut out = Zeroizing::new(vec![self.issuer.scheme().code()]);
         out.extend_from_slice(&self.group.0);
-        out.extend_from_slice(self.issuer.to_bytes().as_slice());
+        out.extend_from_slice(&self.issuer.to_bytes());
         out.extend_from_slice(Zeroizing::new(self.manager.to_bytes()).as_slice());
         out.extend_from_slice(self.seed.as_slice());
         armor::encode(&self.comment(), LABEL, &out)
@@ -100,11 +116,20 @@ impl IssuerKeyFile {
         whole(&fields, read)
     }
 
-    /// x of the machine with this salt and name (spec section 2).
+    /// x of the machine with this salt and name (`spec/key-file.md` section 2).
     pub fn derive_x(&self, salt: &[u8], name: &str) -> Scalar {
+        self.derive(salt, X_INFO, name)
+    }
+
+    /// s of the offer with this salt, to the machine with this name.
+    pub fn derive_s(&self, salt: &[u8], name: &str) -> Scalar {
+        self.derive(salt, S_INFO, name)
+    }
+
+    fn derive(&self, salt: &[u8], info: &[u8], name: &str) -> Scalar {
         let mut wide = Zeroizing::new([0; 64]);
         Hkdf::<Sha256>::new(Some(salt), self.seed.as_slice())
-            .expand_multi_info(&[X_INFO, name.as_bytes()], wide.as_mut_slice())
+            .expand_multi_info(&[info, name.as_bytes()], wide.as_mut_slice())
             .expect("64 bytes are within HKDF's limit");
         Scalar::from_wide(&wide)
     }

@@ -5,7 +5,7 @@ mod member;
 mod trustee;
 
 pub use issuer::{IssuerKey, IssuerKeyFile};
-pub use member::MemberKeyFile;
+pub use member::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 pub use trustee::{OpeningShare, TrusteeKeyFile};
 
 use clew_evidence::TextError;
@@ -19,7 +19,7 @@ fn scheme(fields: &mut Fields<'_>) -> Option<Scheme> {
 }
 
 /// All of `read`, or nothing if bytes are left over.
-fn whole<T>(fields: &Fields<'_>, read: T) -> Option<T> {
+pub(crate) fn whole<T>(fields: &Fields<'_>, read: T) -> Option<T> {
     fields.0.is_empty().then_some(read)
 }
 

@@ -20,11 +20,39 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
+/// What a new group is to be.
+#[derive(Clone, Debug)]
+pub struct NewGroup {
+    /// Its name.
+    pub name: Name,
+    /// How its machines sign.
+    pub scheme: Scheme,
+    /// Where its opening key comes from.
+    pub opening: Opening,
+    /// Now, in nanoseconds since 1970.
+    pub now: u64,
+}
+
+/// Where the opening key of a new group comes from.
+#[derive(Clone, Debug)]
+pub enum Opening {
+    /// A trusted dealer: [`Store::create`] makes it, and deals one share to each trustee's file.
+    Dealt(Quorum),
+    /// The trustees generated it together (`xr`): nobody ever had it.
+    Distributed {
+        /// The group's nonce, from which u, the base of the sharing, is derived.
+        nonce: [u8; 32],
+        /// What the trustees publish of their shares, in base u.
+        sharing: Sharing,
+    },
+}
+
 /// A new group, and where its dealt opening key lies.
 pub struct Created {
     /// The store.
     pub store: Store,
-    /// The keys to move away from the issuer and from each other, trustee 1 first.
+    /// The keys to move away from the issuer and from each other, trustee 1 first. Empty if the
+    /// trustees made theirs.
     pub trustee_keys: Vec<PathBuf>,
 }
 
@@ -32,13 +60,12 @@ impl Store {
     /// Founds a group in a new or empty directory. All of it is made under another name and synced
     /// before the directory gets its own, so that no half-made group is ever seen.
     ///
-    /// The opening key is dealt here, one share to each trustee's file, and forgotten.
+    /// # Errors
+    /// [`StoreError::Exists`] if the directory holds something; [`StoreError::OneOpeningKey`] for a
+    /// distributed key with `bbs04`.
     pub fn create(
         dir: &Path,
-        name: Name,
-        scheme: Scheme,
-        quorum: Quorum,
-        now: u64,
+        group: NewGroup,
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
     ) -> Result<Created, StoreError> {
@@ -48,12 +75,13 @@ impl Store {
             .prefix(".clew-group-")
             .tempdir_in(parent)
             .map_err(StoreError::io(parent))?;
-        Founding::new(name, scheme, quorum, now, rng)?.write(making.path(), secret, rng)?;
+        let founding = Founding::new(group, rng)?;
+        founding.write(making.path(), secret, rng)?;
         place(making, dir)?;
-        let key = |i: u8| dir.join(trustee_key(i));
+        let key = |key: &TrusteeKeyFile| dir.join(trustee_key(key.trustee().index()));
         Ok(Created {
             store: Self::open(dir)?,
-            trustee_keys: (1..=quorum.trustees()).map(key).collect(),
+            trustee_keys: founding.trustees.iter().map(key).collect(),
         })
     }
 }
@@ -95,19 +123,14 @@ struct Keys {
 }
 
 impl Founding {
-    fn new(
-        name: Name,
-        scheme: Scheme,
-        quorum: Quorum,
-        now: u64,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Self, StoreError> {
-        let mut nonce = [0; 32];
-        rng.fill_bytes(&mut nonce);
-        let keys = match scheme {
-            Scheme::Bbs04 => Keys::bbs04(&nonce, quorum, rng)?,
-            Scheme::Xr => Keys::xr(&nonce, quorum, rng)?,
-        };
+    fn new(group: NewGroup, rng: &mut impl CryptoRng) -> Result<Self, StoreError> {
+        let NewGroup {
+            name,
+            scheme,
+            opening,
+            now,
+        } = group;
+        let (nonce, keys) = Keys::new(scheme, opening, rng)?;
         let manager = SigningKey::from_bytes(&random_secret(rng));
         let genesis = Genesis {
             created: now,
@@ -115,7 +138,7 @@ impl Founding {
             manager: manager.verifying_key().to_bytes(),
             name,
             scheme,
-            public_key: keys.public.to_bytes(),
+            founding: Box::new(keys.public.founding_bytes()),
             issuer_proof: keys.proof.map(|proof| proof.to_bytes()),
             sharing: keys.sharing,
         };
@@ -177,11 +200,12 @@ impl Founding {
             time: self.now,
             machines: 0,
             root: [0; 32],
+            hashes: Vec::new(),
         };
         let manager = &self.issuer.manager;
         let record = seal(&self.genesis.encode(), manager);
         db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
-        let register = register.seal(manager).encode();
+        let register = seal(&register.encode(), manager);
         db.execute("INSERT INTO register VALUES (0, ?1)", [register])?;
         db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
         db.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -190,21 +214,49 @@ impl Founding {
 }
 
 impl Keys {
-    /// The opening key of XR is dealt in base u.
-    fn xr(nonce: &[u8; 32], quorum: Quorum, rng: &mut impl CryptoRng) -> Result<Self, StoreError> {
+    fn new(
+        scheme: Scheme,
+        opening: Opening,
+        rng: &mut impl CryptoRng,
+    ) -> Result<([u8; 32], Self), StoreError> {
+        let fresh = *random_secret(rng);
+        let (nonce, keys) = match (scheme, opening) {
+            (Scheme::Bbs04, Opening::Dealt(quorum)) => (fresh, Self::bbs04(&fresh, quorum, rng)?),
+            (Scheme::Xr, Opening::Dealt(quorum)) => (fresh, Self::dealt(&fresh, quorum, rng)?),
+            (Scheme::Xr, Opening::Distributed { nonce, sharing }) => {
+                (nonce, Self::xr(&nonce, Origin::Distributed, &sharing, rng))
+            }
+            (Scheme::Bbs04, Opening::Distributed { .. }) => return Err(StoreError::OneOpeningKey),
+        };
+        Ok((nonce, keys))
+    }
+
+    /// The opening key of XR is dealt in base u, and forgotten.
+    fn dealt(
+        nonce: &[u8; 32],
+        quorum: Quorum,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self, StoreError> {
         let base = xr::Generators::of(nonce).u;
         let secret = Zeroizing::new(Scalar::random(rng));
         let (sharing, shares) =
             Sharing::deal(&base, &secret, quorum, rng).map_err(|_| no_luck())?;
+        Ok(Self {
+            shares: shares.into_iter().map(OpeningShare::Xr).collect(),
+            ..Self::xr(nonce, Origin::Dealt, &sharing, rng)
+        })
+    }
+
+    fn xr(nonce: &[u8; 32], origin: Origin, sharing: &Sharing, rng: &mut impl CryptoRng) -> Self {
         let issuer = xr::IssuerKey::generate(rng);
         let (public, proof) = issuer.found(nonce, sharing.public(), rng);
-        Ok(Self {
+        Self {
             issuer: IssuerKey::Xr(issuer),
             public: PublicKey::Xr(public),
             proof: Some(proof),
-            sharing: SharingRecord::xr(Origin::Dealt, &sharing),
-            shares: shares.into_iter().map(OpeningShare::Xr).collect(),
-        })
+            sharing: SharingRecord::xr(origin, sharing),
+            shares: Vec::new(),
+        }
     }
 
     /// That of BBS04 in the bases u and v.
@@ -215,7 +267,7 @@ impl Keys {
     ) -> Result<Self, StoreError> {
         let (opener, opening) = bbs04::OpenerKey::generate(nonce, rng);
         let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
-        let public = bbs04::PublicKey::genesis(&opening, &issuing);
+        let public = bbs04::PublicKey::genesis(nonce, &opening, &issuing);
         let dealt = opener.deal(&public, quorum, rng);
         let (sharings, [of_xi1, of_xi2]) = dealt.map_err(|_| no_luck())?;
         let shares = of_xi1.into_iter().zip(of_xi2);

@@ -1,17 +1,25 @@
-//! Enrolling a machine.
+//! Enrolling a machine on the issuer's host: for demonstrations and factories.
 //!
-//! With bbs04 the issuer makes the machine's key. With xr the device joins with a secret of its own
-//! ([`super::join`]); [`Store::enrol`] plays both sides where both are on this host.
+//! With bbs04 the issuer makes the machine's key. With xr this host plays both sides of a join
+//! ([`super::join`]): whoever has it at that moment could keep the machine's secret, and the register
+//! says so.
 
-use super::register::append;
-use super::{Store, begin, key_of, read_group};
+use super::epochs::RevokedRows;
+use super::register::{append, last_of_name};
+use super::revoke::check_clock;
+use super::{Store, begin, read_group};
 use crate::error::StoreError;
-use crate::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile};
-use clew_evidence::{GroupFile, Name, RegisterEntry};
-use clew_group::curve::Scalar;
+use crate::join::{OfferFile, RequestFile, entry};
+use crate::keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile};
+use crate::update::held_epoch;
+use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, join_session};
+use clew_group::curve::{G2, Scalar};
+use clew_group::xr::{self, Device};
 use clew_group::{MemberKey, PublicKey, bbs04};
+use ed25519_dalek::{Signer, SigningKey};
 use rand_core::CryptoRng;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::Transaction;
+use zeroize::Zeroizing;
 
 /// An enrolment that is written to the database and not yet committed. Dropped, it never happened.
 ///
@@ -22,93 +30,78 @@ pub struct PendingEnrolment<'a> {
     key: MemberKeyFile,
 }
 
-impl<'a> PendingEnrolment<'a> {
-    pub(super) fn new(transaction: Transaction<'a>, key: MemberKeyFile) -> Self {
-        Self { transaction, key }
-    }
-
+impl PendingEnrolment<'_> {
     /// The new machine's key.
     pub fn key(&self) -> &MemberKeyFile {
         &self.key
     }
 
     /// Commits. Call [`Store::refresh`] afterwards, which publishes the new register.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`]; then the machine is not enrolled.
     pub fn commit(self) -> Result<(), StoreError> {
         Ok(self.transaction.commit()?)
     }
 }
 
 impl Store {
-    /// Prepares the enrolment of a machine in the newest epoch, on this host.
-    pub fn enrol(
-        &mut self,
-        issuer: &IssuerKeyFile,
+    /// Prepares the enrolment of a machine on this host.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] if the last machine of that name is not revoked.
+    pub fn enrol<'a>(
+        &'a mut self,
+        issuer: &'a IssuerKeyFile,
         name: Name,
         now: u64,
         rng: &mut impl CryptoRng,
-    ) -> Result<PendingEnrolment<'_>, StoreError> {
+    ) -> Result<PendingEnrolment<'a>, StoreError> {
+        let mut place = self.place(issuer, name, now)?;
+        place.salt = fresh_salt(rng);
         match &issuer.issuer {
-            IssuerKey::Bbs04(gamma) => self.issue(issuer, gamma, name, now, rng),
-            IssuerKey::Xr(_) => self.join_here(issuer, name, now, rng),
+            IssuerKey::Bbs04(gamma) => place.issue(gamma),
+            IssuerKey::Xr(gamma) => place.join_here(gamma, rng),
         }
-    }
-
-    fn issue(
-        &mut self,
-        issuer: &IssuerKeyFile,
-        gamma: &bbs04::IssuerKey,
-        name: Name,
-        now: u64,
-        rng: &mut impl CryptoRng,
-    ) -> Result<PendingEnrolment<'_>, StoreError> {
-        let place = self.place(issuer, name, now, rng)?;
-        let key_in = |epoch: u32| match key_of(&place.group, epoch)? {
-            PublicKey::Bbs04(public) => {
-                let key = gamma.issue(&public, place.x).ok_or_else(no_inverse)?;
-                Ok((public, key))
-            }
-            PublicKey::Xr(_) => Err(StoreError::OtherGroupsKey),
-        };
-        let (first, first_key) = key_in(0)?;
-        let (public, key) = key_in(place.joined())?;
-        let credential = first_key.credential();
-        let entry = RegisterEntry {
-            index: place.index(),
-            joined: place.joined(),
-            credential: credential.to_bytes(),
-            name: place.name.clone(),
-            device: None,
-        };
-        place.write(&entry, &first.tag(&credential), issuer)?;
-        let file = place.key_file(PublicKey::Bbs04(public), MemberKey::Bbs04(key), None)?;
-        Ok(PendingEnrolment::new(place.transaction, file))
     }
 
     /// Takes the next place in the register, under the database's write lock.
-    pub(super) fn place(
-        &mut self,
-        issuer: &IssuerKeyFile,
+    pub(super) fn place<'a>(
+        &'a mut self,
+        issuer: &'a IssuerKeyFile,
         name: Name,
         now: u64,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Place<'_>, StoreError> {
+    ) -> Result<Place<'a>, StoreError> {
         self.check_key(issuer)?;
         let transaction = begin(&mut self.db)?;
         let group = read_group(&transaction)?; // another process may have changed it
-        if name_is_taken(&transaction, &name)? {
-            return Err(StoreError::NameTaken(name.to_string()));
-        }
-        let mut salt = [0; 16];
-        rng.fill_bytes(&mut salt);
-        let x = issuer.derive_x(&salt, name.as_str());
+        check_clock(&group, now)?;
         Ok(Place {
+            joined: group.epoch_at(now),
+            replaces: free(&transaction, &name)?,
             transaction,
             group,
+            issuer,
             name,
-            salt,
-            x,
+            salt: [0; 16],
             now,
         })
+    }
+}
+
+/// A salt for one offer and no other: x, and s, derive from it.
+pub(super) fn fresh_salt(rng: &mut impl CryptoRng) -> [u8; 16] {
+    let mut salt = [0; 16];
+    rng.fill_bytes(&mut salt);
+    salt
+}
+
+/// Checks that a name can be given, and returns the revoked row that it would replace.
+pub(super) fn free(db: &rusqlite::Connection, name: &Name) -> Result<Option<u32>, StoreError> {
+    match last_of_name(db, name.as_str())? {
+        None => Ok(None),
+        Some(last) if last.revoked_in.is_some() => Ok(Some(last.entry.index)),
+        Some(_) => Err(StoreError::NameTaken(name.to_string())),
     }
 }
 
@@ -116,73 +109,158 @@ impl Store {
 pub(super) struct Place<'a> {
     pub transaction: Transaction<'a>,
     pub group: GroupFile,
+    pub issuer: &'a IssuerKeyFile,
     pub name: Name,
-    pub x: Scalar,
-    salt: [u8; 16],
-    now: u64,
+    /// The epoch in force.
+    pub joined: u32,
+    pub replaces: Option<u32>,
+    pub salt: [u8; 16],
+    pub now: u64,
 }
 
-impl Place<'_> {
-    pub fn index(&self) -> u32 {
-        self.group.register().machines
+impl<'a> Place<'a> {
+    fn x(&self) -> Scalar {
+        self.issuer.derive_x(&self.salt, self.name.as_str())
     }
 
-    pub fn joined(&self) -> u32 {
-        self.group.newest_epoch()
-    }
-
-    /// Writes the machine's row and extends the register.
-    pub fn write(
+    /// The issuer's offer to a device. The same for the same request, salt and place.
+    pub fn offer(
         &self,
-        entry: &RegisterEntry,
-        tag: &[u8; 32],
-        issuer: &IssuerKeyFile,
-    ) -> Result<(), StoreError> {
+        gamma: &xr::IssuerKey,
+        request: &RequestFile,
+        how: How,
+    ) -> Result<OfferFile, StoreError> {
+        let session = join_session(self.group.id(), &request.nonce, &request.device, &self.name);
+        let s = self.issuer.derive_s(&self.salt, self.name.as_str());
+        let genesis = self.genesis()?;
+        let offer = gamma.offer(genesis, &session, &request.request, &self.x(), &s)?;
+        let id = self.group.epoch_id(self.joined);
+        Ok(OfferFile {
+            nonce: request.nonce,
+            joined: self.joined,
+            id: id.ok_or_else(|| missing(self.joined))?,
+            how,
+            replaces: self.replaces,
+            offer,
+        })
+    }
+
+    /// The register entry of an offer that the device accepted with S.
+    pub fn entry(
+        &self,
+        request: &RequestFile,
+        offer: &OfferFile,
+        signature: [u8; 64],
+    ) -> Result<RegisterEntry, StoreError> {
+        let mut entry = entry(&self.name, request, offer, self.genesis()?);
+        entry.index = self.group.register().machines;
+        if let EntryKey::Xr(device) = &mut entry.key {
+            device.signature = signature;
+        }
+        match entry.check_device(self.group.id()) {
+            Ok(()) => Ok(entry),
+            Err(_) => Err(StoreError::DeviceSignature),
+        }
+    }
+
+    pub fn genesis(&self) -> Result<&xr::PublicKey, StoreError> {
+        match self.group.first_public_key() {
+            PublicKey::Xr(key) => Ok(key),
+            PublicKey::Bbs04(_) => Err(StoreError::NoJoin),
+        }
+    }
+
+    /// Writes the machine's row and extends the register. Only then are there witnesses.
+    pub fn write(&self, entry: &RegisterEntry) -> Result<(), StoreError> {
         self.transaction.execute(
-            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)",
+            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, NULL)",
             rusqlite::params![
                 entry.index,
                 entry.name.as_str(),
                 self.now.cast_signed(),
                 self.salt,
                 entry.encode(),
-                tag
             ],
         )?;
-        append(&self.transaction, &self.group, entry, self.now, issuer)
+        append(&self.transaction, &self.group, entry, self.now, self.issuer)
     }
 
-    pub fn key_file(
-        &self,
-        public: PublicKey,
+    fn issue(self, gamma: &bbs04::IssuerKey) -> Result<PendingEnrolment<'a>, StoreError> {
+        let x = self.x();
+        let unfit = || StoreError::Damaged("a derived x is zero or -gamma".to_owned());
+        let key = gamma.issue(&x).ok_or_else(unfit)?;
+        let entry = RegisterEntry {
+            index: self.group.register().machines,
+            joined: self.joined,
+            how: How::IssuerHost,
+            replaces: self.replaces,
+            credential: key.credential().to_bytes(),
+            name: self.name.clone(),
+            key: EntryKey::Bbs04(Box::new(G2::generator().mul(&x).to_bytes())),
+        };
+        self.finish(&entry, MemberKey::Bbs04(key), None)
+    }
+
+    /// A whole join on this host. The store's half sees what an issuer sees: y' stays in the device's.
+    fn join_here(
+        self,
+        gamma: &xr::IssuerKey,
+        rng: &mut impl CryptoRng,
+    ) -> Result<PendingEnrolment<'a>, StoreError> {
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(seed.as_mut_slice());
+        let mut nonce = [0; 32];
+        rng.fill_bytes(&mut nonce);
+        let key = SigningKey::from_bytes(&seed);
+        let public = key.verifying_key().to_bytes();
+        let session = join_session(self.group.id(), &nonce, &public, &self.name);
+        let (device, request) = Device::new(self.genesis()?, &session, rng);
+        let request = RequestFile {
+            nonce,
+            device: public,
+            request,
+        };
+        let offer = self.offer(gamma, &request, How::IssuerHost)?;
+        let member = device.accept(self.genesis()?, &offer.offer)?;
+        let unsigned = entry(&self.name, &request, &offer, self.genesis()?);
+        let signature = key.sign(&unsigned.statement(self.group.id()));
+        let entry = self.entry(&request, &offer, signature.to_bytes())?;
+        self.finish(&entry, MemberKey::Xr(member), Some(key))
+    }
+
+    fn finish(
+        self,
+        entry: &RegisterEntry,
         key: MemberKey,
-        device: Option<ed25519_dalek::SigningKey>,
-    ) -> Result<MemberKeyFile, StoreError> {
-        let epoch = self.joined();
-        let id = self.group.epoch_id(epoch);
-        Ok(MemberKeyFile {
+        device: Option<SigningKey>,
+    ) -> Result<PendingEnrolment<'a>, StoreError> {
+        self.write(entry)?;
+        let key = MemberKeyFile {
             group: self.group.id(),
-            epoch,
-            id: id.ok_or_else(|| StoreError::Damaged(format!("epoch {epoch} is missing")))?,
+            nonce: self.group.genesis().nonce,
             machine: self.name.clone(),
-            public,
+            index: entry.index,
             key,
             device,
+            epochs: self.epochs()?,
+        };
+        Ok(PendingEnrolment {
+            transaction: self.transaction,
+            key,
         })
+    }
+
+    fn epochs(&self) -> Result<Vec<HeldEpoch>, StoreError> {
+        let revoked = RevokedRows::read(&self.transaction, self.issuer)?;
+        let x = self.x();
+        let witnesses = revoked.witnesses_of(&self.group, self.issuer, &x, self.now)?;
+        let each = witnesses.into_iter().map(|(epoch, witness)| {
+            held_epoch(&self.group, epoch, witness).ok_or_else(|| missing(epoch))
+        });
+        each.collect()
     }
 }
 
-pub(super) fn no_inverse() -> StoreError {
-    StoreError::Damaged("a derived key has no inverse".to_owned())
-}
-
-fn name_is_taken(db: &Connection, name: &Name) -> Result<bool, StoreError> {
-    let found = db
-        .query_row(
-            "SELECT 1 FROM machine WHERE name = ?1",
-            [name.as_str()],
-            |_| Ok(()),
-        )
-        .optional()?;
-    Ok(found.is_some())
+fn missing(epoch: u32) -> StoreError {
+    StoreError::Damaged(format!("epoch {epoch} is missing"))
 }

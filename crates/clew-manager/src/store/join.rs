@@ -1,187 +1,274 @@
-//! The join of xr (`spec/group-signature.md` 3.2): the issuer's side by its rounds, and both sides
-//! together where device and issuer are on one host.
+//! The issuer's side of a join from the device's own host, one call a round (`crate::join`).
 //!
-//! A join holds the database's write lock from its first round to its last, so that joins of one
-//! group run one after the other, as the security argument has it.
+//! Many joins may be under way at once, in any order, and each round may be repeated: the argument
+//! for that is the algebraic group model with a random oracle (`spec/security.md`), and it needs a
+//! fresh x for every offer. So the salt of x and s is drawn with the offer and kept with the request
+//! that it answers; another request gets nothing.
 
-use super::enrol::{PendingEnrolment, Place};
-use super::register::scale;
-use super::{Store, key_of};
+use super::enrol::{Place, free, fresh_salt};
+use super::epochs::RevokedRows;
+use super::{Store, begin, read_group, register};
 use crate::error::StoreError;
+use crate::join::{
+    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
+};
 use crate::keys::{IssuerKey, IssuerKeyFile};
-use clew_evidence::{DeviceEntry, Name, RegisterEntry, join_session};
-use clew_group::xr::{self, Credential, Device, JoinRequest, Offer};
-use clew_group::{MemberKey, PublicKey};
-use ed25519_dalek::{Signer, SigningKey};
+use clew_evidence::{How, Name};
+use clew_group::xr;
 use rand_core::CryptoRng;
-use zeroize::Zeroizing;
-
-/// A join that waits for the device's request.
-pub struct Join<'s, 'i> {
-    place: Place<'s>,
-    issuer: &'i IssuerKeyFile,
-    gamma: &'i xr::IssuerKey,
-    first: xr::PublicKey,
-    device: [u8; 32],
-    session: [u8; 32],
-}
-
-/// A join that waits for the device's signature.
-pub struct Offered<'s, 'i> {
-    join: Join<'s, 'i>,
-    offer: Offer,
-    entry: RegisterEntry,
-}
-
-/// A join whose machine is in the register, not committed yet.
-pub struct Admitted<'s> {
-    place: Place<'s>,
-    credential: Credential,
-    public: xr::PublicKey,
-}
+use rusqlite::{Connection, OptionalExtension, params};
 
 impl Store {
-    /// Begins a join for the device with this Ed25519 public key.
-    pub fn join<'s, 'i>(
-        &'s mut self,
-        issuer: &'i IssuerKeyFile,
-        name: Name,
-        device: [u8; 32],
-        now: u64,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Join<'s, 'i>, StoreError> {
-        let IssuerKey::Xr(gamma) = &issuer.issuer else {
-            return Err(StoreError::NoJoin);
-        };
-        let mut nonce = [0; 32];
-        rng.fill_bytes(&mut nonce);
-        let place = self.place(issuer, name, now, rng)?;
-        let session = join_session(place.group.id(), &nonce, &device, &place.name);
-        Ok(Join {
-            first: key_in(&place, 0)?,
-            place,
-            issuer,
-            gamma,
-            device,
-            session,
-        })
-    }
-
-    /// A whole join on this host. The store sees what an issuer sees: y stays in the device's half.
-    pub(super) fn join_here(
+    /// Invites a machine to join from its own host (`xr`).
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] if the last machine of that name is not revoked;
+    /// [`StoreError::NoJoin`] with `bbs04`.
+    pub fn invite(
         &mut self,
         issuer: &IssuerKeyFile,
         name: Name,
         now: u64,
         rng: &mut impl CryptoRng,
-    ) -> Result<PendingEnrolment<'_>, StoreError> {
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut_slice());
-        let key = SigningKey::from_bytes(&seed);
-        let join = self.join(issuer, name, key.verifying_key().to_bytes(), now, rng)?;
-        let (device, request) = Device::new(&join.first, &join.session, rng);
-        let first = join.first.clone();
-        let offered = join.offer(&request, rng)?;
-        let accepted = device.accept(&first, &offered.offer)?;
-        let statement = offered.statement();
-        let Admitted {
-            place,
-            credential,
-            public,
-        } = offered.admit(key.sign(&statement).to_bytes())?;
-        let member = MemberKey::Xr(accepted.finish(&public, &credential)?);
-        let file = place.key_file(PublicKey::Xr(public), member, Some(key))?;
-        Ok(PendingEnrolment::new(place.transaction, file))
-    }
-}
-
-impl<'s, 'i> Join<'s, 'i> {
-    /// What the device binds its proof to.
-    pub fn session(&self) -> [u8; 32] {
-        self.session
-    }
-
-    /// Checks the device's request and makes the issuer's offer.
-    pub fn offer(
-        self,
-        request: &JoinRequest,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Offered<'s, 'i>, StoreError> {
-        let (gamma, x) = (self.gamma, self.place.x);
-        let offer = gamma.offer(&self.first, &self.session, request, &x, rng)?;
-        let entry = RegisterEntry {
-            index: self.place.index(),
-            joined: self.place.joined(),
-            credential: offer.credential().to_bytes(),
-            name: self.place.name.clone(),
-            device: Some(DeviceEntry {
-                commitment: request.commitment().to_bytes(),
-                key: self.device,
-                signature: [0; 64],
-            }),
-        };
-        Ok(Offered {
-            join: self,
-            offer,
-            entry,
-        })
-    }
-}
-
-impl<'s> Offered<'s, '_> {
-    /// What goes to the device.
-    pub fn offer(&self) -> &Offer {
-        &self.offer
-    }
-
-    /// What the device signs: S.
-    pub fn statement(&self) -> Vec<u8> {
-        self.entry.statement(self.join.place.group.id())
-    }
-
-    /// Takes the device's signature S over its entry, and enters the machine in the register. Only
-    /// then is there a credential to send.
-    pub fn admit(mut self, signature: [u8; 64]) -> Result<Admitted<'s>, StoreError> {
-        if let Some(device) = &mut self.entry.device {
-            device.signature = signature;
-        }
-        let place = self.join.place;
-        if self.entry.check_device(place.group.id()).is_err() {
-            return Err(StoreError::DeviceSignature);
-        }
-        let credential = self.offer.credential();
-        place.write(
-            &self.entry,
-            &self.join.first.tag(&credential),
-            self.join.issuer,
+    ) -> Result<InvitationFile, StoreError> {
+        self.check_key(issuer)?;
+        gamma(issuer)?;
+        let transaction = begin(&mut self.db)?;
+        free(&transaction, &name)?;
+        let mut nonce = [0; 32];
+        rng.fill_bytes(&mut nonce);
+        transaction.execute(
+            "INSERT INTO joining (nonce, name, created_at) VALUES (?1, ?2, ?3)",
+            params![nonce, name.as_str(), now.cast_signed()],
         )?;
-        let scale = scale(self.join.gamma, &place.group, place.joined())?;
-        let credential = scale.credential(&credential, &place.x);
-        let public = key_in(&place, place.joined())?;
-        Ok(Admitted {
-            place,
-            credential,
-            public,
+        transaction.commit()?;
+        Ok(InvitationFile::new(
+            self.group.id(),
+            nonce,
+            name,
+            &issuer.manager,
+        ))
+    }
+
+    /// Answers a device's request with an offer: the same offer each time that the same request comes.
+    ///
+    /// # Errors
+    /// [`StoreError::NoInvitation`], [`StoreError::OtherRequest`], [`StoreError::NameTaken`];
+    /// [`StoreError::Join`] if the device did not prove y' in this session.
+    pub fn offer(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        request: &RequestFile,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<OfferFile, StoreError> {
+        let gamma = gamma(issuer)?;
+        let joining = Joining::find(&self.db, &request.nonce)?;
+        if let Some(offered) = joining.offered {
+            if offered.request != request.payload() {
+                return Err(StoreError::OtherRequest);
+            }
+            return offered
+                .repeat(self, issuer, joining.name, now)?
+                .offer(gamma);
+        }
+        let mut place = self.place(issuer, joining.name, now)?;
+        // Again under the lock: two processes may have the same request.
+        if Joining::find(&place.transaction, &request.nonce)?
+            .offered
+            .is_some()
+        {
+            drop(place);
+            return self.offer(issuer, request, now, rng);
+        }
+        place.salt = fresh_salt(rng);
+        let offer = place.offer(gamma, request, How::OwnHost)?;
+        keep(&place, request)?;
+        place.transaction.commit()?;
+        Ok(offer)
+    }
+
+    /// Takes a device's acceptance: enters the machine in the register, publishes it, and only then
+    /// returns its witnesses. Repeated, it returns those of today, unless the machine was revoked.
+    ///
+    /// # Errors
+    /// [`StoreError::NoInvitation`], [`StoreError::NotOffered`], [`StoreError::DeviceSignature`],
+    /// [`StoreError::NameTaken`] if another join had the name first, [`StoreError::AlreadyRevoked`].
+    pub fn admit(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        acceptance: &AcceptanceFile,
+        now: u64,
+    ) -> Result<CredentialFile, StoreError> {
+        let gamma = gamma(issuer)?;
+        let joining = Joining::find(&self.db, &acceptance.nonce)?;
+        let offered = joining.offered.ok_or(StoreError::NotOffered)?;
+        let repeat = offered.repeat(self, issuer, joining.name, now)?;
+        let index = repeat.admit(gamma, acceptance)?;
+        self.refresh()?;
+        self.credential(issuer, acceptance.nonce, index, now)
+    }
+
+    fn credential(
+        &self,
+        issuer: &IssuerKeyFile,
+        nonce: [u8; 32],
+        index: u32,
+        now: u64,
+    ) -> Result<CredentialFile, StoreError> {
+        let machine = register::at(&self.db, index)?;
+        let revoked = RevokedRows::read(&self.db, issuer)?;
+        let x = machine.x(issuer);
+        let witnesses = revoked.witnesses_of(&self.group, issuer, &x, now)?;
+        match machine.revoked_in {
+            Some(epoch) if witnesses.is_empty() => Err(StoreError::AlreadyRevoked {
+                machine: machine.entry.name.to_string(),
+                epoch,
+            }),
+            _ => Ok(CredentialFile {
+                nonce,
+                index,
+                witnesses,
+            }),
+        }
+    }
+}
+
+fn gamma(issuer: &IssuerKeyFile) -> Result<&xr::IssuerKey, StoreError> {
+    match &issuer.issuer {
+        IssuerKey::Xr(gamma) => Ok(gamma),
+        IssuerKey::Bbs04(_) => Err(StoreError::NoJoin),
+    }
+}
+
+/// Keeps the request with the salt of its offer, before the offer leaves.
+fn keep(place: &Place<'_>, request: &RequestFile) -> Result<(), StoreError> {
+    place.transaction.execute(
+        "UPDATE joining SET request = ?2, salt = ?3, joined = ?4, replaces = ?5
+         WHERE nonce = ?1 AND request IS NULL",
+        params![
+            request.nonce,
+            request.payload(),
+            place.salt,
+            place.joined,
+            place.replaces.map_or(-1, i64::from),
+        ],
+    )?;
+    Ok(())
+}
+
+/// A join under way.
+struct Joining {
+    name: Name,
+    offered: Option<Offered>,
+}
+
+/// What was offered in it.
+struct Offered {
+    request: Vec<u8>,
+    salt: [u8; 16],
+    joined: u32,
+    replaces: Option<u32>,
+    machine: Option<u32>,
+}
+
+impl Joining {
+    fn find(db: &Connection, nonce: &[u8; 32]) -> Result<Self, StoreError> {
+        let query = "SELECT name, request, salt, joined, replaces, machine
+                     FROM joining WHERE nonce = ?1";
+        let mut statement = db.prepare_cached(query)?;
+        let found = statement.query_row([nonce], |row| {
+            let offered = |request| -> rusqlite::Result<Offered> {
+                Ok(Offered {
+                    request,
+                    salt: row.get(2)?,
+                    joined: row.get(3)?,
+                    replaces: u32::try_from(row.get::<_, i64>(4)?).ok(),
+                    machine: row.get(5)?,
+                })
+            };
+            let request: Option<Vec<u8>> = row.get(1)?;
+            Ok((row.get::<_, String>(0)?, request.map(offered).transpose()?))
+        });
+        let (name, offered) = found.optional()?.ok_or(StoreError::NoInvitation)?;
+        let damaged = |_| StoreError::Damaged("the name of a join is not one".to_owned());
+        Ok(Self {
+            name: name.parse().map_err(damaged)?,
+            offered,
         })
     }
 }
 
-impl Admitted<'_> {
-    /// What goes to the device, after [`Admitted::commit`].
-    pub fn credential(&self) -> &Credential {
-        &self.credential
-    }
-
-    /// Commits. Call [`Store::refresh`] afterwards, which publishes the new register.
-    pub fn commit(self) -> Result<Credential, StoreError> {
-        self.place.transaction.commit()?;
-        Ok(self.credential)
+impl Offered {
+    /// The place of the offer again, under the database's write lock.
+    fn repeat<'a>(
+        self,
+        store: &'a mut Store,
+        issuer: &'a IssuerKeyFile,
+        name: Name,
+        now: u64,
+    ) -> Result<Repeat<'a>, StoreError> {
+        store.check_key(issuer)?;
+        let transaction = begin(&mut store.db)?;
+        let damaged = || StoreError::Damaged("the request of a join does not decode".to_owned());
+        Ok(Repeat {
+            request: RequestFile::from_payload(&self.request).ok_or_else(damaged)?,
+            machine: self.machine,
+            place: Place {
+                group: read_group(&transaction)?,
+                transaction,
+                issuer,
+                name,
+                joined: self.joined,
+                replaces: self.replaces,
+                salt: self.salt,
+                now,
+            },
+        })
     }
 }
 
-fn key_in(place: &Place<'_>, epoch: u32) -> Result<xr::PublicKey, StoreError> {
-    match key_of(&place.group, epoch)? {
-        PublicKey::Xr(key) => Ok(key),
-        PublicKey::Bbs04(_) => Err(StoreError::OtherGroupsKey),
+/// An offer that was made before.
+struct Repeat<'a> {
+    place: Place<'a>,
+    request: RequestFile,
+    machine: Option<u32>,
+}
+
+impl Repeat<'_> {
+    fn offer(&self, gamma: &xr::IssuerKey) -> Result<OfferFile, StoreError> {
+        self.place.offer(gamma, &self.request, How::OwnHost)
+    }
+
+    /// Enters the machine, unless it is entered, and returns its row.
+    fn admit(self, gamma: &xr::IssuerKey, acceptance: &AcceptanceFile) -> Result<u32, StoreError> {
+        let offer = self.offer(gamma)?;
+        let Self { place, request, .. } = &self;
+        let entry = place.entry(request, &offer, acceptance.signature)?;
+        if let Some(index) = self.entered(&acceptance.nonce)? {
+            return Ok(index);
+        }
+        if free(&place.transaction, &place.name)? != place.replaces {
+            return Err(StoreError::NameTaken(place.name.to_string()));
+        }
+        super::revoke::check_clock(&place.group, place.now)?;
+        place.write(&entry)?;
+        place.transaction.execute(
+            "UPDATE joining SET machine = ?2 WHERE nonce = ?1",
+            params![acceptance.nonce, entry.index],
+        )?;
+        self.place.transaction.commit()?;
+        Ok(entry.index)
+    }
+
+    /// The machine's row, if there is one: as it was found, or as another process made it since.
+    fn entered(&self, nonce: &[u8; 32]) -> Result<Option<u32>, StoreError> {
+        match self.machine {
+            Some(index) => Ok(Some(index)),
+            None => {
+                let again = Joining::find(&self.place.transaction, nonce)?;
+                Ok(again.offered.and_then(|offered| offered.machine))
+            }
+        }
     }
 }

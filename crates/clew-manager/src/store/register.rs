@@ -1,14 +1,14 @@
-//! The register: machines, their entries, and the tree over them.
+//! The register: machines, their entries, the tree over them, and its checkpoints.
 
-use super::Store;
+use super::{Store, begin, read_group};
 use crate::error::StoreError;
-use crate::keys::{IssuerKey, IssuerKeyFile};
+use crate::keys::IssuerKeyFile;
 use clew_evidence::{
-    GroupFile, Proof, RegisterEntry, RegisterHead, RegisterLine, Row as EvidenceRow, SealedHead,
-    appended_nodes, inclusion, root,
+    Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, appended_nodes,
+    consistency, inclusion, root, seal,
 };
-use clew_group::curve::G1;
-use clew_group::xr;
+use clew_group::EpochId;
+use clew_group::curve::{G1, Scalar};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// A machine's row in the register.
@@ -20,137 +20,171 @@ pub struct Machine {
     pub enrolled_at: u64,
     /// The epoch that locked it out, if it was revoked.
     pub revoked_in: Option<u32>,
-    tag: [u8; 32],
     salt: Vec<u8>,
 }
 
-const SELECT: &str = "SELECT entry, enrolled_at, revoked_in, tag, salt FROM machine";
+impl Machine {
+    /// x of the machine, derived from the issuer's seed.
+    pub fn x(&self, issuer: &IssuerKeyFile) -> Scalar {
+        issuer.derive_x(&self.salt, self.entry.name.as_str())
+    }
+
+    /// A of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if it does not decode.
+    pub fn credential(&self) -> Result<G1, StoreError> {
+        let damaged = |_| StoreError::Damaged("a credential does not decode".to_owned());
+        G1::from_bytes(&self.entry.credential).map_err(damaged)
+    }
+}
+
+const SELECT: &str = "SELECT entry, enrolled_at, revoked_in, salt FROM machine";
 
 impl Store {
-    /// Calls `each` for every machine in the order of enrolment.
+    /// Calls `each` for every row in the order of enrolment.
+    ///
+    /// # Errors
+    /// What `each` returns; [`StoreError`] if a row does not decode.
     pub fn machines<E: From<StoreError>>(
         &self,
-        mut each: impl FnMut(Machine) -> Result<(), E>,
+        each: impl FnMut(Machine) -> Result<(), E>,
     ) -> Result<(), E> {
-        let query =
-            || -> rusqlite::Result<_> { self.db.prepare(&format!("{SELECT} ORDER BY idx")) };
-        let mut statement = query().map_err(StoreError::from)?;
-        let mut rows = statement.query([]).map_err(StoreError::from)?;
-        while let Some(row) = rows.next().map_err(StoreError::from)? {
-            each(self.machine_of(row)?)?;
-        }
-        Ok(())
+        for_each(&self.db, each)
     }
 
-    /// The machine of that name.
+    /// The last machine that was enrolled under a name.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the row does not decode.
     pub fn machine(&self, name: &str) -> Result<Option<Machine>, StoreError> {
-        self.one("name = ?1", name)
+        last_of_name(&self.db, name)
     }
 
-    /// The machine whose credential has that tag: what opening a packet asks.
-    pub fn find(&self, tag: &[u8; 32]) -> Result<Option<Machine>, StoreError> {
-        self.one("tag = ?1", tag.as_slice())
+    /// The machine in that place of the register.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the row does not decode.
+    pub fn machine_at(&self, index: u32) -> Result<Option<Machine>, StoreError> {
+        one(&self.db, &format!("{SELECT} WHERE idx = ?1"), index)
     }
 
-    fn one(&self, which: &str, value: impl rusqlite::ToSql) -> Result<Option<Machine>, StoreError> {
-        let query = format!("{SELECT} WHERE {which}");
-        let mut statement = self.db.prepare_cached(&query)?;
-        let mut rows = statement.query([value])?;
-        rows.next()?.map(|row| self.machine_of(row)).transpose()
+    /// How many machines were invited and have not joined.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database refuses.
+    pub fn pending_joins(&self) -> Result<u32, StoreError> {
+        let query = "SELECT count(*) FROM joining WHERE machine IS NULL";
+        Ok(self.db.query_row(query, [], |row| row.get(0))?)
     }
 
-    fn machine_of(&self, row: &Row<'_>) -> Result<Machine, StoreError> {
-        let entry: Vec<u8> = row.get(0)?;
-        let entry = RegisterEntry::decode(&entry)
-            .ok_or_else(|| StoreError::Damaged("a register entry does not decode".to_owned()))?;
-        Ok(Machine {
-            entry,
-            enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
-            revoked_in: row.get(2)?,
-            tag: row.get(3)?,
-            salt: row.get(4)?,
-        })
-    }
-
-    /// The machine's entry with the proof that it is in the register of today.
+    /// The machine's entry with the proof that it is in the register of [`Store::group`]. Before a
+    /// row is given to others, [`Store::checkpoint`] keeps it good for ever.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if the machine is younger than that register, or a node is missing.
     pub fn row(&self, machine: &Machine) -> Result<EvidenceRow, StoreError> {
-        let damaged = || StoreError::Damaged("the register's tree has holes".to_owned());
         let machines = self.group.register().machines;
-        let node = |level, index| node(&self.db, level, index).ok().flatten();
-        let hashes = inclusion(machine.entry.index, machines, node).ok_or_else(damaged)?;
+        let hashes = inclusion(machine.entry.index, machines, nodes(&self.db));
         Ok(EvidenceRow {
             entry: machine.entry.clone(),
-            proof: Proof {
-                hashes,
-                head: self.group.sealed_register().clone(),
-            },
+            machines,
+            hashes: hashes.ok_or_else(holes)?,
         })
     }
 
-    /// Makes lines of a register file for others, with credentials of `epoch`.
-    pub fn lines<'a>(
-        &'a self,
-        issuer: &'a IssuerKeyFile,
-        epoch: u32,
-    ) -> Result<RegisterLines<'a>, StoreError> {
+    /// Makes the present size of the register a checkpoint, unless it is one or is empty. Rows that
+    /// are made from now on stay good when the register grows. To be called before a row is given to
+    /// anybody.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing was changed.
+    pub fn checkpoint(&mut self, issuer: &IssuerKeyFile, now: u64) -> Result<(), StoreError> {
         self.check_key(issuer)?;
-        let scale = match &issuer.issuer {
-            IssuerKey::Bbs04(_) => None,
-            IssuerKey::Xr(gamma) => Some(scale(gamma, &self.group, epoch)?),
-        };
-        Ok(RegisterLines {
-            store: self,
-            issuer,
-            epoch,
-            scale,
-        })
-    }
-}
-
-/// Makes lines of a register file.
-pub struct RegisterLines<'a> {
-    store: &'a Store,
-    issuer: &'a IssuerKeyFile,
-    epoch: u32,
-    scale: Option<xr::Scale>,
-}
-
-impl RegisterLines<'_> {
-    /// The line of a machine. Its credential is computed from the register's own value only, and
-    /// only if the machine is not revoked in that epoch: made from a point that somebody sends, it
-    /// would help a revoked key along.
-    pub fn line(&self, machine: &Machine) -> Result<RegisterLine, StoreError> {
-        Ok(RegisterLine {
-            row: self.store.row(machine)?,
-            tag: machine.tag,
-            credential: self.credential(machine)?.map(|a| a.to_bytes()),
-        })
-    }
-
-    fn credential(&self, machine: &Machine) -> Result<Option<G1>, StoreError> {
-        let entry = &machine.entry;
-        let revoked = machine.revoked_in.is_some_and(|from| from <= self.epoch);
-        let Some(scale) = self.scale.as_ref().filter(|_| !revoked) else {
-            return Ok(None);
-        };
-        if entry.joined > self.epoch {
-            return Ok(None);
+        let transaction = begin(&mut self.db)?;
+        let group = read_group(&transaction)?; // another process may have changed it
+        let RegisterHead { machines, root, .. } = *group.register();
+        let last = group.checkpoints().last();
+        if machines == 0 || last.is_some_and(|last| last.machines == machines) {
+            drop(transaction);
+            return self.refresh();
         }
-        let first = G1::from_bytes(&entry.credential)
-            .map_err(|_| StoreError::Damaged("a credential does not decode".to_owned()))?;
-        let x = self.issuer.derive_x(&machine.salt, entry.name.as_str());
-        Ok(Some(scale.credential(&first, &x).credential()))
+        let checkpoint = Checkpoint {
+            machines,
+            root,
+            hashes: proof(&transaction, machines)?,
+        };
+        transaction.execute(
+            "INSERT INTO checkpoint VALUES (?1, ?2, ?3)",
+            params![
+                machines,
+                checkpoint.root,
+                seal(&checkpoint.encode(), &issuer.manager)
+            ],
+        )?;
+        write_head(&transaction, machines, group.last_id(), now, issuer)?;
+        let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept
+        transaction.commit()?;
+        self.group = group;
+        self.publish()
     }
 }
 
-/// k of `epoch`.
-pub(super) fn scale(
-    gamma: &xr::IssuerKey,
-    group: &GroupFile,
-    epoch: u32,
-) -> Result<xr::Scale, StoreError> {
-    let revoked = group.revoked_until(epoch);
-    gamma.scale(&revoked).ok_or(StoreError::OtherGroupsKey)
+/// Calls `each` for every row in the order of enrolment.
+pub(super) fn for_each<E: From<StoreError>>(
+    db: &Connection,
+    mut each: impl FnMut(Machine) -> Result<(), E>,
+) -> Result<(), E> {
+    let query = || db.prepare(&format!("{SELECT} ORDER BY idx"));
+    let mut statement = query().map_err(StoreError::from)?;
+    let mut rows = statement.query([]).map_err(StoreError::from)?;
+    while let Some(row) = rows.next().map_err(StoreError::from)? {
+        each(machine_of(row)?)?;
+    }
+    Ok(())
+}
+
+/// The last machine that was enrolled under a name.
+pub(super) fn last_of_name(db: &Connection, name: &str) -> Result<Option<Machine>, StoreError> {
+    let query = format!("{SELECT} WHERE name = ?1 ORDER BY idx DESC LIMIT 1");
+    one(db, &query, name)
+}
+
+/// The machine in that place of the register.
+pub(super) fn at(db: &Connection, index: u32) -> Result<Machine, StoreError> {
+    let found = one(db, &format!("{SELECT} WHERE idx = ?1"), index)?;
+    found.ok_or_else(|| StoreError::Damaged(format!("row {index} is missing")))
+}
+
+fn one(
+    db: &Connection,
+    query: &str,
+    value: impl rusqlite::ToSql,
+) -> Result<Option<Machine>, StoreError> {
+    let mut statement = db.prepare_cached(query)?;
+    let mut rows = statement.query([value])?;
+    rows.next()?.map(machine_of).transpose()
+}
+
+fn machine_of(row: &Row<'_>) -> Result<Machine, StoreError> {
+    let entry: Vec<u8> = row.get(0)?;
+    let entry = RegisterEntry::decode(&entry)
+        .ok_or_else(|| StoreError::Damaged("a register entry does not decode".to_owned()))?;
+    Ok(Machine {
+        entry,
+        enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
+        revoked_in: row.get(2)?,
+        salt: row.get(3)?,
+    })
+}
+
+fn holes() -> StoreError {
+    StoreError::Damaged("the register's tree has holes".to_owned())
+}
+
+/// Roots of complete subtrees, as the tree's functions ask for them.
+pub(super) fn nodes(db: &Connection) -> impl Fn(u32, u32) -> Option<[u8; 32]> {
+    |level, index| node(db, level, index).ok().flatten()
 }
 
 fn node(db: &Connection, level: u32, index: u32) -> rusqlite::Result<Option<[u8; 32]>> {
@@ -159,7 +193,17 @@ fn node(db: &Connection, level: u32, index: u32) -> rusqlite::Result<Option<[u8;
         .optional()
 }
 
-/// Extends the register by one entry.
+/// The consistency proof from the last checkpoint to so many machines; none if there is none.
+fn proof(db: &Connection, machines: u32) -> Result<Vec<[u8; 32]>, StoreError> {
+    let query = "SELECT max(machines) FROM checkpoint";
+    let last: Option<u32> = db.query_row(query, [], |row| row.get(0))?;
+    match last {
+        Some(last) => consistency(last, machines, nodes(db)).ok_or_else(holes),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Extends the register by one entry, and replaces its head.
 pub(super) fn append(
     db: &Connection,
     group: &GroupFile,
@@ -167,30 +211,35 @@ pub(super) fn append(
     now: u64,
     issuer: &IssuerKeyFile,
 ) -> Result<(), StoreError> {
-    let at = |level, index| node(db, level, index).ok().flatten();
-    let holes = || StoreError::Damaged("the register's tree has holes".to_owned());
     let machines = group.register().machines;
-    let after = machines
-        .checked_add(1)
-        .ok_or(StoreError::Full("machines"))?;
-    let added = appended_nodes(machines, &entry.leaf_hash(), at).ok_or_else(holes)?;
+    let after = machines.checked_add(1);
+    let after = after.ok_or(StoreError::Full("machines"))?;
+    let added = appended_nodes(machines, &entry.leaf_hash(), nodes(db)).ok_or_else(holes)?;
     for (level, index, hash) in added {
         db.execute(
             "INSERT INTO node VALUES (?1, ?2, ?3)",
             params![level, index, hash],
         )?;
     }
-    let head = RegisterHead {
-        last: group.last_id(),
-        time: now,
-        machines: after,
-        root: root(after, at).ok_or_else(holes)?,
-    };
-    write_head(db, &head.seal(&issuer.manager))
+    write_head(db, after, group.last_id(), now, issuer)
 }
 
 /// Replaces the register's head.
-pub(super) fn write_head(db: &Connection, head: &SealedHead) -> Result<(), StoreError> {
-    db.execute("UPDATE register SET bytes = ?1", [head.encode()])?;
+pub(super) fn write_head(
+    db: &Connection,
+    machines: u32,
+    last: EpochId,
+    time: u64,
+    issuer: &IssuerKeyFile,
+) -> Result<(), StoreError> {
+    let head = RegisterHead {
+        last,
+        time,
+        machines,
+        root: root(machines, nodes(db)).ok_or_else(holes)?,
+        hashes: proof(db, machines)?,
+    };
+    let bytes = seal(&head.encode(), &issuer.manager);
+    db.execute("UPDATE register SET bytes = ?1", [bytes])?;
     Ok(())
 }

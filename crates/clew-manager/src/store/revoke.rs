@@ -1,108 +1,266 @@
-//! Revoking a machine: the next epoch.
+//! New epochs: machines are revoked, V starts anew, the opening key is another.
 
-use super::register::write_head;
-use super::{Store, begin, key_of, read_group};
+use super::register::{last_of_name, write_head};
+use super::witnesses;
+use super::{Machine, Store, begin, key_of, read_group};
 use crate::error::StoreError;
+use crate::index::Progress;
 use crate::keys::{IssuerKey, IssuerKeyFile};
-use clew_evidence::{Change, EpochRecord, GroupFile, MAX_EPOCHS, RegisterHead, seal};
-use clew_group::PublicKey;
-use clew_group::curve::Scalar;
-use rusqlite::{Connection, OptionalExtension, params};
+use clew_evidence::{
+    Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
+    Name, SharingRecord, seal,
+};
+use clew_group::curve::G1;
+use clew_group::{PublicKey, xr};
+use rusqlite::{Transaction, params};
+use std::collections::BTreeSet;
+
+/// An epoch that starts later than this after it was made has to be confirmed: 30 days.
+pub const FAR_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
+
+/// When an epoch is made and when it starts, in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub struct When {
+    /// Now.
+    pub now: u64,
+    /// The start; not before `now`.
+    pub start: u64,
+    /// Whether a start more than [`FAR_NS`] ahead is meant.
+    pub far: bool,
+}
+
+impl When {
+    /// An epoch that starts at once.
+    pub fn now(now: u64) -> Self {
+        Self {
+            now,
+            start: now,
+            far: false,
+        }
+    }
+
+    fn check(&self, group: &GroupFile) -> Result<(), StoreError> {
+        check_clock(group, self.now)?;
+        if self.start < self.now {
+            return Err(StoreError::StartInThePast);
+        }
+        if self.start - self.now > FAR_NS && !self.far {
+            return Err(StoreError::StartFarAhead);
+        }
+        Ok(())
+    }
+}
+
+/// The clock must not be behind the newest record: readers refuse records that go back in time.
+pub(super) fn check_clock(group: &GroupFile, now: u64) -> Result<(), StoreError> {
+    let newest = group.epochs().last().map(|record| record.made);
+    let last = newest.unwrap_or(group.genesis().created);
+    if now < last {
+        return Err(StoreError::ClockBehind { last });
+    }
+    Ok(())
+}
 
 impl Store {
-    /// Revokes a machine from `start` (nanoseconds since 1970) on, and returns the new epoch.
+    /// Revokes machines together, and returns the new epoch. Each name stands for its last row.
+    ///
+    /// An `xr` group publishes x* and V of each, at most 48. With `rebase`, and always with `bbs04`,
+    /// V starts anew instead, at most 900 machines are locked out, and the witnesses of all others
+    /// are published; `progress` is told of their rows. If a planned epoch starts later than this
+    /// one, it is brought forward.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing was changed, unless publishing failed, which [`Store::open`] repeats.
     pub fn revoke(
         &mut self,
         issuer: &IssuerKeyFile,
-        machine: &str,
-        start: u64,
-        now: u64,
+        machines: &[Name],
+        rebase: bool,
+        when: When,
+        progress: Progress<'_>,
+    ) -> Result<u32, StoreError> {
+        let steps = !rebase && matches!(issuer.issuer, IssuerKey::Xr(_));
+        if machines.is_empty() && steps {
+            return Err(StoreError::NobodyToRevoke);
+        }
+        self.new_epoch(issuer, when, progress, |db, group| {
+            let rows = rows_of(db, machines)?;
+            Ok(match &issuer.issuer {
+                IssuerKey::Xr(gamma) if steps => (self::steps(group, gamma, issuer, &rows)?, rows),
+                _ => (rebased(&rows)?, rows),
+            })
+        })
+    }
+
+    /// Starts V anew without revoking anybody, and returns the new epoch. See [`Store::revoke`].
+    ///
+    /// # Errors
+    /// As [`Store::revoke`].
+    pub fn rebase(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        when: When,
+        progress: Progress<'_>,
+    ) -> Result<u32, StoreError> {
+        self.revoke(issuer, &[], true, when, progress)
+    }
+
+    /// Gives an `xr` group another opening key `h`, or the same with other trustees, and returns the
+    /// new epoch.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing was changed. [`StoreError::NoJoin`] with `bbs04`.
+    pub fn change_opening(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        h: &G1,
+        sharing: SharingRecord,
+        when: When,
+    ) -> Result<u32, StoreError> {
+        self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
+            let newest = key_of(group, group.newest_epoch())?;
+            let (IssuerKey::Xr(gamma), PublicKey::Xr(newest)) = (&issuer.issuer, newest) else {
+                return Err(StoreError::OneOpeningKey);
+            };
+            let next = gamma.reopened(&newest, h);
+            Ok((Change::sharing(&next, sharing), Vec::new()))
+        })
+    }
+
+    /// Adds an epoch: the change and the rows that it revokes come from `change`. Witnesses of a
+    /// rebase are on disk before the epoch is committed, and it is committed before they are public.
+    fn new_epoch(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        when: When,
+        progress: Progress<'_>,
+        change: impl FnOnce(&Transaction<'_>, &GroupFile) -> Result<(Change, Vec<Machine>), StoreError>,
     ) -> Result<u32, StoreError> {
         self.check_key(issuer)?;
         let transaction = begin(&mut self.db)?;
         let group = read_group(&transaction)?; // another process may have changed it
-        let x = secret_of(&transaction, issuer, machine)?;
-        let record = next_epoch(&group, issuer, x, start)?;
-        transaction.execute(
-            "INSERT INTO part VALUES (?1, ?2)",
-            params![record.epoch, seal(&record.encode(), &issuer.manager)],
-        )?;
-        transaction.execute(
-            "UPDATE machine SET revoked_in = ?1 WHERE name = ?2",
-            params![record.epoch, machine],
-        )?;
-        let head = RegisterHead {
-            last: record.epoch_id(),
-            time: now,
-            ..group.register().clone()
-        };
-        write_head(&transaction, &head.seal(&issuer.manager))?;
+        when.check(&group)?;
+        let (change, revoked) = change(&transaction, &group)?;
+        let rebase = matches!(change, Change::Rebase { .. });
+        let record = record(&group, when, change)?;
+        write(&transaction, &group, issuer, &record, &revoked)?;
+        let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept
+        if rebase {
+            let epoch = record.epoch;
+            witnesses::stage(&self.dir, &transaction, &group, issuer, epoch, progress)?;
+        }
         transaction.commit()?;
-        self.refresh()?;
+        self.group = group;
+        self.publish()?;
+        if rebase {
+            witnesses::forget_old(&self.dir, &self.group, when.now)?;
+        }
         Ok(record.epoch)
     }
 }
 
-fn secret_of(db: &Connection, issuer: &IssuerKeyFile, name: &str) -> Result<Scalar, StoreError> {
-    let row: Option<(Vec<u8>, Option<u32>)> = db
-        .query_row(
-            "SELECT salt, revoked_in FROM machine WHERE name = ?1",
-            [name],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .optional()?;
-    match row {
-        None => Err(StoreError::NoSuchMachine(name.to_owned())),
-        Some((_, Some(epoch))) => Err(StoreError::AlreadyRevoked {
-            machine: name.to_owned(),
-            epoch,
-        }),
-        Some((salt, None)) => Ok(issuer.derive_x(&salt, name)),
-    }
-}
-
-fn next_epoch(
-    group: &GroupFile,
-    issuer: &IssuerKeyFile,
-    x: Scalar,
-    start: u64,
-) -> Result<EpochRecord, StoreError> {
+fn record(group: &GroupFile, when: When, change: Change) -> Result<EpochRecord, StoreError> {
     let newest = group.newest_epoch();
-    let start_before = group.start(newest).unwrap_or(0);
-    if start <= start_before {
-        return Err(StoreError::StartTooEarly {
-            newest: start_before,
-        });
-    }
     if newest as usize >= MAX_EPOCHS {
         return Err(StoreError::Full("epochs"));
     }
-    let change = change(&key_of(group, newest)?, issuer, x)
-        .ok_or_else(|| StoreError::Damaged("the issuer key does not fit the group".to_owned()))?;
     Ok(EpochRecord {
         epoch: newest + 1,
         previous: group.last_id(),
-        start,
+        made: when.now,
+        start: when.start,
         change,
     })
 }
 
-/// The revocation of x, once it is known to lead somewhere.
-fn change(current: &PublicKey, issuer: &IssuerKeyFile, x: Scalar) -> Option<Change> {
-    match (current, &issuer.issuer) {
-        (PublicKey::Bbs04(key), IssuerKey::Bbs04(gamma)) => {
-            let revocation = gamma.revoke(key, x)?;
-            let next = key.after(&revocation).ok()?;
-            Some(Change::Bbs04Revocation {
-                revocation: Box::new(revocation.to_bytes()),
-                w: Box::new(next.w_bytes()),
-            })
-        }
-        (PublicKey::Xr(key), IssuerKey::Xr(gamma)) => {
-            let revocation = gamma.revoke(key, &x)?;
-            key.after(&revocation).ok()?;
-            Some(Change::XrRevocation(Box::new(revocation.to_bytes())))
-        }
-        _ => None,
+fn write(
+    transaction: &Transaction<'_>,
+    group: &GroupFile,
+    issuer: &IssuerKeyFile,
+    record: &EpochRecord,
+    revoked: &[Machine],
+) -> Result<(), StoreError> {
+    transaction.execute(
+        "INSERT INTO part VALUES (?1, ?2)",
+        params![record.epoch, seal(&record.encode(), &issuer.manager)],
+    )?;
+    for machine in revoked {
+        transaction.execute(
+            "UPDATE machine SET revoked_in = ?1 WHERE idx = ?2 AND revoked_in IS NULL",
+            params![record.epoch, machine.entry.index],
+        )?;
     }
+    let machines = group.register().machines;
+    write_head(
+        transaction,
+        machines,
+        record.epoch_id(),
+        record.made,
+        issuer,
+    )
+}
+
+/// The rows to revoke: registered, and never revoked before.
+fn rows_of(db: &Transaction<'_>, names: &[Name]) -> Result<Vec<Machine>, StoreError> {
+    let distinct: BTreeSet<&Name> = names.iter().collect();
+    let rows = distinct.into_iter().map(|name| {
+        let row = last_of_name(db, name.as_str())?;
+        let row = row.ok_or_else(|| StoreError::NoSuchMachine(name.to_string()))?;
+        match row.revoked_in {
+            None => Ok(row),
+            Some(epoch) => Err(StoreError::AlreadyRevoked {
+                machine: name.to_string(),
+                epoch,
+            }),
+        }
+    });
+    rows.collect()
+}
+
+/// The record that revokes these rows by steps of the chain.
+fn steps(
+    group: &GroupFile,
+    gamma: &xr::IssuerKey,
+    issuer: &IssuerKeyFile,
+    rows: &[Machine],
+) -> Result<Change, StoreError> {
+    if rows.len() > MAX_STEPS_PER_RECORD {
+        return Err(StoreError::TooManyAtOnce(MAX_STEPS_PER_RECORD));
+    }
+    if steps_since_rebase(group) + rows.len() > MAX_STEPS {
+        return Err(StoreError::RebaseIsDue);
+    }
+    let PublicKey::Xr(mut public) = key_of(group, group.newest_epoch())? else {
+        return Err(StoreError::OtherGroupsKey);
+    };
+    let unfit = || StoreError::Damaged("the issuer key does not fit the group".to_owned());
+    let mut steps = Vec::new();
+    for row in rows {
+        let step = gamma.revoke(&public, &row.x(issuer)).ok_or_else(unfit)?;
+        public = public.after(&step).map_err(|_| unfit())?;
+        steps.push(step);
+    }
+    Ok(Change::steps(&steps))
+}
+
+/// How many steps there are since epoch 0 or the last rebase.
+fn steps_since_rebase(group: &GroupFile) -> usize {
+    let base = group.hashed_since(group.newest_epoch()) as usize;
+    let steps = group.epochs()[base..]
+        .iter()
+        .map(|record| match &record.change {
+            Change::Steps(steps) => steps.len(),
+            _ => 0,
+        });
+    steps.sum()
+}
+
+/// The record that revokes these rows by a rebase.
+fn rebased(rows: &[Machine]) -> Result<Change, StoreError> {
+    if rows.len() > MAX_REBASE_ROWS {
+        return Err(StoreError::TooManyAtOnce(MAX_REBASE_ROWS));
+    }
+    let mut revoked: Vec<u32> = rows.iter().map(|row| row.entry.index).collect();
+    revoked.sort_unstable();
+    Ok(Change::Rebase { revoked })
 }

@@ -19,7 +19,7 @@ pub const REQUESTS_PER_DAY: usize = 1000;
 pub const MATCHES_PER_PACKET: usize = 3;
 
 const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
-const HEADER: &str = "# clew trustee ledger: time, kind, T1, packet, machine, request. Keep it: it is part of the trustee's duty.\n";
+const HEADER: &str = "# clew trustee ledger: time, kind, T1, packet, asked, machine, request. Keep it: it is part of the trustee's duty.\n";
 /// Largest ledger that is read: about 200,000 requests.
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -76,6 +76,8 @@ pub struct Entry {
     pub t1: [u8; 48],
     /// The packet's digest.
     pub packet: [u8; 32],
+    /// Which packet of its block was asked about.
+    pub asked: [u8; 32],
     /// Leaf hash of the machine, if the request is a match.
     pub machine: Option<[u8; 32]>,
     /// The request's id.
@@ -153,8 +155,10 @@ impl fmt::Display for Entry {
         } else {
             "open"
         };
-        let (t1, packet, request) = (hex(&self.t1), hex(&self.packet), hex(&self.request));
-        write!(f, "{} {kind} {t1} {packet} {machine} {request}", self.time)
+        let (t1, packet) = (hex(&self.t1), hex(&self.packet));
+        let (asked, request) = (hex(&self.asked), hex(&self.request));
+        let time = self.time;
+        write!(f, "{time} {kind} {t1} {packet} {asked} {machine} {request}")
     }
 }
 
@@ -163,7 +167,7 @@ impl Entry {
         let mut words = line.split(' ');
         let mut word = || words.next();
         let (time, kind, t1, packet) = (word()?, word()?, word()?, word()?);
-        let (machine, request) = (word()?, word()?);
+        let (asked, machine, request) = (word()?, word()?, word()?);
         let machine = match (kind, machine) {
             ("open", "-") => None,
             ("match", machine) => Some(unhex(machine)?),
@@ -173,6 +177,7 @@ impl Entry {
             time: time.parse().ok()?,
             t1: unhex(t1)?,
             packet: unhex(packet)?,
+            asked: unhex(asked)?,
             machine,
             request: unhex(request)?,
         };
@@ -202,6 +207,7 @@ mod tests {
             time: u64::from(n) * 1_000_000_000,
             t1: [n; 48],
             packet: [n; 32],
+            asked: [n ^ 0xff; 32],
             machine: None,
             request: [n; 32],
         }

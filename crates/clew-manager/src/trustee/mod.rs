@@ -1,21 +1,23 @@
 //! What one trustee does with its share of the opening key (`spec/opening.md` section 3): it looks at
 //! the packet itself, keeps its ledger, and gives a share that counts for one request only.
 
+mod error;
 pub mod ledger;
 mod pending;
 
+pub use error::TrusteeError;
+
 use crate::keys::{OpeningShare, TrusteeKeyFile};
 use clew_evidence::{
-    Asked, CombineError, Fault, GroupFile, Packet, Question, Request, Row, Share, Step,
-    gather_blinds, gather_commitments,
+    Asked, CheckedGroup, Found, JudgeRule, Packet, Question, Request, Share, Step, gather_blinds,
+    gather_commitments,
 };
 use clew_group::curve::G1;
-use clew_group::quorum::{Blinding, Match, QuorumError, Revealed, SecretShare, Set};
-use ledger::{Entry, LedgerError};
+use clew_group::quorum::{Blinding, Match, Revealed, SecretShare, Set};
+use ledger::Entry;
 use pending::Pending;
 use rand_core::CryptoRng;
 use std::ffi::OsString;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -32,100 +34,21 @@ pub struct Desk<'a> {
 /// What a trustee is asked: the request, and what it sees of it with its own eyes.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// The group.
-    pub group: &'a GroupFile,
+    /// The group, with its whole chain of epochs checked.
+    pub group: &'a CheckedGroup,
     /// The request.
     pub request: &'a Request,
-    /// The packet that it is about.
+    /// The packet that it asks about.
     pub packet: &'a Packet<'a>,
 }
 
 /// The machine of a match.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// Its entry with its proof.
-    pub row: &'a Row,
-    /// Its credential in the packet's epoch.
-    pub credential: &'a G1,
-}
-
-/// Why a trustee gives no share.
-#[derive(Debug)]
-pub enum TrusteeError {
-    /// The key is of another group.
-    OtherGroup,
-    /// The packet's epoch has another sharing than the key's.
-    OtherSharing {
-        /// Since when the key's counts.
-        key: u32,
-        /// Since when the packet's counts.
-        packet: u32,
-    },
-    /// What was shown does not hold.
-    Fault(Fault),
-    /// The shares of the step before do not fit.
-    Combine(CombineError),
-    /// A proof, a set or a share does not fit.
-    Quorum(QuorumError),
-    /// The ledger refuses.
-    Ledger {
-        /// The ledger.
-        path: PathBuf,
-        /// Why.
-        error: LedgerError,
-    },
-    /// This trustee did not begin this match, or finished it.
-    NotUnderWay,
-    /// The group's scheme has no matches.
-    NoMatches,
-    /// The system refused.
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        error: io::Error,
-    },
-}
-
-impl fmt::Display for TrusteeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherGroup => f.write_str("the trustee's key is of another group"),
-            Self::OtherSharing { key, packet } => write!(
-                f,
-                "the trustee's share counts since epoch {key}, the packet needs one that counts since epoch {packet}"
-            ),
-            Self::Fault(fault) => write!(f, "{fault}"),
-            Self::Combine(error) => write!(f, "{error}"),
-            Self::Quorum(error) => write!(f, "{error}"),
-            Self::Ledger { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::NotUnderWay => f.write_str(
-                "this trustee has no match under way with these others, or gave its share already",
-            ),
-            Self::NoMatches => f.write_str("bbs04 groups have no matches"),
-            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for TrusteeError {}
-
-impl From<Fault> for TrusteeError {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<CombineError> for TrusteeError {
-    fn from(error: CombineError) -> Self {
-        Self::Combine(error)
-    }
-}
-
-impl From<QuorumError> for TrusteeError {
-    fn from(error: QuorumError) -> Self {
-        Self::Quorum(error)
-    }
+    /// Its row, and its x.
+    pub found: &'a Found,
+    /// The base that it signs with in the packet's epoch.
+    pub base: &'a G1,
 }
 
 impl<'a> Desk<'a> {
@@ -245,8 +168,8 @@ impl<'a> Desk<'a> {
         with: Candidate<'_>,
         set: Set,
     ) -> Result<Match<'q>, TrusteeError> {
-        asked.check_candidate(case.group, case.request, with.row, with.credential)?;
-        Ok(asked.question(set, with.credential)?)
+        asked.check_candidate(case.group, case.request, with.found, with.base)?;
+        Ok(asked.question(set, with.base)?)
     }
 
     fn secret(&self) -> Result<&SecretShare, TrusteeError> {
@@ -257,13 +180,13 @@ impl<'a> Desk<'a> {
     }
 
     fn record(&self, case: Case<'_>, now: u64) -> Result<(), TrusteeError> {
-        let t1 = case.packet.body.first_chunk().ok_or(TrusteeError::Fault(
-            clew_evidence::JudgeRule::Signature.into(),
-        ))?;
+        let signature = || TrusteeError::Fault(JudgeRule::Signature.into());
+        let t1 = case.packet.body.first_chunk().ok_or_else(signature)?;
         let entry = Entry {
             time: now,
             t1: *t1,
             packet: case.request.packet,
+            asked: case.request.asked,
             machine: match case.request.question {
                 Question::Opening => None,
                 Question::Match { machine } => Some(machine),

@@ -2,16 +2,15 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use clew_evidence::{
-    EpochRecord, GroupFile, HEADER, Packet, Question, RegisterHead, Request, Row, Share, seal,
-};
+use clew_evidence::{CheckedGroup, EpochRecord, GroupFile, HEADER, Name, RegisterHead, Row, seal};
 use clew_group::curve::G1;
 use clew_group::quorum::{Quorum, Set, Trustee};
-use clew_group::{Fault, MemberKey, PublicKey, Scheme, Signed, SigningKey, VerifyingKey};
+use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, VerifyingKey, Witness};
 use clew_manager::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
-use clew_manager::trustee::{Candidate, Case, Desk, TrusteeError};
-use clew_manager::{Store, StoreError};
+use clew_manager::update::{UpdateError, Witnesses, update};
+use clew_manager::witness_file::{self, BucketFault, Need};
+use clew_manager::{NewGroup, Opening, Store, StoreError, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::fs;
@@ -19,6 +18,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub const NOW: u64 = 1_800_000_000_000_000_000;
+/// After every epoch that the tests make at once, and before [`clew_manager::store::FAR_NS`].
+pub const LATER: u64 = NOW + 1_000_000;
 pub const BOTH: [Scheme; 2] = [Scheme::Bbs04, Scheme::Xr];
 
 pub fn rng(seed: u64) -> ChaCha20Rng {
@@ -68,10 +69,31 @@ impl Office {
         enrol(&mut self.store, &self.issuer, name)
     }
 
-    /// Revokes a machine; the new epoch starts as many nanoseconds after [`NOW`] as its number.
+    /// Revokes a machine at once; the new epoch is made and starts as many nanoseconds after [`NOW`]
+    /// as its number.
     pub fn revoke(&mut self, name: &str) -> u32 {
-        let start = NOW + 1 + u64::from(self.group().newest_epoch());
-        self.store.revoke(&self.issuer, name, start, NOW).unwrap()
+        self.revoke_all(&[name], false)
+    }
+
+    /// Revokes machines together, by a rebase if that is asked for.
+    pub fn revoke_all(&mut self, names: &[&str], rebase: bool) -> u32 {
+        let when = When::now(self.next());
+        let names: Vec<Name> = names.iter().map(|name| name.parse().unwrap()).collect();
+        let revoked = self
+            .store
+            .revoke(&self.issuer, &names, rebase, when, &mut |_, _| true);
+        revoked.unwrap()
+    }
+
+    /// When the next epoch is made.
+    pub fn next(&self) -> u64 {
+        NOW + 1 + u64::from(self.group().newest_epoch())
+    }
+
+    /// Now is after every epoch that [`Office::revoke`] makes.
+    pub fn update(&self, key: &MemberKeyFile) -> Result<MemberKeyFile, UpdateError> {
+        let updated = update(key, &self.checked(), LATER, &mut self.published_witnesses());
+        updated.map(|updated| updated.key)
     }
 
     pub fn group(&self) -> GroupFile {
@@ -86,12 +108,27 @@ impl Office {
         TrusteeKeyFile::decode(&fs::read_to_string(self.trustee_path(index)).unwrap()).unwrap()
     }
 
-    /// The row of a machine, and its credential in `epoch`, from the issuer.
-    pub fn candidate(&self, name: &str, epoch: u32) -> (Row, G1) {
+    /// The row of a machine.
+    pub fn row(&self, name: &str) -> Row {
         let machine = self.store.machine(name).unwrap().unwrap();
-        let lines = self.store.lines(&self.issuer, epoch).unwrap();
-        let line = lines.line(&machine).unwrap();
-        (line.row, G1::from_bytes(&line.credential.unwrap()).unwrap())
+        self.store.row(&machine).unwrap()
+    }
+
+    /// B of a machine in `epoch`, from the issuer.
+    pub fn base(&self, name: &str, epoch: u32) -> Result<G1, Revoked> {
+        let machine = self.store.machine(name).unwrap().unwrap();
+        let issuer = self.store.epoch_issuer(&self.issuer, epoch).unwrap();
+        issuer.base(&machine.credential().unwrap(), &machine.x(&self.issuer))
+    }
+
+    /// The group file, with its chain checked.
+    pub fn checked(&self) -> CheckedGroup {
+        checked(&self.group())
+    }
+
+    /// Witnesses as the store publishes them.
+    pub fn published_witnesses(&self) -> Published {
+        Published(self.store.witnesses_path())
     }
 
     /// gamma.
@@ -103,9 +140,30 @@ impl Office {
     }
 }
 
+/// The buckets in a folder.
+pub struct Published(pub PathBuf);
+
+impl Witnesses for Published {
+    fn find(&mut self, need: &Need) -> Result<Option<Witness>, BucketFault> {
+        match fs::read(need.path_under(&self.0)) {
+            Ok(bytes) => witness_file::find(&bytes, need).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+pub fn checked(group: &GroupFile) -> CheckedGroup {
+    group.clone().check_epochs(&mut rng(99)).unwrap()
+}
+
 pub fn create(dir: &Path, scheme: Scheme, quorum: Quorum, seed: u64) -> Result<Store, StoreError> {
-    let name = "acme".parse().unwrap();
-    Store::create(dir, name, scheme, quorum, NOW, None, &mut rng(seed)).map(|made| made.store)
+    let group = NewGroup {
+        name: "acme".parse().unwrap(),
+        scheme,
+        opening: Opening::Dealt(quorum),
+        now: NOW,
+    };
+    Store::create(dir, group, None, &mut rng(seed)).map(|made| made.store)
 }
 
 pub fn issuer(dir: &Path) -> IssuerKeyFile {
@@ -113,9 +171,10 @@ pub fn issuer(dir: &Path) -> IssuerKeyFile {
 }
 
 pub fn enrol(store: &mut Store, issuer: &IssuerKeyFile, name: &str) -> MemberKeyFile {
-    let seed = name.bytes().fold(7, |all, b| all * 31 + u64::from(b));
+    let rows = u64::from(store.group().register().machines);
+    let seed = name.bytes().fold(rows, |all, b| all * 31 + u64::from(b));
     let pending = store
-        .enrol(issuer, name.parse().unwrap(), NOW, &mut rng(seed))
+        .enrol(issuer, name.parse().unwrap(), LATER, &mut rng(seed))
         .unwrap();
     let key = pending.key().clone();
     pending.commit().unwrap();
@@ -143,7 +202,10 @@ pub fn group_file(office: &Office, epochs: &[EpochRecord]) -> Vec<u8> {
     for record in epochs {
         bytes.extend(seal(&record.encode(), manager));
     }
-    bytes.extend(head.seal(manager).encode());
+    for checkpoint in group.checkpoints() {
+        bytes.extend(seal(&checkpoint.encode(), manager));
+    }
+    bytes.extend(seal(&head.encode(), manager));
     bytes
 }
 
@@ -168,25 +230,16 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Signs in the newest epoch that the key holds.
     pub fn by(key: &MemberKeyFile, message: &[u8], seed: u64) -> Self {
-        let scheme = key.public.scheme();
-        let mut body = vec![0; scheme.signature_bytes(false)];
-        let signer = SigningKey::new(&key.public, key.id, key.key.clone()).unwrap();
-        signer
-            .precursor(&mut rng(seed))
-            .sign(&[message], false, &mut body);
+        let held = key.newest().unwrap();
+        let mut body = vec![0; key.scheme().signature_bytes(false)];
+        let precursor = key.signing_key(held).unwrap().precursor(&mut rng(seed));
+        precursor.sign(&[message], false, &mut body);
         Self {
-            epoch: key.epoch,
+            epoch: held.epoch,
             message: message.to_vec(),
             body,
-        }
-    }
-
-    pub fn packet(&self) -> Packet<'_> {
-        Packet {
-            epoch: self.epoch,
-            message: &self.message,
-            body: &self.body,
         }
     }
 
@@ -199,100 +252,5 @@ impl Sent {
             incremental: false,
         };
         key.verify(signed, &mut rng(0))
-    }
-
-    pub fn request(&self, group: &GroupFile, question: Question) -> Request {
-        Request::new(group, question, &self.packet(), None).unwrap()
-    }
-
-    pub fn opening(&self, group: &GroupFile) -> Request {
-        self.request(group, Question::Opening)
-    }
-
-    pub fn comparison(&self, group: &GroupFile, row: &Row) -> Request {
-        let machine = row.entry.leaf_hash();
-        self.request(group, Question::Match { machine })
-    }
-}
-
-/// What trustee `index` of the office answers to a request for an opening.
-pub fn share(
-    office: &Office,
-    index: u8,
-    sent: &Sent,
-    request: &Request,
-) -> Result<Share, TrusteeError> {
-    let (key, path) = (office.trustee(index), office.trustee_path(index));
-    let (group, packet) = (office.group(), sent.packet());
-    let case = Case {
-        group: &group,
-        request,
-        packet: &packet,
-    };
-    Desk::new(&key, &path).open(case, NOW, &mut rng(100 + u64::from(index)))
-}
-
-/// A match under way: one packet, one machine.
-pub struct Comparison<'a> {
-    pub office: &'a Office,
-    pub group: GroupFile,
-    pub sent: Sent,
-    pub row: Row,
-    pub credential: G1,
-    pub request: Request,
-}
-
-impl<'a> Comparison<'a> {
-    pub fn new(office: &'a Office, sent: Sent, machine: &str) -> Self {
-        let (group, (row, credential)) = (office.group(), office.candidate(machine, sent.epoch));
-        let request = sent.comparison(&group, &row);
-        Self {
-            office,
-            group,
-            sent,
-            row,
-            credential,
-            request,
-        }
-    }
-
-    fn at_desk<T>(&self, index: u8, act: impl FnOnce(Desk<'_>, Case<'_>, Candidate<'_>) -> T) -> T {
-        let (key, path) = (self.office.trustee(index), self.office.trustee_path(index));
-        let packet = self.sent.packet();
-        let case = Case {
-            group: &self.group,
-            request: &self.request,
-            packet: &packet,
-        };
-        let with = Candidate {
-            row: &self.row,
-            credential: &self.credential,
-        };
-        act(Desk::new(&key, &path), case, with)
-    }
-
-    pub fn commit(&self, index: u8, set: Set, seed: u64) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |desk, case, with| {
-            desk.commit(case, with, set, NOW, &mut rng(seed))
-        })
-    }
-
-    pub fn reveal(&self, index: u8, commitments: &[Share]) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |desk, case, with| {
-            desk.reveal(case, with, commitments)
-        })
-    }
-
-    pub fn compare(&self, index: u8, blinds: &[Share]) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |desk, case, with| {
-            desk.compare(case, with, blinds, &mut rng(7))
-        })
-    }
-
-    /// Steps 1 and 2 by all of a set.
-    pub fn blinds<const N: usize>(&self, indices: [u8; N]) -> [Share; N] {
-        let all = set(indices);
-        let commitments = indices.map(|i| self.commit(i, all, i.into()).unwrap());
-        indices.map(|i| self.reveal(i, &commitments).unwrap())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::secrets::Unlock;
 use clap::Args;
-use clew_evidence::Name;
+use clew_evidence::{DeviceFingerprint, Name};
 use std::path::PathBuf;
 
 const SHARE_HELP: &str = "\
@@ -12,13 +12,21 @@ all of them wrote goes into the next step, and into clew match in the end:
   2. clew share --match web-1 --register REGISTER --share 1.commit --share 3.commit ... -o 1.blind
   3. clew share --match web-1 --register REGISTER --share 1.blind --share 3.blind ... -o 1.share";
 
+const OPEN_HELP: &str = "\
+The register is the group's directory, which needs the issuer key, or a register file:
+  clew group register DIR -o REGISTER --epoch E     made for the packet's epoch: found at once
+  clew open --register REGISTER --q FILE ...        by Q, which clew open --write-q FILE writes in DIR
+  clew open --register REGISTER ...                 neither: row by row, a pairing each";
+
 const MATCH_HELP: &str = "\
 Exit status: 0 it was this machine, 1 it was not, 2 could not tell.
 The three steps before: clew help share.";
 
 const JUDGE_HELP: &str = "\
 Exit status: 0 the evidence holds, 1 it does not, 2 could not tell. A match holds whichever answer
-it proves: what it answers is said.";
+it proves: what it answers is said.
+The name of a machine is the manager's word, its key is the device's: --device holds the evidence to
+a key that you know.";
 
 /// A packet of a capture, and the group that it is of.
 #[derive(Args, Debug)]
@@ -64,8 +72,8 @@ pub struct Share {
     /// Compare with this machine instead of opening
     #[arg(long = "match", value_name = "MACHINE", requires = "register")]
     pub matched: Option<Name>,
-    /// Where the machine is looked up: a register file, or the group's directory
-    #[arg(long, value_name = "DIR|REGISTER")]
+    /// Where the machine is looked up: a register file with points, or the group's directory
+    #[arg(long, value_name = "DIR|REGISTER", requires = "matched")]
     pub register: Option<PathBuf>,
     /// The trustees that compare, as 1,3: all that take part, for the first of three steps
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "matched")]
@@ -76,13 +84,14 @@ pub struct Share {
     /// The share to write
     #[arg(short, long, value_name = "S.share")]
     pub output: PathBuf,
-    /// What unlocks the trustee's key.
+    /// What unlocks the trustee's key (and, with --register DIR, the issuer key).
     #[command(flatten)]
     pub unlock: Unlock,
 }
 
 /// `clew open`
 #[derive(Args, Debug)]
+#[command(after_help = OPEN_HELP)]
 pub struct Open {
     /// Which packet.
     #[command(flatten)]
@@ -96,9 +105,18 @@ pub struct Open {
     /// The opening to write, which anybody can judge
     #[arg(short, long, value_name = "OPENING")]
     pub output: PathBuf,
+    /// Also write Q, by which an auditor finds the row in a register file (needs --register DIR; xr)
+    #[arg(long, value_name = "FILE")]
+    pub write_q: Option<PathBuf>,
+    /// Find the row in a register file by the manager's Q (xr)
+    #[arg(long, value_name = "FILE", conflicts_with = "write_q")]
+    pub q: Option<PathBuf>,
     /// Answer as a JSON object
     #[arg(long)]
     pub json: bool,
+    /// What unlocks the issuer key of DIR.
+    #[command(flatten)]
+    pub unlock: Unlock,
 }
 
 /// `clew match`
@@ -114,7 +132,7 @@ pub struct Match {
     /// The machine that it was compared with
     #[arg(long, value_name = "MACHINE")]
     pub machine: Name,
-    /// The register that names machines: a register file, or the group's directory
+    /// The register that names machines: a register file with points, or the group's directory
     #[arg(long, value_name = "DIR|REGISTER")]
     pub register: PathBuf,
     /// The result to write, which anybody can judge
@@ -123,6 +141,9 @@ pub struct Match {
     /// Answer as a JSON object
     #[arg(long)]
     pub json: bool,
+    /// What unlocks the issuer key of DIR.
+    #[command(flatten)]
+    pub unlock: Unlock,
 }
 
 /// `clew judge`
@@ -135,9 +156,12 @@ pub struct Judge {
     /// What clew open or clew match wrote
     #[arg(value_name = "OPENING|RESULT")]
     pub evidence: PathBuf,
-    /// A capture that holds the packet
+    /// A capture that holds the packet that was asked about
     #[arg(value_name = "IN")]
     pub input: PathBuf,
+    /// The device key that the machine must have, as SHA256:... (else rule device-pin: a no)
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub device: Option<DeviceFingerprint>,
     /// Answer as a JSON object
     #[arg(long)]
     pub json: bool,

@@ -1,4 +1,4 @@
-//! The life of a group: `clew group`, `enrol`, `revoke`, `update`.
+//! The life of a group: `clew group`, `enrol`, `join`, `revoke`, `update`.
 
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
@@ -15,6 +15,8 @@ pub enum Group {
     Show(GroupPath),
     /// List machines (of a directory) or epochs (of a group file)
     List(GroupPath),
+    /// Start a new epoch whose witnesses the manager gives out, without revoking anybody
+    Rebase(GroupRebase),
     /// Write machines of the register to a file, for those who open or compare elsewhere
     Register(GroupRegister),
 }
@@ -56,14 +58,17 @@ pub struct GroupRegister {
     /// The group's directory
     pub dir: PathBuf,
     /// The register file to write
-    #[arg(short = 'w', value_name = "REGISTER")]
+    #[arg(short, long, short_alias = 'w', value_name = "REGISTER")]
     pub output: PathBuf,
-    /// Only this machine (may be given several times)
+    /// Only this machine (repeat)
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Name>,
-    /// Credentials of this epoch (default: the newest)
+    /// Make it for this epoch (repeat, up to 16) [default: the newest]
     #[arg(long, value_name = "E")]
-    pub epoch: Option<u32>,
+    pub epoch: Vec<u32>,
+    /// With the points that matches need, in the place of the hashes that find a row
+    #[arg(long)]
+    pub points: bool,
     /// Replace REGISTER if it exists
     #[arg(long)]
     pub force: bool,
@@ -89,15 +94,52 @@ pub struct GroupPath {
     pub path: PathBuf,
 }
 
+/// `clew group rebase`
+#[derive(Args, Debug)]
+#[command(after_help = REBASE_HELP)]
+pub struct GroupRebase {
+    /// The group's directory
+    pub dir: PathBuf,
+    /// When the new epoch starts.
+    #[command(flatten)]
+    pub start: Start,
+    /// What unlocks the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const REBASE_HELP: &str = "\
+After a rebase every machine needs a new witness: publish DIR/public/witnesses with the group file.
+A stolen key cannot go back before a rebase if its old witnesses were erased. A group of scheme xr
+needs a rebase at the latest after 65,536 revocations.";
+
+const ENROL_HELP: &str = "\
+A machine joins from its own host in five files, each made by one side for the other:
+  issuer  clew enrol acme web-1 --invite -o web-1.invitation
+  device  clew join web-1.invitation --group group.clew --state web-1.joining -o web-1.request
+  issuer  clew enrol acme --answer web-1.request -o web-1.offer
+  device  clew join web-1.offer --group group.clew --state web-1.joining -o web-1.acceptance
+  issuer  clew enrol acme --answer web-1.acceptance -o web-1.credential
+  device  clew join web-1.credential --group group.clew --state web-1.joining -o web-1.key
+Each command can be repeated. Without --invite and --answer this host plays both sides.";
+
 /// `clew enrol`
 #[derive(Args, Debug)]
+#[command(after_help = ENROL_HELP)]
 pub struct Enrol {
     /// The group's directory
     pub dir: PathBuf,
     /// Name of the machine
-    pub machine: Name,
-    /// The key file to write
-    #[arg(short, long, value_name = "MACHINE.key")]
+    #[arg(required_unless_present = "answer", conflicts_with = "answer")]
+    pub machine: Option<Name>,
+    /// Invite the machine to join from its own host
+    #[arg(long)]
+    pub invite: bool,
+    /// Answer a device's request or acceptance
+    #[arg(long, value_name = "FILE", conflicts_with = "invite")]
+    pub answer: Option<PathBuf>,
+    /// The file to write: the machine's key, an invitation, or an answer
+    #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// What unlocks the issuer key.
     #[command(flatten)]
@@ -107,16 +149,54 @@ pub struct Enrol {
     pub seal: Seal,
 }
 
+/// `clew join`
+#[derive(Args, Debug)]
+#[command(after_help = ENROL_HELP)]
+pub struct Join {
+    /// The issuer's invitation, offer or credential
+    pub file: PathBuf,
+    /// The group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// What the device keeps between the rounds. Secret; removed once the key is written
+    #[arg(long, value_name = "FILE")]
+    pub state: PathBuf,
+    /// The file to write: a request, an acceptance, or the machine's key
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What unlocks the state.
+    #[command(flatten)]
+    pub unlock: Unlock,
+    /// What encrypts the state and the machine's key.
+    #[command(flatten)]
+    pub seal: Seal,
+}
+
+/// When a new epoch starts.
+#[derive(Args, Debug)]
+pub struct Start {
+    /// When the new epoch starts, as 2026-11-21T10:00:00Z
+    #[arg(long, value_name = "TIME", default_value = "now")]
+    pub at: String,
+    /// Confirm a start more than 30 days ahead
+    #[arg(long)]
+    pub far: bool,
+}
+
 /// `clew revoke`
 #[derive(Args, Debug)]
 pub struct Revoke {
     /// The group's directory
     pub dir: PathBuf,
-    /// Name of the machine
-    pub machine: Name,
-    /// When the new epoch starts, as 2026-11-21T10:00:00Z
-    #[arg(long, value_name = "TIME", default_value = "now")]
-    pub at: String,
+    /// Machines to revoke together (xr: up to 48, with --rebase up to 900)
+    #[arg(required = true)]
+    pub machine: Vec<Name>,
+    /// Revoke by a rebase: x of the machines stays secret, all others need new witnesses [bbs04: always]
+    #[arg(long)]
+    pub rebase: bool,
+    /// When the new epoch starts.
+    #[command(flatten)]
+    pub start: Start,
     /// What unlocks the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -131,6 +211,9 @@ pub struct Update {
     /// The group file
     #[arg(long, value_name = "GROUPFILE")]
     pub group: PathBuf,
+    /// After a rebase: the manager's folder of witnesses, the bucket of this machine, or a credential
+    #[arg(long, value_name = "FILE|DIR")]
+    pub witness: Option<PathBuf>,
     /// What unlocks the key.
     #[command(flatten)]
     pub unlock: Unlock,

@@ -10,7 +10,10 @@ pub use flow::{
     AlgorithmName, CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect,
     FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName, Strength,
 };
-pub use group::{Enrol, Group, GroupCreate, GroupPath, GroupRegister, Revoke, SchemeName, Update};
+pub use group::{
+    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, Join, Revoke, SchemeName,
+    Start, Update,
+};
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,
     TunnelKeygenServer, TunnelKeygenUser, TunnelName, TunnelServe, TunnelStatus,
@@ -54,11 +57,13 @@ pub enum Command {
     /// Create or look at a group
     #[command(subcommand)]
     Group(Group),
-    /// Enrol a machine and write its key
+    /// Enrol a machine: on this host, or by invitation from the machine's own
     Enrol(Enrol),
-    /// Revoke a machine: the group's next epoch begins
+    /// Join a group from this host, by invitation
+    Join(Join),
+    /// Revoke machines: the group's next epoch
     Revoke(Revoke),
-    /// Bring a machine's key to the current epoch, without the manager
+    /// Bring a machine's key to the epochs in force and announced, without the manager
     Update(Update),
     /// Sign the packets of a capture
     Sign(Sign),

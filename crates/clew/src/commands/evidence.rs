@@ -1,5 +1,6 @@
 //! One signed packet of a capture, as trustees and judges look at it.
 
+use super::coverage::Window;
 use super::packet;
 use super::restore::in_full;
 use crate::batch::{Capture, frame};
@@ -10,19 +11,23 @@ use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
-    Acceptance, Carriage, Conclusion, Reason, Received, Receiver, Restored, Restorer, Summary,
-    Verdict, read,
+    Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,
+    Summary, Verdict, flow, read,
 };
 use std::path::Path;
 
 /// A signed packet, taken apart.
 pub struct Evidence {
-    /// Its frame number.
-    pub number: u64,
     /// What its trailer says.
     pub summary: Summary,
+    /// Names the packet that is asked about among those under its signature.
+    pub asked: [u8; 32],
+    /// Of mode `window`: the packets before it that its signature covers.
+    pub window: Option<Window>,
     message: Vec<u8>,
     body: Vec<u8>,
+    /// Of mode `tree`: the packet's leaf.
+    leaf: Option<[u8; 32]>,
 }
 
 impl Evidence {
@@ -38,7 +43,7 @@ impl Evidence {
         let Conclusion {
             verdict, reason, ..
         } = conclude(record, group);
-        match (verdict, Self::of(record, number, &mut Restorer::new())) {
+        match (verdict, Self::of(record, &mut Restorer::new())) {
             (Verdict::Valid, Some(evidence)) => Ok(evidence),
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
@@ -53,8 +58,9 @@ impl Evidence {
         }
     }
 
-    /// The first packet of a capture that a request is about, not verified. Of a block in coded
-    /// carriage it is one of those that restore its signature.
+    /// A packet of a capture with the signature that a request is about, not verified: the first that
+    /// there is, whichever was asked about. Of a block in coded carriage it is one of those that
+    /// restore its signature.
     pub fn find(
         path: &Path,
         request: &Request,
@@ -64,11 +70,10 @@ impl Evidence {
         let mut restorer = Restorer::new();
         while let Some(batch) = capture.next_batch()? {
             for record in &batch {
-                let number = record.packet().map_or(0, |info| info.frame);
-                let found = Self::of(record, number, &mut restorer);
-                let found = found.filter(|evidence| evidence.is_of(request, group));
-                if found.is_some() {
-                    return Ok(found);
+                let found = Self::of(record, &mut restorer);
+                if let Some(found) = found.filter(|evidence| evidence.is_of(request, group)) {
+                    let asked = request.asked;
+                    return Ok(Some(Self { asked, ..found }));
                 }
             }
         }
@@ -86,35 +91,39 @@ impl Evidence {
         (tag, scheme, epoch) == about && self.packet().digest() == request.packet
     }
 
+    /// Whether the signature covers that packet too.
+    pub fn covers(&self, packet: &SignedPacket<'_>) -> bool {
+        packet.is_covered_by(&self.message, &self.body)
+    }
+
     /// What trustees and judges are shown.
     pub fn packet(&self) -> Packet<'_> {
         Packet {
             epoch: self.summary.epoch,
             message: &self.message,
             body: &self.body,
+            leaf: self.leaf,
         }
     }
 
-    /// What a record holds; in coded carriage, the first packet of its block that came, once the
-    /// signature can be restored.
-    fn of(record: &Record, number: u64, restorer: &mut Restorer<u64>) -> Option<Self> {
+    /// What a record holds; in coded carriage, once the signature of its block can be restored.
+    fn of(record: &Record, restorer: &mut Restorer<()>) -> Option<Self> {
         let (frame, _) = frame(record)?;
         let signed = read(&frame).ok()?;
         let summary = signed.summary();
         let mut message = Vec::new();
         signed.write_message(&mut message);
-        let (mut body, number) = match signed.trailer().carriage {
-            Carriage::Full => (signed.trailer().body.to_vec(), number),
-            Carriage::Coded(_) => {
-                let Restored { signature, from } = restorer.take(&signed, number)?;
-                (signature, *from.first()?)
-            }
+        let mut body = match signed.trailer().carriage {
+            Carriage::Full => signed.trailer().body.to_vec(),
+            Carriage::Coded(_) => restorer.take(&signed, ())?.signature,
         };
         // The plain form is what both forms begin with.
         body.truncate(summary.scheme.signature_bytes(false));
         Some(Self {
-            number,
             summary,
+            asked: signed.asked(),
+            leaf: (summary.mode == Mode::Tree).then(|| signed.asked()),
+            window: Window::of(&signed, flow(&frame).ok()?),
             message,
             body,
         })

@@ -1,5 +1,6 @@
 //! One module per command: from its arguments to its answer.
 
+mod coverage;
 mod demo;
 mod evidence;
 mod extract;
@@ -16,6 +17,7 @@ mod show;
 mod sign;
 mod strip;
 mod tunnel;
+mod verdict;
 mod verify;
 
 use crate::cli::{Cli, Command};
@@ -27,7 +29,8 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
     match cli.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Group(arguments) => group::run(&arguments),
-        Command::Enrol(arguments) => group::enrol(arguments),
+        Command::Enrol(arguments) => group::enrol(&arguments),
+        Command::Join(arguments) => group::join(&arguments),
         Command::Revoke(arguments) => group::revoke(&arguments),
         Command::Update(arguments) => group::update(&arguments),
         Command::Sign(arguments) => sign::run(&arguments, matches),

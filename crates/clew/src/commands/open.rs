@@ -1,42 +1,90 @@
 //! `clew open` and `clew match`: from the shares of several trustees to evidence that anybody judges.
 
+use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::judge;
-use super::register::Register;
-use super::share::{read_shares, request, write};
-use crate::cli::{Match as MatchArguments, Open};
+use super::register::{Candidate, Register};
+use super::share::{read_shares, read_text, request, write};
+use crate::cli::{Match as MatchArguments, Open, PacketOf};
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
+use crate::secrets::Unlock;
 use clew_evidence::{
-    CombineError, Combined, GroupFile, Question, Refused, Share, Why, combine_match,
-    combine_opening,
+    CombineError, Combined, Found, JudgeRule, Locator, Match, Opening, Question, Refused, Request,
+    Search, Share, Why, combine_match, combine_opening,
 };
+use clew_group::curve::G1;
+use std::path::Path;
 
 /// `clew open`
 pub fn run(arguments: &Open) -> Result<Status, Failure> {
-    let of = &arguments.of;
-    let group = read_group_file(&of.group)?;
-    let evidence = Evidence::verified(&of.input, of.packet, &group)?;
-    let register = Register::open(&arguments.register, &group)?;
+    let matter = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
+    let Matter {
+        register,
+        evidence,
+        coverage,
+    } = &matter;
     let shares = read_shares(&arguments.share)?;
-    let opened = open(&group, &evidence, &register, &shares)?;
+    let q = match (&arguments.q, &arguments.write_q) {
+        (Some(path), _) => Q::Given(read_locator(path)?),
+        (_, Some(_)) => Q::Asked,
+        _ => Q::No,
+    };
+    let (opened, locator) = open(register, evidence, &shares, q)?;
     warn(&opened.refused);
     write(&arguments.output, &opened.evidence.encode())?;
-    judge::tell(&group, &evidence, &opened.judgement, arguments.json);
+    if let (Some(path), Some(locator)) = (&arguments.write_q, locator) {
+        write(path, &locator.encode())?;
+    }
+    let group = register.group();
+    judge::tell(group, evidence, coverage, &opened.judgement, arguments.json);
     Ok(Status::Yes)
 }
 
-/// Combines shares to an opening.
+/// What `clew open` and `clew match` look at.
+struct Matter {
+    register: Register,
+    evidence: Evidence,
+    coverage: Coverage,
+}
+
+impl Matter {
+    fn read(of: &PacketOf, register: &Path, unlock: &Unlock) -> Result<Self, Failure> {
+        check_rereadable(&of.input)?;
+        let group = read_group_file(&of.group)?;
+        let evidence = Evidence::verified(&of.input, of.packet, &group)?;
+        let coverage = Coverage::of(&of.input, &evidence)?;
+        Ok(Self {
+            register: Register::for_evidence(register, group, unlock)?,
+            evidence,
+            coverage,
+        })
+    }
+}
+
+/// What Q = B^gamma is used for.
+pub enum Q {
+    /// Nothing.
+    No,
+    /// To find the row.
+    Given(Locator),
+    /// It is asked for.
+    Asked,
+}
+
+/// Combines shares to an opening; with its locator if that is asked for.
 pub fn open(
-    group: &GroupFile,
-    evidence: &Evidence,
     register: &Register,
+    evidence: &Evidence,
     shares: &[Share],
-) -> Result<Combined<clew_evidence::Opening>, Failure> {
+    q: Q,
+) -> Result<(Combined<Opening>, Option<Locator>), Failure> {
+    let group = register.group();
     let request = request(group, Question::Opening, evidence, warrant_of(shares))?;
-    let mut trouble = None;
-    let find = |tag: &[u8; 32], _: &_| {
-        register.by_tag(tag).unwrap_or_else(|failure| {
+    let (mut trouble, mut locator) = (None, None);
+    let find = |search: Search| {
+        let found = find(register, &request, search, q, &mut locator);
+        found.unwrap_or_else(|failure| {
             trouble = Some(failure);
             None
         })
@@ -44,48 +92,87 @@ pub fn open(
     let opened = combine_opening(group, &request, shares, &evidence.packet(), find);
     match trouble {
         Some(failure) => Err(failure),
-        None => opened.map_err(failed),
+        None => Ok((opened.map_err(|error| failed(error, register))?, locator)),
     }
+}
+
+/// The row of the base that the shares lead to.
+fn find(
+    register: &Register,
+    request: &Request,
+    search: Search,
+    q: Q,
+    locator: &mut Option<Locator>,
+) -> Result<Option<Found>, Failure> {
+    let base = search.base().to_bytes();
+    let search = match q {
+        Q::No => search,
+        Q::Asked => {
+            let q = register.locator(search.base())?.to_bytes();
+            *locator = Some(Locator::new(request, base, q));
+            search
+        }
+        Q::Given(given) if given.is_of(request, &base) => with_q(search, &given)?,
+        Q::Given(_) => {
+            return Err(Failure::new("--q: it is of another opening"));
+        }
+    };
+    register.find(request.epoch, search)
+}
+
+fn with_q(search: Search, given: &Locator) -> Result<Search, Failure> {
+    let q = G1::from_bytes(&given.q).ok();
+    let search = q.and_then(|q| search.with_q(&q).ok());
+    search.ok_or_else(|| {
+        Failure::new("--q: Q is not B^gamma for the base B of this signature")
+            .hint("ask the manager for it again: clew open --register DIR --write-q FILE")
+    })
+}
+
+fn read_locator(path: &Path) -> Result<Locator, Failure> {
+    Locator::decode(&read_text(path)?).map_err(|e| Failure::file(path, e))
 }
 
 /// `clew match`
 pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
-    let of = &arguments.of;
-    let group = read_group_file(&of.group)?;
-    let evidence = Evidence::verified(&of.input, of.packet, &group)?;
-    let register = Register::open(&arguments.register, &group)?;
+    let matter = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
+    let Matter {
+        register,
+        evidence,
+        coverage,
+    } = &matter;
     let shares = read_shares(&arguments.share)?;
-    let matched = compare(
-        &group,
-        &evidence,
-        &register,
-        arguments.machine.as_str(),
-        &shares,
-    )?;
+    let matched = compare(register, evidence, arguments.machine.as_str(), &shares)?;
     write(&arguments.output, &matched.evidence.encode())?;
-    judge::tell(&group, &evidence, &matched.judgement, arguments.json);
-    Ok(if matched.judgement.signed {
-        Status::Yes
-    } else {
-        Status::No
+    let group = register.group();
+    judge::tell(
+        group,
+        evidence,
+        coverage,
+        &matched.judgement,
+        arguments.json,
+    );
+    Ok(match matched.judgement.signed {
+        true => Status::Yes,
+        false => Status::No,
     })
 }
 
 /// Combines the shares of the third step to a match.
 pub fn compare(
-    group: &GroupFile,
-    evidence: &Evidence,
     register: &Register,
+    evidence: &Evidence,
     machine: &str,
     shares: &[Share],
-) -> Result<Combined<clew_evidence::Match>, Failure> {
-    let (row, credential) = register.by_name(machine, evidence.summary.epoch)?;
+) -> Result<Combined<Match>, Failure> {
+    let Candidate { found, base } = register.candidate(machine, evidence.summary.epoch)?;
     let question = Question::Match {
-        machine: row.entry.leaf_hash(),
+        machine: found.row.entry.leaf_hash(),
     };
+    let group = register.group();
     let request = request(group, question, evidence, warrant_of(shares))?;
-    let packet = evidence.packet();
-    combine_match(group, &request, shares, &packet, &credential, row).map_err(failed)
+    let matched = combine_match(group, &request, shares, &evidence.packet(), &base, found);
+    matched.map_err(|error| failed(error, register))
 }
 
 /// The warrant that most shares were given for.
@@ -101,7 +188,7 @@ fn warn(refused: &[Refused]) {
     }
 }
 
-fn failed(error: CombineError) -> Failure {
+fn failed(error: CombineError, register: &Register) -> Failure {
     let failure = Failure::new(&error);
     match error {
         CombineError::TooFew { refused, .. } | CombineError::Refused(refused)
@@ -111,11 +198,32 @@ fn failed(error: CombineError) -> Failure {
         }
         CombineError::TooFew { .. } => failure.hint("ask other trustees"),
         CombineError::Refused(refused) => failure.hint(match_hint(&refused)),
-        CombineError::NoRow { .. } => failure.hint(
-            "take a register that has all machines, as it was when the packet was signed or later",
+        CombineError::NoRow { .. } => no_row(register),
+        CombineError::Fault(fault) if fault.rule == JudgeRule::Register => failure.hint(
+            "the register file and the group file are not of one time or one history: get both anew",
         ),
-        _ => failure,
+        CombineError::Fault(_) => failure,
     }
+}
+
+/// The register has all rows that count under its group file, or it is told which are missing.
+fn no_row(register: &Register) -> Failure {
+    if let Some(shortage) = register.shortage() {
+        return Failure::new(format!("no row of the register signed this: {shortage}"));
+    }
+    let (group, newest) = (register.group(), register.group().newest_epoch());
+    let id = group.epoch_id(newest);
+    let id = id.map_or_else(String::new, |id| clew_evidence::short_epoch_id(&id));
+    let machines = group.register().machines;
+    Failure::new(format!(
+        "none of the {machines} rows of the register signed this: the manager hides a row, or this \
+         group file is not the one that machines and trustees have"
+    ))
+    .hint(format!(
+        "compare epoch {newest}, {id}, and the register's root (clew group show) with what trustees \
+         and machines have; if they are equal, ask the manager for a newer register: if no row \
+         appears, it hides one"
+    ))
 }
 
 /// What helps a match along.

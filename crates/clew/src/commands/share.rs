@@ -1,18 +1,19 @@
 //! `clew share`: one trustee's answer to one request.
 
+use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::open::match_hint;
-use super::register::Register;
+use super::register::{Candidate, Register};
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::keyring::{check, read_group_file};
 use crate::random;
-use clew_evidence::{CombineError, GroupFile, Question, Request, Share, Step};
+use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
 use clew_manager::files::{MODE_PUBLIC, write_atomically};
 use clew_manager::keys::TrusteeKeyFile;
-use clew_manager::trustee::{Candidate, Case, Desk, TrusteeError};
+use clew_manager::trustee::{Case, Desk, TrusteeError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
@@ -22,24 +23,27 @@ use std::path::{Path, PathBuf};
 const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
-    let group = read_group_file(&arguments.of.group)?;
+    let of = &arguments.of;
+    check_rereadable(&of.input)?;
     let key = arguments
         .unlock
         .load(&arguments.trustee, TrusteeKeyFile::decode)?;
-    let evidence = Evidence::verified(&arguments.of.input, arguments.of.packet, &group)?;
+    let group = read_group_file(&of.group)?;
+    let evidence = Evidence::verified(&of.input, of.packet, &group)?;
+    let coverage = Coverage::of(&of.input, &evidence)?;
     let desk = Desk::new(&key, &arguments.trustee);
     let share = match &arguments.matched {
-        None => opening(arguments, &group, &evidence, &desk)?,
-        Some(machine) => matching(arguments, machine.as_str(), &group, &evidence, &desk)?,
+        None => opening(arguments, &check(&of.group, group)?, &evidence, &desk)?,
+        Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &desk)?,
     };
     write(&arguments.output, &share.encode())?;
-    tell(arguments, &share, &desk);
+    tell(arguments, &share, &coverage, &desk);
     Ok(Status::Yes)
 }
 
 fn opening(
     arguments: &Arguments,
-    group: &GroupFile,
+    group: &CheckedGroup,
     evidence: &Evidence,
     desk: &Desk<'_>,
 ) -> Result<Share, Failure> {
@@ -59,27 +63,37 @@ fn opening(
 fn matching(
     arguments: &Arguments,
     machine: &str,
-    group: &GroupFile,
+    group: GroupFile,
     evidence: &Evidence,
     desk: &Desk<'_>,
 ) -> Result<Share, Failure> {
-    let register = arguments.register.as_deref().unwrap_or(Path::new("."));
-    let register = Register::open(register, group)?;
-    let (row, credential) = register.by_name(machine, evidence.summary.epoch)?;
+    let register = arguments.register.as_deref();
+    let register = register.ok_or_else(|| Failure::new("--match needs --register"))?;
+    let register = Register::open(register, group, &arguments.unlock)?;
+    let with = register.candidate(machine, evidence.summary.epoch)?;
     let warrant = warrant(arguments.warrant.as_deref())?;
     let question = Question::Match {
-        machine: row.entry.leaf_hash(),
+        machine: with.found.row.entry.leaf_hash(),
     };
-    let request = request(group, question, evidence, warrant)?;
+    let request = request(register.group(), question, evidence, warrant)?;
     let packet = evidence.packet();
     let case = Case {
-        group,
+        group: register.group(),
         request: &request,
         packet: &packet,
     };
-    let with = Candidate {
-        row: &row,
-        credential: &credential,
+    step(arguments, case, &with, desk)
+}
+
+fn step(
+    arguments: &Arguments,
+    case: Case<'_>,
+    with: &Candidate,
+    desk: &Desk<'_>,
+) -> Result<Share, Failure> {
+    let with = clew_manager::trustee::Candidate {
+        found: &with.found,
+        base: &with.base,
     };
     let given = read_shares(&arguments.share)?;
     let share = match given.first().map(|share| &share.step) {
@@ -108,7 +122,7 @@ fn set(with: &[u8]) -> Result<Set, Failure> {
     trustees.and_then(Set::of).map_err(Failure::new)
 }
 
-fn tell(arguments: &Arguments, share: &Share, desk: &Desk<'_>) {
+fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, desk: &Desk<'_>) {
     let (who, what) = (share.trustee, share.step.as_str());
     say!(
         "{who}: {what} for packet {}: {}",
@@ -117,7 +131,8 @@ fn tell(arguments: &Arguments, share: &Share, desk: &Desk<'_>) {
     );
     match &share.step {
         Step::Opening(_) => {
-            say!("  It opens the packet's whole block: all packets with the same signature.");
+            say!("  It opens all packets under one signature, which");
+            say!("  {}.", coverage.sentence());
             say!(
                 "  The request is in the ledger: {}",
                 desk.ledger().display()
@@ -151,7 +166,7 @@ fn refused(error: TrusteeError) -> Failure {
 
 /// The request about a packet.
 pub fn request(
-    group: &GroupFile,
+    group: &CheckedGroup,
     question: Question,
     evidence: &Evidence,
     warrant: Option<[u8; 32]>,

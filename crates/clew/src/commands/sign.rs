@@ -2,6 +2,7 @@
 
 use crate::batch::Capture;
 use crate::cli::{BlockCarriage, ModeName, Sign};
+use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::output::Output;
 use crate::report;
@@ -67,7 +68,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
         ..Policy::default()
     };
     let owned = sources_by_key(arguments, matches)?;
-    let several = arguments.key.len() > 1;
+    let (several, now) = (arguments.key.len() > 1, clock::now_ns());
     arguments
         .key
         .iter()
@@ -86,7 +87,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
                 );
             }
             let key = arguments.unlock.load(path, MemberKeyFile::decode)?;
-            Signer::new(&key, from, policy).map_err(|f| Failure {
+            Signer::new(key, from, policy, now).map_err(|f| Failure {
                 hint: f.hint.clone(),
                 ..Failure::file(path, f.message)
             })

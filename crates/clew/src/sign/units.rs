@@ -4,13 +4,16 @@ use super::{Options, Signer, TimeSource};
 use crate::batch::frame;
 use crate::capture::Record;
 use crate::clock;
+use crate::failure::Failure;
 use crate::random;
+use clew_group::SigningKey;
 use clew_packet::{
-    Candidate, Flow, Frame, Mode, Reason, SECOND_NS, Timestamp, WINDOW_MAX, Window, flow, mark,
+    Candidate, Flow, Frame, Mode, Reason, SECOND_NS, Sender, Timestamp, WINDOW_MAX, Window, flow,
+    mark,
 };
 use rand_core::Rng;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 /// What one signature may cover.
@@ -81,7 +84,14 @@ impl Fate {
 
 /// Signs the packets of a batch. The fates are in the order of the records; none for what is no
 /// packet.
-pub fn sign_batch(batch: &[Record], signers: &[Signer], options: Options) -> Vec<Option<Fate>> {
+///
+/// # Errors
+/// A machine's key does not sign in the epoch of one of its packets.
+pub fn sign_batch(
+    batch: &[Record],
+    signers: &[Signer],
+    options: Options,
+) -> Result<Vec<Option<Fate>>, Failure> {
     let tasks: Vec<Option<Task<'_>>> = batch
         .par_iter()
         .map(|record| Task::of(record, signers, options.time))
@@ -98,6 +108,7 @@ pub fn sign_batch(batch: &[Record], signers: &[Signer], options: Options) -> Vec
             None => None,
         });
     }
+    prepare(&selected, signers)?;
     let signed: Vec<Vec<(usize, Fate)>> = units(selected, options.cover)
         .into_par_iter()
         .map(|unit| sign_unit(&unit, signers, options.cover))
@@ -105,7 +116,16 @@ pub fn sign_batch(batch: &[Record], signers: &[Signer], options: Options) -> Vec
     for (place, fate) in signed.into_iter().flatten() {
         fates[place] = Some(fate);
     }
-    fates
+    Ok(fates)
+}
+
+/// Prepares the keys that these packets need and no packet before them.
+fn prepare(packets: &[Packet<'_>], signers: &[Signer]) -> Result<(), Failure> {
+    let needed = packets.iter().map(|packet| (packet.signer, packet.epoch));
+    let needed: BTreeSet<(usize, usize)> = needed.collect();
+    needed
+        .into_iter()
+        .try_for_each(|(signer, epoch)| signers[signer].prepare(epoch))
 }
 
 /// A packet before it is signed.
@@ -122,6 +142,8 @@ struct Packet<'a> {
     frame: Frame<'a>,
     time: Option<Timestamp>,
     signer: usize,
+    /// The place of its epoch in the signer's key.
+    epoch: usize,
     flow: Flow,
 }
 
@@ -142,24 +164,27 @@ impl<'a> Task<'a> {
             let reason = mark(&frame, &mut out).unwrap_or(Reason::NotSelected);
             return Some(Self::Done(Fate::new(reason, out)));
         };
+        let when = time.map_or_else(clock::now_ns, |time| time.0);
         Some(Self::Selected(Packet {
             place: 0,
             frame,
             time,
             signer,
+            epoch: signers[signer].epoch_at(when),
             flow: flow.key(),
         }))
     }
 }
 
-/// Packets alone, or those of one machine and flow in their order, cut into blocks or flights.
+/// Packets alone, or those of one machine, epoch and flow in their order, cut into blocks or flights.
 fn units(packets: Vec<Packet<'_>>, cover: Cover) -> Vec<Vec<Packet<'_>>> {
     if cover == Cover::Each {
         return packets.into_iter().map(|packet| vec![packet]).collect();
     }
-    let mut flows: BTreeMap<(usize, Flow), Vec<Packet<'_>>> = BTreeMap::new();
+    let mut flows: BTreeMap<(usize, usize, Flow), Vec<Packet<'_>>> = BTreeMap::new();
     for packet in packets {
-        let of = flows.entry((packet.signer, packet.flow)).or_default();
+        let key = (packet.signer, packet.epoch, packet.flow);
+        let of = flows.entry(key).or_default();
         of.push(packet);
     }
     let flows = flows.into_values();
@@ -210,7 +235,7 @@ fn within(one: Option<Timestamp>, other: Option<Timestamp>, ns: u64) -> bool {
 }
 
 fn sign_unit(unit: &[Packet<'_>], signers: &[Signer], cover: Cover) -> Vec<(usize, Fate)> {
-    let Some(signer) = unit.first().map(|packet| &signers[packet.signer]) else {
+    let Some(signer) = unit.first().and_then(|packet| Ready::of(signers, packet)) else {
         return Vec::new();
     };
     match cover {
@@ -228,7 +253,22 @@ fn sign_unit(unit: &[Packet<'_>], signers: &[Signer], cover: Cover) -> Vec<(usiz
     }
 }
 
-impl Signer {
+/// A machine in one epoch, prepared.
+struct Ready<'a> {
+    sender: &'a Sender,
+    key: &'a SigningKey,
+}
+
+impl<'a> Ready<'a> {
+    /// The signer of a packet. [`prepare`] was called for it.
+    fn of(signers: &'a [Signer], packet: &Packet<'_>) -> Option<Self> {
+        let epoch = &signers[packet.signer].epochs[packet.epoch];
+        Some(Self {
+            sender: &epoch.sender,
+            key: epoch.key.get()?,
+        })
+    }
+
     fn sign_alone(&self, packet: &Packet<'_>) -> (usize, Fate) {
         let mut out = Vec::new();
         let precursor = || self.key.precursor(&mut random::os());

@@ -7,35 +7,36 @@ use super::observe::Observed;
 use super::scenes::GROUP_FILE;
 use crate::capture::Record;
 use crate::clock;
+use crate::commands::coverage::Coverage;
 use crate::commands::evidence::Evidence;
 use crate::commands::judge::EvidenceFile;
-use crate::commands::open::{compare, open as combine};
-use crate::commands::register::Register;
+use crate::commands::open::{Q, compare, open as combine};
+use crate::commands::register::{self, Register};
 use crate::commands::share::{request, write};
 use crate::failure::Failure;
 use crate::keyring::read_group_file;
 use crate::random;
-use clew_evidence::{Caveat, GroupFile, Question, Request, Row, Share};
-use clew_group::curve::G1;
+use crate::secrets::Unlock;
+use clew_evidence::{Caveat, CheckedGroup, Question, Request, Share};
 use clew_group::quorum::Set;
 use clew_manager::trustee::{Candidate, Case, Desk};
 
 /// What all scenes here look at.
 struct Court<'c> {
     cast: &'c Cast,
-    group: GroupFile,
     register: Register,
 }
 
 impl<'c> Court<'c> {
     fn new(stage: &Stage, cast: &'c Cast) -> Result<Self, Failure> {
         let group = read_group_file(&stage.path(GROUP_FILE))?;
-        let register = Register::open(&stage.path("acme"), &group)?;
-        Ok(Self {
-            cast,
-            group,
-            register,
-        })
+        let directory = stage.path("acme");
+        let register = Register::for_evidence(&directory, group, &Unlock::default())?;
+        Ok(Self { cast, register })
+    }
+
+    fn group(&self) -> &CheckedGroup {
+        self.register.group()
     }
 
     fn desk(&self, trustee: usize) -> Desk<'_> {
@@ -58,7 +59,7 @@ impl<'m> Matter<'m> {
     ) -> Result<Self, Failure> {
         Ok(Self {
             number: *number,
-            evidence: Evidence::of_verified(record, *number, &court.group)?,
+            evidence: Evidence::of_verified(record, *number, court.group())?,
             sender,
         })
     }
@@ -89,10 +90,10 @@ fn share(
     trustees: &[usize],
 ) -> Result<Vec<Share>, Failure> {
     let number = matter.number;
-    let request = request(&court.group, Question::Opening, &matter.evidence, None)?;
+    let request = request(court.group(), Question::Opening, &matter.evidence, None)?;
     let packet = matter.evidence.packet();
     let case = Case {
-        group: &court.group,
+        group: court.group(),
         request: &request,
         packet: &packet,
     };
@@ -135,12 +136,8 @@ fn expose(
     stage.command(&format!(
         "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
     ));
-    let refused = combine(
-        &court.group,
-        &matter.evidence,
-        &court.register,
-        &[one.clone(), lie],
-    );
+    let shares = [one.clone(), lie];
+    let refused = combine(&court.register, &matter.evidence, &shares, Q::No);
     let said = refused
         .err()
         .map(|failure| failure.message)
@@ -170,7 +167,7 @@ fn name(
         "open --group @{GROUP_FILE} --register @acme {} @signed.pcap --packet {number} -o @{file}",
         given.join(" ")
     ));
-    let opened = combine(&court.group, &matter.evidence, &court.register, shares)?;
+    let (opened, _) = combine(&court.register, &matter.evidence, shares, Q::No)?;
     write(&stage.path(&file), &opened.evidence.encode())?;
     let named = opened.judgement.machine.as_str();
     say!("   packet {number} was sent by {named}");
@@ -186,15 +183,19 @@ fn name(
 /// says what it should.
 fn judge(stage: &mut Stage, court: &Court<'_>, file: &str, sent: bool) -> Result<bool, Failure> {
     stage.command(&format!("judge --group @{GROUP_FILE} @{file} @signed.pcap"));
-    let evidence = EvidenceFile::read(&stage.path(file), &court.group)?;
-    let found = Evidence::find(&stage.path("signed.pcap"), evidence.request(), &court.group)?;
-    let judged = found.map(|found| evidence.judge(&court.group, &found));
-    Ok(match judged {
-        Some(Ok(judgement)) => {
-            judgement.signed == sent && judgement.caveats.contains(&Caveat::Dealt)
-        }
-        _ => false,
-    })
+    let capture = stage.path("signed.pcap");
+    let evidence = EvidenceFile::read(&stage.path(file), court.group())?;
+    let Some(found) = Evidence::find(&capture, evidence.request(), court.group())? else {
+        return Ok(false);
+    };
+    say!(
+        "   its signature {}",
+        Coverage::of(&capture, &found)?.sentence()
+    );
+    let judged = evidence.judge(court.group(), &found);
+    Ok(judged.is_ok_and(|judgement| {
+        judgement.signed == sent && judgement.caveats.contains(&Caveat::TrustedDealer)
+    }))
 }
 
 pub fn compare_machines(
@@ -228,23 +229,16 @@ fn match_with(
     machine: &Machine,
 ) -> Result<(), Failure> {
     let (number, name) = (matter.number, machine.name());
-    let (row, credential) = court
-        .register
-        .by_name(name, matter.evidence.summary.epoch)?;
-    let shares = three_steps(stage, court, matter, name, &row, &credential)?;
+    let epoch = matter.evidence.summary.epoch;
+    let candidate = court.register.candidate(name, epoch)?;
+    let shares = three_steps(stage, court, matter, name, &candidate)?;
     let file = format!("{number}-{name}.match");
     let sent = name == matter.sender.name();
     stage.command(&format!(
         "match --group @{GROUP_FILE} --machine {name} --register @acme --share @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap --packet {number} -o @{file}{}",
         if sent { "" } else { " || true" }
     ));
-    let matched = compare(
-        &court.group,
-        &matter.evidence,
-        &court.register,
-        name,
-        &shares,
-    )?;
+    let matched = compare(&court.register, &matter.evidence, name, &shares)?;
     write(&stage.path(&file), &matched.evidence.encode())?;
     let word = if matched.judgement.signed {
         "yes"
@@ -266,20 +260,22 @@ fn three_steps(
     court: &Court<'_>,
     matter: &Matter<'_>,
     name: &str,
-    row: &Row,
-    credential: &G1,
+    candidate: &register::Candidate,
 ) -> Result<Vec<Share>, Failure> {
     let question = Question::Match {
-        machine: row.entry.leaf_hash(),
+        machine: candidate.found.row.entry.leaf_hash(),
     };
-    let request: Request = request(&court.group, question, &matter.evidence, None)?;
+    let request: Request = request(court.group(), question, &matter.evidence, None)?;
     let packet = matter.evidence.packet();
     let case = Case {
-        group: &court.group,
+        group: court.group(),
         request: &request,
         packet: &packet,
     };
-    let with = Candidate { row, credential };
+    let with = Candidate {
+        found: &candidate.found,
+        base: &candidate.base,
+    };
     let set = Set::from_bytes(&[0, 0, 0, 0b101]).map_err(Failure::new)?;
     let mut rng = random::os();
     let mut given: Vec<Share> = Vec::new();

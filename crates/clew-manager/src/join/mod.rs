@@ -1,0 +1,25 @@
+//! A device joins from its own host (`spec/opening.md` section 5), by files.
+//!
+//! ```text
+//! issuer  invitation   ->  device     the group, a fresh nonce, the name; signed by the manager
+//! device  request      ->  issuer     the device key, C' and the proof of y'
+//! issuer  offer        ->  device     A, x, s, and what the register entry will say
+//! device  acceptance   ->  issuer     S, the device's signature over its entry
+//! issuer  credential   ->  device     its row, and the witnesses of the epochs in force and announced
+//! ```
+//! The issuer's side is [`Store::invite`](crate::Store::invite), [`Store::offer`](crate::Store::offer)
+//! and [`Store::admit`](crate::Store::admit). The device's side is [`Joining`]: what it keeps between
+//! the rounds. Both survive a crash between any two rounds, and each round that is repeated gives the
+//! same file again. y' and the device's seed are in [`Joining`] and in the key file, and nowhere else.
+
+mod device;
+mod fault;
+mod files;
+
+pub use device::Joining;
+pub use fault::JoinFault;
+pub use files::{
+    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, TextFile, round,
+};
+
+pub(crate) use files::entry;

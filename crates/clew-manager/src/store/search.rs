@@ -1,0 +1,194 @@
+//! From the base of an opened signature to the row of its machine (`spec/opening.md` section 4).
+
+use super::register::{at, nodes};
+use super::{Machine, Store};
+use crate::error::StoreError;
+use crate::index::{Index, Progress, Rows};
+use crate::keys::{IssuerKey, IssuerKeyFile};
+use clew_evidence::{Found, Search, root};
+use clew_group::EpochIssuer;
+use clew_group::curve::{G1, Scalar};
+use rusqlite::Connection;
+use std::num::NonZero;
+use std::ops::Range;
+use std::thread;
+
+/// The indexes within a store.
+pub const INDEXES: &str = "issuer/index";
+
+/// Fewer rows than this are not worth a thread.
+const ROWS_PER_THREAD_MIN: usize = 512;
+
+impl Store {
+    /// The row that signs with the base of `search` in `epoch`: by the index of that epoch, which is
+    /// made if there is none, and among the rows that are revoked by then, which no index has. `None`
+    /// if the register has no such row.
+    ///
+    /// A search with Q ([`Store::locator`]) compares revoked rows without a pairing. `progress` is
+    /// told of an index that is made.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherGroupsKey`], [`StoreError::Interrupted`] if `progress` says so, and what the
+    /// database or the disk say.
+    pub fn find_signer(
+        &self,
+        issuer: &IssuerKeyFile,
+        epoch: u32,
+        search: &Search,
+        progress: Progress<'_>,
+    ) -> Result<Option<Found>, StoreError> {
+        let rows = EpochRows {
+            store: self,
+            issuer,
+            epoch: self.epoch_issuer(issuer, epoch)?,
+        };
+        let base = search.base().to_bytes();
+        let fits = |index| self.fitting(issuer, search, index);
+        let index = self.index(epoch)?;
+        match index.find(&rows, &base, fits, progress)? {
+            Some(found) => Ok(Some(found)),
+            None => self.find_revoked(issuer, epoch, search),
+        }
+    }
+
+    /// Q = B^gamma, by which an auditor finds the row of an opened base B in a register file. `None`
+    /// with `bbs04`. Only for a base that came out of verified shares of a verified packet.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherGroupsKey`].
+    pub fn locator(&self, issuer: &IssuerKeyFile, base: &G1) -> Result<Option<G1>, StoreError> {
+        self.check_key(issuer)?;
+        Ok(match &issuer.issuer {
+            IssuerKey::Bbs04(_) => None,
+            IssuerKey::Xr(gamma) => Some(gamma.locator(base)),
+        })
+    }
+
+    /// Root of the register when it had so many machines. `None` if it has fewer.
+    pub fn root_at(&self, machines: u32) -> Option<[u8; 32]> {
+        let has = machines <= self.group().register().machines;
+        has.then(|| root(machines, nodes(&self.db))).flatten()
+    }
+
+    fn index(&self, epoch: u32) -> Result<Index, StoreError> {
+        let missing = || StoreError::Damaged(format!("epoch {epoch} is missing"));
+        let id = self.group().epoch_id(epoch).ok_or_else(missing)?;
+        let directory = self.dir.join(INDEXES);
+        Ok(Index::new(&directory, self.group().id(), epoch, id))
+    }
+
+    /// The row at that place, if the search says that it is the one.
+    fn fitting(
+        &self,
+        issuer: &IssuerKeyFile,
+        search: &Search,
+        index: u32,
+    ) -> Result<Option<Found>, StoreError> {
+        let machine = match self.group().register().machines > index {
+            true => self.machine_at(index)?,
+            false => None,
+        };
+        let Some(machine) = machine else {
+            return Ok(None);
+        };
+        let x = x_of(&machine, issuer);
+        if !search.fits(&machine.entry, x.as_ref()) {
+            return Ok(None);
+        }
+        let row = self.row(&machine)?;
+        Ok(Some(Found { row, x }))
+    }
+
+    fn find_revoked(
+        &self,
+        issuer: &IssuerKeyFile,
+        epoch: u32,
+        search: &Search,
+    ) -> Result<Option<Found>, StoreError> {
+        for index in revoked_until(&self.db, epoch)? {
+            if let Some(found) = self.fitting(issuer, search, index)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// x as openings have it: with `xr` only.
+fn x_of(machine: &Machine, issuer: &IssuerKeyFile) -> Option<Scalar> {
+    match issuer.issuer {
+        IssuerKey::Bbs04(_) => None,
+        IssuerKey::Xr(_) => Some(machine.x(issuer)),
+    }
+}
+
+/// The places of the rows that are revoked at or before an epoch.
+fn revoked_until(db: &Connection, epoch: u32) -> Result<Vec<u32>, StoreError> {
+    let query = "SELECT idx FROM machine WHERE revoked_in <= ?1 ORDER BY idx";
+    let mut statement = db.prepare_cached(query)?;
+    let rows = statement.query_map([epoch], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The rows of a store with the issuer in one epoch.
+struct EpochRows<'s> {
+    store: &'s Store,
+    issuer: &'s IssuerKeyFile,
+    epoch: EpochIssuer,
+}
+
+impl Rows for EpochRows<'_> {
+    fn machines(&self) -> u32 {
+        self.store.group().register().machines
+    }
+
+    fn root(&self, machines: u32) -> Option<[u8; 32]> {
+        self.store.root_at(machines)
+    }
+
+    fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
+        let machines: Vec<Machine> = rows
+            .map(|row| at(&self.store.db, row))
+            .collect::<Result<_, _>>()?;
+        // Not self: a database connection is one thread's.
+        let (epoch, issuer) = (&self.epoch, self.issuer);
+        by_threads(&machines, |part| bases_of(epoch, issuer, part))
+    }
+}
+
+fn bases_of(
+    epoch: &EpochIssuer,
+    issuer: &IssuerKeyFile,
+    machines: &[Machine],
+) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
+    let row = |machine: &Machine| Ok((machine.credential()?, machine.x(issuer)));
+    let rows: Vec<(G1, Scalar)> = machines
+        .iter()
+        .map(row)
+        .collect::<Result<_, StoreError>>()?;
+    Ok(epoch.bases(&rows))
+}
+
+/// What `work` makes of the parts of a list, in order, each in a thread of its own.
+fn by_threads<T: Sync, R: Send>(
+    list: &[T],
+    work: impl Fn(&[T]) -> Result<Vec<R>, StoreError> + Sync,
+) -> Result<Vec<R>, StoreError> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let part = list.len().div_ceil(cores).max(ROWS_PER_THREAD_MIN);
+    thread::scope(|scope| {
+        let work = &work;
+        let parts: Vec<_> = list
+            .chunks(part)
+            .map(|part| scope.spawn(move || work(part)))
+            .collect();
+        let mut all = Vec::with_capacity(list.len());
+        for part in parts {
+            let done = part
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all.extend(done?);
+        }
+        Ok(all)
+    })
+}

@@ -1,0 +1,114 @@
+//! What tests of trustees share: their answers, and comparisons under way.
+#![allow(dead_code, reason = "each test program uses its part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use super::common::{NOW, Office, Sent, rng, set};
+use clew_evidence::{GroupFile, Packet, Question, Request, Row, Share};
+use clew_group::curve::G1;
+use clew_group::quorum::Set;
+use clew_manager::trustee::{Candidate, Case, Desk, TrusteeError};
+
+impl Sent {
+    pub fn packet(&self) -> Packet<'_> {
+        Packet {
+            epoch: self.epoch,
+            message: &self.message,
+            body: &self.body,
+        }
+    }
+
+    pub fn request(&self, group: &GroupFile, question: Question) -> Request {
+        Request::new(group, question, &self.packet(), None).unwrap()
+    }
+
+    pub fn opening(&self, group: &GroupFile) -> Request {
+        self.request(group, Question::Opening)
+    }
+
+    pub fn comparison(&self, group: &GroupFile, row: &Row) -> Request {
+        let machine = row.entry.leaf_hash();
+        self.request(group, Question::Match { machine })
+    }
+}
+
+/// What trustee `index` of the office answers to a request for an opening.
+pub fn share(
+    office: &Office,
+    index: u8,
+    sent: &Sent,
+    request: &Request,
+) -> Result<Share, TrusteeError> {
+    let (key, path) = (office.trustee(index), office.trustee_path(index));
+    let (group, packet) = (office.group(), sent.packet());
+    let case = Case {
+        group: &group,
+        request,
+        packet: &packet,
+    };
+    Desk::new(&key, &path).open(case, NOW, &mut rng(100 + u64::from(index)))
+}
+
+/// A match under way: one packet, one machine.
+pub struct Comparison<'a> {
+    pub office: &'a Office,
+    pub group: GroupFile,
+    pub sent: Sent,
+    pub row: Row,
+    pub credential: G1,
+    pub request: Request,
+}
+
+impl<'a> Comparison<'a> {
+    pub fn new(office: &'a Office, sent: Sent, machine: &str) -> Self {
+        let (group, (row, credential)) = (office.group(), office.candidate(machine, sent.epoch));
+        let request = sent.comparison(&group, &row);
+        Self {
+            office,
+            group,
+            sent,
+            row,
+            credential,
+            request,
+        }
+    }
+
+    fn at_desk<T>(&self, index: u8, act: impl FnOnce(Desk<'_>, Case<'_>, Candidate<'_>) -> T) -> T {
+        let (key, path) = (self.office.trustee(index), self.office.trustee_path(index));
+        let packet = self.sent.packet();
+        let case = Case {
+            group: &self.group,
+            request: &self.request,
+            packet: &packet,
+        };
+        let with = Candidate {
+            row: &self.row,
+            credential: &self.credential,
+        };
+        act(Desk::new(&key, &path), case, with)
+    }
+
+    pub fn commit(&self, index: u8, set: Set, seed: u64) -> Result<Share, TrusteeError> {
+        self.at_desk(index, |desk, case, with| {
+            desk.commit(case, with, set, NOW, &mut rng(seed))
+        })
+    }
+
+    pub fn reveal(&self, index: u8, commitments: &[Share]) -> Result<Share, TrusteeError> {
+        self.at_desk(index, |desk, case, with| {
+            desk.reveal(case, with, commitments)
+        })
+    }
+
+    pub fn compare(&self, index: u8, blinds: &[Share]) -> Result<Share, TrusteeError> {
+        self.at_desk(index, |desk, case, with| {
+            desk.compare(case, with, blinds, &mut rng(7))
+        })
+    }
+
+    /// Steps 1 and 2 by all of a set.
+    pub fn blinds<const N: usize>(&self, indices: [u8; N]) -> [Share; N] {
+        let all = set(indices);
+        let commitments = indices.map(|i| self.commit(i, all, i.into()).unwrap());
+        indices.map(|i| self.reveal(i, &commitments).unwrap())
+    }
+}

@@ -1,0 +1,205 @@
+//! Which packets of a capture one signature covers, and which of them was asked about.
+
+use super::evidence::Evidence;
+use crate::batch::{Capture, frame};
+use crate::capture::Record;
+use crate::failure::Failure;
+use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read};
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// Frame numbers that a text names; JSON names all.
+const NAMED_MAX: usize = 10;
+
+/// The packets of a capture that a signature covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// Frame numbers of all of them, ascending.
+    pub packets: Vec<u64>,
+    /// Frame number of the one that was asked about: the first, if the capture has it twice.
+    pub asked: u64,
+    mode: Mode,
+}
+
+impl Coverage {
+    /// Reads a capture for the packets that the verified signature of `evidence` covers.
+    ///
+    /// # Errors
+    /// The capture cannot be read, or does not have the packet that was asked about.
+    pub fn of(path: &Path, evidence: &Evidence) -> Result<Self, Failure> {
+        let mut scan = Scan::new(evidence);
+        let mut capture = Capture::open(path, "looking for its block")?;
+        while let Some(batch) = capture.next_batch()? {
+            batch.iter().for_each(|record| scan.look(record));
+        }
+        let Scan {
+            mut packets, asked, ..
+        } = scan;
+        packets.sort_unstable();
+        packets.dedup();
+        let asked = asked.ok_or_else(|| not_there(path, packets.len()))?;
+        Ok(Self {
+            packets,
+            asked,
+            mode: evidence.summary.mode,
+        })
+    }
+
+    /// What the signature covers, for people.
+    pub fn sentence(&self) -> String {
+        let asked = self.asked;
+        let (count, named) = (self.packets.len(), list(&self.packets));
+        let unit = match self.mode {
+            _ if count == 1 => {
+                return format!("covers packet {asked} of this capture and no other");
+            }
+            Mode::Tree => format!("a block of {count} packets"),
+            Mode::Window => format!("a window of {count} packets"),
+            Mode::Each => format!("{count} copies of one packet"),
+        };
+        format!("covers {unit} of this capture: {named}; asked for: {asked}")
+    }
+}
+
+/// Checks that a capture can be read more than once.
+///
+/// # Errors
+/// It is standard input, a pipe or a device.
+pub fn check_rereadable(path: &Path) -> Result<(), Failure> {
+    let metadata = path.metadata();
+    match metadata.is_ok_and(|metadata| !metadata.is_file()) || path == Path::new("-") {
+        true => Err(
+            Failure::file(path, "the capture has to be read more than once")
+                .hint("write it to a file"),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// The first numbers, and an ellipsis for the others.
+fn list(numbers: &[u64]) -> String {
+    let named: Vec<String> = numbers.iter().take(NAMED_MAX).map(u64::to_string).collect();
+    let rest = if numbers.len() > NAMED_MAX {
+        ", ..."
+    } else {
+        ""
+    };
+    named.join(", ") + rest
+}
+
+/// The failure of a capture without the packet asked about, but with so many others of its signature.
+pub fn not_there(path: &Path, others: usize) -> Failure {
+    let why = match others {
+        0 => "the packet that this is about is not in the capture".to_owned(),
+        1 => "the packet that was asked about is not in the capture; \
+              one other packet with the same signature is"
+            .to_owned(),
+        n => format!(
+            "the packet that was asked about is not in the capture; \
+             {n} other packets with the same signature are"
+        ),
+    };
+    Failure::file(path, why).hint("give a capture that holds the packet that was asked about")
+}
+
+/// One reading of a capture.
+struct Scan<'e> {
+    evidence: &'e Evidence,
+    packets: Vec<u64>,
+    asked: Option<u64>,
+    window: Option<Window>,
+}
+
+impl<'e> Scan<'e> {
+    fn new(evidence: &'e Evidence) -> Self {
+        Self {
+            evidence,
+            packets: Vec::new(),
+            asked: None,
+            window: evidence.window.clone(),
+        }
+    }
+
+    fn look(&mut self, record: &Record) {
+        let (Some((frame, _)), Some(info)) = (frame(record), record.packet()) else {
+            return;
+        };
+        let Ok(packet) = read(&frame) else { return };
+        let number = info.frame;
+        if self.evidence.covers(&packet) {
+            let before = self.window.as_ref().and_then(Window::before);
+            self.packets.extend(before.unwrap_or_default());
+            self.packets.push(number);
+            let is_asked = packet.asked() == self.evidence.asked;
+            self.asked = self.asked.or(is_asked.then_some(number));
+        }
+        if let (Some(window), Ok(flow)) = (&mut self.window, flow(&frame)) {
+            window.push(&packet, flow, number);
+        }
+    }
+}
+
+/// The packets of one flow that came last, as many as a window has before its last packet.
+#[derive(Clone, Debug)]
+pub struct Window {
+    flow: Flow,
+    group: GroupTag,
+    /// How many packets are before the one with the signature.
+    count: usize,
+    /// What the trailer says that they hash to.
+    h: [u8; 32],
+    /// Frame numbers and digests, in the order of the capture.
+    last: VecDeque<(u64, [u8; 32])>,
+}
+
+impl Window {
+    /// The window before a packet, if it is of mode `window`.
+    pub fn of(packet: &SignedPacket<'_>, flow: Flow) -> Option<Self> {
+        let Block::Window { k, h } = packet.trailer().block else {
+            return None;
+        };
+        Some(Self {
+            flow: flow.key(),
+            group: packet.trailer().group,
+            count: usize::from(k) - 1,
+            h: *h,
+            last: VecDeque::new(),
+        })
+    }
+
+    fn push(&mut self, packet: &SignedPacket<'_>, flow: Flow, number: u64) {
+        let trailer = packet.trailer();
+        let is_of_window = matches!(trailer.block, Block::Window { .. });
+        if !is_of_window || trailer.group != self.group || flow.key() != self.flow {
+            return;
+        }
+        self.last.push_back((number, window_digest(packet)));
+        if self.last.len() > self.count {
+            self.last.pop_front();
+        }
+    }
+
+    /// The frame numbers of the packets before, if these are the ones that were signed.
+    fn before(&self) -> Option<Vec<u64>> {
+        if self.last.len() < self.count || self.count == 0 {
+            return None;
+        }
+        let mut hash = Sha256::new_with_prefix(b"clew-window-v1\0\0");
+        self.last.iter().for_each(|(_, digest)| hash.update(digest));
+        let fits = hash.finalize()[..] == self.h;
+        fits.then(|| self.last.iter().map(|(number, _)| *number).collect())
+    }
+}
+
+/// The digest of a packet as windows have it (`spec/packet-trailer.md` section 4).
+fn window_digest(packet: &SignedPacket<'_>) -> [u8; 32] {
+    let mut message = Vec::new();
+    packet.write_message(&mut message);
+    Sha256::new_with_prefix([0])
+        .chain_update((message.len() as u32).to_be_bytes())
+        .chain_update(&message)
+        .chain_update(packet.trailer().body)
+        .finalize()
+        .into()
+}

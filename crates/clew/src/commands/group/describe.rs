@@ -1,0 +1,161 @@
+//! `clew group show` and `clew group list`.
+
+use super::BBS04_WARNING;
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::keyring::read_group_file;
+use crate::report;
+use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
+use clew_group::Scheme;
+use clew_manager::{Machine, Store};
+use std::path::Path;
+
+pub fn show(path: &Path) -> Result<Status, Failure> {
+    let group = load(path)?;
+    let (genesis, register) = (group.genesis(), group.register());
+    say!("group     {}", genesis.name);
+    say!("id        {}", group.id());
+    say!("scheme    {}", group.scheme());
+    if group.scheme() == Scheme::Bbs04 {
+        say!("          {BBS04_WARNING}");
+    }
+    say!("opening   {}", opening(&group));
+    say!("created   {}", clock::to_the_second(genesis.created));
+    show_epochs(&group);
+    let revoked: usize = group.epochs().iter().map(revoked_by).sum();
+    say!(
+        "machines  {} enrolled, {revoked} revoked",
+        register.machines
+    );
+    say!("manager   {}", report::hex(&genesis.manager));
+    let (root, time) = (
+        report::hex(&register.root),
+        clock::to_the_second(register.time),
+    );
+    say!("register  {root} at {time}");
+    Ok(Status::Yes)
+}
+
+/// The epoch in force and those announced, with the ids by which people compare histories.
+fn show_epochs(group: &GroupFile) {
+    let in_force = group.epoch_at(clock::now_ns());
+    say!("epoch     {in_force}{}", since(group, in_force));
+    say!("          id {}", id(group, in_force));
+    for epoch in in_force + 1..=group.newest_epoch() {
+        say!("announced {epoch}{}", since(group, epoch));
+        say!("          id {}", id(group, epoch));
+    }
+}
+
+fn since(group: &GroupFile, epoch: u32) -> String {
+    let start = group.start(epoch);
+    start.map_or(String::new(), |start| {
+        format!(" from {}", clock::to_the_second(start))
+    })
+}
+
+fn id(group: &GroupFile, epoch: u32) -> String {
+    let id = group.epoch_id(epoch);
+    id.map_or("-".to_owned(), |id| short_epoch_id(&id))
+}
+
+/// How many machines a record revokes.
+fn revoked_by(record: &EpochRecord) -> usize {
+    match &record.change {
+        Change::Steps(steps) => steps.len(),
+        Change::Rebase { revoked } => revoked.len(),
+        Change::Sharing(_) => 0,
+    }
+}
+
+/// Who opens packets of the newest epoch.
+fn opening(group: &GroupFile) -> String {
+    let Some((_, sharing)) = group.sharing_record(group.newest_epoch()) else {
+        return "unknown".to_owned();
+    };
+    let (t, n) = (sharing.quorum.threshold(), sharing.quorum.trustees());
+    let origin = match sharing.origin {
+        Origin::Dealt => "by a trusted dealer, who could open alone",
+        Origin::Distributed => "by the trustees together (DKG): nobody ever had the whole key",
+    };
+    format!("by {t} of {n} trustees; key made {origin}")
+}
+
+pub fn list(path: &Path) -> Result<Status, Failure> {
+    if path.is_dir() {
+        list_machines(&Store::open(path)?)?;
+    } else {
+        list_epochs(&read_group_file(path)?);
+    }
+    Ok(Status::Yes)
+}
+
+fn list_machines(store: &Store) -> Result<(), Failure> {
+    say!(
+        "{:<20} {:>5} {:<24} {:<7} {:<12} {:<11} {:<9} device key",
+        "machine",
+        "row",
+        "enrolled",
+        "epoch",
+        "joined",
+        "revoked",
+        "replaces"
+    );
+    store.machines(|machine| {
+        list_machine(&machine);
+        Ok::<(), Failure>(())
+    })?;
+    match store.pending_joins()? {
+        0 => {}
+        pending => say!("{pending} invited and not joined yet"),
+    }
+    Ok(())
+}
+
+fn list_machine(machine: &Machine) {
+    let entry = &machine.entry;
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let revoked = or_none(machine.revoked_in.map(|epoch| format!("in epoch {epoch}")));
+    let replaces = or_none(entry.replaces.map(|row| format!("row {row}")));
+    let key = or_none(entry.fingerprint().map(|key| key.to_string()));
+    say!(
+        "{:<20} {:>5} {:<24} {:<7} {:<12} {revoked:<11} {replaces:<9} {key}",
+        entry.name,
+        entry.index,
+        clock::to_the_second(machine.enrolled_at),
+        entry.joined,
+        entry.how.as_str(),
+    );
+}
+
+fn list_epochs(group: &GroupFile) {
+    say!("{:<7} {:<40} {:<31} change", "epoch", "id", "start");
+    say!("{:<7} {:<40} {:<31} -", 0, id(group, 0), "-");
+    for record in group.epochs() {
+        let epoch = record.epoch;
+        let start = group.start(epoch).unwrap_or(record.start);
+        say!(
+            "{epoch:<7} {:<40} {:<31} {}",
+            id(group, epoch),
+            clock::rfc3339(start),
+            change(record)
+        );
+    }
+}
+
+fn change(record: &EpochRecord) -> String {
+    match (&record.change, revoked_by(record)) {
+        (Change::Steps(_), revoked) => format!("{revoked} revoked"),
+        (Change::Rebase { .. }, 0) => "rebase".to_owned(),
+        (Change::Rebase { .. }, revoked) => format!("rebase, {revoked} revoked"),
+        (Change::Sharing(_), _) => "new opening key or trustees".to_owned(),
+    }
+}
+
+/// A group by its directory or its file.
+fn load(path: &Path) -> Result<GroupFile, Failure> {
+    match path.is_dir() {
+        true => Ok(Store::open(path)?.group().clone()),
+        false => read_group_file(path),
+    }
+}

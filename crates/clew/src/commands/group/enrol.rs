@@ -1,0 +1,170 @@
+//! `clew enrol`: the issuer's side.
+
+use crate::cli::Enrol;
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::random;
+use crate::secrets;
+use clew_evidence::{DeviceFingerprint, Name};
+use clew_group::Scheme;
+use clew_manager::Store;
+use clew_manager::files::{MODE_SECRET, write_atomically};
+use clew_manager::join::{AcceptanceFile, RequestFile, Round, TextFile, round};
+use clew_manager::keys::{IssuerKeyFile, MemberKeyFile};
+use clew_manager::sealed::Secret;
+use std::fs;
+use std::path::Path;
+
+pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
+    let mut store = Store::open(&arguments.dir)?;
+    let issuer = arguments
+        .unlock
+        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let output = &arguments.output;
+    match (&arguments.answer, &arguments.machine) {
+        (Some(file), _) => answer(&mut store, &issuer, file, output)?,
+        (None, Some(machine)) if arguments.invite => {
+            invite(&mut store, &issuer, machine, output)?;
+        }
+        (None, Some(machine)) => {
+            let secret = arguments.seal.secret()?;
+            let key = issue(
+                &mut store,
+                &issuer,
+                machine.clone(),
+                output,
+                secret.as_ref(),
+            )?;
+            tell(&key, output);
+        }
+        (None, None) => return Err(Failure::new("no machine is named")),
+    }
+    Ok(Status::Yes)
+}
+
+/// Enrols a machine on this host and writes its key. The key is written and synced before the
+/// register commits to it, and named afterwards: a key that exists is always in the register.
+pub fn issue(
+    store: &mut Store,
+    issuer: &IssuerKeyFile,
+    machine: Name,
+    output: &Path,
+    secret: Option<&Secret>,
+) -> Result<MemberKeyFile, Failure> {
+    let pending = store.enrol(issuer, machine, clock::now_ns(), &mut random::os())?;
+    let key = pending.key().clone();
+    let written = secrets::prepare(output, &key.encode(), &key.comment(), secret, false)?;
+    pending.commit()?;
+    written
+        .commit()
+        .map_err(|e| secrets::cannot_write(output, &e))?;
+    store.refresh()?;
+    Ok(key)
+}
+
+/// Says what an enrolment on the issuer's host is.
+fn tell(key: &MemberKeyFile, output: &Path) {
+    let (machine, row) = (&key.machine, key.index);
+    let epoch = key.epochs.first().map_or(0, |held| held.epoch);
+    say!(
+        "{machine} enrolled in epoch {epoch}, row {row}: {}",
+        output.display()
+    );
+    if let Some(device) = &key.device {
+        let fingerprint = DeviceFingerprint::of(&device.verifying_key().to_bytes());
+        say!("  device key   {fingerprint}");
+    }
+    if key.scheme() == Scheme::Xr {
+        say!("  joined       on the issuer's host: whoever controls it now could keep this key");
+        say!("               and sign as {machine}. With --invite the machine joins from its own.");
+    }
+}
+
+fn invite(
+    store: &mut Store,
+    issuer: &IssuerKeyFile,
+    machine: &Name,
+    output: &Path,
+) -> Result<(), Failure> {
+    if output.symlink_metadata().is_ok() {
+        return Err(exists(output));
+    }
+    let invitation = store.invite(issuer, machine.clone(), clock::now_ns(), &mut random::os())?;
+    write(output, &invitation)?;
+    say!("{machine} invited: {}", output.display());
+    say!(
+        "Give the file to that machine only: the first device that answers it joins as {machine}."
+    );
+    Ok(())
+}
+
+/// Answers a file of a device.
+fn answer(
+    store: &mut Store,
+    issuer: &IssuerKeyFile,
+    file: &Path,
+    output: &Path,
+) -> Result<(), Failure> {
+    let text = secrets::read_text(file)?;
+    let failed = |error| Failure::file(file, error);
+    match round(&text).map_err(failed)? {
+        Some(Round::Request) => {
+            let request = RequestFile::decode(&text).map_err(failed)?;
+            offer(store, issuer, &request, output)
+        }
+        Some(Round::Acceptance) => {
+            let acceptance = AcceptanceFile::decode(&text).map_err(failed)?;
+            admit(store, issuer, &acceptance, output)
+        }
+        _ => Err(Failure::file(file, "this is not an answer of a device")
+            .hint("a device answers with a request or an acceptance: see clew help join")),
+    }
+}
+
+fn offer(
+    store: &mut Store,
+    issuer: &IssuerKeyFile,
+    request: &RequestFile,
+    output: &Path,
+) -> Result<(), Failure> {
+    let offer = store.offer(issuer, request, clock::now_ns(), &mut random::os())?;
+    write(output, &offer)?;
+    let fingerprint = DeviceFingerprint::of(&request.device);
+    say!("offered to device key {fingerprint}: {}", output.display());
+    say!("Compare that fingerprint with the one that the device shows.");
+    Ok(())
+}
+
+fn admit(
+    store: &mut Store,
+    issuer: &IssuerKeyFile,
+    acceptance: &AcceptanceFile,
+    output: &Path,
+) -> Result<(), Failure> {
+    let credential = store.admit(issuer, acceptance, clock::now_ns())?;
+    write(output, &credential)?;
+    let row = credential.index;
+    let name = store.machine_at(row)?.map(|machine| machine.entry.name);
+    let name = name.map_or(String::new(), |name| name.to_string());
+    say!("{name} enrolled, row {row}: {}", output.display());
+    let group_file = store.group_file_path();
+    say!("Send it with the new {}.", group_file.display());
+    Ok(())
+}
+
+/// Writes a file of a join. A round that is repeated finds its own file there.
+pub(super) fn write(output: &Path, file: &impl TextFile) -> Result<(), Failure> {
+    let text = file.encode();
+    if fs::read(output).is_ok_and(|before| before == text.as_bytes()) {
+        return Ok(());
+    }
+    let written = write_atomically(output, text.as_bytes(), MODE_SECRET, false);
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(output),
+        _ => Failure::file(output, error),
+    })
+}
+
+fn exists(output: &Path) -> Failure {
+    Failure::file(output, "it exists").hint("choose another name with -o")
+}

@@ -1,0 +1,111 @@
+//! `clew revoke` and `clew group rebase`: new epochs.
+
+use crate::batch::INTERRUPTED;
+use crate::cli::{GroupRebase, Revoke, Start};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::progress;
+use crate::secrets::Unlock;
+use clew_evidence::{Change, GroupFile, Name};
+use clew_manager::keys::IssuerKeyFile;
+use clew_manager::{Store, When};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
+    let names: Vec<String> = arguments.machine.iter().map(Name::to_string).collect();
+    let revoked = Epoch {
+        dir: &arguments.dir,
+        machines: &arguments.machine,
+        rebase: arguments.rebase,
+        start: &arguments.start,
+        unlock: &arguments.unlock,
+    };
+    revoked.make(&format!("{} revoked", names.join(", ")))
+}
+
+pub fn rebase(arguments: &GroupRebase) -> Result<Status, Failure> {
+    let rebased = Epoch {
+        dir: &arguments.dir,
+        machines: &[],
+        rebase: true,
+        start: &arguments.start,
+        unlock: &arguments.unlock,
+    };
+    rebased.make("rebase")
+}
+
+/// The epoch to make.
+struct Epoch<'a> {
+    dir: &'a Path,
+    machines: &'a [Name],
+    rebase: bool,
+    start: &'a Start,
+    unlock: &'a Unlock,
+}
+
+impl Epoch<'_> {
+    fn make(&self, what: &str) -> Result<Status, Failure> {
+        let when = when(self.start)?;
+        let mut store = Store::open(self.dir)?;
+        let issuer = self
+            .unlock
+            .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+        let before = store.group().clone();
+        let bar = progress::rows("computing the witnesses of this epoch");
+        let mut report = |done, of| {
+            bar.set_length(of);
+            bar.set_position(done);
+            !INTERRUPTED.load(Ordering::Relaxed)
+        };
+        let epoch = store.revoke(&issuer, self.machines, self.rebase, when, &mut report);
+        bar.finish_and_clear();
+        let epoch = epoch?;
+        let start = clock::to_the_second(when.start);
+        say!("{what}: epoch {epoch} starts at {start}");
+        tell_brought_forward(&before, store.group());
+        tell_what_to_publish(&store, epoch);
+        Ok(Status::Yes)
+    }
+}
+
+fn when(start: &Start) -> Result<When, Failure> {
+    let now = clock::now_ns();
+    let at = match start.at.as_str() {
+        "now" => now,
+        time => clock::parse_time(time)?,
+    };
+    Ok(When {
+        now,
+        start: at,
+        far: start.far,
+    })
+}
+
+/// Planned epochs that now start earlier.
+fn tell_brought_forward(before: &GroupFile, after: &GroupFile) {
+    for epoch in 1..=before.newest_epoch() {
+        if before.start(epoch) > after.start(epoch) {
+            say!("Epoch {epoch}, planned for later, starts with it.");
+        }
+    }
+}
+
+fn tell_what_to_publish(store: &Store, epoch: u32) {
+    let group_file = store.group_file_path();
+    let change = store.group().record(epoch).map(|record| &record.change);
+    if matches!(change, Some(Change::Rebase { .. })) {
+        let witnesses = store.witnesses_path();
+        say!(
+            "Give everybody the new {} and {};",
+            group_file.display(),
+            witnesses.display()
+        );
+        say!("machines run clew update --witness with that folder.");
+    } else {
+        say!(
+            "Give everybody the new {}; machines run clew update.",
+            group_file.display()
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! `clew join`: the device's side.
+
+use super::enrol::write;
+use crate::cli::Join;
+use crate::failure::{Failure, Status};
+use crate::keyring::read_checked;
+use crate::random;
+use crate::secrets;
+use clew_evidence::{CheckedGroup, DeviceFingerprint};
+use clew_manager::files::{directory, sync_directory};
+use clew_manager::join::{
+    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, TextFile, round,
+};
+use clew_manager::keys::MemberKeyFile;
+use clew_manager::sealed::Secret;
+use std::fs;
+use std::path::Path;
+
+pub fn join(arguments: &Join) -> Result<Status, Failure> {
+    let (file, text) = (&arguments.file, secrets::read_text(&arguments.file)?);
+    let group = read_checked(&arguments.group)?;
+    let failed = |error| Failure::file(file, error);
+    match round(&text).map_err(failed)? {
+        Some(Round::Invitation) => {
+            let invitation = InvitationFile::decode(&text).map_err(failed)?;
+            request(arguments, invitation, &group)?;
+        }
+        Some(Round::Offer) => accept(
+            arguments,
+            &OfferFile::decode(&text).map_err(failed)?,
+            &group,
+        )?,
+        Some(Round::Credential) => finish(
+            arguments,
+            &CredentialFile::decode(&text).map_err(failed)?,
+            &group,
+        )?,
+        Some(Round::Request | Round::Acceptance) => {
+            return Err(
+                Failure::file(file, "this file is for the issuer").hint(format!(
+                    "clew enrol DIR --answer {} -o FILE",
+                    file.display()
+                )),
+            );
+        }
+        None => {
+            return Err(Failure::file(file, "this is not a file of a join")
+                .hint("give the issuer's invitation, offer or credential"));
+        }
+    }
+    Ok(Status::Yes)
+}
+
+/// The device's state, with what it is encrypted with.
+struct State {
+    joining: Joining,
+    secret: Option<Secret>,
+}
+
+impl State {
+    fn read(arguments: &Join) -> Result<Self, Failure> {
+        let path = &arguments.state;
+        if path.symlink_metadata().is_err() {
+            return Err(Failure::file(path, "it does not exist")
+                .hint("the join is finished already, or began with another --state"));
+        }
+        let (text, secret) = arguments.unlock.read(path)?;
+        let joining = Joining::decode(&text).map_err(|error| Failure::file(path, error))?;
+        Ok(Self { joining, secret })
+    }
+
+    /// Writes and syncs the state, before what it belongs to leaves.
+    fn keep(&self, path: &Path, replace: bool) -> Result<(), Failure> {
+        let (text, comment) = (self.joining.encode(), self.joining.comment());
+        secrets::prepare(path, &text, &comment, self.secret.as_ref(), replace)?
+            .commit()
+            .map_err(|error| secrets::cannot_write(path, &error))
+    }
+}
+
+fn request(
+    arguments: &Join,
+    invitation: InvitationFile,
+    group: &CheckedGroup,
+) -> Result<(), Failure> {
+    let state = match arguments.state.symlink_metadata() {
+        Ok(_) => resumed(arguments, &invitation)?,
+        Err(_) => begun(arguments, invitation, group)?,
+    };
+    let request = state.joining.request();
+    write(&arguments.output, request)?;
+    let (name, output) = (&state.joining.invitation().name, &arguments.output);
+    say!(
+        "{name} asks to join: send {} to the issuer",
+        output.display()
+    );
+    say!("  device key   {}", DeviceFingerprint::of(&request.device));
+    Ok(())
+}
+
+fn begun(
+    arguments: &Join,
+    invitation: InvitationFile,
+    group: &CheckedGroup,
+) -> Result<State, Failure> {
+    let joining = Joining::begin(invitation, group, &mut random::os());
+    let state = State {
+        joining: joining.map_err(|fault| refused(arguments, &fault))?,
+        secret: arguments.seal.secret()?,
+    };
+    state.keep(&arguments.state, false)?;
+    Ok(state)
+}
+
+fn resumed(arguments: &Join, invitation: &InvitationFile) -> Result<State, Failure> {
+    let state = State::read(arguments)?;
+    if state.joining.invitation() == invitation {
+        return Ok(state);
+    }
+    Err(
+        Failure::file(&arguments.state, "it belongs to another join")
+            .hint("choose another --state"),
+    )
+}
+
+fn accept(arguments: &Join, offer: &OfferFile, group: &CheckedGroup) -> Result<(), Failure> {
+    let mut state = State::read(arguments)?;
+    let acceptance = state.joining.accept(offer, group);
+    let acceptance = acceptance.map_err(|fault| refused(arguments, &fault))?;
+    state.keep(&arguments.state, true)?;
+    write(&arguments.output, &acceptance)?;
+    let (name, output) = (&state.joining.invitation().name, &arguments.output);
+    say!("{name} accepts: send {} to the issuer", output.display());
+    if let Some(row) = offer.replaces {
+        say!("  replaces     row {row} of the same name, which was revoked");
+    }
+    Ok(())
+}
+
+fn finish(
+    arguments: &Join,
+    credential: &CredentialFile,
+    group: &CheckedGroup,
+) -> Result<(), Failure> {
+    let state = State::read(arguments)?;
+    let key = state.joining.finish(credential, group);
+    let key = key.map_err(|fault| refused(arguments, &fault))?;
+    let secret = match state.secret {
+        None => arguments.seal.secret()?,
+        secret => secret,
+    };
+    write_key(arguments, &key, secret.as_ref())?;
+    let (state, folder) = (&arguments.state, directory(&arguments.state));
+    fs::remove_file(state)
+        .and_then(|()| sync_directory(folder))
+        .map_err(|error| Failure::file(state, error))?;
+    let (machine, row) = (&key.machine, key.index);
+    say!(
+        "{machine} joined, row {row}: {}",
+        arguments.output.display()
+    );
+    Ok(())
+}
+
+/// Writes the key under a name that nothing has, unless a crash left this very key there.
+fn write_key(
+    arguments: &Join,
+    key: &MemberKeyFile,
+    secret: Option<&Secret>,
+) -> Result<(), Failure> {
+    let output = &arguments.output;
+    if output.symlink_metadata().is_ok() {
+        let before = arguments.unlock.load(output, MemberKeyFile::decode);
+        let same = before.is_ok_and(|before| before.encode() == key.encode());
+        if same {
+            return Ok(());
+        }
+    }
+    secrets::prepare(output, &key.encode(), &key.comment(), secret, false)?
+        .commit()
+        .map_err(|error| secrets::cannot_write(output, &error))
+}
+
+fn refused(arguments: &Join, fault: &JoinFault) -> Failure {
+    let failure = Failure::file(&arguments.file, fault);
+    match fault {
+        JoinFault::NoSuchEpoch { .. } => failure.hint("get the newest group file"),
+        JoinFault::NoOffer => failure.hint("give the issuer's offer first"),
+        JoinFault::OtherJoin => failure.hint("give the --state of that join"),
+        _ => failure,
+    }
+}

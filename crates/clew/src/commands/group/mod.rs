@@ -1,0 +1,88 @@
+//! `clew group`, `enrol`, `join`, `revoke`, `update`: the life of a group.
+
+mod describe;
+mod enrol;
+mod epochs;
+mod join;
+mod update;
+
+pub use enrol::{enrol, issue};
+pub use epochs::revoke;
+pub use join::join;
+pub use update::{replace, update};
+
+use super::register;
+use crate::cli::{Group, GroupCreate, GroupPath};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::random;
+use clew_group::Scheme;
+use clew_group::quorum::Quorum;
+use clew_manager::{Created, NewGroup, Opening, Store};
+
+const BBS04_WARNING: &str =
+    "With bbs04 the issuer knows every machine's key and could sign as any of them.";
+
+pub fn run(arguments: &Group) -> Result<Status, Failure> {
+    match arguments {
+        Group::Create(arguments) => create(arguments),
+        Group::Show(GroupPath { path }) => describe::show(path),
+        Group::List(GroupPath { path }) => describe::list(path),
+        Group::Rebase(arguments) => epochs::rebase(arguments),
+        Group::Register(arguments) => register::export(arguments),
+    }
+}
+
+fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
+    let secret = arguments.seal.secret()?;
+    let (threshold, trustees) = (arguments.threshold, arguments.trustees);
+    let quorum = Quorum::new(threshold, trustees).map_err(|_| {
+        Failure::new(format!(
+            "{threshold} of {trustees} trustees cannot open together"
+        ))
+    })?;
+    let group = NewGroup {
+        name: arguments.name.clone(),
+        scheme: arguments.scheme.into(),
+        opening: Opening::Dealt(quorum),
+        now: clock::now_ns(),
+    };
+    let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
+    tell(&made);
+    tell_who_opens(quorum);
+    if made.store.group().scheme() == Scheme::Bbs04 {
+        say!("{BBS04_WARNING}");
+    }
+    Ok(Status::Yes)
+}
+
+/// Says where everything is.
+fn tell(made: &Created) {
+    let (store, group) = (&made.store, made.store.group());
+    say!("group {} created: {}", group.genesis().name, group.id());
+    say!(
+        "  group file   {}  (public: give it to everybody)",
+        store.group_file_path().display()
+    );
+    say!(
+        "  issuer key   {}  (keep it here)",
+        store.issuer_key_path().display()
+    );
+    for (i, key) in (1..).zip(&made.trustee_keys) {
+        say!(
+            "  trustee {i}    {}  (give it to its trustee, and delete it here)",
+            key.display()
+        );
+    }
+}
+
+fn tell_who_opens(quorum: Quorum) {
+    let (threshold, trustees) = (quorum.threshold(), quorum.trustees());
+    match threshold {
+        1 if trustees == 1 => say!("The one trustee opens alone."),
+        1 => say!("Each of {trustees} trustees opens alone."),
+        _ => say!("Any {threshold} of {trustees} trustees open together."),
+    }
+    say!("This host generated the opening key and all shares: it was the trusted dealer.");
+    say!("Until you delete the shares here, whoever controls this host can open packets alone.");
+}

@@ -1,0 +1,161 @@
+//! The register in the group's directory, with the issuer key.
+
+use super::{Candidate, in_use, no_such_machine, not_a_member};
+use crate::batch::INTERRUPTED;
+use crate::clock;
+use crate::failure::Failure;
+use crate::progress;
+use crate::secrets::Unlock;
+use clew_evidence::{Found, GroupFile, Search};
+use clew_group::Scheme;
+use clew_group::curve::G1;
+use clew_manager::keys::IssuerKeyFile;
+use clew_manager::{Machine, Store};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+pub struct Directory {
+    path: PathBuf,
+    store: Store,
+    issuer: IssuerKeyFile,
+}
+
+impl Directory {
+    /// Opens the directory of the group that `given` is an earlier or the same file of.
+    pub fn open(path: &Path, given: &GroupFile, unlock: &Unlock) -> Result<Self, Failure> {
+        let store = Store::open(path)?;
+        check_history(path, &store, given)?;
+        let issuer = unlock
+            .load(&store.issuer_key_path(), IssuerKeyFile::decode)
+            .map_err(without_key)?;
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            store,
+            issuer,
+        })
+    }
+
+    pub fn group(&self) -> &GroupFile {
+        self.store.group()
+    }
+
+    pub fn group_file_path(&self) -> PathBuf {
+        self.store.group_file_path()
+    }
+
+    pub fn checkpoint(&mut self) -> Result<(), Failure> {
+        Ok(self.store.checkpoint(&self.issuer, clock::now_ns())?)
+    }
+
+    /// Says so if evidence of today is not judged under the given file.
+    pub fn tell_if_newer(&self, given: &GroupFile) {
+        let machines = self.group().register().machines;
+        if given.register_root(machines).is_none() {
+            let path = self.store.group_file_path();
+            eprintln!(
+                "clew: the register grew since this group file: who judges needs {} or a later one",
+                path.display()
+            );
+        }
+    }
+
+    pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {
+        let search = self.with_q(search)?;
+        let bar = progress::rows("computing the index of this epoch");
+        let mut report = |done, of| {
+            bar.set_length(of);
+            bar.set_position(done);
+            !INTERRUPTED.load(Ordering::Relaxed)
+        };
+        let found = self
+            .store
+            .find_signer(&self.issuer, epoch, &search, &mut report);
+        bar.finish_and_clear();
+        Ok(found?)
+    }
+
+    fn with_q(&self, search: Search) -> Result<Search, Failure> {
+        match self.locator(search.base())? {
+            None => Ok(search),
+            Some(q) => search.with_q(&q).map_err(|_| {
+                Failure::file(&self.path, "the issuer key is not the one of this group")
+            }),
+        }
+    }
+
+    pub fn locator(&self, base: &G1) -> Result<Option<G1>, Failure> {
+        Ok(self.store.locator(&self.issuer, base)?)
+    }
+
+    pub fn candidate(&self, name: &str, epoch: u32) -> Result<Candidate, Failure> {
+        let machine = self.named(name, epoch)?;
+        let issuer = self.store.epoch_issuer(&self.issuer, epoch)?;
+        let x = machine.x(&self.issuer);
+        let base = issuer.base(&machine.credential()?, &x);
+        Ok(Candidate {
+            base: base.map_err(|_| not_a_member(name, epoch))?,
+            found: Found {
+                row: self.store.row(&machine)?,
+                x: (self.group().scheme() == Scheme::Xr).then_some(x),
+            },
+        })
+    }
+
+    fn named(&self, name: &str, epoch: u32) -> Result<Machine, Failure> {
+        let rows = rows_named(&self.store, name)?;
+        let rows = rows.into_iter().map(|row| (row.entry.joined, row));
+        in_use(rows, epoch).ok_or_else(|| no_such_machine(name))
+    }
+}
+
+/// All rows that have or had a name, the last one first.
+pub fn rows_named(store: &Store, name: &str) -> Result<Vec<Machine>, Failure> {
+    let mut rows = Vec::new();
+    let mut next = store.machine(name)?;
+    while let Some(row) = next {
+        // Rows are replaced by later ones only: the store checks that, and a damaged one ends here.
+        let before = row
+            .entry
+            .replaces
+            .filter(|before| *before < row.entry.index);
+        next = match before {
+            Some(before) => store.machine_at(before)?,
+            None => None,
+        };
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Evidence is about the history that the given file has, or about none.
+fn check_history(path: &Path, store: &Store, given: &GroupFile) -> Result<(), Failure> {
+    let (group, newest) = (store.group(), given.newest_epoch());
+    if group.id() != given.id() {
+        return Err(Failure::file(path, "the register is of another group"));
+    }
+    let register = given.register();
+    let same_epochs = group.epoch_id(newest) == given.epoch_id(newest);
+    let same_rows = store.root_at(register.machines) == Some(register.root);
+    match same_epochs && same_rows {
+        true => Ok(()),
+        false => Err(Failure::file(
+            path,
+            "the register is of another history of the group than the group file, or older",
+        )
+        .hint(
+            "compare their epoch ids and registers with clew group show; if the directory was \
+             copied or restored, the group file says which machines there are",
+        )),
+    }
+}
+
+fn without_key(failure: Failure) -> Failure {
+    match failure.hint {
+        Some(_) => failure,
+        None => failure.hint(
+            "rows of a directory need its issuer key; elsewhere use a register file: \
+             clew group register DIR -o REGISTER",
+        ),
+    }
+}

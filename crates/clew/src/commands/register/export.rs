@@ -1,0 +1,174 @@
+//! `clew group register`: rows for those who open, match or audit elsewhere.
+
+use super::directory::rows_named;
+use super::no_such_machine;
+use crate::batch::INTERRUPTED;
+use crate::cli::GroupRegister;
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::output::Output;
+use crate::progress;
+use clew_evidence::{
+    GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
+};
+use clew_group::curve::{G1, Scalar};
+use clew_group::{EpochIssuer, Scheme};
+use clew_manager::keys::IssuerKeyFile;
+use clew_manager::{Machine, Store};
+use indicatif::ProgressBar;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+/// Rows whose values are computed together.
+const ROWS_AT_ONCE: usize = 4096;
+
+/// `clew group register`
+pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
+    let mut store = Store::open(&arguments.dir)?;
+    let issuer = arguments
+        .unlock
+        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let header = header(arguments, store.group())?;
+    store.checkpoint(&issuer, clock::now_ns())?;
+    let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;
+    output.write_all(&header.encode()).map_err(Failure::write)?;
+    let mut lines = LineWriter::new(&store, &issuer, header, output)?;
+    if arguments.machine.is_empty() {
+        store.machines(|machine| lines.push(machine))?;
+    }
+    for name in &arguments.machine {
+        let rows = rows_named(&store, name.as_str())?;
+        if rows.is_empty() {
+            return Err(no_such_machine(name.as_str()));
+        }
+        rows.into_iter().rev().try_for_each(|row| lines.push(row))?;
+    }
+    let (written, header) = lines.finish()?;
+    tell(arguments, &header, written);
+    Ok(Status::Yes)
+}
+
+fn header(arguments: &GroupRegister, group: &GroupFile) -> Result<RegisterFileHeader, Failure> {
+    let newest = group.newest_epoch();
+    let mut epochs = arguments.epoch.clone();
+    if epochs.is_empty() {
+        epochs.push(newest);
+    }
+    epochs.sort_unstable();
+    epochs.dedup();
+    if epochs.last().is_some_and(|last| *last > newest) {
+        return Err(Failure::new(format!(
+            "the group's newest epoch is {newest}"
+        )));
+    }
+    if epochs.len() > MAX_REGISTER_EPOCHS {
+        return Err(Failure::new(format!(
+            "a register file is for at most {MAX_REGISTER_EPOCHS} epochs"
+        )));
+    }
+    Ok(RegisterFileHeader {
+        group: group.id(),
+        points: arguments.points,
+        epochs,
+    })
+}
+
+fn tell(arguments: &GroupRegister, header: &RegisterFileHeader, written: u64) {
+    let values = if header.points { "points" } else { "hashes" };
+    let epochs: Vec<String> = header.epochs.iter().map(u32::to_string).collect();
+    let of = if epochs.len() == 1 { "epoch" } else { "epochs" };
+    say!(
+        "{written} rows with {values} of {of} {}: {}",
+        epochs.join(", "),
+        arguments.output.display()
+    );
+    say!("Its rows stay good under this group's file of today and every later one.");
+}
+
+/// Writes lines, computing the values of many at once.
+struct LineWriter<'a> {
+    store: &'a Store,
+    issuer: &'a IssuerKeyFile,
+    header: RegisterFileHeader,
+    /// The issuer in each epoch of the header.
+    epochs: Vec<EpochIssuer>,
+    waiting: Vec<Machine>,
+    written: u64,
+    output: Output,
+    progress: ProgressBar,
+}
+
+impl<'a> LineWriter<'a> {
+    fn new(
+        store: &'a Store,
+        issuer: &'a IssuerKeyFile,
+        header: RegisterFileHeader,
+        output: Output,
+    ) -> Result<Self, Failure> {
+        let epochs = header.epochs.iter();
+        let epochs = epochs.map(|epoch| store.epoch_issuer(issuer, *epoch));
+        let progress = progress::rows("writing");
+        progress.set_length(store.group().register().machines.into());
+        Ok(Self {
+            store,
+            issuer,
+            epochs: epochs.collect::<Result<_, _>>()?,
+            header,
+            waiting: Vec::new(),
+            written: 0,
+            output,
+            progress,
+        })
+    }
+
+    fn push(&mut self, machine: Machine) -> Result<(), Failure> {
+        // Enrolled by another process since: the checkpoint does not cover it.
+        if machine.entry.index >= self.store.group().register().machines {
+            return Ok(());
+        }
+        self.waiting.push(machine);
+        match self.waiting.len() >= ROWS_AT_ONCE {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Failure> {
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            return Err(Failure::new("interrupted: no output was written"));
+        }
+        let machines = std::mem::take(&mut self.waiting);
+        let rows = machines
+            .iter()
+            .map(|machine| Ok((machine.credential()?, machine.x(self.issuer))))
+            .collect::<Result<Vec<(G1, Scalar)>, Failure>>()?;
+        let values: Vec<_> = self.epochs.iter().map(|epoch| epoch.bases(&rows)).collect();
+        for (i, (machine, (_, x))) in machines.iter().zip(&rows).enumerate() {
+            let line = RegisterLine {
+                row: self.store.row(machine)?,
+                x: (machine.entry.scheme() == Scheme::Xr).then_some(*x),
+                values: values.iter().map(|epoch| self.value(epoch[i])).collect(),
+            };
+            let bytes = line.encode(&self.header);
+            self.output.write_all(&bytes).map_err(Failure::write)?;
+        }
+        self.written += machines.len() as u64;
+        self.progress.set_position(self.written);
+        Ok(())
+    }
+
+    fn value(&self, base: Option<[u8; 48]>) -> LineValue {
+        match base {
+            None => LineValue::Revoked,
+            Some(point) if self.header.points => LineValue::Point(point),
+            Some(point) => LineValue::Hash(base_hash(&point)),
+        }
+    }
+
+    fn finish(mut self) -> Result<(u64, RegisterFileHeader), Failure> {
+        self.write()?;
+        self.progress.finish_and_clear();
+        self.output.commit()?;
+        Ok((self.written, self.header))
+    }
+}

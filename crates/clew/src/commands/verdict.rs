@@ -1,0 +1,132 @@
+//! What evidence that holds says, in words and in JSON.
+
+use super::coverage::Coverage;
+use super::evidence::Evidence;
+use crate::clock;
+use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, short_epoch_id};
+use serde_json::{Value, json};
+
+/// Says what evidence proves, and what it does not.
+pub fn tell(
+    group: &GroupFile,
+    evidence: &Evidence,
+    coverage: &Coverage,
+    judgement: &Judgement,
+    as_json: bool,
+) {
+    let signed_at = evidence.summary.timestamp.0;
+    match as_json {
+        true => say!("{}", object(group, signed_at, coverage, judgement)),
+        false => text(group, signed_at, coverage, judgement),
+    }
+}
+
+fn object(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Judgement) -> Value {
+    json!({
+        "holds": true,
+        "machine": judgement.machine.as_str(),
+        "sent": judgement.signed,
+        "asked": coverage.asked,
+        "packets": coverage.packets,
+        "group": group.id().to_string(),
+        "epoch": judgement.epoch,
+        "epoch_id": short_epoch_id(&judgement.epoch_id),
+        "signed_at": clock::rfc3339(signed_at),
+        "row": judgement.index,
+        "joined": {"epoch": judgement.joined, "how": judgement.how.as_str()},
+        "device": judgement.device.map(|device| device.to_string()),
+        "opening_key": origin_word(judgement.opening_key),
+        "caveats": judgement.caveats.iter().map(caveat_object).collect::<Vec<_>>(),
+    })
+}
+
+fn caveat_object(caveat: &Caveat) -> Value {
+    let mut object = json!({"name": caveat.as_str()});
+    if let Some(epoch) = caveat.epoch() {
+        object["epoch"] = epoch.into();
+    }
+    if let Caveat::NameReissued { row } = caveat {
+        object["row"] = (*row).into();
+    }
+    object
+}
+
+fn origin_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Dealt => "trusted-dealer",
+        Origin::Distributed => "dkg",
+    }
+}
+
+fn text(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Judgement) {
+    let Judgement {
+        machine,
+        index,
+        joined,
+        epoch,
+        ..
+    } = judgement;
+    let was = if judgement.signed { "was" } else { "was not" };
+    say!("packet {} {was} sent by {machine}", coverage.asked);
+    say!("  group      {} ({})", group.genesis().name, group.id());
+    say!(
+        "  epoch      {epoch}, {}",
+        short_epoch_id(&judgement.epoch_id)
+    );
+    say!(
+        "  time       {}, says the packet",
+        clock::to_the_second(signed_at)
+    );
+    say!("  signature  {}", coverage.sentence());
+    say!(
+        "  machine    row {index} of the register, joined in epoch {joined} {}",
+        place(judgement.how)
+    );
+    match &judgement.device {
+        Some(device) => {
+            say!("  device     {device}");
+            say!("             (the name is the manager's word, this key is the device's)");
+        }
+        None => say!("  device     no key of its own: bbs04"),
+    }
+    say!("  opened by  {}", key_sentence(judgement.opening_key));
+    for caveat in &judgement.caveats {
+        say!("  But: {}", sentence(caveat, judgement, group));
+    }
+}
+
+fn place(how: How) -> &'static str {
+    match how {
+        How::IssuerHost => "on the issuer's host",
+        How::OwnHost => "from its own host",
+        How::Attested => "from its own host, with an attested device key",
+    }
+}
+
+fn key_sentence(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Dealt => "trustees with shares of a key that a trusted dealer made",
+        Origin::Distributed => "trustees with shares of a key that they made together",
+    }
+}
+
+fn sentence(caveat: &Caveat, judgement: &Judgement, group: &GroupFile) -> String {
+    let claimed = judgement.epoch;
+    match caveat {
+        Caveat::JoinedLater { epoch } => format!(
+            "this machine joined in epoch {epoch}; the packet claims epoch {claimed} < {epoch}: made \
+             later than it says"
+        ),
+        Caveat::RevokedLater { epoch } => {
+            let start = group.start(*epoch);
+            let when = start.map_or_else(String::new, |start| {
+                format!(" from {}", clock::to_the_second(start))
+            });
+            format!(
+                "the machine is revoked in epoch {epoch},{when}; nothing shows that the packet \
+                 existed before: whoever has a stolen key can date packets back"
+            )
+        }
+        other => other.to_string(),
+    }
+}
