@@ -75,10 +75,17 @@ fn check_signed(original: &Frame<'_>, reason: Reason, signed: &Frame<'_>) {
         flow(original).map(|flow| flow.source)
     );
     let packet = read(signed).expect("it was signed");
-    packet.write_message(&mut stripped);
-    let mut marked = Vec::new();
+    let (mut message, mut marked) = (Vec::new(), Vec::new());
+    packet.write_message(&mut message);
+    let body = packet.trailer().body;
+    assert!(packet.is_covered_by(&message, body));
     match mark(signed, &mut marked) {
-        Some(Reason::AlreadySigned) => assert!(marked.len() >= signed.bytes.len()),
+        Some(Reason::AlreadySigned) => {
+            assert!(marked.len() >= signed.bytes.len());
+            let marked = signed.with(&marked);
+            let marked = read(&marked).expect("it was marked");
+            assert_eq!(marked.asked(), packet.asked());
+        }
         other => assert_eq!((other, packet.marks()), (Some(Reason::MarkFull), u8::MAX)),
     }
 }
@@ -116,19 +123,22 @@ pub fn coded_packets(data: &[u8]) {
         assert!(restored.from.is_sorted() && restored.from.last() == Some(&number));
         let mut full = Vec::new();
         match packet.in_full(&restored.signature, &mut full) {
-            Ok(()) => check_full(&frame, &frame.with(&full)),
+            Ok(()) => check_full(&frame, &frame.with(&full), &restored.signature),
             Err(reason) => assert_eq!((reason, full.len()), (Reason::TooBig, 0)),
         }
     }
 }
 
-/// Checks that the full form says and strips to the same.
-fn check_full(coded: &Frame<'_>, full: &Frame<'_>) {
+/// Checks that the full form says and strips to the same, and is under the same signature.
+fn check_full(coded: &Frame<'_>, full: &Frame<'_>, signature: &[u8]) {
+    let mut message = Vec::new();
+    read(full)
+        .expect("it was written")
+        .write_message(&mut message);
     let [one, other] = [coded, full].map(|frame| {
         let packet = read(frame).expect("it has a trailer");
-        let mut message = Vec::new();
-        packet.write_message(&mut message);
-        (message, packet.trailer().carriage)
+        assert!(packet.is_covered_by(&message, signature));
+        (packet.asked(), packet.trailer().carriage)
     });
     assert_eq!(one.0, other.0);
     assert_eq!(other.1, Carriage::Full);

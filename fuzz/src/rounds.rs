@@ -1,23 +1,28 @@
 //! What device, issuer and trustees send each other, and what they keep meanwhile: each value has one
 //! encoding, so that what decodes encodes to the same bytes.
 
+use clew_group::Witness;
 use clew_group::quorum::{
     Blind, Blinding, Broadcast, DealtShare, Decryption, Revealed, SecretShare, Set, Trustee,
 };
-use clew_group::xr::{Credential, JoinRequest, Offer};
+use clew_group::xr::{Device, JoinRequest, Offer};
 
-/// The messages of a join.
+/// The messages of a join, what a device keeps meanwhile, and the witness that it gets at last.
 pub fn join(data: &[u8]) {
     if let Ok(request) = JoinRequest::from_bytes(data) {
         assert_eq!(request.to_bytes(), data);
-        assert_eq!(request.commitment().to_bytes(), data[..48]);
     }
     if let Ok(offer) = Offer::from_bytes(data) {
         assert_eq!(offer.to_bytes(), data);
-        assert_eq!(offer.credential().to_bytes(), data[..48]);
+        assert_eq!(offer.a().to_bytes(), data[..48]);
+        assert_eq!(offer.x().to_bytes(), data[48..80]);
+        assert_eq!(offer.s().to_bytes(), data[80..]);
     }
-    if let Ok(credential) = Credential::from_bytes(data) {
-        assert_eq!(credential.to_bytes()[..], *data);
+    if let Ok(device) = Device::from_bytes(data) {
+        assert_eq!(device.to_bytes()[..], *data);
+    }
+    if let Ok(witness) = Witness::from_bytes(data) {
+        assert_eq!(witness.to_bytes(), data);
     }
 }
 

@@ -9,7 +9,9 @@
 
 use std::sync::Arc;
 
-use clew_group::{EpochId, PublicKey, Scheme, SigningKey, VerifyingKey, curve::Scalar, xr};
+use clew_group::{
+    EpochId, MemberKey, PublicKey, Scheme, SigningKey, VerifyingKey, curve::Scalar, xr,
+};
 use clew_packet::{
     Acceptance, Candidate, Conclusion, Frame, GroupId, GroupTag, KeySource, LinkType, Mode, Policy,
     Reason, Received, Receiver, SECOND_NS, Sender, Timestamp, Unknown, strip,
@@ -144,14 +146,14 @@ fn found(rng: &mut impl CryptoRng) -> Result<(SigningKey, Keys), Failure> {
 
     let session = [2; 32];
     let (device, request) = xr::Device::new(&group, &session, rng);
-    let x = Scalar::random_secret(rng);
-    let offer = issuer.offer(&group, &session, &request, &x, rng)?;
-    let accepted = device.accept(&group, &offer)?;
-    let scale = issuer.scale([]).ok_or("nobody is revoked")?;
-    let member = accepted.finish(&group, &scale.credential(&offer.credential(), &x))?;
+    let [x, s] = [(); 2].map(|()| Scalar::random_secret(rng));
+    let offer = issuer.offer(&group, &session, &request, &x, &s)?;
+    let member = MemberKey::Xr(device.accept(&group, &offer)?);
+    // Once the machine is in the register it gets its witness, without which it signs nothing.
+    let witness = issuer.in_epoch(&group, []).witness(&x)?;
 
     let (public, epoch) = (PublicKey::Xr(group), EpochId([3; 32]));
-    let signing = SigningKey::new(&public, epoch, clew_group::MemberKey::Xr(member))?;
+    let signing = SigningKey::new(&public, epoch, member, &witness)?;
     Ok((signing, Keys(Arc::new(VerifyingKey::new(&public, epoch)))))
 }
 

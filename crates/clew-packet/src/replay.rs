@@ -187,5 +187,13 @@ mod tests {
         let mut long = [3; 1104];
         long[NAMING_BYTES..].fill(4);
         assert_eq!(naming_hash(&long), naming_hash(&[3; 336]));
+        // The last byte that counts, and the first that does not.
+        let changed = |at: usize| {
+            let mut body = [3; 336];
+            body[at] ^= 1;
+            naming_hash(&body)
+        };
+        assert_ne!(changed(143), naming_hash(&[3; 336]));
+        assert_eq!(changed(144), naming_hash(&[3; 336]));
     }
 }

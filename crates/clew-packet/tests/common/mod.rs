@@ -31,13 +31,14 @@ struct Group {
 }
 
 static MADE: LazyLock<Group> = LazyLock::new(|| {
-    let mut rng = ChaCha20Rng::seed_from_u64(42);
-    let (_, opening) = OpenerKey::generate(&[0; 32], &mut rng);
+    let (mut rng, nonce) = (ChaCha20Rng::seed_from_u64(42), [0; 32]);
+    let (_, opening) = OpenerKey::generate(&nonce, &mut rng);
     let (issuer, issuing) = IssuerKey::generate(&mut rng);
-    let public = PublicKey::genesis(&opening, &issuing);
-    let member = MemberKey::Bbs04(issuer.issue_random(&public, &mut rng));
+    let public = PublicKey::genesis(&nonce, &opening, &issuing);
+    let member = issuer.issue_random(&mut rng);
+    let witness = issuer.in_epoch(&public, []).witness(member.x()).unwrap();
     let (public, id) = (clew_group::PublicKey::Bbs04(public), EpochId([7; 32]));
-    let signer = SigningKey::new(&public, id, member).unwrap();
+    let signer = SigningKey::new(&public, id, MemberKey::Bbs04(member), &witness).unwrap();
     let verifier = Arc::new(VerifyingKey::new(&public, id));
     Group { signer, verifier }
 });

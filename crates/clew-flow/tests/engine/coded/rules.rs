@@ -213,6 +213,73 @@ fn full_packets_do_not_make_coded_ones_wait() {
     assert_eq!(receive(&mut flow.receiver, &block), [Reason::Ok; 16]);
 }
 
+/// A receiver whose effort is one signature of each kind, and no more with time.
+fn poor(seed: u64) -> Flow {
+    let effort = Effort {
+        reserve: 1,
+        per_second: 0,
+    };
+    let mut flow = flow(seed);
+    flow.receiver = trusting(Acceptance {
+        effort,
+        ..Acceptance::default()
+    });
+    flow
+}
+
+/// A block that takes the effort for coded packets: its signature does not hold.
+fn bogus(flow: &mut Flow) -> Vec<Vec<u8>> {
+    let mut blob = NOW.to_be_bytes().to_vec();
+    blob.extend([7; 64]);
+    forged(flow, &blob)
+}
+
+/// Each valid packet lets one more signature be verified, in full and coded: whatever it was carried
+/// in, and no packet that is refused or waits.
+#[test]
+fn valid_packets_earn_both_efforts() {
+    let mut flow = poor(10);
+    let bogus = bogus(&mut flow);
+    let found = receive(&mut flow.receiver, &bogus[..5]);
+    assert_eq!(found, [Reason::BadSignature; 5]);
+    let coded = flow.block(17, Carry::CODED);
+    let busy = receive(&mut flow.receiver, &coded[..5]);
+    assert_eq!(busy, [Reason::Busy; 5], "what was refused earns nothing");
+    let full = flow.block(2, Carry::Every);
+    assert_eq!(flow.receive(&full[0]), Reason::Ok);
+    assert_eq!(flow.receive(&coded[5]), Reason::Ok);
+    assert_eq!(flow.receiver.verifications(), 3);
+
+    let mut flow = poor(11);
+    let mut altered = flow.block(1, Carry::Every).remove(0);
+    let at = altered.len() - FIXED_BYTES - 2;
+    altered[at] ^= 1;
+    assert_eq!(flow.receive(&altered), Reason::BadSignature);
+    let full = flow.block(2, Carry::Every);
+    let coded = flow.block(17, Carry::CODED);
+    for waiting in &coded[..4] {
+        assert_eq!(flow.receive(waiting), Reason::Pending);
+    }
+    assert_eq!(flow.receive(&full[0]), Reason::Busy, "nor what waits");
+    assert_eq!(flow.receive(&coded[4]), Reason::Ok);
+    assert_eq!(flow.receive(&full[0]), Reason::Ok);
+    assert_eq!(flow.receiver.verifications(), 3);
+}
+
+/// Packets of a block that was verified before earn, too.
+#[test]
+fn later_packets_of_a_block_earn() {
+    let mut flow = poor(12);
+    let first = flow.block(2, Carry::Every);
+    assert_eq!(flow.receive(&first[0]), Reason::Ok);
+    let bogus = bogus(&mut flow);
+    let found = receive(&mut flow.receiver, &bogus[..5]);
+    assert_eq!(found, [Reason::BadSignature; 5]);
+    assert_eq!(flow.receive(&first[1]), Reason::Ok);
+    let coded = flow.block(17, Carry::CODED);
+    assert_eq!(receive(&mut flow.receiver, &coded[..5]), [Reason::Ok; 5]);
+}
+
 #[test]
 fn what_is_dropped_for_room_has_no_signature() {
     let mut flow = flow(9);
