@@ -1,44 +1,19 @@
-//! Openings and matches that hold, and one that breaks each rule of `spec/opening.md` sections 6 and 7.
-//! What they cannot say is in `caveats.rs`; what an attacker tries, in `attacks.rs`.
+//! Openings and matches that hold, and one that breaks each rule of `spec/opening.md` sections 6 and 7
+//! but `layout` (`evidence_layout.rs`). What they cannot say is in `caveats.rs`; what an attacker
+//! tries, in `attacks.rs`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
 
 use clew_evidence::{
-    DeviceFingerprint, EntryKey, Fault, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
-    Request, Share, Step, judge_match, judge_opening,
+    DeviceFingerprint, JudgeRule, Match, Opening, Packet, Question, RegisterEntry, Request, Step,
+    judge_match, judge_opening,
 };
-use clew_group::curve::{G1, Scalar};
-use clew_group::quorum::Trustee;
-use common::evidence::{set, trustee};
+use clew_group::curve::G1;
+use common::evidence::{blamed, device_of, fault, match_fault, opening_fault, set, trustee};
 use common::issuer::device_key;
-use common::{BBS04, EPOCH, MACHINES, World, XR, checked, worlds};
-
-fn fault(rule: JudgeRule) -> Fault {
-    Fault::from(rule)
-}
-
-fn blamed(rule: JudgeRule, trustee: Trustee) -> Fault {
-    Fault {
-        rule,
-        trustee: Some(trustee),
-    }
-}
-
-/// Judges an opening of machine 0 after a change.
-fn opening_fault(world: &World, change: impl FnOnce(&mut Opening)) -> Fault {
-    let mut opening = world.opening(0);
-    change(&mut opening);
-    judge_opening(&world.group, &opening, &world.packet(0)).unwrap_err()
-}
-
-/// Judges a match that says yes about machine 0 after a change.
-fn match_fault(change: impl FnOnce(&mut Match)) -> Fault {
-    let mut matched = XR.matched(0, 0, &[2, 4]).evidence;
-    change(&mut matched);
-    judge_match(&XR.group, &matched, &XR.packet(0)).unwrap_err()
-}
+use common::{BBS04, EPOCH, MACHINES, XR, checked, worlds};
 
 #[test]
 fn an_opening_names_the_machine() {
@@ -63,42 +38,6 @@ fn an_opening_names_the_machine() {
             assert_eq!(judged.asked, world.packet(machine).asked());
         }
     }
-}
-
-#[test]
-fn openings_have_the_fields_of_the_specification() {
-    for world in worlds() {
-        let opening = world.opening(0);
-        let text = opening.encode();
-        let payload = clew_evidence::armor::decode(&text, "clew-opening-1").unwrap();
-        let shares = opening.shares.iter().map(|(trustee, given)| {
-            let given: Vec<u8> = given.iter().flat_map(|d| d.to_bytes()).collect();
-            [&[trustee.index()][..], &given].concat()
-        });
-        let shares: Vec<u8> = shares.flatten().collect();
-        let x: Vec<u8> = opening.x.iter().flat_map(Scalar::to_bytes).collect();
-        let (request, row) = (opening.request.to_bytes(), opening.row.encode());
-        let expected = [&request[..], &shares, &x, &[0, 0], &row].concat();
-        assert_eq!(payload[..], expected);
-    }
-    let matched = XR.matched(0, 1, &[1, 2]).evidence;
-    let text = matched.encode();
-    let payload = clew_evidence::armor::decode(&text, "clew-match-1").unwrap();
-    let blinds: Vec<u8> = matched.blinds.iter().flat_map(|b| b.to_bytes()).collect();
-    let given: Vec<u8> = matched
-        .decryptions
-        .iter()
-        .flat_map(|d| d.to_bytes())
-        .collect();
-    let (request, row) = (matched.request.to_bytes(), matched.row.encode());
-    let parts = [
-        &request[..],
-        &matched.set.to_bytes(),
-        &matched.base,
-        &matched.x.to_bytes(),
-    ];
-    let expected = [&parts.concat()[..], &blinds, &given, &[0, 0], &row].concat();
-    assert_eq!(payload[..], expected);
 }
 
 #[test]
@@ -142,77 +81,6 @@ fn device_pin() {
         Err(fault(JudgeRule::DevicePin)),
         "bbs04 has no device keys"
     );
-}
-
-#[test]
-fn opening_layout() {
-    let layout = fault(JudgeRule::Layout);
-    for world in worlds() {
-        assert_eq!(opening_fault(world, |o| o.shares.truncate(1)), layout);
-        assert_eq!(opening_fault(world, |o| o.shares.swap(0, 1)), layout);
-        let twice = opening_fault(world, |o| o.shares[1].0 = o.shares[0].0);
-        assert_eq!(twice, layout);
-        let above_n = opening_fault(world, |o| o.shares[1].0 = trustee(5));
-        assert_eq!(above_n, layout);
-        assert_eq!(opening_fault(world, |o| o.shares[0].1.clear()), layout);
-        let no_point = opening_fault(world, |o| o.row.entry.credential = [1; 48]);
-        assert_eq!(no_point, layout);
-        let other_x = opening_fault(world, |o| match o.x {
-            Some(_) => o.x = None,
-            None => o.x = XR.x(0),
-        });
-        assert_eq!(other_x, layout);
-    }
-    let a_match = opening_fault(&XR, |o| o.request = XR.match_request(0, 0));
-    assert_eq!(a_match, layout);
-    let commitment = opening_fault(&XR, |o| device_of(&mut o.row.entry).commitment = [1; 48]);
-    assert_eq!(commitment, layout);
-    let x = opening_fault(&BBS04, |o| {
-        o.row.entry.key = EntryKey::Bbs04(Box::new([1; 96]))
-    });
-    assert_eq!(x, layout);
-}
-
-fn device_of(entry: &mut RegisterEntry) -> &mut clew_evidence::DeviceEntry {
-    match &mut entry.key {
-        EntryKey::Xr(device) => device,
-        EntryKey::Bbs04(_) => unreachable!("an entry of xr"),
-    }
-}
-
-/// How a changed payload of an opening is refused.
-fn read_fault(world: &World, change: impl FnOnce(&mut Vec<u8>)) -> &'static str {
-    let text = world.opening(0).encode();
-    let mut payload = clew_evidence::armor::decode(&text, "clew-opening-1")
-        .unwrap()
-        .to_vec();
-    change(&mut payload);
-    let text = clew_evidence::armor::encode("", "clew-opening-1", &payload);
-    Opening::decode(&text, &world.group).unwrap_err().as_str()
-}
-
-#[test]
-fn layout_of_bytes() {
-    for (world, x) in [(&*BBS04, 0), (&*XR, 32)] {
-        assert_eq!(read_fault(world, |p| p.push(0)), "layout");
-        let end = |p: &Vec<u8>| p.len() - world.row(0).encode().len();
-        for byte in [1, 2] {
-            let anchor = read_fault(world, |p| {
-                let at = end(p) - byte;
-                p[at] = 1;
-            });
-            assert_eq!(anchor, "layout", "no log, so no anchor");
-        }
-        for value in [0, 0xff] {
-            if x > 0 {
-                let bad_x = read_fault(world, |p| {
-                    let at = end(p) - 2 - x;
-                    p[at..at + x].fill(value);
-                });
-                assert_eq!(bad_x, "layout");
-            }
-        }
-    }
 }
 
 #[test]
@@ -372,7 +240,7 @@ fn device() {
         |e| e.credential = XR.entries[1].credential,
         |e| e.name = "web-9".parse().unwrap(),
         |e| e.how = clew_evidence::How::Attested,
-        |e| e.replaces = Some(0),
+        |e| e.joined = 1,
     ];
     for change in changes {
         let mut entry = XR.entries[0].clone();
@@ -417,24 +285,6 @@ fn signer() {
 }
 
 #[test]
-fn match_layout() {
-    let layout = fault(JudgeRule::Layout);
-    assert_eq!(match_fault(|m| m.set = set(&[2])), layout);
-    assert_eq!(match_fault(|m| m.set = set(&[2, 5])), layout);
-    assert_eq!(match_fault(|m| m.blinds.truncate(1)), layout);
-    assert_eq!(match_fault(|m| m.decryptions.truncate(1)), layout);
-    assert_eq!(match_fault(|m| m.base = [1; 48]), layout);
-    assert_eq!(match_fault(|m| m.request = XR.request(0)), layout);
-    let a_match = XR.matched(0, 0, &[1, 2]).evidence;
-    let mut as_opening = a_match.clone();
-    as_opening.request = XR.request(0);
-    let read = Match::decode(&as_opening.encode(), &XR.group);
-    assert_eq!(read.unwrap_err().as_str(), "layout");
-    let read = Opening::decode(&a_match.encode(), &XR.group);
-    assert_eq!(read.unwrap_err().as_str(), "label");
-}
-
-#[test]
 fn blind() {
     let swapped = match_fault(|m| m.blinds.swap(0, 1));
     assert_eq!(swapped, blamed(JudgeRule::Blind, trustee(2)));
@@ -462,18 +312,6 @@ fn match_share() {
 }
 
 #[test]
-fn the_largest_match_fits_its_text() {
-    let mut matched = XR.matched(0, 0, &[1, 2]).evidence;
-    matched.set = set(&(1..=32).collect::<Vec<u8>>());
-    matched.blinds = vec![matched.blinds[0]; 32];
-    matched.decryptions = vec![matched.decryptions[0]; 32];
-    matched.row.hashes = vec![[7; 32]; 32];
-    matched.row.entry.name = "x".repeat(64).parse().unwrap();
-    let read = Match::decode(&matched.encode(), &XR.group);
-    assert_eq!(read, Ok(matched));
-}
-
-#[test]
 fn faults_name_rule_and_trustee() {
     let text = blamed(JudgeRule::Share, trustee(3)).to_string();
     assert_eq!(
@@ -482,41 +320,6 @@ fn faults_name_rule_and_trustee() {
     );
     let text = fault(JudgeRule::Device).to_string();
     assert!(text.ends_with("(rule device)"), "{text}");
-}
-
-#[test]
-fn shares_round_trip() {
-    let mut shares: Vec<Share> = BBS04.opening_shares(0, &[1, 2]);
-    shares.extend(XR.opening_shares(1, &[3]));
-    shares.extend(XR.match_shares(0, 1, &[1, 3]).into_iter().flatten());
-    for share in shares {
-        let text = share.encode();
-        assert!(text.contains("\nclew-share-1 "));
-        assert_eq!(Share::decode(&text), Ok(share));
-    }
-}
-
-#[test]
-fn share_rules() {
-    let [_, _, shares] = XR.match_shares(0, 0, &[1, 2]);
-    let payload = clew_evidence::armor::decode(&shares[0].encode(), "clew-share-1").unwrap();
-    // Step; trustee 0; trustee outside its set; a step of an opening; the domain.
-    for (at, value) in [(0, 5), (207, 0), (207, 3), (0, 1), (1, 0)] {
-        let mut bytes = payload.to_vec();
-        bytes[at] = value;
-        let text = clew_evidence::armor::encode("", "clew-share-1", &bytes);
-        assert_eq!(
-            Share::decode(&text).unwrap_err().as_str(),
-            "damaged",
-            "byte {at}"
-        );
-    }
-    let longer = [&payload[..], &[0]].concat();
-    let text = clew_evidence::armor::encode("", "clew-share-1", &longer);
-    assert_eq!(Share::decode(&text).unwrap_err().as_str(), "damaged");
-    assert_eq!(Share::decode("").unwrap_err().as_str(), "not-a-key");
-    let other = clew_evidence::armor::encode("", "clew-opening-1", &payload);
-    assert_eq!(Share::decode(&other).unwrap_err().as_str(), "label");
 }
 
 /// T2 = A would hide nothing: no answer.

@@ -90,6 +90,21 @@ fn machines_join_in_an_epoch_of_the_file() {
     }
 }
 
+#[test]
+fn a_row_replaces_an_earlier_one() {
+    for (replaces, holds) in [
+        (None, true),
+        (Some(2), true),
+        (Some(3), false),
+        (Some(4), false),
+    ] {
+        let mut entry = XR.entries[3].clone();
+        entry.replaces = replaces;
+        let (group, row) = XR.with_entry(entry);
+        assert_eq!(row.is_in_register_of(&group), holds, "{replaces:?}");
+    }
+}
+
 fn header(world: &World, points: bool) -> RegisterFileHeader {
     RegisterFileHeader {
         group: world.group.id(),

@@ -11,7 +11,7 @@ mod common;
 use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule};
 use clew_group::curve::{G1, Scalar};
 use clew_group::{EpochId, Scheme, Step};
-use common::issuer::{hashed_v, secret_x};
+use common::issuer::{first_v, rebased_v, secret_x};
 use common::{BBS04, CREATED, LOCKED_OUT, NONCE, REISSUED, REVOKED, XR, checked, rng, worlds};
 
 /// The rule and part by which a file is refused before its chain is looked at.
@@ -170,6 +170,19 @@ fn revoked_twice() {
         let revoked = vec![REISSUED as u32, 1_000];
         assert_eq!(refused(&twice(revoked)), (5, Rule::RevokedTwice));
     }
+    // Records are checked one by one: the first that breaks a rule is named.
+    let late = XR.with(|_, e| {
+        let first = steps_of(&mut e[0])[0];
+        steps_of(&mut e[2]).push(first);
+        e[3].start = 0;
+    });
+    assert_eq!(refused(&late), (3, Rule::RevokedTwice));
+    let early = XR.with(|_, e| {
+        let first = steps_of(&mut e[0])[0];
+        steps_of(&mut e[2]).push(first);
+        e[2].start = 0;
+    });
+    assert_eq!(refused(&early), (3, Rule::Start));
     // The first record that repeats is named.
     let both = XR.with(|_, e| {
         let (a, b) = (steps_of(&mut e[0])[0], steps_of(&mut e[0])[1]);
@@ -292,7 +305,8 @@ fn a_v_that_cancels_g1() {
 fn a_chain_goes_on_from_the_rebase() {
     let x = secret_x(60);
     let from = |v: &G1| with_epoch_5(&XR, Change::steps([&XR.issuer.step(v, &x)]));
-    assert!(checked(&from(&hashed_v(Scheme::Xr, 4))).is_ok());
+    let id = XR.epochs[3].epoch_id();
+    assert!(checked(&from(&rebased_v(Scheme::Xr, 4, &id))).is_ok());
     for epoch in [0, 3] {
         let file = from(&XR.group.v(epoch).unwrap());
         assert_eq!(
@@ -300,6 +314,23 @@ fn a_chain_goes_on_from_the_rebase() {
             (5, Rule::PublicKey),
             "from epoch {epoch}"
         );
+    }
+}
+
+/// A store that was restored makes another rebase with the same number: with one V, the witnesses of
+/// one history would serve those whom the other revokes.
+#[test]
+fn no_two_histories_share_the_v_of_a_rebase() {
+    for world in worlds() {
+        let rebase = |revoked: Vec<u32>| Change::Rebase { revoked };
+        let file = world.with(|_, e| e[3].change = rebase(vec![REISSUED as u32, 900]));
+        let restored = checked(&file).unwrap();
+        let [ours, theirs] = [&world.group, &restored].map(|group| group.v(4).unwrap());
+        assert_ne!(ours, theirs);
+        assert_eq!(restored.v(3), world.group.v(3));
+        let key = restored.public_key(4).unwrap().unwrap();
+        assert_eq!(key.v(), &theirs);
+        assert_eq!(world.group.v(0), Some(first_v(world.genesis.scheme)));
     }
 }
 

@@ -1,9 +1,10 @@
 //! Trustees who answer.
 
-use super::{World, rng};
+use super::{World, XR, rng};
 use clew_evidence::{
-    Asked, Combined, Found, Match, Opening, Packet, Question, Request, Search, Share, Step,
-    combine_match, combine_opening, gather_blinds, gather_commitments,
+    Asked, Combined, DeviceEntry, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet,
+    Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
+    gather_blinds, gather_commitments, judge_match, judge_opening,
 };
 use clew_group::curve::G1;
 use clew_group::quorum::{Blinding, Set, Trustee};
@@ -131,5 +132,37 @@ impl World {
             self.found(asked_for),
         )
         .unwrap()
+    }
+}
+
+pub fn fault(rule: JudgeRule) -> Fault {
+    Fault::from(rule)
+}
+
+pub fn blamed(rule: JudgeRule, trustee: Trustee) -> Fault {
+    Fault {
+        rule,
+        trustee: Some(trustee),
+    }
+}
+
+/// Judges an opening of machine 0 after a change.
+pub fn opening_fault(world: &World, change: impl FnOnce(&mut Opening)) -> Fault {
+    let mut opening = world.opening(0);
+    change(&mut opening);
+    judge_opening(&world.group, &opening, &world.packet(0)).unwrap_err()
+}
+
+/// Judges a match that says yes about machine 0 after a change.
+pub fn match_fault(change: impl FnOnce(&mut Match)) -> Fault {
+    let mut matched = XR.matched(0, 0, &[2, 4]).evidence;
+    change(&mut matched);
+    judge_match(&XR.group, &matched, &XR.packet(0)).unwrap_err()
+}
+
+pub fn device_of(entry: &mut RegisterEntry) -> &mut DeviceEntry {
+    match &mut entry.key {
+        EntryKey::Xr(device) => device,
+        EntryKey::Bbs04(_) => unreachable!("an entry of xr"),
     }
 }

@@ -3,7 +3,7 @@
 use super::NONCE;
 use clew_evidence::{DeviceEntry, EntryKey, GroupId, How, RegisterEntry};
 use clew_group::curve::{G1, G2, Scalar};
-use clew_group::{MemberKey, Scheme, Step, Witness};
+use clew_group::{EpochId, MemberKey, Scheme, Step, Witness};
 use ed25519_dalek::{Signer, SigningKey as DeviceKey};
 
 pub struct Issuer {
@@ -28,9 +28,17 @@ fn hashed(name: &str, message: &[u8]) -> G1 {
     G1::hash(domain.as_bytes(), message)
 }
 
-/// V of epoch 0 or of a rebase, as the specification derives it.
-pub fn hashed_v(scheme: Scheme, epoch: u32) -> G1 {
-    let message = [&NONCE[..], &epoch.to_be_bytes()].concat();
+/// V of epoch 0, as the specification derives it.
+pub fn first_v(scheme: Scheme) -> G1 {
+    hashed(
+        &format!("clew-{scheme}-v-1"),
+        &[&NONCE[..], &[0; 4]].concat(),
+    )
+}
+
+/// V of a rebase, likewise.
+pub fn rebased_v(scheme: Scheme, epoch: u32, id: &EpochId) -> G1 {
+    let message = [&NONCE[..], &epoch.to_be_bytes(), &id.0].concat();
     hashed(&format!("clew-{scheme}-v-1"), &message)
 }
 

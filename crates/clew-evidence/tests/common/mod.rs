@@ -29,7 +29,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
 use clew_group::{EpochId, PublicKey, Scheme, SigningKey, bbs04, xr};
 use ed25519_dalek::SigningKey as DeviceKey;
-use issuer::{Issuer, hashed_v, secret_x};
+use issuer::{Issuer, rebased_v, secret_x};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::HashMap;
@@ -135,9 +135,10 @@ impl Growing {
 
     fn rebase(&mut self, rows: &[usize]) {
         let epoch = self.keys.len() as u32;
-        let v = hashed_v(self.issuer.scheme, epoch);
         let revoked = rows.iter().map(|row| *row as u32).collect();
-        self.push(self.key().in_epoch(&v).unwrap(), Change::Rebase { revoked });
+        self.push(self.key().clone(), Change::Rebase { revoked });
+        let v = rebased_v(self.issuer.scheme, epoch, &self.last_id());
+        self.keys[epoch as usize] = self.key().in_epoch(&v).unwrap();
     }
 
     /// A new opening key, 2 of 4. Where it comes from nobody can tell from it.
