@@ -1,6 +1,6 @@
 //! Vectors of the group file.
 
-use clew_evidence::{CheckedGroup, EpochSharing, GroupFile, GroupFileError, RegisterEntry};
+use clew_evidence::{CheckedGroup, EpochSharing, GroupFile, GroupFileError, RegisterEntry, short_epoch_id};
 use clew_group::PublicKey;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -27,7 +27,13 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         epochs.iter().map(|epoch| sharing(&epoch.sharing)),
     )?;
     let ids = (0..=file.newest_epoch()).filter_map(|epoch| file.epoch_id(epoch));
-    check_all(case, "epoch-id", ids)?;
+    let ids: Vec<_> = ids.collect();
+    check_all(case, "epoch-id", &ids)?;
+    check_all(case, "short-id", ids.iter().map(short_epoch_id))?;
+    let made = file.epochs().iter().map(|record| record.made.to_be_bytes());
+    check_all(case, "made", made)?;
+    let sizes = file.checkpoints().iter().map(|c| c.machines.to_be_bytes());
+    check_all(case, "checkpoint", sizes)?;
     let register = file.register();
     case.check("machines", register.machines.to_be_bytes())?;
     case.check("root", register.root)?;

@@ -2,12 +2,13 @@
 
 use std::sync::LazyLock;
 
-use clew_evidence::{Origin, SharingRecord};
+use clew_evidence::{Origin, SharingRecord, short_epoch_id};
 use clew_group::quorum::{Quorum, Sharing};
 use clew_packet::SECOND_NS;
 
 use super::bbs04_group::{self, BBS04};
 use super::records::Records;
+use super::strange;
 use super::xr_group::{self, NEWEST, XR, u};
 use super::{Key, rng, scalar, with_all};
 use crate::case::Case;
@@ -33,7 +34,20 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
 });
 
 pub fn all() -> Vec<Case> {
-    vec![of_bbs04(), of_xr(), urgent(), small()]
+    vec![of_bbs04(), of_xr(), urgent(), small(), strange_xr(), strange_bbs04()]
+}
+
+/// The manager can sign any register: whoever reads a row says what is wrong.
+fn strange_xr() -> Case {
+    let comment = "The group of xr with a register whose entries nobody takes.";
+    let name = stem(strange::STRANGE);
+    of_xr_with(name, comment, &strange::xr())
+}
+
+fn strange_bbs04() -> Case {
+    let comment = "The group of bbs04 with a register whose entry nobody takes.";
+    let name = stem(strange::BBS04_FILE);
+    of_bbs04_with(name, comment, &strange::bbs04())
 }
 
 fn stem(file: &str) -> &str {
@@ -50,8 +64,14 @@ fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8;
         .text("name", records.genesis.name.as_str())
         .hex("manager", records.genesis.manager);
     let case = with_all(case, "epoch-id", epochs.map(|e| records.epoch_id(e)));
+    let short = (0..keys.len()).map(|e| short_epoch_id(&records.epoch_id(e)));
+    let case = short.fold(case, |case, id| case.text("short-id", &id));
     let case = with_all(case, "founding-key", keys.iter().map(|(founding, _)| founding));
     let case = with_all(case, "v", keys.iter().map(|(_, v)| v));
+    let made = records.epochs.iter().map(|e| e.made.to_be_bytes());
+    let case = with_all(case, "made", made);
+    let sizes = records.checkpoints.iter().map(|c| c.to_be_bytes());
+    let case = with_all(case, "checkpoint", sizes);
     let starts = records.epochs.iter().map(|e| e.start.to_be_bytes());
     with_all(case, "start", starts)
 }
@@ -76,9 +96,12 @@ fn with_register(case: Case, records: &Records) -> Case {
 
 fn of_bbs04() -> Case {
     let comment = "Scheme bbs04: two rebases that revoke, and a register of three machines.";
+    of_bbs04_with(stem(bbs04_group::FILE), comment, &BBS04.records)
+}
+
+fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
     let keys = BBS04.public.iter().map(Key::parts);
-    let records = &BBS04.records;
-    let case = good(stem(bbs04_group::FILE), comment, records, keys.collect());
+    let case = good(name, comment, records, keys.collect());
     let [in_u, in_v] = &BBS04.sharings;
     let sharing = sharing_bytes(1, &[in_u, in_v]);
     with_register(with_all(case, "sharing", vec![sharing; 3]), records)
@@ -86,13 +109,17 @@ fn of_bbs04() -> Case {
 
 fn of_xr() -> Case {
     let comment = "Scheme xr: a step, a new opening key, two steps, a rebase; five machines.";
+    of_xr_with(stem(xr_group::FILE), comment, &XR.records)
+}
+
+fn of_xr_with(name: &str, comment: &str, records: &Records) -> Case {
     let keys = XR.public.iter().map(Key::parts);
-    let case = good(stem(xr_group::FILE), comment, &XR.records, keys.collect());
+    let case = good(name, comment, records, keys.collect());
     let sharings = (0..=NEWEST).map(|epoch| {
         let origin = if epoch < 2 { 2 } else { 1 };
         sharing_bytes(origin, &[&XR.sharing(epoch).0])
     });
-    with_register(with_all(case, "sharing", sharings), &XR.records)
+    with_register(with_all(case, "sharing", sharings), records)
 }
 
 /// An urgent step that brings the start of a planned one forward: the effective starts are alike.

@@ -17,7 +17,9 @@ mod flow_signature_bad;
 mod group_file;
 mod group_file_bad;
 mod key_file;
+mod key_file_join;
 mod key_file_sealed;
+mod key_file_witness;
 mod matching;
 mod opening;
 mod opening_bad;
@@ -35,6 +37,7 @@ mod records;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../../clew-tunnel/tests/engine/rogue.rs"]
 mod rogue;
+mod strange;
 mod tunnel;
 mod tunnel_answers;
 mod tunnel_node;
@@ -85,6 +88,8 @@ pub fn all() -> Vec<Case> {
         opening_match::all(),
         opening_register::all(),
         key_file::all(),
+        key_file_join::all(),
+        key_file_witness::all(),
         key_file_sealed::all(),
         flow_carriage::all(),
         effs::all(),

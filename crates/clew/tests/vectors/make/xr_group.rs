@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Origin, RegisterEntry, SharingRecord,
+    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry, SharingRecord,
     join_session,
 };
 use clew_group::curve::{G1, Scalar};
@@ -42,7 +42,6 @@ pub struct Machine {
     pub request: JoinRequest,
     pub offer: Offer,
     pub device: DeviceKey,
-    pub joined: usize,
     pub key: MemberKey,
 }
 
@@ -57,7 +56,7 @@ pub struct Xr {
     pub sharings: [(Sharing, Vec<SecretShare>); 2],
     /// Public key of each epoch.
     pub public: Vec<PublicKey>,
-    /// `web-1` to `web-5`, of which `web-4` joined in epoch 2.
+    /// `web-1` to `web-5`, of which the last two joined in epoch 2.
     pub machines: Vec<Machine>,
     /// What led from epoch 0 to 1, and from 2 to 3.
     pub steps: [Vec<Step>; 2],
@@ -143,7 +142,8 @@ impl Xr {
         let device = DeviceKey::from_bytes(&hash(label("device").as_bytes()));
         let public = device.verifying_key().to_bytes();
         let nonce = join_nonce(name);
-        let session = join_session(self.records.id(), &nonce, &public, &name.parse().unwrap());
+        let entered = entered(name);
+        let session = join_session(self.records.id(), &nonce, &public, &entered.name);
         let (asking, request) = Device::new(genesis, &session, &mut rng(&label("request")));
         let issuer = &self.issuer;
         let offer = issuer.offer(genesis, &session, &request, &x(name), &s(name));
@@ -157,10 +157,10 @@ impl Xr {
         let entry = RegisterEntry {
             index: self.records.entries.len() as u32,
             joined: self.records.epochs.len() as u32,
-            how: How::OwnHost,
-            replaces: None,
+            how: entered.how,
+            replaces: entered.replaces,
             credential: key.credential().to_bytes(),
-            name: name.parse().unwrap(),
+            name: entered.name,
             key: EntryKey::Xr(entry),
         };
         let entry = signed_by(&device, entry, self.records.id());
@@ -170,7 +170,6 @@ impl Xr {
             request,
             offer,
             device,
-            joined: self.records.epochs.len(),
             key,
         });
     }
@@ -245,6 +244,28 @@ impl Xr {
         SigningKey::new(&self.public[epoch], id, key, &self.witness(name, epoch)).unwrap()
     }
 
+    /// As that of a machine, with a second credential on its C: with another x.
+    pub fn second_precursor(
+        &self,
+        name: &str,
+        x: &Scalar,
+        epoch: usize,
+        label: &str,
+    ) -> Precursor {
+        let (public, first) = (&self.public[epoch], &self.machine(name).key);
+        let y = Scalar::from_bytes(&first.to_bytes()[80..]).unwrap();
+        let gamma = Scalar::from_bytes(&self.issuer.to_bytes()).unwrap();
+        let inverse = (gamma + *x).invert().unwrap();
+        let c = first.commitment(&self.public[0]);
+        let a = (Generators::of(&NONCE).g1 + c).mul(&inverse);
+        let encoded = [&a.to_bytes()[..], &x.to_bytes(), &y.to_bytes()].concat();
+        let key = MemberKey::from_bytes(&encoded).unwrap();
+        let witness = self.issuer.in_epoch(public, []).witness(x).unwrap();
+        let id = self.records.epoch_id(epoch);
+        let signer = SigningKey::new(public, id, key, &witness).unwrap();
+        Precursor::Xr(Box::new(signer.precursor_from(&xr_nonces(label))))
+    }
+
     pub fn precursor_of(&self, name: &str, epoch: usize, label: &str) -> Precursor {
         let signer = self.signer_of(name, epoch);
         Precursor::Xr(Box::new(signer.precursor_from(&xr_nonces(label))))
@@ -258,6 +279,23 @@ pub fn signed_by(device: &DeviceKey, mut entry: RegisterEntry, group: GroupId) -
         of_device.signature = signature;
     }
     entry
+}
+
+/// What the register says of a machine.
+struct Entered {
+    name: Name,
+    how: How,
+    replaces: Option<u32>,
+}
+
+/// `web-5` has the name of `web-2`, which was revoked before, and joined on the issuer's host.
+fn entered(machine: &str) -> Entered {
+    let again = machine == "web-5";
+    Entered {
+        name: if again { "web-2" } else { machine }.parse().unwrap(),
+        how: if again { How::IssuerHost } else { How::OwnHost },
+        replaces: again.then_some(1),
+    }
 }
 
 /// Broadcasts of all dealers, and of each trustee what it was dealt.
