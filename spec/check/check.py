@@ -7,7 +7,7 @@ from collections import Counter, deque
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from clew_check import capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, text, vectors
+from clew_check import capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, register, text, vectors
 
 
 def load(path):
@@ -50,12 +50,27 @@ def judge(args):
         print(f"unreadable: {refused}")
         return 2
     try:
-        answer = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"))
+        found = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"), args.device)
     except Refused as refused:
         print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
         return 2 if refused.rule == "packet" else 1  # without the packet there is no judgement
-    print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {answer}")
+    print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {found.answer}")
+    tell_judgement(group, found)
     return 0
+
+
+HOW = {register.ON_ISSUER: "on the issuer's host", register.ON_DEVICE: "from its own host", register.ATTESTED: "with an attested key"}
+
+
+def tell_judgement(group, found):
+    """What belongs to it."""
+    entry = found.row.entry
+    print(f"machine: {entry.name[1:].decode()}, row {entry.index}, joined {HOW[entry.how]}")
+    if entry.device_key:
+        print(f"device key: {register.fingerprint(entry.device_key)}")
+    print(f"packets: {' '.join(map(str, found.packets))}, asked about: {found.asked or 'not in this capture'}")
+    for name, epoch in found.caveats:
+        print(f"caveat: {name}{f' {epoch}' if epoch is not None else ''}")
 
 
 def group(args):
@@ -70,7 +85,7 @@ def group(args):
     for e in range(found.last_epoch + 1):
         sharing, _ = found.sharing(e)
         origin = ("dealt", "distributed")[sharing.origin - 1]
-        print(f"  epoch {e} {found.epoch_ids[e].hex()}: any {sharing.t} of {sharing.n} trustees open, {origin}")
+        print(f"  epoch {e} {group_file.short_id(found.epoch_ids[e])}, starts {found.start(e)}: any {sharing.t} of {sharing.n} trustees open, {origin}")
     return 0
 
 
@@ -120,6 +135,7 @@ def main():
     command.set_defaults(run=verify)
     command = commands.add_parser("judge", help="does an opening or a match hold?")
     command.add_argument("--group", required=True)
+    command.add_argument("--device", help="the fingerprint of the device key that is expected")
     command.add_argument("evidence")
     command.add_argument("capture")
     command.set_defaults(run=judge)

@@ -1,54 +1,59 @@
 """group-signature.md section 4: the scheme bbs04."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import need, Reader
 from .curve import *
 
-CODE, KEY, REVOCATION, SIGNATURE, INCREMENTAL = 1, 480, 272, 336, 1104
+CODE, KEY, SIGNATURE, INCREMENTAL, MEMBER = 1, 192, 336, 1104, 80
 
 
 @dataclass(frozen=True)
 class Key:
-    """4.1: the public key of an epoch."""
+    """4.1: the public key of an epoch, with g1 = G1 and g2 = G2. Only v changes."""
 
-    g1: tuple
     h: tuple
     u: tuple
-    v: tuple
-    g2: tuple
+    v_: tuple  # the paper's v
     w: tuple
-    lift: tuple
+    v: tuple
+    g2 = G2  # the paper's; here it never moves
+
+    @property
+    def base(self):
+        """g1 V_e"""
+        return product(G1, self.v)
 
     def encode(self):
-        return b"".join(encode(point) for point in vars(self).values())
-
-
-def decode_key(data):
-    need(len(data) == KEY, "length")
-    at = Reader(data)
-    return Key(*(decode_g1(at.take(48)) for _ in range(4)), *(decode_g2(at.take(96)) for _ in range(3)))
+        """As a founding key."""
+        return encode(self.u) + encode(self.v_) + encode(self.w)
 
 
 def hash_h(nonce):
     return hash_to_g1(nonce, b"clew-bbs04-h-1")
 
 
-def check_epoch_0(key, nonce, proof=b""):
-    check_first(key)
-    need(eq(key.h, hash_h(nonce)), "invalid", "h")
+def hashed_v(nonce, epoch):
+    """V of epoch 0 and of rebases."""
+    return hash_to_g1(nonce + epoch.to_bytes(4, "big"), b"clew-bbs04-v-1")
 
 
-def check_first(key):
-    need(eq(key.g1, G1) and eq(key.g2, G2) and eq(key.lift, G2), "invalid", "generators")
+def founded(nonce, data):
+    """The key of epoch 0."""
+    need(len(data) == KEY, "length")
+    at = Reader(data)
+    u, v_, w = decode_g1(at.take(48)), decode_g1(at.take(48)), decode_g2(at.take(96))
+    return in_epoch(Key(hash_h(nonce), u, v_, w, None), hashed_v(nonce, 0))
 
 
-def check_epoch(key, first):
-    """4.7"""
-    need(eq(key.h, first.h) and eq(key.u, first.u) and eq(key.v, first.v), "invalid", "h, u or v")
-    need(pairings_equal(key.g1, G2, G1, key.g2), "invalid", "g2")
-    need(pairings_equal(key.g1, first.w, G1, key.w), "invalid", "w")
-    need(pairings_equal(key.g1, key.lift, G1, G2), "invalid", "lift")
+def in_epoch(key, v):
+    need(not is_inf(product(G1, v)), "invalid", "g1 V")
+    return replace(key, v=v)
+
+
+def check_genesis(key, nonce, proof=b""):
+    """h and V are derived; nothing else is to be checked."""
+    need(proof == b"", "length")
 
 
 @dataclass(frozen=True)
@@ -75,14 +80,14 @@ def decode_signature(data):
 def derive(key, s):
     """4.4: R1' to R5'"""
     R1 = powers((key.u, s.s_alpha), (s.T1, -s.c))
-    R2 = powers((key.v, s.s_beta), (s.T2, -s.c))
+    R2 = powers((key.v_, s.s_beta), (s.T2, -s.c))
     # R3' with what is paired with g2 and with w put together
     R3 = gt_bytes(
-        (powers((s.T3, s.s_x), (key.h, -s.s_delta1 - s.s_delta2), (key.g1, -s.c)), key.g2),
+        (powers((s.T3, s.s_x), (key.h, -s.s_delta1 - s.s_delta2), (key.base, -s.c)), key.g2),
         (powers((s.T3, s.c), (key.h, -s.s_alpha - s.s_beta)), key.w),
     )
     R4 = powers((s.T1, s.s_x), (key.u, -s.s_delta1))
-    R5 = powers((s.T2, s.s_x), (key.v, -s.s_delta2))
+    R5 = powers((s.T2, s.s_x), (key.v_, -s.s_delta2))
     return [encode(R1), encode(R2), R3, encode(R4), encode(R5)]
 
 
@@ -114,41 +119,47 @@ def verify(key, id, message, data, incremental=False):
 
 
 def ciphertext(data):
-    """The points to decrypt, with bases u and v, and the point that hides A (4.5, 5.3)."""
+    """The points to decrypt, with bases u and v, and the point that hides B_e (4.5, 5.3)."""
     s = decode_signature(data[:SIGNATURE])
     return [s.T1, s.T2], s.T3
 
 
 def share_bases(key):
     """5: the base and C_0 of each secret that is shared."""
-    return [(key.u, key.h), (key.v, key.h)]
+    return [(key.u, key.h), (key.v_, key.h)]
 
 
-def tag(A, key):
-    """4.5"""
-    return hash_of(b"clew-bbs04-tag-1", gt_bytes((A, key.lift)))
+def _fits(key, point, X, base):
+    """point = base^(1/(gamma+x)), X = G2^x"""
+    return pairings_equal(point, product(key.w, X), base, G2)
 
 
-def step(key, revocation):
-    """4.6: the key after a revocation, checked. w' = g2 / g2'^x*"""
-    need(len(revocation) == REVOCATION, "length")
-    at = Reader(revocation)
-    x = decode_scalar(at.take(32))
-    g1, g2, lift = decode_g1(at.take(48)), decode_g2(at.take(96)), decode_g2(at.take(96))
-    w = powers((key.g2, 1), (g2, -x))
-    need(not is_inf(w), "invalid", "w")
-    need(pairings_equal(g1, powers((key.w, 1), (key.g2, x)), key.g1, key.g2), "invalid", "g1")
-    need(pairings_equal(key.g1, g2, g1, key.g2), "invalid", "g2")
-    need(pairings_equal(g1, lift, key.g1, key.lift), "invalid", "lift")
-    return Key(g1, key.h, key.u, key.v, g2, w, lift)
+def certifies(key, A, X):
+    """e(A, w X) = e(G1, G2)"""
+    return _fits(key, A, X, G1)
+
+
+def names(key, B, X):
+    """e(B_e, w X) = e(G1 V_e, G2)"""
+    return _fits(key, B, X, key.base)
+
+
+def index(B):
+    """By which a register finds B_e."""
+    return hash_of(B)
 
 
 def check_member(key, A, x):
-    """4.1: e(A, w g2^x) = e(g1, g2)"""
-    need(pairings_equal(A, powers((key.w, 1), (key.g2, x)), key.g1, key.g2), "invalid", "member")
+    """4.1: in all epochs alike"""
+    need(certifies(key, A, power(G2, x)), "invalid", "credential")
 
 
-def update_member(A, x, x_star, new):
-    """4.6: A' = (g1'/A)^(1/(x - x*))"""
-    need((x - x_star) % r != 0, "revoked")
-    return power(powers((new.g1, 1), (A, -1)), pow(x - x_star, -1, r))
+def check_witness(key, W, x):
+    need(_fits(key, W, power(G2, x), key.v), "invalid", "witness")
+
+
+def decode_member(data):
+    """A, x"""
+    need(len(data) == MEMBER, "length")
+    x = decode_secret(data[48:])
+    return decode_g1(data[:48]), x

@@ -1,14 +1,17 @@
 """group-file.md: reading a group file and checking it."""
 
 import unicodedata
-from dataclasses import dataclass
+from base64 import b32encode
+from dataclasses import dataclass, replace
 
-from . import bbs04, need, Reader, Refused, xr
-from .curve import decode_g1, decode_g2, hash_of
+from . import bbs04, merkle, need, Reader, Refused, revocation, xr
+from .curve import decode_g1, hash_of
 from .ed25519 import verifies
+from .revocation import STEPS_MAX
 
 HEADER = b"clew-group-file\n"
 SCHEMES = {1: bbs04, 2: xr}
+STEPS, SHARING, REBASE = 1, 2, 3  # changes
 
 
 def read_name(at):
@@ -43,21 +46,60 @@ def read_sharing(at, scheme):
 
 
 @dataclass
-class Register:
-    """2.3"""
+class Head:
+    """2.3 and 2.5: the register, or a checkpoint of it, with the proof that it continues the checkpoint before."""
 
-    last: bytes
-    time: int
     machines: int
     root: bytes
+    proof: list
+    last: bytes = None
+    time: int = None
 
 
-def read_register(body):
-    at = Reader(body)
-    need(at.take(1) == b"\2", "layout")
-    register = Register(at.take(32), at.number(8), at.number(4), at.take(32))
-    at.end()
-    return register
+def read_head(at, **fields):
+    machines, root, count = at.number(4), at.take(32), at.number(1)
+    need(count <= 64, "layout", "hashes")
+    return Head(machines, root, [at.take(32) for _ in range(count)], **fields)
+
+
+@dataclass
+class Record:
+    """2.2, of an epoch after the first; what the change does not have is None."""
+
+    epoch: int
+    previous: bytes
+    made: int
+    start: int
+    change: int
+    steps: list = None  # (x*, V) as bytes
+    opening: tuple = None  # h and h_w as bytes
+    sharing: object = None
+    rows: list = None  # that a rebase revokes
+
+
+def read_record(at, scheme):
+    record = Record(at.number(4), at.take(32), at.number(8), at.number(8), at.number(1))
+    if record.change == STEPS:
+        count = at.number(1)
+        need(scheme is xr and 1 <= count <= 48, "layout", "steps")
+        record.steps = [(at.take(32), at.take(48)) for _ in range(count)]
+    elif record.change == SHARING:
+        need(scheme is xr, "layout", "change")
+        record.opening = at.take(48), at.take(48)
+        record.sharing = read_sharing(at, xr)
+    else:
+        need(record.change == REBASE, "layout", "change")
+        count = at.number(2)
+        need(count <= 900, "layout", "rows")
+        record.rows = [at.number(4) for _ in range(count)]
+        need(all(a < b for a, b in zip(record.rows, record.rows[1:])), "layout", "rows")
+    return record
+
+
+def short_id(epoch_id):
+    """An epoch id for people to compare."""
+    text = b32encode(epoch_id[:20]).decode().lower()
+    return "-".join(text[i : i + 4] for i in range(0, 32, 4))
 
 
 def signed(part, manager):
@@ -77,107 +119,187 @@ def split(data):
         need(len(data) >= 4 + length + 64, "truncated", part)
         parts.append((data[4 : 4 + length], data[4 + length : 68 + length]))
         data = data[68 + length :]
+    may_follow = {None: (0,), 0: (1, 3, 2), 1: (1, 3, 2), 3: (3, 2)}
+    before = None
     for part, (body, _) in enumerate(parts):
-        expected = 2 if part == len(parts) - 1 else 0 if part == 0 else 1
-        need(body[:1] == bytes([expected]) and (part or expected == 0), "kind", part)
+        kind = body[0] if body else None
+        need(kind in may_follow[before], "kind", part)
+        before = kind
     need(not data, "trailing-bytes", len(parts))
     return parts
 
 
 class Group:
-    """A group file. Rules 1 to 6 are checked at once; keys and sharings (7 to 9) when they are first used."""
+    """A group file. Rules 1 to 8 are checked at once. `key` gives keys of epochs as far as the manager's word goes;
+    who opens, judges, matches, updates or gives shares calls `check_epochs` first."""
 
     def __init__(self, data):
         parts = split(data)
+        self.records, self.checkpoints = [], []
         # 4. layout
         for part, (body, _) in enumerate(parts):
             try:
-                self._layout(part, part == len(parts) - 1, body)
+                self._layout(Reader(body))
             except Refused as e:
                 raise Refused(e.rule, part)
         # 5. signature
         for part, each in enumerate(parts):
             need(signed(each, self.manager), "signature", part)
-        # 6. epoch, chain, start
-        bodies = [body for body, _ in parts[:-1]]
+        bodies = [body for body, _ in parts[: len(self.records)]]
         self.epoch_ids = [hash_of(body) for body in bodies]
         self.id = self.epoch_ids[0][:16]
-        for e in range(1, len(bodies)):
-            epoch, previous, start, *_ = self.records[e]
-            need(epoch == e, "epoch", e)
-            need(previous == self.epoch_ids[e - 1], "chain", e)
-            need(start > self.start(e - 1), "start", e)
-            need(e <= 2**20, "too-many-epochs", e)
-        need(self.register.last == self.epoch_ids[-1], "chain", len(bodies))
-        self._keys, self._sharings = {}, {}
+        self._check_records()
+        need(self.register.last == self.epoch_ids[-1], "chain", len(parts) - 1)
+        self._check_heads()
+        self._checked, self._sharings = False, {}
+        self._keys = [self._first_key()]
 
-    def _layout(self, part, last, body):
-        at = Reader(body)
-        if last:
-            self.register = read_register(body)
-            return
-        at.take(1)
-        if part == 0:
+    def _layout(self, at):
+        kind = at.number(1)
+        if kind == 0:
             code = at.number(1)
             need(code in SCHEMES, "layout")
             self.scheme = SCHEMES[code]
             self.created, self.nonce, self.manager = at.number(8), at.take(32), at.take(32)
             need(at.number(1) == 0, "layout", "log")
             self.name = read_name(at)
-            key, proof = at.take(self.scheme.KEY), at.take(64 if self.scheme is xr else 0)
-            self.records = [(key, proof, read_sharing(at, self.scheme))]
+            self._founding, self._proof = at.take(self.scheme.KEY), at.take(64 if self.scheme is xr else 0)
+            self.records = [Record(0, b"", self.created, 0, 0, sharing=read_sharing(at, self.scheme))]
+        elif kind == 1:
+            self.records.append(read_record(at, self.scheme))
+        elif kind == 3:
+            head = read_head(at)
+            need(head.machines > 0, "layout", "machines")
+            self.checkpoints.append(head)
         else:
-            epoch, previous, start, change = at.number(4), at.take(32), at.number(8), at.number(1)
-            if change == 1:
-                values = at.take(self.scheme.REVOCATION + (96 if self.scheme is bbs04 else 0))
-            else:
-                need(change == 2 and self.scheme is xr, "layout", "change")
-                values = (at.take(48), at.take(48), read_sharing(at, xr))
-            self.records.append((epoch, previous, start, change, values))
+            last, time = at.take(32), at.number(8)
+            self.register = read_head(at, last=last, time=time)
         at.end()
+
+    def _check_records(self):
+        """6. and 7., record by record"""
+        revoked, rows, steps = set(), set(), 0
+        for e, record in enumerate(self.records[1:], 1):
+            before = self.records[e - 1]
+            need(record.epoch == e, "epoch", e)
+            need(record.previous == self.epoch_ids[e - 1], "chain", e)
+            need(before.made <= record.made <= record.start, "start", e)
+            need(e <= 2**20, "too-many-epochs", e)
+            for x, _ in record.steps or []:
+                need(x not in revoked, "revoked-twice", e)
+                revoked.add(x)
+            for row in record.rows or []:
+                need(row not in rows, "revoked-twice", e)
+                rows.add(row)
+            steps = 0 if record.change == REBASE else steps + len(record.steps or [])
+            need(steps <= STEPS_MAX, "steps", e)
+
+    def _check_heads(self):
+        """8. Each checkpoint continues the one before, and the register the last one."""
+        before = None
+        for part, head in enumerate([*self.checkpoints, self.register], len(self.records)):
+            if before is None:
+                need(not head.proof, "checkpoint", part)
+            elif head is self.register and head.machines == before.machines:
+                need(not head.proof and head.root == before.root, "checkpoint", part)
+            else:
+                need(before.machines < head.machines, "checkpoint", part)
+                sizes = (before.machines, before.root, head.machines, head.root)
+                need(merkle.consistent(*sizes, head.proof), "checkpoint", part)
+            before = head
+
+    def _first_key(self):
+        try:
+            key = self.scheme.founded(self.nonce, self._founding)
+            self.scheme.check_genesis(key, self.nonce, self._proof)
+            return key
+        except Refused as refused:
+            raise Refused("public-key", f"0: {refused}")
 
     @property
     def last_epoch(self):
         return len(self.records) - 1
 
     def start(self, e):
-        return self.records[e][2] if e else 0
+        """The effective one: of an epoch or of any after it, whichever is the least."""
+        return min(record.start for record in self.records[e:]) if e else 0
 
     def change(self, e):
-        return self.records[e][3] if e else 0
+        return self.records[e].change
+
+    def root(self, machines):
+        """Of the register when it had so many entries, as far as this file says."""
+        return next((h.root for h in [self.register, *self.checkpoints] if h.machines == machines), None)
 
     def key(self, e):
-        """The public key of epoch e, checked (rules 7 and 9)."""
-        if e not in self._keys:
-            first = None if e == 0 else self.key(0)
+        """The public key of epoch e. It decodes; that its V is the right one only `check_epochs` shows."""
+        while len(self._keys) <= e:
+            epoch = len(self._keys)
             try:
-                key = self.scheme.decode_key(self._key_bytes(e))
-                if e == 0:
-                    self.scheme.check_epoch_0(key, self.nonce, self.records[0][1])
-                else:
-                    self.scheme.check_epoch(key, first)
+                self._keys.append(self._next(self._keys[-1], self.records[epoch]))
             except Refused as refused:
-                raise Refused("public-key", f"{e}: {refused}")
-            self._keys[e] = key
+                raise Refused("public-key", f"{epoch}: {refused}")
         return self._keys[e]
 
-    def _key_bytes(self, e):
+    def _next(self, key, record):
         """2.2: what a record does not state is as in the epoch before."""
-        key = self.records[0][0]
-        for *_, change, values in self.records[1 : e + 1]:
-            if change == 2:  # h, h_w into g1 h0 u | h h_w | w lift
-                key = key[:144] + values[0] + values[1] + key[240:]
-            elif self.scheme is xr:  # x g1 h0 lift into g1 h0 | u h h_w w | lift
-                key = values[32:128] + key[96:336] + values[128:]
-            else:  # x g1 g2 lift w into g1 | h u v | g2 w lift
-                key = values[32:80] + key[48:192] + values[80:176] + values[272:] + values[176:272]
-        return key
+        scheme = self.scheme
+        if record.change == SHARING:
+            h, h_w = map(decode_g1, record.opening)
+            return replace(key, h=h, h_w=h_w)
+        if record.change == REBASE:
+            return scheme.in_epoch(key, scheme.hashed_v(self.nonce, record.epoch))
+        return scheme.in_epoch(key, decode_g1(record.steps[-1][1]))
+
+    def steps(self, e):
+        """Those of epoch e, decoded."""
+        try:
+            return [revocation.decode_step(x + v) for x, v in self.records[e].steps or []]
+        except Refused as refused:
+            raise Refused("public-key", f"{e}: {refused}")
+
+    def base_epoch(self, e):
+        """The epoch whose hashed V the chain of e starts from."""
+        return max(i for i in range(e + 1) if i == 0 or self.change(i) == REBASE)
+
+    def check_epochs(self):
+        """9. All keys decode, each V follows from a hashed one, and each h_w is h^gamma."""
+        if self._checked:
+            return
+        segments = []
+        for e in range(self.last_epoch + 1):
+            key = self.key(e)
+            if e == 0 or self.change(e) == REBASE:
+                segments.append((key.v, []))
+            segments[-1][1].extend(self.steps(e))
+            if self.change(e) == SHARING:
+                self._blame(e, self.scheme.check_opening, key)
+        try:
+            revocation.check_steps(self.key(0).w, segments)
+        except Refused:
+            self._blame_step()
+        self._checked = True
+
+    def _blame(self, e, check, *arguments):
+        try:
+            check(*arguments)
+        except Refused as refused:
+            raise Refused("public-key", f"{e}: {refused}")
+
+    def _blame_step(self):
+        """The first step that is wrong."""
+        for e in range(1, self.last_epoch + 1):
+            v = self.key(e - 1).v
+            for step in self.steps(e):
+                self._blame(e, revocation.check_step, self.key(0).w, v, step)
+                v = step.v
+        raise AssertionError("each step holds, and not all of them together")
 
     def sharing(self, e):
-        """The sharing in force in epoch e and its commitments C_0 .. C_t-1 for each secret (rule 8)."""
-        since = max(i for i in range(e + 1) if i == 0 or self.change(i) == 2)
+        """The sharing in force in epoch e and its commitments C_0 .. C_t-1 for each secret (rule 10)."""
+        since = max(i for i in range(e + 1) if i == 0 or self.change(i) == SHARING)
         if since not in self._sharings:
-            sharing = self.records[0][2] if since == 0 else self.records[since][4][2]
+            sharing = self.records[since].sharing
             bases = self.scheme.share_bases(self.key(since))
             try:
                 lists = [
@@ -190,8 +312,15 @@ class Group:
         return self._sharings[since]
 
     def check_all(self):
-        """Rules 7, 8 and 9 for every epoch."""
-        self.key(0)
+        """Rules 9 and 10 for every epoch."""
+        self.check_epochs()
         for e in range(self.last_epoch + 1):
             self.sharing(e)
-            self.key(e)
+
+    def revoked_in(self, index, x=None):
+        """The epoch that revokes a row: by its index in a rebase, or by its x in a step."""
+        for e, record in enumerate(self.records):
+            by_step = x is not None and any(int.from_bytes(x_star, "big") == x for x_star, _ in record.steps or [])
+            if by_step or index in (record.rows or []):
+                return e
+        return None

@@ -8,11 +8,15 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from . import bbs04, need, Reader, Refused, text, xr
-from .curve import decode_g1, decode_secret
+from . import join, need, Reader, Refused, text, xr
+from .curve import D, decode_g1, decode_secret
+from .ed25519 import verifies
 from .group_file import read_name, SCHEMES
 
 MEMBER, ISSUER, TRUSTEE, SEALED = "clew-member-key-1", "clew-issuer-key-1", "clew-trustee-key-1", "clew-sealed-1"
+INVITATION, JOIN_REQUEST, OFFER = "clew-invitation-1", "clew-join-request-1", "clew-offer-1"
+ACCEPTANCE, CREDENTIAL = "clew-acceptance-1", "clew-credential-1"
+EPOCHS_MAX, BUCKET = 16, 1024
 
 
 def open_text(data, wanted):
@@ -43,20 +47,42 @@ def read_scheme(at):
     return code, SCHEMES[code[0]]
 
 
+def ascending(numbers):
+    need(all(a < b for a, b in zip(numbers, numbers[1:])), "layout", "order")
+
+
+def read_count(at):
+    count = at.number(1)
+    need(1 <= count <= EPOCHS_MAX, "layout", "count")
+    return count
+
+
 @damaged
 def member(at):
+    """All fields as bytes; those of epochs are lists."""
     code, scheme = read_scheme(at)
-    fields = {"scheme": code, "group": at.take(16), "epoch": at.take(4), "epoch-id": at.take(32)}
-    fields["machine"] = read_name(at)[1:]
-    fields["public-key"] = at.take(scheme.KEY)
-    fields["member-key"] = at.take(80 if scheme is bbs04 else 112)
+    fields = {"scheme": code, "group": at.take(16), "nonce": at.take(32)}
+    fields["machine"], fields["index"] = read_name(at)[1:], at.take(4)
+    fields["member-key"] = at.take(scheme.MEMBER)
     if scheme is xr:
         fields["device-seed"] = at.take(32)
-    key = fields["member-key"]
-    for i in range(48, len(key), 32):
-        decode_secret(key[i : i + 32])
-    decode_g1(key[:48]), scheme.decode_key(fields["public-key"])
-    return fields
+    sizes = {"epoch": 4, "epoch-id": 32, "start": 8, "public-key": scheme.KEY, "v": 48, "witness": 48}
+    held = [{name: at.take(size) for name, size in sizes.items()} for _ in range(read_count(at))]
+    scheme.decode_member(fields["member-key"])
+    ascending([epoch["epoch"] for epoch in held])
+    for epoch in held:
+        epoch_key(scheme, fields["nonce"], epoch), decode_g1(epoch["witness"])
+    return fields | {name: [epoch[name] for epoch in held] for name in sizes}
+
+
+def epoch_key(scheme, nonce, epoch):
+    """The public key of a held epoch."""
+    return scheme.in_epoch(scheme.founded(nonce, epoch["public-key"]), decode_g1(epoch["v"]))
+
+
+def held_at(starts, time):
+    """Which of the held epochs signs at a time: the last that is in force, else the earliest."""
+    return max((i for i, start in enumerate(starts) if start <= time), default=0)
 
 
 @damaged
@@ -78,10 +104,79 @@ def trustee(at):
     return fields
 
 
-def derive_x(seed, salt, name, order):
-    """Section 2"""
-    wide = HKDF(SHA256(), 64, salt, b"clew-x-1" + name).derive(seed)
+# Joining (section 2) -----------------------------------------------------------------------------------------------------
+
+
+@damaged
+def invitation(at):
+    fields = {"group": at.take(16), "nonce": at.take(32), "machine": read_name(at)[1:]}
+    return fields | {"signature": at.take(64)}
+
+
+def check_invitation(fields, manager):
+    name = bytes([len(fields["machine"])]) + fields["machine"]
+    signed_text = D(INVITATION) + fields["group"] + fields["nonce"] + name
+    need(verifies(manager, fields["signature"], signed_text), "signature")
+
+
+@damaged
+def join_request(at):
+    return {"nonce": at.take(32), "device-key": at.take(32), "request": at.take(join.REQUEST)}
+
+
+@damaged
+def offer(at):
+    fields = {"nonce": at.take(32), "joined": at.take(4), "epoch-id": at.take(32), "how": at.take(1), "replaces": at.take(4)}
+    need(fields["how"] in (b"\2", b"\3"), "layout", "how")
+    fields["offer"] = at.take(join.OFFER)
+    join.decode_offer(fields["offer"])
+    return fields
+
+
+@damaged
+def acceptance(at):
+    return {"nonce": at.take(32), "signature": at.take(64)}
+
+
+@damaged
+def credential(at):
+    fields = {"nonce": at.take(32), "index": at.take(4)}
+    held = [(at.take(4), at.take(48)) for _ in range(read_count(at))]
+    ascending([epoch for epoch, _ in held])
+    for _, witness in held:
+        decode_g1(witness)
+    return fields | {"epoch": [epoch for epoch, _ in held], "witness": [witness for _, witness in held]}
+
+
+def derive(kind, seed, salt, name, order):
+    """x ("clew-x-1") or s ("clew-s-1") of an offer, whose salt is fresh."""
+    wide = HKDF(SHA256(), 64, salt, kind + name).derive(seed)
     return int.from_bytes(wide, "little") % order
+
+
+def derive_x(seed, salt, name, order):
+    return derive(b"clew-x-1", seed, salt, name, order)
+
+
+def derive_s(seed, salt, name, order):
+    return derive(b"clew-s-1", seed, salt, name, order)
+
+
+# Buckets of witnesses, which are binary
+
+
+def read_bucket(data):
+    """Group id, epoch, first row, and witnesses; None for a row that is revoked or enrolled later."""
+    need(data[:16] == b"clew-witness-1\n\0", "header")
+    at = Reader(data[16:], "truncated")
+    group, epoch, first, count = at.take(16), at.number(4), at.number(4), at.number(2)
+    need(first % BUCKET == 0 and 1 <= count <= BUCKET, "layout")
+    given = [at.take(48) for _ in range(count)]
+    at.end()
+    try:
+        return group, epoch, first, [None if W == bytes(48) else decode_g1(W) for W in given]
+    except Refused as refused:
+        raise Refused("layout", refused)
 
 
 def unseal(data, passphrase=None, key_file=None):

@@ -13,6 +13,7 @@ SAVED = IPV4_CHECKSUM | UDP_LENGTH | L4_CHECKSUM
 MODE_MARK, EACH, WINDOW, TREE = range(4)
 WINDOW_MAX = 1024
 SCHEMES = {1: bbs04, 2: xr}
+PACKET, CARRIER = 1, 1  # of M: what is signed, how it travels
 FULL, TAGS = 1, {2: 8, 3: 4}  # carriages; T of the coded ones
 CODED = range(9, 129)  # packets of a coded block
 TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
@@ -192,7 +193,7 @@ def message(datagram, trailer):
     if trailer.mode == TREE:  # of the block
         flags, block, saved, fields = 0, tree_block(datagram, trailer), b"", b""
     return b"".join(
-        [b"clew-packet-v1\0\0", bytes([1, trailer.mode, trailer.scheme, flags]), trailer.group]
+        [b"clew-packet-v1\0\0", bytes([PACKET, CARRIER, trailer.mode, trailer.scheme, flags]), trailer.group]
         + [trailer.epoch.to_bytes(4, "big"), trailer.timestamp.to_bytes(8, "big")]
         + [len(block).to_bytes(2, "big"), block]
         + counted(saved, fields)
@@ -216,6 +217,14 @@ def counted(saved, fields):
 def content(datagram, trailer):
     """Of a packet's leaf."""
     return bytes([trailer.flags & SIGNED]) + b"".join(counted(saved_of(trailer), nonvolatile(datagram, trailer)))
+
+
+def asked(datagram, trailer):
+    """opening.md 2: what names one packet: in a tree its leaf, else SHA-256(M)."""
+    if trailer.mode != TREE:
+        return sha256(message(datagram, trailer)).digest()
+    block, index, _, _ = read_tree(trailer.block)
+    return tree.leaf(block, index, content(datagram, trailer))
 
 
 def tree_block(datagram, trailer):

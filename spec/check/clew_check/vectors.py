@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from . import group_file, need, opening, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
+from . import group_file, merkle, need, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
 from .cases import Case, equal
 from .curve import encode
 
@@ -61,14 +61,19 @@ def group_file_(case):
     equal(group.manager, case.one("manager"), "manager")
     equal(group.name[1:].decode(), case.one("name"), "name")
     equal([group.key(e).encode() for e in epochs], case.all("public-key"), "public keys")
+    equal([encode(group.key(e).v) for e in epochs], case.all("v"), "V")
     equal(group.epoch_ids, case.all("epoch-id"), "epoch ids")
-    equal([group.start(e).to_bytes(8, "big") for e in epochs[1:]], case.all("start"), "starts")
+    equal([group_file.short_id(id) for id in group.epoch_ids], case.all("short-id"), "short forms of epoch ids")
+    equal([record.made.to_bytes(8, "big") for record in group.records[1:]], case.all("made"), "made")
+    equal([group.start(e).to_bytes(8, "big") for e in epochs[1:]], case.all("start"), "effective starts")
     equal([sharing_bytes(*group.sharing(e)) for e in epochs], case.all("sharing"), "sharings")
+    equal([head.machines.to_bytes(4, "big") for head in group.checkpoints], case.all("checkpoint"), "checkpoints")
     entries = case.all("entry")
     equal(group.register.machines, case.one("machines"), "machines")
     equal(len(entries), case.one("machines"), "entries")
     equal(group.register.root, case.one("root"), "root")
-    equal(group.register.root, opening.tree_hash(entries), "tree hash")
+    for head in [*group.checkpoints, group.register]:
+        equal(head.root, merkle.tree_hash(entries[: head.machines]), "tree hash")
 
 
 def sharing_bytes(sharing, lists):

@@ -95,8 +95,8 @@ def combine(case):
 
 
 def open_shares(case):
-    scheme = xr if len(case.one("public-key")) == xr.KEY else bbs04
-    key, context = scheme.decode_key(case.one("public-key")), case.one("context")
+    scheme = xr if len(case.one("signature")) == xr.SIGNATURE else bbs04
+    key, context = scheme.founded(case.one("nonce"), case.one("public-key")), case.one("context")
     base, in_u, n = sharing_of(case)
     lists = [in_u, in_u[:1] + points_of(case, "commitment-in-v")]
     points, hidden = scheme.ciphertext(case.one("signature"))
@@ -108,9 +108,9 @@ def open_shares(case):
         for i, D_ in decrypted(indices, data, context, part + 1, B, lists[part], n, P).items():
             combined[i].append(D_)
     equal(encode(base), encode(key.u), "base")
-    A = quorum.combine(hidden, combined)
-    equal(encode(A), case.one("credential"), "credential")
-    equal(scheme.tag(A, key), case.one("tag"), "tag")
+    B = quorum.combine(hidden, combined)
+    equal(encode(B), case.one("b"), "B")
+    equal(scheme.index(B), case.one("b-hash"), "hash of B")
 
 
 # Ceremonies --------------------------------------------------------------------------------------------------------------
@@ -167,10 +167,10 @@ def question(case):
     """Session, set, T1 and Delta"""
     _, commitments, n = sharing_of(case)
     indices = quorum.members(case.one("set"))
-    T1, T2, A_X = (decode_g1(case.one(name)) for name in ("t1", "t2", "credential"))
+    T1, T2, B_X = (decode_g1(case.one(name)) for name in ("t1", "t2", "b"))
     need(all(i <= n for i in indices), "index")
     need(len(indices) >= len(commitments), "too-few")
-    Delta = powers((T2, 1), (A_X, -1))
+    Delta = powers((T2, 1), (B_X, -1))
     need(not is_inf(Delta), "no-answer")
     return quorum.match_session(case.one("request"), case.one("set")), indices, T1, Delta
 

@@ -1,6 +1,6 @@
-"""The vectors of group-signature: keys, signatures, revocations, joins."""
+"""The vectors of group-signature: keys, signatures, steps, joins."""
 
-from . import bbs04, join, need, Refused, xr
+from . import bbs04, join, need, Refused, revocation, xr
 from .cases import equal
 from .curve import *
 
@@ -10,8 +10,11 @@ def scheme_of(case):
     return xr if case.one("check").startswith("xr-") else bbs04
 
 
-def key_of(case, name="public-key"):
-    return scheme_of(case).decode_key(case.one(name))
+def key_of(case, scheme=None):
+    """Of `nonce` and the founding key; with `v`, in its epoch, else in epoch 0."""
+    scheme = scheme or scheme_of(case)
+    key = scheme.founded(case.one("nonce"), case.one("public-key"))
+    return scheme.in_epoch(key, decode_g1(case.one("v"))) if "v" in case else key
 
 
 def epoch_id(case):
@@ -27,49 +30,37 @@ def generators(case):
         equal(encode(point), case.one(name), name)
 
 
+def hashed_v(case):
+    equal(encode(scheme_of(case).hashed_v(case.one("nonce"), case.one("epoch"))), case.one("v"), "v")
+
+
 def public_key(case):
-    key_of(case)
+    equal(key_of(case).encode(), case.one("public-key"), "public key")
 
 
-def descent(case):
-    scheme, first, later = scheme_of(case), key_of(case, "genesis"), key_of(case)
-    if scheme is bbs04:
-        bbs04.check_first(first)
-    elif "nonce" in case:
-        xr.check_epoch_0(first, case.one("nonce"), case.one("proof"))
-    scheme.check_epoch(later, first)
-
-
-def issuer_proof(case):
-    xr.check_epoch_0(key_of(case), case.one("nonce"), case.one("proof"))
+def genesis(case):
+    xr.check_genesis(key_of(case), case.one("nonce"), case.one("proof"))
 
 
 def issuer_key(case):
     gamma = decode_secret(case.one("gamma"))
     if "h" in case:
-        u, g1, h0 = xr.generators(case.one("nonce"))
         h = decode_g1(case.one("h"))
-        key = xr.Key(g1, h0, u, h, power(h, gamma), power(G2, gamma), G2)
-        equal(key.encode(), case.one("public-key"), "public key")
+        founding = encode(h) + encode(power(h, gamma)) + encode(power(G2, gamma))
+        equal(founding, case.one("public-key"), "public key")
     elif "public-key" in case:
         key, x = key_of(case), decode_scalar(case.one("x"))
-        need(eq(power(key.g2, gamma), key.w), "invalid")
-        equal(encode(power(key.g1, pow(gamma + x, -1, r))) + encode_scalar(x), case.one("member-key"), "member key")
-
-
-def read_member(scheme, data):
-    """A, x (and y)"""
-    need(len(data) == (80 if scheme is bbs04 else 112), "length")
-    secrets = [decode_secret(data[i : i + 32]) for i in range(48, len(data), 32)]
-    return decode_g1(data[:48]), *secrets
+        need(eq(power(G2, gamma), key.w), "invalid")
+        equal(encode(power(G1, pow(gamma + x, -1, r))) + encode_scalar(x), case.one("member-key"), "member key")
 
 
 def member_key(case):
+    """A, and W for the epoch"""
     scheme, key = scheme_of(case), key_of(case)
-    secrets = read_member(scheme, case.one("member-key"))
-    if scheme is xr:
-        xr.check_epoch(key, key_of(case, "genesis"))
-    scheme.check_member(key, *secrets)
+    A, x, *y = scheme.decode_member(case.one("member-key"))
+    W = decode_g1(case.one("witness"))
+    scheme.check_member(key, A, x, *y)
+    scheme.check_witness(key, W, x)
 
 
 def opener_key(case):
@@ -88,15 +79,20 @@ def sign(case):
         scheme_of(case).verify(key, id, M, case.one(name), name == "incremental")
 
 
+def signed_with(case):
+    """B = A W"""
+    return product(decode_g1(case.one("a")), decode_g1(case.one("witness")))
+
+
 def sign_bbs04(case, key, id, M):
     """4.2: every value from the secrets and nonces."""
     names = ("x", "alpha", "beta", "r-alpha", "r-beta", "r-x", "r-delta1", "r-delta2")
     x, alpha, beta, ra, rb, rx, rd1, rd2 = (decode_scalar(case.one(name)) for name in names)
-    T1, T2 = power(key.u, alpha), power(key.v, beta)
-    T3 = powers((decode_g1(case.one("a")), 1), (key.h, alpha + beta))
-    R = [encode(power(key.u, ra)), encode(power(key.v, rb))]
+    T1, T2 = power(key.u, alpha), power(key.v_, beta)
+    T3 = powers((signed_with(case), 1), (key.h, alpha + beta))
+    R = [encode(power(key.u, ra)), encode(power(key.v_, rb))]
     R += [gt_bytes((powers((T3, rx), (key.h, -rd1 - rd2)), key.g2), (power(key.h, -ra - rb), key.w))]
-    R += [encode(powers((T1, rx), (key.u, -rd1))), encode(powers((T2, rx), (key.v, -rd2)))]
+    R += [encode(powers((T1, rx), (key.u, -rd1))), encode(powers((T2, rx), (key.v_, -rd2)))]
     digest = long_challenge(b"clew-bbs04-sig-1", id, T1, T2, T3, *R, M)
     c = int.from_bytes(digest, "big")
     s = [ra + c * alpha, rb + c * beta, rx + c * x, rd1 + c * x * alpha, rd2 + c * x * beta]
@@ -108,7 +104,7 @@ def sign_bbs04(case, key, id, M):
 def sign_xr(case, key, id, M):
     """3.3: every value from the secrets and nonces."""
     x, y, alpha, ra, rx, rd, ry = (decode_scalar(case.one(n)) for n in ("x", "y", "alpha", "ra", "rx", "rd", "ry"))
-    T1, T2 = power(key.u, alpha), powers((decode_g1(case.one("a")), 1), (key.h, alpha))
+    T1, T2 = power(key.u, alpha), powers((signed_with(case), 1), (key.h, alpha))
     R1, R3 = power(key.u, ra), powers((T2, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
     c_bytes = hash_of(D("clew-xr-signature-1"), id, T1, T2, R1, R3, M)[:16]
     c = decode_short(c_bytes)
@@ -124,7 +120,7 @@ def pseudonym(case):
     """3.9: every value from the secrets and nonces."""
     key, id, M, scope = key_of(case), epoch_id(case), case.one("message", b""), case.one("scope")
     x, y, alpha, ra, rx, rd, ry = (decode_scalar(case.one(n)) for n in ("x", "y", "alpha", "ra", "rx", "rd", "ry"))
-    T1, T2 = power(key.u, alpha), powers((decode_g1(case.one("a")), 1), (key.h, alpha))
+    T1, T2 = power(key.u, alpha), powers((signed_with(case), 1), (key.h, alpha))
     R1, R3 = power(key.u, ra), powers((T2, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
     B = xr.pseudonym_base(scope)
     nym, R4 = power(B, y), power(B, ry)
@@ -157,11 +153,9 @@ def verify_batch(case):
 
 def new_opening(case):
     """3.8"""
-    data, h, h_w = case.one("public-key"), case.one("h"), case.one("h-w")
-    key = xr.decode_key(data[:144] + h + h_w + data[240:])
-    need(pairings_equal(key.h_w, G2, key.h, key.w), "invalid", "h_w")
+    key = xr.with_opening(key_of(case), decode_g1(case.one("h")), decode_g1(case.one("h-w")))
     equal(key.encode(), case.one("next-public-key"), "next public key")
-    equal(encode(power(key.h, decode_secret(case.one("gamma")))), h_w, "h_w")
+    equal(encode(power(key.h, decode_secret(case.one("gamma")))), case.one("h-w"), "h_w")
 
 
 def session(case):
@@ -179,24 +173,17 @@ def join_request(case):
 
 
 def join_offer(case):
-    key, session = key_of(case), case.one("session")
-    C = power(key.h0, decode_secret(case.one("y")))
-    join.check_offer(key, session, C, case.one("offer"))
-    equal(encode(C), case.one("request")[:48], "C")
-    gamma, x, k = (decode_scalar(case.one(name)) for name in ("gamma", "x", "k"))
-    equal(join.make_offer(key, session, C, gamma, x, k), case.one("offer"), "offer")
+    """What the device makes of the offer; with gamma, also that it is made of `request`, x and s."""
+    key, data = key_of(case), case.one("offer")
+    A, x, y = join.accept(key, decode_secret(case.one("y")), data)
+    equal(encode(A) + encode_scalar(x) + encode_scalar(y), case.one("member-key"), "member key")
+    equal(encode(power(key.h0, y)), case.one("commitment"), "C")
+    if "gamma" in case:
+        C = decode_g1(case.one("request")[:48])
+        equal(encode(join.commitment(key, C, decode_scalar(case.one("s")))), case.one("commitment"), "C of the issuer")
+        gamma, x, s = (decode_scalar(case.one(name)) for name in ("gamma", "x", "s"))
+        equal(join.make_offer(key, C, gamma, x, s).encode(), data, "offer")
 
-
-def join_credential(case):
-    first, key = key_of(case, "genesis"), key_of(case)
-    y, data = decode_secret(case.one("y")), case.one("credential")
-    A, D_ = join.check_offer(first, case.one("session"), power(first.h0, y), case.one("offer"))
-    A_e, x = join.check_credential(key, A, D_, y, data)
-    equal(encode(A_e) + encode_scalar(x) + encode_scalar(y), case.one("member-key"), "member key")
-    gamma, exponent = decode_secret(case.one("gamma")), 1
-    for revoked in case.all("revoked"):
-        exponent = exponent * pow(gamma + decode_scalar(revoked), -1, r) % r
-    equal(encode(power(A, exponent)), data[:48], "A_e")
 
 def compare_signature(case, named, values, carried):
     for name, value in (named | carried).items():
@@ -214,36 +201,50 @@ def open_(case):
     scheme, key, data = scheme_of(case), key_of(case), case.one("opener-key")
     points, hidden = scheme.ciphertext(case.one("signature"))
     secrets = [decode_secret(data[i : i + 32]) for i in range(0, len(data), 32)]
-    A = powers((hidden, 1), *((P, -xi) for P, xi in zip(points, secrets)))
-    equal(encode(A), case.one("credential"), "credential")
-    equal(scheme.tag(A, key), case.one("tag"), "tag")
+    B = powers((hidden, 1), *((P, -xi) for P, xi in zip(points, secrets)))
+    equal(encode(B), case.one("b"), "B")
+    equal(scheme.index(B), case.one("b-hash"), "hash of B")
 
 
-def revocation(case):
-    scheme, key = scheme_of(case), key_of(case)
-    new = scheme.step(key, case.one("revocation"))
-    equal(new.encode(), case.one("next-public-key"), "next public key")
+def locator(case):
+    """3.6: Q = B^gamma finds the row of (C, x)."""
+    key, Q, B = key_of(case), decode_g1(case.one("q")), decode_g1(case.one("b"))
+    need(xr.fits(key, Q, B), "invalid", "Q")
+    need(xr.row_fits(key, Q, B, decode_g1(case.one("commitment")), decode_secret(case.one("x"))), "invalid", "row")
+
+
+def step(case):
+    key, (step,) = key_of(case), steps_of(case)
+    revocation.check_step(key.w, key.v, step)
+    equal(encode(xr.in_epoch(key, step.v).v), case.one("next-v"), "next V")
     if "gamma" in case:
-        gx = decode_secret(case.one("gamma")) + decode_scalar(case.one("x"))
-        other, inverse = (key.g2, new.g2) if scheme is bbs04 else (key.h0, new.h0)
-        made = [power(key.g1, pow(gx, -1, r)), power(other, pow(gx, -1, r)), power(key.lift, gx)]
-        equal([encode(P) for P in made], [encode(P) for P in (new.g1, inverse, new.lift)], "revocation")
+        gx = decode_secret(case.one("gamma")) + step.x
+        equal(encode(power(key.v, pow(gx, -1, r))), case.one("next-v"), "V made of gamma")
+
+
+def steps_of(case):
+    return [revocation.decode_step(data) for data in case.all("step")]
+
+
+def chain(case):
+    key, steps = key_of(case), steps_of(case)
+    revocation.check_steps(key.w, [(key.v, steps)])
 
 
 def member_update(case):
-    scheme, key, data = scheme_of(case), key_of(case), case.one("revocation")
-    A, *secrets = read_member(scheme, case.one("member-key"))
-    new = scheme.step(key, data)
-    A = scheme.update_member(A, *secrets, decode_scalar(data[:32]), new)
-    scheme.check_member(new, A, *secrets)
-    equal(encode(A) + b"".join(map(encode_scalar, secrets)), case.one("next-member-key"), "next member key")
+    """Along all steps, as one product."""
+    key, steps = key_of(case), steps_of(case)
+    _, x, _ = xr.decode_member(case.one("member-key"))
+    W = revocation.after(decode_g1(case.one("witness")), x, steps)
+    xr.check_witness(xr.in_epoch(key, steps[-1].v), W, x)
+    equal(encode(W), case.one("next-witness"), "next witness")
 
 
 CHECKS = {
-    "hash-h": hash_h, "generators": generators, "public-key": public_key, "descent": descent, "genesis": issuer_proof,
+    "hash-h": hash_h, "generators": generators, "hashed-v": hashed_v, "public-key": public_key, "genesis": genesis,
     "issuer-key": issuer_key, "member-key": member_key, "opener-key": opener_key, "sign": sign, "verify": verify,
     "verify-incremental": lambda case: verify(case, True), "verify-pseudonym": verify_pseudonym, "pseudonym": pseudonym,
-    "verify-batch": verify_batch, "open": open_, "revocation": revocation, "member-update": member_update,
-    "new-opening": new_opening, "session": session, "join-request": join_request, "join-offer": join_offer,
-    "join-credential": join_credential,
+    "verify-batch": verify_batch, "open": open_, "locator": locator, "step": step, "chain": chain,
+    "member-update": member_update, "new-opening": new_opening, "session": session, "join-request": join_request,
+    "join-offer": join_offer,
 }  # fmt: skip

@@ -1,53 +1,73 @@
 """group-signature.md section 3: the scheme xr."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import need, Reader
 from .curve import *
 
-CODE, KEY, REVOCATION, SIGNATURE, INCREMENTAL = 2, 432, 224, 288, 336
+CODE, KEY, SIGNATURE, INCREMENTAL, MEMBER = 2, 192, 288, 336, 112
 
 
 @dataclass(frozen=True)
 class Key:
-    """3.1: the public key of an epoch."""
+    """3.1: the public key of an epoch. Only v, and h and h_w with a new opening key, change."""
 
+    u: tuple
     g1: tuple
     h0: tuple
-    u: tuple
     h: tuple
     h_w: tuple
     w: tuple
-    lift: tuple
+    v: tuple
+
+    @property
+    def base(self):
+        """g1 V_e"""
+        return product(self.g1, self.v)
 
     def encode(self):
-        return b"".join(encode(point) for point in vars(self).values())
-
-
-def decode_key(data):
-    need(len(data) == KEY, "length")
-    at = Reader(data)
-    return Key(*(decode_g1(at.take(48)) for _ in range(5)), *(decode_g2(at.take(96)) for _ in range(2)))
+        """As a founding key."""
+        return encode(self.h) + encode(self.h_w) + encode(self.w)
 
 
 def generators(nonce):
-    """u, g1_0, h0_0"""
+    """u, g1, h0"""
     return tuple(hash_to_g1(nonce, name) for name in (b"clew-xr-u-1", b"clew-xr-g1-1", b"clew-xr-h0-1"))
 
 
-def check_epoch_0(key, nonce, proof):
+def hashed_v(nonce, epoch):
+    """V of epoch 0 and of rebases."""
+    return hash_to_g1(nonce + epoch.to_bytes(4, "big"), b"clew-xr-v-1")
+
+
+def founded(nonce, data):
+    """The key of epoch 0."""
+    need(len(data) == KEY, "length")
+    at = Reader(data)
+    h, h_w, w = decode_g1(at.take(48)), decode_g1(at.take(48)), decode_g2(at.take(96))
     u, g1, h0 = generators(nonce)
-    need(eq(key.u, u) and eq(key.g1, g1) and eq(key.h0, h0), "invalid", "generators")
-    need(eq(key.lift, G2), "invalid", "lift")
+    return in_epoch(Key(u, g1, h0, h, h_w, w, None), hashed_v(nonce, 0))
+
+
+def in_epoch(key, v):
+    need(not is_inf(product(key.g1, v)), "invalid", "g1 V")
+    return replace(key, v=v)
+
+
+def with_opening(key, h, h_w):
+    """3.8"""
+    key = replace(key, h=h, h_w=h_w)
+    check_opening(key)
+    return key
+
+
+def check_opening(key):
+    need(pairings_equal(key.h_w, G2, key.h, key.w), "invalid", "h_w")
+
+
+def check_genesis(key, nonce, proof):
     need(proof_holds(proof, (G2, key.w), prefix=(D("clew-xr-issuer-1"), nonce, key.w)), "invalid", "proof of gamma")
-    need(pairings_equal(key.h_w, G2, key.h, key.w), "invalid", "h_w")
-
-
-def check_epoch(key, first):
-    need(eq(key.u, first.u) and eq(key.w, first.w), "invalid", "u or w")
-    need(pairings_equal(key.g1, key.lift, first.g1, G2), "invalid", "g1")
-    need(pairings_equal(key.h0, key.lift, first.h0, G2), "invalid", "h0")
-    need(pairings_equal(key.h_w, G2, key.h, key.w), "invalid", "h_w")
+    check_opening(key)
 
 
 @dataclass(frozen=True)
@@ -103,8 +123,8 @@ def derive(key, s):
 def check_pairing(key, s):
     """3.4 step 2"""
     c = decode_short(s.c)
-    # e(T2^sx h^(-sd) h0^(-sy) g1^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
-    left = powers((s.T2, s.sx), (key.h, -s.sd), (key.h0, -s.sy), (key.g1, -c), (s.R3, -1))
+    # e(T2^sx h^(-sd) h0^(-sy) (g1 V_e)^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
+    left = powers((s.T2, s.sx), (key.h, -s.sd), (key.h0, -s.sy), (key.base, -c), (s.R3, -1))
     right = powers((s.T2, c), (key.h, -s.sa))
     need(pairings_give_one((left, G2), (right, key.w)), "invalid", "pairing")
 
@@ -125,7 +145,7 @@ def verify_pseudonym(key, id, scope, message, data):
 
 
 def ciphertext(data):
-    """The points to decrypt with bases u: [T1], and the point that hides A: T2 (3.6, 5.3)."""
+    """The points to decrypt with bases u: [T1], and the point that hides B_e: T2 (3.6, 5.3)."""
     s = decode_signature(data[:SIGNATURE])
     return [s.T1], s.T2
 
@@ -135,30 +155,48 @@ def share_bases(key):
     return [(key.u, key.h)]
 
 
-def tag(A, key):
-    """3.6"""
-    return hash_of(D("clew-xr-tag-1"), gt_bytes((A, key.lift)))
+def _fits(key, point, x, base):
+    """point = base^(1/(gamma+x))"""
+    return pairings_equal(point, powers((key.w, 1), (G2, x)), base, G2)
 
 
-def step(key, revocation):
-    """3.7: the key after a revocation, checked."""
-    need(len(revocation) == REVOCATION, "length")
-    at = Reader(revocation)
-    x = decode_scalar(at.take(32))
-    new = Key(decode_g1(at.take(48)), decode_g1(at.take(48)), key.u, key.h, key.h_w, key.w, decode_g2(at.take(96)))
-    wx = powers((key.w, 1), (G2, x))
-    need(pairings_equal(new.g1, wx, key.g1, G2), "invalid", "g1")
-    need(pairings_equal(new.h0, wx, key.h0, G2), "invalid", "h0")
-    need(pairings_equal(new.g1, new.lift, key.g1, key.lift), "invalid", "lift")
-    return new
+def certifies(key, A, C, x):
+    """e(A, w G2^x) = e(g1 C, G2)"""
+    return _fits(key, A, x, product(key.g1, C))
+
+
+def names(key, B, C, x):
+    """e(B_e, w G2^x) = e(g1 V_e C, G2)"""
+    return _fits(key, B, x, product(key.base, C))
+
+
+def index(B):
+    """3.6: by which a register finds B_e"""
+    return hash_of(B)
+
+
+def fits(key, Q, B):
+    """Q = B^gamma"""
+    return pairings_equal(Q, G2, B, key.w)
+
+
+def row_fits(key, Q, B, C, x):
+    """With such a Q, without a pairing: g1 V_e C B^(-x) = Q"""
+    return eq(powers((key.base, 1), (C, 1), (B, -x)), Q)
 
 
 def check_member(key, A, x, y):
-    """3.7, the member's check but for those of the key: e(A, w G2^x) = e(g1 h0^y, G2)"""
-    need(pairings_equal(A, powers((key.w, 1), (G2, x)), powers((key.g1, 1), (key.h0, y)), G2), "invalid", "member")
+    """3.2: the credential, in all epochs alike"""
+    need(certifies(key, A, power(key.h0, y), x), "invalid", "credential")
 
 
-def update_member(A, x, y, x_star, new):
-    """3.7: A' = (g1' h0'^y / A)^(1/(x - x*))"""
-    need((x - x_star) % r != 0, "revoked")
-    return power(powers((new.g1, 1), (new.h0, y), (A, -1)), pow(x - x_star, -1, r))
+def check_witness(key, W, x):
+    """3.7: e(W_e, w G2^x) = e(V_e, G2)"""
+    need(_fits(key, W, x, key.v), "invalid", "witness")
+
+
+def decode_member(data):
+    """A, x, y"""
+    need(len(data) == MEMBER, "length")
+    secrets = [decode_secret(data[i : i + 32]) for i in (48, 80)]
+    return decode_g1(data[:48]), *secrets

@@ -2,11 +2,12 @@
 time, with secrets from a seeded generator."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clew_check import bbs04, carriage, datagram, opening, quorum, trailer, xr
+from clew_check import bbs04, carriage, datagram, group_file, join, key_file, merkle, opening, quorum, receiver
+from clew_check import register, text, trailer, xr
 from clew_check.curve import *
 
 rng = random.Random(1)
@@ -52,7 +53,7 @@ class Machine:
     name: str
     index: int
     joined: int
-    A_0: tuple
+    A: tuple
     x: int
     y: int = 0
     entry: bytes = b""
@@ -72,25 +73,26 @@ def sharing(t, n, lists, origin=1):
 class Maker:
     """Issuer, manager and dealer of a group in one."""
 
-    def __init__(self, scheme, t=2, n=3, nonce=b"n" * 32, gamma=None):
-        self.scheme, self.t, self.n, self.manager = scheme, t, n, device("manager")
+    def __init__(self, scheme, t=2, n=3, nonce=b"n" * 32, gamma=None, origin=1):
+        self.scheme, self.t, self.n, self.manager, self.nonce = scheme, t, n, device("manager"), nonce
         self.gamma = gamma or rand()
-        self.machines, self.keys, self.shares, self.lists = [], [], [], []
+        self.machines, self.keys, self.shares, self.lists, self.heads = [], [], [], [], []
+        self.gone = [set()]  # indices of rows that are revoked, by epoch
+        w, proof = power(G2, self.gamma), b""
         if scheme is xr:
-            u, g1, h0 = xr.generators(nonce)
-            xi, w = rand(), power(G2, self.gamma)
-            h = power(u, xi)
-            key = xr.Key(g1, h0, u, h, power(h, self.gamma), w, G2)
+            u, xi = xr.generators(nonce)[0], rand()
+            founding = encode(power(u, xi)) + encode(power(u, xi * self.gamma)) + encode(w)
             proof = prove(self.gamma, G2, prefix=(D("clew-xr-issuer-1"), nonce, w))
             dealt = [deal(xi, t, n, u)]
         else:
             h, secrets = bbs04.hash_h(nonce), (rand(), rand())
             u, v = (power(h, pow(s, -1, r)) for s in secrets)
-            key, proof = bbs04.Key(G1, h, u, v, G2, power(G2, self.gamma), G2), b""
+            founding = encode(u) + encode(v) + encode(w)
             dealt = [deal(s, t, n, base) for s, base in zip(secrets, (u, v))]
-        self.keep(key, dealt)
+        self.keep(scheme.founded(nonce, founding), dealt)
         body = b"\0" + bytes([scheme.CODE]) + u64(5) + nonce + public(self.manager) + b"\0" + name("test")
-        self.bodies = [body + key.encode() + proof + sharing(t, n, self.lists[0])]
+        self.bodies = [body + founding + proof + sharing(t, n, self.lists[0], origin)]
+        self.made = 5
 
     def keep(self, key, dealt=None):
         self.keys.append(key)
@@ -106,78 +108,146 @@ class Maker:
 
     # Joining (3.2, 4.1)
 
-    def enrol(self, label):
-        e, key = len(self.keys) - 1, self.keys[0]
-        x, index = rand(), len(self.machines)
-        inverse = pow(self.gamma + x, -1, r)
-        y, tail, C = 0, b"", None
+    def enrol(self, label, how=None, replaces=2**32 - 1, joined=None):
+        """The whole join; for tests on one host, whatever `how` says."""
+        e, key, index = len(self.keys) - 1 if joined is None else joined, self.keys[0], len(self.machines)
+        x, y = rand(), 0
         if self.scheme is xr:
+            session = join.session(self.id, hash_of(label.encode()), public(device(label)), name(label))
             y = rand()
-            C = power(key.h0, y)
-        A = power(product(key.g1, C) if C else key.g1, inverse)
-        if C:
-            text = b"clew-device-1\0\0\0" + self.id + u32(e) + encode(C) + encode(A) + public(device(label)) + name(label)
-            tail = encode(C) + public(device(label)) + device(label).sign(text)
-        entry = u32(index) + u32(e) + encode(A) + name(label) + tail
+            C = join.check_request(key, session, join.make_request(key, session, y, rand()))
+            offer = join.make_offer(key, C, self.gamma, x, rand())
+            A, x, y = join.accept(key, y, offer.encode())
+            C, how = encode(power(key.h0, y)), how or register.ON_DEVICE
+            text = register.device_text(self.id, e, how, replaces, C, encode(A), public(device(label)), name(label))
+            tail = C + public(device(label)) + device(label).sign(text)
+        else:
+            A, how = self.by_gamma(G1, x), how or register.ON_ISSUER
+            tail = encode(power(G2, x))
+        entry = u32(index) + u32(e) + bytes([how]) + u32(replaces) + encode(A) + name(label) + tail
         machine = Machine(label, index, e, A, x, y, entry)
         self.machines.append(machine)
         return machine
 
-    def credential(self, machine, e):
-        """A_e made from gamma"""
-        key = self.keys[e]
-        base = powers((key.g1, 1), (key.h0, machine.y)) if self.scheme is xr else key.g1
-        return power(base, pow(self.gamma + machine.x, -1, r))
+    def by_gamma(self, base, x):
+        """base^(1/(gamma+x))"""
+        return power(base, pow(self.gamma + x, -1, r))
+
+    def witness(self, machine, e):
+        """W_e, which nobody gets for a row that is revoked."""
+        assert machine.index not in self.gone[e], "rule 2"
+        return self.by_gamma(self.keys[e].v, machine.x)
+
+    def signs_with(self, machine, e):
+        """B_e"""
+        return product(machine.A, self.witness(machine, e))
 
     # Epochs (3.7, 3.8, 4.6)
 
-    def revoke(self, x, start):
-        key, k = self.keys[-1], pow(self.gamma + x, -1, r)
-        g1, lift = power(key.g1, k), power(key.lift, self.gamma + x)
-        if self.scheme is xr:
-            h0 = power(key.h0, k)
-            values = encode_scalar(x) + encode(g1) + encode(h0) + encode(lift)
-            self.keep(replace(key, g1=g1, h0=h0, lift=lift))
-        else:
-            g2 = power(key.g2, k)
-            w = power(g2, self.gamma)
-            values = encode_scalar(x) + encode(g1) + encode(g2) + encode(lift) + encode(w)
-            self.keep(replace(key, g1=g1, g2=g2, lift=lift, w=w))
-        self.epoch(start, 1, values)
+    def revoke(self, *machines, start, made=None):
+        """xr: a step for each; bbs04: a rebase."""
+        if self.scheme is bbs04:
+            return self.rebase(*machines, start=start, made=made)
+        v, values = self.keys[-1].v, b""
+        for machine in machines:
+            v = self.by_gamma(v, machine.x)
+            values += encode_scalar(machine.x) + encode(v)
+        self.keep(self.scheme.in_epoch(self.keys[-1], v))
+        self.epoch(start, group_file.STEPS, bytes([len(machines)]) + values, made, machines)
 
-    def new_opening_key(self, t, n, start):
+    def rebase(self, *machines, start, made=None):
+        v = self.scheme.hashed_v(self.nonce, len(self.keys))
+        self.keep(self.scheme.in_epoch(self.keys[-1], v))
+        rows = sorted(machine.index for machine in machines)
+        self.epoch(start, group_file.REBASE, u16(len(rows)) + b"".join(map(u32, rows)), made, machines)
+
+    def new_opening_key(self, t, n, start, made=None):
         key, xi = self.keys[-1], rand()
         h = power(key.u, xi)
-        self.keep(replace(key, h=h, h_w=power(h, self.gamma)), [deal(xi, t, n, key.u)])
-        self.epoch(start, 2, encode(h) + encode(self.keys[-1].h_w) + sharing(t, n, self.lists[-1], 2))
+        self.keep(xr.with_opening(key, h, power(h, self.gamma)), [deal(xi, t, n, key.u)])
+        values = encode(h) + encode(self.keys[-1].h_w) + sharing(t, n, self.lists[-1], 2)
+        self.epoch(start, group_file.SHARING, values, made)
 
-    def epoch(self, start, change, values):
-        e = len(self.bodies)
-        self.bodies.append(b"\1" + u32(e) + self.epoch_id(e - 1) + u64(start) + bytes([change]) + values)
+    def epoch(self, start, change, values, made=None, revoked=()):
+        e, self.made = len(self.bodies), self.made if made is None else made
+        self.gone.append(self.gone[-1] | {machine.index for machine in revoked})
+        head = b"\1" + u32(e) + self.epoch_id(e - 1) + u64(self.made) + u64(start)
+        self.bodies.append(head + bytes([change]) + values)
 
     # Files
 
     def part(self, body):
         return u32(len(body)) + body + self.manager.sign(b"clew-group-part-1" + body)
 
+    def entries(self, count=None):
+        return [machine.entry for machine in self.machines[:count]]
+
+    def head(self, count, before):
+        """machines, root, and the proof that this register continues that of `before` entries."""
+        entries = self.entries(count)
+        proof = consistency(before, entries) if 0 < before < count else []
+        return u32(count) + merkle.tree_hash(entries) + bytes([len(proof)]) + b"".join(proof)
+
+    def checkpoint(self):
+        before = self.heads[-1][0] if self.heads else 0
+        if len(self.machines) > before:
+            self.heads.append((len(self.machines), b"\3" + self.head(len(self.machines), before)))
+
     def register(self, last=None, machines=None):
-        machines = self.machines if machines is None else machines
-        root = opening.tree_hash([m.entry for m in machines])
-        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + u32(len(machines)) + root
+        count = len(self.machines) if machines is None else machines
+        before = self.heads[-1][0] if self.heads else 0
+        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + self.head(count, before)
 
     def file(self, bodies=None):
-        return b"clew-group-file\n" + b"".join(map(self.part, bodies or self.bodies + [self.register()]))
+        bodies = bodies or [*self.bodies, *(body for _, body in self.heads), self.register()]
+        return b"clew-group-file\n" + b"".join(map(self.part, bodies))
 
-    def row(self, machine, part=None):
-        path = inclusion(machine.index, [m.entry for m in self.machines])
-        raw = len(machine.entry).to_bytes(2, "big") + machine.entry
-        return raw + bytes([len(path)]) + b"".join(path) + self.part(part or self.register())
+    def row(self, machine, machines=None):
+        count = len(self.machines) if machines is None else machines
+        path = inclusion(machine.index, self.entries(count))
+        return u16(len(machine.entry)) + machine.entry + u32(count) + bytes([len(path)]) + b"".join(path)
+
+    def register_file(self, epochs, values=1, machines=None):
+        data = b"clew-register-1\n" + self.id + bytes([values, len(epochs)]) + b"".join(map(u32, epochs))
+        for machine in self.machines if machines is None else machines:
+            row, given = self.row(machine), b""
+            for e in epochs:
+                if machine.index in self.gone[e]:
+                    given += bytes(32 if values == 1 else 48)
+                else:
+                    B = self.signs_with(machine, e)
+                    given += self.scheme.index(B) if values == 1 else encode(B)
+            data += u32(len(row)) + row + (encode_scalar(machine.x) if self.scheme is xr else b"") + given
+        return data
+
+    def buckets(self, e):
+        """Those of a rebase, by their first row."""
+        out = {}
+        for first in range(0, len(self.machines), key_file.BUCKET):
+            rows = self.machines[first : first + key_file.BUCKET]
+            listed = [bytes(48) if m.index in self.gone[e] else encode(self.witness(m, e)) for m in rows]
+            head = b"clew-witness-1\n\0" + self.id + u32(e) + u32(first) + u16(len(rows))
+            out[first] = head + b"".join(listed)
+        return out
+
+    def key_file(self, machine, epochs):
+        """The payload and the label of a member key file."""
+        group = group_file.Group(self.file())
+        secret = encode(machine.A) + encode_scalar(machine.x) + (encode_scalar(machine.y) if self.scheme is xr else b"")
+        seed = device(machine.name).private_bytes_raw() if self.scheme is xr else b""
+        held = b"".join(
+            u32(e) + self.epoch_id(e) + u64(group.start(e)) + self.keys[e].encode()
+            + encode(self.keys[e].v) + encode(self.witness(machine, e))
+            for e in epochs
+        )  # fmt: skip
+        head = bytes([self.scheme.CODE]) + self.id + self.nonce + name(machine.name) + u32(machine.index)
+        return text.write(key_file.MEMBER, head + secret + seed + bytes([len(epochs)]) + held)
 
     # Signing (3.3, 4.2)
 
     def sign(self, machine, e, M, incremental=False, **twist):
-        key, id, A = self.keys[e], self.epoch_id(e), self.credential(machine, e)
-        return (sign_xr if self.scheme is xr else sign_bbs04)(key, id, M, A, machine, incremental, **twist)
+        key, id, B = self.keys[e], self.epoch_id(e), self.signs_with(machine, e)
+        return (sign_xr if self.scheme is xr else sign_bbs04)(key, id, M, B, machine, incremental, **twist)
 
     def packet(self, machine, e, payload=b"hello", time=0, incremental=False, sign=None, mode=1, block=b""):
         """An IPv4 UDP packet with a trailer; link type raw IP."""
@@ -212,7 +282,7 @@ class Maker:
             leaves.append(hash_of(b"\0", id, u16(i), u16(count), bytes([size]), content))
             trailers.append(found)
         covered = id + u16(count) + bytes([size]) + subtree(id, size, leaves)
-        M = b"clew-packet-v1\0\0" + bytes([1, 3, self.scheme.CODE, 0]) + self.id[:8] + u32(e) + u64(time)
+        M = b"clew-packet-v1\0\0" + bytes([1, 1, 3, self.scheme.CODE, 0]) + self.id[:8] + u32(e) + u64(time)
         M += u16(len(covered)) + covered + b"\0" + u32(0)
         body, frames = self.sign(machine, e, M, True), []
         for i, found in enumerate(trailers):
@@ -235,11 +305,12 @@ class Maker:
     # Openings (5.3, opening.md 6) and matches (5.4, opening.md 7)
 
     def request(self, kind, e, frame, machine=None, group=None):
-        packet, found = read_packet(frame)
+        packet, found = receiver.read(frame, len(frame), 101)
         digest = opening.packet_digest(trailer.message(packet, found), found.body[: self.scheme.SIGNATURE])
-        leaf = opening.leaf_hash(machine.entry) if machine else bytes(32)
+        leaf = merkle.leaf_hash(machine.entry) if machine else bytes(32)
         start = b"clew-request-1\0\0" + bytes([kind, self.scheme.CODE]) + (group or self.id) + u32(e) + self.epoch_id(e)
-        return start + digest + bytes(32) + leaf + bytes(8), found.body[: self.scheme.SIGNATURE]
+        request = start + digest + trailer.asked(packet, found) + bytes(32) + leaf + bytes(8)
+        return request, found.body[: self.scheme.SIGNATURE]
 
     def decrypt(self, e, i, part, context, P):
         base, _ = self.scheme.share_bases(self.keys[e])[part]
@@ -255,14 +326,16 @@ class Maker:
             bytes([i]) + b"".join(self.decrypt(e, i, part, hash_of(request), P) for part, P in enumerate(points))
             for i in indices
         ]
-        fields = {"request": request, "shares": b"".join(shares), "row": self.row(machine)} | changes
+        fields = {"request": request, "shares": b"".join(shares)}
+        fields |= {"x": encode_scalar(machine.x)} if self.scheme is xr else {}
+        fields |= {"anchor": u16(0), "row": self.row(machine)} | changes
         return b"".join(fields.values())
 
-    def match(self, e, frame, machine, indices, rho=None, A_X=None, **changes):
+    def match(self, e, frame, machine, indices, rho=None, B_X=None, **changes):
         request, body = self.request(2, e, frame, machine)
         (T1,), T2 = xr.ciphertext(body)
-        set_, A_X = sum(1 << i - 1 for i in indices), A_X or self.credential(machine, e)
-        session, Delta = quorum.match_session(hash_of(request), set_), powers((T2, 1), (A_X, -1))
+        set_, B_X = sum(1 << i - 1 for i in indices), B_X or self.signs_with(machine, e)
+        session, Delta = quorum.match_session(hash_of(request), set_), powers((T2, 1), (B_X, -1))
         blinds = []
         for i in indices:
             rho_i = rho[i] if rho else rand()
@@ -271,9 +344,29 @@ class Maker:
             blinds.append(encode(E) + encode(F) + proof)
         E, context = product(*(decode_g1(b[:48]) for b in blinds)), quorum.product_context(session, blinds)
         decryptions = b"" if is_inf(E) else b"".join(self.decrypt(e, i, 0, context, E) for i in indices)
-        fields = {"request": request, "set": u32(set_), "A_X": encode(A_X), "blinds": b"".join(blinds)}
-        fields |= {"decryptions": decryptions or bytes(0), "row": self.row(machine)}
+        fields = {"request": request, "set": u32(set_), "B_X": encode(B_X), "x": encode_scalar(machine.x), "blinds": b"".join(blinds)}
+        fields |= {"decryptions": decryptions or bytes(0), "anchor": u16(0), "row": self.row(machine)}
         return b"".join((fields | changes).values())
+
+
+def history(scheme):
+    """Epochs: 0; 1 revokes b at 100 s; 2 a new opening key (xr) or a rebase; 3 a rebase revokes c, planned for 900 s;
+    4 revokes d, urgently, at 400 s, which brings 3 forward. `late` joins in epoch 1, `last` in epoch 4."""
+    maker = Maker(scheme, nonce=b"H" * 32)
+    for label in "abcd":
+        maker.enrol(label)
+    a, b, c, d = maker.machines
+    maker.revoke(b, start=100 * 10**9, made=90 * 10**9)
+    maker.checkpoint()
+    maker.enrol("late", replaces=1)
+    if scheme is xr:
+        maker.new_opening_key(1, 2, 200 * 10**9, made=190 * 10**9)
+    else:
+        maker.rebase(start=200 * 10**9, made=190 * 10**9)
+    maker.rebase(c, start=900 * 10**9, made=300 * 10**9)
+    maker.revoke(d, start=400 * 10**9, made=390 * 10**9)
+    maker.enrol("last")
+    return maker
 
 
 def inclusion(index, entries):
@@ -282,8 +375,19 @@ def inclusion(index, entries):
         return []
     k = 1 << (len(entries) - 1).bit_length() - 1
     if index < k:
-        return inclusion(index, entries[:k]) + [opening.tree_hash(entries[k:])]
-    return inclusion(index - k, entries[k:]) + [opening.tree_hash(entries[:k])]
+        return inclusion(index, entries[:k]) + [merkle.tree_hash(entries[k:])]
+    return inclusion(index - k, entries[k:]) + [merkle.tree_hash(entries[:k])]
+
+
+def consistency(first, entries, whole=True):
+    """RFC 9162, 2.1.4.1"""
+    count = len(entries)
+    if first == count:
+        return [] if whole else [merkle.tree_hash(entries)]
+    k = 1 << (count - 1).bit_length() - 1
+    if first <= k:
+        return consistency(first, entries[:k], whole) + [merkle.tree_hash(entries[k:])]
+    return consistency(first - k, entries[k:], False) + [merkle.tree_hash(entries[:k])]
 
 
 def subtree(id, size, leaves, start=0):
@@ -306,9 +410,9 @@ def audit(id, size, leaves, i, start=0):
     return audit(id, size, leaves[k:], i - k, start + k) + [subtree(id, size, leaves[:k], start)[:size]]
 
 
-def sign_xr(key, id, M, A, machine, incremental=False, ra=None, alpha=None, twist=None):
+def sign_xr(key, id, M, B, machine, incremental=False, ra=None, alpha=None, twist=None):
     alpha, ra, rx, rd, ry = alpha or rand(), ra if ra is not None else rand(), rand(), rand(), rand()
-    T1, T2 = power(key.u, alpha), powers((A, 1), (key.h, alpha))
+    T1, T2 = power(key.u, alpha), powers((B, 1), (key.h, alpha))
     R1, R3 = power(key.u, ra), powers((T2, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
     if twist == "R1":  # everything fits an R1 that is not the derived one
         R1 = power(R1, 2)
@@ -319,12 +423,12 @@ def sign_xr(key, id, M, A, machine, incremental=False, ra=None, alpha=None, twis
     return data + (encode(R1) if incremental else b"")
 
 
-def sign_bbs04(key, id, M, A, machine, incremental=False):
+def sign_bbs04(key, id, M, B, machine, incremental=False):
     alpha, beta, ra, rb, rx, rd1, rd2 = (rand() for _ in range(7))
-    T1, T2, T3 = power(key.u, alpha), power(key.v, beta), powers((A, 1), (key.h, alpha + beta))
-    R = [encode(power(key.u, ra)), encode(power(key.v, rb))]
+    T1, T2, T3 = power(key.u, alpha), power(key.v_, beta), powers((B, 1), (key.h, alpha + beta))
+    R = [encode(power(key.u, ra)), encode(power(key.v_, rb))]
     R += [gt_bytes((powers((T3, rx), (key.h, -rd1 - rd2)), key.g2), (power(key.h, -ra - rb), key.w))]
-    R += [encode(powers((T1, rx), (key.u, -rd1))), encode(powers((T2, rx), (key.v, -rd2)))]
+    R += [encode(powers((T1, rx), (key.u, -rd1))), encode(powers((T2, rx), (key.v_, -rd2)))]
     digest = long_challenge(b"clew-bbs04-sig-1", id, T1, T2, T3, *R, M)
     c, x = int.from_bytes(digest, "big"), machine.x
     s = [ra + c * alpha, rb + c * beta, rx + c * x, rd1 + c * x * alpha, rd2 + c * x * beta]

@@ -214,7 +214,8 @@ class Windows(Modes):
         for frames, answer in ((self.frames, "one"), (self.frames[3:], None)):
             packets = [(frame, len(frame), 101, None) for frame in frames]
             if answer:
-                self.assertEqual(opening.judge(self.group, opening.OPENING, payload, packets), answer)
+                found = opening.judge(self.group, opening.OPENING, payload, packets)
+                self.assertEqual((found.answer, found.packets, found.asked), (answer, [3], 3))
             else:
                 self.refuses("packet", opening.judge, self.group, opening.OPENING, payload, packets)
 
@@ -316,16 +317,19 @@ class Blocks(Modes):
         """opening.md 2 and 6: one opens all; any packet of the block will do, no changed one, and none of another."""
         payload = self.maker.opening(0, self.frames[2], self.one, [1, 3])
         again = self.maker.opening(0, self.frames[4], self.one, [1, 3])
-        self.assertEqual(payload[:174], again[:174])  # the same request
+        self.assertEqual(payload[:102] + payload[134:206], again[:102] + again[134:206])  # but for which is asked about
+        self.assertNotEqual(payload[102:134], again[102:134])
         other = self.maker.block(self.two, 0, PAYLOADS, id=b"j" * 16)
         packet = lambda frame: (frame, len(frame), 101, None)
         judge = lambda *frames: opening.judge(self.group, opening.OPENING, payload, [packet(f) for f in frames])
-        self.assertEqual(judge(other[2], self.frames[0]), "one")
-        self.assertEqual(judge(flip(self.frames[2], 30), self.frames[4]), "one")
+        said = lambda *frames: (lambda found: (found.answer, found.packets, found.asked))(judge(*frames))
+        self.assertEqual(said(*self.frames), ("one", [1, 2, 3, 4, 5], 3))
+        self.assertEqual(said(other[2], self.frames[0]), ("one", [2], None))
+        self.assertEqual(said(flip(self.frames[2], 30), self.frames[4]), ("one", [2], None))
         self.refuses("packet", judge, flip(self.frames[2], 30), other[2])
         match = self.maker.match(0, self.frames[0], self.two, [1, 2])
-        answer = opening.judge(self.group, opening.MATCH, match, [packet(self.frames[3])])
-        self.assertEqual(answer, opening.WAS_NOT)
+        found = opening.judge(self.group, opening.MATCH, match, [packet(self.frames[3])])
+        self.assertEqual(found.answer, opening.WAS_NOT)
 
 
 class Coded(Modes):
@@ -456,7 +460,9 @@ class Coded(Modes):
         """The digest of a request is over the signature, restored from any k packets."""
         payload = self.maker.opening(0, self.full[2], self.one, [1, 3])
         judge = lambda *frames: opening.judge(self.group, opening.OPENING, payload, [(f, len(f), 101, None) for f in frames])
-        self.assertEqual(judge(*self.frames[3:7]), "one")
+        found = judge(*self.frames[3:7])
+        self.assertEqual((found.answer, found.packets, found.asked), ("one", [1, 2, 3, 4], None))
+        self.assertEqual(judge(*self.frames[1:5]).asked, 2)
         self.refuses("packet", judge, *self.frames[3:6])
 
 

@@ -7,11 +7,13 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from common import bbs04, Case, flip, group_file, opening, put, quorum, receiver, text, xr
+from common import bbs04, Case, flip, group_file, merkle, opening, put, quorum, receiver, register, text, xr
 from clew_check.curve import *
-from prover import Maker, pcap, rand, u32
+from prover import device, inclusion, Maker, pcap, public, rand, u32
 
 SECOND = 10**9
+IDENTITY = bytes([0xC0]) + bytes(47)
+BLINDS = 206 + 4 + 48 + 32  # their place in a match of two
 
 
 class Judge(Case):
@@ -20,18 +22,26 @@ class Judge(Case):
         cls.maker = maker = Maker(xr, nonce=b"o" * 32)
         cls.machines = [maker.enrol(label) for label in ("one", "two", "three")]
         cls.one, cls.two, cls.three = cls.machines
-        maker.revoke(cls.three.x, 100 * SECOND)
-        cls.late = maker.enrol("late")
+        maker.checkpoint()
+        maker.revoke(cls.three, start=100 * SECOND, made=90 * SECOND)
+        cls.late = maker.enrol("late", register.ON_ISSUER, replaces=2)
         cls.group = group_file.Group(maker.file())
+        assert [head.machines for head in cls.group.checkpoints] == [3]
         cls.frame = maker.packet(cls.one, 1, time=150 * SECOND)
         cls.other = maker.packet(cls.two, 1, payload=b"other", incremental=True)
         cls.opening = maker.opening(1, cls.frame, cls.one, [1, 3])
         cls.match = maker.match(1, cls.frame, cls.one, [2, 3])
 
-    def judge(self, payload, label=opening.OPENING, frames=None, rules=None):
+    def judge(self, *arguments, **named):
+        return self.judgement(*arguments, **named).answer
+
+    def judgement(self, payload, label=opening.OPENING, frames=None, rules=None):
         packets = [(frame, len(frame), 101, None) for frame in frames or [b"x", self.other, self.frame]]
         say = rules.append if rules is not None else lambda rule: None
         return opening.judge(self.group, label, payload, packets, say)
+
+    def caveats(self, *arguments, **named):
+        return self.judgement(*arguments, **named).caveats
 
     def judge_match(self, payload, frames=None, rules=None):
         return self.judge(payload, opening.MATCH, frames, rules)
@@ -44,14 +54,33 @@ class Judge(Case):
     def test_opening_holds(self):
         rules = []
         self.assertEqual(self.judge(self.opening, rules=rules), "one")
-        self.assertEqual(rules, "layout group packet signature share register device credential".split())
+        self.assertEqual(rules, "layout group packet signature share register device credential signer".split())
         self.assertEqual(self.judge(self.opened(1, self.other, self.two, [2, 3])), "two")
 
     def test_opening_of_epoch_0(self):
         frame = self.maker.packet(self.three, 0)
         self.assertEqual(self.judge(self.opened(0, frame, self.three, [1, 2]), frames=[frame]), "three")
-        late = self.opened(0, frame, self.late, [1, 2])
-        self.refuses("register", self.judge, late, opening.OPENING, [frame])
+        self.refuses("signer", self.judge, self.opened(0, frame, self.late, [1, 2]), opening.OPENING, [frame])
+        after = self.opened(0, frame, self.three, [1, 2])
+        said = [("trusted-dealer", None), ("revoked-later", 1), ("not-anchored", None)]
+        self.assertEqual(self.caveats(after, frames=[frame]), said)
+
+    def test_late(self):
+        """Who joined in epoch 1 can date back, and is named."""
+        frame = self.maker.packet(self.late, 0)
+        payload = self.opened(0, frame, self.late, [1, 2])
+        found = self.judgement(payload, frames=[b"x", frame])
+        said = [("trusted-dealer", None), ("joined-on-issuer-host", None), ("joined-later", 1), ("not-anchored", None)]
+        self.assertEqual((found.answer, found.caveats), ("late", said + [("name-reissued", None)]))
+        self.assertEqual((found.packets, found.asked), ([2], 2))
+
+    def test_device_pin(self):
+        packets = [(self.frame, len(self.frame), 101, None)]
+        pin = register.fingerprint(public(device("one")))
+        self.assertRegex(pin, "^SHA256:[A-Za-z0-9+/]{43}$")
+        judge = lambda pin: opening.judge(self.group, opening.OPENING, self.opening, packets, device=pin)
+        self.assertEqual(judge(pin).answer, "one")
+        self.refuses("device-pin", judge, register.fingerprint(public(device("two"))))
 
     def test_incremental_with_wrong_R1(self):
         """The signature is judged in its plain form."""
@@ -65,17 +94,24 @@ class Judge(Case):
             self.refuses("layout", self.judge, data)
         for at in (0, 15, 16, 17):  # domain, kind, scheme
             self.refuses("layout", self.judge, flip(good, at, 4))
-        for at in (134, 166):  # machine, log
+        for at in (166, 198):  # machine, log
             self.refuses("layout", self.judge, flip(good, at))
         for indices in ([3, 1], [1, 1], [0, 1], [1, 4]):
-            shares = b"".join(bytes([i]) + good[175:287] for i in indices)
-            self.refuses("layout", self.judge, put(good, 174, shares))
-        for at, value in ((175, bytes([0xC0]) + bytes(47)), (223, b"\x40"), (255, b"\xff" * 32)):  # D, c, s
+            shares = b"".join(bytes([i]) + good[207:319] for i in indices)
+            self.refuses("layout", self.judge, put(good, 206, shares))
+        for at, value in ((207, IDENTITY), (255, b"\x40"), (287, b"\xff" * 32)):  # D, c, s
             self.refuses("layout", self.judge, put(good, at, value))
-        credential = good.index(encode(self.one.A_0))
-        self.refuses("layout", self.judge, put(good, credential, bytes([0xC0]) + bytes(47)))
+        x = 206 + 2 * 113
+        for value in (bytes(32), r.to_bytes(32, "big")):
+            self.refuses("layout", self.judge, put(good, x, value))
+        self.refuses("layout", self.judge, put(good, x + 32, b"\0\1"))  # an anchor
+        self.refuses("layout", self.judge, put(good, x + 32, b"\0\1") + b"a")
+        credential = good.index(encode(self.one.A))
+        self.refuses("layout", self.judge, put(good, credential, IDENTITY))
         self.refuses("layout", self.judge, put(good, credential + 48, b"\0"))
-        self.refuses("layout", self.judge, good[:174] + self.opening[174:287] + self.maker.row(self.one))  # t - 1
+        for how in (0, 4):
+            self.refuses("layout", self.judge, put(good, credential - 5, bytes([how])))
+        self.refuses("layout", self.judge, good[:319] + good[432:])  # t - 1
 
     def test_group(self):
         for at in (18, 37, 38):  # group id, epoch, epoch id
@@ -101,13 +137,14 @@ class Judge(Case):
 
     def test_share(self):
         good = self.opening
-        self.refuses("share", self.judge, flip(good, 174 + 112), where=1)
-        self.refuses("share", self.judge, flip(good, 174 + 113 + 112), where=3)
-        self.refuses("share", self.judge, put(good, 175, encode(G1)), where=1)
+        self.refuses("share", self.judge, flip(good, 206 + 112), where=1)
+        self.refuses("share", self.judge, flip(good, 206 + 113 + 112), where=3)
+        self.refuses("share", self.judge, put(good, 207, encode(G1)), where=1)
         request, _ = self.maker.request(1, 1, self.frame)
-        other = self.opened(1, self.frame, self.one, [1, 3], request=put(request, 102, b"warrant"))  # other context
+        other = self.opened(1, self.frame, self.one, [1, 3], request=put(request, 134, b"warrant"))  # other context
         self.refuses("share", self.judge, other, where=1)
-        swapped = good[:174] + b"\1" + good[288:400] + b"\3" + good[175:287] + good[400:]
+        self.refuses("share", self.judge, flip(good, 102), where=1)  # another packet was asked about
+        swapped = good[:206] + b"\1" + good[320:432] + b"\3" + good[207:319] + good[432:]
         self.refuses("share", self.judge, swapped, where=1)
 
     def test_register(self):
@@ -116,43 +153,56 @@ class Judge(Case):
         def refused(row):
             self.refuses("register", self.judge, self.opened(1, self.frame, self.one, [1, 3], row=row))
 
-        refused(flip(row, len(row) - 1))  # manager's signature
-        refused(maker.row(self.one, maker.register(last=b"?" * 32)))
-        refused(maker.row(self.late, maker.register(last=maker.epoch_id(0))))  # joined later than that register
-        refused(maker.row(self.one, maker.register(machines=self.machines[:1])))  # another root
-        refused(maker.row(self.late, maker.register(machines=[])))  # index
-        refused(flip(row, len(self.one.entry) + 3))  # a hash of the proof
+        entry = len(self.one.entry)
+        refused(maker.row(self.one, 2))  # of a register that this file does not know
+        refused(put(row, 2 + entry, u32(5)))
+        refused(flip(row, len(row) - 1))  # a hash of the proof
+        refused(row[:-32][: 6 + entry] + b"\1" + row[7 + entry : -32])  # one hash less
         refused(flip(row, 2 + 3))  # index of the entry
-        old = maker.row(self.one, maker.register(last=maker.epoch_id(0)))  # an older register is as good
+        old = maker.row(self.one, 3)  # that of a checkpoint is as good
         self.assertEqual(self.judge(self.opened(1, self.frame, self.one, [1, 3], row=old)), "one")
 
     def test_device(self):
         one = self.one
-        for entry in (flip(one.entry, len(one.entry) - 1), put(one.entry, 57, b"O")):
+        end = len(one.entry) - 1
+        for at, value in ((end, one.entry[end] ^ 1), (62, ord("O")), (8, 1), (12, 0)):  # S, name, how, replaces
+            entry = put(one.entry, at, bytes([value]))
             changed = Maker.__new__(Maker)
             changed.__dict__.update(self.maker.__dict__)
             forged = replace(one, entry=entry)
-            changed.machines = [forged] + self.maker.machines[1:]
-            self.refuses("device", self.judge, changed.opening(1, self.frame, forged, [1, 3]))
+            changed.machines, changed.heads = [forged] + self.maker.machines[1:], []
+            payload, packets = changed.opening(1, self.frame, forged, [1, 3]), [(self.frame, len(self.frame), 101, None)]
+            self.refuses("device", opening.judge, group_file.Group(changed.file()), opening.OPENING, payload, packets)
 
     def test_credential(self):
-        self.refuses("credential", self.judge, self.opened(1, self.frame, self.two, [1, 3]))
+        other = self.opened(1, self.frame, self.one, [1, 3], x=encode_scalar(self.two.x))
+        self.refuses("credential", self.judge, other)
+
+    def test_signer(self):
+        self.refuses("signer", self.judge, self.opened(1, self.frame, self.two, [1, 3]))
 
     def test_bbs04(self):
         maker = Maker(bbs04, 2, 3)
         one, two = maker.enrol("one"), maker.enrol("two")
-        maker.revoke(two.x, 1)
+        maker.revoke(two, start=6)
         group, frame = group_file.Group(maker.file()), maker.packet(one, 1, incremental=True)
         packets = [(frame, len(frame), 101, None)]
 
         def judge(payload):
-            return opening.judge(group, opening.OPENING, payload, packets)
+            return opening.judge(group, opening.OPENING, payload, packets).answer
 
         good = maker.opening(1, frame, one, [2, 3])
         self.assertEqual(judge(good), "one")
-        self.refuses("share", judge, flip(good, 174 + 112), where=2)  # of xi1
-        self.refuses("share", judge, flip(good, 174 + 224), where=2)  # of xi2
-        self.refuses("credential", judge, maker.opening(1, frame, two, [2, 3]))
+        self.refuses("share", judge, flip(good, 206 + 112), where=2)  # of xi1
+        self.refuses("share", judge, flip(good, 206 + 224), where=2)  # of xi2
+        self.refuses("signer", judge, maker.opening(1, frame, two, [2, 3]))
+        said = opening.judge(group, opening.OPENING, good, packets).caveats
+        self.assertEqual([label for label, _ in said], ["issuer-could-sign", "trusted-dealer", "not-anchored"])
+        wrong = one.entry[:-96] + encode(power(G2, 9))
+        one.entry, maker.heads = wrong, []
+        other = group_file.Group(maker.file())
+        payload = maker.opening(1, frame, one, [2, 3])
+        self.refuses("credential", opening.judge, other, opening.OPENING, payload, packets)
         self.refuses("layout", judge, maker.opening(1, frame, one, [2]))
 
     # Matches
@@ -160,7 +210,7 @@ class Judge(Case):
     def test_match_answers(self):
         rules = []
         self.assertEqual(self.judge_match(self.match, rules=rules), opening.WAS)
-        self.assertEqual(rules, "layout group packet signature register device credential blind share".split())
+        self.assertEqual(rules, "layout group packet signature register device credential signer blind share".split())
         all_ = self.maker.match(1, self.frame, self.one, [1, 2, 3])  # more than t
         self.assertEqual(self.judge_match(all_), opening.WAS)
         self.assertEqual(self.judge_match(self.maker.match(1, self.frame, self.two, [1, 2])), opening.WAS_NOT)
@@ -169,11 +219,11 @@ class Judge(Case):
     def test_match_layout(self):
         good = self.match
         for set_ in (0, 1, 2, 8 + 1, 7, 1 << 31 | 1):  # too few, above n, more than there are fields
-            self.refuses("layout", self.judge_match, put(good, 174, u32(set_)))
+            self.refuses("layout", self.judge_match, put(good, 206, u32(set_)))
         self.refuses("layout", self.judge_match, good[:-1])
-        self.refuses("layout", self.judge_match, put(good, 178, bytes([0xC0]) + bytes(47)))
-        self.refuses("layout", self.judge_match, put(good, 226, bytes([0xC0]) + bytes(47)))
-        self.refuses("layout", self.judge_match, put(good, 226 + 320, bytes([0xC0]) + bytes(47)))
+        self.refuses("layout", self.judge_match, put(good, 210, IDENTITY))
+        self.refuses("layout", self.judge_match, put(good, BLINDS, IDENTITY))
+        self.refuses("layout", self.judge_match, put(good, BLINDS + 320, IDENTITY))
         self.refuses("layout", self.judge_match, flip(good, 16, 3))  # kind
         self.refuses("layout", self.judge_match, put(good, 17, b"\1"))
         self.refuses("layout", self.judge, good)
@@ -194,52 +244,61 @@ class Judge(Case):
         forged = replace(self.one, entry=flip(self.one.entry, len(self.one.entry) - 1))
         changed = Maker.__new__(Maker)
         changed.__dict__.update(self.maker.__dict__)
-        changed.machines = [forged] + self.maker.machines[1:]
-        self.refuses("device", self.judge_match, changed.match(1, self.frame, forged, [2, 3]))
+        changed.machines, changed.heads = [forged] + self.maker.machines[1:], []
+        payload, packets = changed.match(1, self.frame, forged, [2, 3]), [(self.frame, len(self.frame), 101, None)]
+        self.refuses("device", opening.judge, group_file.Group(changed.file()), opening.MATCH, payload, packets)
 
     def test_match_credential(self):
-        other = self.maker.credential(self.two, 1)
-        self.refuses("credential", self.judge_match, self.maker.match(1, self.frame, self.one, [2, 3], A_X=other))
-        old = self.maker.credential(self.one, 0)  # of another epoch
-        self.refuses("credential", self.judge_match, self.maker.match(1, self.frame, self.one, [2, 3], A_X=old))
+        """2 of xr2_attacks: with an x of its own the manager has a B that fits the second equation, and says no."""
+        x = rand()
+        one, maker = replace(self.one, x=x), self.maker
+        B = maker.by_gamma(product(maker.keys[1].base, power(maker.keys[1].h0, one.y)), x)
+        self.assertTrue(xr.names(maker.keys[1], B, power(maker.keys[1].h0, one.y), x))
+        self.refuses("credential", self.judge_match, maker.match(1, self.frame, one, [2, 3], B_X=B))
+
+    def test_match_signer(self):
+        other = self.maker.signs_with(self.two, 1)
+        self.refuses("signer", self.judge_match, self.maker.match(1, self.frame, self.one, [2, 3], B_X=other))
+        old = self.maker.signs_with(self.one, 0)  # of another epoch
+        self.refuses("signer", self.judge_match, self.maker.match(1, self.frame, self.one, [2, 3], B_X=old))
 
     def test_match_blind(self):
         good = self.match
-        self.refuses("blind", self.judge_match, flip(good, 226 + 159), where=2)
-        self.refuses("blind", self.judge_match, flip(good, 226 + 319), where=3)
-        self.refuses("blind", self.judge_match, put(good, 226, encode(G1)), where=2)
+        self.refuses("blind", self.judge_match, flip(good, BLINDS + 159), where=2)
+        self.refuses("blind", self.judge_match, flip(good, BLINDS + 319), where=3)
+        self.refuses("blind", self.judge_match, put(good, BLINDS, encode(G1)), where=2)
         rho = {2: 5, 3: -5}  # E is the identity
-        payload = self.maker.match(1, self.frame, self.one, [2, 3], rho=rho, decryptions=good[546 : 546 + 224])
+        payload = self.maker.match(1, self.frame, self.one, [2, 3], rho=rho, decryptions=good[BLINDS + 320 : BLINDS + 544])
         self.refuses("blind", self.judge_match, payload, where="E")
 
     def test_match_delta(self):
-        """T2 = A_X. An issuer can make such a signature, with z = -(gamma + x) in (*) of group-signature.md 6.2: it
-        verifies and opens to A_X / h, which is no credential."""
-        key, one, A = self.maker.keys[1], self.one, self.maker.credential(self.one, 1)
+        """T2 = B_X. An issuer can make such a signature, with z = -(gamma + x) in (*) of group-signature.md 6.2: it
+        verifies and opens to B_X / h, which nobody signs with."""
+        key, one, B = self.maker.keys[1], self.one, self.maker.signs_with(self.one, 1)
 
         def sign(M):
             ra, rx, rd, ry = (rand() for _ in range(4))
-            R1, R3 = power(key.u, ra), powers((A, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
-            c = hash_of(D("clew-xr-signature-1"), self.maker.epoch_id(1), key.u, A, R1, R3, M)[:16]
+            R1, R3 = power(key.u, ra), powers((B, rx), (key.h, -rd), (key.h0, -ry), (key.h_w, -ra))
+            c = hash_of(D("clew-xr-signature-1"), self.maker.epoch_id(1), key.u, B, R1, R3, M)[:16]
             n = decode_short(c)
             s = (ra + n, rx + n * one.x, rd - n * self.maker.gamma, ry + n * one.y)
-            return encode(key.u) + encode(A) + encode(R3) + c + b"".join(map(encode_scalar, s))
+            return encode(key.u) + encode(B) + encode(R3) + c + b"".join(map(encode_scalar, s))
 
         frame = self.maker.packet(one, 1, payload=b"delta", sign=sign)
         self.assertEqual(receiver.Receiver(self.group).judge(frame, len(frame), 101, None), ("valid", "ok"))
-        payload = self.maker.match(1, frame, one, [2, 3], blinds=self.match[226:546])
+        payload = self.maker.match(1, frame, one, [2, 3], blinds=self.match[BLINDS : BLINDS + 320])
         self.refuses("blind", self.judge_match, payload, [frame], where="Delta")
-        self.refuses("credential", self.judge, self.opened(1, frame, one, [2, 3]), opening.OPENING, [frame])
+        self.refuses("signer", self.judge, self.opened(1, frame, one, [2, 3]), opening.OPENING, [frame])
 
     def test_match_share(self):
         good = self.match
-        self.refuses("share", self.judge_match, flip(good, 546 + 111), where=2)
-        self.refuses("share", self.judge_match, flip(good, 546 + 223), where=3)
+        self.refuses("share", self.judge_match, flip(good, BLINDS + 431), where=2)
+        self.refuses("share", self.judge_match, flip(good, BLINDS + 543), where=3)
         # a decryption for another context: that of the request
         request, body = self.maker.request(2, 1, self.frame, self.one)
-        E = product(decode_g1(good[226:274]), decode_g1(good[386:434]))
+        E = product(decode_g1(good[BLINDS : BLINDS + 48]), decode_g1(good[BLINDS + 160 : BLINDS + 208]))
         stolen = self.maker.decrypt(1, 2, 0, hash_of(request), E)
-        self.refuses("share", self.judge_match, put(good, 546, stolen), where=2)
+        self.refuses("share", self.judge_match, put(good, BLINDS + 320, stolen), where=2)
 
     # Packets and the program
 
@@ -271,14 +330,14 @@ class Judge(Case):
             (folder / "bad.pcap").write_bytes(pcap([(150 * SECOND, flip(self.frame, 28))]))
             (folder / "opening").write_bytes(b"# for people\n" + text.write(opening.OPENING, self.opening))
             (folder / "match").write_bytes(text.write(opening.MATCH, self.match))
-            (folder / "broken").write_bytes(text.write(opening.OPENING, flip(self.opening, 174 + 112)))
+            (folder / "broken").write_bytes(text.write(opening.OPENING, flip(self.opening, 206 + 112)))
             for status, said, arguments in (
                 (0, "all rules hold", "group group"),
                 (1, "header", "group opening"),
                 (0, "1 valid ok\n2 unsigned bad-length", "verify --group group good.pcap"),
                 (1, "1 invalid bad-signature", "verify --group group bad.pcap"),
                 (2, "", "verify --group group good.pcap --limit 0"),
-                (0, "credential: holds\nthe opening holds: one", "judge --group group opening good.pcap"),
+                (0, "signer: holds\nthe opening holds: one", "judge --group group opening good.pcap"),
                 (0, opening.WAS, "judge --group group match good.pcap"),
                 (1, "share: fails (trustee 1)", "judge --group group broken good.pcap"),
                 (2, "packet: fails", "judge --group group opening bad.pcap"),
@@ -316,16 +375,14 @@ class Quorum(Case):
             self.assertTrue(eq(power(u, share), quorum.share_key(C2, j)))
 
     def test_inclusion(self):
-        from prover import inclusion
-
         entries = [bytes([i]) for i in range(9)]
         for size in range(1, 10):
-            root = opening.tree_hash(entries[:size])
+            root = merkle.tree_hash(entries[:size])
             for i in range(size):
-                leaf, path = opening.leaf_hash(entries[i]), inclusion(i, entries[:size])
-                self.assertEqual(opening.root_of(leaf, i, size, path), root)
-                self.assertNotEqual(opening.root_of(leaf, i, size, path + [bytes(32)]), root)
-                self.assertNotEqual(opening.root_of(leaf, i + 1, size, path), root) if size > 1 else None
+                leaf, path = merkle.leaf_hash(entries[i]), inclusion(i, entries[:size])
+                self.assertEqual(merkle.root_of(leaf, i, size, path), root)
+                self.assertNotEqual(merkle.root_of(leaf, i, size, path + [bytes(32)]), root)
+                self.assertNotEqual(merkle.root_of(leaf, i + 1, size, path), root) if size > 1 else None
 
 
 if __name__ == "__main__":

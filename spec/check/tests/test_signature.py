@@ -4,9 +4,9 @@ import random
 import unittest
 from dataclasses import replace
 
-from common import bbs04, Case, flip, put, quorum, Refused, xr
+from common import bbs04, Case, flip, join, put, quorum, Refused, revocation, xr
 from clew_check.curve import *
-from prover import Maker, rand, sign_xr
+from prover import device, Maker, name, public, rand, sign_xr
 
 
 def outside_subgroup(g2=False):
@@ -73,7 +73,7 @@ class Xr(Case):
     def setUpClass(cls):
         cls.maker = maker = Maker(xr)
         cls.one, cls.two = maker.enrol("one"), maker.enrol("two")
-        maker.revoke(cls.two.x, 10)
+        maker.revoke(cls.two, start=10)
         maker.new_opening_key(1, 2, 20)
         cls.key, cls.id = maker.keys[0], maker.epoch_id(0)
         cls.good = maker.sign(cls.one, 0, M)
@@ -122,83 +122,110 @@ class Xr(Case):
 
     def test_no_credential(self):
         """Passes steps 0 and 1; only the pairing says no."""
-        A, one = self.maker.credential(self.one, 0), self.one
-        for A, machine in ((power(A, 2), one), (A, replace(one, x=5)), (A, replace(one, y=5))):
+        one, B = self.one, self.maker.signs_with(self.one, 0)
+        for B, machine in ((power(B, 2), one), (B, replace(one, x=5)), (B, replace(one, y=5)), (one.A, one)):
             with self.assertRaisesRegex(Refused, "pairing"):
-                self.verify(sign_xr(self.key, self.id, M, A, machine))
+                self.verify(sign_xr(self.key, self.id, M, B, machine))
 
     def test_opens(self):
-        """3.6: T2 / T1^xi = A, and the tag is the same in every epoch"""
-        tags = set()
+        """3.6: T2 / T1^xi = B_e, another one in each epoch with another V; Q finds its row without gamma"""
+        found = []
         for e in range(3):
             (T1,), T2 = xr.ciphertext(self.maker.sign(self.one, e, M))
             n = self.maker.shares[e][0]
             xi = sum(share * quorum.lagrange(i, n) for i, share in n.items())
-            A = powers((T2, 1), (T1, -xi))
-            self.assertTrue(eq(A, self.maker.credential(self.one, e)))
-            tags.add(xr.tag(A, self.maker.keys[e]))
-        self.assertEqual(len(tags), 1)
+            found.append(powers((T2, 1), (T1, -xi)))
+            self.assertTrue(eq(found[e], self.maker.signs_with(self.one, e)))
+        indices = [xr.index(B) for B in found]
+        self.assertEqual(indices[1], indices[2])
+        self.assertNotEqual(indices[0], indices[1])
+        B, key, C = found[1], self.maker.keys[1], power(self.key.h0, self.one.y)
+        Q = power(B, self.maker.gamma)
+        self.assertTrue(xr.fits(key, Q, B))
+        self.assertFalse(xr.fits(key, power(Q, 2), B))
+        self.assertTrue(xr.row_fits(key, Q, B, C, self.one.x))
+        self.assertFalse(xr.row_fits(key, Q, B, power(self.key.h0, self.two.y), self.two.x))
 
-    def test_load_epoch_0(self):
+    def test_genesis(self):
         """3.1"""
-        body, key = self.maker.bodies[0], self.key
-        proof, nonce = body[80 + 432 : 80 + 432 + 64], b"n" * 32
-        xr.check_epoch_0(key, nonce, proof)
-        for name in ("u", "g1", "h0", "h", "h_w"):
-            self.refuses("invalid", xr.check_epoch_0, replace(key, **{name: G1}), nonce, proof)
-        for name in ("w", "lift"):
-            self.refuses("invalid", xr.check_epoch_0, replace(key, **{name: power(G2, 3)}), nonce, proof)
-        self.refuses("invalid", xr.check_epoch_0, key, b"m" * 32, proof)
-        self.refuses("invalid", xr.check_epoch_0, key, nonce, flip(proof, 63))
-        self.refuses("scalar", xr.check_epoch_0, key, nonce, b"\x40" + proof[1:])
-        self.refuses("length", xr.check_epoch_0, key, nonce, proof[1:])
+        key, nonce = self.key, b"n" * 32
+        at = 80 + xr.KEY
+        proof = self.maker.bodies[0][at : at + 64]
+        xr.check_genesis(key, nonce, proof)
+        for label in ("h", "h_w"):
+            self.refuses("invalid", xr.check_genesis, replace(key, **{label: G1}), nonce, proof)
+        self.refuses("invalid", xr.check_genesis, replace(key, w=power(G2, 3)), nonce, proof)
+        self.refuses("invalid", xr.check_genesis, key, b"m" * 32, proof)
+        self.refuses("invalid", xr.check_genesis, key, nonce, flip(proof, 63))
+        self.refuses("scalar", xr.check_genesis, key, nonce, b"\x40" + proof[1:])
+        self.refuses("length", xr.check_genesis, key, nonce, proof[1:])
 
-    def test_load_later(self):
-        """3.1, epoch e > 0"""
-        first = self.key
-        for key in self.maker.keys[1:]:
-            xr.check_epoch(key, first)
-            for name in ("u", "g1", "h0", "h", "h_w"):
-                self.refuses("invalid", xr.check_epoch, replace(key, **{name: G1}), first)
-            for name in ("w", "lift"):
-                self.refuses("invalid", xr.check_epoch, replace(key, **{name: power(G2, 3)}), first)
+    def test_derived(self):
+        """u, g1, h0 and every hashed V are of the nonce, and no two are alike."""
+        points = [*xr.generators(b"n" * 32), *(xr.hashed_v(b"n" * 32, e) for e in range(3))]
+        points += [xr.hashed_v(b"m" * 32, 0), bbs04.hashed_v(b"n" * 32, 0), bbs04.hash_h(b"n" * 32)]
+        self.assertEqual(len(set(map(encode, points))), len(points))
+        self.assertTrue(eq(self.key.v, points[3]))
+        self.refuses("invalid", xr.in_epoch, self.key, neg(self.key.g1))
+        self.refuses("invalid", bbs04.in_epoch, None, neg(G1))
 
     def test_key_encoding(self):
-        data = self.key.encode()
-        self.assertEqual(xr.decode_key(data).encode(), data)
-        self.refuses("length", xr.decode_key, data[:-1])
-        for at in range(0, 240, 48):
-            self.refuses("subgroup", xr.decode_key, put(data, at, OFF_G1[0]))
-        for at in (240, 336):
-            self.refuses("subgroup", xr.decode_key, put(data, at, OFF_G2[0]))
+        data, nonce = self.key.encode(), b"n" * 32
+        self.assertEqual(xr.founded(nonce, data).encode(), data)
+        self.refuses("length", xr.founded, nonce, data[:-1])
+        for at in (0, 48):
+            self.refuses("subgroup", xr.founded, nonce, put(data, at, OFF_G1[0]))
+        self.refuses("subgroup", xr.founded, nonce, put(data, 96, OFF_G2[0]))
 
-    def test_revocation(self):
-        """3.7: the step, the member's update and check"""
+    def test_step(self):
+        """3.7: the step, the member's update and its checks"""
         maker, one, two = self.maker, self.one, self.two
-        revocation = maker.bodies[1][46:]
-        new = xr.step(self.key, revocation)
-        self.assertEqual(new.encode(), maker.keys[1].encode())
-        A = maker.credential(one, 0)
-        xr.check_member(self.key, A, one.x, one.y)
-        updated = xr.update_member(A, one.x, one.y, two.x, new)
-        self.assertTrue(eq(updated, maker.credential(one, 1)))
-        xr.check_member(new, updated, one.x, one.y)
-        self.refuses("revoked", xr.update_member, maker.credential(two, 0), two.x, two.y, two.x, new)
-        self.refuses("invalid", xr.check_member, new, A, one.x, one.y)
-        self.refuses("length", xr.step, self.key, revocation[:-1])
-        self.refuses("scalar", xr.step, self.key, put(revocation, 0, r.to_bytes(32, "big")))
-        self.refuses("invalid", xr.step, self.key, put(revocation, 0, encode_scalar(one.x)))
-        self.refuses("invalid", xr.step, self.key, put(revocation, 32, encode(G1)))
-        self.refuses("invalid", xr.step, self.key, put(revocation, 80, encode(G1)))
-        self.refuses("invalid", xr.step, self.key, put(revocation, 128, encode(G2)))
+        data = maker.bodies[1][55:]
+        self.assertEqual(len(data), revocation.STEP)
+        step, key, new = revocation.decode_step(data), self.key, maker.keys[1]
+        self.assertEqual(step.encode(), data)
+        revocation.check_step(key.w, key.v, step)
+        self.assertTrue(eq(step.v, new.v))
+        W = maker.witness(one, 0)
+        xr.check_witness(key, W, one.x)
+        updated = revocation.after(W, one.x, [step])
+        self.assertTrue(eq(updated, maker.witness(one, 1)))
+        xr.check_witness(new, updated, one.x)
+        self.refuses("revoked", revocation.after, maker.witness(two, 0), two.x, [step])
+        self.refuses("invalid", xr.check_witness, new, W, one.x)
+        self.refuses("length", revocation.decode_step, data[:-1])
+        for x in (r.to_bytes(32, "big"), bytes(32)):
+            self.refuses("scalar", revocation.decode_step, put(data, 0, x))
+        for rule, point in (("subgroup", OFF_G1[0]), ("point", OFF_G1[1]), ("identity", IDENTITY)):
+            self.refuses(rule, revocation.decode_step, put(data, 32, point))
+        for changed in (put(data, 0, encode_scalar(one.x)), put(data, 32, encode(G1))):
+            wrong = revocation.decode_step(changed)
+            self.refuses("invalid", revocation.check_step, key.w, key.v, wrong)
+            self.refuses("invalid", revocation.check_steps, key.w, [(key.v, [wrong])])
 
     def test_join(self):
-        """3.2: e(A, w) e(D, G2) = e(g1_0 C, G2), and e(A_e, lift) = e(A, G2)"""
-        one, key = self.one, self.key
-        A, C = one.A_0, power(key.h0, one.y)
-        self.assertTrue(pairings_give_one((A, key.w), (power(A, one.x), G2), (neg(product(key.g1, C)), G2)))
-        for e in range(3):
-            self.assertTrue(pairings_equal(self.maker.credential(one, e), self.maker.keys[e].lift, A, G2))
+        """3.2"""
+        key, maker, y = self.key, self.maker, rand()
+        session = join.session(maker.id, b"s" * 32, public(device("x")), name("x"))
+        request = join.make_request(key, session, y, rand())
+        C = join.check_request(key, session, request)
+        for bad in (flip(request, 111), flip(request, 60), put(request, 0, encode(G1))):
+            self.refuses("invalid", join.check_request, key, session, bad)
+        self.refuses("invalid", join.check_request, key, flip(session, 0), request)  # replayed in another session
+        self.refuses("length", join.check_request, key, session, request[:-1])
+        offer = join.make_offer(key, C, maker.gamma, rand(), rand()).encode()
+        A, x, whole = join.accept(key, y, offer)
+        self.assertEqual(whole, (y + int.from_bytes(offer[80:], "big")) % r)
+        xr.check_witness(key, maker.by_gamma(key.v, x), x)
+        for at in (79, 111):
+            self.refuses("invalid", join.accept, key, y, flip(offer, at))
+        self.refuses("invalid", join.accept, key, y, put(offer, 0, encode(G1)))
+        self.refuses("invalid", join.accept, key, y + 1, offer)  # an offer to another device
+        self.refuses("scalar", join.accept, key, y, put(offer, 48, bytes(32)))
+        self.refuses("length", join.accept, key, y, offer + b"\0")
+        self.refuses("invalid", join.accept, key, y, put(offer, 80, encode_scalar(-y)))
+        self.refuses("invalid", join.make_offer, key, C, maker.gamma, -maker.gamma, 1)
+        self.refuses("invalid", join.make_offer, key, C, maker.gamma, 5, -y)
 
     def test_batch(self):
         """3.5: S1 and S2 of two signatures, one of either form"""
@@ -206,7 +233,7 @@ class Xr(Case):
         for data in (self.good, self.long):
             s = xr.decode_signature(data[:288])
             c, d, q = decode_short(s.c), *(decode_short(rng.randbytes(16)) for _ in range(2))
-            for P, n in ((s.T2, s.sx), (key.h, -s.sd), (key.h0, -s.sy), (key.g1, -c), (s.R3, -1)):
+            for P, n in ((s.T2, s.sx), (key.h, -s.sd), (key.h0, -s.sy), (key.base, -c), (s.R3, -1)):
                 S1.append((P, n * d))
             if len(data) > 288:
                 S1 += [(key.u, s.sa * q), (s.T1, -c * q), (decode_g1(data[288:]), -q)]
@@ -222,16 +249,19 @@ class Bbs04(Case):
     def test_round_trip(self):
         maker = Maker(bbs04, 2, 2)
         one, two = maker.enrol("one"), maker.enrol("two")
-        maker.revoke(two.x, 10)
-        bbs04.check_epoch(maker.keys[1], maker.keys[0])
-        new = bbs04.step(maker.keys[0], maker.bodies[1][46 : 46 + 272])
-        self.assertEqual(new.encode(), maker.keys[1].encode())
-        A = bbs04.update_member(maker.credential(one, 0), one.x, two.x, new)
-        self.assertTrue(eq(A, maker.credential(one, 1)))
+        maker.revoke(two, start=10)
+        key = maker.keys[1]
+        bbs04.check_member(key, one.A, one.x)
+        self.refuses("invalid", bbs04.check_member, key, one.A, two.x)
+        bbs04.check_witness(key, maker.witness(one, 1), one.x)
+        self.refuses("invalid", bbs04.check_witness, key, maker.witness(one, 0), one.x)
         for form in (False, True):
             data = maker.sign(one, 1, M, form)
-            bbs04.verify(new, maker.epoch_id(1), M, data, form)
-            self.refuses("invalid", bbs04.verify, new, maker.epoch_id(0), M, data, form)
+            bbs04.verify(key, maker.epoch_id(1), M, data, form)
+            self.refuses("invalid", bbs04.verify, key, maker.epoch_id(0), M, data, form)
+            self.refuses("invalid", bbs04.verify, maker.keys[0], maker.epoch_id(1), M, data, form)
+        self.assertEqual(bbs04.founded(b"n" * 32, key.encode()), maker.keys[0])
+        self.refuses("length", bbs04.founded, b"n" * 32, key.encode()[:-1])
 
 
 if __name__ == "__main__":
