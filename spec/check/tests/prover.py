@@ -156,10 +156,11 @@ class Maker:
         self.epoch(start, group_file.STEPS, bytes([len(machines)]) + values, made, machines)
 
     def rebase(self, *machines, start, made=None):
-        v = self.scheme.hashed_v(self.nonce, len(self.keys))
-        self.keep(self.scheme.in_epoch(self.keys[-1], v))
         rows = sorted(machine.index for machine in machines)
         self.epoch(start, group_file.REBASE, u16(len(rows)) + b"".join(map(u32, rows)), made, machines)
+        e = len(self.keys)
+        v = self.scheme.rebased_v(self.nonce, e, self.epoch_id(e))
+        self.keep(self.scheme.in_epoch(self.keys[-1], v))
 
     def new_opening_key(self, t, n, start, made=None):
         key, xi = self.keys[-1], rand()
