@@ -6,7 +6,7 @@ from . import need, quorum, Reader, receiver, Refused, xr
 from .curve import *
 from .group_file import SCHEMES
 from .register import check_device, check_names, check_row, fingerprint, NOTHING_REPLACED, ON_ISSUER, read_row, Row
-from .trailer import asked, message
+from .trailer import asked, message, TREE
 
 REQUEST = 206
 OPENING, MATCH = "clew-opening-1", "clew-match-1"
@@ -52,6 +52,8 @@ def find_packet(group, request, packets):
     """The rule `packet`: a signed packet of that digest, with the group, scheme and epoch of the request."""
     for packet, found in receiver.in_full(packets):
         if is_of(group, request, found) and digest_of(group, packet, found) == request.packet:
+            # of a block any packet will do; another signature has one packet alone
+            need(found.mode == TREE or asked(packet, found) == request.asked, "packet", "asked")
             return packet, found, found.body[: group.scheme.SIGNATURE]
     raise Refused("packet")
 
@@ -111,6 +113,7 @@ class Judgement:
     caveats: list  # (stable name, epoch or None)
     packets: list  # numbers of those that the signature covers
     asked: int  # the number of the one that was asked about, or None
+    x: int  # of the row; None with bbs04
 
 
 def judge(group, label, payload, packets, say=lambda rule: None, device=None):
@@ -135,28 +138,23 @@ def judge(group, label, payload, packets, say=lambda rule: None, device=None):
     answer = rest(group, request, key, commitments, fields, row, body, say)
     if device is not None:
         need(row.entry.device_key and fingerprint(row.entry.device_key) == device, "device-pin")
-    said = caveats(group, request.epoch, row.entry, fields.x)
-    return Judgement(answer, row, said, *covered(message(packet, found), request, packets))
+    said = caveats(group, request.epoch, row.entry, fields.x, answer != WAS_NOT)
+    return Judgement(answer, row, said, *covered(message(packet, found), request, packets), fields.x)
 
 
-def caveats(group, epoch, entry, x):
-    """Section 8: what the evidence does not say."""
-    out = []
-    if group.scheme is not xr:
-        out.append(("issuer-could-sign", None))
-    if group.sharing(epoch)[0].origin == 1:
-        out.append(("trusted-dealer", None))
-    if group.scheme is xr and entry.how == ON_ISSUER:
-        out.append(("joined-on-issuer-host", None))
-    if entry.joined > epoch:
-        out.append(("joined-later", entry.joined))
+def caveats(group, epoch, entry, x, is_signer=True):
+    """Section 8: what the evidence does not say. Of a machine that did not sign, nothing is said as of a signer."""
     revoked = group.revoked_in(entry.index, x)
-    if revoked is not None:
-        out.append(("revoked-later" if revoked > epoch else "revoked-before", revoked))
-    out.append(("not-anchored", None))
-    if entry.replaces != NOTHING_REPLACED:
-        out.append(("name-reissued", None))
-    return out
+    of_signer = [
+        ("issuer-could-sign", None, group.scheme is not xr),
+        ("joined-on-issuer-host", None, entry.how == ON_ISSUER),
+        ("joined-later", entry.joined, entry.joined > epoch),
+        ("revoked-later", revoked, revoked is not None and revoked > epoch),
+        ("revoked-before", revoked, revoked is not None and revoked <= epoch),
+    ]
+    out = of_signer[:1] + [("trusted-dealer", None, group.sharing(epoch)[0].origin == 1)] + of_signer[1:]
+    out += [("not-anchored", None, True), ("name-reissued", None, entry.replaces != NOTHING_REPLACED)]
+    return [(name, e) for name, e, holds in out if holds and (is_signer or (name, e, holds) not in of_signer)]
 
 
 @dataclass

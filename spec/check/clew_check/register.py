@@ -69,6 +69,8 @@ def check_row(group, row):
     root = group.root(row.machines)
     need(root is not None, "register", "machines")
     need(root_of(row.leaf, row.entry.index, row.machines, row.path) == root, "register", "root")
+    need(row.entry.joined <= group.last_epoch, "register", "joined")
+    need(row.entry.replaces == NOTHING_REPLACED or row.entry.replaces < row.entry.index, "register", "replaces")
 
 
 def device_text(group_id, joined, how, replaces, C, A, device_key, name):
@@ -113,11 +115,12 @@ class RegisterFile:
 
 def read_register_file(data, scheme):
     need(data[:16] == b"clew-register-1\n", "header")
-    at = Reader(data[16:], "truncated")
+    at = Reader(data[16:], "header")
     group, values, count = at.take(16), at.number(1), at.number(1)
-    need(values in (HASHES, POINTS) and 1 <= count <= 16, "layout", "head")
+    need(values in (HASHES, POINTS) and 1 <= count <= 16, "header", "values or count")
     epochs, lines = [at.number(4) for _ in range(count)], []
-    need(all(a < b for a, b in zip(epochs, epochs[1:])), "layout", "epochs")
+    need(all(a < b for a, b in zip(epochs, epochs[1:])), "header", "epochs")
+    at = Reader(at.rest(), "truncated")
     while at.at < len(at.data):
         length = at.number(4)
         need(length <= ROW_MAX, "too-long")

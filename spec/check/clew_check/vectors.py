@@ -60,7 +60,7 @@ def group_file_(case):
     equal(group.scheme.CODE, case.one("scheme"), "scheme")
     equal(group.manager, case.one("manager"), "manager")
     equal(group.name[1:].decode(), case.one("name"), "name")
-    equal([group.key(e).encode() for e in epochs], case.all("public-key"), "public keys")
+    equal([group.key(e).encode() for e in epochs], case.all("founding-key"), "founding keys")
     equal([encode(group.key(e).v) for e in epochs], case.all("v"), "V")
     equal(group.epoch_ids, case.all("epoch-id"), "epoch ids")
     equal([group_file.short_id(id) for id in group.epoch_ids], case.all("short-id"), "short forms of epoch ids")
@@ -84,6 +84,10 @@ def sharing_bytes(sharing, lists):
 
 def opening_(case):
     vectors_opening.CHECKS[case.one("check")](case, group_of(case))
+
+
+def key_file_(case):
+    vectors_opening.key_file_(case, group_of(case) if "group-file" in case else None)
 
 
 def flow_carriage(case):
@@ -117,7 +121,7 @@ def opening_key_(case):
 
 FAMILIES = {
     "group-signature": group_signature, "packet-trailer": packet_trailer, "group-file": group_file_, "opening": opening_,
-    "key-file": vectors_opening.key_file_, "flow-carriage": flow_carriage, "effs": effs,
+    "key-file": key_file_, "flow-carriage": flow_carriage, "effs": effs,
     "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
 }  # fmt: skip
 

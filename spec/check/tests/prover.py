@@ -159,7 +159,7 @@ class Maker:
         rows = sorted(machine.index for machine in machines)
         self.epoch(start, group_file.REBASE, u16(len(rows)) + b"".join(map(u32, rows)), made, machines)
         e = len(self.keys)
-        v = self.scheme.hashed_v(self.nonce, e, self.epoch_id(e))
+        v = self.scheme.rebased_v(self.nonce, e, self.epoch_id(e))
         self.keep(self.scheme.in_epoch(self.keys[-1], v))
 
     def new_opening_key(self, t, n, start, made=None):

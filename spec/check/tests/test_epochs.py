@@ -113,7 +113,7 @@ class Epochs(Case):
         self.assertEqual(update.to_hold(self.group, 50 * SECOND), [0, 1, 2, 3, 4])
         self.assertEqual(update.to_hold(self.group, 250 * SECOND), [2, 3, 4])
         self.assertEqual(update.to_hold(self.group, 400 * SECOND), [4])
-        listed = {3: key_file.read_bucket(maker.buckets(3)[0])[3][a.index]}
+        listed = {3: key_file.find_witness(maker.buckets(3)[0], maker.id, 3, a.index)}
         for e in range(5):
             W_e = update.follow(self.group, held, W, x, e, listed)
             self.assertTrue(eq(W_e, maker.witness(a, e)))
@@ -157,8 +157,8 @@ class Epochs(Case):
         hits = [row.entry.name[1:] for row, _, given in file.lines if given[file.epochs.index(3)] == xr.index(B)]
         self.assertEqual(hits, [b"last"])
         for bad, rule in (
-            (flip(data, 0), "header"), (data[:-1], "truncated"), (put(data, 32, b"\3"), "layout"), (data[:20], "truncated"),
-            (put(data, 33, b"\0"), "layout"), (put(data, 34, u32(3)), "layout"), (put(data, 46, u32(2000)), "too-long"),
+            (flip(data, 0), "header"), (data[:-1], "truncated"), (put(data, 32, b"\3"), "header"), (data[:20], "header"),
+            (put(data, 33, b"\0"), "header"), (put(data, 34, u32(3)), "header"), (put(data, 46, u32(2000)), "too-long"),
         ):  # fmt: skip
             self.refuses(rule, register.read_register_file, bad, xr)
         lines = register.read_register_file(self.maker.register_file([3], register.POINTS, [self.a, self.d]), xr)
@@ -174,10 +174,12 @@ class Epochs(Case):
         self.assertEqual((group, epoch, first, len(given)), (self.maker.id, 3, 0, 6))
         self.assertEqual([W is None for W in given], [False, True, True, False, False, False])
         for rule, bad in (
-            ("header", flip(data, 15)), ("truncated", data[:-1]), ("truncated", data + b"\0"),
-            ("layout", put(data, 36, u32(1))), ("layout", put(data, 40, u16(0))), ("layout", put(data, 42, b"\0" + b"x" * 47)),
+            ("layout", flip(data, 15)), ("layout", data[:-1]), ("layout", data + b"\0"), ("layout", put(data, 40, u16(0))),
+            ("other-group", flip(data, 16)), ("other-epoch", put(data, 32, u32(4))), ("other-rows", put(data, 36, u32(1))),
+            ("no-witness", put(data, 42, bytes(48))), ("point", put(data, 42, b"\0" + b"x" * 47)),
         ):  # fmt: skip
-            self.refuses(rule, key_file.read_bucket, bad)
+            self.refuses(rule, key_file.find_witness, bad, self.maker.id, 3, 0)
+        self.refuses("no-witness", key_file.find_witness, data, self.maker.id, 3, 6)
 
     def test_join_by_files(self):
         """All rounds, from the invitation to the credential."""
@@ -188,7 +190,7 @@ class Epochs(Case):
         data = write(key_file.INVITATION, maker.id + nonce + label + maker.manager.sign(to_sign))
         fields = key_file.invitation(data, key_file.INVITATION)
         key_file.check_invitation(fields, manager)
-        self.refuses("signature", key_file.check_invitation, fields | {"machine": b"neW"}, manager)
+        self.refuses("not-the-managers", key_file.check_invitation, fields | {"machine": b"neW"}, manager)
         session, y = join.session(maker.id, nonce, public(dev), label), rand()
         request = nonce + public(dev) + join.make_request(key, session, y, rand())
         fields = key_file.join_request(write(key_file.JOIN_REQUEST, request), key_file.JOIN_REQUEST)
@@ -197,7 +199,7 @@ class Epochs(Case):
         self.assertNotEqual(*made)
         payload = nonce + u32(4) + maker.epoch_id(4) + b"\2" + b"\xff" * 4 + join.make_offer(key, C, maker.gamma, *made).encode()
         fields = key_file.offer(write(key_file.OFFER, payload), key_file.OFFER)
-        for bad in (put(payload, 68, b"\1"), payload[:-1], put(payload, 73 + 48, bytes(32)), put(payload, 73, bytes(48))):
+        for bad in (put(payload, 68, b"\4"), payload[:-1], put(payload, 73 + 48, bytes(32)), put(payload, 73, bytes(48))):
             self.refuses("damaged", key_file.offer, write(key_file.OFFER, bad), key_file.OFFER)
         A, x, y = join.accept(key, y, fields["offer"])
         parts = encode(power(key.h0, y)), encode(A), public(dev), label
@@ -223,11 +225,11 @@ class EpochsBbs04(Case):
             payload = maker.opening(e, frame, machine, [1, 2])
             found = opening.judge(group, opening.OPENING, payload, [(frame, len(frame), 101, None)])
             labels = [label for label, _ in found.caveats]
-            every = ["issuer-could-sign", "trusted-dealer", "not-anchored"]
+            every = ["issuer-could-sign", "trusted-dealer", "joined-on-issuer-host", "not-anchored"]
             self.assertEqual((found.answer, sorted(labels)), (machine.name, sorted(every + said)))
         fields = key_file.member(maker.key_file(a, [0, 4]), key_file.MEMBER)
         A, x = bbs04.decode_member(fields["member-key"])
-        listed = {4: key_file.read_bucket(maker.buckets(4)[0])[3][a.index]}
+        listed = {4: key_file.find_witness(maker.buckets(4)[0], maker.id, 4, a.index)}
         W = update.follow(group, (0, maker.epoch_id(0)), decode_g1(fields["witness"][0]), x, 4, listed)
         self.assertTrue(eq(W, decode_g1(fields["witness"][1])))
         file = register.read_register_file(maker.register_file([4], register.POINTS, [a, d]), bbs04)

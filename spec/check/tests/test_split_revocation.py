@@ -481,7 +481,7 @@ class Algebra(Split):
         """Two histories of one group. Steps: nothing comes of both. Two rebases with one V would let the machine that
         only one of them revokes sign in both: that is why V is hashed from the id of the record, too."""
         ids = [hash_of(b"one history"), hash_of(b"another")]
-        self.assertNotEqual(*(encode(xr.hashed_v(b"n" * 32, 5, id)) for id in ids))
+        self.assertNotEqual(*(encode(xr.rebased_v(b"n" * 32, 5, id)) for id in ids))
         x, y = self.xs, self.ys
         self.revoke(0)  # one history: row 0; the other: row 1, then row 0
         other = [lambda g: self.part(0, algebra.inv(g + x[1])), lambda g: self.part(0, algebra.inv((g + x[1]) * (g + x[0])))]
