@@ -154,7 +154,7 @@ class GroupFile(Case):
         self.broken("start", 3, lambda body: put(body, 37, u64(7)))  # made before the record before it
         self.broken("start", 2, lambda body: put(body, START, u64(7)))  # in force before it was made
         for start in (8, 10, 9):
-            self.read(self.changed(2, lambda body: put(body, START, u64(start))))
+            group_file.Group(self.maker.file(self.changed(2, lambda body: put(body, START, u64(start)))))
 
     def test_revoked_twice(self):
         first = self.bodies[1][CHANGE + 2 :]
