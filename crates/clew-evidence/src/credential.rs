@@ -32,14 +32,6 @@ impl Credential {
         Some(Self { a, key })
     }
 
-    /// C and x of a row of `xr`.
-    pub(crate) fn xr(&self) -> Option<(&G1, &Scalar)> {
-        match &self.key {
-            Key::Bbs04(_) => None,
-            Key::Xr { c, x } => Some((c, x)),
-        }
-    }
-
     /// Rule `credential`: A, which the device signed, is the issuer's credential on C for this x.
     pub(crate) fn is_certified(&self, group: &PublicKey) -> bool {
         match (group, &self.key) {

@@ -3,7 +3,8 @@
 //!
 //! - A [`GroupFile`] is read from bytes with every rule of `spec/group-file.md` section 3; its parts
 //!   are [`Genesis`], [`EpochRecord`], [`Checkpoint`] and [`RegisterHead`]. It is enough to verify
-//!   packets. Everything else here takes a [`CheckedGroup`], whose chain of revocations was checked.
+//!   packets. Who opens, judges, matches, gives shares or updates a key holds a [`CheckedGroup`],
+//!   whose chain of revocations was checked.
 //! - A [`Row`] is a machine's entry in the register, with the proof that it is there. Whoever keeps
 //!   the register's tree makes proofs with [`appended_nodes`], [`root`], [`inclusion`] and
 //!   [`consistency`].

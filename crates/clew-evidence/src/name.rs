@@ -38,7 +38,7 @@ impl Name {
         out.extend_from_slice(self.0.as_bytes());
     }
 
-    /// Reads an encoded name; nothing if it is none.
+    /// Reads an encoded name. Returns `None` if it breaks a rule of names.
     pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let length = usize::from(fields.u8()?);
         std::str::from_utf8(fields.take(length)?).ok()?.parse().ok()

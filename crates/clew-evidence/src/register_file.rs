@@ -86,7 +86,7 @@ impl RegisterFileHeader {
 /// What a line says about the base B_e of its machine in one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineValue {
-    /// Nothing: the row is revoked at or before that epoch.
+    /// Zeros: the row is revoked at or before that epoch.
     Revoked,
     /// SHA-256 of the encoded B_e.
     Hash([u8; HASH_BYTES]),

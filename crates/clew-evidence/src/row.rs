@@ -53,15 +53,17 @@ impl Row {
     /// Whether the row is in the register of this group file.
     ///
     /// Its size is that of the register or of a checkpoint, and its hashes lead to that root. Its
-    /// machine joined in an epoch of the file. A register that the same manager signed elsewhere does
-    /// not count.
+    /// machine joined in an epoch of the file, and replaces none but an earlier row. A register that
+    /// the same manager signed elsewhere does not count.
     pub fn is_in_register_of(&self, group: &GroupFile) -> bool {
         let Self {
             entry,
             machines,
             hashes,
         } = self;
-        let fits = entry.scheme() == group.scheme() && entry.joined <= group.newest_epoch();
+        let fits = entry.scheme() == group.scheme()
+            && entry.joined <= group.newest_epoch()
+            && entry.replaces.is_none_or(|row| row < entry.index);
         let root = group.register_root(*machines);
         let leaf = entry.leaf_hash();
         let led = root_of_proof(entry.index, *machines, leaf, hashes);

@@ -78,13 +78,21 @@ impl Search {
     ///
     /// False too if a point does not decode.
     pub fn fits(&self, entry: &RegisterEntry, x: Option<&Scalar>) -> bool {
-        let Some(candidate) = Credential::of(entry, x) else {
+        let by_q = self.by_q.as_ref();
+        if by_q.is_some_and(|by_q| !fits_by_q(by_q, entry, x)) {
             return false;
-        };
-        let named = match (&self.by_q, candidate.xr()) {
-            (Some(by_q), Some((c, x))) => by_q.row_fits(c, x),
-            _ => candidate.has_base(&self.group, &self.base),
-        };
-        named && candidate.is_certified(&self.group)
+        }
+        let candidate = Credential::of(entry, x);
+        candidate.is_some_and(|candidate| {
+            candidate.has_base(&self.group, &self.base) && candidate.is_certified(&self.group)
+        })
     }
+}
+
+/// Whether g1 V C B^(-x) = Q.
+fn fits_by_q(by_q: &xr::Search, entry: &RegisterEntry, x: Option<&Scalar>) -> bool {
+    let Some((device, x)) = entry.device().zip(x) else {
+        return false;
+    };
+    G1::from_bytes(&device.commitment).is_ok_and(|c| by_q.row_fits(&c, x))
 }

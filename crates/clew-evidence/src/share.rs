@@ -81,7 +81,7 @@ impl Share {
         Self::from_payload(&payload).ok_or(TextError::Damaged)
     }
 
-    /// Those who answer a request for a match together; nothing for an opening.
+    /// Those who answer a request for a match together. Returns `None` for an opening.
     pub fn set(&self) -> Option<Set> {
         match self.step {
             Step::Opening(_) => None,

@@ -5,7 +5,7 @@
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// The next `n` bytes, or nothing, and nothing taken, if there are fewer. So of all that follow.
+    /// The next `n` bytes. Returns `None`, and takes none, if there are fewer; so do all that follow.
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(n)?;
         self.0 = tail;

@@ -9,16 +9,12 @@
 mod common;
 
 use clew_evidence::{
-    Asked, CombineError, Fault, JudgeRule, Refused, Request, Share, Step, Why, combine_match,
-    combine_opening, gather_blinds, gather_commitments,
+    Asked, CombineError, Fault, Found, JudgeRule, Packet, Refused, Request, Search, Share, Step,
+    Why, combine_match, combine_opening, gather_blinds, gather_commitments,
 };
 use clew_group::quorum::Trustee;
 use common::evidence::{set, trustee};
-use common::{BBS04, World, XR};
-
-fn worlds() -> [&'static World; 2] {
-    [&BBS04, &XR]
-}
+use common::{MACHINES, World, XR, worlds};
 
 fn refused(index: u8, why: Why) -> Refused {
     Refused {
@@ -88,7 +84,7 @@ fn a_bad_share_does_not_shut_out_a_good_one_of_its_trustee() {
 }
 
 fn combine(world: &World, request: &Request, shares: &[Share]) -> CombineError {
-    let find = |tag: &[u8; 32], _: &_| world.find(tag);
+    let find = |search: Search| world.find(&search);
     combine_opening(&world.group, request, shares, &world.packet(0), find).unwrap_err()
 }
 
@@ -105,10 +101,7 @@ fn too_few() {
             refused,
         };
         assert_eq!(error, expected);
-        assert_eq!(
-            error.to_string(),
-            "it takes good shares of 2 trustees, and there is 1"
-        );
+        assert_eq!(error.to_string(), "need 2 valid shares, have 1");
         let empty = Share {
             step: Step::Opening(vec![]),
             ..shares[0].clone()
@@ -127,29 +120,96 @@ fn other_steps_and_unknown_machines() {
         [refused(1, Why::OtherStep), refused(2, Why::OtherStep)]
     );
     let shares = XR.opening_shares(0, &[1, 2]);
-    let nothing = |_: &[u8; 32], _: &_| None;
     let packet = XR.packet(0);
-    let error = combine_opening(&XR.group, &XR.request(0), &shares, &packet, nothing);
-    assert!(matches!(error, Err(CombineError::NoRow { .. })));
-    let wrong = |_: &[u8; 32], _: &_| Some(XR.row(1));
+    let nothing = |_: Search| None;
+    let error = combine_opening(&XR.group, &XR.request(0), &shares, &packet, nothing).unwrap_err();
+    let hash = clew_evidence::base_hash(&XR.bases[0].to_bytes());
+    let refused = vec![];
+    assert_eq!(error, CombineError::NoRow { hash, refused });
+    let text = error.to_string();
+    assert!(
+        text.contains("the manager hides a row") && text.contains("too old"),
+        "{text}"
+    );
+    let wrong = |_: Search| Some(XR.found(1));
     let error = combine_opening(&XR.group, &XR.request(0), &shares, &packet, wrong);
-    let fault = Fault::from(JudgeRule::Credential);
+    let fault = Fault::from(JudgeRule::Signer);
     assert_eq!(error, Err(CombineError::Fault(fault)));
     let error = combine_opening(&XR.group, &XR.request(0), &shares, &XR.packet(1), nothing);
     let fault = Fault::from(JudgeRule::Packet);
     assert_eq!(error, Err(CombineError::Fault(fault)));
 }
 
+/// The three ways to a row: its hash, equations row by row, and the manager's Q.
+#[test]
+fn every_way_finds_the_row() {
+    for world in worlds() {
+        for machine in 0..MACHINES {
+            let base = &world.bases[machine];
+            let search = || Search::new(&world.group, common::EPOCH, base).unwrap();
+            assert_eq!(search().hash(), &clew_evidence::base_hash(&base.to_bytes()));
+            let fits = |search: &Search| {
+                let all = (0..MACHINES).map(|i| world.found(i));
+                let fits = all.map(|found| search.fits(&found.row.entry, found.x.as_ref()));
+                fits.collect::<Vec<bool>>()
+            };
+            let expected: Vec<bool> = (0..MACHINES).map(|i| i == machine).collect();
+            assert_eq!(fits(&search()), expected);
+            let q = base.mul(&world.issuer.gamma);
+            match search().with_q(&q) {
+                Ok(by_q) => assert_eq!(fits(&by_q), expected),
+                Err(_) => assert!(world.x(0).is_none(), "bbs04 has no x to search by"),
+            }
+            assert!(search().with_q(base).is_err(), "Q is checked");
+        }
+        let absent = clew_group::curve::G1::generator();
+        let search = Search::new(&world.group, common::EPOCH, &absent).unwrap();
+        assert!(world.find(&search).is_none());
+        assert!(Search::new(&world.group, 5, &absent).is_none());
+    }
+    let search = Search::new(&XR.group, common::EPOCH, &XR.bases[0]).unwrap();
+    let entry = &XR.entries[0];
+    assert!(!search.fits(entry, None) && !search.fits(entry, XR.x(1).as_ref()));
+}
+
+/// Of a block, trustees answer about the packet that they were asked about only.
+#[test]
+fn trustees_bind_the_packet_of_a_block() {
+    let packet = |leaf| Packet {
+        leaf: Some([leaf; 32]),
+        ..XR.packet(0)
+    };
+    let question = clew_evidence::Question::Opening;
+    let request = Request::new(&XR.group, question, &packet(1), None).unwrap();
+    assert_eq!(request.asked, [1; 32]);
+    let other = Request::new(&XR.group, question, &packet(2), None).unwrap();
+    assert_ne!(request.id(), other.id());
+    assert!(Asked::new(&XR.group, &request, &packet(1)).is_ok());
+    for wrong in [packet(2), XR.packet(0)] {
+        let refused = Asked::new(&XR.group, &request, &wrong).unwrap_err();
+        assert_eq!(refused, JudgeRule::Packet.into());
+    }
+}
+
 #[test]
 fn trustees_check_whom_they_are_asked_about() {
     let request = XR.match_request(0, 0);
     let asked = Asked::new(&XR.group, &request, &XR.packet(0)).unwrap();
-    let check = |row, credential| asked.check_candidate(&XR.group, &request, &row, credential);
-    assert_eq!(check(XR.row(0), &XR.credentials[0]), Ok(()));
-    let other = check(XR.row(0), &XR.credentials[1]);
-    assert_eq!(other, Err(JudgeRule::Credential.into()));
-    let other = check(XR.row(1), &XR.credentials[1]);
+    let check = |found, base| asked.check_candidate(&XR.group, &request, &found, base);
+    assert_eq!(check(XR.found(0), &XR.bases[0]), Ok(()));
+    let other = check(XR.found(0), &XR.bases[1]);
+    assert_eq!(other, Err(JudgeRule::Signer.into()));
+    let other = check(XR.found(1), &XR.bases[1]);
     assert_eq!(other, Err(JudgeRule::Register.into()));
+    let x = XR.x(1);
+    let other = check(Found { x, ..XR.found(0) }, &XR.bases[0]);
+    assert_eq!(other, Err(JudgeRule::Credential.into()));
+    let without_x = Found {
+        x: None,
+        ..XR.found(0)
+    };
+    let other = check(without_x, &XR.bases[0]);
+    assert_eq!(other, Err(JudgeRule::Layout.into()));
 }
 
 #[test]
@@ -209,8 +269,8 @@ fn culprits(change: impl FnOnce(&mut [Share])) -> Vec<Refused> {
             &XR.match_request(0, 0),
             &shares,
             &XR.packet(0),
-            &XR.credentials[0],
-            XR.row(0),
+            &XR.bases[0],
+            XR.found(0),
         )
         .unwrap_err(),
     )
@@ -247,8 +307,8 @@ fn a_match_needs_its_machine() {
     let [_, _, shares] = XR.match_shares(0, 0, &[1, 2]);
     let request = XR.match_request(0, 0);
     let packet = XR.packet(0);
-    let credential = &XR.credentials[1];
-    let error = combine_match(&XR.group, &request, &shares, &packet, credential, XR.row(0));
-    let fault = Fault::from(JudgeRule::Credential);
+    let base = &XR.bases[1];
+    let error = combine_match(&XR.group, &request, &shares, &packet, base, XR.found(0));
+    let fault = Fault::from(JudgeRule::Signer);
     assert_eq!(error, Err(CombineError::Fault(fault)));
 }

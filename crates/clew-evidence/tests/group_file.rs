@@ -1,21 +1,19 @@
-//! Valid files of both schemes, and one broken file per rule of `spec/group-file.md` section 3.
+//! Valid files of both schemes, and one broken file per rule of `spec/group-file.md` section 3 but for
+//! those about revocation (`revocation.rs`) and the register's growth (`checkpoints.rs`).
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
 
 use clew_evidence::{
-    Change, GroupChange, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, Origin, Rule, seal,
+    Change, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, Origin, Rule, seal,
 };
-use clew_group::PublicKey;
-use clew_group::curve::G1;
-use common::{BBS04, World, XR};
+use common::{BBS04, CREATED, World, XR, worlds};
 use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
 
-fn worlds() -> [&'static World; 2] {
-    [&BBS04, &XR]
-}
+/// Parts of every file: 5 records, a checkpoint, the register.
+const PARTS: usize = 7;
 
 fn refused(bytes: &[u8]) -> (usize, Rule) {
     let GroupFileError { part, rule } = GroupFile::from_bytes(bytes).unwrap_err();
@@ -30,10 +28,11 @@ fn a_good_file_says_who_and_when() {
         assert_eq!(group.scheme(), world.genesis.scheme);
         assert_eq!(group.id().0, world.genesis.epoch_id().0[..16]);
         assert_eq!(group.epochs(), world.epochs);
-        assert_eq!(group.newest_epoch(), 3);
-        assert_eq!((group.start(0), group.start(4)), (None, None));
-        assert_eq!(group.start(2), Some(world.epochs[1].start));
+        assert_eq!(group.newest_epoch(), 4);
+        assert_eq!(group.record(2), Some(&world.epochs[1]));
+        assert!(group.record(0).is_none() && group.record(5).is_none());
         assert_eq!(group.register(), &world.register);
+        assert_eq!(group.checkpoints(), world.checkpoints);
     }
 }
 
@@ -47,12 +46,35 @@ fn every_epoch_has_its_id_and_its_key() {
             assert_eq!(group.epoch_of(&id), Some(epoch));
             let key = group.public_key(epoch).unwrap().unwrap();
             assert_eq!(key, world.keys[epoch as usize], "epoch {epoch}");
+            assert_eq!(group.v(epoch).as_ref(), Some(key.v()), "epoch {epoch}");
         }
-        assert_eq!(group.last_id(), world.epochs[2].epoch_id());
-        assert!(group.epoch_id(4).is_none() && group.epoch_id(u32::MAX).is_none());
-        assert!(group.public_key(4).is_none() && group.public_key(u32::MAX).is_none());
-        assert!(group.sharing(4).is_none() && group.change(0).is_none());
+        assert_eq!(group.last_id(), world.epochs[3].epoch_id());
+        for missing in [5, u32::MAX] {
+            assert!(group.epoch_id(missing).is_none() && group.public_key(missing).is_none());
+            assert!(group.sharing(missing).is_none() && group.v(missing).is_none());
+        }
     }
+}
+
+#[test]
+fn an_urgent_epoch_brings_planned_ones_forward() {
+    let file = XR.with(|_, e| {
+        e[0].start = CREATED + 20;
+        e[1].start = CREATED + 9_000; // planned
+        e[2].start = CREATED + 300; // urgent, made later
+        e[3].start = CREATED + 8_000;
+    });
+    let group = GroupFile::from_bytes(&file).unwrap();
+    let starts = (0..=5).map(|epoch| group.start(epoch).map(|start| start - CREATED));
+    let expected = [None, Some(20), Some(300), Some(300), Some(8_000), None];
+    assert_eq!(starts.collect::<Vec<_>>(), expected);
+    let at = |time| group.epoch_at(CREATED + time);
+    assert_eq!([at(0), at(19), at(20), at(299)], [0, 0, 1, 1]);
+    assert_eq!(
+        [at(300), at(7_999), at(8_000), at(u64::MAX / 4)],
+        [3, 3, 4, 4]
+    );
+    assert_eq!(group.epoch_at(0), 0);
 }
 
 #[test]
@@ -64,37 +86,10 @@ fn sharings_count_from_their_epoch_on() {
     assert_eq!(since(0), (0, Origin::Dealt, 3));
     assert_eq!(since(1), (0, Origin::Dealt, 3));
     assert_eq!(since(2), (2, Origin::Distributed, 4));
-    assert_eq!(since(3), (2, Origin::Distributed, 4));
+    assert_eq!(since(4), (2, Origin::Distributed, 4));
     for world in worlds() {
         let sharing = world.group.sharing(3).unwrap().unwrap();
         assert_eq!(sharing.parts, world.sharings);
-    }
-}
-
-#[test]
-fn changes_are_what_member_keys_follow() {
-    for world in worlds() {
-        let changes = (1..=3).map(|epoch| world.group.change(epoch).unwrap().unwrap());
-        let changes: Vec<GroupChange> = changes.collect();
-        let sharings = changes
-            .iter()
-            .filter(|c| **c == GroupChange::Sharing)
-            .count();
-        let is_xr = matches!(world.keys[0], PublicKey::Xr(_));
-        assert_eq!(sharings, usize::from(is_xr));
-        assert_eq!(world.group.revoked_until(0), vec![]);
-        assert_eq!(world.group.revoked_until(3).len(), 3 - sharings);
-    }
-}
-
-#[test]
-fn revocations_are_found_in_the_file() {
-    for world in worlds() {
-        let [honest, revoked] = &world.entries[..] else {
-            panic!("two machines");
-        };
-        assert_eq!(world.group.revoked_in(honest), None);
-        assert_eq!(world.group.revoked_in(revoked), Some(3));
     }
 }
 
@@ -112,8 +107,8 @@ fn truncated() {
         for cut in [start, start + 3, start + 100, good.len() - 1] {
             assert_eq!(refused(&good[..cut]).1, Rule::Truncated, "cut at {cut}");
         }
-        let without_register = world.file_of(&world.bodies_of_file()[..4]);
-        assert_eq!(refused(&without_register), (4, Rule::Truncated));
+        let without_register = world.file_of(&world.bodies_of_file()[..PARTS - 1]);
+        assert_eq!(refused(&without_register), (PARTS - 1, Rule::Truncated));
     }
 }
 
@@ -127,25 +122,35 @@ fn too_long() {
 #[test]
 fn kind() {
     let all = XR.bodies_of_file();
-    let file = |bodies: &[Vec<u8>]| XR.file_of(bodies);
-    assert_eq!(refused(&file(&all[1..])), (0, Rule::Kind));
-    let again = [all[0].clone(), all[0].clone(), all[4].clone()];
-    assert_eq!(refused(&file(&again)), (1, Rule::Kind));
-    assert_eq!(refused(&file(&[all[0].clone(), vec![9]])), (1, Rule::Kind));
-    assert_eq!(refused(&file(&[all[0].clone(), vec![]])), (1, Rule::Kind));
+    let file = |order: &[usize]| {
+        let bodies: Vec<Vec<u8>> = order.iter().map(|i| all[*i].clone()).collect();
+        refused(&XR.file_of(&bodies))
+    };
+    assert_eq!(file(&[1, 2, 3, 4, 5, 6]), (0, Rule::Kind));
+    assert_eq!(file(&[0, 0, 6]), (1, Rule::Kind));
+    assert_eq!(
+        file(&[0, 5, 1, 6]),
+        (2, Rule::Kind),
+        "a record behind a checkpoint"
+    );
+    assert_eq!(file(&[0, 6, 5]), (2, Rule::TrailingBytes));
+    for none in [vec![9], vec![]] {
+        let bodies = [all[0].clone(), none];
+        assert_eq!(refused(&XR.file_of(&bodies)), (1, Rule::Kind));
+    }
 }
 
 #[test]
 fn trailing_bytes() {
     let mut all = XR.bodies_of_file();
-    all.push(all[4].clone());
-    assert_eq!(refused(&XR.file_of(&all)), (5, Rule::TrailingBytes));
+    all.push(all[PARTS - 1].clone());
+    assert_eq!(refused(&XR.file_of(&all)), (PARTS, Rule::TrailingBytes));
 }
 
 #[test]
 fn layout_lengths() {
     for world in worlds() {
-        for part in 0..5 {
+        for part in 0..PARTS {
             for longer in [true, false] {
                 let mut all = world.bodies_of_file();
                 let length = all[part].len();
@@ -156,41 +161,61 @@ fn layout_lengths() {
     }
 }
 
+/// The file with one byte of one part set.
+fn with_byte(world: &World, part: usize, at: usize, value: u8) -> (usize, Rule) {
+    let mut all = world.bodies_of_file();
+    all[part][at] = value;
+    refused(&world.file_of(&all))
+}
+
 #[test]
-fn layout_values() {
+fn layout_values_of_record_0() {
     // Scheme, log, length and first byte of the name.
     for at in [1, 74, 75, 76] {
         for world in worlds() {
-            let mut all = world.bodies_of_file();
-            all[0][at] = 3 * u8::from(at < 76);
-            assert_eq!(
-                refused(&world.file_of(&all)),
-                (0, Rule::Layout),
-                "byte {at}"
-            );
+            let found = with_byte(world, 0, at, 3 * u8::from(at < 76));
+            assert_eq!(found, (0, Rule::Layout), "byte {at}");
         }
     }
     // Origin, threshold and trustees, in front of the commitments.
     for world in worlds() {
         let sharing = world.genesis.encode().len() - world.genesis.sharing.commitments.len() - 3;
         for (at, value) in [(0, 0), (0, 3), (1, 0), (1, 4), (2, 1), (2, 33)] {
-            let mut all = world.bodies_of_file();
-            all[0][sharing + at] = value;
-            let found = refused(&world.file_of(&all));
+            let found = with_byte(world, 0, sharing + at, value);
             assert_eq!(found, (0, Rule::Layout), "{at}: {value}");
         }
     }
-    // An epoch's change; distributed and new opening keys are of xr only.
-    let change = 1 + 4 + 32 + 8;
-    for value in [0, 2, 3] {
-        let mut all = BBS04.bodies_of_file();
-        all[1][change] = value;
-        assert_eq!(refused(&BBS04.file_of(&all)), (1, Rule::Layout));
-    }
     let distributed = BBS04.with(|g, _| g.sharing.origin = Origin::Distributed);
     assert_eq!(refused(&distributed), (0, Rule::Layout));
-    let foreign = BBS04.with(|_, e| e[1].change = XR.epochs[1].change.clone());
-    assert_eq!(refused(&foreign), (2, Rule::Layout));
+}
+
+/// kind, epoch, previous, made, start.
+const CHANGE: usize = 1 + 4 + 32 + 8 + 8;
+
+#[test]
+fn layout_values_of_epochs() {
+    for world in worlds() {
+        for value in [0, 4] {
+            assert_eq!(with_byte(world, 1, CHANGE, value), (1, Rule::Layout));
+        }
+    }
+    // Steps and new opening keys are of xr only.
+    for i in [0, 1] {
+        let foreign = BBS04.with(|_, e| e[i].change = XR.epochs[i].change.clone());
+        assert_eq!(refused(&foreign), (i + 1, Rule::Layout));
+    }
+    let steps = |count| XR.with(|_, e| e[0].change = Change::Steps(vec![[1; 80]; count]));
+    assert_eq!(refused(&steps(0)), (1, Rule::Layout));
+    assert_eq!(refused(&steps(49)), (1, Rule::Layout));
+    assert_ne!(refused(&steps(48)).1, Rule::Layout);
+    for world in worlds() {
+        let rebase =
+            |revoked: Vec<u32>| world.with(|_, e| e[0].change = Change::Rebase { revoked });
+        assert_eq!(refused(&rebase(vec![4, 4])), (1, Rule::Layout));
+        assert_eq!(refused(&rebase(vec![5, 4])), (1, Rule::Layout));
+        assert_eq!(refused(&rebase((100..1001).collect())), (1, Rule::Layout));
+        assert!(GroupFile::from_bytes(&rebase((100..1000).collect())).is_ok());
+    }
 }
 
 #[test]
@@ -199,10 +224,11 @@ fn layout_comes_before_signatures() {
     let manager = HEADER.len() + 4 + 42;
     bytes[manager] ^= 1;
     assert_eq!(refused(&bytes), (0, Rule::Signature));
-    let at = bytes.len() - 64 - 77 - 4;
-    bytes[at + 3] -= 1;
-    bytes.remove(at + 4 + 76);
-    assert_eq!(refused(&bytes), (4, Rule::Layout));
+    let mut all = XR.bodies_of_file();
+    let last = all.len() - 1;
+    all[last].pop();
+    all[0][42] ^= 1;
+    assert_eq!(refused(&XR.file_of(&all)), (last, Rule::Layout));
 }
 
 #[test]
@@ -216,10 +242,11 @@ fn signature() {
             assert_eq!(refused(&bytes), (i, Rule::Signature));
         }
     }
-    let stranger = seal(&XR.bodies_of_file()[4], &SigningKey::from_bytes(&[6; 32]));
-    let mut forged = XR.file_of(&XR.bodies_of_file()[..4]);
+    let all = XR.bodies_of_file();
+    let stranger = seal(&all[PARTS - 1], &SigningKey::from_bytes(&[6; 32]));
+    let mut forged = XR.file_of(&all[..PARTS - 1]);
     forged.extend(stranger);
-    assert_eq!(refused(&forged), (4, Rule::Signature));
+    assert_eq!(refused(&forged), (PARTS - 1, Rule::Signature));
     let weak = XR.with(|g, _| g.manager = [0; 32]);
     assert_eq!(refused(&weak), (0, Rule::Signature));
 }
@@ -236,70 +263,61 @@ fn chain() {
     all[2][5] ^= 1;
     assert_eq!(refused(&XR.file_of(&all)), (2, Rule::Chain));
     let mut all = XR.bodies_of_file();
-    all.remove(3); // the register still names the epoch that was cut away
-    assert_eq!(refused(&XR.file_of(&all)), (3, Rule::Chain));
+    all.remove(4); // the register still names the epoch that was cut away
+    assert_eq!(refused(&XR.file_of(&all)), (5, Rule::Chain));
 }
 
 #[test]
 fn start() {
-    let same = XR.with(|_, e| e[1].start = e[0].start);
-    assert_eq!(refused(&same), (2, Rule::Start));
-    let zero = XR.with(|_, e| e[0].start = 0);
-    assert_eq!(refused(&zero), (1, Rule::Start));
+    for world in worlds() {
+        let before_made = world.with(|_, e| e[1].start = e[1].made - 1);
+        assert_eq!(refused(&before_made), (2, Rule::Start));
+        let made_before = world.with(|_, e| e[1].made = e[0].made - 1);
+        assert_eq!(refused(&made_before), (2, Rule::Start));
+        let before_the_group = world.with(|g, e| e[0].made = g.created - 1);
+        assert_eq!(refused(&before_the_group), (1, Rule::Start));
+        let at_once = world.with(|g, e| {
+            (e[0].made, e[0].start) = (g.created, g.created);
+            (e[1].made, e[1].start) = (g.created, g.created);
+        });
+        assert!(GroupFile::from_bytes(&at_once).is_ok());
+    }
 }
 
 #[test]
 fn first_public_key() {
     for world in worlds() {
-        let other_nonce = world.with(|g, _| g.nonce[0] ^= 1);
-        assert_eq!(refused(&other_nonce), (0, Rule::PublicKey));
-        let later_key = world.with(|g, _| g.public_key = world.keys[1].to_bytes());
-        assert_eq!(refused(&later_key), (0, Rule::PublicKey));
-        let off_curve = world.with(|g, _| g.public_key[47] ^= 1);
+        let off_curve = world.with(|g, _| g.founding[47] ^= 1);
         assert_eq!(refused(&off_curve), (0, Rule::PublicKey));
+        let identity = world.with(|g, _| {
+            g.founding[..48].fill(0);
+            g.founding[0] = 0xc0;
+        });
+        assert_eq!(refused(&identity), (0, Rule::PublicKey));
     }
+    let other_nonce = XR.with(|g, _| g.nonce[0] ^= 1);
+    assert_eq!(refused(&other_nonce), (0, Rule::PublicKey));
+    let other_h_w = XR.with(|g, _| g.founding.copy_within(..48, 48));
+    assert_eq!(refused(&other_h_w), (0, Rule::PublicKey));
     let unproven = XR.with(|g, _| g.issuer_proof.as_mut().unwrap()[63] ^= 1);
     assert_eq!(refused(&unproven), (0, Rule::PublicKey));
 }
 
-fn public_key_refused(file: &[u8], epoch: u32) {
-    let group = GroupFile::from_bytes(file).unwrap();
-    let error = group.public_key(epoch).unwrap().unwrap_err();
-    assert_eq!((error.part, error.rule), (epoch as usize, Rule::PublicKey));
-}
-
 #[test]
-fn later_public_key() {
-    let stray = BBS04.with(|_, e| {
-        let Change::Bbs04Revocation { w: other, .. } = e[1].change.clone() else {
-            panic!("a revocation");
-        };
-        if let Change::Bbs04Revocation { w, .. } = &mut e[0].change {
-            *w = other;
-        }
-    });
-    public_key_refused(&stray, 1);
-    let stray = XR.with(|_, e| {
-        if let Change::XrRevocation(revocation) = &mut e[0].change {
-            revocation[32..80].copy_from_slice(&G1::generator().to_bytes());
-        }
-    });
-    public_key_refused(&stray, 1);
-    public_key_refused(&stray, 2);
+fn public_key_of_a_new_opening_key() {
     let stray = XR.with(|_, e| {
         if let Change::Sharing(new) = &mut e[1].change {
-            new.h_w = G1::generator().to_bytes();
+            new.h_w = new.h;
         }
     });
-    assert!(
-        GroupFile::from_bytes(&stray)
-            .unwrap()
-            .public_key(1)
-            .unwrap()
-            .is_ok()
-    );
-    public_key_refused(&stray, 2);
-    public_key_refused(&stray, 3);
+    let group = GroupFile::from_bytes(&stray).unwrap();
+    assert!(group.public_key(1).unwrap().is_ok());
+    for epoch in [2, 3, 4] {
+        let error = group.public_key(epoch).unwrap().unwrap_err();
+        assert_eq!((error.part, error.rule), (epoch as usize, Rule::PublicKey));
+    }
+    let error = group.sharing(3).unwrap().unwrap_err();
+    assert_eq!((error.part, error.rule), (2, Rule::PublicKey));
 }
 
 #[test]

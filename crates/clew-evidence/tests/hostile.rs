@@ -6,10 +6,11 @@
 mod common;
 
 use clew_evidence::{
-    Fault, GroupFile, JudgeRule, Match, Opening, RegisterEntry, RegisterReader, Row, Share, armor,
-    judge_match, judge_opening, seal,
+    Change, Fault, GroupFile, JudgeRule, LineValue, Match, Opening, RegisterEntry,
+    RegisterFileHeader, RegisterLine, RegisterReader, Row, Share, armor, judge_match,
+    judge_opening, seal,
 };
-use common::{BBS04, World, XR, rng};
+use common::{BBS04, XR, checked, rng, worlds};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::Rng;
 
@@ -58,10 +59,6 @@ fn with_payload(text: &str, label: &'static str, check: impl Fn(&str) + std::pan
     mutants(&payload, |bytes| check(&armor::encode("", label, bytes)));
 }
 
-fn worlds() -> [&'static World; 2] {
-    [&BBS04, &XR]
-}
-
 #[test]
 fn group_files() {
     for world in worlds() {
@@ -69,7 +66,7 @@ fn group_files() {
             let _ = GroupFile::from_bytes(bytes);
         });
         // Signed again, so that the rules behind the signature are reached.
-        for part in 0..5 {
+        for part in 0..7 {
             let bodies = world.bodies_of_file();
             mutants(&bodies[part], |bytes| {
                 let mut all = bodies.clone();
@@ -77,20 +74,36 @@ fn group_files() {
                 let Ok(group) = GroupFile::from_bytes(&world.file_of(&all)) else {
                     return;
                 };
-                for epoch in 0..=4 {
-                    let _ = (
-                        group.public_key(epoch),
-                        group.sharing(epoch),
-                        group.change(epoch),
-                    );
+                for epoch in 0..=5 {
+                    let _ = (group.public_key(epoch), group.sharing(epoch));
                 }
-                let _ = group.revoked_in(&world.entries[1]);
-                assert_eq!(group.epochs()[0].encode(), all[1]);
-                assert_eq!(group.register().encode(), all[4]);
+                let _ = group.revoked_in(&world.entries[1], world.x(1).as_ref());
+                let epochs = group.epochs().iter().map(|record| record.encode());
+                let checkpoints = group.checkpoints().iter().map(|c| c.encode());
+                let read: Vec<_> = epochs.chain(checkpoints).collect();
+                assert_eq!(read, all[1..6]);
+                assert_eq!(group.register().encode(), all[6]);
+                if let Ok(group) = group.check_epochs(&mut rng(0)) {
+                    let _ = (group.path(0, 4), group.path(4, 1), group.v(3));
+                }
             });
         }
     }
+    // Steps whose record and all that follow fit again: only the chain can be wrong.
+    mutants(&step_bytes(), |bytes| {
+        let steps = bytes.as_chunks().0.to_vec();
+        let unchanged = bytes == step_bytes();
+        let file = XR.with(|_, e| e[0].change = Change::Steps(steps));
+        assert_eq!(checked(&file).is_ok(), unchanged);
+    });
     assert!(seal(&[], &XR.manager).len() == 68);
+}
+
+fn step_bytes() -> Vec<u8> {
+    match &XR.epochs[0].change {
+        Change::Steps(steps) => steps.as_flattened().to_vec(),
+        _ => vec![],
+    }
 }
 
 #[test]
@@ -109,9 +122,30 @@ fn entries_rows_and_register_files() {
                 let good = row == world.row(0);
                 assert_eq!(row.is_in_register_of(&world.group), good);
             }
+        });
+        let header = RegisterFileHeader {
+            group: world.group.id(),
+            points: false,
+            epochs: vec![2, 4],
+        };
+        let line = RegisterLine {
+            row: world.row(0),
+            x: world.x(0),
+            values: vec![LineValue::Hash([1; 32]), LineValue::Revoked],
+        };
+        let lines = [line.encode(&header), line.encode(&header)].concat();
+        mutants(&[header.encode(), lines].concat(), |bytes| {
             let mut reader = RegisterReader::new(scheme);
             reader.push(bytes);
-            while let Ok(Some(_)) = reader.line() {}
+            let mut again = reader.header().map(|h| h.map_or(vec![], |h| h.encode()));
+            while let Ok(Some(line)) = reader.line() {
+                let header = reader.header().unwrap().unwrap();
+                let written = line.encode(header);
+                again = again.map(|again| [again, written].concat());
+            }
+            if reader.finish().is_ok() {
+                assert_eq!(again, Ok(bytes.to_vec()));
+            }
         });
     }
 }

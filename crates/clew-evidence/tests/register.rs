@@ -5,17 +5,12 @@
 mod common;
 
 use clew_evidence::{
-    GroupId, MAX_ROW_BYTES, RegisterFileError, RegisterLine, RegisterReader, Row,
-    register_file_header,
+    EntryKey, GroupId, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterFileError,
+    RegisterFileHeader, RegisterLine, RegisterReader, Row, base_hash,
 };
-use clew_group::{EpochId, Scheme};
-use common::{BBS04, World, XR};
-use ed25519_dalek::SigningKey;
+use clew_group::Scheme;
+use common::{BBS04, World, XR, worlds};
 use proptest::prelude::*;
-
-fn worlds() -> [&'static World; 2] {
-    [&BBS04, &XR]
-}
 
 #[test]
 fn rows_round_trip_and_are_in_the_register() {
@@ -32,6 +27,25 @@ fn rows_round_trip_and_are_in_the_register() {
 }
 
 #[test]
+fn rows_have_the_fields_of_the_specification() {
+    let row = XR.row(0);
+    let entry = row.entry.encode();
+    let length = (entry.len() as u16).to_be_bytes();
+    let hashes = row.hashes.as_flattened();
+    let expected = [&length[..], &entry, &[0, 0, 0, 5, 3], hashes].concat();
+    assert_eq!(row.encode(), expected);
+}
+
+#[test]
+fn the_longest_row_fits() {
+    let mut row = XR.row(0);
+    row.entry.name = "x".repeat(64).parse().unwrap();
+    row.hashes = vec![[0; 32]; 32];
+    assert_eq!(row.entry.encode().len(), MAX_ENTRY_BYTES);
+    assert_eq!(row.encode().len(), MAX_ROW_BYTES);
+}
+
+#[test]
 fn rows_have_one_length_and_one_scheme() {
     let bytes = XR.row(0).encode();
     for cut in 0..bytes.len() {
@@ -41,70 +55,82 @@ fn rows_have_one_length_and_one_scheme() {
     assert_eq!(Row::decode(Scheme::Bbs04, &bytes), None);
     assert!(!XR.row(0).is_in_register_of(&BBS04.group));
     let mut many = XR.row(0);
-    many.proof.hashes = vec![[0; 32]; 33];
+    many.hashes = vec![[0; 32]; 33];
     assert_eq!(Row::decode(Scheme::Xr, &many.encode()), None);
 }
 
 #[test]
-fn proofs_of_an_older_register_hold() {
-    for epoch in 0..=3 {
-        let last = XR.group.epoch_id(epoch).unwrap();
-        let row = XR.lone_row(XR.entries[1].clone(), last);
-        assert!(row.is_in_register_of(&XR.group), "epoch {epoch}");
+fn what_a_proof_needs() {
+    let holds = |change: fn(&mut Row)| {
+        let mut row = XR.row(0);
+        change(&mut row);
+        row.is_in_register_of(&XR.group)
+    };
+    assert!(holds(|_| ()));
+    assert!(!holds(|r| r.hashes[0][0] ^= 1), "the hashes lead elsewhere");
+    assert!(!holds(|r| r.entry.name = "web-7".parse().unwrap()));
+    assert!(!holds(|r| r.entry.index = 1), "another place");
+    assert!(!holds(|r| r.entry.index = 5), "an index of no machine");
+    assert!(
+        !holds(|r| r.machines = 4),
+        "a size that the file does not have"
+    );
+    assert!(!holds(|r| r.machines = 2), "the hashes of another size");
+    assert!(!holds(|r| r.entry.key = EntryKey::Bbs04(Box::new([0; 96]))));
+}
+
+/// The register of today has the row, but its epoch is not in the file.
+#[test]
+fn machines_join_in_an_epoch_of_the_file() {
+    for (joined, holds) in [(4, true), (5, false)] {
+        let mut entry = XR.entries[0].clone();
+        entry.joined = joined;
+        let (group, row) = XR.with_entry(entry);
+        assert_eq!(row.is_in_register_of(&group), holds);
     }
 }
 
 #[test]
-fn what_a_proof_needs() {
-    let holds = |row: Row| row.is_in_register_of(&XR.group);
-    let first = XR.group.epoch_id(0).unwrap();
-
-    let mut other_root = XR.row(0);
-    other_root.proof.hashes[0][0] ^= 1;
-    assert!(!holds(other_root), "the hashes lead elsewhere");
-    let mut other_entry = XR.row(0);
-    other_entry.entry.name = "web-7".parse().unwrap();
-    assert!(!holds(other_entry), "another entry");
-    let mut outside = XR.row(0);
-    outside.entry.index = 2;
-    assert!(!holds(outside), "an index of no machine");
-    let mut unsigned = XR.row(0);
-    unsigned.proof.head.signature[0] ^= 1;
-    assert!(!holds(unsigned), "no signature of the manager");
-    let mut stranger = XR.row(0);
-    stranger.proof.head = stranger
-        .proof
-        .head
-        .head
-        .seal(&SigningKey::from_bytes(&[1; 32]));
-    assert!(!holds(stranger), "a signature of somebody else");
-    let elsewhere = XR.lone_row(XR.entries[0].clone(), EpochId([1; 32]));
-    assert!(!holds(elsewhere), "an epoch of another history");
-    let mut bare = XR.entries[0].clone();
-    bare.device = None;
-    assert!(
-        !holds(XR.lone_row(bare, first)),
-        "an entry of the other scheme"
-    );
-    let mut late = XR.entries[0].clone();
-    late.joined = 1;
-    assert!(!holds(XR.lone_row(late, first)), "joined after that epoch");
+fn a_row_replaces_an_earlier_one() {
+    for (replaces, holds) in [
+        (None, true),
+        (Some(2), true),
+        (Some(3), false),
+        (Some(4), false),
+    ] {
+        let mut entry = XR.entries[3].clone();
+        entry.replaces = replaces;
+        let (group, row) = XR.with_entry(entry);
+        assert_eq!(row.is_in_register_of(&group), holds, "{replaces:?}");
+    }
 }
 
-fn lines(world: &World) -> Vec<RegisterLine> {
-    let credential = |machine: usize| world.credentials[machine].to_bytes();
+fn header(world: &World, points: bool) -> RegisterFileHeader {
+    RegisterFileHeader {
+        group: world.group.id(),
+        points,
+        epochs: vec![2, 4],
+    }
+}
+
+fn lines(world: &World, points: bool) -> Vec<RegisterLine> {
+    let value = |machine: usize| match (points, world.bases[machine].to_bytes()) {
+        (true, point) => LineValue::Point(point),
+        (false, point) => LineValue::Hash(base_hash(&point)),
+    };
     let line = |machine: usize| RegisterLine {
         row: world.row(machine),
-        tag: [machine as u8; 32],
-        credential: (machine == 0).then(|| credential(machine)),
+        x: world.x(machine),
+        values: vec![value(machine), LineValue::Revoked],
     };
     (0..common::MACHINES).map(line).collect()
 }
 
-fn register_file(world: &World) -> Vec<u8> {
-    let header = register_file_header(world.group.id(), 2);
-    let lines = lines(world).into_iter().flat_map(|line| line.encode());
-    header.into_iter().chain(lines).collect()
+fn register_file(world: &World, points: bool) -> Vec<u8> {
+    let header = header(world, points);
+    let lines = lines(world, points).into_iter();
+    let lines = lines.flat_map(|line| line.encode(&header));
+    header.encode().into_iter().chain(lines).collect()
 }
 
 /// Everything in the file, read in pieces.
@@ -126,41 +152,95 @@ fn read(
 
 #[test]
 fn register_files_come_back_in_pieces_of_any_size() {
-    for world in worlds() {
-        let bytes = register_file(world);
+    for (world, points) in [(&BBS04, false), (&BBS04, true), (&XR, false), (&XR, true)] {
+        let bytes = register_file(world, points);
         for piece in [1, 7, 500, bytes.len()] {
-            assert_eq!(read(world.group.scheme(), &bytes, piece), Ok(lines(world)));
+            let read = read(world.group.scheme(), &bytes, piece);
+            assert_eq!(read, Ok(lines(world, points)));
         }
         let mut reader = RegisterReader::new(world.group.scheme());
         assert_eq!(reader.header(), Ok(None));
         reader.push(&bytes);
-        assert_eq!(reader.header(), Ok(Some((world.group.id(), 2))));
+        assert_eq!(reader.header(), Ok(Some(&header(world, points))));
     }
-    let header = register_file_header(GroupId([3; 16]), 258);
-    let expected = [&b"clew-register-1\n"[..], &[3; 16], &[0, 0, 1, 2]].concat();
-    assert_eq!(header, expected);
+}
+
+#[test]
+fn headers_and_lines_have_the_fields_of_the_specification() {
+    let header = RegisterFileHeader {
+        group: GroupId([3; 16]),
+        points: false,
+        epochs: vec![0, 258],
+    };
+    let epochs = [1, 2, 0, 0, 0, 0, 0, 0, 1, 2];
+    let expected = [&b"clew-register-1\n"[..], &[3; 16], &epochs].concat();
+    assert_eq!(header.encode(), expected);
+    assert_eq!([header.place(258), header.place(1)], [Some(1), None]);
+    let line = &lines(&XR, false)[0];
+    let row = line.row.encode();
+    let length = (row.len() as u32).to_be_bytes();
+    let x = line.x.unwrap().to_bytes();
+    let hash = line.values[0].hash().unwrap();
+    let expected = [&length[..], &row, &x, &hash, &[0; 32]].concat();
+    assert_eq!(line.encode(&header), expected);
+    let points = RegisterFileHeader {
+        points: true,
+        ..header
+    };
+    let line = &lines(&XR, true)[0];
+    let point = XR.bases[0].to_bytes();
+    let expected = [&length[..], &row, &x, &point, &[0; 48]].concat();
+    assert_eq!(line.encode(&points), expected);
+    assert_eq!(line.values[0].hash(), Some(hash));
+    assert_eq!(line.values[1].hash(), None);
+}
+
+#[test]
+fn register_file_headers() {
+    let with = |points: u8, count: u8, epochs: &[u32]| {
+        let mut bytes = [&b"clew-register-1\n"[..], &[3; 16], &[points, count]].concat();
+        bytes.extend(epochs.iter().flat_map(|epoch| epoch.to_be_bytes()));
+        read(Scheme::Xr, &bytes, 10)
+    };
+    assert_eq!(with(1, 1, &[7]), Ok(vec![]));
+    let most: Vec<u32> = (0..17).collect();
+    assert_eq!(with(2, 16, &most[..16]), Ok(vec![]));
+    let bad = Err(RegisterFileError::Header);
+    assert_eq!(with(0, 1, &[7]), bad);
+    assert_eq!(with(3, 1, &[7]), bad);
+    assert_eq!(with(1, 0, &[]), bad);
+    assert_eq!(with(1, 17, &most), bad);
+    assert_eq!(with(1, 2, &[7, 7]), bad);
+    assert_eq!(with(1, 2, &[8, 7]), bad);
+    assert_eq!(with(1, 2, &[8]), bad, "it ends within the header");
 }
 
 #[test]
 fn register_file_rules() {
-    let good = register_file(&XR);
+    const FIRST_LINE: usize = 16 + 16 + 2 + 8;
+    let good = register_file(&XR, false);
     let read = |bytes: &[u8]| read(Scheme::Xr, bytes, 100).unwrap_err();
     assert_eq!(read(b""), RegisterFileError::Header);
-    assert_eq!(read(&good[..35]), RegisterFileError::Header);
-    assert_eq!(
-        read(&[b"x", &good[1..]].concat()),
-        RegisterFileError::Header
-    );
+    assert_eq!(read(&good[..FIRST_LINE - 1]), RegisterFileError::Header);
+    let other = [b"x", &good[1..]].concat();
+    assert_eq!(read(&other), RegisterFileError::Header);
     let error = read(&good[..good.len() - 1]);
-    assert_eq!(error, RegisterFileError::Truncated { line: 1 });
+    assert_eq!(error, RegisterFileError::Truncated { line: 4 });
     let mut long = good.clone();
-    long[36..40].copy_from_slice(&(MAX_ROW_BYTES as u32 + 1).to_be_bytes());
+    let length = (MAX_ROW_BYTES as u32 + 1).to_be_bytes();
+    long[FIRST_LINE..FIRST_LINE + 4].copy_from_slice(&length);
     assert_eq!(read(&long), RegisterFileError::TooLong { line: 0 });
     let mut layout = good.clone();
-    layout[36 + 4] ^= 1;
+    layout[FIRST_LINE + 4] ^= 1;
     let error = read(&layout);
     assert_eq!(error, RegisterFileError::Layout { line: 0 });
     assert_eq!(error.as_str(), "layout");
+    let x = FIRST_LINE + 4 + XR.row(0).encode().len();
+    for value in [0, 0xff] {
+        let mut bad_x = good.clone();
+        bad_x[x..x + 32].fill(value);
+        assert_eq!(read(&bad_x), RegisterFileError::Layout { line: 0 });
+    }
 }
 
 proptest! {
@@ -177,7 +257,7 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in any::<Vec<u8>>(), piece in 1usize..50, header: bool) {
-        let head = if header { register_file_header(GroupId([0; 16]), 0) } else { vec![] };
+        let head = if header { crate::header(&XR, true).encode() } else { vec![] };
         let _ = read(Scheme::Xr, &[head, bytes].concat(), piece);
     }
 }

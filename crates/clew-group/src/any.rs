@@ -61,11 +61,19 @@ impl PublicKey {
         }
     }
 
-    /// Returns the V of epoch 0, or of a rebase in that epoch.
-    pub fn hashed_v(scheme: Scheme, nonce: &[u8; 32], epoch: u32) -> G1 {
+    /// Returns the V of epoch 0.
+    pub fn first_v(scheme: Scheme, nonce: &[u8; 32]) -> G1 {
         match scheme {
-            Scheme::Bbs04 => bbs04::PublicKey::hashed_v(nonce, epoch),
-            Scheme::Xr => xr::PublicKey::hashed_v(nonce, epoch),
+            Scheme::Bbs04 => bbs04::PublicKey::first_v(nonce),
+            Scheme::Xr => xr::PublicKey::first_v(nonce),
+        }
+    }
+
+    /// Returns the V of the rebase that began this epoch, whose record has this id.
+    pub fn rebased_v(scheme: Scheme, nonce: &[u8; 32], epoch: u32, id: &EpochId) -> G1 {
+        match scheme {
+            Scheme::Bbs04 => bbs04::PublicKey::rebased_v(nonce, epoch, id),
+            Scheme::Xr => xr::PublicKey::rebased_v(nonce, epoch, id),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G1_BYTES, G2, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
 use crate::wire::{Reader, concat};
-use crate::{DecodeError, Invalid};
+use crate::{DecodeError, EpochId, Invalid};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
@@ -44,6 +44,14 @@ impl Step {
     pub fn v(&self) -> &G1 {
         &self.v
     }
+}
+
+/// V of epoch 0, hashed from the nonce and the number 0; or of a rebase, from the nonce, the number of
+/// its epoch and the id of that epoch's record. With the id in it, two histories of a group never
+/// share the V of a rebase: a witness of one is none in the other.
+pub(crate) fn hashed_v(domain: &[u8], nonce: &[u8; 32], rebase: Option<(u32, &EpochId)>) -> G1 {
+    let (epoch, id) = rebase.map_or((0, &[][..]), |(epoch, id)| (epoch, &id.0[..]));
+    G1::hash(domain, &[nonce, &epoch.to_be_bytes()[..], id].concat())
 }
 
 /// Checks whole chains of steps with two pairings.

@@ -11,7 +11,21 @@ use std::ops::Deref;
 
 /// A [`GroupFile`] in which every V descends from the hashed V of epoch 0 or of a rebase.
 ///
-/// Made by [`GroupFile::check_epochs`] only.
+/// Made by [`GroupFile::check_epochs`] only, so that nobody judges on the manager's word for V:
+///
+/// ```compile_fail
+/// # use clew_evidence::{Fault, GroupFile, Judgement, Opening, Packet};
+/// # fn f(unchecked: &GroupFile, opening: &Opening, packet: &Packet<'_>) -> Result<Judgement, Fault> {
+/// clew_evidence::judge_opening(unchecked, opening, packet) // expected &CheckedGroup
+/// # }
+/// ```
+/// With the chain checked:
+/// ```
+/// # use clew_evidence::{CheckedGroup, Fault, Judgement, Opening, Packet};
+/// # fn f(group: &CheckedGroup, opening: &Opening, packet: &Packet<'_>) -> Result<Judgement, Fault> {
+/// clew_evidence::judge_opening(group, opening, packet)
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CheckedGroup {
     group: GroupFile,

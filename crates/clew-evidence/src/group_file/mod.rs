@@ -286,8 +286,14 @@ impl GroupFile {
         }
     }
 
+    /// V of epoch 0, or of a rebase, which its record's id goes into: a store that was restored makes
+    /// another V with the same number.
     fn hashed_v(&self, epoch: u32) -> G1 {
-        PublicKey::hashed_v(self.scheme(), &self.genesis.nonce, epoch)
+        let (scheme, nonce) = (self.scheme(), &self.genesis.nonce);
+        match self.epoch_id(epoch) {
+            Some(id) if epoch > 0 => PublicKey::rebased_v(scheme, nonce, epoch, &id),
+            _ => PublicKey::first_v(scheme, nonce),
+        }
     }
 }
 

@@ -42,12 +42,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Read, GroupFileError> {
     let last_part = parts.len() - 1;
     let head = RegisterHead::decode(register.body).ok_or(at(last_part, Rule::Layout))?;
     check_signatures(&genesis, &parts)?;
-    let last = check_chain(records, &genesis, &epochs)?;
-    if head.last.0 != last {
+    let revoked = check_records(records, &genesis, &epochs)?;
+    if head.last.0 != body_hash(records[records.len() - 1].body) {
         return Err(at(last_part, Rule::Chain));
     }
-    let revoked = Revoked::of(&epochs)?;
-    check_steps_per_segment(&epochs)?;
     check_growth(records.len(), &checkpoints, &head)?;
     let first_key = first_key(&genesis).ok_or(at(0, Rule::PublicKey))?;
     Ok(Read {
@@ -126,14 +124,34 @@ fn check_signatures(genesis: &Genesis, parts: &[Part<'_>]) -> Result<(), GroupFi
     }
 }
 
-/// The hash of the last record, if each names the one before and they count up in time.
+/// The rules of records, of which the first record that breaks one is named.
+fn check_records(
+    records: &[Part<'_>],
+    genesis: &Genesis,
+    epochs: &[EpochRecord],
+) -> Result<Revoked, GroupFileError> {
+    let chain = check_chain(records, genesis, epochs);
+    let revoked = Revoked::of(epochs);
+    let steps = check_steps_per_segment(epochs);
+    let broken = [chain.err(), revoked.as_ref().err().copied(), steps.err()];
+    // Of one record, the first in this order.
+    match broken.into_iter().flatten().min_by_key(|error| error.part) {
+        Some(error) => Err(error),
+        None => revoked,
+    }
+}
+
+/// That records count up, each names the one before, and none is made or starts too early.
 fn check_chain(
     records: &[Part<'_>],
     genesis: &Genesis,
     epochs: &[EpochRecord],
-) -> Result<[u8; 32], GroupFileError> {
+) -> Result<(), GroupFileError> {
     let (mut previous, mut made_before) = (body_hash(records[0].body), genesis.created);
     for (number, (record, epoch)) in (1..).zip(records[1..].iter().zip(epochs)) {
+        if number > MAX_EPOCHS {
+            return Err(at(number, Rule::TooManyEpochs));
+        }
         if epoch.epoch as usize != number {
             return Err(at(number, Rule::Epoch));
         }
@@ -143,12 +161,9 @@ fn check_chain(
         if epoch.made < made_before || epoch.start < epoch.made {
             return Err(at(number, Rule::Start));
         }
-        if number > MAX_EPOCHS {
-            return Err(at(number, Rule::TooManyEpochs));
-        }
         (previous, made_before) = (body_hash(record.body), epoch.made);
     }
-    Ok(previous)
+    Ok(())
 }
 
 /// Rule `checkpoint`: each size of the register adds to the one before.

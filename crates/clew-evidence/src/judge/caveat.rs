@@ -66,15 +66,8 @@ impl Caveat {
         }
     }
 
-    /// All that hold for an opening or match that holds, in the order of the specification.
-    ///
-    /// Those about the machine as a signer are left out if it did not sign.
-    pub(super) fn of(
-        group: &GroupFile,
-        request: &Request,
-        found: &Found,
-        signed: bool,
-    ) -> Vec<Self> {
+    /// All that hold beside an opening or match that holds, in the order of the specification.
+    pub(super) fn of(group: &GroupFile, request: &Request, found: &Found) -> Vec<Self> {
         let entry = &found.row.entry;
         let sharing = group.sharing_record(request.epoch);
         let dealt = sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::Dealt);
@@ -87,11 +80,11 @@ impl Caveat {
         });
         let epoch = entry.joined;
         let all = [
-            (signed && group.scheme() == Scheme::Bbs04).then_some(Self::IssuerCouldSign),
+            (group.scheme() == Scheme::Bbs04).then_some(Self::IssuerCouldSign),
             dealt.then_some(Self::TrustedDealer),
-            (signed && issuer_host).then_some(Self::JoinedOnIssuerHost),
-            (signed && later).then_some(Self::JoinedLater { epoch }),
-            revoked.filter(|_| signed),
+            issuer_host.then_some(Self::JoinedOnIssuerHost),
+            later.then_some(Self::JoinedLater { epoch }),
+            revoked,
             Some(Self::NotAnchored),
             entry.replaces.map(|row| Self::NameReissued { row }),
         ];

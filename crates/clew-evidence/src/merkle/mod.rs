@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 pub const MAX_PROOF_HASHES: usize = 32;
 
 /// The nodes that appending a leaf hash to a list of `entries` completes, the leaf first, each with
-/// level and index: who keeps them all serves roots and proofs from them. Nothing if the list is full
-/// or a node is missing.
+/// level and index. Whoever keeps them all serves roots and proofs from them.
+///
+/// Returns `None` if the list is full or a node is missing.
 pub fn appended_nodes(
     entries: u32,
     leaf: &[u8; 32],
@@ -31,16 +32,19 @@ pub fn appended_nodes(
     Some(added)
 }
 
-/// The Merkle tree hash of the first `entries`; 32 zero bytes for the empty list (RFC 6962 would hash
-/// nothing: a root of zeros cannot be taken for one). Nothing if a node is missing.
+/// The Merkle tree hash of the first `entries`.
+///
+/// 32 zero bytes for the empty list: RFC 6962 would hash no bytes, and no list has a root of zeros.
+/// Returns `None` if a node is missing.
 pub fn root(entries: u32, node: impl FnMut(u32, u32) -> Option<[u8; 32]>) -> Option<[u8; 32]> {
     let peaks = peaks(0, u64::from(entries), node)?;
     Some(fold(&peaks).unwrap_or_default())
 }
 
 /// Makes the inclusion proof of entry `index` in the list of the first `entries`, with about 32
-/// calls of `node`, which gives roots of complete subtrees by level and index. Nothing if there is
-/// no such entry or a node is missing.
+/// calls of `node`, which gives roots of complete subtrees by level and index.
+///
+/// Returns `None` if there is no such entry or a node is missing.
 pub fn inclusion(
     index: u32,
     entries: u32,
@@ -67,8 +71,8 @@ pub fn inclusion(
     Some(hashes)
 }
 
-/// The root that a proof leads to (RFC 9162, 2.1.3.2); nothing if it has another number of hashes
-/// than a proof for this entry of this list.
+/// The root that a proof leads to (RFC 9162, 2.1.3.2). Returns `None` if it has another number of
+/// hashes than a proof for this entry of this list.
 pub(crate) fn root_of_proof(
     index: u32,
     entries: u32,

@@ -1,10 +1,12 @@
 //! Trustees who answer.
 
-use super::{World, rng};
+use super::{World, XR, rng};
 use clew_evidence::{
-    Asked, Combined, Match, Opening, Question, Request, Row, Share, Step, combine_match,
-    combine_opening, gather_blinds, gather_commitments,
+    Asked, Combined, DeviceEntry, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet,
+    Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
+    gather_blinds, gather_commitments, judge_match, judge_opening,
 };
+use clew_group::curve::G1;
 use clew_group::quorum::{Blinding, Set, Trustee};
 
 pub fn trustee(index: u8) -> Trustee {
@@ -30,8 +32,12 @@ impl World {
 
     /// The opening shares of those trustees for a packet of this machine.
     pub fn opening_shares(&self, machine: usize, trustees: &[u8]) -> Vec<Share> {
-        let request = self.request(machine);
-        let asked = Asked::new(&self.group, &request, &self.packet(machine)).unwrap();
+        self.answers(&self.request(machine), &self.packet(machine), trustees)
+    }
+
+    /// The opening shares of those trustees for any packet.
+    pub fn answers(&self, request: &Request, packet: &Packet<'_>, trustees: &[u8]) -> Vec<Share> {
+        let asked = Asked::new(&self.group, request, packet).unwrap();
         let share = |index: &u8| {
             let at = usize::from(*index) - 1;
             let parts = asked.parts();
@@ -46,28 +52,16 @@ impl World {
         trustees.iter().map(share).collect()
     }
 
-    /// The row that a tag leads to.
-    pub fn find(&self, tag: &[u8; 32]) -> Option<Row> {
-        let tags = self.entries.iter().map(|entry| self.tag(entry));
-        tags.zip(0..)
-            .find(|(t, _)| t == tag)
-            .map(|(_, i)| self.row(i))
-    }
-
-    fn tag(&self, entry: &clew_evidence::RegisterEntry) -> [u8; 32] {
-        let a = clew_group::curve::G1::from_bytes(&entry.credential).unwrap();
-        match &self.keys[0] {
-            clew_group::PublicKey::Bbs04(key) => key.tag(&a),
-            clew_group::PublicKey::Xr(key) => key.tag(&a),
-        }
+    /// The row that an opened base leads to, asked for one by one.
+    pub fn find(&self, search: &Search) -> Option<Found> {
+        let mut all = (0..self.entries.len()).map(|machine| self.found(machine));
+        all.find(|found| search.fits(&found.row.entry, found.x.as_ref()))
     }
 
     pub fn combined(&self, machine: usize, shares: &[Share]) -> Combined<Opening> {
         let (request, packet) = (self.request(machine), self.packet(machine));
-        combine_opening(&self.group, &request, shares, &packet, |tag, _| {
-            self.find(tag)
-        })
-        .unwrap()
+        let find = |search: Search| self.find(&search);
+        combine_opening(&self.group, &request, shares, &packet, find).unwrap()
     }
 
     pub fn opening(&self, machine: usize) -> Opening {
@@ -78,9 +72,20 @@ impl World {
     /// Commitments, blinds and shares of a match by those trustees.
     pub fn match_shares(&self, sender: usize, asked_for: usize, who: &[u8]) -> [Vec<Share>; 3] {
         let request = self.match_request(sender, asked_for);
-        let asked = Asked::new(&self.group, &request, &self.packet(sender)).unwrap();
+        self.match_answers(&request, sender, &self.bases[asked_for], who)
+    }
+
+    /// The same about any base.
+    pub fn match_answers(
+        &self,
+        request: &Request,
+        sender: usize,
+        base: &G1,
+        who: &[u8],
+    ) -> [Vec<Share>; 3] {
+        let asked = Asked::new(&self.group, request, &self.packet(sender)).unwrap();
         let set = set(who);
-        let question = asked.question(set, &self.credentials[asked_for]).unwrap();
+        let question = asked.question(set, base).unwrap();
         let share = |index: u8, step| Share {
             request: request.clone(),
             trustee: trustee(index),
@@ -93,7 +98,7 @@ impl World {
             kept.push(blinding);
             commitments.push(share(*index, Step::Commitment { set, commitment }));
         }
-        let (_, committed) = gather_commitments(&request, &commitments).unwrap();
+        let (_, committed) = gather_commitments(request, &commitments).unwrap();
         let (mut revealed, mut blinds) = (vec![], vec![]);
         for (index, blinding) in who.iter().zip(kept) {
             let blinding = Blinding::from_bytes(trustee(*index), &blinding.into_bytes()[..]);
@@ -101,7 +106,7 @@ impl World {
             revealed.push(state);
             blinds.push(share(*index, Step::Blind { set, blind }));
         }
-        let (_, all) = gather_blinds(&request, &blinds).unwrap();
+        let (_, all) = gather_blinds(request, &blinds).unwrap();
         let mut shares = vec![];
         for (index, state) in who.iter().zip(revealed) {
             let secret = &self.shares[0][usize::from(*index) - 1];
@@ -123,9 +128,41 @@ impl World {
             &self.match_request(sender, asked_for),
             &shares,
             &self.packet(sender),
-            &self.credentials[asked_for],
-            self.row(asked_for),
+            &self.bases[asked_for],
+            self.found(asked_for),
         )
         .unwrap()
+    }
+}
+
+pub fn fault(rule: JudgeRule) -> Fault {
+    Fault::from(rule)
+}
+
+pub fn blamed(rule: JudgeRule, trustee: Trustee) -> Fault {
+    Fault {
+        rule,
+        trustee: Some(trustee),
+    }
+}
+
+/// Judges an opening of machine 0 after a change.
+pub fn opening_fault(world: &World, change: impl FnOnce(&mut Opening)) -> Fault {
+    let mut opening = world.opening(0);
+    change(&mut opening);
+    judge_opening(&world.group, &opening, &world.packet(0)).unwrap_err()
+}
+
+/// Judges a match that says yes about machine 0 after a change.
+pub fn match_fault(change: impl FnOnce(&mut Match)) -> Fault {
+    let mut matched = XR.matched(0, 0, &[2, 4]).evidence;
+    change(&mut matched);
+    judge_match(&XR.group, &matched, &XR.packet(0)).unwrap_err()
+}
+
+pub fn device_of(entry: &mut RegisterEntry) -> &mut DeviceEntry {
+    match &mut entry.key {
+        EntryKey::Xr(device) => device,
+        EntryKey::Bbs04(_) => unreachable!("an entry of xr"),
     }
 }

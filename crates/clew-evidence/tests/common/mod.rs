@@ -1,28 +1,35 @@
-//! One group of either scheme, with two machines and everything that happens to them.
+//! One group of either scheme, with machines and everything that happens to them.
 //!
-//! | epoch | change |
-//! |---|---|
-//! | 0 | 2 of 3 trustees; machines 0 and 1 join |
-//! | 1 | machine 2, which nobody hears of again, is revoked |
-//! | 2 | `xr`: a new opening key, 2 of 4; `bbs04`: another machine is revoked |
-//! | 3 | machine 1 is revoked |
+//! | epoch | change with `xr` | with `bbs04` |
+//! |---|---|---|
+//! | 0 | 2 of 3 trustees | 2 of 3 trustees |
+//! | 1 | steps: a stranger and [`LOCKED_OUT`] | rebase: row [`LOCKED_OUT`] |
+//! | 2 | a new opening key, 2 of 4 | rebase: nobody |
+//! | 3 | a step: [`REVOKED`] | rebase: row [`REVOKED`] |
+//! | 4 | rebase: row [`REISSUED`] | the same |
+//!
+//! All packets are of epoch 2, whoever could sign them then.
 
 #![allow(
     dead_code,
     clippy::unwrap_used,
+    clippy::panic,
     reason = "helpers of tests fail the test, and not every test needs all"
 )]
 
 pub mod evidence;
+pub mod issuer;
 
 use clew_evidence::{
-    Change, DeviceEntry, EpochRecord, Genesis, GroupFile, HEADER, Name, Origin, Packet, Proof,
-    RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes, inclusion, root, seal,
+    Change, CheckedGroup, Checkpoint, EpochRecord, Found, Genesis, GroupFile, GroupFileError,
+    HEADER, Origin, Packet, RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes,
+    consistency, inclusion, root, seal,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
-use clew_group::{EpochId, MemberKey, PublicKey, Scheme, SigningKey, bbs04, xr};
-use ed25519_dalek::{Signer, SigningKey as DeviceKey};
+use clew_group::{EpochId, PublicKey, Scheme, SigningKey, bbs04, xr};
+use ed25519_dalek::SigningKey as DeviceKey;
+use issuer::{Issuer, rebased_v, secret_x};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::HashMap;
@@ -30,216 +37,176 @@ use std::sync::LazyLock;
 
 pub const NONCE: [u8; 32] = [9; 32];
 pub const MESSAGE: &[u8] = b"the message of a packet";
+pub const CREATED: u64 = 1_700_000_000_000_000_000;
 
-/// The machines that join, and the one that is revoked after the packets were signed.
-pub const MACHINES: usize = 2;
+/// How many machines join. Machine 0 is an honest one.
+pub const MACHINES: usize = 5;
+/// Revoked in epoch 3, after the packets.
 pub const REVOKED: usize = 1;
+/// Joins in epoch 3 on the issuer's host, and dates packets back.
+pub const LATE: usize = 2;
+/// Joins in epoch 3 under the name of [`REVOKED`], and is revoked by the rebase of epoch 4.
+pub const REISSUED: usize = 3;
+/// Revoked in epoch 1; the issuer gave it a witness of epoch 2 all the same.
+pub const LOCKED_OUT: usize = 4;
 
 /// Epoch of the packets.
 pub const EPOCH: u32 = 2;
 
+/// Number of machines at the checkpoint.
+pub const CHECKPOINT: u32 = 2;
+
+pub type Nodes = HashMap<(u32, u32), [u8; 32]>;
+
 pub struct World {
+    pub issuer: Issuer,
     pub manager: DeviceKey,
     pub genesis: Genesis,
     pub epochs: Vec<EpochRecord>,
+    pub checkpoints: Vec<Checkpoint>,
     pub register: RegisterHead,
     pub keys: Vec<PublicKey>,
     pub entries: Vec<RegisterEntry>,
-    pub group: GroupFile,
+    pub group: CheckedGroup,
     /// Of the packets' epoch: one sharing and its shares per secret.
     pub sharings: Vec<Sharing>,
     pub shares: Vec<Vec<SecretShare>>,
-    /// Each machine's A in the packets' epoch, and a signature by it.
-    pub credentials: Vec<G1>,
+    /// Each machine's B in the packets' epoch, and a signature by it.
+    pub bases: Vec<G1>,
     pub bodies: Vec<Vec<u8>>,
-    /// The one entry of a register that the manager signed and that is not this group's history.
-    nodes: HashMap<(u32, u32), [u8; 32]>,
+    pub nodes: Nodes,
 }
 
-pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr));
-pub static BBS04: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Bbs04));
+pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Distributed));
+pub static BBS04: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Bbs04, Origin::Dealt));
+/// As [`XR`], with a trusted dealer in the packets' epoch.
+pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dealt));
+
+pub fn worlds() -> [&'static World; 2] {
+    [&BBS04, &XR]
+}
 
 pub fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-/// The issuer's secret and what members have, by the equations and not by the issuer's code.
-struct Issuer {
-    gamma: Scalar,
-    first: PublicKey,
-    revoked: Vec<Scalar>,
+pub fn checked(file: &[u8]) -> Result<CheckedGroup, GroupFileError> {
+    GroupFile::from_bytes(file)?.check_epochs(&mut rng(1))
 }
 
-fn secret_x(machine: usize) -> Scalar {
-    Scalar::from_u128(1000 + machine as u128)
+/// A group as it grows.
+struct Growing {
+    issuer: Issuer,
+    genesis: Genesis,
+    keys: Vec<PublicKey>,
+    epochs: Vec<EpochRecord>,
+    sharings: Vec<Sharing>,
+    shares: Vec<Vec<SecretShare>>,
 }
 
-fn secret_y(machine: usize) -> Scalar {
-    Scalar::from_u128(2000 + machine as u128)
-}
-
-fn device_key(machine: usize) -> DeviceKey {
-    DeviceKey::from_bytes(&[100 + machine as u8; 32])
-}
-
-impl Issuer {
-    /// C_0 of a machine.
-    fn commitment(&self, machine: usize) -> G1 {
-        G1::from_bytes(&self.first.to_bytes()[48..96])
-            .unwrap()
-            .mul(&secret_y(machine))
+impl Growing {
+    fn last_id(&self) -> EpochId {
+        let newest = self.epochs.last().map(EpochRecord::epoch_id);
+        newest.unwrap_or(self.genesis.epoch_id())
     }
 
-    fn first_credential(&self, machine: usize) -> G1 {
-        let g1 = G1::from_bytes(&self.first.to_bytes()[..48]).unwrap();
-        let certified = match self.first {
-            PublicKey::Bbs04(_) => g1,
-            PublicKey::Xr(_) => g1 + self.commitment(machine),
-        };
-        certified.mul(&(self.gamma + secret_x(machine)).invert().unwrap())
-    }
-
-    /// A after the revocations so far.
-    fn credential(&self, machine: usize) -> G1 {
-        let scale = |a: G1, x: &Scalar| a.mul(&(self.gamma + *x).invert().unwrap());
-        self.revoked
-            .iter()
-            .fold(self.first_credential(machine), scale)
-    }
-
-    fn member_key(&self, machine: usize) -> MemberKey {
-        let (a, x) = (
-            self.credential(machine).to_bytes(),
-            secret_x(machine).to_bytes(),
-        );
-        let y = secret_y(machine).to_bytes();
-        match self.first {
-            PublicKey::Bbs04(_) => MemberKey::from_bytes(Scheme::Bbs04, &[&a[..], &x].concat()),
-            PublicKey::Xr(_) => MemberKey::from_bytes(Scheme::Xr, &[&a[..], &x, &y].concat()),
-        }
-        .unwrap()
-    }
-
-    fn entry(&self, machine: usize, group: clew_evidence::GroupId) -> RegisterEntry {
-        let key = device_key(machine);
-        let device = matches!(self.first, PublicKey::Xr(_)).then(|| DeviceEntry {
-            commitment: self.commitment(machine).to_bytes(),
-            key: key.verifying_key().to_bytes(),
-            signature: [0; 64],
+    fn push(&mut self, key: PublicKey, change: Change) {
+        let epoch = self.keys.len() as u32;
+        self.epochs.push(EpochRecord {
+            epoch,
+            previous: self.last_id(),
+            made: CREATED + u64::from(epoch) * 10,
+            start: CREATED + u64::from(epoch) * 10 + 5,
+            change,
         });
-        let mut entry = RegisterEntry {
-            index: machine as u32,
-            joined: 0,
-            credential: self.first_credential(machine).to_bytes(),
-            name: format!("web-{machine}").parse::<Name>().unwrap(),
-            device,
+        self.keys.push(key);
+    }
+
+    fn key(&self) -> &PublicKey {
+        &self.keys[self.keys.len() - 1]
+    }
+
+    fn steps(&mut self, machines: &[usize]) {
+        let xs = machines.iter().map(|machine| secret_x(*machine));
+        let steps = self.issuer.steps(self.key().v(), xs);
+        let next = self.key().in_epoch(steps[steps.len() - 1].v()).unwrap();
+        self.push(next, Change::steps(&steps));
+    }
+
+    fn rebase(&mut self, rows: &[usize]) {
+        let epoch = self.keys.len() as u32;
+        let revoked = rows.iter().map(|row| *row as u32).collect();
+        self.push(self.key().clone(), Change::Rebase { revoked });
+        let v = rebased_v(self.issuer.scheme, epoch, &self.last_id());
+        self.keys[epoch as usize] = self.key().in_epoch(&v).unwrap();
+    }
+
+    /// A new opening key, 2 of 4. Where it comes from nobody can tell from it.
+    fn reopen(&mut self, origin: Origin, rng: &mut ChaCha20Rng) {
+        let PublicKey::Xr(key) = self.key() else {
+            panic!("a group of xr");
         };
-        resign(&mut entry, group, &key);
-        entry
-    }
-
-    /// Revokes, and gives the next key and the record's change.
-    fn revoke(&mut self, key: &PublicKey, machine: usize) -> (PublicKey, Change) {
-        let x = secret_x(machine);
-        self.revoked.push(x);
-        match key {
-            PublicKey::Bbs04(key) => {
-                let issuer = bbs04::IssuerKey::from_bytes(&self.gamma.to_bytes()).unwrap();
-                let revocation = issuer.revoke(key, x).unwrap();
-                let next = key.after(&revocation).unwrap();
-                let change = Change::revocation_bbs04(&revocation, &next);
-                (PublicKey::Bbs04(next), change)
-            }
-            PublicKey::Xr(key) => {
-                let issuer = xr::IssuerKey::from_bytes(&self.gamma.to_bytes()).unwrap();
-                let revocation = issuer.revoke(key, &x).unwrap();
-                let next = key.after(&revocation).unwrap();
-                (PublicKey::Xr(next), Change::revocation_xr(&revocation))
-            }
-        }
-    }
-}
-
-/// Has the device sign the entry as it stands.
-pub fn resign(entry: &mut RegisterEntry, group: clew_evidence::GroupId, key: &DeviceKey) {
-    let signature = key.sign(&entry.statement(group)).to_bytes();
-    if let Some(device) = &mut entry.device {
-        device.signature = signature;
+        let quorum = Quorum::new(2, 4).unwrap();
+        let (sharing, shares) = Sharing::deal(key.u(), &Scalar::random(rng), quorum, rng).unwrap();
+        let h_w = sharing.public().mul(&self.issuer.gamma);
+        let next = key.with_opening(sharing.public(), &h_w).unwrap();
+        let change = Change::sharing(&next, SharingRecord::xr(origin, &sharing));
+        (self.sharings, self.shares) = (vec![sharing], vec![shares]);
+        self.push(PublicKey::Xr(next), change);
     }
 }
 
 impl World {
-    fn new(scheme: Scheme) -> Self {
+    fn new(scheme: Scheme, origin: Origin) -> Self {
         let mut rng = rng(7);
         let manager = DeviceKey::from_bytes(&[5; 32]);
-        let gamma = Scalar::random(&mut rng);
-        let (first, proof, record, mut sharings, mut shares) = match scheme {
-            Scheme::Bbs04 => found_bbs04(&gamma, &mut rng),
-            Scheme::Xr => found_xr(&gamma, &mut rng),
-        };
-        let genesis = Genesis {
-            scheme,
-            created: 1_700_000_000_000_000_000,
-            nonce: NONCE,
-            manager: manager.verifying_key().to_bytes(),
-            name: "acme".parse().unwrap(),
-            public_key: first.to_bytes(),
-            issuer_proof: proof,
-            sharing: record,
-        };
-        let mut issuer = Issuer {
-            gamma,
-            first: first.clone(),
-            revoked: vec![],
-        };
-        let (mut keys, mut epochs) = (vec![first], vec![]);
-        let (mut credentials, mut bodies) = (vec![], vec![]);
-        let mut previous = genesis.epoch_id();
-        for epoch in 1..=3u32 {
-            let before = keys.last().unwrap().clone();
-            let (key, change) = match (epoch, &before) {
-                (2, PublicKey::Xr(before)) => {
-                    let (key, change, sharing, new) = reopen(&gamma, before, &mut rng);
-                    (sharings, shares) = (vec![sharing], vec![new]);
-                    (PublicKey::Xr(key), change)
-                }
-                (2, _) => issuer.revoke(&before, 3),
-                (1, _) => issuer.revoke(&before, 2),
-                _ => issuer.revoke(&before, REVOKED),
-            };
-            let record = EpochRecord {
-                epoch,
-                previous,
-                start: 1_800_000_000_000_000_000 + u64::from(epoch),
-                change,
-            };
-            previous = record.epoch_id();
-            if epoch == EPOCH {
-                for machine in 0..MACHINES {
-                    let member = issuer.member_key(machine);
-                    credentials.push(issuer.credential(machine));
-                    bodies.push(sign(&key, previous, member, &mut rng));
-                }
-            }
-            epochs.push(record);
-            keys.push(key);
+        let mut growing = found(scheme, &manager, &mut rng);
+        match scheme {
+            Scheme::Bbs04 => growing.rebase(&[LOCKED_OUT]),
+            Scheme::Xr => growing.steps(&[77, LOCKED_OUT]),
         }
-        let entries = (0..MACHINES).map(|i| issuer.entry(i, genesis.group_id()));
+        match scheme {
+            Scheme::Bbs04 => growing.rebase(&[]),
+            Scheme::Xr => growing.reopen(origin, &mut rng),
+        }
+        let (key, id) = (growing.key().clone(), growing.last_id());
+        match scheme {
+            Scheme::Bbs04 => growing.rebase(&[REVOKED]),
+            Scheme::Xr => growing.steps(&[REVOKED]),
+        }
+        growing.rebase(&[REISSUED]);
+        let sign = |machine| sign(&growing.issuer, &key, id, machine);
+        let bodies: Vec<Vec<u8>> = (0..MACHINES).map(sign).collect();
+        let bases = (0..MACHINES).map(|machine| growing.issuer.base(machine, key.v()));
+        let bases = bases.collect();
+        let group = growing.genesis.group_id();
+        let entries = (0..MACHINES).map(|machine| growing.issuer.entry(machine, group));
         let entries: Vec<RegisterEntry> = entries.collect();
         let nodes = tree(&entries);
-        let register = head(&nodes, entries.len() as u32, previous);
-        let file = file(&manager, &genesis, &epochs, &register);
+        let (checkpoints, register) = register(&nodes, MACHINES as u32, growing.last_id());
+        let Growing {
+            issuer,
+            genesis,
+            keys,
+            epochs,
+            sharings,
+            shares,
+        } = growing;
+        let bodies_of = bodies_of(&genesis, &epochs, &checkpoints, &register);
+        let group = checked(&file_of(&manager, &bodies_of)).unwrap();
         Self {
-            group: GroupFile::from_bytes(&file).unwrap(),
+            issuer,
             manager,
             genesis,
             epochs,
+            checkpoints,
             register,
             keys,
             entries,
+            group,
             sharings,
             shares,
-            credentials,
+            bases,
             bodies,
             nodes,
         }
@@ -251,50 +218,56 @@ impl World {
             epoch: EPOCH,
             message: MESSAGE,
             body: &self.bodies[machine],
+            leaf: None,
         }
     }
 
     pub fn row(&self, machine: usize) -> Row {
-        let index = machine as u32;
-        let node = |level, index| self.nodes.get(&(level, index)).copied();
-        let hashes = inclusion(index, self.register.machines, node).unwrap();
-        let head = self.register.clone().seal(&self.manager);
-        Row {
-            entry: self.entries[machine].clone(),
-            proof: Proof { hashes, head },
-        }
+        self.row_at(machine, self.register.machines)
     }
 
-    /// A row for any entry, in a register of its own that the manager signed for some epoch.
-    pub fn lone_row(&self, entry: RegisterEntry, last: EpochId) -> Row {
-        let entry = RegisterEntry { index: 0, ..entry };
-        let register = head(&tree(std::slice::from_ref(&entry)), 1, last);
-        let head = register.seal(&self.manager);
-        let hashes = vec![];
-        Row {
-            entry,
-            proof: Proof { hashes, head },
-        }
+    /// The row, as it was made when the register had that many machines.
+    pub fn row_at(&self, machine: usize, machines: u32) -> Row {
+        row_of(&self.entries, &self.nodes, machine, machines)
     }
 
-    pub fn device_key(&self, machine: usize) -> DeviceKey {
-        device_key(machine)
+    pub fn x(&self, machine: usize) -> Option<Scalar> {
+        (self.genesis.scheme == Scheme::Xr).then(|| secret_x(machine))
+    }
+
+    pub fn found(&self, machine: usize) -> Found {
+        let (row, x) = (self.row(machine), self.x(machine));
+        Found { row, x }
+    }
+
+    /// The group and a row of a register in which one entry is another, all signed by the manager.
+    pub fn with_entry(&self, entry: RegisterEntry) -> (CheckedGroup, Row) {
+        let mut entries = self.entries.clone();
+        let at = entry.index as usize;
+        entries[at] = entry;
+        let nodes = tree(&entries);
+        let (checkpoints, head) = register(&nodes, self.register.machines, self.register.last);
+        let bodies = bodies_of(&self.genesis, &self.epochs, &checkpoints, &head);
+        let group = checked(&self.file_of(&bodies)).unwrap();
+        (group, row_of(&entries, &nodes, at, head.machines))
     }
 
     /// The bodies of the file, the genesis first and the register last.
     pub fn bodies_of_file(&self) -> Vec<Vec<u8>> {
-        let epochs = self.epochs.iter().map(EpochRecord::encode);
-        let all = std::iter::once(self.genesis.encode()).chain(epochs);
-        all.chain([self.register.encode()]).collect()
+        bodies_of(
+            &self.genesis,
+            &self.epochs,
+            &self.checkpoints,
+            &self.register,
+        )
     }
 
     pub fn file(&self) -> Vec<u8> {
-        file(&self.manager, &self.genesis, &self.epochs, &self.register)
+        self.file_of(&self.bodies_of_file())
     }
 
     pub fn file_of(&self, bodies: &[Vec<u8>]) -> Vec<u8> {
-        let parts = bodies.iter().flat_map(|body| seal(body, &self.manager));
-        HEADER.iter().copied().chain(parts).collect()
+        file_of(&self.manager, bodies)
     }
 
     /// The file with other records, the chain made to fit again.
@@ -306,110 +279,143 @@ impl World {
             epoch.previous = last;
             last = epoch.epoch_id();
         }
-        let register = RegisterHead {
+        let head = RegisterHead {
             last,
             ..self.register.clone()
         };
-        file(&self.manager, &genesis, &epochs, &register)
+        self.file_of(&bodies_of(&genesis, &epochs, &self.checkpoints, &head))
+    }
+
+    /// The file with another register.
+    pub fn with_register(
+        &self,
+        change: impl FnOnce(&mut Vec<Checkpoint>, &mut RegisterHead),
+    ) -> Vec<u8> {
+        let (mut checkpoints, mut head) = (self.checkpoints.clone(), self.register.clone());
+        change(&mut checkpoints, &mut head);
+        self.file_of(&bodies_of(&self.genesis, &self.epochs, &checkpoints, &head))
     }
 }
 
-type Founded = (
-    PublicKey,
-    Option<[u8; 64]>,
-    SharingRecord,
-    Vec<Sharing>,
-    Vec<Vec<SecretShare>>,
-);
-
-fn found_xr(gamma: &Scalar, rng: &mut ChaCha20Rng) -> Founded {
-    let issuer = xr::IssuerKey::from_bytes(&gamma.to_bytes()).unwrap();
-    let (u, xi) = (xr::Generators::of(&NONCE).u, Scalar::random(rng));
+fn found(scheme: Scheme, manager: &DeviceKey, rng: &mut ChaCha20Rng) -> Growing {
+    let gamma = Scalar::random(rng);
+    let issuer = Issuer { scheme, gamma };
     let quorum = Quorum::new(2, 3).unwrap();
-    let (sharing, shares) = Sharing::deal(&u, &xi, quorum, rng).unwrap();
-    let (key, proof) = issuer.found(&NONCE, sharing.public(), rng);
-    let record = SharingRecord::xr(Origin::Dealt, &sharing);
-    let proof = Some(proof.to_bytes());
-    (
-        PublicKey::Xr(key),
-        proof,
-        record,
-        vec![sharing],
-        vec![shares],
-    )
+    let (key, issuer_proof, sharing, sharings, shares) = match scheme {
+        Scheme::Bbs04 => {
+            let issuer = bbs04::IssuerKey::from_bytes(&gamma.to_bytes()).unwrap();
+            let (opener, opening) = bbs04::OpenerKey::generate(&NONCE, rng);
+            let key = bbs04::PublicKey::genesis(&NONCE, &opening, &issuer.issuing());
+            let (sharings, shares) = opener.deal(&key, quorum, rng).unwrap();
+            let record = SharingRecord::bbs04(&sharings);
+            (
+                PublicKey::Bbs04(key),
+                None,
+                record,
+                sharings.to_vec(),
+                shares.to_vec(),
+            )
+        }
+        Scheme::Xr => {
+            let issuer = xr::IssuerKey::from_bytes(&gamma.to_bytes()).unwrap();
+            let u = G1::hash(b"clew-xr-u-1:BLS12381G1_XMD:SHA-256_SSWU_RO_", &NONCE);
+            let (sharing, shares) = Sharing::deal(&u, &Scalar::random(rng), quorum, rng).unwrap();
+            let (key, proof) = issuer.found(&NONCE, sharing.public(), rng);
+            let record = SharingRecord::xr(Origin::Dealt, &sharing);
+            let proof = Some(proof.to_bytes());
+            (
+                PublicKey::Xr(key),
+                proof,
+                record,
+                vec![sharing],
+                vec![shares],
+            )
+        }
+    };
+    let genesis = Genesis {
+        scheme,
+        created: CREATED,
+        nonce: NONCE,
+        manager: manager.verifying_key().to_bytes(),
+        name: "acme".parse().unwrap(),
+        founding: Box::new(key.founding_bytes()),
+        issuer_proof,
+        sharing,
+    };
+    Growing {
+        issuer,
+        genesis,
+        keys: vec![key],
+        epochs: vec![],
+        sharings,
+        shares,
+    }
 }
 
-fn found_bbs04(gamma: &Scalar, rng: &mut ChaCha20Rng) -> Founded {
-    let issuer = bbs04::IssuerKey::from_bytes(&gamma.to_bytes()).unwrap();
-    let (opener, opening) = bbs04::OpenerKey::generate(&NONCE, rng);
-    let key = bbs04::PublicKey::genesis(&opening, &issuer.issuing());
-    let quorum = Quorum::new(2, 3).unwrap();
-    let (sharings, shares) = opener.deal(&key, quorum, rng).unwrap();
-    let record = SharingRecord::bbs04(&sharings);
-    (
-        PublicKey::Bbs04(key),
-        None,
-        record,
-        sharings.to_vec(),
-        shares.to_vec(),
-    )
-}
-
-/// A new opening key, 2 of 4. It says that it is distributed, which nobody can tell from it.
-fn reopen(
-    gamma: &Scalar,
-    key: &xr::PublicKey,
-    rng: &mut ChaCha20Rng,
-) -> (xr::PublicKey, Change, Sharing, Vec<SecretShare>) {
-    let issuer = xr::IssuerKey::from_bytes(&gamma.to_bytes()).unwrap();
-    let quorum = Quorum::new(2, 4).unwrap();
-    let (sharing, shares) = Sharing::deal(key.u(), &Scalar::random(rng), quorum, rng).unwrap();
-    let next = issuer.reopened(key, sharing.public());
-    let change = Change::sharing(&next, SharingRecord::xr(Origin::Distributed, &sharing));
-    (next, change, sharing, shares)
-}
-
-fn sign(key: &PublicKey, id: EpochId, member: MemberKey, rng: &mut ChaCha20Rng) -> Vec<u8> {
-    let signer = SigningKey::new(key, id, member).unwrap();
+/// A packet of a machine in the epoch of `key`.
+pub fn sign(issuer: &Issuer, key: &PublicKey, id: EpochId, machine: usize) -> Vec<u8> {
+    let (member, witness) = (issuer.member_key(machine), issuer.witness(machine, key.v()));
+    let signer = SigningKey::new(key, id, member, &witness).unwrap();
     let mut body = vec![0; key.scheme().signature_bytes(false)];
-    signer.precursor(rng).sign(&[MESSAGE], false, &mut body);
+    let precursor = signer.precursor(&mut rng(machine as u64));
+    precursor.sign(&[MESSAGE], false, &mut body);
     body
 }
 
-fn tree(entries: &[RegisterEntry]) -> HashMap<(u32, u32), [u8; 32]> {
-    let mut nodes = HashMap::new();
+pub fn tree(entries: &[RegisterEntry]) -> Nodes {
+    let mut nodes = Nodes::new();
     for (i, entry) in (0..).zip(entries) {
         let node = |level, index| nodes.get(&(level, index)).copied();
         let added = appended_nodes(i, &entry.leaf_hash(), node).unwrap();
         nodes.extend(
             added
                 .into_iter()
-                .map(|(level, index, hash)| ((level, index), hash)),
+                .map(|(level, at, hash)| ((level, at), hash)),
         );
     }
     nodes
 }
 
-fn head(nodes: &HashMap<(u32, u32), [u8; 32]>, machines: u32, last: EpochId) -> RegisterHead {
-    RegisterHead {
-        last,
-        time: 7,
+pub fn row_of(entries: &[RegisterEntry], nodes: &Nodes, machine: usize, machines: u32) -> Row {
+    let node = |level, index| nodes.get(&(level, index)).copied();
+    Row {
+        entry: entries[machine].clone(),
         machines,
-        root: root(machines, |level, index| nodes.get(&(level, index)).copied()).unwrap(),
+        hashes: inclusion(machine as u32, machines, node).unwrap(),
     }
 }
 
-fn file(
-    manager: &DeviceKey,
+/// A checkpoint and a head with so many machines.
+pub fn register(nodes: &Nodes, machines: u32, last: EpochId) -> (Vec<Checkpoint>, RegisterHead) {
+    let node = |level, index| nodes.get(&(level, index)).copied();
+    let checkpoint = Checkpoint {
+        machines: CHECKPOINT,
+        root: root(CHECKPOINT, node).unwrap(),
+        hashes: vec![],
+    };
+    let head = RegisterHead {
+        last,
+        time: 7,
+        machines,
+        root: root(machines, node).unwrap(),
+        hashes: consistency(CHECKPOINT, machines, node).unwrap(),
+    };
+    (vec![checkpoint], head)
+}
+
+pub fn bodies_of(
     genesis: &Genesis,
     epochs: &[EpochRecord],
-    register: &RegisterHead,
-) -> Vec<u8> {
-    let mut out = HEADER.to_vec();
-    out.extend(seal(&genesis.encode(), manager));
-    for epoch in epochs {
-        out.extend(seal(&epoch.encode(), manager));
-    }
-    out.extend(seal(&register.encode(), manager));
-    out
+    checkpoints: &[Checkpoint],
+    head: &RegisterHead,
+) -> Vec<Vec<u8>> {
+    let epochs = epochs.iter().map(EpochRecord::encode);
+    let all = std::iter::once(genesis.encode()).chain(epochs);
+    let all = all.chain(checkpoints.iter().map(Checkpoint::encode));
+    all.chain([head.encode()]).collect()
+}
+
+fn file_of(manager: &DeviceKey, bodies: &[Vec<u8>]) -> Vec<u8> {
+    let parts = bodies.iter().flat_map(|body| seal(body, manager));
+    HEADER.iter().copied().chain(parts).collect()
 }

@@ -3,8 +3,9 @@
 use super::{Issuing, Opening};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2};
 use crate::pairings::equal;
+use crate::step::hashed_v;
 use crate::wire::{Reader, concat};
-use crate::{DecodeError, FOUNDING_BYTES, Invalid};
+use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid};
 
 const _: () = assert!(FOUNDING_BYTES == 2 * G1_BYTES + G2_BYTES);
 
@@ -34,7 +35,7 @@ impl PublicKey {
             u: opening.u,
             opener_v: opening.v,
             w: issuing.w,
-            epoch_v: Self::hashed_v(nonce, 0),
+            epoch_v: Self::first_v(nonce),
         }
     }
 
@@ -48,7 +49,7 @@ impl PublicKey {
             u,
             opener_v: v,
             w: reader.g2()?,
-            epoch_v: Self::hashed_v(nonce, 0),
+            epoch_v: Self::first_v(nonce),
         };
         if key.base().is_identity() {
             return Err(DecodeError::Identity);
@@ -65,16 +66,21 @@ impl PublicKey {
     /// Checks a key of epoch 0: h and V are those of the nonce. That u and v fit h is what the
     /// trustees' sharings say.
     pub fn check_genesis(&self, nonce: &[u8; 32]) -> Result<(), Invalid> {
-        if (self.h, self.epoch_v) == (Opening::hash_h(nonce), Self::hashed_v(nonce, 0)) {
+        if (self.h, self.epoch_v) == (Opening::hash_h(nonce), Self::first_v(nonce)) {
             Ok(())
         } else {
             Err(Invalid)
         }
     }
 
-    /// Returns the V of epoch 0, or of a rebase in that epoch.
-    pub fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
-        G1::hash(V_DOMAIN, &[nonce.as_slice(), &epoch.to_be_bytes()].concat())
+    /// Returns the V of epoch 0.
+    pub fn first_v(nonce: &[u8; 32]) -> G1 {
+        hashed_v(V_DOMAIN, nonce, None)
+    }
+
+    /// Returns the V of the rebase that began this epoch, whose record has this id.
+    pub fn rebased_v(nonce: &[u8; 32], epoch: u32, id: &EpochId) -> G1 {
+        hashed_v(V_DOMAIN, nonce, Some((epoch, id)))
     }
 
     /// Returns the key of the epoch with that V, which the caller hashed.

@@ -1,5 +1,6 @@
 //! The points that nobody chose.
 
+use crate::EpochId;
 use crate::curve::G1;
 
 const U_DOMAIN: &[u8] = b"clew-xr-u-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
@@ -27,7 +28,7 @@ impl Generators {
     }
 }
 
-/// V of epoch 0 and of each rebase, from the group's nonce and the number of the epoch.
-pub(super) fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
-    G1::hash(V_DOMAIN, &[nonce.as_slice(), &epoch.to_be_bytes()].concat())
+/// V of epoch 0, or of a rebase.
+pub(super) fn hashed_v(nonce: &[u8; 32], rebase: Option<(u32, &EpochId)>) -> G1 {
+    crate::step::hashed_v(V_DOMAIN, nonce, rebase)
 }

@@ -53,7 +53,7 @@
 //!
 //! A [`PublicKey`] from [`PublicKey::founded`] is well-formed and nothing more. Before it is used,
 //! whoever loads it calls [`PublicKey::check_genesis`]. The V of a later epoch is hashed
-//! ([`PublicKey::hashed_v`]) or the last of a chain that [`crate::check_steps`] checked; then
+//! ([`PublicKey::first_v`], [`PublicKey::rebased_v`]) or the last of a chain that [`crate::check_steps`] checked; then
 //! [`PublicKey::in_epoch`] has the key. No signature of a manager replaces that for those who open,
 //! judge, match or sign: with a V of its own making the issuer could sign as a machine, or mark the
 //! signatures of one.

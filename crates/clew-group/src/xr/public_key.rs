@@ -6,7 +6,7 @@ use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2, Scalar, pairing_produ
 use crate::pairings::equal;
 use crate::transcript::domain;
 use crate::wire::{Reader, concat};
-use crate::{DecodeError, FOUNDING_BYTES, Invalid, Proof, Step};
+use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid, Proof, Step};
 use sha2::{Digest, Sha256};
 
 const _: () = assert!(FOUNDING_BYTES == 2 * G1_BYTES + G2_BYTES);
@@ -38,7 +38,7 @@ impl PublicKey {
     /// The key of epoch 0; `None` if g1 V is the identity, which no nonce is known to give.
     pub(super) fn assembled(nonce: &[u8; 32], h: G1, h_w: G1, w: G2) -> Option<Self> {
         let Generators { u, g1, h0 } = Generators::of(nonce);
-        let v = hashed_v(nonce, 0);
+        let v = hashed_v(nonce, None);
         let key = Self {
             u,
             g1,
@@ -61,15 +61,20 @@ impl PublicKey {
     /// h_w = h^gamma.
     pub fn check_genesis(&self, nonce: &[u8; 32], proof: &Proof) -> Result<(), Invalid> {
         let Generators { u, g1, h0 } = Generators::of(nonce);
-        let holds = (self.u, self.g1, self.h0, self.v) == (u, g1, h0, hashed_v(nonce, 0))
+        let holds = (self.u, self.g1, self.h0, self.v) == (u, g1, h0, hashed_v(nonce, None))
             && proof.holds([[&G2::generator(), &self.w]], issuer_hash(nonce, &self.w))
             && self.has_good_h_w();
         if holds { Ok(()) } else { Err(Invalid) }
     }
 
-    /// Returns the V of epoch 0, or of a rebase in that epoch.
-    pub fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
-        hashed_v(nonce, epoch)
+    /// Returns the V of epoch 0.
+    pub fn first_v(nonce: &[u8; 32]) -> G1 {
+        hashed_v(nonce, None)
+    }
+
+    /// Returns the V of the rebase that began this epoch, whose record has this id.
+    pub fn rebased_v(nonce: &[u8; 32], epoch: u32, id: &EpochId) -> G1 {
+        hashed_v(nonce, Some((epoch, id)))
     }
 
     /// Returns the key of the epoch with that V. The caller knows that V: it is hashed, or

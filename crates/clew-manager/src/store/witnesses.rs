@@ -1,10 +1,9 @@
 //! The witnesses of a rebase on disk: staged in the issuer's folder before the rebase is committed,
 //! published after it.
 //!
-//! V of an epoch depends on the nonce and the epoch's number only. Were witnesses public before their
-//! rebase is, and the rebase never made, then another rebase with that number could not revoke
-//! anybody whose witness was seen. So they stay in the issuer's folder until the database has the
-//! record.
+//! Witnesses are public only once the database has the record of their rebase: nobody has one of a
+//! rebase that was never made. V of a rebase is hashed from that record, so that a rebase of another
+//! history, after a backup was restored, has other witnesses.
 
 use super::epochs::RevokedRows;
 use super::{WITNESSES, register};

@@ -11,15 +11,13 @@ use crate::random;
 use crate::report;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
-    Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restored, Restorer,
-    SignedPacket, Summary, Verdict, flow, read,
+    Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,
+    Summary, Verdict, flow, read,
 };
 use std::path::Path;
 
 /// A signed packet, taken apart.
 pub struct Evidence {
-    /// Its frame number.
-    pub number: u64,
     /// What its trailer says.
     pub summary: Summary,
     /// Names the packet that is asked about among those under its signature.
@@ -45,7 +43,7 @@ impl Evidence {
         let Conclusion {
             verdict, reason, ..
         } = conclude(record, group);
-        match (verdict, Self::of(record, number, &mut Restorer::new())) {
+        match (verdict, Self::of(record, &mut Restorer::new())) {
             (Verdict::Valid, Some(evidence)) => Ok(evidence),
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
@@ -72,8 +70,7 @@ impl Evidence {
         let mut restorer = Restorer::new();
         while let Some(batch) = capture.next_batch()? {
             for record in &batch {
-                let number = record.packet().map_or(0, |info| info.frame);
-                let found = Self::of(record, number, &mut restorer);
+                let found = Self::of(record, &mut restorer);
                 if let Some(found) = found.filter(|evidence| evidence.is_of(request, group)) {
                     let asked = request.asked;
                     return Ok(Some(Self { asked, ..found }));
@@ -109,25 +106,20 @@ impl Evidence {
         }
     }
 
-    /// What a record holds; in coded carriage, the first packet of its block that came, once the
-    /// signature can be restored.
-    fn of(record: &Record, number: u64, restorer: &mut Restorer<u64>) -> Option<Self> {
+    /// What a record holds; in coded carriage, once the signature of its block can be restored.
+    fn of(record: &Record, restorer: &mut Restorer<()>) -> Option<Self> {
         let (frame, _) = frame(record)?;
         let signed = read(&frame).ok()?;
         let summary = signed.summary();
         let mut message = Vec::new();
         signed.write_message(&mut message);
-        let (mut body, number) = match signed.trailer().carriage {
-            Carriage::Full => (signed.trailer().body.to_vec(), number),
-            Carriage::Coded(_) => {
-                let Restored { signature, from } = restorer.take(&signed, number)?;
-                (signature, *from.first()?)
-            }
+        let mut body = match signed.trailer().carriage {
+            Carriage::Full => signed.trailer().body.to_vec(),
+            Carriage::Coded(_) => restorer.take(&signed, ())?.signature,
         };
         // The plain form is what both forms begin with.
         body.truncate(summary.scheme.signature_bytes(false));
         Some(Self {
-            number,
             summary,
             asked: signed.asked(),
             leaf: (summary.mode == Mode::Tree).then(|| signed.asked()),

@@ -1,0 +1,177 @@
+//! What managers and strangers try, and which rule refuses it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod common;
+
+use clew_evidence::{
+    EntryKey, Fault, JudgeRule, Match, Opening, Packet, Question, Request, Row, Step, judge_match,
+    judge_opening,
+};
+use clew_group::PublicKey;
+use clew_group::curve::{G1, Scalar};
+use common::evidence::set;
+use common::issuer::{device_key, resign};
+use common::{EPOCH, World, XR, row_of, tree, worlds};
+
+fn fault(rule: JudgeRule) -> Result<clew_evidence::Judgement, Fault> {
+    Err(rule.into())
+}
+
+/// The machine that a manager invents in a copy of its store.
+const TWIN: usize = 8;
+
+/// A packet of the twin, opened by honest trustees.
+fn opening_of_twin(world: &World, body: &[u8], row: Row, x: Option<Scalar>) -> Opening {
+    let packet = packet(body);
+    let request = Request::new(&world.group, Question::Opening, &packet, None).unwrap();
+    let shares = world.answers(&request, &packet, &[1, 2]);
+    let shares = shares.into_iter().map(|share| match share.step {
+        Step::Opening(given) => (share.trustee, given),
+        _ => panic!("an opening share"),
+    });
+    Opening {
+        request,
+        shares: shares.collect(),
+        x,
+        row,
+    }
+}
+
+fn packet(body: &[u8]) -> Packet<'_> {
+    Packet {
+        epoch: EPOCH,
+        message: common::MESSAGE,
+        body,
+        leaf: None,
+    }
+}
+
+/// A copy of the store enrols the name of an honest machine for a key that the manager has, and has
+/// it sign. The packet opens to it, and all but the register fits.
+#[test]
+fn a_copy_of_the_store_gets_nobody_named() {
+    for world in worlds() {
+        let id = world.group.epoch_id(EPOCH).unwrap();
+        let body = common::sign(&world.issuer, &world.keys[EPOCH as usize], id, TWIN);
+        let mut twin = world.issuer.entry(TWIN, world.group.id());
+        (twin.index, twin.name) = (0, world.entries[0].name.clone());
+        resign(&mut twin, world.group.id(), &device_key(TWIN));
+        let x = world.x(0).map(|_| common::issuer::secret_x(TWIN));
+
+        // In place of the honest machine, beside it, or alone.
+        let mut instead = world.entries.clone();
+        instead[0] = twin.clone();
+        let mut beside = world.entries.clone();
+        beside.push(twin.clone());
+        let last = beside.len() - 1;
+        beside[last].index = last as u32;
+        for (entries, at) in [(instead, 0), (beside, last), (vec![twin], 0)] {
+            let row = row_of(&entries, &tree(&entries), at, entries.len() as u32);
+            let opening = opening_of_twin(world, &body, row, x);
+            let judged = judge_opening(&world.group, &opening, &packet(&body));
+            assert_eq!(judged, fault(JudgeRule::Register));
+        }
+    }
+}
+
+/// Without the copy: in the group's own register the twin has a device key of its own.
+#[test]
+fn the_device_key_tells_two_machines_of_one_name_apart() {
+    let mut twin = XR.issuer.entry(TWIN, XR.group.id());
+    (twin.index, twin.name) = (0, XR.entries[0].name.clone());
+    resign(&mut twin, XR.group.id(), &device_key(TWIN));
+    let id = XR.group.epoch_id(EPOCH).unwrap();
+    let body = common::sign(&XR.issuer, &XR.keys[EPOCH as usize], id, TWIN);
+    let (group, row) = XR.with_entry(twin);
+    let x = Some(common::issuer::secret_x(TWIN));
+    let opening = opening_of_twin(&XR, &body, row, x);
+    let judged = judge_opening(&group, &opening, &packet(&body)).unwrap();
+    assert_eq!(judged.machine, XR.entries[0].name);
+    let known = XR.entries[0].fingerprint().unwrap();
+    let pinned = judged.check_device(&known);
+    assert_eq!(pinned, Err(JudgeRule::DevicePin.into()));
+}
+
+/// A match about a base of the manager's choice, in which the trustees are honest.
+fn match_about(base: &G1, x: Scalar, row: Row) -> Match {
+    let machine = row.entry.leaf_hash();
+    let question = Question::Match { machine };
+    let request = Request::new(&XR.group, question, &XR.packet(0), None).unwrap();
+    let [_, _, shares] = XR.match_answers(&request, 0, base, &[1, 2]);
+    let mut all = shares.into_iter().map(|share| match share.step {
+        Step::Match {
+            blinds, decryption, ..
+        } => (blinds, decryption),
+        _ => panic!("a match share"),
+    });
+    let ((blinds, first), (_, second)) = (all.next().unwrap(), all.next().unwrap());
+    Match {
+        request,
+        set: set(&[1, 2]),
+        base: base.to_bytes(),
+        x,
+        blinds,
+        decryptions: vec![first, second],
+        row,
+    }
+}
+
+/// Any x' has a B' that fits the second equation. The match about B' says "it was not this machine",
+/// which it was: A under S fixes x.
+#[test]
+fn a_free_x_makes_no_no() {
+    let free = Scalar::from_u128(4711);
+    let PublicKey::Xr(key) = &XR.keys[EPOCH as usize] else {
+        panic!("a key of xr");
+    };
+    let c = XR.issuer.commitment(0);
+    let certified = XR.issuer.credential_with(0, &free);
+    let base = certified + XR.issuer.root(key.v(), &free);
+    assert!(key.names(&base, &c, &free), "the second equation holds");
+    let staged = match_about(&base, free, XR.row(0));
+    let judged = judge_match(&XR.group, &staged, &XR.packet(0));
+    assert_eq!(judged, fault(JudgeRule::Credential));
+    // With the true x, B' is not the base of the row.
+    let staged = match_about(&base, XR.x(0).unwrap(), XR.row(0));
+    let judged = judge_match(&XR.group, &staged, &XR.packet(0));
+    assert_eq!(judged, fault(JudgeRule::Signer));
+    // With another A in the register, both equations hold, but the device signed another A.
+    assert!(key.certifies(&certified, &c, &free));
+    let mut entry = XR.entries[0].clone();
+    entry.credential = certified.to_bytes();
+    let (group, row) = XR.with_entry(entry);
+    let staged = match_about(&base, free, row);
+    let judged = judge_match(&group, &staged, &XR.packet(0));
+    assert_eq!(judged, fault(JudgeRule::Device));
+    // The honest match says yes.
+    assert!(XR.matched(0, 0, &[1, 2]).judgement.signed);
+}
+
+/// The same for an opening: a base that is not of the row names nobody, whatever x is given.
+#[test]
+fn no_x_makes_another_machine_of_an_opening() {
+    for x in [0, 1, 2].map(|machine| XR.x(machine)) {
+        let mut opening = XR.opening(0);
+        (opening.row, opening.x) = (XR.row(1), x);
+        let judged = judge_opening(&XR.group, &opening, &XR.packet(0)).unwrap_err();
+        let expected = match x == XR.x(1) {
+            true => JudgeRule::Signer,
+            false => JudgeRule::Credential,
+        };
+        assert_eq!(judged.rule, expected);
+    }
+}
+
+/// An entry of one scheme is none of the other.
+#[test]
+fn entries_of_the_other_scheme() {
+    let mut opening = XR.opening(0);
+    opening.row.entry.key = EntryKey::Bbs04(Box::new([0; 96]));
+    let judged = judge_opening(&XR.group, &opening, &XR.packet(0));
+    assert_eq!(judged, fault(JudgeRule::Layout));
+}
