@@ -12,7 +12,7 @@ mod court;
 
 use clew_evidence::{
     Caveat, CheckedGroup, CombineError, EntryKey, Fault, GroupFile, HEADER, JudgeRule, Judgement,
-    Opening, RegisterEntry, RegisterHead, Row, Share, Step, combine_opening, judge_opening, seal,
+    Opening, RegisterEntry, RegisterHead, Row, Share, Step, judge_opening, seal,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Set;
@@ -32,15 +32,6 @@ fn derived_x(office: &Office, name: &str) -> Scalar {
         .unwrap()
         .unwrap()
         .x(&office.issuer)
-}
-
-fn open(office: &Office, sent: &Sent) -> Result<(Opening, Judgement), CombineError> {
-    let group = office.checked();
-    let request = sent.opening(&group);
-    let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
-    let find = |search| office.find(sent.epoch, &search);
-    let opened = combine_opening(&group, &request, &shares, &sent.packet(), find)?;
-    Ok((opened.evidence, opened.judgement))
 }
 
 /// What a judge says to an opening of `sent` that names the machine of `row` all the same.
@@ -82,7 +73,7 @@ fn with_bbs04_the_issuer_signs_as_any_machine() {
         "the machine's key, without the machine"
     );
     let forged = Sent::by(&MemberKeyFile { key, ..victim }, b"never sent", 1);
-    let (_, judgement) = open(&office, &forged).unwrap();
+    let (_, judgement) = opened(&office, &forged).unwrap();
     assert_eq!(judgement.machine.as_str(), "victim");
     assert!(judgement.caveats.contains(&Caveat::IssuerCouldSign));
 }
@@ -227,7 +218,7 @@ fn only_y_is_missing() {
     assert_eq!(loot.own_base(&loot.x, &y, &zero), loot.b);
     let sent = loot.sign(1, &loot.b, [&loot.x, &y, &zero], None);
     assert!(sent.verify(&loot.group).is_ok());
-    let (_, judgement) = open(&loot.office, &sent).unwrap();
+    let (_, judgement) = opened(&loot.office, &sent).unwrap();
     assert_eq!(judgement.machine.as_str(), "victim");
     assert!(blame(&loot, &loot.group, &sent, loot.row()).is_ok());
 }
@@ -261,7 +252,7 @@ fn the_machines_credential_takes_the_machines_secret() {
 /// The issuer makes bases of its own as it likes, on one message or on two: their signatures verify,
 /// and open to nobody in the register.
 #[test]
-fn bases_of_the_issuers_own_open_to_no_machine() {
+fn credentials_of_the_issuers_own_open_to_no_machine() {
     let loot = Loot::new();
     let other_x = Scalar::from_u128(12345);
     for (i, y) in loot.guesses().into_iter().enumerate() {
@@ -277,7 +268,7 @@ fn bases_of_the_issuers_own_open_to_no_machine() {
                 sent.verify(&loot.group).is_ok(),
                 "the issuer can enrol whom it likes"
             );
-            let unknown = open(&loot.office, &sent).unwrap_err();
+            let unknown = opened(&loot.office, &sent).unwrap_err();
             assert!(matches!(unknown, CombineError::NoRow { .. }));
             let fault = blame(&loot, &loot.group, &sent, loot.row()).unwrap_err();
             assert_eq!(fault.rule, JudgeRule::Signer);

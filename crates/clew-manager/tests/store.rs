@@ -42,7 +42,7 @@ fn a_group_lives_from_creation_to_opening() {
             assert!(sent.verify(&group).is_ok());
             let request = sent.opening(&group);
             let shares = [1, 3].map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |search| office.find(sent.epoch, &search);
+            let find = |search| office.find(sent.epoch, search);
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
         }

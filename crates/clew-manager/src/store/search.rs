@@ -181,7 +181,7 @@ fn bases_of(
 }
 
 /// What `work` makes of the parts of a list, in order, each in a thread of its own.
-fn by_threads<T: Sync, R: Send>(
+pub(super) fn by_threads<T: Sync, R: Send>(
     list: &[T],
     work: impl Fn(&[T]) -> Result<Vec<R>, StoreError> + Sync,
 ) -> Result<Vec<R>, StoreError> {

@@ -150,7 +150,7 @@ pub struct Enrol {
     #[arg(long, value_name = "FILE", conflicts_with = "invite")]
     pub answer: Option<PathBuf>,
     /// The file to write: the machine's key, an invitation, or an answer
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
     pub output: PathBuf,
     /// What unlocks the issuer key.
     #[command(flatten)]
@@ -173,7 +173,7 @@ pub struct Join {
     #[arg(long, value_name = "FILE")]
     pub state: PathBuf,
     /// The file to write: a request, an acceptance, or the machine's key
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
     pub output: PathBuf,
     /// What unlocks the state.
     #[command(flatten)]

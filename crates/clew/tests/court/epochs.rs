@@ -23,7 +23,7 @@ impl Court {
         let mut file = MemberKeyFile::decode(&text).unwrap();
         let held = file.newest().unwrap();
         let Some(Follow::Back(steps)) = group.path(held.epoch, epoch) else {
-            panic!("no way back");
+            unreachable!("no way back");
         };
         file.epochs = vec![HeldEpoch {
             epoch,
