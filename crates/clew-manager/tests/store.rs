@@ -447,7 +447,7 @@ fn a_distributed_key_is_dealt_to_nobody_here() {
         scheme,
         opening: Opening::Distributed {
             nonce,
-            sharing: sharing.clone(),
+            sharing: Box::new(sharing.clone()),
         },
         now: NOW,
     };

@@ -390,7 +390,8 @@ fn candidates_are_checked() {
     let mut office = Office::new(Scheme::Xr);
     let key = office.enrol("a");
     office.enrol("b");
-    let cases: [(fn(&mut Comparison<'_>), JudgeRule); 5] = [
+    type Change = fn(&mut Comparison<'_>);
+    let cases: [(Change, JudgeRule); 5] = [
         (
             |wrong| wrong.base = wrong.office.base("b", 0).unwrap(),
             JudgeRule::Signer,

@@ -72,7 +72,7 @@ impl Dealing {
             scheme: Scheme::Xr,
             opening: Opening::Distributed {
                 nonce: plan.nonce,
-                sharing: self.sharing().clone(),
+                sharing: Box::new(self.sharing().clone()),
             },
             now,
         })
