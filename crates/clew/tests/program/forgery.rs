@@ -182,7 +182,7 @@ impl Public {
 
 /// A packet to sign.
 fn original() -> Vec<u8> {
-    let capture = Path::new(CAPTURES).join("tcpdump--quic_handshake.pcap");
+    let capture = Path::new(CAPTURES).join("zeek--ssh-ssh.pcap");
     packets(&fs::read(capture).unwrap())[0].data().to_vec()
 }
 
@@ -209,13 +209,13 @@ impl History {
             &["c"],
             &["d", "--at", &in_a_week],
         ] {
-            honest.extend(sent(&desk, &mut keys, &witnesses, 1));
+            honest.extend(sent(&desk, &mut keys));
             desk.yes(&[&["revoke", "acme"], revoked].concat());
             published(&desk, &mut witnesses);
             let update = ["update", "--key", "web-1.key", "--group", GROUP];
             desk.yes(&[&update[..], &["--witness", WITNESSES]].concat());
         }
-        honest.extend(sent(&desk, &mut keys, &witnesses, 2));
+        honest.extend(sent(&desk, &mut keys));
         Self {
             public: Public::of(&desk, &witnesses),
             desk,
@@ -267,17 +267,11 @@ fn published(desk: &Desk, witnesses: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-/// What the program signs with the honest key in the newest epochs that it holds.
-fn sent(
-    desk: &Desk,
-    keys: &mut Vec<MemberKeyFile>,
-    witnesses: &BTreeSet<Vec<u8>>,
-    epochs: u32,
-) -> Vec<Sent> {
-    let public = Public::of(desk, witnesses);
-    let newest = public.group.newest_epoch();
-    let times = (newest + 1 - epochs..=newest).map(|epoch| public.start(epoch));
-    let unsigned = times.map(|time| (time, &public.frame[..]));
+/// What the program signs with the honest key in the newest epoch.
+fn sent(desk: &Desk, keys: &mut Vec<MemberKeyFile>) -> Vec<Sent> {
+    let public = Public::of(desk, &BTreeSet::new());
+    let time = public.start(public.group.newest_epoch());
+    let unsigned = std::iter::once((time, &public.frame[..]));
     fs::write(desk.path("in"), file(ETHERNET, unsigned)).unwrap();
     assert_eq!(desk.sign(&["--mode", "each"]), 0);
     let key = fs::read_to_string(desk.path("web-1.key")).unwrap();

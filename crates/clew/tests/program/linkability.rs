@@ -174,7 +174,7 @@ fn blocks_link_their_packets() {
     assert!(blocks.values().all(same_flow));
 
     let file = signed_file(&desk, ONE, MODES[1]);
-    let mut runs: HashMap<Flow, u8> = HashMap::new();
+    let mut runs: HashMap<Flow, u16> = HashMap::new();
     for record in packets(&file) {
         let frame = Frame::whole(LinkType(1), record.data());
         let Ok(packet) = read(&frame) else { continue };
