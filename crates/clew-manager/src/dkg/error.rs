@@ -108,8 +108,8 @@ impl DkgError {
         }
     }
 
-    /// The trustee that broke a rule, where its own signature shows that it did. The key is made
-    /// again without it, from a new plan.
+    /// The trustee whose keys broke a rule. If its check code is the same as this trustee's, those are
+    /// its own keys, and the others make a new plan without it.
     pub fn culprit(&self) -> Option<Trustee> {
         match *self {
             Self::SealedShare { trustee } | Self::HelloKey { trustee } => Some(trustee),

@@ -12,7 +12,8 @@ Trustees make an opening key that nobody ever holds as a whole:
   2. trustees  clew trustee begin acme.plan --index 1 --state 1.state -o 1.hello
   3. trustees  clew trustee deal acme.plan --state 1.state --hello 1.hello --hello 2.hello
                --hello 3.hello -o 1.deal; then all compare the check code by voice
-  4. trustees  clew trustee check acme.plan --state 1.state --deal 1.deal --deal 2.deal --deal 3.deal
+  4. trustees  clew trustee check acme.plan --state 1.state --deal 1.deal --deal 2.deal
+               --deal 3.deal
   5. manager   clew group create acme --plan acme.plan --deal 1.deal --deal 2.deal --deal 3.deal
   6. trustees  clew trustee finish acme.plan --state 1.state --deal 1.deal --deal 2.deal
                --deal 3.deal --group group.clew -o 1.key

@@ -137,9 +137,9 @@ pub fn say_check_code(context: &[u8; 32]) {
 pub fn failed(error: DkgError) -> Failure {
     let failure = Failure::new(error);
     if let Some(trustee) = error.culprit() {
-        return failure
-            .no()
-            .hint(format!("make a new plan without {trustee}"));
+        return failure.no().hint(format!(
+            "compare check codes with {trustee}: if they agree, make a new plan without it"
+        ));
     }
     match error {
         DkgError::Hellos { .. } | DkgError::OwnHello => {

@@ -15,8 +15,7 @@ const UPDATE: [&str; 5] = [
 fn in_days(days: u64) -> String {
     let now = std::time::SystemTime::now();
     let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    let time = clew::clock::rfc3339((now + days * 24 * 3600) * 1_000_000_000);
-    time
+    clew::clock::rfc3339((now + days * 24 * 3600) * 1_000_000_000)
 }
 
 #[test]
