@@ -204,9 +204,12 @@ fn packets() -> Vec<Case> {
     vec![
         on("other", "Another packet.", &other),
         on("unsigned", "A packet that is not signed.", &unsigned),
-        bad("packet-asked", "packet", "The one asked about is another.", &{
-            flipped(&good, 134)
-        }),
+        bad(
+            "packet-asked",
+            "packet",
+            "The one asked about is another.",
+            &{ flipped(&good, 134) },
+        ),
         bad_of(&forged, "signature", "signature", comment, &payload),
     ]
 }
