@@ -1,5 +1,6 @@
 //! What can go wrong with a store, in sentences for people.
 
+use crate::dkg::DkgError;
 use crate::keys::KeyError;
 use clew_group::xr::JoinError;
 use std::fmt;
@@ -66,6 +67,8 @@ pub enum StoreError {
     NotOffered,
     /// The device did not sign its register entry.
     DeviceSignature,
+    /// What trustees dealt is not for this group.
+    Dkg(DkgError),
     /// A key file of the store is not readable.
     Key {
         /// The file.
@@ -104,6 +107,12 @@ impl From<rusqlite::Error> for StoreError {
 impl From<JoinError> for StoreError {
     fn from(error: JoinError) -> Self {
         Self::Join(error)
+    }
+}
+
+impl From<DkgError> for StoreError {
+    fn from(error: DkgError) -> Self {
+        Self::Dkg(error)
     }
 }
 
@@ -165,6 +174,7 @@ impl fmt::Display for StoreError {
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")
             }
+            Self::Dkg(error) => error.fmt(f),
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),

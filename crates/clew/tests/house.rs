@@ -48,13 +48,15 @@ const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packe
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
 /// Those that have clocks, sockets and the system's randomness.
 const IO: &[&str] = &["clew", "clew-bench", "clew-tunnel-udp"];
-const RESERVED: [(&str, &[&str]); 12] = [
+const RESERVED: [(&str, &[&str]); 13] = [
     // Faster than ed25519-dalek, which the pure crates have; one module wraps it. A baseline elsewhere.
     ("aws-lc-rs", PROGRAM),
     // Its big numbers carry the paper's schemes, RSA and DSA among them.
     ("aws-lc-sys", &["clew-bench"]),
     // clew-bench measures single operations of it as a baseline.
     ("blst", &["clew-group", "clew-bench"]),
+    // HPKE (RFC 9180): shares that trustees deal are sealed to one trustee's key. docs/decisions/0016.
+    ("hpke", &["clew-manager"]),
     ("rusqlite", &["clew-manager"]),
     ("clap", PROGRAM),
     ("rayon", PROGRAM),

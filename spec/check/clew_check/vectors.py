@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from . import group_file, merkle, need, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
+from . import group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
 from .cases import Case, equal
-from .curve import encode
+from .curve import encode, encode_scalar
 
 
 def group_signature(case):
@@ -106,10 +106,23 @@ def tunnel(case):
     vectors_tunnel.CHECKS[case.one("check")](case)
 
 
+def opening_key_(case):
+    plan, state = opening_key.Plan(case.one("plan")), opening_key.State(case.one("state"))
+    deals = [opening_key.Deal(data) for data in case.all("deal")]
+    commitments, share = opening_key.receive(plan, state, deals)
+    run = opening_key.context(plan, deals[0].list)
+    equal(plan.id, case.one("plan-id"), "plan id")
+    equal(run, case.one("context"), "context")
+    equal(opening_key.check_code(run), case.one("check-code"), "check code")
+    equal([encode(C) for C in commitments], case.all("commitment"), "commitments")
+    equal(bytes([plan.origin]), case.one("origin"), "origin")
+    equal(encode_scalar(share), case.one("share"), "share")
+
+
 FAMILIES = {
     "group-signature": group_signature, "packet-trailer": packet_trailer, "group-file": group_file_, "opening": opening_,
     "key-file": key_file_, "flow-carriage": flow_carriage, "effs": effs,
-    "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
+    "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
 }  # fmt: skip
 
 

@@ -153,7 +153,7 @@ fn read_epochs(
     }
     let read = (0..count).map(|_| HeldEpoch::read(scheme, nonce, fields));
     let epochs: Vec<HeldEpoch> = read.collect::<Option<_>>()?;
-    let ascending = epochs.is_sorted_by(|a, b| a.epoch < b.epoch && a.start <= b.start);
+    let ascending = epochs.is_sorted_by(|a, b| a.epoch < b.epoch);
     // gamma is the same in all epochs of a group.
     let one_w = epochs.is_sorted_by(|a, b| a.public.w() == b.public.w());
     (ascending && one_w).then_some(epochs)
