@@ -1,90 +1,87 @@
-//! The register: every row proves itself, and credentials go to members only.
+//! The register: every row proves itself, an opened base leads to its row, and revoked rows get
+//! nothing.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
+#[path = "common/court.rs"]
+mod court;
 
-use clew_evidence::{RegisterLine, RegisterReader, Row, register_file_header};
-use clew_group::Scheme;
+use clew_evidence::{Row, Search};
 use clew_group::curve::G1;
+use clew_group::{EpochId, Revoked, Scheme};
 use clew_manager::StoreError;
+use clew_manager::keys::MemberKeyFile;
+use clew_manager::store::INDEXES;
 use common::*;
+use std::fs;
 
-/// Every line of the register in an epoch.
-fn lines(office: &Office, epoch: u32) -> Vec<RegisterLine> {
-    let lines = office.store.lines(&office.issuer, epoch).unwrap();
-    let mut all = Vec::new();
+fn rows(office: &Office) -> Vec<Row> {
+    let mut rows = Vec::new();
     let each = |machine| -> Result<(), StoreError> {
-        all.push(lines.line(&machine)?);
+        rows.push(office.store.row(&machine)?);
         Ok(())
     };
     office.store.machines(each).unwrap();
-    all
+    rows
 }
 
+/// Rows are of the present size; a checkpoint keeps them good for ever.
 #[test]
-fn every_row_holds_for_every_size_of_the_register() {
+fn rows_stay_good_if_there_was_a_checkpoint() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
-        let mut older: Vec<Row> = Vec::new();
-        for machines in 1..=20 {
+        let mut kept: Vec<Row> = Vec::new();
+        let mut lost: Vec<Row> = Vec::new();
+        for machines in 1..=20u32 {
             office.enrol(&format!("m-{machines}"));
-            let group = published(&office.dir);
-            let lines = lines(&office, 0);
-            assert_eq!(lines.len(), machines);
-            for (index, line) in (0..).zip(&lines) {
-                assert_eq!(line.row.entry.index, index);
-                assert!(line.row.is_in_register_of(&group), "{index} of {machines}");
-                let read = Row::decode(scheme, &line.row.encode());
-                assert_eq!(read.as_ref(), Some(&line.row));
+            let keeps = machines % 3 == 0;
+            if keeps {
+                office.store.checkpoint(&office.issuer, LATER).unwrap();
+                // Once more changes nothing.
+                office.store.checkpoint(&office.issuer, LATER).unwrap();
             }
-            older.push(lines[machines / 2].row.clone());
+            let (group, rows) = (published(&office.dir), rows(&office));
+            assert_eq!(rows.len(), machines as usize);
+            for (index, row) in (0..).zip(&rows) {
+                assert_eq!(row.entry.index, index);
+                assert!(row.is_in_register_of(&group), "{index} of {machines}");
+                assert_eq!(Row::decode(scheme, &row.encode()).as_ref(), Some(row));
+            }
+            let row = rows[machines as usize / 2].clone();
+            if keeps { &mut kept } else { &mut lost }.push(row);
         }
         let group = office.group();
-        assert!(
-            older.iter().all(|row| row.is_in_register_of(&group)),
-            "older heads still count"
-        );
-        let mut moved = older[7].clone();
+        assert_eq!(group.checkpoints().len(), 6);
+        assert!(kept.iter().all(|row| row.is_in_register_of(&group)));
+        let present = lost.pop().unwrap();
+        assert!(present.is_in_register_of(&group));
+        assert!(!lost.iter().any(|row| row.is_in_register_of(&group)));
+        let mut moved = kept[2].clone();
         moved.entry.index ^= 1;
         assert!(!moved.is_in_register_of(&group));
         let other = Office::of(scheme, quorum(1, 1), 2).group();
-        assert!(!older[7].is_in_register_of(&other));
+        assert!(!kept[2].is_in_register_of(&other));
     }
 }
 
+/// The root of every earlier size is known, and only of those.
 #[test]
-fn register_files_are_read_back() {
-    for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        (0..5).for_each(|i| drop(office.enrol(&format!("m-{i}"))));
-        office.revoke("m-1");
-        let written = lines(&office, 1);
-        let mut bytes = register_file_header(office.group().id(), 1);
-        bytes.extend(written.iter().flat_map(RegisterLine::encode));
-        let mut reader = RegisterReader::new(scheme);
-        let mut read = Vec::new();
-        let mut header = None;
-        for piece in bytes.chunks(100) {
-            reader.push(piece);
-            header = header.or(reader.header().unwrap());
-            if header.is_some() {
-                while let Some(line) = reader.line().unwrap() {
-                    read.push(line);
-                }
-            }
-        }
-        reader.finish().unwrap();
-        assert_eq!(header, Some((office.group().id(), 1)));
-        assert_eq!(read, written);
-        for line in read {
-            let found = office.store.find(&line.tag).unwrap().unwrap();
-            assert_eq!(found.entry, line.row.entry);
-        }
+fn earlier_roots_are_known() {
+    let mut office = Office::new(Scheme::Xr);
+    let mut roots = vec![office.group().register().root];
+    for machine in 0..9 {
+        office.enrol(&format!("m-{machine}"));
+        roots.push(office.group().register().root);
     }
+    for (machines, root) in (0..).zip(roots) {
+        assert_eq!(office.store.root_at(machines), Some(root));
+    }
+    assert_eq!(office.store.root_at(10), None);
 }
 
-/// Machines by epoch of joining and of revocation: a (0, never), b (0, 1), c (1, never), d (1, 2).
-fn history(scheme: Scheme) -> Office {
+/// Machines by epoch of joining and of revocation: a (0, never), b (0, 1), c (1, never), d (1, 2); in
+/// epoch 2 the base starts anew, or not.
+fn history(scheme: Scheme, rebase: bool) -> Office {
     let mut office = Office::new(scheme);
     for name in ["a", "b"] {
         office.enrol(name);
@@ -93,92 +90,148 @@ fn history(scheme: Scheme) -> Office {
     for name in ["c", "d"] {
         office.enrol(name);
     }
-    office.revoke("d");
+    office.revoke_all(&["d"], rebase);
     office
 }
 
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+/// Who has a base in epochs 0 to 2: late joiners too.
+const WITH_BASE: [&str; 3] = ["abcd", "acd", "ac"];
+
+/// Every base leads to its row and to no other, in every epoch; revoked rows have none.
 #[test]
-fn credentials_are_those_of_members_in_that_epoch() {
-    let office = history(Scheme::Xr);
-    let members = [(0, "ab"), (1, "acd"), (2, "ac")];
-    for (epoch, names) in members {
-        let public = xr_key(&office.group(), epoch);
-        for line in lines(&office, epoch) {
-            let entry = &line.row.entry;
-            let is_member = names.contains(entry.name.as_str());
-            assert_eq!(
-                line.credential.is_some(),
-                is_member,
-                "{} in epoch {epoch}",
-                entry.name
-            );
-            if let Some(credential) = line.credential {
-                let a_0 = G1::from_bytes(&entry.credential).unwrap();
-                let a = G1::from_bytes(&credential).unwrap();
-                assert!(public.names(&a, &a_0));
-                assert_eq!(a == a_0, epoch == 0);
-                assert_eq!(public.tag(&a), line.tag);
+fn a_base_leads_to_its_row() {
+    for (scheme, rebase) in [
+        (Scheme::Xr, false),
+        (Scheme::Xr, true),
+        (Scheme::Bbs04, true),
+    ] {
+        let office = history(scheme, rebase);
+        let group = office.checked();
+        for (epoch, with_base) in (0..).zip(WITH_BASE) {
+            for name in NAMES {
+                let base = office.base(name, epoch);
+                assert_eq!(base.is_ok(), with_base.contains(name), "{name} in {epoch}");
+                let Ok(base) = base else { continue };
+                let search = Search::new(&group, epoch, &base).unwrap();
+                let search = match office.store.locator(&office.issuer, &base).unwrap() {
+                    Some(q) => search.with_q(&q).unwrap(),
+                    None => search,
+                };
+                assert_eq!(office.find(epoch, &search), Some(office.found(name)));
+                let elsewhere = (epoch + 1) % 3;
+                let search = Search::new(&group, elsewhere, &base).unwrap();
+                assert_eq!(office.find(elsewhere, &search), None);
             }
+            let index = office.dir.join(INDEXES).join(epoch.to_string());
+            let length = index.metadata().unwrap().len() as usize;
+            assert_eq!(length, 108 + 12 * with_base.len() + 32);
         }
     }
 }
 
-/// With bbs04 whoever had a machine's credential could not sign, but nothing needs one either.
+/// The base that a revoked machine would have, had the issuer helped it: it is named all the same, with
+/// Q and without.
 #[test]
-fn bbs04_lines_have_no_credentials() {
-    let office = history(Scheme::Bbs04);
-    for epoch in 0..=2 {
-        assert!(
-            lines(&office, epoch)
-                .iter()
-                .all(|line| line.credential.is_none())
-        );
-    }
+fn revoked_rows_are_named_too() {
+    let office = history(Scheme::Xr, false);
+    let (group, machine) = (
+        office.checked(),
+        office.store.machine("b").unwrap().unwrap(),
+    );
+    let epoch = 1;
+    // Against rule 2: the witness of a revoked row.
+    let public = group.public_key(epoch).unwrap().unwrap();
+    let helpful = office.issuer.issuer.in_epoch(&public, []).unwrap();
+    let x = machine.x(&office.issuer);
+    let base = helpful.base(&machine.credential().unwrap(), &x).unwrap();
+    assert_eq!(office.base("b", epoch), Err(Revoked));
+    let found = Some(office.found("b"));
+    let search = Search::new(&group, epoch, &base).unwrap();
+    assert_eq!(office.find(epoch, &search), found);
+    let q = office.store.locator(&office.issuer, &base).unwrap();
+    let search = search.with_q(&q.unwrap()).unwrap();
+    assert_eq!(office.find(epoch, &search), found);
 }
 
-/// The member's own key and the issuer's line agree in every epoch that the machine lived through.
+/// What the machine signs with is what the issuer computes, in every epoch that it lived through.
 #[test]
-fn the_issuers_credential_is_the_machines_own() {
-    let mut office = Office::new(Scheme::Xr);
-    let mut key = office.enrol("a");
-    for victim in ["b", "c", "d"] {
-        office.enrol(victim);
-        let epoch = office.revoke(victim);
-        key = clew_manager::update::update(&key, &office.group()).unwrap();
-        let (_, credential) = office.candidate("a", epoch);
-        assert_eq!(credential.to_bytes(), key.key.to_bytes()[..48]);
-    }
-}
-
-/// Nothing of the issuer's helps a revoked machine along: no line, no name a second time.
-#[test]
-fn a_revoked_machine_gets_nothing_again() {
+fn the_issuers_base_is_the_machines_own() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
-        let key = office.enrol("web-1");
-        office.revoke("web-1");
-        let again = office
-            .store
-            .enrol(&office.issuer, "web-1".parse().unwrap(), NOW, &mut rng(3));
-        assert!(matches!(again.err().unwrap(), StoreError::NameTaken(_)));
-        let [line] = &lines(&office, 1)[..] else {
-            unreachable!("one machine is enrolled")
-        };
-        assert_eq!(line.credential, None);
-        // With the new public key and the old member key: the member's check stops it.
-        let group = office.group();
-        let (public, id) = (
-            group.public_key(1).unwrap().unwrap(),
-            group.epoch_id(1).unwrap(),
-        );
-        assert!(clew_group::SigningKey::new(&public, id, key.key.clone()).is_err());
+        let mut key = office.enrol("a");
+        for victim in ["b", "c", "d"] {
+            office.enrol(victim);
+            let epoch = office.revoke(victim);
+            key = office.update(&key).unwrap();
+            let base = own_base(&key);
+            assert_eq!(Ok(base), office.base("a", epoch));
+        }
     }
 }
 
+fn own_base(key: &MemberKeyFile) -> G1 {
+    let witness = G1::from_bytes(&key.newest().unwrap().witness.to_bytes()[..]).unwrap();
+    *key.key.credential() + witness
+}
+
+/// A register that grew is looked up whole: an index of before does not hide a row.
 #[test]
-fn credentials_take_the_issuer_key_of_the_group() {
-    let office = history(Scheme::Xr);
+fn later_rows_are_found_in_earlier_epochs() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        office.enrol("a");
+        let find = |office: &Office, name: &str| {
+            let base = office.base(name, 0).unwrap();
+            let search = Search::new(&office.checked(), 0, &base).unwrap();
+            assert_eq!(office.find(0, &search), Some(office.found(name)), "{name}");
+        };
+        find(&office, "a");
+        for name in ["b", "c"] {
+            office.enrol(name);
+            find(&office, name);
+        }
+        office.revoke("b");
+        office.enrol("late");
+        for name in ["a", "b", "c", "late"] {
+            find(&office, name);
+        }
+    }
+}
+
+/// The issuer key of another group gives nothing.
+#[test]
+fn bases_take_the_issuer_key_of_the_group() {
+    let office = history(Scheme::Xr, false);
     let stranger = Office::of(Scheme::Xr, quorum(1, 1), 5);
-    let refused = office.store.lines(&stranger.issuer, 0).err().unwrap();
-    assert!(matches!(refused, StoreError::OtherGroupsKey));
+    let refused = |result: Result<(), StoreError>| {
+        assert!(matches!(result, Err(StoreError::OtherGroupsKey)));
+    };
+    refused(office.store.epoch_issuer(&stranger.issuer, 0).map(drop));
+    let base = office.base("a", 0).unwrap();
+    refused(office.store.locator(&stranger.issuer, &base).map(drop));
+    let search = Search::new(&office.checked(), 0, &base).unwrap();
+    let found = office
+        .store
+        .find_signer(&stranger.issuer, 0, &search, &mut |_, _| true);
+    refused(found.map(drop));
+    assert!(!office.dir.join(INDEXES).exists());
+}
+
+/// A copy of the store whose epochs took another way has other indexes.
+#[test]
+fn the_index_of_another_history_is_not_used() {
+    let office = history(Scheme::Xr, false);
+    let base = office.base("a", 1).unwrap();
+    let search = Search::new(&office.checked(), 1, &base).unwrap();
+    office.find(1, &search).unwrap();
+    let path = office.dir.join(INDEXES).join("1");
+    let good = fs::read(&path).unwrap();
+    let mut other = good.clone();
+    let EpochId(id) = office.group().epoch_id(1).unwrap();
+    let at = good.windows(32).position(|bytes| bytes == id).unwrap();
+    other[at] ^= 1;
+    fs::write(&path, other).unwrap();
+    assert_eq!(office.find(1, &search), Some(office.found("a")));
+    assert_eq!(fs::read(&path).unwrap(), good);
 }

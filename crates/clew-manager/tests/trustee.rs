@@ -2,15 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
+#[path = "common/court.rs"]
+mod court;
 
 use clew_evidence::{
-    CombineError, JudgeRule, Why, combine_match, combine_opening, judge_match, judge_opening,
+    CombineError, EntryKey, JudgeRule, Why, combine_match, combine_opening, judge_match,
+    judge_opening,
 };
 use clew_group::Scheme;
 use clew_group::quorum::QuorumError;
 use clew_manager::trustee::ledger::{LedgerError, MATCHES_PER_PACKET, REQUESTS_PER_DAY};
 use clew_manager::trustee::{Case, Desk, TrusteeError};
 use common::*;
+use court::*;
 use std::fs;
 use std::path::PathBuf;
 
@@ -44,16 +48,13 @@ fn any_two_of_three_open_and_the_ledger_has_it() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let keys = ["a", "b"].map(|name| office.enrol(name));
-        let group = office.group();
+        let group = office.checked();
         for (seed, pair) in [[1, 2], [3, 1], [2, 3]].into_iter().enumerate() {
             let key = &keys[seed % 2];
             let sent = Sent::by(key, b"m", seed as u64);
             let request = sent.opening(&group);
             let shares = pair.map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |tag: &[u8; 32], _: &_| {
-                let machine = office.store.find(tag).unwrap()?;
-                Some(office.store.row(&machine).unwrap())
-            };
+            let find = |search| office.find(0, &search);
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
             let judged = judge_opening(&group, &opened.evidence, &sent.packet()).unwrap();
@@ -68,7 +69,7 @@ fn a_trustee_looks_at_the_packet_itself() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let key = office.enrol("a");
-        let (group, good) = (office.group(), Sent::by(&key, b"m", 1));
+        let (group, good) = (office.checked(), Sent::by(&key, b"m", 1));
         let forged = Sent {
             message: b"n".to_vec(),
             ..Sent::by(&key, b"m", 1)
@@ -108,7 +109,7 @@ fn a_key_of_another_group_gives_nothing() {
         let (key, path, group) = (
             stranger.trustee(1),
             stranger.trustee_path(1),
-            office.group(),
+            office.checked(),
         );
         let (request, packet) = (sent.opening(&group), sent.packet());
         let case = Case {
@@ -129,7 +130,7 @@ fn a_share_that_is_not_the_groups_is_not_used() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let sent = Sent::by(&office.enrol("a"), b"m", 1);
-        let group = office.group();
+        let group = office.checked();
         let mut key = Office::of(scheme, quorum(2, 3), 9).trustee(1);
         key.group = group.id();
         let (request, packet) = (sent.opening(&group), sent.packet());
@@ -153,7 +154,7 @@ fn one_t1_is_opened_for_one_packet() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let key = office.enrol("a");
-        let group = office.group();
+        let group = office.checked();
         let [sent, other] = [b"m", b"n"].map(|message| Sent::by(&key, message, 1));
         assert_eq!(sent.body[..48], other.body[..48]);
         assert!(other.verify(&group).is_ok());
@@ -246,12 +247,12 @@ fn a_match_says_yes_for_the_sender_and_no_for_others() {
             group,
             request,
             sent,
-            credential,
-            row,
+            base,
+            found,
             ..
         } = comparison;
         let packet = sent.packet();
-        let matched = combine_match(&group, &request, &shares, &packet, &credential, row).unwrap();
+        let matched = combine_match(&group, &request, &shares, &packet, &base, found).unwrap();
         assert_eq!(matched.judgement.signed, signed);
         let judged = judge_match(&group, &matched.evidence, &packet).unwrap();
         assert_eq!(judged, matched.judgement);
@@ -383,29 +384,62 @@ fn a_set_that_cannot_answer_is_refused() {
     assert_eq!(state_files(&office, 1), 0);
 }
 
-/// The machine of a match must be in the register, with the credential of the packet's epoch.
+/// The machine of a match must be in the register, with its own x and the base of the packet's epoch.
 #[test]
 fn candidates_are_checked() {
     let mut office = Office::new(Scheme::Xr);
-    let keys = ["a", "b"].map(|name| office.enrol(name));
-    let (_, of_b) = office.candidate("b", 0);
-    let sent = || Sent::by(&keys[0], b"m", 1);
-    let mut wrong = Comparison::new(&office, sent(), "a");
-    wrong.credential = of_b;
-    let refused = wrong.commit(1, set([1, 2]), 1).unwrap_err();
-    assert_eq!(fault(&refused), Some(JudgeRule::Credential));
-
-    let mut wrong = Comparison::new(&office, sent(), "a");
-    wrong.row = office.candidate("b", 0).0;
-    let refused = wrong.commit(1, set([1, 2]), 1).unwrap_err();
-    assert_eq!(fault(&refused), Some(JudgeRule::Register));
-
-    let mut wrong = Comparison::new(&office, sent(), "a");
-    wrong.row.entry.device.as_mut().unwrap().signature[3] ^= 1;
-    wrong.request = wrong.sent.comparison(&wrong.group, &wrong.row);
-    let refused = wrong.commit(1, set([1, 2]), 1).unwrap_err();
-    assert_eq!(fault(&refused), Some(JudgeRule::Register));
+    let key = office.enrol("a");
+    office.enrol("b");
+    let cases: [(fn(&mut Comparison<'_>), JudgeRule); 5] = [
+        (
+            |wrong| wrong.base = wrong.office.base("b", 0).unwrap(),
+            JudgeRule::Signer,
+        ),
+        (
+            |wrong| wrong.found.x = wrong.office.found("b").x,
+            JudgeRule::Credential,
+        ),
+        (|wrong| wrong.found.x = None, JudgeRule::Layout),
+        (
+            |wrong| wrong.found = wrong.office.found("b"),
+            JudgeRule::Register,
+        ),
+        (
+            |wrong| {
+                let EntryKey::Xr(device) = &mut wrong.found.row.entry.key else {
+                    unreachable!("the group is of xr")
+                };
+                device.signature[3] ^= 1;
+                wrong.request = wrong.sent.comparison(&wrong.group, &wrong.found.row);
+            },
+            JudgeRule::Register,
+        ),
+    ];
+    for (change, rule) in cases {
+        let mut wrong = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+        change(&mut wrong);
+        let refused = wrong.commit(1, set([1, 2]), 1).unwrap_err();
+        assert_eq!(fault(&refused), Some(rule));
+    }
     assert_eq!(state_files(&office, 1), 0);
+    assert_eq!(ledger(&office, 1).len(), 0);
+}
+
+/// The share counts for the packet that was asked about, and the ledger says which that was.
+#[test]
+fn the_packet_that_was_asked_about_is_bound() {
+    let mut office = Office::new(Scheme::Xr);
+    let sent = Sent::by(&office.enrol("a"), b"m", 1);
+    let group = office.checked();
+    let request = sent.opening(&group);
+    share(&office, 1, &sent, &request).unwrap();
+    let asked: String = request.asked.iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(ledger(&office, 1)[0].split(' ').nth(4), Some(&asked[..]));
+    let mut other = request;
+    other.asked[7] ^= 1;
+    let refused = share(&office, 1, &sent, &other).unwrap_err();
+    assert_eq!(fault(&refused), Some(JudgeRule::Packet));
+    assert_eq!(ledger(&office, 1).len(), 1);
 }
 
 #[test]

@@ -3,18 +3,32 @@
 
 mod common;
 
-use clew_evidence::{Change, EpochRecord, GroupFile, GroupFileError, Origin, Rule, SharingRecord};
-use clew_group::curve::{G1, Scalar};
+use clew_evidence::{Change, EpochRecord, GroupFile, Origin, SharingRecord};
+use clew_group::curve::Scalar;
 use clew_group::quorum::Sharing;
-use clew_group::{EpochId, Scheme, xr};
-use clew_manager::keys::{MemberKeyFile, OpeningShare, TrusteeKeyFile};
-use clew_manager::trustee::{Case, Desk, TrusteeError};
-use clew_manager::update::{UpdateError, update};
+use clew_group::{EpochId, Scheme};
+use clew_manager::keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
+use clew_manager::update::{NoWitnesses, UpdateError, Updated, update};
+use clew_manager::{Store, When};
 use common::*;
 use std::path::Path;
 
+/// The numbers of the epochs that a key holds.
+fn held(key: &MemberKeyFile) -> Vec<u32> {
+    key.epochs.iter().map(|held| held.epoch).collect()
+}
+
+fn at(office: &Office, key: &MemberKeyFile, now: u64) -> Result<Updated, UpdateError> {
+    update(
+        key,
+        &office.checked(),
+        now,
+        &mut office.published_witnesses(),
+    )
+}
+
 fn refused(key: &MemberKeyFile, group: &GroupFile) -> UpdateError {
-    update(key, group).unwrap_err()
+    update(key, &checked(group), LATER, &mut NoWitnesses).unwrap_err()
 }
 
 #[test]
@@ -23,19 +37,110 @@ fn a_key_follows_any_number_of_epochs_at_once_or_one_by_one() {
         let mut office = Office::new(scheme);
         let first = office.enrol("stays");
         let mut one_by_one = first.clone();
-        for victim in ["a", "b", "c"] {
-            office.enrol(victim);
-            office.revoke(victim);
-            one_by_one = update(&one_by_one, &office.group()).unwrap();
+        for victims in [&["a", "b"][..], &["c"], &["d", "e", "f"]] {
+            victims.iter().for_each(|name| drop(office.enrol(name)));
+            office.revoke_all(victims, false);
+            one_by_one = office.update(&one_by_one).unwrap();
         }
-        let at_once = update(&first, &office.group()).unwrap();
-        assert_eq!((at_once.epoch, at_once.encode()), (3, one_by_one.encode()));
-        assert_eq!(
-            update(&at_once, &office.group()).unwrap().encode(),
-            at_once.encode()
-        );
+        let at_once = office.update(&first).unwrap();
+        assert_eq!(held(&at_once), [3]);
+        assert_eq!(at_once.encode(), one_by_one.encode());
+        assert_eq!(office.update(&at_once).unwrap().encode(), at_once.encode());
         assert!(Sent::by(&at_once, b"m", 1).verify(&office.group()).is_ok());
+        let read = MemberKeyFile::decode(&at_once.encode()).unwrap();
+        assert_eq!(read.encode(), at_once.encode());
     }
+}
+
+/// Plans an epoch that starts so many nanoseconds after [`LATER`].
+fn plan(office: &mut Office, name: &str, start: u64) {
+    office.enrol(name);
+    let when = When {
+        now: LATER,
+        start: LATER + start,
+        far: false,
+    };
+    let names = [name.parse().unwrap()];
+    office
+        .store
+        .revoke(&office.issuer, &names, false, when, &mut |_, _| true)
+        .unwrap();
+}
+
+/// The key holds the epoch in force and all announced ones, and signs each packet in the epoch of its
+/// time; whatever the clock says, the right one leads back.
+#[test]
+fn a_wrong_clock_harms_nothing() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        let first = office.enrol("stays");
+        (1..=3).for_each(|i| plan(&mut office, &format!("m-{i}"), 10 * i));
+        let now = at(&office, &first, LATER).unwrap().key;
+        assert_eq!(held(&now), [0, 1, 2, 3]);
+        let epoch = |time| now.epoch_at(LATER + time).unwrap().epoch;
+        assert_eq!([0, 9, 10, 29, 30, 1000].map(epoch), [0, 0, 1, 2, 3, 3]);
+        assert_eq!(now.epoch_at(0).unwrap().epoch, 0);
+        for held in &now.epochs {
+            assert!(now.signing_key(held).is_ok());
+        }
+        let ahead = at(&office, &now, LATER + 25).unwrap().key;
+        assert_eq!(held(&ahead), [2, 3]);
+        assert_eq!(
+            ahead.epoch_at(0).unwrap().epoch,
+            2,
+            "the earliest that is held"
+        );
+        // With xr the chain leads back; with bbs04 the bucket of an earlier rebase, or the credential.
+        match (scheme, at(&office, &ahead, LATER)) {
+            (Scheme::Xr, Ok(back)) => assert_eq!(back.key.encode(), now.encode()),
+            (Scheme::Bbs04, Err(UpdateError::NeedsWitness(need))) => assert_eq!(need.epoch, 0),
+            (_, other) => unreachable!("{other:?}"),
+        }
+        let far_behind = at(&office, &now, 1).unwrap().key;
+        assert_eq!(held(&far_behind), held(&now));
+    }
+}
+
+/// Back over a rebase: what the manager gave again leads there.
+#[test]
+fn a_credential_that_is_given_again_leads_back_to_epoch_0() {
+    struct Again(Vec<(u32, clew_group::Witness)>);
+    impl clew_manager::update::Witnesses for Again {
+        fn find(
+            &mut self,
+            _: &clew_manager::witness_file::Need,
+        ) -> Result<Option<clew_group::Witness>, clew_manager::witness_file::BucketFault> {
+            Ok(None)
+        }
+        fn given(&self) -> &[(u32, clew_group::Witness)] {
+            &self.0
+        }
+    }
+    let mut office = Office::new(Scheme::Bbs04);
+    let key = office.enrol("stays");
+    office.revoke_all(&[], true);
+    let new = office.update(&key).unwrap();
+    let group = office.checked();
+    let mut again = Again(vec![(0, key.epochs[0].witness.clone())]);
+    let back = update(&new, &group, NOW, &mut again).unwrap().key;
+    assert_eq!(held(&back), [0, 1]);
+    // Another machine's witness is found out before the key is replaced.
+    let mut others = Again(vec![(0, office.enrol("other").epochs[0].witness.clone())]);
+    let bad = update(&new, &group, NOW, &mut others).unwrap_err();
+    assert_eq!(bad, UpdateError::BadUpdate { epoch: 0 });
+}
+
+#[test]
+fn a_key_holds_the_nearest_sixteen() {
+    let mut office = Office::new(Scheme::Xr);
+    let key = office.enrol("stays");
+    (1..=20).for_each(|i| plan(&mut office, &format!("m-{i}"), 10 * i));
+    let now = at(&office, &key, LATER).unwrap().key;
+    assert_eq!(held(&now), Vec::from_iter(0..MAX_HELD_EPOCHS as u32));
+    let read = MemberKeyFile::decode(&now.encode()).unwrap();
+    assert_eq!(read.encode(), now.encode());
+    let later = at(&office, &now, LATER + 100).unwrap().key;
+    assert_eq!(held(&later), Vec::from_iter(10..=20));
 }
 
 #[test]
@@ -51,7 +156,7 @@ fn other_groups_and_newer_keys_are_refused() {
         office.enrol("web-2");
         let before = office.group();
         office.revoke("web-2");
-        let newer = update(&key, &office.group()).unwrap();
+        let newer = office.update(&key).unwrap();
         let expected = UpdateError::KeyIsNewer { key: 1, file: 0 };
         assert_eq!(refused(&newer, &before), expected);
     }
@@ -67,11 +172,17 @@ fn a_fork_is_found() {
         office.enrol("c");
         let twin = office.folder.path().join("twin");
         copy_all(&office.dir, &twin);
-        let mut other = clew_manager::Store::open(&twin).unwrap();
-        other.revoke(&office.issuer, "c", NOW + 1, NOW).unwrap();
+        let mut other = Store::open(&twin).unwrap();
+        let (when, names) = (When::now(NOW + 1), ["c".parse().unwrap()]);
+        other
+            .revoke(&office.issuer, &names, false, when, &mut |_, _| true)
+            .unwrap();
         office.revoke("b");
-        let here = update(&key, &office.group()).unwrap();
-        let there = update(&key, other.group()).unwrap();
+        let here = office.update(&key).unwrap();
+        let mut witnesses = Published(other.witnesses_path());
+        let there = update(&key, &checked(other.group()), LATER, &mut witnesses)
+            .unwrap()
+            .key;
         let expected = UpdateError::OtherHistory { epoch: 1 };
         assert_eq!(refused(&here, other.group()), expected);
         assert_eq!(refused(&there, &office.group()), expected);
@@ -97,17 +208,84 @@ fn the_record_and_the_public_key_both_count() {
         let mut office = Office::new(scheme);
         let key = office.enrol("a");
         let expected = UpdateError::OtherHistory { epoch: 0 };
-        let id = EpochId([9; 32]);
-        let other_record = MemberKeyFile { id, ..key.clone() };
-        assert_eq!(refused(&other_record, &office.group()), expected);
-        let public = Office::of(scheme, quorum(1, 1), 5).enrol("x").public;
-        let other_key = MemberKeyFile { public, ..key };
-        assert_eq!(refused(&other_key, &office.group()), expected);
+        let with = |change: &dyn Fn(&mut HeldEpoch)| {
+            let mut changed = key.clone();
+            change(&mut changed.epochs[0]);
+            refused(&changed, &office.group())
+        };
+        assert_eq!(with(&|held| held.id = EpochId([9; 32])), expected);
+        let public = Office::of(scheme, quorum(1, 1), 5).enrol("x").epochs[0]
+            .public
+            .clone();
+        assert_eq!(with(&|held| held.public = public.clone()), expected);
     }
 }
 
-/// Two revocations, and what becomes of the file if their records are left out or exchanged, though
-/// the manager signs all of it.
+/// A key whose witness is not its own is not replaced by one that is no better.
+#[test]
+fn a_bad_witness_gives_no_key() {
+    let mut office = Office::new(Scheme::Xr);
+    let (key, other) = (office.enrol("a"), office.enrol("b"));
+    office.enrol("c");
+    office.revoke("c");
+    let mut mixed = key.clone();
+    mixed.epochs[0].witness = other.epochs[0].witness.clone();
+    let bad = office.update(&mixed).unwrap_err();
+    assert_eq!(bad, UpdateError::BadUpdate { epoch: 1 });
+    // A record with the x* of this machine beside the V that revokes another does not lead on.
+    let mut record = office.group().epochs()[0].clone();
+    let Change::Steps(steps) = &mut record.change else {
+        unreachable!("it is an xr group")
+    };
+    steps[0][..32].copy_from_slice(&key.key.x().to_bytes());
+    let file = GroupFile::from_bytes(&group_file(&office, &[record])).unwrap();
+    assert!(file.check_epochs(&mut rng(1)).is_err());
+}
+
+/// A group whose epoch 1 brings another opening key.
+fn reopened(office: &mut Office) {
+    let first = xr_key(&office.group(), 0);
+    let secret = Scalar::from_u128(77);
+    let (sharing, _) = Sharing::deal(first.u(), &secret, quorum(2, 3), &mut rng(8)).unwrap();
+    let record = SharingRecord::xr(Origin::Dealt, &sharing);
+    let when = When::now(NOW + 5);
+    let epoch = office
+        .store
+        .change_opening(&office.issuer, sharing.public(), record, when);
+    assert_eq!(epoch.unwrap(), 1);
+}
+
+#[test]
+fn a_new_opening_key_leaves_member_keys_as_they_are() {
+    let mut office = Office::new(Scheme::Xr);
+    let old = office.enrol("web-1");
+    reopened(&mut office);
+    let new = office.update(&old).unwrap();
+    assert_eq!(new.key.to_bytes(), old.key.to_bytes());
+    let (before, after) = (old.newest().unwrap(), new.newest().unwrap());
+    assert_eq!(
+        before.witness.to_bytes(),
+        after.witness.to_bytes(),
+        "V stays"
+    );
+    assert_ne!(before.public, after.public);
+    let group = published(&office.dir);
+    assert!(
+        [&old, &new]
+            .iter()
+            .all(|key| Sent::by(key, b"m", 1).verify(&group).is_ok())
+    );
+    // Revocations, updates and a rebase go on from there, with the new h.
+    office.enrol("goes");
+    office.revoke("goes");
+    office.revoke_all(&[], true);
+    let newest = office.update(&old).unwrap();
+    assert!(Sent::by(&newest, b"m", 2).verify(&office.group()).is_ok());
+    let h = |key: &MemberKeyFile| key.newest().unwrap().public.founding_bytes();
+    assert_eq!(h(&newest), h(&new));
+}
+
+/// Records left out or exchanged, though the manager signs all of it.
 #[test]
 fn epochs_come_all_and_in_order() {
     for scheme in BOTH {
@@ -120,144 +298,9 @@ fn epochs_come_all_and_in_order() {
         let [one, two] = <[EpochRecord; 2]>::try_from(office.group().epochs().to_vec()).unwrap();
         let read = |epochs: &[EpochRecord]| GroupFile::from_bytes(&group_file(&office, epochs));
         assert!(read(&[one.clone(), two.clone()]).is_ok());
-        assert!(read(std::slice::from_ref(&one)).is_ok());
-        let rule = |read: Result<GroupFile, GroupFileError>| read.unwrap_err().rule;
-        assert_eq!(rule(read(std::slice::from_ref(&two))), Rule::Epoch);
-        assert_eq!(rule(read(&[two.clone(), one.clone()])), Rule::Epoch);
-        let renumbered = EpochRecord {
-            epoch: 1,
-            ..two.clone()
-        };
-        assert_eq!(rule(read(&[renumbered])), Rule::Chain);
-        let earlier = EpochRecord {
-            start: one.start,
-            ..two
-        };
-        assert_eq!(rule(read(&[one, earlier])), Rule::Start);
-    }
-}
-
-/// A group file whose one revocation was doctored by the manager itself.
-fn doctored(office: &Office, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> GroupFile {
-    let mut record = office.group().epochs()[0].clone();
-    record.change = match record.change {
-        Change::XrRevocation(bytes) => {
-            let bytes = change(bytes.to_vec());
-            Change::XrRevocation(Box::new(bytes.try_into().unwrap()))
-        }
-        Change::Bbs04Revocation { revocation, w } => {
-            let bytes = change([&revocation[..], &w[..]].concat());
-            let (revocation, w) = bytes.split_at(272);
-            Change::Bbs04Revocation {
-                revocation: Box::new(revocation.try_into().unwrap()),
-                w: Box::new(w.try_into().unwrap()),
-            }
-        }
-        Change::Sharing(_) => unreachable!("it is a revocation"),
-    };
-    GroupFile::from_bytes(&group_file(office, &[record])).unwrap()
-}
-
-#[test]
-fn values_are_checked_whoever_signed_them() {
-    for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("stays");
-        office.enrol("goes");
-        office.revoke("goes");
-        assert!(update(&key, &doctored(&office, |same| same)).is_ok());
-        let other = G1::generator().mul(&Scalar::from_u128(5)).to_bytes();
-        let bad_key = |bytes: std::ops::Range<usize>| {
-            let file = doctored(&office, |mut record| {
-                match bytes.len() {
-                    48 => record[bytes].copy_from_slice(&other),
-                    _ => {
-                        let point = clew_group::curve::G2::generator();
-                        let point = point.mul(&Scalar::from_u128(5)).to_bytes();
-                        record[bytes].copy_from_slice(&point);
-                    }
-                }
-                record
-            });
-            refused(&key, &file)
-        };
-        // Every point of the record: g1, and h0 or g2, lift, and w.
-        let points = match scheme {
-            Scheme::Xr => vec![32..80, 80..128, 128..224],
-            Scheme::Bbs04 => vec![32..80, 80..176, 176..272, 272..368],
-        };
-        for point in points {
-            let error = bad_key(point.clone());
-            let named = matches!(&error, UpdateError::GroupFile(e) if e.rule == Rule::PublicKey);
-            assert!(named, "{scheme} {point:?}: {error}");
-        }
-        // An x that fits nobody: the public key is good, the member's own result is not.
-        let file = doctored(&office, |mut record| {
-            record[31] ^= 1;
-            record
-        });
-        assert_eq!(refused(&key, &file), UpdateError::BadUpdate);
-        // The x of this machine beside values that revoke another: it is told to stop.
-        let own_x = key.key.to_bytes()[48..80].to_vec();
-        let file = doctored(&office, |mut record| {
-            record[..32].copy_from_slice(&own_x);
-            record
-        });
-        assert_eq!(refused(&key, &file), UpdateError::Revoked { epoch: 1 });
-    }
-}
-
-/// A group whose epoch 1 brings another opening key, and its trustees' new keys.
-fn reopened(office: &Office) -> (GroupFile, Vec<TrusteeKeyFile>) {
-    let (group, first) = (office.group(), xr_key(&office.group(), 0));
-    let secret = Scalar::from_u128(77);
-    let (sharing, shares) = Sharing::deal(first.u(), &secret, quorum(2, 3), &mut rng(8)).unwrap();
-    let next: xr::PublicKey = office.xr().reopened(&first, sharing.public());
-    let record = EpochRecord {
-        epoch: 1,
-        previous: group.last_id(),
-        start: NOW + 5,
-        change: Change::sharing(&next, SharingRecord::xr(Origin::Dealt, &sharing)),
-    };
-    let file = GroupFile::from_bytes(&group_file(office, &[record])).unwrap();
-    let keys = shares.into_iter().map(|share| TrusteeKeyFile {
-        group: group.id(),
-        since: 1,
-        share: OpeningShare::Xr(share),
-    });
-    (file, keys.collect())
-}
-
-#[test]
-fn a_new_opening_key_leaves_member_keys_as_they_are() {
-    let mut office = Office::new(Scheme::Xr);
-    let old = office.enrol("web-1");
-    let (group, trustees) = reopened(&office);
-    let new = update(&old, &group).unwrap();
-    assert_eq!((new.epoch, new.key.to_bytes()), (1, old.key.to_bytes()));
-    assert_ne!(new.public, old.public);
-    let packets = [Sent::by(&old, b"m", 1), Sent::by(&new, b"m", 2)];
-    for (epoch, sent) in (0..).zip(&packets) {
-        assert!(sent.verify(&group).is_ok());
-        let request = sent.opening(&group);
-        // The keys of before, and those of the new sharing: each opens its own epochs only.
-        for (since, key) in [(0, &office.trustee(1)), (1, &trustees[0])] {
-            let packet = sent.packet();
-            let case = Case {
-                group: &group,
-                request: &request,
-                packet: &packet,
-            };
-            let path = office.folder.path().join(format!("{since}.key"));
-            let share = Desk::new(key, &path).open(case, NOW, &mut rng(3));
-            match share {
-                Ok(_) => assert_eq!(since, epoch),
-                Err(TrusteeError::OtherSharing { key, packet }) => {
-                    assert_eq!((key, packet), (since, epoch));
-                    assert_ne!(since, epoch);
-                }
-                Err(error) => unreachable!("{error}"),
-            }
-        }
+        assert!(read(&[two.clone(), one.clone()]).is_err());
+        assert!(read(std::slice::from_ref(&two)).is_err());
+        let renumbered = EpochRecord { epoch: 1, ..two };
+        assert!(read(&[renumbered]).is_err());
     }
 }

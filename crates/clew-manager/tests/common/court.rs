@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use super::common::{NOW, Office, Sent, rng, set};
-use clew_evidence::{GroupFile, Packet, Question, Request, Row, Share};
+use clew_evidence::{
+    CheckedGroup, Found, GroupFile, Packet, Question, Request, Row, Search, Share,
+};
+use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Set;
 use clew_manager::trustee::{Candidate, Case, Desk, TrusteeError};
@@ -14,6 +17,7 @@ impl Sent {
             epoch: self.epoch,
             message: &self.message,
             body: &self.body,
+            leaf: None,
         }
     }
 
@@ -31,6 +35,27 @@ impl Sent {
     }
 }
 
+impl Office {
+    /// The row of a machine with its x.
+    pub fn found(&self, name: &str) -> Found {
+        let machine = self.store.machine(name).unwrap().unwrap();
+        let is_xr = machine.entry.scheme() == Scheme::Xr;
+        Found {
+            row: self.store.row(&machine).unwrap(),
+            x: is_xr.then(|| machine.x(&self.issuer)),
+        }
+    }
+
+    /// The row that the store finds for an opened base.
+    pub fn find(&self, epoch: u32, search: &Search) -> Option<Found> {
+        let mut progress = |_, _| true;
+        let found = self
+            .store
+            .find_signer(&self.issuer, epoch, search, &mut progress);
+        found.unwrap()
+    }
+}
+
 /// What trustee `index` of the office answers to a request for an opening.
 pub fn share(
     office: &Office,
@@ -39,7 +64,7 @@ pub fn share(
     request: &Request,
 ) -> Result<Share, TrusteeError> {
     let (key, path) = (office.trustee(index), office.trustee_path(index));
-    let (group, packet) = (office.group(), sent.packet());
+    let (group, packet) = (office.checked(), sent.packet());
     let case = Case {
         group: &group,
         request,
@@ -51,23 +76,24 @@ pub fn share(
 /// A match under way: one packet, one machine.
 pub struct Comparison<'a> {
     pub office: &'a Office,
-    pub group: GroupFile,
+    pub group: CheckedGroup,
     pub sent: Sent,
-    pub row: Row,
-    pub credential: G1,
+    pub found: Found,
+    pub base: G1,
     pub request: Request,
 }
 
 impl<'a> Comparison<'a> {
     pub fn new(office: &'a Office, sent: Sent, machine: &str) -> Self {
-        let (group, (row, credential)) = (office.group(), office.candidate(machine, sent.epoch));
-        let request = sent.comparison(&group, &row);
+        let (group, found) = (office.checked(), office.found(machine));
+        let base = office.base(machine, sent.epoch).unwrap();
+        let request = sent.comparison(&group, &found.row);
         Self {
             office,
             group,
             sent,
-            row,
-            credential,
+            found,
+            base,
             request,
         }
     }
@@ -81,8 +107,8 @@ impl<'a> Comparison<'a> {
             packet: &packet,
         };
         let with = Candidate {
-            row: &self.row,
-            credential: &self.credential,
+            found: &self.found,
+            base: &self.base,
         };
         act(Desk::new(&key, &path), case, with)
     }

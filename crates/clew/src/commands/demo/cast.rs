@@ -12,8 +12,8 @@ use crate::secrets;
 use crate::sign::Signer;
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
-use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_manager::{NewGroup, Opening, Store};
 use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
@@ -38,11 +38,8 @@ impl Machine {
     }
 
     pub fn signer(&self) -> Result<Signer, Failure> {
-        Signer::new(
-            &self.key,
-            vec![IpNet::from(self.address)],
-            Policy::default(),
-        )
+        let from = vec![IpNet::from(self.address)];
+        Signer::new(self.key.clone(), from, Policy::default(), clock::now_ns())
     }
 }
 
@@ -165,21 +162,16 @@ fn move_to_now(stage: &Stage, input: &Path, survey: &Survey) -> Result<u64, Fail
 fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
     stage.scene("2. A group, and a machine enrolled for each end point");
     stage.command("group create @acme --name acme --trustees 3 --threshold 2");
-    let name = "acme".parse().map_err(Failure::new)?;
-    let now = clock::now_ns();
-    let made = Store::create(
-        &stage.path("acme"),
-        name,
-        Scheme::Xr,
-        Quorum::new(2, 3).map_err(Failure::new)?,
-        now,
-        None,
-        &mut random::os(),
-    )?;
-    say!("   Machines choose their own secret: the issuer could not sign as one.");
-    say!(
-        "   Three trustees share the opening key, any two open; it was dealt here, so the dealer could too."
-    );
+    let group = NewGroup {
+        name: "acme".parse().map_err(Failure::new)?,
+        scheme: Scheme::Xr,
+        opening: Opening::Dealt(Quorum::new(2, 3).map_err(Failure::new)?),
+        now: clock::now_ns(),
+    };
+    let made = Store::create(&stage.path("acme"), group, None, &mut random::os())?;
+    say!("   Three trustees share the opening key, any two open it together. This host dealt it.");
+    say!("   The demo enrols on this host; with clew enrol --invite a machine joins from its own,");
+    say!("   and then not even the issuer can sign as that machine.");
     let open = secrets::Unlock::default();
     let issuer = open.load(&made.store.issuer_key_path(), IssuerKeyFile::decode)?;
     let load = |path: &PathBuf| {

@@ -2,22 +2,24 @@
 
 use super::Stage;
 use super::cast::{Cast, Machine};
-use super::changes::{edit, forward};
+use super::changes::{copy, edit, forward};
 use super::observe::Observed;
 use crate::batch::Capture;
 use crate::capture::{PacketInfo, Record};
 use crate::clock;
 use crate::commands::group::replace;
 use crate::failure::Failure;
-use crate::keyring::{Keyring, read_group_file};
+use crate::keyring::{Keyring, read_checked, read_group_file};
 use crate::output::Output;
 use crate::report;
 use crate::sign::{Cover, Options, Oversize, Signed, Signer, TimeSource, sign_capture};
 use crate::strip::strip_capture;
 use crate::verify::{Rules, Verified, verify_capture};
-use clew_manager::Store;
-use clew_manager::update::{UpdateError, update};
-use clew_packet::{Conclusion, Reason, Verdict, read};
+use clew_evidence::CheckedGroup;
+use clew_manager::keys::MemberKeyFile;
+use clew_manager::update::{NoWitnesses, UpdateError, update};
+use clew_manager::{Store, When};
+use clew_packet::{Conclusion, Reason, SECOND_NS, Verdict, read};
 use std::fs;
 use std::path::Path;
 
@@ -41,7 +43,7 @@ pub fn sign(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         .iter()
         .map(Machine::signer)
         .collect::<Result<Vec<_>, _>>()?;
-    let signed = sign_file(stage, "signed.pcap", &signers)?;
+    let signed = sign_file(stage, "original.pcap", "signed.pcap", &signers)?;
     let count = signed.reasons.of(Reason::Signed);
     say!("   {count} of {} packets signed", signed.packets);
     for (reason, n) in signed
@@ -66,8 +68,13 @@ fn keys_and_sources(cast: &Cast) -> String {
     cast.machines.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn sign_file(stage: &Stage, name: &str, signers: &[Signer]) -> Result<Signed, Failure> {
-    let (input, output) = (stage.path("original.pcap"), stage.path(name));
+fn sign_file(
+    stage: &Stage,
+    input: &str,
+    output: &str,
+    signers: &[Signer],
+) -> Result<Signed, Failure> {
+    let (input, output) = (stage.path(input), stage.path(output));
     let capture = Capture::open(&input, "signing")?;
     let options = Options {
         cover: Cover::Tree(BLOCK),
@@ -142,29 +149,19 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     let Some((stolen, others)) = cast.machines.split_last() else {
         return Ok(());
     };
-    stage.scene(&format!(
-        "9. {}'s key was stolen before the capture began: it is revoked",
-        stolen.name()
-    ));
-    let start = cast.first_ns.saturating_sub(2 * GRACE_NS).max(1);
-    stage.command(&format!(
-        "revoke @acme {} --at {}",
-        stolen.name(),
-        clock::rfc3339(start)
-    ));
-    Store::open(&stage.path("acme"))?.revoke(
-        &cast.issuer,
-        stolen.name(),
-        start,
-        clock::now_ns(),
-    )?;
-    let group = read_group_file(&stage.path(GROUP_FILE))?;
-    let refused = update(&stolen.key, &group).err() == Some(UpdateError::Revoked { epoch: 1 });
-    say!("   {} cannot update its key", stolen.name());
-    stage.checks.check(
-        refused,
-        format!("{} cannot move to the new epoch", stolen.name()),
-    );
+    let name = stolen.name();
+    stage.scene(&format!("9. {name}'s key was stolen: it is revoked"));
+    stage.command(&format!("revoke @acme {name}"));
+    let when = When::now(clock::now_ns());
+    let names = [stolen.key.machine.clone()];
+    let mut store = Store::open(&stage.path("acme"))?;
+    store.revoke(&cast.issuer, &names, false, when, &mut |_, _| true)?;
+    let group = read_checked(&stage.path(GROUP_FILE))?;
+    let refused = follow(&stolen.key, &group).err() == Some(UpdateError::Revoked { epoch: 1 });
+    say!("   {name} cannot update its key");
+    stage
+        .checks
+        .check(refused, format!("{name} cannot move to the new epoch"));
     let mut signers = vec![stolen.signer()?];
     for machine in others {
         stage.command(&format!(
@@ -173,36 +170,55 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         ));
         signers.push(updated(stage, machine, &group)?.signer()?);
     }
-    say!(
-        "   All sign again, {} still with the stolen key:",
-        stolen.name()
-    );
+    sign_later(stage, cast, when.start, &signers)?;
+    check_stolen(stage, cast, stolen)
+}
+
+/// All sign the same traffic as if it came again after the revocation.
+fn sign_later(
+    stage: &mut Stage,
+    cast: &Cast,
+    start: u64,
+    signers: &[Signer],
+) -> Result<(), Failure> {
+    let after = start + GRACE_NS + SECOND_NS;
+    let seconds = after.saturating_sub(cast.first_ns).div_ceil(SECOND_NS);
+    let (from, to) = (stage.path("original.pcap"), stage.path("later.pcap"));
+    copy(&from, &to, |record| {
+        let _ = record.delay(seconds.cast_signed()); // a packet without a time stays as it is
+        Ok(())
+    })?;
+    say!("   The same traffic comes again later: {}", to.display());
+    say!("   All sign it, also the thief:");
     stage.command(&format!(
-        "sign {} @original.pcap -w @revoked.pcap",
+        "sign {} @later.pcap -w @revoked.pcap",
         keys_and_sources(cast)
     ));
-    sign_file(stage, "revoked.pcap", &signers)?;
+    sign_file(stage, "later.pcap", "revoked.pcap", signers)?;
+    Ok(())
+}
+
+fn check_stolen(stage: &mut Stage, cast: &Cast, stolen: &Machine) -> Result<(), Failure> {
+    stage.command(&format!("verify --group @{GROUP_FILE} @revoked.pcap"));
     let verified = verify_file(stage, "revoked.pcap", |_, _, _| {})?;
     let over = verified.reasons.of(Reason::EpochOver);
-    say!(
-        "   {} valid, {over} refused: {}",
-        verified.of(Verdict::Valid),
-        report::explain(Reason::EpochOver)
-    );
-    let expected = over == stolen.packets && verified.of(Verdict::Valid) == cast.packets() - over;
+    let valid = verified.of(Verdict::Valid);
+    let why = report::explain(Reason::EpochOver);
+    say!("   {valid} valid, {over} refused: {why}");
     stage.checks.check(
-        expected,
+        over == stolen.packets && valid == cast.packets() - over,
         format!("all {over} packets of the stolen key are refused, all others valid"),
     );
     Ok(())
 }
 
-fn updated(
-    stage: &Stage,
-    machine: &Machine,
-    group: &clew_evidence::GroupFile,
-) -> Result<Machine, Failure> {
-    let key = update(&machine.key, group).map_err(Failure::new)?;
+fn follow(key: &MemberKeyFile, group: &CheckedGroup) -> Result<MemberKeyFile, UpdateError> {
+    let updated = update(key, group, clock::now_ns(), &mut NoWitnesses);
+    updated.map(|updated| updated.key)
+}
+
+fn updated(stage: &Stage, machine: &Machine, group: &CheckedGroup) -> Result<Machine, Failure> {
+    let key = follow(&machine.key, group).map_err(Failure::new)?;
     let path = stage.path(&format!("keys/{}.key", machine.name()));
     replace(&path, &key, None)?;
     Ok(Machine { key, ..*machine })
