@@ -41,7 +41,7 @@ fn a_join_over_the_wire() {
     assert_eq!(key.x(), offer.x());
     assert_eq!(key.commitment(genesis), offer.commitment(genesis, &request));
     // y = y' + s
-    let [y, before] = [&key.to_bytes()[80..], &kept].map(|bytes| scalar(bytes));
+    let [y, before] = [&key.to_bytes()[80..], &kept].map(scalar);
     assert_eq!(y, before + *offer.s());
 
     let witness = group.in_epoch().witness(offer.x()).unwrap();

@@ -3,19 +3,22 @@
 use super::{PublicKey, Signature};
 use crate::DecodeError;
 use crate::curve::{G1, SCALAR_BYTES, Scalar};
+use crate::secret::{Secret, secret_bytes, shielded};
+use crate::wire::Reader;
+use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// Size of an encoded opener key: xi1, xi2 (32 bytes each).
 pub const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
 
 const H_DOMAIN: &[u8] = b"clew-bbs04-h-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 
-/// The opener's secrets xi1 and xi2, with u^xi1 = v^xi2 = h. Wiped when dropped.
+/// The opener's secrets xi1 and xi2, with u^xi1 = v^xi2 = h. On the heap, and wiped when dropped.
 pub struct OpenerKey {
-    pub(super) xi1: Scalar,
-    pub(super) xi2: Scalar,
+    pub(super) xi1: Secret<Scalar>,
+    pub(super) xi2: Secret<Scalar>,
 }
 
 /// What the opener publishes: h, u, v.
@@ -35,67 +38,49 @@ impl Opening {
 }
 
 impl OpenerKey {
-    /// A fresh key for the group with that nonce (KeyGen, section 4).
+    /// Draws a key for the group with that nonce (KeyGen, section 4).
     pub fn generate(nonce: &[u8; 32], rng: &mut impl CryptoRng) -> (Self, Opening) {
         let h = Opening::hash_h(nonce);
-        loop {
-            let key = Self {
-                xi1: Scalar::random(rng),
-                xi2: Scalar::random(rng),
-            };
-            if let (Some(to_u), Some(to_v)) = (key.xi1.invert(), key.xi2.invert()) {
-                let [to_u, to_v] = [to_u, to_v].map(Zeroizing::new);
-                let (u, v) = (h.mul(&to_u), h.mul(&to_v));
-                return (key, Opening { h, u, v });
-            }
-        }
+        let mut secret = || Secret::new(|| Scalar::random_secret(rng));
+        let (xi1, xi2) = (secret(), secret());
+        let root = |xi: &Scalar| {
+            let inverse = xi.invert().map(Zeroizing::new);
+            h.mul(&inverse.expect("a secret is not zero"))
+        };
+        let (u, v) = shielded(|| (root(&xi1), root(&xi2)));
+        (Self { xi1, xi2 }, Opening { h, u, v })
     }
 
-    /// Decodes; zero is refused.
+    /// Decodes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() != OPENER_KEY_BYTES {
-            return Err(DecodeError::Length);
-        }
-        let (xi1, xi2) = bytes.split_at(SCALAR_BYTES);
-        let key = Self {
-            xi1: Scalar::from_bytes(xi1)?,
-            xi2: Scalar::from_bytes(xi2)?,
-        };
-        if key.xi1.is_zero() || key.xi2.is_zero() {
-            Err(DecodeError::Scalar)
-        } else {
-            Ok(key)
-        }
+        let mut reader = Reader::exactly(OPENER_KEY_BYTES, bytes)?;
+        Ok(Self {
+            xi1: Secret::try_new(|| reader.secret())?,
+            xi2: Secret::try_new(|| reader.secret())?,
+        })
     }
 
     /// Encodes as xi1 || xi2. Secret.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; OPENER_KEY_BYTES]> {
-        let mut out = Zeroizing::new([0; OPENER_KEY_BYTES]);
-        out[..SCALAR_BYTES].copy_from_slice(&self.xi1.to_bytes());
-        out[SCALAR_BYTES..].copy_from_slice(&self.xi2.to_bytes());
-        out
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        shielded(|| {
+            let [xi1, xi2] = [&self.xi1, &self.xi2].map(|xi| Zeroizing::new(xi.to_bytes()));
+            secret_bytes(&[xi1.as_slice(), xi2.as_slice()])
+        })
     }
 
     /// Whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
     pub fn opens(&self, group: &PublicKey) -> bool {
-        group.u.mul(&self.xi1) == group.h && group.opener_v.mul(&self.xi2) == group.h
+        shielded(|| group.u.mul(&self.xi1) == group.h && group.opener_v.mul(&self.xi2) == group.h)
     }
 
     /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful for a signature that verified.
     pub fn open(&self, signature: &Signature) -> G1 {
-        signature.t3 - signature.t1.mul(&self.xi1) - signature.t2.mul(&self.xi2)
+        shielded(|| signature.t3 - signature.t1.mul(&self.xi1) - signature.t2.mul(&self.xi2))
     }
 }
 
 impl fmt::Debug for OpenerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OpenerKey(..)")
-    }
-}
-
-impl Drop for OpenerKey {
-    fn drop(&mut self) {
-        self.xi1.zeroize();
-        self.xi2.zeroize();
     }
 }

@@ -29,7 +29,7 @@ const AT_ONCE: usize = 256;
 type Digits = [i8; WINDOWS];
 
 /// `scalar * base` for each scalar, at half the price of [`super::FixedBase::mul`] if there are
-/// hundreds. Takes time that depends on the number of scalars, and on which of them are zero.
+/// hundreds. Takes time that depends on the number of scalars only.
 pub fn secret_powers_of(base: &G1, scalars: &[Scalar]) -> Vec<G1> {
     if base.is_identity() || scalars.is_empty() {
         return scalars.iter().map(|_| G1::default()).collect();
@@ -55,15 +55,16 @@ fn powers(table: &[Vec<Affine>], scalars: &[Scalar]) -> Vec<G1> {
         add_each(&mut sums, &terms);
         terms.iter_mut().for_each(wipe);
     }
-    let sums = sums.iter().zip(scalars);
-    sums.map(|(sum, k)| {
-        if k.is_zero() {
-            G1::default()
-        } else {
-            G1::from_affine(sum)
-        }
-    })
-    .collect()
+    let sums = sums.into_iter().zip(scalars);
+    sums.map(|(sum, k)| G1::from_affine(&kept(sum, !k.zero_mask())))
+        .collect()
+}
+
+/// The point where `mask` is all ones, the identity where it is zero.
+fn kept(mut point: Affine, mask: u64) -> Affine {
+    point.x.l.iter_mut().for_each(|limb| *limb &= mask);
+    point.y.l.iter_mut().for_each(|limb| *limb &= mask);
+    point
 }
 
 /// The digits of a scalar, lowest first; those of zero are anybody's.

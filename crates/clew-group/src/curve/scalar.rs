@@ -157,7 +157,7 @@ impl Scalar {
     }
 
     /// All ones for zero, else zero.
-    fn zero_mask(&self) -> u64 {
+    pub(super) fn zero_mask(&self) -> u64 {
         let any = self.0.l.iter().fold(0, |all, limb| all | limb);
         let is_zero = any.ct_eq(&0).unwrap_u8();
         0u64.wrapping_sub(u64::from(is_zero))

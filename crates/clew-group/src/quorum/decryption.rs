@@ -4,6 +4,7 @@ use super::sharing::interpolate;
 use super::trustee::check_count;
 use super::{QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES};
+use crate::secret::shielded;
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
@@ -47,11 +48,13 @@ impl Part<'_> {
         if self.point.is_identity() {
             return Err(DecodeError::Identity.into());
         }
-        let d = self.point.mul(&share.scalar);
-        let bases = [self.sharing.base(), self.point];
-        let statement = self.statement(share.trustee(), &key, &d);
-        let proof = Proof::new(bases, &share.scalar, statement, rng);
-        Ok(Decryption { d, proof })
+        Ok(shielded(|| {
+            let d = self.point.mul(&share.scalar);
+            let bases = [self.sharing.base(), self.point];
+            let statement = self.statement(share.trustee(), &key, &d);
+            let proof = Proof::new(bases, &share.scalar, statement, rng);
+            Decryption { d, proof }
+        }))
     }
 
     /// Checks what `trustee` gave; [`QuorumError::Decryption`] names it if it does not hold.

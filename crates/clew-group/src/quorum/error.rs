@@ -77,7 +77,7 @@ pub enum QuorumError {
         /// The size of the set.
         needed: usize,
     },
-    /// The signature's T2 is the credential asked for: a match has no answer.
+    /// The signature's T2 is the base asked for: a match has no answer.
     NoAnswer,
     /// A blind is not the one committed to.
     Revealed {

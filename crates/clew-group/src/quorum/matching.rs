@@ -1,5 +1,5 @@
-//! Matches: did the machine with this credential make this signature? A fixed set of trustees
-//! answers without opening it (section 5.4).
+//! Matches: did the machine with this base make this signature? A fixed set of trustees answers
+//! without opening it (section 5.4).
 //!
 //! 1. Each trustee blinds the question with a random exponent and publishes a commitment to its
 //!    [`Blind`]. It keeps a [`Blinding`].
@@ -26,13 +26,13 @@
 use super::trustee::check_count;
 use super::{Decryption, Part, QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES, Scalar};
+use crate::secret::{Secret, shielded};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
-use zeroize::Zeroizing;
 
 /// Size of a blind: E, F (48 bytes each), c, s (32 each).
 pub const BLIND_BYTES: usize = 2 * G1_BYTES + PROOF_BYTES;
@@ -53,17 +53,17 @@ pub struct Match<'a> {
 }
 
 impl<'a> Match<'a> {
-    /// Asks `set` whether the signature with these T1 and T2 is of the machine with `credential`, its
-    /// A in the signature's epoch. [`QuorumError::NoAnswer`] if that is T2 itself.
+    /// Asks `set` whether the signature with these T1 and T2 is of the machine whose base in the
+    /// signature's epoch is `base`. [`QuorumError::NoAnswer`] if that is T2 itself.
     pub fn new(
         request_id: &[u8; 32],
         set: Set,
         sharing: &'a Sharing,
         [t1, t2]: [&G1; 2],
-        credential: &G1,
+        base: &G1,
     ) -> Result<Self, QuorumError> {
         set.check(sharing.quorum())?;
-        let delta = *t2 - *credential;
+        let delta = *t2 - *base;
         if t1.is_identity() || delta.is_identity() {
             return Err(QuorumError::NoAnswer);
         }
@@ -92,11 +92,13 @@ impl<'a> Match<'a> {
         rng: &mut impl CryptoRng,
     ) -> Result<(Blinding, BlindCommitment), QuorumError> {
         self.set.check_contains(trustee)?;
-        let rho = Zeroizing::new(Scalar::random_secret(rng));
-        let (e, f) = (self.t1.mul(&rho), self.delta.mul(&rho));
-        let statement = self.statement(trustee, &e, &f);
-        let proof = Proof::new([&self.t1, &self.delta], &rho, statement, rng);
-        let blind = Blind { e, f, proof };
+        let rho = Secret::new(|| Scalar::random_secret(rng));
+        let blind = shielded(|| {
+            let (e, f) = (self.t1.mul(&rho), self.delta.mul(&rho));
+            let statement = self.statement(trustee, &e, &f);
+            let proof = Proof::new([&self.t1, &self.delta], &rho, statement, rng);
+            Blind { e, f, proof }
+        });
         let commitment = self.commitment(trustee, &blind);
         Ok((Blinding { trustee, blind }, commitment))
     }

@@ -4,10 +4,11 @@ use super::{Quorum, QuorumError, Set, Trustee};
 use crate::DecodeError;
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
+use crate::secret::{Secret, shielded};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// What everybody knows of a shared secret f(0): C_k = base^(a_k) for the coefficients of f, and n. t
 /// is the number of commitments; none is the identity.
@@ -135,25 +136,25 @@ impl Polynomial {
     }
 }
 
-/// A trustee's share f(i) of one secret. Secret; wiped when dropped.
+/// A trustee's share f(i) of one secret. On the heap, and wiped when dropped.
 #[derive(Clone)]
 pub struct SecretShare {
     trustee: Trustee,
-    pub(super) scalar: Scalar,
+    pub(super) scalar: Secret<Scalar>,
 }
 
 impl SecretShare {
     pub(super) fn new(trustee: Trustee, scalar: Scalar) -> Result<Self, DecodeError> {
         if scalar.is_zero() {
-            Err(DecodeError::Scalar)
-        } else {
-            Ok(Self { trustee, scalar })
+            return Err(DecodeError::Scalar);
         }
+        let scalar = Secret::new(|| scalar);
+        Ok(Self { trustee, scalar })
     }
 
     /// Decodes the 32 bytes of that trustee's share; zero is refused.
     pub fn from_bytes(trustee: Trustee, bytes: &[u8]) -> Result<Self, DecodeError> {
-        Self::new(trustee, Scalar::from_bytes(bytes)?)
+        shielded(|| Self::new(trustee, Scalar::from_bytes(bytes)?))
     }
 
     /// Encodes as 32 bytes, without the index. Secret.
@@ -171,7 +172,7 @@ impl SecretShare {
         let trustee = self.trustee;
         sharing.quorum.check(trustee)?;
         let key = sharing.share_key(trustee);
-        if sharing.base.mul(&self.scalar) == key {
+        if shielded(|| sharing.base.mul(&self.scalar)) == key {
             Ok(key)
         } else {
             Err(QuorumError::SecretShare { trustee })
@@ -182,11 +183,5 @@ impl SecretShare {
 impl fmt::Debug for SecretShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretShare(..)")
-    }
-}
-
-impl Drop for SecretShare {
-    fn drop(&mut self) {
-        self.scalar.zeroize();
     }
 }
