@@ -4,7 +4,7 @@ use crate::groups::rng;
 use crate::measure::Case;
 use crate::office::{NOW, Office, name};
 use clew_evidence::{
-    GroupFile, Proof, RegisterEntry, RegisterHead, Row, SealedHead, appended_nodes, inclusion, root,
+    GroupFile, HEADER, RegisterEntry, RegisterHead, Row, appended_nodes, inclusion, root, seal,
 };
 use rand_core::Rng;
 
@@ -14,19 +14,18 @@ pub struct Tree {
     levels: Vec<Vec<[u8; 32]>>,
     /// What all entries have but index and name.
     like: RegisterEntry,
+    /// With this register.
     group: GroupFile,
-    head: SealedHead,
 }
 
 impl Tree {
-    /// Appends entries that look like the office's first one, and signs the head.
+    /// Appends entries that look like the office's first one, and makes the group file.
     pub fn grow(office: &Office, entries: u32) -> Self {
         let group = office.store.group().clone();
         let mut tree = Self {
             entries: 0,
             levels: Vec::new(),
             like: office.machine("machine-0").entry,
-            head: group.sealed_register().clone(),
             group,
         };
         for index in 0..entries {
@@ -38,14 +37,22 @@ impl Tree {
             }
             tree.entries = index + 1;
         }
-        let head = RegisterHead {
-            last: tree.group.last_id(),
-            time: NOW,
-            machines: entries,
-            root: tree.root().expect("all nodes are there"),
-        };
-        tree.head = head.seal(&office.issuer.manager);
+        tree.group = tree.group_file(office);
         tree
+    }
+
+    fn group_file(&self, office: &Office) -> GroupFile {
+        let head = RegisterHead {
+            last: self.group.last_id(),
+            time: NOW,
+            machines: self.entries,
+            root: self.root().expect("all nodes are there"),
+            hashes: Vec::new(),
+        };
+        let genesis = self.group.genesis().encode();
+        let parts = [genesis, head.encode()].map(|part| seal(&part, &office.issuer.manager));
+        let bytes = [&HEADER[..], &parts[0], &parts[1]].concat();
+        GroupFile::from_bytes(&bytes).expect("a manager's own parts")
     }
 
     fn entry(&self, index: u32) -> RegisterEntry {
@@ -76,10 +83,8 @@ impl Tree {
         let hashes = inclusion(index, self.entries, |l, i| self.node(l, i));
         Row {
             entry: self.entry(index),
-            proof: Proof {
-                hashes: hashes.expect("all nodes are there"),
-                head: self.head.clone(),
-            },
+            machines: self.entries,
+            hashes: hashes.expect("all nodes are there"),
         }
     }
 }
@@ -101,7 +106,7 @@ pub fn all(tree: &Tree) -> Vec<Case<'_>> {
         }),
         Case::with_input(
             "row-check",
-            "anybody: proof and head of a row among N",
+            "anybody: the proof of a row among N",
             move || rows.next(),
             |row| row.is_some_and(|row| row.is_in_register_of(&tree.group)),
         ),
