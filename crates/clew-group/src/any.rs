@@ -298,7 +298,8 @@ impl VerifyingKey {
     }
 
     /// Decodes and verifies; of an incremental form the hash comes first, over its bytes, so that a
-    /// packet that was changed costs no more than that. `rng` chooses the order of the equations of an incremental form.
+    /// packet that was changed costs no more than that. `rng` chooses the order of the equations of
+    /// an incremental form.
     pub fn verify(&self, signed: Signed<'_>, rng: &mut impl CryptoRng) -> Result<(), Fault> {
         let Signed {
             message,

@@ -9,8 +9,8 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 /// The issuer in one epoch, of either scheme. It knows who is revoked at or before that epoch, and
-/// refuses each of them: a witness or a base of a revoked row would revive its key. Holds gamma, and
-/// is wiped when dropped.
+/// refuses each of them: a witness or a base of a revoked row would revive its key. Holds gamma,
+/// and is wiped when dropped.
 pub struct EpochIssuer {
     gamma: Secret<Scalar>,
     v: G1,

@@ -1,6 +1,6 @@
 //! Group signatures: a member of a group signs, anybody checks that *some* member signed, and only
-//! the trustees can say which. Two schemes: [`xr`], the default, where nobody but a machine signs as
-//! that machine; and [`bbs04`], where the issuer knows every key.
+//! the trustees can say which. Two schemes: [`xr`], the default, where nobody but a machine signs
+//! as that machine; and [`bbs04`], where the issuer knows every key.
 //!
 //! # Who asks whom for what
 //!
@@ -44,12 +44,13 @@
 //!
 //! # Secrets in memory
 //!
-//! Member keys, issuing keys, nonces and what a precursor knows live on the heap, are never moved by
-//! value, and are wiped when dropped. Each function that computes with them overwrites the stack that
-//! it used. What the caller's random number generator keeps is the caller's.
+//! Member keys, issuing keys, nonces and what a precursor knows live on the heap, are never moved
+//! by value, and are wiped when dropped. Each function that computes with them overwrites the stack
+//! that it used. What the caller's random number generator keeps is the caller's.
 //!
-//! Randomness is an argument everywhere; the crate has no clock, no IO and no global state. Functions
-//! whose name has `vartime` take time that depends on their inputs and see public values only.
+//! Randomness is an argument everywhere; the crate has no clock, no IO and no global state.
+//! Functions whose name has `vartime` take time that depends on their inputs and see public values
+//! only.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Size of a founding key, what record 0 of a group file has of the public key, in either scheme: two
-/// points of G1 (48 bytes each), w (96).
+/// Size of a founding key, what record 0 of a group file has of the public key, in either scheme:
+/// two points of G1 (48 bytes each), w (96).
 pub const FOUNDING_BYTES: usize = 192;
 
 /// A group signature scheme, by its code point in trailers, group files and key files.
@@ -45,8 +45,8 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// The name of the public key of one epoch and of all epochs before it: SHA-256 of the epoch's record
-/// in the group file (`spec/group-file.md` section 2). Every signature's challenge binds it.
+/// The name of the public key of one epoch and of all epochs before it: SHA-256 of the epoch's
+/// record in the group file (`spec/group-file.md` section 2). Every signature's challenge binds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EpochId(pub [u8; 32]);
 

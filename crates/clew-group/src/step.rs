@@ -56,10 +56,10 @@ pub(crate) fn hashed_v(domain: &[u8], nonce: &[u8; 32], rebase: Option<(u32, &Ep
 
 /// Checks whole chains of steps with two pairings.
 ///
-/// `w` is G2^gamma. Each segment has the hashed V that it starts from, and its steps in order. For a
-/// step from V to V', e(V', w G2^x*) = e(V, G2). The equations are multiplied with random weights of
-/// 128 bits from `rng`, which must be unpredictable to whoever made the steps: a wrong chain passes
-/// with a probability below 2^-127.
+/// `w` is G2^gamma. Each segment has the hashed V that it starts from, and its steps in order. For
+/// a step from V to V', e(V', w G2^x*) = e(V, G2). The equations are multiplied with random weights
+/// of 128 bits from `rng`, which must be unpredictable to whoever made the steps: a wrong chain
+/// passes with a probability below 2^-127.
 ///
 /// # Errors
 /// [`Invalid`] if some step does not lead from its V to its V'.

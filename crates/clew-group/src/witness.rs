@@ -12,8 +12,8 @@ pub const WITNESS_BYTES: usize = G1_BYTES;
 
 /// W = V^(1/(gamma+x)), for one machine and one epoch. Wiped when dropped.
 ///
-/// A witness of the issuer is checked by [`crate::SigningKey::new`] only. It signs nothing without the
-/// member key.
+/// A witness of the issuer is checked by [`crate::SigningKey::new`] only. It signs nothing without
+/// the member key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Witness(pub(crate) G1);
 

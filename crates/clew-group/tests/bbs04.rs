@@ -291,7 +291,8 @@ fn an_opener_key_knows_its_group() {
     assert!(!group.opener.opens(&Group::new(19).public));
 }
 
-/// Each point of each encoding: off the curve, outside the subgroup, at infinity, uncompressed flag.
+/// Each point of each encoding: off the curve, outside the subgroup, at infinity, uncompressed
+/// flag.
 #[test]
 fn bad_points_are_refused_everywhere() {
     let group = Group::new(20);

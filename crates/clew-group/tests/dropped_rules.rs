@@ -83,8 +83,8 @@ fn revoking_an_aborted_offer_completes_it() {
     assert!(!names(&before, &key.b, &[&group.member]));
 }
 
-/// Rule 1: a step that revokes an x again revives it, and every step holds. Readers refuse a repeated
-/// x*; the issuer gives no witness for it.
+/// Rule 1: a step that revokes an x again revives it, and every step holds. Readers refuse a
+/// repeated x*; the issuer gives no witness for it.
 #[test]
 fn a_machine_revoked_twice_is_revived() {
     let mut group = Group::new(3);
@@ -128,8 +128,8 @@ fn an_epoch_without_base_is_everybodys() {
     assert_eq!(group.genesis.in_epoch(&v), Err(Invalid));
 }
 
-/// Rule 2: a witness of a revoked row, given on its own or within a base, revives the row. An issuer
-/// that knows who is revoked gives neither.
+/// Rule 2: a witness of a revoked row, given on its own or within a base, revives the row. An
+/// issuer that knows who is revoked gives neither.
 #[test]
 fn a_witness_of_a_revoked_row_revives_it() {
     let mut group = Group::new(5);
@@ -150,8 +150,8 @@ fn a_witness_of_a_revoked_row_revives_it() {
     assert_eq!(issuer.base(&victim.a, &victim.x), Err(Revoked));
 }
 
-/// Rule 2: a witness for a point that somebody sends, blinded or not: the issuer's power of any point
-/// is enough. [`clew_group::EpochIssuer`] raises no point but V.
+/// Rule 2: a witness for a point that somebody sends, blinded or not: the issuer's power of any
+/// point is enough. [`clew_group::EpochIssuer`] raises no point but V.
 #[test]
 fn a_power_of_a_blinded_point_revives_a_row() {
     let mut group = Group::new(6);
@@ -227,8 +227,8 @@ fn a_v_of_the_managers_choice_frames_anybody() {
     assert_eq!(doctored.check_genesis(&NONCE, &group.proof), Err(Invalid));
 }
 
-/// Rule 4: with an x' of its choice the manager has, for any C, a B' that fits the second equation: a
-/// match with it says "not this machine", though it was. The first equation fixes x.
+/// Rule 4: with an x' of its choice the manager has, for any C, a B' that fits the second equation:
+/// a match with it says "not this machine", though it was. The first equation fixes x.
 #[test]
 fn a_free_x_gives_a_non_match() {
     let group = Group::new(9);

@@ -42,8 +42,8 @@ fn y(member: &Member) -> Scalar {
     scalar(&member.key.to_bytes()[80..])
 }
 
-/// Two ended epochs, the present one, and an announced one; the members a, and b and c who are revoked
-/// by the first two steps.
+/// Two ended epochs, the present one, and an announced one; the members a, and b and c who are
+/// revoked by the first two steps.
 struct History {
     epochs: Vec<Epoch>,
     steps: Vec<Step>,

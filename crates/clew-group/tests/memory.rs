@@ -1,5 +1,5 @@
-//! What is left of secrets in this process's memory after each use: nothing on the stack, and on the
-//! heap no more than the keys that are alive. All of memory is read, by a thread that was there
+//! What is left of secrets in this process's memory after each use: nothing on the stack, and on
+//! the heap no more than the keys that are alive. All of memory is read, by a thread that was there
 //! before.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
@@ -16,7 +16,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Patterns are kept in another form than they are looked for, so that they are not found themselves.
+/// Patterns are kept in another form than they are looked for, so that they are not found
+/// themselves.
 const MASK: u128 = 0x5a5a_a5a5_5a5a_a5a5_5a5a_a5a5_5a5a_a5a5;
 
 /// A secret that is looked for.
@@ -91,8 +92,8 @@ fn bounds(range: &str) -> [usize; 2] {
     [start, end].map(|n| usize::from_str_radix(n, 16).unwrap())
 }
 
-/// The secrets of which a half begins at each word of four bytes. The buffer is wiped, and not looked
-/// into.
+/// The secrets of which a half begins at each word of four bytes. The buffer is wiped, and not
+/// looked into.
 fn hits(patterns: &Patterns, start: usize, end: usize, buffer: &mut [u8]) -> Vec<usize> {
     let memory = File::open("/proc/self/mem").unwrap();
     let own = buffer.as_ptr() as usize..buffer.as_ptr() as usize + buffer.len();

@@ -123,8 +123,8 @@ fn opposite_errors_are_found() {
     });
 }
 
-/// Errors that cancel under these weights and no others, so that each weight is all 128 bits drawn for
-/// it. e(V', w) e(V'^x* V^(-1), G2) has the error (gamma+x*) k if V' has the error k.
+/// Errors that cancel under these weights and no others, so that each weight is all 128 bits drawn
+/// for it. e(V', w) e(V'^x* V^(-1), G2) has the error (gamma+x*) k if V' has the error k.
 #[test]
 fn weights_are_128_bits_each() {
     let chain = Chain::new(6, [1, 1]);

@@ -1,5 +1,5 @@
-//! Attacks on the keys of XR. Each is carried out as far as it goes, and then stopped by the one rule
-//! that is there for it. Those on revocation are in `forgeries.rs` and `dropped_rules.rs`.
+//! Attacks on the keys of XR. Each is carried out as far as it goes, and then stopped by the one
+//! rule that is there for it. Those on revocation are in `forgeries.rs` and `dropped_rules.rs`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -17,9 +17,9 @@ fn gamma(group: &Group) -> Scalar {
     scalar(group.issuer.to_bytes().as_slice())
 }
 
-/// An issuer that knows the logarithm t of h0 in base g1 V has, for every B, the key
-/// (B, -gamma, -1/t): B^0 = g1 V h0^(-1/t). So it signs as whom it likes. All three points are hashed,
-/// and whoever loads a group hashes them again: no byte of a founding key says what they are.
+/// An issuer that knows the logarithm t of h0 in base g1 V has, for every B, the key (B, -gamma,
+/// -1/t): B^0 = g1 V h0^(-1/t). So it signs as whom it likes. All three points are hashed, and
+/// whoever loads a group hashes them again: no byte of a founding key says what they are.
 #[test]
 fn related_generators_would_frame_anybody() {
     let group = Group::new(1);
@@ -117,8 +117,8 @@ fn two_signatures_from_one_precursor_reveal_the_key() {
     assert_eq!([secret(192), secret(256)], [key.x, key.y]);
 }
 
-/// A new opening key whose h_w is not the issuer's power of h would mark nobody and break everybody:
-/// it does not load.
+/// A new opening key whose h_w is not the issuer's power of h would mark nobody and break
+/// everybody: it does not load.
 #[test]
 fn an_opening_key_without_its_power_is_refused() {
     let mut group = Group::new(15);

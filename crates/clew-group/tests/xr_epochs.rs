@@ -1,5 +1,5 @@
-//! Epochs of scheme XR: steps, rebases, updates in one product, late joins, back-dating, and the one
-//! place that witnesses come from.
+//! Epochs of scheme XR: steps, rebases, updates in one product, late joins, back-dating, and the
+//! one place that witnesses come from.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

@@ -89,7 +89,8 @@ fn pseudonyms_are_the_textbooks() {
     assert_eq!(bytes[144..288], responses);
 }
 
-/// The proofs of gamma and y', each recomputed from its encoding; and the offer, with gamma at hand.
+/// The proofs of gamma and y', each recomputed from its encoding; and the offer, with gamma at
+/// hand.
 #[test]
 fn proofs_are_the_textbooks() {
     let mut group = Group::new(5);

@@ -47,8 +47,8 @@ impl IssuerKey {
         Issuing { w }
     }
 
-    /// Issues A = g1^(1/(gamma + x)), for an x that no other member has. Returns `None` if x is zero
-    /// or -gamma.
+    /// Issues A = g1^(1/(gamma + x)), for an x that no other member has. Returns `None` if x is
+    /// zero or -gamma.
     pub fn issue(&self, x: &Scalar) -> Option<MemberKey> {
         MemberKey::new(|| {
             let exponent = Zeroizing::new((*self.gamma + *x).invert()?);
@@ -66,8 +66,8 @@ impl IssuerKey {
         }
     }
 
-    /// Returns the issuer in the epoch of `group`. `revoked` are the x of all rows that rebases up to
-    /// that epoch revoked.
+    /// Returns the issuer in the epoch of `group`. `revoked` are the x of all rows that rebases up
+    /// to that epoch revoked.
     pub fn in_epoch(
         &self,
         group: &PublicKey,

@@ -12,8 +12,8 @@ use zeroize::{Zeroize, Zeroizing};
 /// Size of an encoded member key: A (48 bytes), x (32).
 pub const MEMBER_KEY_BYTES: usize = G1_BYTES + SCALAR_BYTES;
 
-/// A member's key gsk\[i\] = (A, x) with A = g1^(1/(gamma + x)), the same in every epoch. Secret; on
-/// the heap, and wiped when dropped. The issuer knows it.
+/// A member's key gsk\[i\] = (A, x) with A = g1^(1/(gamma + x)), the same in every epoch. Secret;
+/// on the heap, and wiped when dropped. The issuer knows it.
 #[derive(Clone)]
 pub struct MemberKey(Secret<Parts>);
 

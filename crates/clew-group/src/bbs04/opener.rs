@@ -73,7 +73,8 @@ impl OpenerKey {
         shielded(|| group.u.mul(&self.xi1) == group.h && group.opener_v.mul(&self.xi2) == group.h)
     }
 
-    /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful for a signature that verified.
+    /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful
+    /// for a signature that verified.
     pub fn open(&self, signature: &Signature) -> G1 {
         shielded(|| signature.t3 - signature.t1.mul(&self.xi1) - signature.t2.mul(&self.xi2))
     }

@@ -39,8 +39,8 @@ impl PublicKey {
         }
     }
 
-    /// Decodes a founding key of 192 bytes, u || v || w, and returns the key of epoch 0: h and V are
-    /// hashed from the nonce.
+    /// Decodes a founding key of 192 bytes, u || v || w, and returns the key of epoch 0: h and V
+    /// are hashed from the nonce.
     pub fn founded(nonce: &[u8; 32], founding: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::exactly(FOUNDING_BYTES, founding)?;
         let (u, v) = (reader.g1()?, reader.g1()?);

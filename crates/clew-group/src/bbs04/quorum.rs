@@ -1,5 +1,5 @@
-//! Opening by trustees (`spec/group-signature.md` section 5): xi1 is shared in base u and xi2 in base
-//! v, each by a polynomial of its own. h is C_0 of both.
+//! Opening by trustees (`spec/group-signature.md` section 5): xi1 is shared in base u and xi2 in
+//! base v, each by a polynomial of its own. h is C_0 of both.
 
 use super::{OpenerKey, PublicKey, Signature};
 use crate::curve::G1;

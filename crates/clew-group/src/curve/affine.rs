@@ -23,8 +23,8 @@ pub(super) fn to_affine(points: &[G1]) -> Vec<Affine> {
     out
 }
 
-/// For each list of points, what they become when the point of `by` beside it is added to them: with
-/// one inversion, by the formulas of the textbook, a third of the work of adding in Jacobian
+/// For each list of points, what they become when the point of `by` beside it is added to them:
+/// with one inversion, by the formulas of the textbook, a third of the work of adding in Jacobian
 /// coordinates and bringing the sums to affine form. No point may meet one with its own x. Takes
 /// constant time.
 pub(super) fn translate(lists: &[Vec<Affine>], by: &[Affine]) -> Vec<Vec<Affine>> {
@@ -39,8 +39,8 @@ pub(super) fn translate(lists: &[Vec<Affine>], by: &[Affine]) -> Vec<Vec<Affine>
     lengths.map(|n| sums.by_ref().take(n).collect()).collect()
 }
 
-/// Adds to each point the one beside it, with one inversion. No point may meet one with its own x, and
-/// none may be the identity. Takes constant time.
+/// Adds to each point the one beside it, with one inversion. No point may meet one with its own x,
+/// and none may be the identity. Takes constant time.
 pub(super) fn add_each(sums: &mut [Affine], others: &[Affine]) {
     let pairs = sums.iter().zip(others);
     let mut inverses: Vec<blst_fp> = pairs.map(|(p, q)| sub(&q.x, &p.x)).collect();

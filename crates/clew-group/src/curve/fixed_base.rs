@@ -41,8 +41,8 @@ impl FixedBase {
     }
 }
 
-/// The multiples 1..=16 of each base B, from B, 2B, 4B, 8B, 16B of each: first B of each window; then
-/// 2B and P + 2B, 4B and P + 4B, ... for every P that is there already; 16B is the last.
+/// The multiples 1..=16 of each base B, from B, 2B, 4B, 8B, 16B of each: first B of each window;
+/// then 2B and P + 2B, 4B and P + 4B, ... for every P that is there already; 16B is the last.
 pub(super) fn multiples(powers: &[G1]) -> Vec<Affine> {
     let powers = to_affine(powers);
     let power = |j| powers.iter().skip(j).step_by(WINDOW_BITS).copied();

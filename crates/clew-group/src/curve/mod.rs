@@ -1,11 +1,13 @@
-//! The one home of the curve library: BLS12-381 by `blst`, behind types that cannot hold a bad value.
+//! The one home of the curve library: BLS12-381 by `blst`, behind types that cannot hold a bad
+//! value.
 //!
 //! Every `unsafe` of the crate is in this module, and all of it is of one kind: a call into `blst`
 //! with pointers to values that Rust owns for the length of the call.
 //!
 //! A [`G1`] or [`G2`] made from bytes is on the curve and in the subgroup of prime order `r`; a
 //! [`Scalar`] is reduced. Secrets go through [`FixedBase`], [`G1::mul`], [`secret_powers_of`] or
-//! [`product_of_secret_powers`], which take the same time whatever the scalar is; [`multiexp`] is for public values only, and its names say so.
+//! [`product_of_secret_powers`], which take the same time whatever the scalar is; [`multiexp`] is
+//! for public values only, and its names say so.
 #![allow(unsafe_code, reason = "calls into blst, each with its SAFETY line")]
 
 mod affine;

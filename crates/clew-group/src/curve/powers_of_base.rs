@@ -2,10 +2,11 @@
 //!
 //! Additions go through the windows of a table for all scalars at once, in affine form with one
 //! inversion, which halves their price. Affine formulas know no identity and no doubling, so each
-//! scalar is written with odd digits only: k = sum of d_i 32^i with d_i odd and |d_i| <= 31, for an odd
-//! k below 2^255; an even k has the digits of r - k, negated. A partial sum is below 32^i in size, so
-//! that it is not the next term or its opposite, as integers. Modulo r they could meet at the last
-//! term only, d 32^50, for k = 2 d 32^50 - r: with the d that k begins with, that is above r.
+//! scalar is written with odd digits only: k = sum of d_i 32^i with d_i odd and |d_i| <= 31, for an
+//! odd k below 2^255; an even k has the digits of r - k, negated. A partial sum is below 32^i in
+//! size, so that it is not the next term or its opposite, as integers. Modulo r they could meet at
+//! the last term only, d 32^50, for k = 2 d 32^50 - r: with the d that k begins with, that is above
+//! r.
 
 use super::affine::{Affine, add_each};
 use super::fixed_base::merge;
@@ -135,7 +136,8 @@ mod tests {
         }
     }
 
-    /// More than share their inversions, zeros among them, and the scalars around each power of two.
+    /// More than share their inversions, zeros among them, and the scalars around each power of
+    /// two.
     #[test]
     fn chunks_and_edges() {
         let base = G1::generator();

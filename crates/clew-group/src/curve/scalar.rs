@@ -32,7 +32,8 @@ impl Scalar {
     }
 
     /// A uniform scalar that is not zero. A function of its own wherever it is called, so that
-    /// whoever looks for branches on secrets finds the one that asks for zero here and nowhere else.
+    /// whoever looks for branches on secrets finds the one that asks for zero here and nowhere
+    /// else.
     #[inline(never)]
     pub fn random_secret(rng: &mut impl CryptoRng) -> Self {
         loop {
@@ -43,8 +44,8 @@ impl Scalar {
         }
     }
 
-    /// Returns 128 random bits as [`Self::from_halves`] reads them: a weight for a batch of equations,
-    /// each of which fails to be found with a probability of 2^-128.
+    /// Returns 128 random bits as [`Self::from_halves`] reads them: a weight for a batch of
+    /// equations, each of which fails to be found with a probability of 2^-128.
     pub fn random_short(rng: &mut impl CryptoRng) -> Self {
         let mut bytes = [0; 16];
         rng.fill_bytes(&mut bytes);
@@ -69,10 +70,10 @@ impl Scalar {
         Self::from_raw(&scalar)
     }
 
-    /// The 128-bit challenge `c1 + LAMBDA * c2`, with c1 the first eight bytes and c2 the last eight,
-    /// big-endian, and LAMBDA = z^2 - 1 the eigenvalue of the curve's endomorphism: chosen so that a
-    /// verifier's T^c takes 64 doublings and half the additions. No two inputs meet, because c1 is
-    /// below LAMBDA and the sum below 2^192, hence below `r`.
+    /// The 128-bit challenge `c1 + LAMBDA * c2`, with c1 the first eight bytes and c2 the last
+    /// eight, big-endian, and LAMBDA = z^2 - 1 the eigenvalue of the curve's endomorphism: chosen
+    /// so that a verifier's T^c takes 64 doublings and half the additions. No two inputs meet,
+    /// because c1 is below LAMBDA and the sum below 2^192, hence below `r`.
     pub fn from_halves(bytes: &[u8; 16]) -> Self {
         let both = u128::from_be_bytes(*bytes);
         let [c1, c2] = [both >> 64, both & u128::from(u64::MAX)].map(Self::from_u128);
@@ -128,8 +129,8 @@ impl Scalar {
         (!self.is_zero()).then_some(self.inverse_or_zero())
     }
 
-    /// Inverts each scalar in place, with one inversion for all (Montgomery's trick) and in constant
-    /// time. Zero stays zero.
+    /// Inverts each scalar in place, with one inversion for all (Montgomery's trick) and in
+    /// constant time. Zero stays zero.
     pub fn invert_all(scalars: &mut [Self]) {
         let one = Self::from_u128(1);
         let mut products = Zeroizing::new(Vec::with_capacity(scalars.len()));

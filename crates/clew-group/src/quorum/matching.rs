@@ -9,9 +9,9 @@
 //! 4. Anybody draws the conclusion ([`Match::judge`]).
 //!
 //! The random exponent is forgotten as soon as the blind is made: nothing later needs it. What must
-//! not happen is that one blind is in two products that its trustee decrypts: the two would differ by
-//! a power of T1 that whoever made the other blinds knows, and so would open the signature. Therefore
-//! each step consumes the state of the one before, and fails for good if it fails:
+//! not happen is that one blind is in two products that its trustee decrypts: the two would differ
+//! by a power of T1 that whoever made the other blinds knows, and so would open the signature.
+//! Therefore each step consumes the state of the one before, and fails for good if it fails:
 //!
 //! ```compile_fail
 //! # use clew_group::{curve::G1, quorum::*};
@@ -276,8 +276,8 @@ impl Revealed {
         })
     }
 
-    /// Step 3, when the blinds of all of the set are there, in the order of indices: checks that they
-    /// are those committed to (so that this trustee's own is among them), every proof and the
+    /// Step 3, when the blinds of all of the set are there, in the order of indices: checks that
+    /// they are those committed to (so that this trustee's own is among them), every proof and the
     /// product, and decrypts the product.
     pub fn share(
         self,
@@ -294,8 +294,8 @@ impl Revealed {
         asked.product(blinds)?.part().decrypt(share, rng)
     }
 
-    /// That the blinds are those committed to, the own one first: without it, what came is not to be
-    /// believed.
+    /// That the blinds are those committed to, the own one first: without it, what came is not to
+    /// be believed.
     fn check_blinds(&self, asked: &Match<'_>, blinds: &[Blind]) -> Result<(), QuorumError> {
         check_count(asked.set, blinds)?;
         check_count(asked.set, &self.commitments)?;

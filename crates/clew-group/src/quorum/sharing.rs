@@ -10,8 +10,8 @@ use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// What everybody knows of a shared secret f(0): C_k = base^(a_k) for the coefficients of f, and n. t
-/// is the number of commitments; none is the identity.
+/// What everybody knows of a shared secret f(0): C_k = base^(a_k) for the coefficients of f, and n.
+/// t is the number of commitments; none is the identity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sharing {
     base: G1,

@@ -42,8 +42,8 @@ impl VerifyingKey {
     /// Verifies signatures together: two sums over all of them and one pairing if all are good; if
     /// not, it halves the batch until the bad ones are found. The answers, in the order of `items`,
     /// are those of [`Self::verify`] and [`Self::verify_incremental`] one by one, but for a
-    /// probability below n 2^-127 for n signatures. `rng` must be unpredictable to whoever made them.
-    /// A batch of bad ones only takes up to twice the time of one by one.
+    /// probability below n 2^-127 for n signatures. `rng` must be unpredictable to whoever made
+    /// them. A batch of bad ones only takes up to twice the time of one by one.
     pub fn verify_batch(
         &self,
         items: &[Item<'_>],
@@ -119,8 +119,8 @@ impl VerifyingKey {
     /// S1 = prod ( T2^sx h^(-sd) h0^(-sy) (g1 V)^(-c) R3^(-1) )^d  prod ( u^sa T1^(-c) R1^(-1) )^q
     /// S2 = prod ( T2^c h^(-sa) )^d
     /// ```
-    /// with the powers of each fixed point added up first; and of these e(S1, G2) e(S2, w), which is
-    /// one if all are good.
+    /// with the powers of each fixed point added up first; and of these e(S1, G2) e(S2, w), which
+    /// is one if all are good.
     fn value_of(&self, candidates: &[Candidate<'_>]) -> Gt {
         let mut fixed = FixedPowers::default();
         let (mut in_s1, mut in_s2) = (Terms::default(), Terms::default());

@@ -35,8 +35,8 @@ impl IssuerKey {
         shielded(|| secret_bytes(&[Zeroizing::new(self.gamma.to_bytes()).as_slice()]))
     }
 
-    /// Founds a group: the public key of epoch 0 for the trustees' point `h`, with the proof of gamma
-    /// (spec 3.1).
+    /// Founds a group: the public key of epoch 0 for the trustees' point `h`, with the proof of
+    /// gamma (spec 3.1).
     pub fn found(&self, nonce: &[u8; 32], h: &G1, rng: &mut impl CryptoRng) -> (PublicKey, Proof) {
         shielded(|| {
             let standard = G2::generator();
@@ -77,8 +77,8 @@ impl IssuerKey {
     /// Revokes x: the step from the V of `group` to the next (spec 3.7).
     ///
     /// **Only the x of a row that is registered and was never revoked, and each once**: revoking an
-    /// aborted offer completes it, and revoking twice revives the machine. Returns `None` if x is zero
-    /// or -gamma.
+    /// aborted offer completes it, and revoking twice revives the machine. Returns `None` if x is
+    /// zero or -gamma.
     pub fn revoke(&self, group: &PublicKey, x: &Scalar) -> Option<Step> {
         let inverse = self.inverse(x).filter(|_| !x.is_zero())?;
         let v = shielded(|| group.v.mul(&inverse));
@@ -94,8 +94,8 @@ impl IssuerKey {
         }
     }
 
-    /// Returns the issuer in the epoch of `group`. `revoked` are the x of all rows that are revoked at
-    /// or before that epoch, by steps and by rebases.
+    /// Returns the issuer in the epoch of `group`. `revoked` are the x of all rows that are revoked
+    /// at or before that epoch, by steps and by rebases.
     pub fn in_epoch(
         &self,
         group: &PublicKey,

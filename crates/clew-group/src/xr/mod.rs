@@ -1,7 +1,7 @@
 //! XR, the default scheme (`spec/group-signature.md` section 3): the first ElGamal half of XSGS
-//! (Delerablee and Pointcheval, VIETCRYPT 2006), with the commitment of its proof carried as a point
-//! of G1 and a base of its own for the member's secret. Written additively here: `u^alpha` of the
-//! specification is `u.mul(&alpha)`.
+//! (Delerablee and Pointcheval, VIETCRYPT 2006), with the commitment of its proof carried as a
+//! point of G1 and a base of its own for the member's secret. Written additively here: `u^alpha` of
+//! the specification is `u.mul(&alpha)`.
 //!
 //! **Nobody signs as a machine but the machine**, the issuer included: its secret y never leaves it
 //! ([`Device`]). Trustees hold the opening key together; nobody opens alone.

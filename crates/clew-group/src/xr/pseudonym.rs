@@ -1,5 +1,5 @@
-//! Pseudonyms (spec 3.9): within a scope one machine has one name, and names of two scopes cannot be
-//! linked. Made from y, which nobody but the machine knows.
+//! Pseudonyms (spec 3.9): within a scope one machine has one name, and names of two scopes cannot
+//! be linked. Made from y, which nobody but the machine knows.
 
 use super::challenge::{Challenge, state_in_scope};
 use super::verifier::{encoded, transcript};

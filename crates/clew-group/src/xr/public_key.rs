@@ -27,8 +27,9 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// Decodes a founding key of 192 bytes, h || h_w || w, and returns the key of epoch 0: the other
-    /// points are hashed from the nonce. What the points say is checked by [`Self::check_genesis`].
+    /// Decodes a founding key of 192 bytes, h || h_w || w, and returns the key of epoch 0: the
+    /// other points are hashed from the nonce. What the points say is checked by
+    /// [`Self::check_genesis`].
     pub fn founded(nonce: &[u8; 32], founding: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::exactly(FOUNDING_BYTES, founding)?;
         let (h, h_w) = (reader.g1()?, reader.g1()?);
@@ -94,8 +95,8 @@ impl PublicKey {
         }
     }
 
-    /// Returns the key after one step, which is checked: e(V', w G2^x*) = e(V, G2). For many steps see
-    /// [`crate::check_steps`].
+    /// Returns the key after one step, which is checked: e(V', w G2^x*) = e(V, G2). For many steps
+    /// see [`crate::check_steps`].
     pub fn after(&self, step: &Step) -> Result<Self, Invalid> {
         if self.is_power(&step.v, &self.v, &step.x) {
             self.in_epoch(&step.v)
@@ -147,13 +148,13 @@ impl PublicKey {
     }
 
     /// Whether A is the credential of the row with C and x: e(A, w G2^x) = e(g1 C, G2). With the
-    /// device's signature over A and C, it fixes x (spec 3.6, rule `credential`).
+    /// device's signature over A and C, it fixes x (rule `credential`).
     pub fn certifies(&self, a: &G1, c: &G1, x: &Scalar) -> bool {
         self.is_power(a, &(self.g1 + *c), x)
     }
 
-    /// Whether the row with C and x has the base B in this epoch: e(B, w G2^x) = e(g1 V C, G2) (spec
-    /// 3.6, rule `signer`). A judge asks [`Self::certifies`] too.
+    /// Whether the row with C and x has the base B in this epoch: e(B, w G2^x) = e(g1 V C, G2)
+    /// (rule `signer`). A judge asks [`Self::certifies`] too.
     pub fn names(&self, b: &G1, c: &G1, x: &Scalar) -> bool {
         self.is_power(b, &(self.base() + *c), x)
     }

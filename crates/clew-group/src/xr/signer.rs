@@ -26,8 +26,8 @@ pub struct SigningKey {
 
 impl SigningKey {
     /// Prepares a key and its witness for the epoch of `group`, after the member's check
-    /// ([`MemberKey::check`]): with values that do not fit, every signature would fail, or be marked by
-    /// whoever made them. `group` is one of the group's: loading it checked that.
+    /// ([`MemberKey::check`]): with values that do not fit, every signature would fail, or be
+    /// marked by whoever made them. `group` is one of the group's: loading it checked that.
     pub fn new(
         group: &PublicKey,
         id: EpochId,

@@ -1,6 +1,6 @@
-//! BBS04 as the paper writes it, with g1 V for g1 and B for A: five pairings, powers in GT, products of one point by one scalar.
-//! Nothing is shared with `clew_group` but the curve. Tests compare with it; `clew-bench` has it as
-//! its baseline.
+//! BBS04 as the paper writes it, with g1 V for g1 and B for A: five pairings, powers in GT,
+//! products of one point by one scalar. Nothing is shared with `clew_group` but the curve. Tests
+//! compare with it; `clew-bench` has it as its baseline.
 #![allow(dead_code, reason = "each program uses its part")]
 
 use clew_group::bbs04::{MemberKey, Nonces, PublicKey};

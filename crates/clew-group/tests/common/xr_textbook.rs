@@ -1,5 +1,5 @@
-//! XR as `spec/group-signature.md` section 3 writes it: one product after the other, each pairing by
-//! itself. Nothing is shared with `clew_group` but the curve.
+//! XR as `spec/group-signature.md` section 3 writes it: one product after the other, each pairing
+//! by itself. Nothing is shared with `clew_group` but the curve.
 #![allow(dead_code, reason = "each program uses its part")]
 
 use super::textbook::pairing;

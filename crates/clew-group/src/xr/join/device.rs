@@ -22,8 +22,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Draws y' and asks to join (step 1). `session` names this join and no other; `genesis` is a key
-    /// of the group, of any epoch.
+    /// Draws y' and asks to join (step 1). `session` names this join and no other; `genesis` is a
+    /// key of the group, of any epoch.
     pub fn new(
         genesis: &PublicKey,
         session: &[u8; 32],
@@ -45,8 +45,8 @@ impl Device {
         shielded(|| secret_bytes(&[Zeroizing::new(self.y.to_bytes()).as_slice()]))
     }
 
-    /// Accepts the issuer's offer (step 3): y = y' + s, and checks e(A, w G2^x) = e(g1 h0^y, G2). Only
-    /// then the device signs S over A and C with its device key, outside this crate.
+    /// Accepts the issuer's offer (step 3): y = y' + s, and checks e(A, w G2^x) = e(g1 h0^y, G2).
+    /// Only then the device signs S over A and C with its device key, outside this crate.
     ///
     /// # Errors
     /// [`JoinError::UnfitS`] if y is zero; [`JoinError::IssuerOfferedNoCredential`] if A is of another

@@ -77,8 +77,8 @@ fn request_hash(session: &[u8; 32], h0: &G1, c: &G1) -> Sha256 {
         .chain_update(c.to_bytes())
 }
 
-/// Step 2: A, and the x and s that the issuer drew. Signs nothing without y' and a witness. Wiped when
-/// dropped.
+/// Step 2: A, and the x and s that the issuer drew. Signs nothing without y' and a witness. Wiped
+/// when dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Offer {
     a: G1,
@@ -121,7 +121,8 @@ impl Offer {
         &self.s
     }
 
-    /// Returns C = C' h0^s, which the register keeps. `genesis` is a key of the group, of any epoch.
+    /// Returns C = C' h0^s, which the register keeps. `genesis` is a key of the group, of any
+    /// epoch.
     pub fn commitment(&self, genesis: &PublicKey, request: &JoinRequest) -> G1 {
         request.blinded(genesis, &self.s)
     }
