@@ -1,7 +1,8 @@
 //! A real group on disk: a store, its issuer and its trustees, on one desk as no group should be.
 
 use crate::groups::rng;
-use clew_evidence::{CheckedGroup, Found, GroupFile, Name, Search};
+use crate::nodes::Nodes;
+use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
@@ -89,6 +90,17 @@ impl Office {
         let store = &self.store;
         let found = store.find_signer(&self.issuer, epoch, search, &mut |_, _| true);
         found.expect("the store is whole")
+    }
+
+    /// The head of a register with this tree, and no checkpoint.
+    pub fn head(&self, nodes: &Nodes) -> RegisterHead {
+        RegisterHead {
+            last: self.store.group().last_id(),
+            time: NOW,
+            machines: nodes.entries,
+            root: nodes.root(),
+            hashes: Vec::new(),
+        }
     }
 
     pub fn machine(&self, name: &str) -> Machine {
