@@ -1,6 +1,6 @@
 //! A group of either scheme, for programs to which that is all the same.
 
-use crate::groups::{EPOCH, XrGroup, rng};
+use crate::groups::{EPOCH, NONCE, XrGroup, rng};
 use clew_group::{MemberKey, PublicKey, Scheme, SigningKey, VerifyingKey, bbs04};
 use std::sync::Arc;
 
@@ -13,23 +13,27 @@ pub struct Group {
 
 impl Group {
     pub fn new(scheme: Scheme) -> Self {
-        let (public, member) = match scheme {
+        let (public, member, witness) = match scheme {
             Scheme::Xr => {
-                let XrGroup { public, member, .. } = XrGroup::new();
-                (PublicKey::Xr(public), MemberKey::Xr(member))
+                let group = XrGroup::new();
+                let (public, member) = (group.public, group.member);
+                (PublicKey::Xr(public), MemberKey::Xr(member), group.witness)
             }
             Scheme::Bbs04 => {
                 let rng = &mut rng(1);
-                let (_, opening) = bbs04::OpenerKey::generate(&[7; 32], rng);
+                let (_, opening) = bbs04::OpenerKey::generate(&NONCE, rng);
                 let (issuer, issuing) = bbs04::IssuerKey::generate(rng);
-                let public = bbs04::PublicKey::genesis(&opening, &issuing);
-                let member = issuer.issue_random(&public, rng);
-                (PublicKey::Bbs04(public), MemberKey::Bbs04(member))
+                let public = bbs04::PublicKey::genesis(&NONCE, &opening, &issuing);
+                let member = issuer.issue_random(rng);
+                let witness = issuer.in_epoch(&public, []).witness(member.x());
+                let witness = witness.expect("nobody is revoked");
+                (PublicKey::Bbs04(public), MemberKey::Bbs04(member), witness)
             }
         };
+        let signer = SigningKey::new(&public, EPOCH, member, &witness);
         Self {
             scheme,
-            signer: SigningKey::new(&public, EPOCH, member).expect("the issuer's own key"),
+            signer: signer.expect("the issuer's own key"),
             verifier: Arc::new(VerifyingKey::new(&public, EPOCH)),
         }
     }

@@ -1,13 +1,13 @@
 //! What several programs measure on: packets, and a group of scheme XR.
 
 use crate::xr_textbook::{self, Gpk, Key};
-use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Quorum;
 use clew_group::xr::{
-    Accepted, Device, Generators, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey,
-    Nonces, PublicKey, Signature, SigningKey, VerifyingKey,
+    Device, Generators, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces,
+    Offer, PublicKey, Signature, SigningKey, VerifyingKey,
 };
+use clew_group::{EpochId, Witness};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -20,7 +20,8 @@ pub const OTHER: &[u8] = b"another packet";
 /// The id of the one epoch.
 pub const EPOCH: EpochId = EpochId([0xe0; 32]);
 
-const NONCE: [u8; 32] = [7; 32];
+/// Of every group that is made in memory.
+pub const NONCE: [u8; 32] = [7; 32];
 
 /// Names every join.
 pub const SESSION: [u8; 32] = [8; 32];
@@ -40,8 +41,8 @@ pub fn rng(seed: u64) -> ChaCha20Rng {
 pub struct XrGroup {
     pub issuer: IssuerKey,
     pub public: PublicKey,
-    pub x: Scalar,
     pub member: MemberKey,
+    pub witness: Witness,
     pub signer: SigningKey,
     pub verifier: VerifyingKey,
 }
@@ -52,15 +53,18 @@ impl XrGroup {
         let h = Generators::of(&NONCE).u.mul(&Scalar::random(&mut rng));
         let issuer = IssuerKey::generate(&mut rng);
         let (public, _) = issuer.found(&NONCE, &h, &mut rng);
-        let x = Scalar::random(&mut rng);
-        let member = join(&issuer, &public, &x);
+        let (device, offer) = offered(&issuer, &public, &mut rng);
+        let member = device.accept(&public, &offer).expect("an honest issuer");
+        let witness = issuer.in_epoch(&public, []).witness(member.x());
+        let witness = witness.expect("nobody is revoked");
+        let signer = SigningKey::new(&public, EPOCH, member.clone(), &witness);
         Self {
-            signer: SigningKey::new(&public, EPOCH, member.clone()).expect("the issuer's own key"),
+            signer: signer.expect("the issuer's own key"),
             verifier: VerifyingKey::new(&public, EPOCH),
             issuer,
             public,
-            x,
             member,
+            witness,
         }
     }
 
@@ -75,11 +79,11 @@ impl XrGroup {
     pub fn by_stranger(&self, seed: u64) -> IncrementalSignature {
         let mut rng = rng(seed);
         let key = Key {
-            a: G1::generator(),
+            b: G1::generator(),
             x: Scalar::random(&mut rng),
             y: Scalar::random(&mut rng),
         };
-        let gpk = Gpk::of(&self.public, EPOCH);
+        let gpk = Gpk::of(&NONCE, &self.public, EPOCH);
         let bytes = xr_textbook::sign(&gpk, &key, &Nonces::random(&mut rng), PACKET);
         IncrementalSignature::from_bytes(&bytes).expect("points and scalars")
     }
@@ -102,22 +106,12 @@ pub fn other_r1(mut bytes: [u8; INCREMENTAL_BYTES], message: &[u8]) -> [u8; INCR
     bytes
 }
 
-/// A join up to where the device waits for x.
-pub fn offered(issuer: &IssuerKey, public: &PublicKey, x: &Scalar) -> Accepted {
-    let mut rng = rng(3);
-    let (device, request) = Device::new(public, &SESSION, &mut rng);
-    let offer = issuer.offer(public, &SESSION, &request, x, &mut rng);
-    let offer = offer.expect("the device knows y");
-    device.accept(public, &offer).expect("an honest issuer")
-}
-
-/// A whole join in epoch 0.
-fn join(issuer: &IssuerKey, public: &PublicKey, x: &Scalar) -> MemberKey {
-    let accepted = offered(issuer, public, x);
-    let scale = issuer.scale(&[]).expect("nobody is revoked");
-    let credential = scale.credential(&accepted.credential(), x);
-    let key = accepted.finish(public, &credential);
-    key.expect("an honest issuer")
+/// A join up to the offer.
+pub fn offered(issuer: &IssuerKey, public: &PublicKey, rng: &mut ChaCha20Rng) -> (Device, Offer) {
+    let (device, request) = Device::new(public, &SESSION, rng);
+    let [x, s] = [(); 2].map(|()| Scalar::random(rng));
+    let offer = issuer.offer(public, &SESSION, &request, &x, &s);
+    (device, offer.expect("the device knows y'"))
 }
 
 pub fn quorum(threshold: u8, trustees: u8) -> Quorum {

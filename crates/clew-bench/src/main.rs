@@ -7,6 +7,7 @@ mod batch;
 mod clue_table;
 mod design;
 mod effs;
+mod epochs;
 mod files;
 mod findings;
 mod flow;
@@ -18,6 +19,7 @@ mod loss;
 mod machine;
 mod measure;
 mod modes;
+mod nodes;
 mod office;
 mod opening;
 mod options;
@@ -46,7 +48,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 16] = [
+const PROGRAMS: [Program; 17] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -81,6 +83,11 @@ const PROGRAMS: [Program; 16] = [
         name: "register",
         about: "joins, the register of N machines, revocations, updates and what loading checks",
         run: register::run,
+    },
+    Program {
+        name: "epochs",
+        about: "an epoch of N machines: its index, a look-up, a rebase; chains of steps, loaded and followed",
+        run: epochs::run,
     },
     Program {
         name: "modes",

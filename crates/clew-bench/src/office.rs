@@ -1,12 +1,14 @@
 //! A real group on disk: a store, its issuer and its trustees, on one desk as no group should be.
 
 use crate::groups::rng;
-use clew_evidence::Name;
+use crate::nodes::Nodes;
+use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search};
 use clew_group::Scheme;
+use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::store::ISSUER_KEY;
-use clew_manager::{Created, Machine, PendingEnrolment, Store};
+use clew_manager::{Created, Machine, NewGroup, Opening, PendingEnrolment, Store};
 use rand_chacha::ChaCha20Rng;
 use std::fs;
 use std::path::PathBuf;
@@ -30,11 +32,16 @@ impl Office {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let dir = temporary.path().join("group");
         let mut rng = rng(1);
-        let created = Store::create(&dir, name("bench"), scheme, quorum, NOW, None, &mut rng);
+        let group = NewGroup {
+            name: name("bench"),
+            scheme,
+            opening: Opening::Dealt(quorum),
+            now: NOW,
+        };
         let Created {
             store,
             trustee_keys,
-        } = created.expect("a new store");
+        } = Store::create(&dir, group, None, &mut rng).expect("a new store");
         let read = |path: PathBuf| fs::read_to_string(path).expect("the store's own file");
         let trustees = trustee_keys
             .into_iter()
@@ -69,10 +76,43 @@ impl Office {
         key
     }
 
+    /// B of a machine in an epoch in which it is not revoked.
+    pub fn base(&self, machine: &Machine, epoch: u32) -> G1 {
+        let issuer = self.store.epoch_issuer(&self.issuer, epoch);
+        let issuer = issuer.expect("an epoch of the group");
+        let a = machine.credential().expect("the store is whole");
+        let base = issuer.base(&a, &machine.x(&self.issuer));
+        base.expect("it is not revoked")
+    }
+
+    /// What the store finds; makes the index of that epoch if there is none.
+    pub fn found(&self, search: &Search, epoch: u32) -> Option<Found> {
+        let store = &self.store;
+        let found = store.find_signer(&self.issuer, epoch, search, &mut |_, _| true);
+        found.expect("the store is whole")
+    }
+
+    /// The head of a register with this tree, and no checkpoint.
+    pub fn head(&self, nodes: &Nodes) -> RegisterHead {
+        RegisterHead {
+            last: self.store.group().last_id(),
+            time: NOW,
+            machines: nodes.entries,
+            root: nodes.root(),
+            hashes: Vec::new(),
+        }
+    }
+
     pub fn machine(&self, name: &str) -> Machine {
         let found = self.store.machine(name).expect("the store is whole");
         found.expect("it was enrolled")
     }
+}
+
+/// The group as whoever judges, opens or updates holds it.
+pub fn checked(group: &GroupFile) -> CheckedGroup {
+    let checked = group.clone().check_epochs(&mut rng(2));
+    checked.expect("the store's own steps")
 }
 
 pub fn name(text: &str) -> Name {

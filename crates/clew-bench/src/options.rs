@@ -28,9 +28,13 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "20", value_parser = seconds)]
     pub seconds: Duration,
 
-    /// How many machines the register of the program `register` has
+    /// How many machines the register of the programs `register` and `epochs` has
     #[arg(long, value_name = "N", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
     pub members: u32,
+
+    /// How many steps the chain of the program `epochs` has
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub steps: u32,
 
     /// How many packets are sent: by `modes` in one flow (default 2048; multiples of 512 cut no
     /// block), by `files` in all flows (default 32768), by `flow-loss` on each line (default 1048576)

@@ -6,6 +6,7 @@ use crate::{Revoked, Witness};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 /// The issuer in one epoch, of either scheme. It knows who is revoked at or before that epoch, and
@@ -14,6 +15,7 @@ use zeroize::Zeroizing;
 pub struct EpochIssuer {
     gamma: Secret<Scalar>,
     v: G1,
+    /// Hashes of x: how long a look-up takes says nothing of the x that is looked up.
     revoked: BTreeSet<[u8; 32]>,
 }
 
@@ -26,7 +28,7 @@ impl EpochIssuer {
         Self {
             gamma: gamma.clone(),
             v: *v,
-            revoked: revoked.into_iter().map(|x| x.to_bytes()).collect(),
+            revoked: revoked.into_iter().map(|x| hash(&x)).collect(),
         }
     }
 
@@ -70,7 +72,7 @@ impl EpochIssuer {
     }
 
     fn check(&self, x: &Scalar) -> Result<(), Revoked> {
-        if self.revoked.contains(&x.to_bytes()) {
+        if self.revoked.contains(&hash(x)) {
             Err(Revoked)
         } else {
             Ok(())
@@ -89,6 +91,10 @@ impl EpochIssuer {
                 .collect()
         })
     }
+}
+
+fn hash(x: &Scalar) -> [u8; 32] {
+    Sha256::digest(Zeroizing::new(x.to_bytes())).into()
 }
 
 /// Encodes the points that are there.

@@ -65,6 +65,13 @@ pub enum StoreError {
     OtherRequest,
     /// The join has no offer yet that could be accepted.
     NotOffered,
+    /// Another epoch is in force than when the offer was made.
+    OfferExpired {
+        /// The epoch of the offer.
+        offered: u32,
+        /// The epoch in force.
+        in_force: u32,
+    },
     /// The device did not sign its register entry.
     DeviceSignature,
     /// What trustees dealt is not for this group.
@@ -170,6 +177,10 @@ impl fmt::Display for StoreError {
                 f.write_str("another request has answered this invitation, and was made an offer")
             }
             Self::NotOffered => f.write_str("this join has no offer yet"),
+            Self::OfferExpired { offered, in_force } => write!(
+                f,
+                "the offer was made in epoch {offered}, and epoch {in_force} is in force"
+            ),
             Self::Join(error) => write!(f, "the join failed: {error}"),
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")

@@ -2,7 +2,7 @@
 //! operations of the curve library.
 
 use super::fixture::Fixture;
-use crate::groups::{EPOCH, PACKET, PROTOTYPE};
+use crate::groups::{EPOCH, NONCE, PACKET, PROTOTYPE};
 use crate::measure::Case;
 use crate::textbook::{self, Gpk, Values};
 use blst::{blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
@@ -10,7 +10,7 @@ use clew_group::curve::{G1, G2, Scalar};
 
 /// The rows, in the order of the report.
 pub fn all(fixture: &Fixture) -> Vec<Case<'_>> {
-    let gpk = Gpk::of(&fixture.group, EPOCH);
+    let gpk = Gpk::of(&NONCE, &fixture.group, EPOCH);
     let values = Values::of(&fixture.signature.to_bytes());
     assert!(textbook::verify(&gpk, &values, PACKET));
     let textbook = Case::new(

@@ -1,21 +1,21 @@
-//! A group of BBS04 with a member, one revocation, and packets to sign.
+//! A group of BBS04 with a member, and packets to sign.
 
 use super::forgery;
-use crate::groups::{EPOCH, PACKET, rng};
+use crate::groups::{EPOCH, NONCE, PACKET, rng};
+use clew_group::Witness;
 use clew_group::bbs04::{
-    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Revocation,
-    Signature, SigningKey, VerifyingKey,
+    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey, Signature,
+    SigningKey, VerifyingKey,
 };
-use clew_group::curve::Scalar;
 
 /// What all cases work on.
 pub struct Fixture {
     pub group: PublicKey,
     pub member: MemberKey,
+    pub witness: Witness,
     pub opener: OpenerKey,
     pub signer: SigningKey,
     pub verifier: VerifyingKey,
-    pub revocation: Revocation,
     pub signature: Signature,
     pub incremental: IncrementalSignature,
     /// Signature i passes the hash test, and R(i+1) alone is wrong.
@@ -27,13 +27,15 @@ pub struct Fixture {
 impl Fixture {
     pub fn new() -> Self {
         let mut rng = rng(1);
-        let (opener, opening) = OpenerKey::generate(&[7; 32], &mut rng);
+        let (opener, opening) = OpenerKey::generate(&NONCE, &mut rng);
         let (issuer, issuing) = IssuerKey::generate(&mut rng);
-        let group = PublicKey::genesis(&opening, &issuing);
-        let member = issuer.issue_random(&group, &mut rng);
-        let signer = SigningKey::new(&group, EPOCH, member.clone()).expect("the issuer's own key");
-        let incremental = signer.precursor_from(nonces()).sign_incremental(&[PACKET]);
-        let revocation = issuer.revoke(&group, Scalar::random(&mut rng));
+        let group = PublicKey::genesis(&NONCE, &opening, &issuing);
+        let member = issuer.issue_random(&mut rng);
+        let witness = issuer.in_epoch(&group, []).witness(member.x());
+        let witness = witness.expect("nobody is revoked");
+        let signer = SigningKey::new(&group, EPOCH, member.clone(), &witness);
+        let signer = signer.expect("the issuer's own key");
+        let incremental = signer.precursor_from(&nonces()).sign_incremental(&[PACKET]);
         Self {
             signature: incremental.signature().clone(),
             one_wrong: core::array::from_fn(|i| {
@@ -41,10 +43,10 @@ impl Fixture {
             }),
             all_wrong: forgery::all_wrong(&incremental),
             verifier: VerifyingKey::new(&group, EPOCH),
-            revocation: revocation.expect("a random x is not -gamma"),
             incremental,
             group,
             member,
+            witness,
             opener,
             signer,
         }

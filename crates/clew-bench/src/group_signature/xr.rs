@@ -2,7 +2,7 @@
 //!
 //! Each case asserts its verdict once when it is made, so that nothing fast and wrong is measured.
 
-use crate::groups::{EPOCH, OTHER, PACKET, PROTOTYPE, XrGroup, rng};
+use crate::groups::{EPOCH, NONCE, OTHER, PACKET, PROTOTYPE, XrGroup, rng};
 use crate::measure::Case;
 use crate::xr_textbook::{self, Gpk};
 use clew_group::xr::{IncrementalSignature, Signature, SigningKey, VerifyingKey};
@@ -74,7 +74,7 @@ fn verifying(f: &Fixture) -> Vec<Case<'_>> {
     let other = verify(OTHER, &f.plain);
     let forged = verify(PACKET, f.by_stranger.signature());
     assert!(good().is_ok() && other().is_err() && forged().is_err());
-    let gpk = Gpk::of(&f.group.public, EPOCH);
+    let gpk = Gpk::of(&NONCE, &f.group.public, EPOCH);
     assert!(xr_textbook::verify(&gpk, &bytes, PACKET));
     vec![
         Case::new("xr-verify", "decoded signature, 1277 bytes", good)
@@ -162,15 +162,20 @@ fn pseudonym(f: &Fixture) -> Vec<Case<'_>> {
 }
 
 fn setup(f: &Fixture) -> Vec<Case<'_>> {
-    let XrGroup { public, member, .. } = &f.group;
+    let XrGroup {
+        public,
+        member,
+        witness,
+        ..
+    } = &f.group;
     vec![
         Case::new("xr-verifying-key", "VerifyingKey::new", move || {
             VerifyingKey::new(public, EPOCH)
         }),
         Case::new(
             "xr-signing-key",
-            "SigningKey::new, with the check",
-            move || SigningKey::new(public, EPOCH, member.clone()),
+            "SigningKey::new, with the checks",
+            move || SigningKey::new(public, EPOCH, member.clone(), witness),
         ),
     ]
 }

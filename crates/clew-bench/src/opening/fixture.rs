@@ -1,21 +1,22 @@
 //! A packet of a group, and everything that its trustees say about it.
 
 use crate::groups::{PACKET, rng};
-use crate::office::Office;
-use clew_evidence::{Asked, GroupFile, Packet, Question, Request, Row, Share, Step};
+use crate::office::{Office, checked};
+use clew_evidence::{Asked, CheckedGroup, Found, Packet, Question, Request, Share, Step};
+use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::{Decryption, Quorum, SecretShare, Set, Trustee};
-use clew_group::{Scheme, SigningKey};
 use clew_manager::keys::{OpeningShare, TrusteeKeyFile};
 
 /// What all cases of one quorum work on.
 pub struct Fixture {
     pub scheme: Scheme,
     pub quorum: Quorum,
-    pub group: GroupFile,
+    pub group: CheckedGroup,
     pub trustees: Vec<TrusteeKeyFile>,
-    pub row: Row,
-    pub credential: G1,
+    pub found: Found,
+    /// What the machine signs with.
+    pub base: G1,
     body: Vec<u8>,
     pub opening: Request,
     pub asked: Asked,
@@ -27,10 +28,14 @@ impl Fixture {
         let key = office.enrol("machine-1");
         office.store.refresh().expect("the store is whole");
         let machine = office.machine("machine-1");
-        let row = office.store.row(&machine).expect("the register is whole");
-        let group = office.store.group().clone();
-        let signer = SigningKey::new(&key.public, key.id, key.key.clone());
-        let precursor = signer.expect("a good key").precursor(&mut rng(2));
+        let found = Found {
+            row: office.store.row(&machine).expect("the register is whole"),
+            x: (scheme == Scheme::Xr).then(|| machine.x(&office.issuer)),
+        };
+        let group = checked(office.store.group());
+        let held = key.newest().expect("a key has an epoch");
+        let signer = key.signing_key(held).expect("a good key");
+        let precursor = signer.precursor(&mut rng(2));
         let mut body = vec![0; scheme.signature_bytes(false)];
         precursor.sign(&[PACKET], false, &mut body);
         let opening = Request::new(&group, Question::Opening, &packet(&body), None);
@@ -40,10 +45,10 @@ impl Fixture {
             scheme,
             quorum,
             asked: asked.expect("a good signature"),
-            credential: G1::from_bytes(&key.key.to_bytes()[..48]).expect("A comes first"),
+            base: office.base(&machine, 0),
             trustees: office.trustees,
             group,
-            row,
+            found,
             body,
             opening,
         }
@@ -86,6 +91,7 @@ fn packet(body: &[u8]) -> Packet<'_> {
         epoch: 0,
         message: PACKET,
         body,
+        leaf: None,
     }
 }
 

@@ -15,8 +15,8 @@ struct Transcript {
 
 /// The rows of one quorum.
 pub fn all<'a>(f: &'a Fixture, asked: &'a Asked, prefix: &str) -> Vec<Case<'a>> {
-    let question = asked.question(f.set(), &f.credential);
-    let question = question.expect("no T2 is a credential");
+    let question = asked.question(f.set(), &f.base);
+    let question = question.expect("no T2 is a base");
     let transcript = Transcript::of(f, &question);
     let first = f.trustees[0].trustee();
     let (mut blinds, mut nonces) = (rng(6), rng(7));
@@ -67,7 +67,7 @@ pub fn asked(f: &Fixture) -> Asked {
 }
 
 fn request(f: &Fixture) -> Request {
-    let machine = f.row.entry.leaf_hash();
+    let machine = f.found.row.entry.leaf_hash();
     let request = Request::new(&f.group, Question::Match { machine }, &f.packet(), None);
     request.expect("xr has matches")
 }
@@ -109,10 +109,11 @@ impl Transcript {
         Evidence {
             request: request(f),
             set: f.set(),
-            credential: f.credential.to_bytes(),
+            base: f.base.to_bytes(),
+            x: f.found.x.expect("xr has one"),
             blinds: self.blinds,
             decryptions: self.decryptions,
-            row: f.row.clone(),
+            row: f.found.row.clone(),
         }
     }
 }

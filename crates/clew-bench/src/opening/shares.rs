@@ -35,16 +35,16 @@ fn everybody<'a>(f: &'a Fixture, prefix: &str) -> [Case<'a>; 3] {
     let shares = f.shares();
     let given = by_part(f);
     let open = move || {
-        let row = |_: &_, _: &_| Some(f.row.clone());
-        combine_opening(&f.group, &f.opening, &shares, &f.packet(), row)
+        let find = |_| Some(f.found.clone());
+        combine_opening(&f.group, &f.opening, &shares, &f.packet(), find)
     };
     let opened = open().expect("all shares are good");
-    assert_eq!(opened.judgement.machine, f.row.entry.name);
+    assert_eq!(opened.judgement.machine, f.found.row.entry.name);
     let evidence: Opening = opened.evidence;
     [
         Case::new(
             format!("{prefix}-combine"),
-            "t shares, checked, to the credential",
+            "t shares, checked, to the base",
             move || {
                 let parts = f.asked.parts();
                 let both = parts.iter().zip(&given);

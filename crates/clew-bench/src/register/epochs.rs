@@ -2,14 +2,14 @@
 
 use crate::groups::{XrGroup, quorum, rng};
 use crate::measure::Case;
-use crate::office::{NOW, Office};
+use crate::office::{NOW, Office, checked, name};
 use clew_evidence::GroupFile;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
-use clew_manager::Store;
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile};
 use clew_manager::store::GROUP_FILE;
-use clew_manager::update::update;
+use clew_manager::update::{NoWitnesses, update};
+use clew_manager::{Store, When};
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
@@ -69,8 +69,13 @@ fn revoked(epoch: u32) -> String {
 }
 
 fn revoke(store: &mut Store, issuer: &IssuerKeyFile, epoch: u32) -> u32 {
-    let start = NOW + u64::from(epoch);
-    let made = store.revoke(issuer, &revoked(epoch), start, NOW);
+    let when = When {
+        now: NOW,
+        start: NOW + u64::from(epoch),
+        far: false,
+    };
+    let machine = [name(&revoked(epoch))];
+    let made = store.revoke(issuer, &machine, false, when, &mut |_, _| true);
     made.expect("a machine of the store")
 }
 
@@ -103,33 +108,31 @@ pub fn all<'a>(group: &'a XrGroup, history: &'a History) -> Vec<Case<'a>> {
 
 /// The scheme's part.
 fn one_revocation(group: &XrGroup) -> Vec<Case<'_>> {
+    let XrGroup {
+        issuer,
+        public,
+        member,
+        witness,
+        ..
+    } = group;
     let x = Scalar::random(&mut rng(7));
-    let revocation = group.issuer.revoke(&group.public, &x);
-    let revocation = revocation.expect("a random x is not -gamma");
-    let next = group.public.after(&revocation).expect("the issuer's own");
-    let moved = group.member.after(&revocation).expect("another's x");
-    assert!(moved.check(&next).is_ok());
-    let again = revocation.clone();
-    let later = next.clone();
+    let step = issuer.revoke(public, &x);
+    let steps = [step.expect("a random x is not -gamma")];
+    let next = public.after(&steps[0]).expect("the issuer's own");
+    let after = witness.after(member.x(), &steps);
+    assert!(after.is_ok_and(|after| member.check(&next, &after).is_ok()));
+    let step = steps[0].clone();
     vec![
         Case::new("revoke", "issuer: what all others need", move || {
-            group.issuer.revoke(&group.public, &x)
+            issuer.revoke(public, &x)
         }),
         Case::new(
             "group-update",
             "anybody: the next key, checked",
-            move || group.public.after(&again).is_ok(),
+            move || public.after(&step).is_ok(),
         ),
-        Case::new(
-            "epoch-check",
-            "verifier: a later epoch's key, checked",
-            move || later.check_descends_from(&group.public).is_ok(),
-        ),
-        Case::new("member-update", "member: A of the next epoch", move || {
-            group.member.after(&revocation).is_ok()
-        }),
-        Case::new("member-check", "member: that its key fits", move || {
-            moved.check(&next).is_ok()
+        Case::new("member-update", "member: W of the next epoch", move || {
+            witness.after(member.x(), &steps).is_ok()
         }),
     ]
 }
@@ -151,23 +154,29 @@ fn in_store(history: &History) -> Case<'_> {
 /// What a group file with so many revocations costs its readers.
 fn by_length<'a>(history: &'a History, epochs: u32, file: &'a [u8]) -> Vec<Case<'a>> {
     let group = GroupFile::from_bytes(file).expect("the store's own file");
-    assert!(update(&history.key, &group).is_ok());
-    let (of_key, newest) = (group.clone(), epochs);
+    let chain = checked(&group);
+    let update = move || {
+        let now = NOW + u64::from(epochs);
+        update(&history.key, &chain, now, &mut NoWitnesses).is_ok()
+    };
+    assert!(update());
+    let mut weights = rng(8);
     vec![
         Case::new(
             format!("load-{epochs}"),
             "reads a group file of so many epochs",
             || GroupFile::from_bytes(file).is_ok(),
         ),
-        Case::new(
-            format!("load-key-{epochs}"),
-            "and the key of the newest, checked",
-            move || of_key.public_key(newest).is_some_and(|key| key.is_ok()),
+        Case::with_input(
+            format!("load-check-{epochs}"),
+            "and checks its chain of V",
+            move || group.clone(),
+            move |group| group.check_epochs(&mut weights).is_ok(),
         ),
         Case::new(
             format!("update-{epochs}"),
-            "a member key over so many epochs",
-            move || update(&history.key, &group).is_ok(),
+            "a member key over so many epochs, checked",
+            update,
         ),
     ]
 }

@@ -1,46 +1,42 @@
-//! A join of XR, message by message.
+//! A join of XR, round by round.
 
-use crate::groups::{SESSION, XrGroup, offered, rng};
+use crate::groups::{SESSION, XrGroup, rng};
 use crate::measure::Case;
+use clew_group::curve::Scalar;
 use clew_group::xr::Device;
 
-/// The rows, in the order of the messages.
+/// The rows, in the order of the rounds.
 pub fn all(group: &XrGroup) -> Vec<Case<'_>> {
     let XrGroup {
-        issuer, public, x, ..
+        issuer,
+        public,
+        member,
+        witness,
+        ..
     } = group;
-    let (mut of_device, mut of_issuer) = (rng(4), rng(5));
-    let ask = || Device::new(public, &SESSION, &mut rng(6));
-    let (_, request) = ask();
-    let offer = issuer.offer(public, &SESSION, &request, x, &mut of_issuer);
-    let offer = offer.expect("the device knows y");
-    let a_0 = offer.credential();
-    let credential = move || {
-        let scale = issuer.scale(&[]).expect("nobody is revoked");
-        scale.credential(&a_0, x)
-    };
-    let given = credential();
+    let (mut of_device, mut random) = (rng(4), rng(5));
+    let (device, request) = Device::new(public, &SESSION, &mut rng(6));
+    let [x, s] = [(); 2].map(|()| Scalar::random(&mut random));
+    let offer = issuer.offer(public, &SESSION, &request, &x, &s);
+    let offer = offer.expect("the device knows y'");
+    assert!(device.accept(public, &offer).is_ok());
     vec![
-        Case::new("join-ask", "device: y, C and its proof", move || {
+        Case::new("join-ask", "device: y', C' and its proof", move || {
             Device::new(public, &SESSION, &mut of_device)
         }),
+        Case::new("join-offer", "issuer: checks, x, s and A", move || {
+            issuer.offer(public, &SESSION, &request, &x, &s)
+        }),
+        Case::new("join-accept", "device: checks the offer", move || {
+            device.accept(public, &offer).is_ok()
+        }),
+        Case::new("join-witness", "issuer: W of this epoch", move || {
+            issuer.in_epoch(public, []).witness(member.x()).is_ok()
+        }),
         Case::new(
-            "join-offer",
-            "issuer: checks, A, D and its proof",
-            move || issuer.offer(public, &SESSION, &request, x, &mut of_issuer),
-        ),
-        Case::with_input(
-            "join-accept",
-            "device: checks the offer",
-            move || ask().0,
-            move |device| device.accept(public, &offer).is_ok(),
-        ),
-        Case::new("join-credential", "issuer: A of this epoch", credential),
-        Case::with_input(
-            "join-finish",
-            "device: checks the credential",
-            || offered(issuer, public, x),
-            move |accepted| accepted.finish(public, &given).is_ok(),
+            "join-check",
+            "device: that key and witness fit their epoch",
+            move || member.check(public, witness).is_ok(),
         ),
     ]
 }

@@ -14,22 +14,10 @@ pub fn all(office: &RefCell<Office>) -> Vec<Case<'_>> {
         .collect()
 }
 
-fn reading(office: &RefCell<Office>) -> [Case<'_>; 3] {
+fn reading(office: &RefCell<Office>) -> [Case<'_>; 2] {
     let machine = office.borrow().machine("machine-0");
-    let tag = {
-        let office = office.borrow();
-        let lines = office.store.lines(&office.issuer, 0);
-        let line = lines.and_then(|lines| lines.line(&machine));
-        line.expect("the store is whole").tag
-    };
-    let found = |office: &Office| office.store.find(&tag).is_ok_and(|found| found.is_some());
-    assert!(found(&office.borrow()));
     let dir = office.borrow().dir();
     [
-        Case::new("store-find", "a machine by its tag", move || {
-            let office = office.borrow();
-            office.store.find(&tag).is_ok()
-        }),
         Case::new("store-row", "a machine's entry with its proof", move || {
             let office = office.borrow();
             office.store.row(&machine).is_ok()

@@ -15,7 +15,7 @@ use super::multiexp::odd_multiples;
 use super::{G1, SCALAR_BYTES, Scalar};
 use alloc::vec::Vec;
 use core::iter::successors;
-use subtle::ConstantTimeEq;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, Zeroizing};
 
 const WINDOW_BITS: usize = 5;
@@ -70,19 +70,21 @@ fn kept(mut point: Affine, mask: u64) -> Affine {
 
 /// The digits of a scalar, lowest first; those of zero are anybody's.
 fn odd_digits(scalar: &Scalar) -> Digits {
-    let odd = scalar.to_le_bytes()[0] & 1;
+    // What a `Choice` holds is unknown to the compiler: of a bit it made a branch, and an address.
+    let odd = Choice::from(scalar.to_le_bytes()[0] & 1);
     let mut bytes = Zeroizing::new([0u8; SCALAR_BYTES + 1]);
     let [plain, negated] = [*scalar, -*scalar].map(Scalar::to_le_bytes);
     for ((byte, p), n) in bytes.iter_mut().zip(plain.iter()).zip(negated.iter()) {
-        *byte = (p & 0u8.wrapping_sub(odd)) | (n & odd.wrapping_sub(1));
+        *byte = u8::conditional_select(n, p, odd);
     }
-    let sign = 2 * odd as i8 - 1;
+    let flip = odd.unwrap_u8().wrapping_sub(1) as i8;
     core::array::from_fn(|i| {
         let (byte, bit) = (i * WINDOW_BITS / 8, i * WINDOW_BITS % 8);
         let bits = u16::from_le_bytes([bytes[byte], bytes[byte + 1]]) >> bit;
         let last = i + 1 == WINDOWS;
         let digit = if last { bits & 31 | 1 } else { bits & 63 | 1 };
-        sign * (digit as i8 - if last { 0 } else { 32 })
+        let digit = digit as i8 - if last { 0 } else { 32 };
+        (digit ^ flip).wrapping_sub(flip)
     })
 }
 

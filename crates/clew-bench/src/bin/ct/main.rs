@@ -2,14 +2,17 @@
 //!
 //! `memcheck` lets valgrind follow secrets through every operation and complain where a branch or an
 //! address depends on one; `timing` measures whether two kinds of secrets take different times. Both
-//! go through the same table, [`operations::all`], and both have a control that must fail.
+//! go through the same table, [`operations::all`], and both have a control that must fail. `scan` looks
+//! into a running process for what it holds of a key.
 
 mod memcheck;
 mod operations;
+mod scan;
 mod timing;
 mod valgrind;
 
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -35,12 +38,22 @@ enum Check {
         #[arg(long, value_name = "N", default_value = "360", value_parser = seconds)]
         seconds: Duration,
     },
+    /// Counts what a running process, such as clew sign, has in memory of a member key
+    Scan {
+        /// The member key, not sealed
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The process; it must be one's own
+        #[arg(long, value_name = "N")]
+        pid: u32,
+    },
 }
 
 fn main() -> ExitCode {
     match Options::parse().check {
         Check::Memcheck { leak } => memcheck::run(leak),
         Check::Timing { seconds } => timing::run(seconds),
+        Check::Scan { key, pid } => scan::run(&key, pid),
     }
 }
 

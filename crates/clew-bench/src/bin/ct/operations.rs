@@ -190,6 +190,11 @@ fn random(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
+/// Bytes in the value itself, where memcheck sees them.
+fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("of that length")
+}
+
 /// Draws that are followed.
 fn followed(seed: u64) -> Followed {
     Followed(Draws::random(seed))

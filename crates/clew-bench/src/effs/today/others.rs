@@ -15,7 +15,8 @@ use aws_lc_rs::signature::{self, EcdsaKeyPair, KeyPair as _, ParsedPublicKey, Rs
 use blst::{BLST_ERROR, min_sig};
 use clew::flow::ed25519;
 use clew_flow::{BlockSigner, BlockVerifier, Chaining, Descriptor, Ed25519Signer};
-use clew_group::{Scheme, Signed};
+use clew_group::curve::G1_BYTES;
+use clew_group::{FOUNDING_BYTES, Scheme, Signed};
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -230,6 +231,7 @@ fn xr() -> Other {
         let order = &mut *order.borrow_mut();
         verifier.verifier.verify(signed, order).is_ok()
     };
-    let bytes = Scheme::Xr.public_key_bytes();
+    // The founding key, the nonce that the generators are hashed from, and V of the epoch.
+    let bytes = FOUNDING_BYTES + 32 + G1_BYTES;
     Other::new(("xr", "group signature XR"), bytes, sign, verify)
 }

@@ -1,8 +1,6 @@
 //! Vectors of the files of a join, and of witness buckets, as those check them who read them.
 
-use clew_evidence::{
-    CheckedGroup, EntryKey, GroupId, How, RegisterEntry, join_session,
-};
+use clew_evidence::{CheckedGroup, EntryKey, GroupId, How, RegisterEntry, join_session};
 use clew_group::PublicKey;
 use clew_group::curve::Scalar;
 use clew_group::xr;

@@ -21,7 +21,16 @@ pub fn all() -> Vec<Case> {
         bad_lengths(
             "xr-",
             &XR.records,
-            &["genesis", "epoch", "sharing", "epoch-3", "rebase", "checkpoint", "checkpoint-4", "register"],
+            &[
+                "genesis",
+                "epoch",
+                "sharing",
+                "epoch-3",
+                "rebase",
+                "checkpoint",
+                "checkpoint-4",
+                "register",
+            ],
         ),
         bad_values(),
         bad_signatures(),
@@ -66,7 +75,10 @@ fn with_records_of(
     change(&mut records.genesis, &mut epochs);
     for epoch in epochs {
         let before = records.last_id();
-        let epoch = EpochRecord { previous: before, ..epoch };
+        let epoch = EpochRecord {
+            previous: before,
+            ..epoch
+        };
         records.epochs.push(epoch);
     }
     records.file()
@@ -238,9 +250,8 @@ fn bad_values() -> Vec<Case> {
         ("xr-sharing-threshold", xr, 2, of_epoch + 1, 2),
         ("xr-sharing-trustees", xr, 2, of_epoch + 2, 2),
     ]);
-    let rows = |revoked: Vec<u32>| {
-        with_records(|_, epochs| epochs[0].change = Change::Rebase { revoked })
-    };
+    let rows =
+        |revoked: Vec<u32>| with_records(|_, epochs| epochs[0].change = Change::Rebase { revoked });
     let steps = XR.steps[0][0].to_bytes();
     let many = with_records_of(&XR.records, |_, epochs| {
         epochs[0].change = Change::Steps(vec![steps; 49]);
@@ -249,9 +260,21 @@ fn bad_values() -> Vec<Case> {
         bad(&format!("layout-{name}"), "layout", 1, comment, file)
     };
     cases.extend([
-        layout("rows-equal", "A rebase names a row twice.", &rows(vec![1, 1])),
-        layout("rows-falling", "Rows of a rebase in falling order.", &rows(vec![2, 1])),
-        layout("rows-many", "A rebase of 901 rows.", &rows((0..901).collect())),
+        layout(
+            "rows-equal",
+            "A rebase names a row twice.",
+            &rows(vec![1, 1]),
+        ),
+        layout(
+            "rows-falling",
+            "Rows of a rebase in falling order.",
+            &rows(vec![2, 1]),
+        ),
+        layout(
+            "rows-many",
+            "A rebase of 901 rows.",
+            &rows((0..901).collect()),
+        ),
         layout("steps-many", "A record of 49 steps.", &many),
     ]);
     cases
@@ -400,7 +423,13 @@ fn bad_revocations() -> Vec<Case> {
         epochs[0].change = Change::Steps(vec![XR.steps[0][0].to_bytes(); 2]);
     });
     let bad = |name: &str, part, comment: &str, file: &[u8]| {
-        bad(&format!("revoked-twice-{name}"), "revoked-twice", part, comment, file)
+        bad(
+            &format!("revoked-twice-{name}"),
+            "revoked-twice",
+            part,
+            comment,
+            file,
+        )
     };
     vec![
         bad("rows", 2, "Two rebases revoke one row.", &rows),
@@ -415,7 +444,13 @@ fn bad_checkpoints() -> Vec<Case> {
         with_bodies_of(&XR.records, |b| change(&mut b[part]))
     };
     let bad = |name: &str, part, comment: &str, file: &[u8]| {
-        bad(&format!("xr-checkpoint-{name}"), "checkpoint", part, comment, file)
+        bad(
+            &format!("xr-checkpoint-{name}"),
+            "checkpoint",
+            part,
+            comment,
+            file,
+        )
     };
     let fork = {
         let mut bodies = XR.records.bodies();
@@ -427,28 +462,66 @@ fn bad_checkpoints() -> Vec<Case> {
         file_by(&bodies, &XR.records.manager)
     };
     vec![
-        bad("root", 6, "The root of the second is one bit off.", &body(6, &|b| b[5] ^= 1)),
-        bad("proof", 6, "A hash of its proof is one bit off.", &body(6, &|b| b[40] ^= 1)),
+        bad(
+            "root",
+            6,
+            "The root of the second is one bit off.",
+            &body(6, &|b| b[5] ^= 1),
+        ),
+        bad(
+            "proof",
+            6,
+            "A hash of its proof is one bit off.",
+            &body(6, &|b| b[40] ^= 1),
+        ),
         bad("fork", 6, "The first is of another register.", &fork),
-        bad("not-growing", 6, "The second is not larger.", &body(6, &|b| b[4] = 2)),
-        bad("first-proof", 5, "The first has a proof.", &body(5, &|b| {
-            b[37] = 1;
-            b.extend([0; 32]);
-        })),
-        bad("register", 7, "The register's proof is one bit off.", &body(7, &|b| {
-            let last = b.len() - 1;
-            b[last] ^= 1;
-        })),
-        bad("register-smaller", 7, "The register is smaller.", &body(7, &|b| b[44] = 3)),
+        bad(
+            "not-growing",
+            6,
+            "The second is not larger.",
+            &body(6, &|b| b[4] = 2),
+        ),
+        bad(
+            "first-proof",
+            5,
+            "The first has a proof.",
+            &body(5, &|b| {
+                b[37] = 1;
+                b.extend([0; 32]);
+            }),
+        ),
+        bad(
+            "register",
+            7,
+            "The register's proof is one bit off.",
+            &body(7, &|b| {
+                let last = b.len() - 1;
+                b[last] ^= 1;
+            }),
+        ),
+        bad(
+            "register-smaller",
+            7,
+            "The register is smaller.",
+            &body(7, &|b| b[44] = 3),
+        ),
     ]
 }
 
 /// Rule 7 of bbs04.
 fn bad_keys() -> Vec<Case> {
     let first = |change: &dyn Fn(&mut Genesis)| with_records(|genesis, _| change(genesis));
-    let set = |at: usize, point: &[u8]| first(&|g| g.founding[at..at + point.len()].copy_from_slice(point));
+    let set = |at: usize, point: &[u8]| {
+        first(&|g| g.founding[at..at + point.len()].copy_from_slice(point))
+    };
     let key = |name: &str, comment: &str, file: &[u8]| {
-        bad(&format!("public-key-{name}"), "public-key", 0, comment, file)
+        bad(
+            &format!("public-key-{name}"),
+            "public-key",
+            0,
+            comment,
+            file,
+        )
     };
     vec![
         key("identity", "u is the identity.", &set(0, &identity(48))),
@@ -486,25 +559,79 @@ fn bad_xr_keys() -> Vec<Case> {
         }
     });
     let key = |name: &str, part: u32, comment: &str, file: &[u8]| {
-        bad(&format!("xr-public-key-{name}"), "public-key", part, comment, file)
+        bad(
+            &format!("xr-public-key-{name}"),
+            "public-key",
+            part,
+            comment,
+            file,
+        )
     };
     let of = &good.founding[..];
     let order_3 = replaced(&[0; 48], 0, &[0x80]);
     let nonce = first(&|g| g.nonce[0] ^= 1);
     vec![
-        key("nonce", 0, "The proof of gamma is for another nonce.", &nonce),
-        key("identity", 0, "h is the identity.", &set(replaced(of, 0, &identity(48)))),
-        key("order-3", 0, "h is (0, 2), which has order 3.", &set(replaced(of, 0, &order_3))),
-        key("h", 0, "h is another point than that of h_w.", &set(doubled(of, 0, 48))),
+        key(
+            "nonce",
+            0,
+            "The proof of gamma is for another nonce.",
+            &nonce,
+        ),
+        key(
+            "identity",
+            0,
+            "h is the identity.",
+            &set(replaced(of, 0, &identity(48))),
+        ),
+        key(
+            "order-3",
+            0,
+            "h is (0, 2), which has order 3.",
+            &set(replaced(of, 0, &order_3)),
+        ),
+        key(
+            "h",
+            0,
+            "h is another point than that of h_w.",
+            &set(doubled(of, 0, 48)),
+        ),
         key("h-w", 0, "h_w is another point.", &set(doubled(of, 48, 48))),
-        key("proof-c", 0, "c of the proof of gamma is one bit off.", &proof(31)),
-        key("proof-s", 0, "s of the proof of gamma is one bit off.", &proof(63)),
-        key("other-h-w", 2, "The new h_w of epoch 2 is another point.", &h_w),
-        key("step-v", 1, "V of epoch 1 is another point: no step leads there.", &{
-            stepped(1, 0, &|s| doubled(s, 32, 48))
-        }),
-        key("step-x", 1, "x of epoch 1 is another.", &stepped(1, 0, &|s| flipped(s, 32))),
-        key("step-swapped", 3, "The two steps of epoch 3 in the other order.", &swapped),
+        key(
+            "proof-c",
+            0,
+            "c of the proof of gamma is one bit off.",
+            &proof(31),
+        ),
+        key(
+            "proof-s",
+            0,
+            "s of the proof of gamma is one bit off.",
+            &proof(63),
+        ),
+        key(
+            "other-h-w",
+            2,
+            "The new h_w of epoch 2 is another point.",
+            &h_w,
+        ),
+        key(
+            "step-v",
+            1,
+            "V of epoch 1 is another point: no step leads there.",
+            &{ stepped(1, 0, &|s| doubled(s, 32, 48)) },
+        ),
+        key(
+            "step-x",
+            1,
+            "x of epoch 1 is another.",
+            &stepped(1, 0, &|s| flipped(s, 32)),
+        ),
+        key(
+            "step-swapped",
+            3,
+            "The two steps of epoch 3 in the other order.",
+            &swapped,
+        ),
         key("step-identity", 1, "V of epoch 1 is the identity.", &{
             stepped(1, 0, &|s| replaced(s, 32, &identity(48)))
         }),

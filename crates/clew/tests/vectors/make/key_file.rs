@@ -54,7 +54,11 @@ pub fn member(scheme: Scheme, epochs: &[usize]) -> MemberKeyFile {
     let held = |epoch: &usize| HeldEpoch {
         epoch: *epoch as u32,
         id: records.epoch_id(*epoch),
-        start: if *epoch == 0 { 0 } else { records.start(*epoch) },
+        start: if *epoch == 0 {
+            0
+        } else {
+            records.start(*epoch)
+        },
         public: match scheme {
             Scheme::Bbs04 => PublicKey::Bbs04(BBS04.public[*epoch].clone()),
             Scheme::Xr => PublicKey::Xr(XR.public[*epoch].clone()),
@@ -417,7 +421,12 @@ type Damage<'a> = (&'a str, &'a str, Vec<u8>);
 
 fn bad_members() -> Vec<Case> {
     let mut cases = bad_members_of("member", Scheme::Bbs04, &[1, 2], 80);
-    cases.extend(bad_members_of("xr-member", Scheme::Xr, &[1, 2, 3, 4], 112 + 32));
+    cases.extend(bad_members_of(
+        "xr-member",
+        Scheme::Xr,
+        &[1, 2, 3, 4],
+        112 + 32,
+    ));
     let key = payload(&member(Scheme::Xr, &[1]).encode());
     // Of the key, A and x; then y and the seed of the device.
     let y = XR_KEY + 80;
@@ -429,7 +438,11 @@ fn bad_members() -> Vec<Case> {
     };
     let more: [Damage<'_>; 4] = [
         ("y", "y is zero.", replaced(&key, y, &[0; 32])),
-        ("y-high", "y is not reduced.", replaced(&key, y, &[0xff; 32])),
+        (
+            "y-high",
+            "y is not reduced.",
+            replaced(&key, y, &[0xff; 32]),
+        ),
         ("no-device", "No seed of the device.", no_device),
         ("other-w", "w of the second epoch is another.", other_w),
     ];
@@ -466,24 +479,51 @@ fn bad_members_of(prefix: &str, scheme: Scheme, epochs: &[usize], size: usize) -
     let v = first + 44 + 192;
     let damages: [Damage<'_>; 17] = [
         ("scheme", "Scheme 3.", set(0, &[3])),
-        ("scheme-other", "The scheme of the other group.", set(0, &[3 - scheme.code()])),
+        (
+            "scheme-other",
+            "The scheme of the other group.",
+            set(0, &[3 - scheme.code()]),
+        ),
         ("name", "The machine's name is empty.", no_name),
         ("a", "A is the identity.", set(XR_KEY, &identity(48))),
         ("x", "x is not reduced.", set(XR_KEY + 48, &[0xff; 32])),
         ("x-zero", "x is zero.", set(XR_KEY + 48, &[0; 32])),
         ("epochs-none", "No epoch.", none),
         ("epochs-17", "17 epochs.", replaced(&many, count, &[17])),
-        ("epochs-swapped", "The first two epochs in the other order.", swapped.concat()),
+        (
+            "epochs-swapped",
+            "The first two epochs in the other order.",
+            swapped.concat(),
+        ),
         ("epochs-equal", "The first epoch twice.", again),
-        ("founding-key", "The first point of the key is the identity.", set(first + 44, &identity(48))),
-        ("w", "w is the identity.", set(first + 44 + 96, &identity(96))),
+        (
+            "founding-key",
+            "The first point of the key is the identity.",
+            set(first + 44, &identity(48)),
+        ),
+        (
+            "w",
+            "w is the identity.",
+            set(first + 44 + 96, &identity(96)),
+        ),
         ("v", "V is the identity.", set(v, &identity(48))),
         ("witness", "W is the identity.", set(v + 48, &identity(48))),
-        ("more", "One epoch more than it says.", set(count, &[epochs.len() as u8 - 1])),
-        ("long", "A byte behind the fields.", [&key[..], &[0]].concat()),
+        (
+            "more",
+            "One epoch more than it says.",
+            set(count, &[epochs.len() as u8 - 1]),
+        ),
+        (
+            "long",
+            "A byte behind the fields.",
+            [&key[..], &[0]].concat(),
+        ),
         ("short", "A byte is missing.", key[..key.len() - 1].to_vec()),
     ];
-    damages.into_iter().map(|damage| bad_member(prefix, damage)).collect()
+    damages
+        .into_iter()
+        .map(|damage| bad_member(prefix, damage))
+        .collect()
 }
 
 /// The bytes in the line of a key file.

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use clew_evidence::{
     Asked, CheckedGroup, GroupFile, Opening, Packet, Question, Request, Row, armor,
 };
+use clew_flow::DigestSize;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Decryption, SecretShare, Trustee};
-use clew_flow::DigestSize;
 use clew_packet::{Block, Policy, read};
 
 use super::bbs04_group::BBS04;
@@ -62,7 +62,14 @@ impl Sent {
             scheme: Scheme::Xr,
             machine,
             epoch,
-            frame: signed_with(&raw(packet()), Scheme::Xr, PLAIN, epoch, Some(NOW), precursor),
+            frame: signed_with(
+                &raw(packet()),
+                Scheme::Xr,
+                PLAIN,
+                epoch,
+                Some(NOW),
+                precursor,
+            ),
         }
     }
 
@@ -374,7 +381,13 @@ fn late_and_revoked() -> Vec<Case> {
             "A machine that joined later, has a name again, and was revoked.",
             xr("web-5", 1),
             &[2, 3],
-            &[HOST, "joined-later 2", "revoked-later 3", ANCHOR, "name-reissued"],
+            &[
+                HOST,
+                "joined-later 2",
+                "revoked-later 3",
+                ANCHOR,
+                "name-reissued",
+            ],
         ),
     ]
 }

@@ -159,10 +159,12 @@ fn of_epoch(in_file: &InFile<'_>, name: &str, epoch: usize, file: &str) -> Case 
     let path = format!("group-file/{file}");
     let case = made.iter().find(|case| case.path == path).unwrap();
     let bodies = bodies(case.bytes("file").unwrap());
-    let request = replaced(&good(), 34, &(epoch as u32).to_be_bytes());
-    let request = replaced(&request, 38, &hash(&bodies[epoch]));
+    let sent = Sent::new(Scheme::Xr, "web-1", epoch, PLAIN);
+    let indices = if epoch < 2 { &[1, 3][..] } else { &[1, 2, 3] };
+    let opening = payload(&sent.open(indices, None).encode(), OPENING);
+    let opening = replaced(&opening, 38, &hash(&bodies[epoch]));
     let comment = format!("What the file has for epoch {epoch} is bad.");
-    in_file(name, &comment, file, &request)
+    in_file(name, &comment, file, &opening)
 }
 
 /// The bodies of a group file.
@@ -202,9 +204,12 @@ fn packets() -> Vec<Case> {
     vec![
         on("other", "Another packet.", &other),
         on("unsigned", "A packet that is not signed.", &unsigned),
-        bad("packet-asked", "packet", "The one asked about is another.", &{
-            flipped(&good, 134)
-        }),
+        bad(
+            "packet-asked",
+            "packet",
+            "The one asked about is another.",
+            &{ flipped(&good, 134) },
+        ),
         bad_of(&forged, "signature", "signature", comment, &payload),
     ]
 }

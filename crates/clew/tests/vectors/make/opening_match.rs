@@ -150,7 +150,10 @@ fn answers() -> Vec<Case> {
             ],
         ),
         (
-            ("late-no", "That machine did not, so nothing is said of it as a signer."),
+            (
+                "late-no",
+                "That machine did not, so nothing is said of it as a signer.",
+            ),
             (sent("web-1", 1), "web-5", &[1, 2]),
             &[anchor, "name-reissued"],
         ),
@@ -271,11 +274,7 @@ fn layouts() -> Vec<Case> {
             &set(SET, &[0, 0, 0, 9]),
         ),
         layout("set-empty", "Nobody in the set.", &set(SET, &[0, 0, 0, 0])),
-        layout(
-            "base",
-            "B_X is the identity.",
-            &set(BASE, &identity(48)),
-        ),
+        layout("base", "B_X is the identity.", &set(BASE, &identity(48))),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
         layout(
             "x-not-reduced",

@@ -96,7 +96,11 @@ fn with_lines(case: Case, header: &RegisterFileHeader, lines: &[RegisterLine]) -
     let all_x = lines.iter().filter_map(|line| line.x);
     let case = with_all(case, "x", all_x.map(|x| x.to_bytes()));
     let values = lines.iter().flat_map(|line| &line.values);
-    with_all(case, "value", values.map(|value| bytes(value, header.points)))
+    with_all(
+        case,
+        "value",
+        values.map(|value| bytes(value, header.points)),
+    )
 }
 
 fn good() -> Vec<Case> {
@@ -113,7 +117,14 @@ fn good() -> Vec<Case> {
     let (bbs04, xr) = (Scheme::Bbs04, Scheme::Xr);
     let all = "Hashes of all epochs: machines that joined later have them too, revoked ones zeros.";
     vec![
-        of(bbs04, "bbs04", "All machines of bbs04, hashes of all epochs.", false, &[0, 1, 2], 3),
+        of(
+            bbs04,
+            "bbs04",
+            "All machines of bbs04, hashes of all epochs.",
+            false,
+            &[0, 1, 2],
+            3,
+        ),
         of(bbs04, "bbs04-points", "Points of one epoch.", true, &[2], 3),
         of(xr, "xr", all, false, &[0, 1, 2, 3, 4], 5),
         of(xr, "xr-points", "Points of two epochs.", true, &[0, 4], 5),
@@ -132,7 +143,10 @@ fn bad_layouts() -> Vec<Case> {
     let length = |value: u32| replaced(&good, start, &value.to_be_bytes());
     let row = u32::from_be_bytes(good[start..start + 4].try_into().unwrap());
     let x = start + 4 + row as usize;
-    let of_bbs04 = file(&one, &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])));
+    let of_bbs04 = file(
+        &one,
+        &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])),
+    );
     let epochs = |all: &[u32]| file(&header(&XR.records, false, all), &[]);
     let many: Vec<u32> = (0..17).collect();
     vec![
@@ -149,11 +163,26 @@ fn bad_layouts() -> Vec<Case> {
             "The header lacks its last byte.",
             &good[..start - 1],
         ),
-        bad("values-0", "header", "Values of kind 0.", &patched(&good, 32, 0)),
-        bad("values-3", "header", "Values of kind 3.", &patched(&good, 32, 3)),
+        bad(
+            "values-0",
+            "header",
+            "Values of kind 0.",
+            &patched(&good, 32, 0),
+        ),
+        bad(
+            "values-3",
+            "header",
+            "Values of kind 3.",
+            &patched(&good, 32, 3),
+        ),
         bad("epochs-none", "header", "No epoch.", &epochs(&[])),
         bad("epochs-17", "header", "17 epochs.", &epochs(&many)),
-        bad("epochs-equal", "header", "An epoch twice.", &epochs(&[1, 1])),
+        bad(
+            "epochs-equal",
+            "header",
+            "An epoch twice.",
+            &epochs(&[1, 1]),
+        ),
         bad(
             "epochs-falling",
             "header",
@@ -229,8 +258,10 @@ fn bad_lines() -> Vec<Case> {
     let of_epoch_0 = XR.base("web-3", 0).to_bytes();
     let other = another(&XR.base("web-3", 1).to_bytes());
     let weak: [u8; 48] = identity(48).try_into().unwrap();
-    let point = |point: [u8; 48]| move |line: &mut RegisterLine| {
-        line.values = vec![LineValue::Point(point)];
+    let point = |point: [u8; 48]| {
+        move |line: &mut RegisterLine| {
+            line.values = vec![LineValue::Point(point)];
+        }
     };
     let all = lines(Scheme::Xr, &hashes);
     let in_strange = |name: &str, rule: &str, comment: &str, index: usize| {

@@ -161,7 +161,7 @@ pub fn valid(name: &str, comment: &str, frame: &Owned, time: Option<Timestamp>) 
     let mut message = Vec::new();
     packet.write_message(&mut message);
     let trailer = packet.trailer();
-    let fixed = 16 + 6 + 8 + 4 + 8 + 2 + 1 + 4;
+    let fixed = 16 + 5 + 8 + 4 + 8 + 2 + 1 + 4;
     let saved = frame_saved(&trailer.saved);
     case.hex("message", &message)
         .hex("fields", &message[fixed + saved..])

@@ -97,7 +97,13 @@ fn plain() -> Owned {
 }
 
 fn incremental() -> Owned {
-    signed_at(&raw(packet()), "xr-incremental", INCREMENTAL, NEWEST, Some(NOW))
+    signed_at(
+        &raw(packet()),
+        "xr-incremental",
+        INCREMENTAL,
+        NEWEST,
+        Some(NOW),
+    )
 }
 
 /// A trailer with the code of the other scheme, and as long as that wants it.

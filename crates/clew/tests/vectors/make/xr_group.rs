@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry, SharingRecord,
-    join_session,
+    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry,
+    SharingRecord, join_session,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, SecretShare, Sharing, Trustee};
@@ -245,13 +245,7 @@ impl Xr {
     }
 
     /// As that of a machine, with a second credential on its C: with another x.
-    pub fn second_precursor(
-        &self,
-        name: &str,
-        x: &Scalar,
-        epoch: usize,
-        label: &str,
-    ) -> Precursor {
+    pub fn second_precursor(&self, name: &str, x: &Scalar, epoch: usize, label: &str) -> Precursor {
         let (public, first) = (&self.public[epoch], &self.machine(name).key);
         let y = Scalar::from_bytes(&first.to_bytes()[80..]).unwrap();
         let gamma = Scalar::from_bytes(&self.issuer.to_bytes()).unwrap();

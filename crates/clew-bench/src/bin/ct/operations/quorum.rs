@@ -1,6 +1,6 @@
 //! Trustees: shares of the opening key, from the ceremony to a match.
 
-use super::{Draws, Operation, followed, nothing, random};
+use super::{Draws, Operation, fixed, followed, nothing, random};
 use clew_group::bbs04;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{
@@ -82,13 +82,13 @@ impl Fixture {
         let (old, reshared) = handed_on(&base, quorum);
         let (opener, opening) = bbs04::OpenerKey::generate(&[7; 32], &mut rng);
         let (_, issuing) = bbs04::IssuerKey::generate(&mut rng);
-        let of_bbs04 = bbs04::PublicKey::genesis(&opening, &issuing);
+        let of_bbs04 = bbs04::PublicKey::genesis(&[7; 32], &opening, &issuing);
         Self {
             matched: Matched::new(&question(&sharing, &point)),
             reshared,
             old,
             share: *share.to_bytes(),
-            of_bbs04: (of_bbs04, *opener.to_bytes()),
+            of_bbs04: (of_bbs04, fixed(&opener.to_bytes())),
             quorum,
             sharing,
             founding,
