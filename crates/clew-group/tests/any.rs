@@ -48,7 +48,8 @@ fn keys_go_through_bytes() {
         let founding = public.founding_bytes();
         assert_eq!(founding.len(), FOUNDING_BYTES);
         let genesis = PublicKey::founded(scheme, &NONCE, &founding).unwrap();
-        let [v_0, v_1] = [0, 1].map(|epoch| PublicKey::hashed_v(scheme, &NONCE, epoch));
+        let v_0 = PublicKey::first_v(scheme, &NONCE);
+        let v_1 = PublicKey::rebased_v(scheme, &NONCE, 1, &EPOCH);
         assert_eq!(genesis.v(), &v_0);
         assert_eq!(genesis.in_epoch(&v_1).as_ref(), Ok(public));
         assert_eq!((public.v(), public.w()), (&v_1, genesis.w()));
@@ -70,8 +71,8 @@ fn keys_go_through_bytes() {
         assert_eq!(read.unwrap_err(), DecodeError::Length);
     }
     assert_ne!(
-        PublicKey::hashed_v(Scheme::Xr, &NONCE, 1),
-        PublicKey::hashed_v(Scheme::Bbs04, &NONCE, 1)
+        PublicKey::rebased_v(Scheme::Xr, &NONCE, 1, &EPOCH),
+        PublicKey::rebased_v(Scheme::Bbs04, &NONCE, 1, &EPOCH)
     );
 }
 

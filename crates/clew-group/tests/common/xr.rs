@@ -127,7 +127,7 @@ impl Group {
     pub fn rebase(&mut self, revoked: &[Scalar]) {
         self.epoch += 1;
         self.revoked.extend(revoked);
-        let v = PublicKey::hashed_v(&NONCE, self.epoch);
+        let v = PublicKey::rebased_v(&NONCE, self.epoch, &EPOCH);
         self.public = self.public.in_epoch(&v).unwrap();
         if let Ok(witness) = self.in_epoch().witness(&self.member.x) {
             self.member.witness = witness;
