@@ -132,7 +132,9 @@ fn fill(office: &mut Office, count: u32) -> rusqlite::Result<()> {
         for first in (1..count).step_by(AT_ONCE as usize) {
             let rows = first..count.min(first + AT_ONCE);
             let parts: Vec<Range<u32>> = halves(rows);
-            let entries = parts.into_par_iter().flat_map_iter(|part| made.entries(part));
+            let entries = parts
+                .into_par_iter()
+                .flat_map_iter(|part| made.entries(part));
             for entry in entries.collect::<Vec<_>>() {
                 let index = entry.index;
                 let (name, bytes) = (entry.name.as_str(), entry.encode());
