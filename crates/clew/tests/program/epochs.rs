@@ -12,7 +12,7 @@ const UPDATE: [&str; 5] = [
 ];
 
 /// A time that many days from now.
-fn in_days(days: u64) -> String {
+pub fn in_days(days: u64) -> String {
     let now = std::time::SystemTime::now();
     let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     clew::clock::rfc3339((now + days * 24 * 3600) * 1_000_000_000)

@@ -8,6 +8,7 @@ mod coded;
 mod community_id;
 mod desk;
 mod epochs;
+mod forgery;
 mod join;
 mod linkability;
 mod log;
