@@ -2,10 +2,12 @@
 //! the bytes are the payload.
 
 use clew_evidence::{
-    GroupFile, Match, Opening, Packet, RegisterEntry, RegisterLine, RegisterReader, Row, Share,
-    armor, judge_match, judge_opening, register_file_header,
+    CheckedGroup, GroupFile, Locator, Match, Opening, Packet, RegisterEntry, RegisterReader, Row,
+    Share, armor, judge_match, judge_opening,
 };
 use clew_group::Scheme;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 /// A share, of any step.
 pub fn share(data: &[u8]) {
@@ -23,10 +25,14 @@ pub fn share(data: &[u8]) {
 }
 
 /// A group file with its length in front, and what is judged under it.
-fn with_group(data: &[u8]) -> Option<(GroupFile, &[u8])> {
+fn with_group(data: &[u8]) -> Option<(CheckedGroup, &[u8])> {
     let (length, rest) = data.split_first_chunk()?;
     let (group, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
-    Some((GroupFile::from_bytes(group).ok()?, rest))
+    let group = GroupFile::from_bytes(group).ok()?;
+    let checked = group
+        .check_epochs(&mut ChaCha20Rng::seed_from_u64(1))
+        .ok()?;
+    Some((checked, rest))
 }
 
 fn packet(epoch: u32) -> Packet<'static> {
@@ -35,6 +41,7 @@ fn packet(epoch: u32) -> Packet<'static> {
         epoch,
         message,
         body,
+        leaf: None,
     }
 }
 
@@ -61,6 +68,17 @@ pub fn matching(data: &[u8]) {
         assert_eq!(payload(&matched.encode(), "clew-match-1"), data);
         let packet = packet(matched.request.epoch);
         assert!(judge_match(&group, &matched, &packet).is_err());
+    }
+}
+
+/// A Q file.
+pub fn locator(data: &[u8]) {
+    let text = armor::encode("", "clew-locator-1", data);
+    if let Ok(locator) = Locator::decode(&text) {
+        assert_eq!(payload(&locator.encode(), "clew-locator-1"), data);
+    }
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = Locator::decode(text);
     }
 }
 
@@ -98,25 +116,28 @@ pub fn register_file(data: &[u8]) {
 /// What was read, written again, and whether that is all.
 fn read_register(scheme: Scheme, bytes: &[u8], piece: usize) -> (Vec<u8>, bool) {
     let mut reader = RegisterReader::new(scheme);
-    let mut again = Vec::new();
+    let (mut header, mut again) = (None, Vec::new());
     for piece in bytes.chunks(piece) {
         reader.push(piece);
-        if again.is_empty() {
-            match reader.header() {
-                Ok(Some((group, epoch))) => again = register_file_header(group, epoch),
-                Ok(None) => continue,
+        if header.is_none() {
+            header = match reader.header() {
+                Ok(header) => header.cloned(),
                 Err(_) => return (again, false),
-            }
+            };
+            again.extend(header.iter().flat_map(|header| header.encode()));
         }
+        let Some(header) = &header else {
+            continue;
+        };
         loop {
             match reader.line() {
-                Ok(Some(line)) => again.extend(RegisterLine::encode(&line)),
+                Ok(Some(line)) => again.extend(line.encode(header)),
                 Ok(None) => break,
                 Err(_) => return (again, false),
             }
         }
     }
-    let complete = !again.is_empty() && reader.finish().is_ok();
+    let complete = header.is_some() && reader.finish().is_ok();
     (again, complete)
 }
 

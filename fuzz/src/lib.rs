@@ -2,6 +2,7 @@
 //! targets of `cargo fuzz` call them, and so does `crates/clew/tests/fuzz.rs`, on stable.
 
 pub mod capture;
+pub mod dkg;
 pub mod evidence;
 pub mod files;
 pub mod flow;
@@ -15,9 +16,10 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 34] = [
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
+    ("dkg", dkg::dkg),
     ("effs", flow::effs),
     ("flow_descriptor", flow::flow_descriptor),
     ("flow_file", flow::flow_file),
@@ -28,8 +30,10 @@ pub const TARGETS: [Target; 30] = [
     ("frame", packet::frame),
     ("group_file", files::group_file),
     ("join", rounds::join),
+    ("join_file", files::join_file),
     ("key_file", files::key_file),
     ("key_payload", files::key_payload),
+    ("locator", evidence::locator),
     ("matching", evidence::matching),
     ("member_key", signature::member_key),
     ("opening", evidence::opening),
@@ -46,4 +50,5 @@ pub const TARGETS: [Target; 30] = [
     ("tunnel_puzzle", tunnel::tunnel_puzzle),
     ("tunnel_record", tunnel::tunnel_record),
     ("tunnel_rpc", tunnel::tunnel_rpc),
+    ("witness_file", files::witness_file),
 ];

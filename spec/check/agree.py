@@ -5,7 +5,8 @@ Groups are made, and small captures signed: in mode each with both schemes and f
 tree with both schemes, in full and coded carriage; and one capture mixed of several of one link type, with many flows. Some packets are changed by a bit, lost, swapped or repeated, and each must get the same verdict
 and reason from both; so must packets with random block sections, and packets that our own prover signed. Then packets
 are opened, one compared with its own machine and another, and judged by both, one of a block also where only another
-of that block is left; changed evidence must be refused by both.
+of that block is left; changed evidence must be refused by both. In the end machines are revoked, now and later, others
+join, keys are updated, and packets and evidence of those epochs are compared, caveats too.
 """
 
 import json
@@ -13,11 +14,13 @@ import random
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
-from clew_check import Refused, receiver, text, trailer, tree, xr
+from clew_check import bbs04, group_file, opening, Refused, receiver, text, trailer, tree, xr
+from clew_check.capture import packets as packets_of
 import prover
 
 CHECK = [sys.executable, str(Path(__file__).parent / "check.py")]
@@ -239,10 +242,17 @@ def block_mate(signed, out):
 
 
 def judged_alike(clew, group, evidence, capture, status):
+    """The same answer; of what holds, also the same caveats, device key and packets."""
     ours = run([*CHECK, "judge", "--group", group, evidence, capture], (0, 1, 2))
-    theirs = run([clew, "judge", "--group", group, evidence, capture], (0, 1, 2))
+    theirs = run([clew, "judge", "--group", group, "--json", evidence, capture], (0, 1, 2))
     if ours.returncode != status or theirs.returncode != status:
         sys.exit(f"{evidence}: check says {ours.returncode}, clew {theirs.returncode}, not {status}")
+    if status == 0:
+        said = [line.partition(": ")[2] for line in ours.stdout.splitlines() if line.startswith("caveat: ")]
+        told = [f"{each['name']} {each.get('epoch') or ''}".strip() for each in json.loads(theirs.stdout)["caveats"]]
+        keys = [line for line in ours.stdout.splitlines() if line.startswith("device key: ")]
+        if sorted(said) != sorted(told) or not all(line.partition(": ")[2] in theirs.stdout for line in keys):
+            sys.exit(f"{evidence}: check says {said} {keys}, clew {theirs.stdout}")
 
 
 def spoiled(evidence, dice):
@@ -296,6 +306,78 @@ def compare_evidence(clew, folder, scheme, signed, other, matches=False, number=
     print(f"{stem}: {len(evidence)} pieces of evidence, judged alike, good and spoiled")
 
 
+def status_here(group, evidence, capture):
+    """What `check.py judge` would answer, without a process of its own."""
+    try:
+        found = group_file.Group(group.read_bytes())
+        label, payload = text.read(evidence.read_bytes())
+    except Refused:
+        return 2
+    try:
+        opening.judge(found, label, payload, list(packets_of(capture.read_bytes())))
+        return 0
+    except Refused as refused:
+        return 2 if refused.rule == "packet" else 1
+
+
+def same_status(clew, group, evidence, capture, what):
+    ours = status_here(group, evidence, capture)
+    theirs = run([clew, "judge", "--group", group, evidence, capture], (0, 1, 2)).returncode
+    if ours != theirs:
+        sys.exit(f"{what}: check says {ours}, clew {theirs}")
+
+
+def compare_history(clew, folder, scheme):
+    """Our own prover's group of five epochs: evidence of each, who joined and went, all of it changed by bits, and the
+    group file's parts too, signed again."""
+    maker, dice = prover.history(scheme), random.Random(f"{SEED} history {scheme.CODE}")
+    group, capture, evidence = (folder / f"history{part}" for part in (".group", ".pcap", ".opening"))
+    group.write_bytes(maker.file())
+    a, b, c, d, late, last = maker.machines
+    count = 0
+    for e, machine in ((0, b), (1, c), (2, late), (3, d), (3, last), (4, a), (0, late)):
+        frame = maker.packet(machine, e)
+        indices = [1, 2] if e < 2 or scheme is not xr else [2]
+        capture.write_bytes(prover.pcap([(0, frame)]))
+        evidence.write_bytes(text.write(opening.OPENING, maker.opening(e, frame, machine, indices)))
+        judged_alike(clew, group, evidence, capture, 0)
+        for _ in range(4):
+            same_status(clew, group, spoiled(evidence, dice), capture, f"epoch {e}, {machine.name}, spoiled")
+            count += 1
+    bodies = [*maker.bodies, *(body for _, body in maker.heads), maker.register()]
+    for part in range(len(bodies)):
+        for _ in range(4):
+            bad, bit = [bytearray(body) for body in bodies], dice.randrange(8 * len(bodies[part]))
+            bad[part][bit // 8] ^= 1 << bit % 8
+            for i in range(part, len(maker.bodies)):  # what follows names it
+                following, at = (i + 1, 5) if i + 1 < len(maker.bodies) else (len(bodies) - 1, 1)
+                bad[following][at : at + 32] = sha256(bad[i]).digest()
+            group.write_bytes(maker.file([bytes(body) for body in bad]))
+            same_status(clew, group, evidence, capture, f"part {part}, bit {bit}")
+            count += 1
+    print(f"our own group of {maker.scheme.__name__.rpartition('.')[2]} with five epochs: judged alike, and {count} changes of it")
+
+
+def compare_epochs(clew, folder, scheme, capture):
+    """Two revocations, one that is announced, a late machine, a rebase: packets and evidence of the epochs."""
+    store, group, key = folder / scheme, folder / scheme / "public/group.clew", folder / f"{scheme}-a.key"
+    witnesses = ["--witness", store / "public/witnesses"]
+    for name in ("c", "d", "e"):
+        run([clew, "enrol", store, name, "-o", folder / f"{scheme}-{name}.key"])
+    run([clew, "revoke", store, "c", "d"])
+    run([clew, "update", "--key", key, "--group", group, *witnesses])
+    run([clew, "enrol", store, "late", "-o", folder / f"{scheme}-late.key"])
+    run([clew, "revoke", store, "e", "--at", "2099-01-01T00:00:00Z", "--far"])
+    after, _ = compare_packets(clew, folder, capture, scheme, ["--mode", "each", "--nat"], 4)
+    run([clew, "group", "rebase", store])
+    run([clew, "update", "--key", key, "--group", group, *witnesses])
+    other, _ = compare_packets(clew, folder, capture, scheme, ["--mode", "each", "--tolerant"], 4)
+    compare_evidence(clew, folder, scheme, after, other)
+    compare_evidence(clew, folder, scheme, other, after)
+    done = run([*CHECK, "group", group])
+    print(done.stdout, end="")
+
+
 def main():
     clew, capture = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
@@ -320,6 +402,10 @@ def main():
             compare_evidence(clew, folder, scheme, each, tree_)
         window, _ = sign("xr", "--mode window --window 4", 8)
         compare_evidence(clew, folder, "xr", window, each)
+        for scheme in ("xr", "bbs04"):
+            compare_epochs(clew, folder, scheme, capture)
+        for scheme in (xr, bbs04):
+            compare_history(clew, folder, scheme)
 
 
 if __name__ == "__main__":

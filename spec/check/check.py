@@ -7,7 +7,7 @@ from collections import Counter, deque
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from clew_check import capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, text, vectors
+from clew_check import capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, register, text, vectors
 
 
 def load(path):
@@ -59,7 +59,7 @@ def judge(args):
     return 0
 
 
-HOW = {opening.ON_ISSUER: "on the issuer's host", opening.ON_DEVICE: "from its own host", opening.ATTESTED: "with an attested key"}
+HOW = {register.ON_ISSUER: "on the issuer's host", register.ON_DEVICE: "from its own host", register.ATTESTED: "with an attested key"}
 
 
 def tell_judgement(group, found):
@@ -67,7 +67,7 @@ def tell_judgement(group, found):
     entry = found.row.entry
     print(f"machine: {entry.name[1:].decode()}, row {entry.index}, joined {HOW[entry.how]}")
     if entry.device_key:
-        print(f"device key: {opening.fingerprint(entry.device_key)}")
+        print(f"device key: {register.fingerprint(entry.device_key)}")
     print(f"packets: {' '.join(map(str, found.packets))}, asked about: {found.asked or 'not in this capture'}")
     for name, epoch in found.caveats:
         print(f"caveat: {name}{f' {epoch}' if epoch is not None else ''}")

@@ -70,7 +70,12 @@ impl std::error::Error for BadFingerprint {}
 /// assert_eq!(text, "aaaa-aaaa-aaaa-aaaa-aaaa-aaaa-aaaa-aaaa");
 /// ```
 pub fn short_epoch_id(id: &EpochId) -> String {
-    let (fives, _) = id.0[..20].as_chunks::<5>();
+    short_form(&id.0)
+}
+
+/// The same short form of any SHA-256 that people compare.
+pub fn short_form(hash: &[u8; 32]) -> String {
+    let (fives, _) = hash[..20].as_chunks::<5>();
     let groups = fives.iter().flat_map(|five| {
         let bits = five
             .iter()

@@ -39,7 +39,7 @@ pub mod wire;
 pub use armor::TextError;
 pub use clew_packet::GroupId;
 pub use evidence::{Match, Opening, ReadError};
-pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id};
+pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id, short_form};
 pub use group_file::{
     CheckedGroup, EpochSharing, Follow, GroupFile, GroupFileError, HEADER, MAX_EPOCHS, MAX_STEPS,
     Rule,

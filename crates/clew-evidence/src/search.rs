@@ -74,6 +74,15 @@ impl Search {
         Ok(Self { by_q, ..self })
     }
 
+    /// Whether A of an entry is the issuer's credential for this x. A register with a wrong x hides a
+    /// row: who found none asks this of every row.
+    ///
+    /// False too if a point does not decode.
+    pub fn certifies(&self, entry: &RegisterEntry, x: Option<&Scalar>) -> bool {
+        let candidate = Credential::of(entry, x);
+        candidate.is_some_and(|candidate| candidate.is_certified(&self.group))
+    }
+
     /// Whether an entry with this x is the one: both equations of the judge hold.
     ///
     /// False too if a point does not decode.

@@ -9,14 +9,14 @@
 mod common;
 
 use clew_evidence::{
-    EntryKey, Fault, JudgeRule, Match, Opening, Packet, Question, Request, Row, Step, judge_match,
-    judge_opening,
+    EntryKey, Fault, JudgeRule, Match, Opening, Packet, Question, RegisterEntry, Request, Row,
+    Step, judge_match, judge_opening,
 };
 use clew_group::PublicKey;
 use clew_group::curve::{G1, Scalar};
-use common::evidence::set;
+use common::evidence::{device_of, set};
 use common::issuer::{device_key, resign};
-use common::{EPOCH, World, XR, row_of, tree, worlds};
+use common::{EPOCH, LATE, World, XR, row_of, tree, worlds};
 
 fn fault(rule: JudgeRule) -> Result<clew_evidence::Judgement, Fault> {
     Err(rule.into())
@@ -174,4 +174,83 @@ fn entries_of_the_other_scheme() {
     opening.row.entry.key = EntryKey::Bbs04(Box::new([0; 96]));
     let judged = judge_opening(&XR.group, &opening, &XR.packet(0));
     assert_eq!(judged, fault(JudgeRule::Layout));
+}
+
+/// A row that a dishonest issuer makes of a base that it knows, for an accomplice's device key:
+/// C := B^(gamma+x) / (g1 V), A := (g1 C)^(1/(gamma+x)). Nobody knows y for it.
+fn accomplice(base: &G1, x: &Scalar) -> RegisterEntry {
+    let PublicKey::Xr(key) = &XR.keys[EPOCH as usize] else {
+        panic!("a key of xr");
+    };
+    let g1 = clew_group::xr::Generators::of(&common::NONCE).g1;
+    let c = base.mul(&(XR.issuer.gamma + *x)) - g1 - *key.v();
+    let a = XR.issuer.root(&(g1 + c), x);
+    let mut entry = XR.issuer.entry(LATE, XR.group.id());
+    entry.credential = a.to_bytes();
+    device_of(&mut entry).commitment = c.to_bytes();
+    resign(&mut entry, XR.group.id(), &device_key(LATE));
+    entry
+}
+
+/// An open point (`spec/security.md` 5.4): issuer and trustees together have an accomplice's row fit
+/// an honest machine's packet. They need that packet's base, and it fits no packet of another machine
+/// or of another epoch; the accomplice has to sign for the row.
+#[test]
+fn an_accomplice_fits_one_packet() {
+    let x = Scalar::from_u128(4711);
+    let (group, row) = XR.with_entry(accomplice(&XR.bases[0], &x));
+    let named = |machine: usize| {
+        let opening = Opening {
+            row: row.clone(),
+            x: Some(x),
+            ..XR.opening(machine)
+        };
+        judge_opening(&group, &opening, &XR.packet(machine))
+    };
+    let judged = named(0).unwrap();
+    assert_eq!(judged.machine, row.entry.name, "the attack works");
+    assert_ne!(judged.machine, XR.entries[0].name);
+    assert_eq!(named(1), fault(JudgeRule::Signer));
+
+    let c = G1::from_bytes(&device_of(&mut row.entry.clone()).commitment).unwrap();
+    for (epoch, key) in XR.keys.iter().enumerate() {
+        let PublicKey::Xr(key) = key else {
+            panic!("a key of xr");
+        };
+        let base = XR.issuer.base(0, key.v());
+        // Epoch 2 changes the opening key; V is that of epoch 1.
+        let same_v = epoch == 1 || epoch == EPOCH as usize;
+        assert_eq!(key.names(&base, &c, &x), same_v, "epoch {epoch}");
+    }
+}
+
+/// The same with the row of an honest device, which is innocent: C is under S, and the row that would
+/// fit has another.
+#[test]
+fn manager_and_trustees_frame_nobody() {
+    let x = Scalar::from_u128(4711);
+    let honest = &XR.entries[1];
+    // The packet is machine 0's; machine 1 is to be named.
+    let framing = accomplice(&XR.bases[0], &x);
+    let fitting = RegisterEntry {
+        credential: framing.credential,
+        ..honest.clone()
+    };
+    let mut replaced = fitting.clone();
+    device_of(&mut replaced).commitment = device_of(&mut framing.clone()).commitment;
+    for (entry, x, rule) in [
+        (replaced, x, JudgeRule::Device),
+        (fitting, x, JudgeRule::Device),
+        (honest.clone(), x, JudgeRule::Credential),
+        (honest.clone(), XR.x(1).unwrap(), JudgeRule::Signer),
+    ] {
+        let (group, row) = XR.with_entry(entry);
+        let opening = Opening {
+            row,
+            x: Some(x),
+            ..XR.opening(0)
+        };
+        let judged = judge_opening(&group, &opening, &XR.packet(0));
+        assert_eq!(judged, fault(rule));
+    }
 }

@@ -23,7 +23,10 @@ struct Chain {
 impl Chain {
     fn new(seed: u64, lengths: [usize; 2]) -> Self {
         let mut group = Group::new(seed);
-        let starts = [0, 7].map(|epoch| PublicKey::hashed_v(&NONCE, epoch));
+        let starts = [
+            PublicKey::first_v(&NONCE),
+            PublicKey::rebased_v(&NONCE, 7, &common::REBASED),
+        ];
         let segments = [0, 1].map(|i| {
             group.public = group.public.in_epoch(&starts[i]).unwrap();
             let step = |_| {

@@ -139,7 +139,7 @@ fn keys_are_the_textbooks() {
     assert_eq!(first.h, first.u.mul(&group.xi));
     assert_eq!(first.h_w, first.h.mul(&gamma));
     assert_eq!(first.w, G2::generator().mul(&gamma));
-    assert_eq!(first.v, hashed_v(&NONCE, 0));
+    assert_eq!(first.v, hashed_v(&NONCE, 0, &[]));
     assert_eq!(first.u, *group.genesis.u());
 
     let mut v = first.v;
@@ -148,7 +148,7 @@ fn keys_are_the_textbooks() {
             0 => {}
             3 => {
                 group.rebase(&[]);
-                v = hashed_v(&NONCE, 3);
+                v = hashed_v(&NONCE, 3, &common::REBASED.0);
             }
             _ => {
                 let (step, other) = group.revoke_somebody();

@@ -1,5 +1,6 @@
 //! What can go wrong with a store, in sentences for people.
 
+use crate::dkg::DkgError;
 use crate::keys::KeyError;
 use clew_group::xr::JoinError;
 use std::fmt;
@@ -64,8 +65,17 @@ pub enum StoreError {
     OtherRequest,
     /// The join has no offer yet that could be accepted.
     NotOffered,
+    /// Another epoch is in force than when the offer was made.
+    OfferExpired {
+        /// The epoch of the offer.
+        offered: u32,
+        /// The epoch in force.
+        in_force: u32,
+    },
     /// The device did not sign its register entry.
     DeviceSignature,
+    /// What trustees dealt is not for this group.
+    Dkg(DkgError),
     /// A key file of the store is not readable.
     Key {
         /// The file.
@@ -104,6 +114,12 @@ impl From<rusqlite::Error> for StoreError {
 impl From<JoinError> for StoreError {
     fn from(error: JoinError) -> Self {
         Self::Join(error)
+    }
+}
+
+impl From<DkgError> for StoreError {
+    fn from(error: DkgError) -> Self {
+        Self::Dkg(error)
     }
 }
 
@@ -161,10 +177,15 @@ impl fmt::Display for StoreError {
                 f.write_str("another request has answered this invitation, and was made an offer")
             }
             Self::NotOffered => f.write_str("this join has no offer yet"),
+            Self::OfferExpired { offered, in_force } => write!(
+                f,
+                "the offer was made in epoch {offered}, and epoch {in_force} is in force"
+            ),
             Self::Join(error) => write!(f, "the join failed: {error}"),
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")
             }
+            Self::Dkg(error) => error.fmt(f),
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),

@@ -6,10 +6,12 @@
 //! - [`keys`] has the key files and [`sealed`] their encryption; `spec/key-file.md` is the format.
 //! - [`update`] brings a member key to the epochs in force and announced, with the group file alone;
 //!   after a rebase also with a [`witness_file`].
+//! - [`dkg`] is how trustees make an opening key that nobody ever has, or hand one on.
 //! - [`trustee`] is what one trustee does with its share, and the ledger that it keeps.
 //!
 //! The clock and the randomness are arguments; files and the database are this crate's business.
 
+pub mod dkg;
 mod error;
 pub mod files;
 mod index;

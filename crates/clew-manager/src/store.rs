@@ -18,6 +18,7 @@ mod enrol;
 mod epochs;
 mod join;
 mod register;
+mod reopen;
 mod revoke;
 mod search;
 mod witnesses;
@@ -74,7 +75,8 @@ impl Store {
             db,
             group,
         };
-        store.publish()?;
+        // Whoever is staging witnesses publishes all of it: opening a store does not wait for that.
+        store.publish_unless(witnesses::are_staged(dir))?;
         Ok(store)
     }
 
@@ -101,15 +103,19 @@ impl Store {
     /// Publishes what the database says and the files do not, under the database's write lock: first
     /// witnesses, then the group file that announces their epoch.
     fn publish(&self) -> Result<(), StoreError> {
+        self.publish_unless(false)
+    }
+
+    /// The same. With `busy`, nothing if another process has the lock.
+    fn publish_unless(&self, busy: bool) -> Result<(), StoreError> {
         let path = self.group_file_path();
-        let staged = witnesses::are_staged(&self.dir);
         let bytes = group_bytes(&self.db)?;
         let current = std::fs::read(&path).is_ok_and(|file| file == bytes);
-        if current && !staged {
+        if current && !witnesses::are_staged(&self.dir) {
             return Ok(());
         }
-        let Some(lock) = self.lock(staged)? else {
-            return Ok(()); // whoever stages witnesses publishes all of it
+        let Some(lock) = self.lock(busy)? else {
+            return Ok(());
         };
         let bytes = group_bytes(&lock)?;
         witnesses::settle(&self.dir, &group_of(&bytes)?)?;

@@ -169,7 +169,10 @@ fn fifty_joins_at_once_do_not_touch_each_other() {
         .zip(&invitations)
         .map(|(s, i)| Far::new(i, &group, s))
         .collect();
-    // Requests forwards, acceptances backwards, a revocation and a rebase in between.
+    // A revocation and a rebase in between; then requests forwards, acceptances backwards.
+    office.enrol("victim");
+    office.revoke("victim");
+    office.revoke_all(&[], true);
     let offers: Vec<_> = (0..)
         .zip(&far)
         .map(|(seed, far)| office.offer(&far.request(), seed).unwrap())
@@ -178,9 +181,6 @@ fn fifty_joins_at_once_do_not_touch_each_other() {
     xs.sort_unstable();
     xs.dedup();
     assert_eq!(xs.len(), 50, "x is fresh for every offer");
-    office.enrol("victim");
-    office.revoke("victim");
-    office.revoke_all(&[], true);
     for i in (0..50).rev() {
         let acceptance = far[i].accept(&offers[i], &office.checked()).unwrap();
         let credential = office.admit(&acceptance).unwrap();
@@ -415,6 +415,7 @@ fn a_credential_is_checked_before_there_is_a_key() {
         JoinFault::Witness { epoch: 0 }
     );
     // A credential of an epoch that the device's group file does not have yet.
+    office.admit(&acceptance).unwrap();
     office.enrol("victim");
     office.revoke("victim");
     let credential = office.admit(&acceptance).unwrap();
@@ -468,6 +469,29 @@ fn a_revoked_machine_gets_no_credential_again() {
         matches!(refused, StoreError::AlreadyRevoked { epoch: 1, .. }),
         "{refused}"
     );
+}
+
+/// Held back, an acceptance would enter a machine with the epoch of its offer: what it dates back to
+/// the time between would look honest.
+#[test]
+fn an_acceptance_that_was_held_back_is_refused() {
+    let mut office = Office::new(Scheme::Xr);
+    office.join("web-1", 3);
+    let group = office.checked();
+    let mut far = Far::new(&office.invite("far"), &group, 1);
+    let offer = office.offer(&far.request(), 1).unwrap();
+    let acceptance = far.accept(&offer, &group).unwrap();
+    office.revoke("web-1");
+    let refused = office.admit(&acceptance).unwrap_err();
+    let expired = StoreError::OfferExpired {
+        offered: 0,
+        in_force: 1,
+    };
+    assert_eq!(refused.to_string(), expired.to_string());
+    assert!(office.store.machine("far").unwrap().is_none());
+    // Invited again, it joins in the epoch in force.
+    assert_eq!(office.join("far", 2).index, 1);
+    assert_eq!(office.row("far").entry.joined, 1);
 }
 
 #[test]

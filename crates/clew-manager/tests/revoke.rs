@@ -3,8 +3,9 @@
 
 mod common;
 
-use clew_evidence::{Change, Name};
+use clew_evidence::{Change, EpochRecord, Name, RegisterHead, seal};
 use clew_group::Scheme;
+use clew_group::curve::{G1, Scalar};
 use clew_manager::store::{FAR_NS, GROUP_FILE};
 use clew_manager::update::UpdateError;
 use clew_manager::{Store, StoreError, When};
@@ -75,7 +76,7 @@ fn several_machines_are_one_epoch() {
 fn revoked_rows_have_neither_witness_nor_base() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
-        ["a", "b", "c"].map(|name| office.enrol(name));
+        office.enrol_all(&["a", "b", "c"]);
         office.revoke("a");
         office.revoke_all(&["b"], true);
         for (name, until) in [("a", 0), ("b", 1), ("c", 2)] {
@@ -97,7 +98,7 @@ fn revoked_rows_have_neither_witness_nor_base() {
 fn a_row_is_revoked_once() {
     for rebase in [false, true] {
         let mut office = Office::new(Scheme::Xr);
-        ["a", "b"].map(|name| office.enrol(name));
+        office.enrol_all(&["a", "b"]);
         office.revoke("a");
         let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
         for again in [&["a"][..], &["b", "a"]] {
@@ -122,7 +123,7 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let stays = office.enrol("stays");
-        ["planned", "stolen"].map(|name| office.enrol(name));
+        office.enrol_all(&["planned", "stolen"]);
         let day = 24 * 3600 * SECOND;
         office
             .try_revoke(&["planned"], false, at(LATER, LATER + 7 * day))
@@ -157,7 +158,7 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
 #[test]
 fn clocks_and_starts_that_cannot_be_are_refused() {
     let mut office = Office::new(Scheme::Xr);
-    ["a", "b"].map(|name| office.enrol(name));
+    office.enrol_all(&["a", "b"]);
     let mut refused = |when| office.try_revoke(&["a"], false, when).unwrap_err();
     let past = refused(at(LATER, LATER - 1));
     assert!(matches!(past, StoreError::StartInThePast), "{past}");
@@ -292,4 +293,64 @@ fn a_planned_revocation_locks_out_when_it_starts() {
     // The name is free at once: the register shows which row it replaces.
     office.enrol("leaves");
     assert_eq!(office.row("leaves").entry.replaces, Some(0));
+}
+
+/// A group file with so many steps, signed by the manager. Nobody checks the V of such a chain here.
+fn with_steps(office: &mut Office, mut steps: u128) {
+    let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
+    let (manager, v) = (&office.issuer.manager, G1::generator().to_bytes());
+    let mut previous = office.group().last_id();
+    let mut epoch = office.group().newest_epoch();
+    database.execute_batch("BEGIN").unwrap();
+    while steps > 0 {
+        let count = steps.min(48);
+        let step = |i: u128| {
+            let x = Scalar::from_u128(1 + steps - i).to_bytes();
+            <[u8; 80]>::try_from([&x[..], &v].concat()).unwrap()
+        };
+        epoch += 1;
+        let change = Change::Steps((0..count).map(step).collect());
+        let record = EpochRecord {
+            epoch,
+            previous,
+            made: NOW,
+            start: NOW,
+            change,
+        };
+        let part = seal(&record.encode(), manager);
+        database
+            .execute("INSERT INTO part VALUES (?1, ?2)", (epoch, part))
+            .unwrap();
+        previous = record.epoch_id();
+        steps -= count;
+    }
+    let head = RegisterHead {
+        last: previous,
+        ..office.group().register().clone()
+    };
+    let head = seal(&head.encode(), manager);
+    database
+        .execute("UPDATE register SET bytes = ?1", [head])
+        .unwrap();
+    database.execute_batch("COMMIT").unwrap();
+    office.store = Store::open(&office.dir).unwrap();
+}
+
+/// Cheon's algorithm: after 2^16 steps a rebase is due.
+#[test]
+fn after_65536_steps_a_rebase_is_due() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol_all(&["a", "b", "c"]);
+    with_steps(&mut office, 65_535);
+    let refused = office
+        .try_revoke(&["a", "b"], false, When::now(LATER))
+        .unwrap_err();
+    assert!(matches!(refused, StoreError::RebaseIsDue), "{refused}");
+    office.try_revoke(&["a"], false, When::now(LATER)).unwrap();
+    let refused = office
+        .try_revoke(&["b"], false, When::now(LATER))
+        .unwrap_err();
+    assert!(matches!(refused, StoreError::RebaseIsDue), "{refused}");
+    office.try_revoke(&["b"], true, When::now(LATER)).unwrap();
+    office.try_revoke(&["c"], false, When::now(LATER)).unwrap();
 }

@@ -2,15 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
+#[path = "common/court.rs"]
+mod court;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clew_evidence::{Origin, combine_opening};
-use clew_group::{MemberKey, Scheme};
+use clew_group::Scheme;
+use clew_group::curve::G1;
 use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
-use clew_manager::update::{UpdateError, update};
-use clew_manager::{Store, StoreError};
+use clew_manager::update::UpdateError;
+use clew_manager::{NewGroup, Opening, Store, StoreError, When};
 use common::*;
+use court::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -26,27 +30,22 @@ fn a_group_lives_from_creation_to_opening() {
         let [one, two] = ["web-1", "web-2"].map(|name| office.enrol(name));
         assert_eq!(published(&office.dir).register().machines, 2);
         assert_eq!(office.revoke("web-1"), 1);
-        let group = published(&office.dir);
-        assert_eq!(group.start(1), Some(NOW + 1));
+        assert_eq!(published(&office.dir).start(1), Some(NOW + 1));
         let revoked = UpdateError::Revoked { epoch: 1 };
-        assert_eq!(update(&one, &group).unwrap_err(), revoked);
-        let two = update(&two, &group).unwrap();
+        assert_eq!(office.update(&one).unwrap_err(), revoked);
+        let two = office.update(&two).unwrap();
         let three = office.enrol("web-3");
-        assert_eq!([two.epoch, three.epoch], [1, 1]);
         for (seed, key) in [one, two, three].into_iter().enumerate() {
             let sent = Sent::by(&key, b"m", seed as u64);
-            let group = published(&office.dir);
+            assert_eq!(sent.epoch, u32::from(seed > 0));
+            let group = checked(&published(&office.dir));
             assert!(sent.verify(&group).is_ok());
             let request = sent.opening(&group);
             let shares = [1, 3].map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |tag: &[u8; 32], _: &_| {
-                let machine = office.store.find(tag).unwrap()?;
-                Some(office.store.row(&machine).unwrap())
-            };
+            let find = |search| office.find(sent.epoch, search);
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
         }
-        assert_eq!(office.store.find(&[0; 32]).unwrap(), None);
         let expected = [
             ("web-1", 0, Some(1)),
             ("web-2", 0, None),
@@ -71,25 +70,48 @@ fn machines(store: &Store) -> Vec<(String, u32, Option<u32>)> {
     all
 }
 
-/// Who joins after revocations has a key of the present epoch, and a credential of epoch 0 in the
-/// register.
+/// Who joins after revocations has a witness of the present epoch, and the same register entry as
+/// anybody: A never changes.
 #[test]
-fn late_joiners_are_in_the_register_with_epoch_0() {
-    let mut office = Office::new(Scheme::Xr);
-    for victim in ["a", "b"] {
-        office.enrol(victim);
-        office.revoke(victim);
+fn late_joiners_have_credentials_like_all_others() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        for victim in ["a", "b"] {
+            office.enrol(victim);
+            office.revoke(victim);
+        }
+        let late = office.enrol("late");
+        let row = office.row("late");
+        assert_eq!((late.newest().unwrap().epoch, row.entry.joined), (2, 2));
+        assert!(Sent::by(&late, b"m", 1).verify(&office.group()).is_ok());
+        assert_eq!(late.key.to_bytes()[..48], row.entry.credential);
+        assert!(row.entry.check_device(office.group().id()).is_ok());
+        // The issuer's B and the machine's own agree.
+        let a = G1::from_bytes(&row.entry.credential).unwrap();
+        let w = G1::from_bytes(&late.newest().unwrap().witness.to_bytes()).unwrap();
+        assert_eq!(office.base("late", 2).unwrap(), a + w);
     }
-    let late = office.enrol("late");
-    let group = office.group();
-    let (row, credential) = office.candidate("late", 2);
-    assert_eq!((late.epoch, row.entry.joined), (2, 2));
-    assert!(Sent::by(&late, b"m", 1).verify(&group).is_ok());
-    assert_eq!(late.key.to_bytes()[..48], credential.to_bytes());
-    assert_ne!(row.entry.credential, credential.to_bytes());
-    let a_0 = clew_group::curve::G1::from_bytes(&row.entry.credential).unwrap();
-    assert!(xr_key(&group, 2).names(&credential, &a_0));
-    assert!(row.entry.check_device(group.id()).is_ok());
+}
+
+/// While an epoch is announced, the register says the epoch that is in force.
+#[test]
+fn machines_join_in_the_epoch_in_force() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol("a");
+    let when = When {
+        now: LATER,
+        start: LATER + 1_000,
+        far: false,
+    };
+    let names = ["a".parse().unwrap()];
+    office
+        .store
+        .revoke(&office.issuer, &names, false, when, &mut |_, _| true)
+        .unwrap();
+    let key = office.enrol("b");
+    assert_eq!(office.row("b").entry.joined, 0);
+    let held: Vec<u32> = key.epochs.iter().map(|held| held.epoch).collect();
+    assert_eq!(held, [0, 1]);
 }
 
 #[test]
@@ -159,25 +181,66 @@ fn files_with(dir: &Path, secret: &[u8]) -> Vec<PathBuf> {
         .collect()
 }
 
+/// x and s of a machine, and of an xr machine y, y' and the device's seed.
+fn secrets_of(office: &Office, key: &clew_manager::keys::MemberKeyFile) -> Vec<[u8; 32]> {
+    let machine = office.store.machine(key.machine.as_str()).unwrap().unwrap();
+    let x = key.key.x().to_bytes();
+    assert_eq!(x, machine.x(&office.issuer).to_bytes());
+    let mut secrets = vec![x];
+    if let Some(device) = &key.device {
+        let (y, s) = (device_secret(key), offered_s(office, key));
+        let own = clew_group::curve::Scalar::from_bytes(&y).unwrap() - s;
+        secrets.extend([y, s.to_bytes(), own.to_bytes(), device.to_bytes()]);
+    }
+    secrets
+}
+
+/// s of a machine's offer.
+fn offered_s(
+    office: &Office,
+    key: &clew_manager::keys::MemberKeyFile,
+) -> clew_group::curve::Scalar {
+    let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
+    let query = "SELECT salt FROM machine WHERE idx = ?1";
+    let salt: Vec<u8> = database
+        .query_row(query, [key.index], |row| row.get(0))
+        .unwrap();
+    office.issuer.derive_s(&salt, key.machine.as_str())
+}
+
 #[test]
 fn the_store_never_holds_what_is_not_its_own() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let key = office.enrol("web-1");
-        office.enrol("web-2");
-        office.revoke("web-2");
-        let x = &key.key.to_bytes()[48..80];
+        let gone = office.enrol("web-2");
         let nowhere: Vec<PathBuf> = Vec::new();
-        assert_eq!(
-            files_with(&office.dir, x),
-            nowhere,
-            "x is derived when it is needed"
-        );
-        if let (MemberKey::Xr(_), Some(device)) = (&key.key, &key.device) {
-            for secret in [device_secret(&key), device.to_bytes()] {
-                assert_eq!(files_with(&office.dir, &secret), nowhere);
-            }
+        for secret in [&key, &gone]
+            .iter()
+            .flat_map(|key| secrets_of(&office, key))
+        {
+            assert_eq!(
+                files_with(&office.dir, &secret),
+                nowhere,
+                "before revocations"
+            );
         }
+        office.revoke("web-2");
+        office.enrol("web-3");
+        office.revoke_all(&["web-3"], true);
+        for secret in secrets_of(&office, &key) {
+            assert_eq!(
+                files_with(&office.dir, &secret),
+                nowhere,
+                "derived when it is needed"
+            );
+        }
+        // x of the revoked machine is public with xr, and with bbs04 never.
+        let x = gone.key.x().to_bytes();
+        let group_file = PathBuf::from(GROUP_FILE);
+        let found = files_with(&office.dir, &x);
+        assert_eq!(found.contains(&group_file), scheme == Scheme::Xr);
+        assert_eq!(found.is_empty(), scheme == Scheme::Bbs04);
         // The search finds what is there: the issuer's own, and the shares until they are moved.
         let own = [ISSUER_KEY].map(PathBuf::from);
         for secret in [&office.issuer.seed[..], office.issuer.manager.as_bytes()] {
@@ -212,40 +275,32 @@ fn refusals_change_nothing() {
         let mut office = Office::new(scheme);
         office.enrol("web-1");
         let other = Office::of(scheme, quorum(1, 1), 9).issuer;
-        office
-            .store
-            .revoke(&office.issuer, "web-1", NOW + 5, NOW)
-            .unwrap();
         let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
+        let name = |n: &str| n.parse().unwrap();
         let Office {
             store,
             issuer: key,
             dir,
             ..
         } = &mut office;
-        let name = |n: &str| n.parse().unwrap();
-        let taken = store
-            .enrol(key, name("web-1"), NOW, &mut rng(2))
-            .err()
-            .unwrap();
-        assert!(matches!(taken, StoreError::NameTaken(_)));
-        let stranger = store
-            .enrol(&other, name("x"), NOW, &mut rng(2))
-            .err()
-            .unwrap();
-        assert!(matches!(stranger, StoreError::OtherGroupsKey));
-        let unknown = store.revoke(key, "nobody", NOW + 9, NOW).unwrap_err();
-        assert!(matches!(unknown, StoreError::NoSuchMachine(_)));
-        let again = store.revoke(key, "web-1", NOW + 9, NOW).unwrap_err();
-        assert!(matches!(again, StoreError::AlreadyRevoked { epoch: 1, .. }));
-        drop(store.enrol(key, name("dropped"), NOW, &mut rng(2)).unwrap()); // never committed
-
-        let mut store = Store::open(dir).unwrap();
+        let taken = store.enrol(key, name("web-1"), LATER, &mut rng(2));
+        assert!(matches!(taken.err().unwrap(), StoreError::NameTaken(_)));
+        let stranger = store.enrol(&other, name("x"), LATER, &mut rng(2));
+        assert!(matches!(
+            stranger.err().unwrap(),
+            StoreError::OtherGroupsKey
+        ));
+        let when = When::now(LATER);
+        let stranger = store.revoke(&other, &[name("web-1")], false, when, &mut |_, _| true);
+        assert!(matches!(stranger, Err(StoreError::OtherGroupsKey)));
+        drop(
+            store
+                .enrol(key, name("dropped"), LATER, &mut rng(2))
+                .unwrap(),
+        ); // never committed
+        let store = Store::open(dir).unwrap();
         assert_eq!(fs::read(dir.join(GROUP_FILE)).unwrap(), before);
         assert_eq!(store.machine("dropped").unwrap(), None);
-        enrol(&mut store, key, "web-2");
-        let early = store.revoke(key, "web-2", NOW + 5, NOW).unwrap_err();
-        assert!(matches!(early, StoreError::StartTooEarly { newest } if newest == NOW + 5));
     }
 }
 
@@ -278,10 +333,10 @@ fn a_directory_that_is_no_store_is_refused() {
     assert!(matches!(refused(), StoreError::NotAStore(_)));
 }
 
-/// Layout 1 had one opener and no devices; nothing of it is read as if it were of today.
+/// Layout 2 published credentials; nothing of it is read as if it were of today.
 #[test]
 fn other_layouts_are_refused() {
-    for layout in [1, 3, 99] {
+    for layout in [1, 2, 4, 99] {
         let office = Office::new(Scheme::Xr);
         let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
         database
@@ -290,7 +345,7 @@ fn other_layouts_are_refused() {
         let refused = Store::open(&office.dir).err().unwrap();
         let named = matches!(refused, StoreError::OtherLayout { version, .. } if version == layout);
         assert!(named, "layout {layout}: {refused}");
-        let advice = if layout > 2 { "newer" } else { "older" };
+        let advice = if layout > 3 { "newer" } else { "older" };
         assert!(refused.to_string().contains(advice), "{refused}");
     }
 }
@@ -327,16 +382,15 @@ fn a_store_that_was_read_long_ago_changes_what_is_there_now() {
         let mut stale = [0; 2].map(|_| Store::open(&office.dir).unwrap());
         office.revoke("a");
         let key = enrol(&mut stale[0], &office.issuer, "c");
-        assert_eq!(key.epoch, 1);
-        let start = NOW + 100;
-        assert_eq!(stale[1].revoke(&office.issuer, "b", start, NOW).unwrap(), 2);
+        assert_eq!(key.newest().unwrap().epoch, 1);
+        let (when, names) = (When::now(LATER), ["b".parse().unwrap()]);
+        let epoch = stale[1].revoke(&office.issuer, &names, false, when, &mut |_, _| true);
+        assert_eq!(epoch.unwrap(), 2);
+        office.store = Store::open(&office.dir).unwrap();
         let group = published(&office.dir);
         assert_eq!((group.newest_epoch(), group.register().machines), (2, 3));
-        assert!(
-            Sent::by(&update(&key, &group).unwrap(), b"m", 1)
-                .verify(&group)
-                .is_ok()
-        );
+        let key = office.update(&key).unwrap();
+        assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
     }
 }
 
@@ -358,7 +412,7 @@ fn two_processes_do_not_lose_each_others_changes() {
             .iter()
             .filter(|(_, _, r)| r.is_some())
             .count();
-        assert_eq!(store.group().newest_epoch(), revoked as u32);
+        assert_eq!((revoked, store.group().newest_epoch()), (4, 4));
         assert_eq!(published(&office.dir).register(), store.group().register());
         let each = |machine: clew_manager::Machine| -> Result<(), StoreError> {
             assert!(store.row(&machine)?.is_in_register_of(store.group()));
@@ -373,9 +427,39 @@ fn work(dir: &Path, worker: u32) {
     for i in 0..4 {
         enrol(&mut store, &key, &format!("m-{worker}-{i}"));
     }
-    let start = NOW + 1 + u64::from(worker);
-    match store.revoke(&key, &format!("m-{worker}-0"), start, NOW) {
-        Ok(_) | Err(StoreError::StartTooEarly { .. }) => {}
-        Err(error) => unreachable!("{error}"),
-    }
+    let names = [format!("m-{worker}-0").parse().unwrap()];
+    let revoked = store.revoke(&key, &names, false, When::now(LATER), &mut |_, _| true);
+    revoked.unwrap();
+}
+
+/// The trustees made the opening key together: the store founds the group on what they published.
+#[test]
+fn a_distributed_key_is_dealt_to_nobody_here() {
+    let nonce = [7; 32];
+    let u = clew_group::xr::Generators::of(&nonce).u;
+    let secret = clew_group::curve::Scalar::from_u128(77);
+    let dealt = clew_group::quorum::Sharing::deal(&u, &secret, quorum(2, 3), &mut rng(8));
+    let (sharing, _) = dealt.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("acme");
+    let new = |scheme| NewGroup {
+        name: "acme".parse().unwrap(),
+        scheme,
+        opening: Opening::Distributed {
+            nonce,
+            sharing: Box::new(sharing.clone()),
+        },
+        now: NOW,
+    };
+    let refused = Store::create(&dir, new(Scheme::Bbs04), None, &mut rng(1));
+    assert!(matches!(refused.err().unwrap(), StoreError::OneOpeningKey));
+    let made = Store::create(&dir, new(Scheme::Xr), None, &mut rng(1)).unwrap();
+    assert!(made.trustee_keys.is_empty());
+    let group = made.store.group();
+    let (_, record) = group.sharing_record(0).unwrap();
+    assert_eq!(
+        (record.origin, group.genesis().nonce),
+        (Origin::Distributed, nonce)
+    );
+    assert_eq!(xr_key(group, 0).h(), sharing.public());
 }

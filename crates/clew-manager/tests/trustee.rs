@@ -54,7 +54,7 @@ fn any_two_of_three_open_and_the_ledger_has_it() {
             let sent = Sent::by(key, b"m", seed as u64);
             let request = sent.opening(&group);
             let shares = pair.map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |search| office.find(0, &search);
+            let find = |search| office.find(0, search);
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
             let judged = judge_opening(&group, &opened.evidence, &sent.packet()).unwrap();
@@ -390,7 +390,8 @@ fn candidates_are_checked() {
     let mut office = Office::new(Scheme::Xr);
     let key = office.enrol("a");
     office.enrol("b");
-    let cases: [(fn(&mut Comparison<'_>), JudgeRule); 5] = [
+    type Change = fn(&mut Comparison<'_>);
+    let cases: [(Change, JudgeRule); 5] = [
         (
             |wrong| wrong.base = wrong.office.base("b", 0).unwrap(),
             JudgeRule::Signer,

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 
 use clew_group::{Scheme, SigningKey, VerifyingKey};
 use clew_packet::{
-    Acceptance, GroupId, GroupTag, KeySource, LinkType, Pending, Policy, Reason, Received,
-    Receiver, Sender, Stripped, Timestamp, Unknown, Windows,
+    Acceptance, GroupId, GroupTag, KeySource, LinkType, Mode, Pending, Policy, Reason, Received,
+    Receiver, Sender, Stripped, Timestamp, Unknown, Window, Windows,
 };
 use common::groups::{BOTH, Group};
 use common::{NOW, Owned, packets::*};
@@ -288,6 +288,37 @@ fn batches_answer_as_single_checks_do() {
         }
     }
     assert!(Pending::check_all(Vec::new(), Windows::Alone, rng).is_empty());
+}
+
+/// Three packets of one flow, each with the group that signs it, taken by whole windows.
+fn taken_whole(groups: [Scheme; 3]) -> Vec<Reason> {
+    let (mut window, mut out) = (Window::new(3), Vec::new());
+    let mut receiver = Receiver::new(Keys, Acceptance::capture());
+    let mut pending = Vec::new();
+    for (seed, scheme) in (0..).zip(groups) {
+        let sender = Sender::new(scheme, id(scheme), 0, Policy::default());
+        let (packet, signer) = (packet(), &made(scheme).signers[0]);
+        let frame = packet.frame();
+        let candidate = sender.admit(&frame, Mode::Window, 3, &mut out).unwrap();
+        let precursor = || signer.precursor(&mut ChaCha20Rng::seed_from_u64(seed));
+        sender.sign_in_window(&candidate, Some(NOW), &mut window, precursor, &mut out);
+        pending.push(receive(&packet.with(out.clone())).unwrap());
+    }
+    let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    let checked = Pending::check_all(pending, Windows::Whole, rng).into_iter();
+    let conclude = |checked| receiver.conclude(checked).reason;
+    checked.map(conclude).collect()
+}
+
+#[test]
+fn a_window_vouches_for_packets_of_its_own_group_alone() {
+    let (xr, bbs04) = (Scheme::Xr, Scheme::Bbs04);
+    let whole = [Reason::Vouched, Reason::Vouched, Reason::Ok];
+    assert_eq!(taken_whole([xr; 3]), whole);
+    assert_eq!(taken_whole([bbs04; 3]), whole);
+    for between in [[xr, bbs04, xr], [bbs04, xr, bbs04], [bbs04, xr, xr]] {
+        assert_eq!(taken_whole(between), [Reason::Ok; 3], "{between:?}");
+    }
 }
 
 #[test]

@@ -105,7 +105,12 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::RebaseIsDue => "revoke with --rebase",
         StoreError::TooManyAtOnce(_) => "revoke them in several epochs, or with --rebase",
         StoreError::NoInvitation => "give the directory of the group that sent the invitation",
-        StoreError::OtherRequest => "invite the machine again: clew enrol DIR MACHINE --invite",
+        StoreError::AlreadyRevoked { .. } => {
+            "if that epoch is only announced, begin it now: clew group rebase DIR"
+        }
+        StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
+            "invite the machine again: clew enrol DIR MACHINE --invite"
+        }
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,
     };

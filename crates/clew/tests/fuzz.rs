@@ -9,6 +9,8 @@
 mod flows;
 #[path = "fuzz/made.rs"]
 mod made;
+#[path = "fuzz/openings.rs"]
+mod openings;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
 #[path = "capture/support.rs"]
@@ -95,8 +97,8 @@ fn public_key() {
 }
 
 #[test]
-fn revocation() {
-    run("revocation", 1_000);
+fn member_key() {
+    run("member_key", 1_000);
 }
 
 #[test]
@@ -140,6 +142,21 @@ fn join() {
 }
 
 #[test]
+fn join_file() {
+    run("join_file", 3_000);
+}
+
+#[test]
+fn locator() {
+    run("locator", 3_000);
+}
+
+#[test]
+fn witness_file() {
+    run("witness_file", 3_000);
+}
+
+#[test]
 fn key_payload() {
     run("key_payload", 3_000);
 }
@@ -165,8 +182,8 @@ fn register_file() {
 }
 
 #[test]
-fn revocation_xr() {
-    run("revocation_xr", 1_000);
+fn steps() {
+    run("steps", 1_000);
 }
 
 #[test]
@@ -194,14 +211,16 @@ fn every_target_is_a_program() {
 #[test]
 fn made_seeds_are_read() {
     use clew_evidence::{Share, armor};
+    use clew_group::Witness;
     use clew_group::quorum::{
         Blind, Blinding, Broadcast, DealtShare, Decryption, SecretShare, Trustee,
     };
-    use clew_group::xr::{Credential, JoinRequest, Offer};
+    use clew_group::xr::{Device, JoinRequest, Offer};
     let join = made::seeds("join");
     assert!(JoinRequest::from_bytes(&join[0]).is_ok());
     assert!(Offer::from_bytes(&join[1]).is_ok());
-    assert!(Credential::from_bytes(&join[2]).is_ok());
+    assert!(Device::from_bytes(&join[2]).is_ok());
+    assert!(Witness::from_bytes(&join[3]).is_ok());
     let (quorum, one) = (made::seeds("quorum"), Trustee::new(1).unwrap());
     assert!(Broadcast::from_bytes(&quorum[0]).is_ok());
     assert!(DealtShare::from_bytes(&quorum[1]).is_ok());

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
-use source::{Source, functions};
+use source::{Source, functions, tests};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
 const EDGES: [(&str, &[&str]); 9] = [
@@ -48,13 +48,15 @@ const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packe
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
 /// Those that have clocks, sockets and the system's randomness.
 const IO: &[&str] = &["clew", "clew-bench", "clew-tunnel-udp"];
-const RESERVED: [(&str, &[&str]); 12] = [
+const RESERVED: [(&str, &[&str]); 13] = [
     // Faster than ed25519-dalek, which the pure crates have; one module wraps it. A baseline elsewhere.
     ("aws-lc-rs", PROGRAM),
     // Its big numbers carry the paper's schemes, RSA and DSA among them.
     ("aws-lc-sys", &["clew-bench"]),
     // clew-bench measures single operations of it as a baseline.
     ("blst", &["clew-group", "clew-bench"]),
+    // HPKE (RFC 9180): shares that trustees deal are sealed to one trustee's key. docs/decisions/0016.
+    ("hpke", &["clew-manager"]),
     // Fills a store with made-up rows, of which real joins would take hours.
     ("rusqlite", &["clew-manager", "clew-bench"]),
     ("clap", PROGRAM),
@@ -331,4 +333,42 @@ fn functions_are_measured() {
     let found: BTreeMap<_, _> = functions(&source::code(text)).into_iter().collect();
     let expected = [("a".to_owned(), 4), ("c".to_owned(), 4)];
     assert_eq!(found, BTreeMap::from(expected));
+}
+
+/// Rows of SECURITY.md, "Who can do what": what stands in the last column.
+fn threats(page: &str) -> Vec<&str> {
+    let rows = page.lines().filter(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect());
+    let threats = cells.filter(|cells: &Vec<&str>| cells.len() == 4 && cells[1] != "can / cannot");
+    let tests = threats.map(|cells| cells[3]);
+    tests.filter(|test| !test.starts_with("---")).collect()
+}
+
+/// Those of a row that are neither a test nor a program of `spec/check`; the row, if it names none.
+fn missing(row: &str, tests: &BTreeSet<String>) -> Vec<String> {
+    let names: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+    if names.is_empty() && !row.starts_with("no test: ") {
+        return vec![format!(
+            "SECURITY.md: {row:?} names no test and gives no reason"
+        )];
+    }
+    let exists = |name: &str| match name.strip_prefix("spec/check/") {
+        Some(_) => METADATA.workspace_root.join(name).exists(),
+        None => tests.contains(name),
+    };
+    let missing = names.into_iter().filter(|name| !exists(name));
+    missing
+        .map(|name| format!("SECURITY.md: there is no test {name}"))
+        .collect()
+}
+
+#[test]
+fn every_threat_has_its_test() {
+    let page = fs::read_to_string(METADATA.workspace_root.join("SECURITY.md")).unwrap();
+    let tests: BTreeSet<String> = members().into_iter().flat_map(tests).collect();
+    let rows = threats(&page);
+    assert!(rows.len() > 40, "the table is where it is looked for");
+    nothing(rows.iter().flat_map(|row| missing(row, &tests)).collect());
+    assert!(!missing("`no_test_of_this_name`", &tests).is_empty());
+    assert!(!missing("TODO", &tests).is_empty());
 }

@@ -33,9 +33,14 @@ def hash_h(nonce):
     return hash_to_g1(nonce, b"clew-bbs04-h-1")
 
 
-def hashed_v(nonce, epoch):
-    """V of epoch 0 and of rebases."""
-    return hash_to_g1(nonce + epoch.to_bytes(4, "big"), b"clew-bbs04-v-1")
+def first_v(nonce):
+    """V of epoch 0"""
+    return hash_to_g1(nonce + bytes(4), b"clew-bbs04-v-1")
+
+
+def rebased_v(nonce, epoch, epoch_id):
+    """V of a rebase: two rebases of one number, as after a restored backup, have two of them."""
+    return hash_to_g1(nonce + epoch.to_bytes(4, "big") + epoch_id, b"clew-bbs04-v-1")
 
 
 def founded(nonce, data):
@@ -43,7 +48,7 @@ def founded(nonce, data):
     need(len(data) == KEY, "length")
     at = Reader(data)
     u, v_, w = decode_g1(at.take(48)), decode_g1(at.take(48)), decode_g2(at.take(96))
-    return in_epoch(Key(hash_h(nonce), u, v_, w, None), hashed_v(nonce, 0))
+    return in_epoch(Key(hash_h(nonce), u, v_, w, None), first_v(nonce))
 
 
 def in_epoch(key, v):

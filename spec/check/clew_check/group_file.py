@@ -248,7 +248,7 @@ class Group:
             h, h_w = map(decode_g1, record.opening)
             return replace(key, h=h, h_w=h_w)
         if record.change == REBASE:
-            return scheme.in_epoch(key, scheme.hashed_v(self.nonce, record.epoch))
+            return scheme.in_epoch(key, scheme.rebased_v(self.nonce, record.epoch, self.epoch_ids[record.epoch]))
         return scheme.in_epoch(key, decode_g1(record.steps[-1][1]))
 
     def steps(self, e):

@@ -23,13 +23,18 @@ def make_request(key, session, y, k):
     return encode(C) + make_proof(k, y, key.h0, prefix=request_prefix(session, key.h0, C))
 
 
-def check_request(key, session, data):
-    """Step 2, the issuer: C'"""
+def decode_request(data):
+    """C' and its proof"""
     at = Reader(data, "length")
     C, proof = at.take(48), at.take(64)
     at.end()
     decode_proof(proof)
-    C = decode_g1(C)
+    return decode_g1(C), proof
+
+
+def check_request(key, session, data):
+    """Step 2, the issuer: C'"""
+    C, proof = decode_request(data)
     need(proof_holds(proof, (key.h0, C), prefix=request_prefix(session, key.h0, C)), "invalid", "proof of y")
     return C
 

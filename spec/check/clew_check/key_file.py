@@ -66,10 +66,11 @@ def member(at):
     fields["member-key"] = at.take(scheme.MEMBER)
     if scheme is xr:
         fields["device-seed"] = at.take(32)
-    sizes = {"epoch": 4, "epoch-id": 32, "start": 8, "public-key": scheme.KEY, "v": 48, "witness": 48}
+    sizes = {"epoch": 4, "epoch-id": 32, "start": 8, "founding-key": scheme.KEY, "v": 48, "witness": 48}
     held = [{name: at.take(size) for name, size in sizes.items()} for _ in range(read_count(at))]
     scheme.decode_member(fields["member-key"])
     ascending([epoch["epoch"] for epoch in held])
+    need(all(epoch["founding-key"][-96:] == held[0]["founding-key"][-96:] for epoch in held), "layout", "w")
     for epoch in held:
         epoch_key(scheme, fields["nonce"], epoch), decode_g1(epoch["witness"])
     return fields | {name: [epoch[name] for epoch in held] for name in sizes}
@@ -77,7 +78,7 @@ def member(at):
 
 def epoch_key(scheme, nonce, epoch):
     """The public key of a held epoch."""
-    return scheme.in_epoch(scheme.founded(nonce, epoch["public-key"]), decode_g1(epoch["v"]))
+    return scheme.in_epoch(scheme.founded(nonce, epoch["founding-key"]), decode_g1(epoch["v"]))
 
 
 def held_at(starts, time):
@@ -116,18 +117,20 @@ def invitation(at):
 def check_invitation(fields, manager):
     name = bytes([len(fields["machine"])]) + fields["machine"]
     signed_text = D(INVITATION) + fields["group"] + fields["nonce"] + name
-    need(verifies(manager, fields["signature"], signed_text), "signature")
+    need(verifies(manager, fields["signature"], signed_text), "not-the-managers")
 
 
 @damaged
 def join_request(at):
-    return {"nonce": at.take(32), "device-key": at.take(32), "request": at.take(join.REQUEST)}
+    fields = {"nonce": at.take(32), "device-key": at.take(32), "request": at.take(join.REQUEST)}
+    join.decode_request(fields["request"])
+    return fields
 
 
 @damaged
 def offer(at):
     fields = {"nonce": at.take(32), "joined": at.take(4), "epoch-id": at.take(32), "how": at.take(1), "replaces": at.take(4)}
-    need(fields["how"] in (b"\2", b"\3"), "layout", "how")
+    need(fields["how"] in (b"\1", b"\2", b"\3"), "layout", "how")
     fields["offer"] = at.take(join.OFFER)
     join.decode_offer(fields["offer"])
     return fields
@@ -166,17 +169,27 @@ def derive_s(seed, salt, name, order):
 
 
 def read_bucket(data):
-    """Group id, epoch, first row, and witnesses; None for a row that is revoked or enrolled later."""
-    need(data[:16] == b"clew-witness-1\n\0", "header")
-    at = Reader(data[16:], "truncated")
+    """Group id, epoch, first row, and witnesses as bytes; None for a row that is revoked or enrolled later."""
+    at = Reader(data, "layout")
+    need(at.take(16) == b"clew-witness-1\n\0", "layout", "header")
     group, epoch, first, count = at.take(16), at.number(4), at.number(4), at.number(2)
-    need(first % BUCKET == 0 and 1 <= count <= BUCKET, "layout")
+    need(1 <= count <= BUCKET, "layout", "count")
     given = [at.take(48) for _ in range(count)]
     at.end()
+    return group, epoch, first, [None if W == bytes(48) else W for W in given]
+
+
+def find_witness(data, group, epoch, index):
+    """W of a row. That it fits, the member checks."""
+    of, e, first, given = read_bucket(data)
+    need(of == group, "other-group")
+    need(e == epoch, "other-epoch", e)
+    need(first == index // BUCKET * BUCKET, "other-rows", first)
+    need(index - first < len(given) and given[index - first] is not None, "no-witness")
     try:
-        return group, epoch, first, [None if W == bytes(48) else decode_g1(W) for W in given]
+        return decode_g1(given[index - first])
     except Refused as refused:
-        raise Refused("layout", refused)
+        raise Refused("point", refused)
 
 
 def unseal(data, passphrase=None, key_file=None):

@@ -1,15 +1,12 @@
-"""opening.md: requests, register entries, and `judge` over openings and matches."""
+"""opening.md: requests, shares, and `judge` over openings and matches."""
 
-from base64 import b64encode
 from dataclasses import dataclass
-from hashlib import sha256
 
 from . import need, quorum, Reader, receiver, Refused, xr
 from .curve import *
-from .group_file import read_name, SCHEMES
-from .ed25519 import verifies
-from .merkle import leaf_hash, root_of, tree_hash
-from .trailer import asked, message
+from .group_file import SCHEMES
+from .register import check_device, check_names, check_row, fingerprint, NOTHING_REPLACED, ON_ISSUER, read_row, Row
+from .trailer import asked, message, TREE
 
 REQUEST = 206
 OPENING, MATCH = "clew-opening-1", "clew-match-1"
@@ -48,95 +45,6 @@ def packet_digest(M, body):
     return hash_of(D("clew-packet-digest-1"), hash_of(M), body)
 
 
-# Section 4: the register ---------------------------------------------------------------------------------------------
-
-ON_ISSUER, ON_DEVICE, ATTESTED = 1, 2, 3  # how a machine joined
-NOTHING_REPLACED = 2**32 - 1
-
-
-@dataclass
-class Entry:
-    index: int
-    joined: int
-    how: int
-    replaces: int
-    credential: tuple
-    name: bytes
-    commitment: tuple = None
-    device_key: bytes = None
-    S: bytes = None
-    X: tuple = None
-
-    @property
-    def key(self):
-        """What fixes the machine's x, beside its credential."""
-        return self.X if self.commitment is None else self.commitment
-
-
-def read_entry(data, scheme):
-    at = Reader(data)
-    entry = Entry(at.number(4), at.number(4), at.number(1), at.number(4), decode_g1(at.take(48)), read_name(at))
-    if scheme is xr:
-        need(entry.how in (ON_ISSUER, ON_DEVICE, ATTESTED), "layout", "how")
-        entry.commitment, entry.device_key, entry.S = decode_g1(at.take(48)), at.take(32), at.take(64)
-    else:
-        need(entry.how == ON_ISSUER, "layout", "how")
-        entry.X = decode_g2(at.take(96))
-    at.end()
-    return entry
-
-
-@dataclass
-class Row:
-    entry: Entry
-    leaf: bytes
-    machines: int  # of the register that the proof leads to
-    path: list
-
-
-def read_row(data, scheme):
-    at = Reader(data)
-    raw = at.take(at.number(2))
-    machines, count = at.number(4), at.number(1)
-    need(count <= 32, "layout", "hashes")
-    path = [at.take(32) for _ in range(count)]
-    at.end()
-    return Row(read_entry(raw, scheme), leaf_hash(raw), machines, path)
-
-
-def check_row(group, row):
-    """The rule `register`: the row is in the register of this group file, or of one of its checkpoints."""
-    root = group.root(row.machines)
-    need(root is not None, "register", "machines")
-    need(root_of(row.leaf, row.entry.index, row.machines, row.path) == root, "register", "root")
-
-
-def device_text(group_id, joined, how, replaces, C, A, device_key, name):
-    """What the device signs; points and `name` are encoded."""
-    numbers = joined.to_bytes(4, "big") + bytes([how]) + replaces.to_bytes(4, "big")
-    return b"clew-device-1".ljust(16, b"\0") + group_id + numbers + C + A + device_key + name
-
-
-def check_device(group, row):
-    """The rule `device`: S over the entry."""
-    e = row.entry
-    points = encode(e.commitment), encode(e.credential)
-    text = device_text(group.id, e.joined, e.how, e.replaces, *points, e.device_key, e.name)
-    need(verifies(e.device_key, e.S, text), "device")
-
-
-def fingerprint(device_key):
-    """As ssh prints it."""
-    return "SHA256:" + b64encode(sha256(device_key).digest()).decode().rstrip("=")
-
-
-def check_names(group, key, row, B, x):
-    """The rules `credential` and `signer`. Both: the first fixes x, the second says who signed."""
-    known = (row.entry.commitment, x) if group.scheme is xr else (row.entry.X,)
-    need(group.scheme.certifies(key, row.entry.credential, *known), "credential")
-    need(group.scheme.names(key, B, *known), "signer")
-
-
 # Sections 6 and 7: judge ---------------------------------------------------------------------------------------------
 
 
@@ -144,6 +52,8 @@ def find_packet(group, request, packets):
     """The rule `packet`: a signed packet of that digest, with the group, scheme and epoch of the request."""
     for packet, found in receiver.in_full(packets):
         if is_of(group, request, found) and digest_of(group, packet, found) == request.packet:
+            # of a block any packet will do; another signature has one packet alone
+            need(found.mode == TREE or asked(packet, found) == request.asked, "packet", "asked")
             return packet, found, found.body[: group.scheme.SIGNATURE]
     raise Refused("packet")
 
@@ -203,6 +113,7 @@ class Judgement:
     caveats: list  # (stable name, epoch or None)
     packets: list  # numbers of those that the signature covers
     asked: int  # the number of the one that was asked about, or None
+    x: int  # of the row; None with bbs04
 
 
 def judge(group, label, payload, packets, say=lambda rule: None, device=None):
@@ -227,28 +138,23 @@ def judge(group, label, payload, packets, say=lambda rule: None, device=None):
     answer = rest(group, request, key, commitments, fields, row, body, say)
     if device is not None:
         need(row.entry.device_key and fingerprint(row.entry.device_key) == device, "device-pin")
-    said = caveats(group, request.epoch, row.entry, fields.x)
-    return Judgement(answer, row, said, *covered(message(packet, found), request, packets))
+    said = caveats(group, request.epoch, row.entry, fields.x, answer != WAS_NOT)
+    return Judgement(answer, row, said, *covered(message(packet, found), request, packets), fields.x)
 
 
-def caveats(group, epoch, entry, x):
-    """Section 8: what the evidence does not say."""
-    out = []
-    if group.scheme is not xr:
-        out.append(("issuer-could-sign", None))
-    if group.sharing(epoch)[0].origin == 1:
-        out.append(("trusted-dealer", None))
-    if group.scheme is xr and entry.how == ON_ISSUER:
-        out.append(("joined-on-issuer-host", None))
-    if entry.joined > epoch:
-        out.append(("joined-later", entry.joined))
+def caveats(group, epoch, entry, x, is_signer=True):
+    """Section 8: what the evidence does not say. Of a machine that did not sign, nothing is said as of a signer."""
     revoked = group.revoked_in(entry.index, x)
-    if revoked is not None:
-        out.append(("revoked-later" if revoked > epoch else "revoked-before", revoked))
-    out.append(("not-anchored", None))
-    if entry.replaces != NOTHING_REPLACED:
-        out.append(("name-reissued", None))
-    return out
+    of_signer = [
+        ("issuer-could-sign", None, group.scheme is not xr),
+        ("joined-on-issuer-host", None, entry.how == ON_ISSUER),
+        ("joined-later", entry.joined, entry.joined > epoch),
+        ("revoked-later", revoked, revoked is not None and revoked > epoch),
+        ("revoked-before", revoked, revoked is not None and revoked <= epoch),
+    ]
+    out = of_signer[:1] + [("trusted-dealer", None, group.sharing(epoch)[0].origin == 1)] + of_signer[1:]
+    out += [("not-anchored", None, True), ("name-reissued", None, entry.replaces != NOTHING_REPLACED)]
+    return [(name, e) for name, e, holds in out if holds and (is_signer or (name, e, holds) not in of_signer)]
 
 
 @dataclass
@@ -397,8 +303,8 @@ def read_share(payload):
 
 
 def check_share(group, share, packets, B_X=None, blind=None):
-    """That a share is one: what those check who put it together. `B_X` is what the machine asked about would have signed with; `blind` what a
-    commitment is said to bind."""
+    """That a share is one: what those check who put it together. `B_X` is what the machine asked about would have
+    signed with; `blind` what a commitment is said to bind."""
     request, i = share.request, share.trustee
     key, sharing, commitments = check_group(group, request)
     packet, found, body = find_packet(group, request, packets)
@@ -420,52 +326,3 @@ def check_share(group, share, packets, B_X=None, blind=None):
     if share.step == 4:
         E, _, context = match_product(session, share.set, points[0], Delta, share.blinds)
         check_decryption(share.decryptions[0], context, i, 1, key.u, commitments[0], E)
-
-
-# Section 4: register files -------------------------------------------------------------------------------------------
-
-ROW_MAX = 2 + (4 + 4 + 1 + 4 + 48 + 65 + 48 + 32 + 64) + 4 + 1 + 32 * 32
-HASHES, POINTS = 1, 2
-
-
-@dataclass
-class RegisterFile:
-    group: bytes
-    values: int
-    epochs: list
-    lines: list  # (row, x or None, [value of each epoch])
-
-
-def read_register_file(data, scheme):
-    need(data[:16] == b"clew-register-1\n", "header")
-    at = Reader(data[16:], "truncated")
-    group, values, count = at.take(16), at.number(1), at.number(1)
-    need(values in (HASHES, POINTS) and 1 <= count <= 16, "layout", "head")
-    epochs, lines = [at.number(4) for _ in range(count)], []
-    need(all(a < b for a, b in zip(epochs, epochs[1:])), "layout", "epochs")
-    while at.at < len(at.data):
-        length = at.number(4)
-        need(length <= ROW_MAX, "too-long")
-        row, x = at.take(length), at.take(32 if scheme is xr else 0)
-        given = [at.take(32 if values == HASHES else 48) for _ in epochs]
-        try:
-            lines.append((read_row(row, scheme), decode_secret(x) if x else None, given))
-        except Refused as refused:
-            raise Refused("layout", refused)
-    return RegisterFile(group, values, epochs, lines)
-
-
-def check_register_line(group, file, row, x, given):
-    """Nothing in it is believed. A hash only helps to find; whoever finds checks B_e."""
-    check_row(group, row)
-    if group.scheme is xr:
-        check_device(group, row)
-    known = (row.entry.commitment, x) if group.scheme is xr else (row.entry.X,)
-    need(group.scheme.certifies(group.key(0), row.entry.credential, *known), "credential")
-    for epoch, value in zip(file.epochs, given):
-        if file.values == POINTS and value != bytes(48):
-            try:
-                B = decode_g1(value)
-            except Refused as refused:
-                raise Refused("signer", refused)
-            need(group.scheme.names(group.key(epoch), B, *known), "signer")

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from . import group_file, merkle, need, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
+from . import group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
 from .cases import Case, equal
-from .curve import encode
+from .curve import encode, encode_scalar
 
 
 def group_signature(case):
@@ -60,7 +60,7 @@ def group_file_(case):
     equal(group.scheme.CODE, case.one("scheme"), "scheme")
     equal(group.manager, case.one("manager"), "manager")
     equal(group.name[1:].decode(), case.one("name"), "name")
-    equal([group.key(e).encode() for e in epochs], case.all("public-key"), "public keys")
+    equal([group.key(e).encode() for e in epochs], case.all("founding-key"), "founding keys")
     equal([encode(group.key(e).v) for e in epochs], case.all("v"), "V")
     equal(group.epoch_ids, case.all("epoch-id"), "epoch ids")
     equal([group_file.short_id(id) for id in group.epoch_ids], case.all("short-id"), "short forms of epoch ids")
@@ -86,6 +86,10 @@ def opening_(case):
     vectors_opening.CHECKS[case.one("check")](case, group_of(case))
 
 
+def key_file_(case):
+    vectors_opening.key_file_(case, group_of(case) if "group-file" in case else None)
+
+
 def flow_carriage(case):
     vectors_carriage.CHECKS[case.one("check")](case)
 
@@ -102,10 +106,23 @@ def tunnel(case):
     vectors_tunnel.CHECKS[case.one("check")](case)
 
 
+def opening_key_(case):
+    plan, state = opening_key.Plan(case.one("plan")), opening_key.State(case.one("state"))
+    deals = [opening_key.Deal(data) for data in case.all("deal")]
+    commitments, share = opening_key.receive(plan, state, deals)
+    run = opening_key.context(plan, deals[0].list)
+    equal(plan.id, case.one("plan-id"), "plan id")
+    equal(run, case.one("context"), "context")
+    equal(opening_key.check_code(run), case.one("check-code"), "check code")
+    equal([encode(C) for C in commitments], case.all("commitment"), "commitments")
+    equal(bytes([plan.origin]), case.one("origin"), "origin")
+    equal(encode_scalar(share), case.one("share"), "share")
+
+
 FAMILIES = {
     "group-signature": group_signature, "packet-trailer": packet_trailer, "group-file": group_file_, "opening": opening_,
-    "key-file": vectors_opening.key_file_, "flow-carriage": flow_carriage, "effs": effs,
-    "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
+    "key-file": key_file_, "flow-carriage": flow_carriage, "effs": effs,
+    "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """The vectors of openings: evidence, shares, register files; and those of key files."""
 
-from . import key_file, need, opening, text
+from . import device, ed25519, join, key_file, merkle, need, opening, Refused, register, text, xr
 from .cases import equal
-from .curve import decode_g1, encode, encode_scalar, r
+from .curve import decode_g1, decode_scalar, encode, encode_scalar, r
 from .group_file import SCHEMES
 
 
@@ -19,10 +19,21 @@ def judge(case, group):
     found = opening.judge(group, label, payload, packets_of(case), device=case.one("device"))
     equal(found.answer, case.one("answer"), "answer")
     said = [name if epoch is None else f"{name} {epoch}" for name, epoch in found.caveats]
-    equal(sorted(said), sorted(case.all("caveat")), "caveats")
-    if "fingerprint" in case:
-        equal(opening.fingerprint(found.row.entry.device_key), case.one("fingerprint"), "fingerprint")
-    equal(found.asked, 1, "the packet that was asked about")
+    equal(said, case.all("caveat"), "caveats")
+    entry = found.row.entry
+    if entry.device_key:
+        equal(register.fingerprint(entry.device_key), case.one("fingerprint"), "fingerprint")
+    names = {"index": entry.index, "joined": entry.joined, "how": entry.how}
+    for name, value in names.items():
+        equal(value, int.from_bytes(case[name][0], "big"), name)
+    # offsets of a request: section 2
+    equal(payload[102:134], case.one("asked"), "the packet that was asked about")
+    equal(found.packets, [1], "packets that the signature covers")
+    if "x" in case:
+        equal(found.x, decode_scalar(case.one("x")), "x")
+    if "b" in case:
+        equal(payload[210:258], case.one("b"), "B_X")
+        equal(entry.name[1:].decode(), case.one("machine"), "machine")
 
 
 def share(case, group):
@@ -37,15 +48,15 @@ def share(case, group):
 
 
 def register_file(case, group):
-    found = opening.read_register_file(case.one("file"), group.scheme)
+    found = register.read_register_file(case.one("file"), group.scheme)
     need(found.group == group.id and found.epochs[-1] <= group.last_epoch, "group")
     group.check_epochs()
     for line in found.lines:
-        opening.check_register_line(group, found, *line)
+        register.check_register_line(group, found, *line)
     equal([e.to_bytes(4, "big") for e in found.epochs], case.all("epoch"), "epochs")
     equal(bytes([found.values]), case["values"][0], "values")
     equal([row.leaf for row, _, _ in found.lines], case.all("leaf-hash"), "leaf hashes")
-    equal([opening.leaf_hash(entry) for entry in case.all("entry")], case.all("leaf-hash"), "entries")
+    equal([merkle.leaf_hash(entry) for entry in case.all("entry")], case.all("leaf-hash"), "entries")
     equal([encode_scalar(x) for _, x, _ in found.lines if x is not None], case.all("x"), "x")
     equal([value for _, _, given in found.lines for value in given], case.all("value"), "values of epochs")
 
@@ -63,10 +74,12 @@ READERS = {
 }  # fmt: skip
 
 
-def key_file_(case):
+def key_file_(case, group=None):
     data, wanted = lines(case), case.one("wanted")
     if wanted == "clew-witness-1":
-        return bucket(case)
+        W = key_file.find_witness(case.one("file"), case.one("group"), case.one("epoch"), case.one("index"))
+        equal(encode(W), case.one("witness"), "witness")
+        return
     if wanted == key_file.SEALED:
         passphrase = case.one("passphrase")
         passphrase = passphrase.encode() if passphrase is not None else None
@@ -74,6 +87,8 @@ def key_file_(case):
         equal(plain, lines(case, "plain-line"), "text within")
         return
     fields = READERS[wanted](data, wanted)
+    if wanted in JOINS:
+        JOINS[wanted](case, group, fields)
     for name, value in fields.items():
         got = case.all(name)
         got = [each.encode() if isinstance(each, str) else each for each in got]
@@ -83,24 +98,68 @@ def key_file_(case):
         for kind, letter in ((key_file.derive_x, "x"), (key_file.derive_s, "s")):
             made = kind(case.one("seed"), case.one("salt"), name, r)
             equal(made.to_bytes(32, "big"), case.one(letter), letter)
-    if wanted == key_file.INVITATION:
-        key_file.check_invitation(fields, case.one("manager"))
     if wanted == key_file.MEMBER:
         member_checks(fields)
+        starts = [int.from_bytes(start, "big") for start in fields["start"]]
+        for time, epoch in zip(case.get("time", []), case.get("signs", [])):
+            equal(fields["epoch"][key_file.held_at(starts, int.from_bytes(time, "big"))], epoch, "which epoch signs")
 
 
 def member_checks(fields):
     """A, and each W."""
     scheme = SCHEMES[fields["scheme"][0]]
     A, x, *y = scheme.decode_member(fields["member-key"])
-    for public_key, v, witness in zip(fields["public-key"], fields["v"], fields["witness"]):
-        key = key_file.epoch_key(scheme, fields["nonce"], {"public-key": public_key, "v": v})
+    for founding, v, witness in zip(fields["founding-key"], fields["v"], fields["witness"]):
+        key = key_file.epoch_key(scheme, fields["nonce"], {"founding-key": founding, "v": v})
         scheme.check_witness(key, decode_g1(witness), x)
     scheme.check_member(key, A, x, *y)
 
 
-def bucket(case):
-    group, epoch, first, given = key_file.read_bucket(case.one("file"))
-    equal((group, epoch), (case.one("group"), case.one("epoch")), "group and epoch")
-    equal(first.to_bytes(4, "big"), case.one("first"), "first row")
-    equal([encode(W) if W else bytes(48) for W in given], case.all("witness"), "witnesses")
+# Join files --------------------------------------------------------------------------------------------------------------
+
+
+def invitation(case, group, fields):
+    device.check_invitation(group, fields)
+
+
+def join_request(case, group, fields):
+    name = case.one("machine").encode()
+    session = join.session(group.id, fields["nonce"], fields["device-key"], bytes([len(name)]) + name)
+    try:
+        join.check_request(group.key(0), session, fields["request"])
+    except Refused as refused:
+        raise Refused("join", refused)
+    equal(session, case.one("session"), "session")
+
+
+def joining(case):
+    return device.Joining(lines(case, "joining-line"))
+
+
+def offer(case, group, fields):
+    to_sign = device.accept(group, joining(case), fields, text.read(lines(case))[1])
+    answer = key_file.acceptance(lines(case, "acceptance-line"), key_file.ACCEPTANCE)
+    equal(answer["nonce"], fields["nonce"], "nonce of the answer")
+    equal(ed25519.verifies(joining(case).device_key, answer["signature"], to_sign), True, "S of the answer")
+
+
+def acceptance(case, group, fields):
+    """S is the end of the entry."""
+    entry = register.read_entry(case.one("entry")[:-64] + fields["signature"], xr)
+    row = register.Row(entry, None, 0, [])
+    try:
+        register.check_device(group, row)
+    except Refused as refused:
+        raise Refused("device-signature", refused)
+    equal(case.one("entry")[-64:], fields["signature"], "S of the entry")
+
+
+def credential(case, group, fields):
+    made = device.finish(group, joining(case), fields)
+    equal(made, text.read(lines(case, "key-line"))[1], "key file")
+
+
+JOINS = {
+    key_file.INVITATION: invitation, key_file.JOIN_REQUEST: join_request, key_file.OFFER: offer,
+    key_file.ACCEPTANCE: acceptance, key_file.CREDENTIAL: credential,
+}  # fmt: skip

@@ -96,7 +96,7 @@ def combine(case):
 
 def open_shares(case):
     scheme = xr if len(case.one("signature")) == xr.SIGNATURE else bbs04
-    key, context = scheme.founded(case.one("nonce"), case.one("public-key")), case.one("context")
+    key, context = scheme.founded(case.one("nonce"), case.one("founding-key")), case.one("context")
     base, in_u, n = sharing_of(case)
     lists = [in_u, in_u[:1] + points_of(case, "commitment-in-v")]
     points, hidden = scheme.ciphertext(case.one("signature"))

@@ -35,9 +35,14 @@ def generators(nonce):
     return tuple(hash_to_g1(nonce, name) for name in (b"clew-xr-u-1", b"clew-xr-g1-1", b"clew-xr-h0-1"))
 
 
-def hashed_v(nonce, epoch):
-    """V of epoch 0 and of rebases."""
-    return hash_to_g1(nonce + epoch.to_bytes(4, "big"), b"clew-xr-v-1")
+def first_v(nonce):
+    """V of epoch 0"""
+    return hash_to_g1(nonce + bytes(4), b"clew-xr-v-1")
+
+
+def rebased_v(nonce, epoch, epoch_id):
+    """V of a rebase: two rebases of one number, as after a restored backup, have two of them."""
+    return hash_to_g1(nonce + epoch.to_bytes(4, "big") + epoch_id, b"clew-xr-v-1")
 
 
 def founded(nonce, data):
@@ -46,7 +51,7 @@ def founded(nonce, data):
     at = Reader(data)
     h, h_w, w = decode_g1(at.take(48)), decode_g1(at.take(48)), decode_g2(at.take(96))
     u, g1, h0 = generators(nonce)
-    return in_epoch(Key(u, g1, h0, h, h_w, w, None), hashed_v(nonce, 0))
+    return in_epoch(Key(u, g1, h0, h, h_w, w, None), first_v(nonce))
 
 
 def in_epoch(key, v):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-from clew_check import bbs04, curve, group_file, join, key_file, merkle, opening, quorum, receiver, Refused, revocation, text, xr  # noqa: E402,F401
+from clew_check import bbs04, curve, group_file, join, key_file, merkle, opening, quorum, receiver  # noqa: E402,F401
+from clew_check import Refused, register, revocation, text, xr  # noqa: E402,F401
 
 
 class Case(unittest.TestCase):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clew_check import bbs04, carriage, datagram, group_file, join, key_file, merkle, opening, quorum, receiver, text, trailer, xr
+from clew_check import bbs04, carriage, datagram, group_file, join, key_file, merkle, opening, quorum, receiver
+from clew_check import register, text, trailer, xr
 from clew_check.curve import *
 
 rng = random.Random(1)
@@ -117,11 +118,11 @@ class Maker:
             C = join.check_request(key, session, join.make_request(key, session, y, rand()))
             offer = join.make_offer(key, C, self.gamma, x, rand())
             A, x, y = join.accept(key, y, offer.encode())
-            C, how = encode(power(key.h0, y)), how or opening.ON_DEVICE
-            text = opening.device_text(self.id, e, how, replaces, C, encode(A), public(device(label)), name(label))
+            C, how = encode(power(key.h0, y)), how or register.ON_DEVICE
+            text = register.device_text(self.id, e, how, replaces, C, encode(A), public(device(label)), name(label))
             tail = C + public(device(label)) + device(label).sign(text)
         else:
-            A, how = self.by_gamma(G1, x), how or opening.ON_ISSUER
+            A, how = self.by_gamma(G1, x), how or register.ON_ISSUER
             tail = encode(power(G2, x))
         entry = u32(index) + u32(e) + bytes([how]) + u32(replaces) + encode(A) + name(label) + tail
         machine = Machine(label, index, e, A, x, y, entry)
@@ -155,10 +156,11 @@ class Maker:
         self.epoch(start, group_file.STEPS, bytes([len(machines)]) + values, made, machines)
 
     def rebase(self, *machines, start, made=None):
-        v = self.scheme.hashed_v(self.nonce, len(self.keys))
-        self.keep(self.scheme.in_epoch(self.keys[-1], v))
         rows = sorted(machine.index for machine in machines)
         self.epoch(start, group_file.REBASE, u16(len(rows)) + b"".join(map(u32, rows)), made, machines)
+        e = len(self.keys)
+        v = self.scheme.rebased_v(self.nonce, e, self.epoch_id(e))
+        self.keep(self.scheme.in_epoch(self.keys[-1], v))
 
     def new_opening_key(self, t, n, start, made=None):
         key, xi = self.keys[-1], rand()
@@ -194,7 +196,8 @@ class Maker:
 
     def register(self, last=None, machines=None):
         count = len(self.machines) if machines is None else machines
-        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + self.head(count, self.heads[-1][0] if self.heads else 0)
+        before = self.heads[-1][0] if self.heads else 0
+        return b"\2" + (last or hash_of(self.bodies[-1])) + u64(9) + self.head(count, before)
 
     def file(self, bodies=None):
         bodies = bodies or [*self.bodies, *(body for _, body in self.heads), self.register()]
@@ -305,7 +308,7 @@ class Maker:
     def request(self, kind, e, frame, machine=None, group=None):
         packet, found = receiver.read(frame, len(frame), 101)
         digest = opening.packet_digest(trailer.message(packet, found), found.body[: self.scheme.SIGNATURE])
-        leaf = opening.leaf_hash(machine.entry) if machine else bytes(32)
+        leaf = merkle.leaf_hash(machine.entry) if machine else bytes(32)
         start = b"clew-request-1\0\0" + bytes([kind, self.scheme.CODE]) + (group or self.id) + u32(e) + self.epoch_id(e)
         request = start + digest + trailer.asked(packet, found) + bytes(32) + leaf + bytes(8)
         return request, found.body[: self.scheme.SIGNATURE]
@@ -347,14 +350,34 @@ class Maker:
         return b"".join((fields | changes).values())
 
 
+def history(scheme):
+    """Epochs: 0; 1 revokes b at 100 s; 2 a new opening key (xr) or a rebase; 3 a rebase revokes c, planned for 900 s;
+    4 revokes d, urgently, at 400 s, which brings 3 forward. `late` joins in epoch 1, `last` in epoch 4."""
+    maker = Maker(scheme, nonce=b"H" * 32)
+    for label in "abcd":
+        maker.enrol(label)
+    a, b, c, d = maker.machines
+    maker.revoke(b, start=100 * 10**9, made=90 * 10**9)
+    maker.checkpoint()
+    maker.enrol("late", replaces=1)
+    if scheme is xr:
+        maker.new_opening_key(1, 2, 200 * 10**9, made=190 * 10**9)
+    else:
+        maker.rebase(start=200 * 10**9, made=190 * 10**9)
+    maker.rebase(c, start=900 * 10**9, made=300 * 10**9)
+    maker.revoke(d, start=400 * 10**9, made=390 * 10**9)
+    maker.enrol("last")
+    return maker
+
+
 def inclusion(index, entries):
     """RFC 6962, 2.1.1"""
     if len(entries) == 1:
         return []
     k = 1 << (len(entries) - 1).bit_length() - 1
     if index < k:
-        return inclusion(index, entries[:k]) + [opening.tree_hash(entries[k:])]
-    return inclusion(index - k, entries[k:]) + [opening.tree_hash(entries[:k])]
+        return inclusion(index, entries[:k]) + [merkle.tree_hash(entries[k:])]
+    return inclusion(index - k, entries[k:]) + [merkle.tree_hash(entries[:k])]
 
 
 def consistency(first, entries, whole=True):

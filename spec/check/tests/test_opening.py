@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from common import bbs04, Case, flip, group_file, opening, put, quorum, receiver, text, xr
+from common import bbs04, Case, flip, group_file, merkle, opening, put, quorum, receiver, register, text, xr
 from clew_check.curve import *
 from prover import device, inclusion, Maker, pcap, public, rand, u32
 
@@ -24,7 +24,7 @@ class Judge(Case):
         cls.one, cls.two, cls.three = cls.machines
         maker.checkpoint()
         maker.revoke(cls.three, start=100 * SECOND, made=90 * SECOND)
-        cls.late = maker.enrol("late", opening.ON_ISSUER, replaces=2)
+        cls.late = maker.enrol("late", register.ON_ISSUER, replaces=2)
         cls.group = group_file.Group(maker.file())
         assert [head.machines for head in cls.group.checkpoints] == [3]
         cls.frame = maker.packet(cls.one, 1, time=150 * SECOND)
@@ -76,11 +76,11 @@ class Judge(Case):
 
     def test_device_pin(self):
         packets = [(self.frame, len(self.frame), 101, None)]
-        pin = opening.fingerprint(public(device("one")))
+        pin = register.fingerprint(public(device("one")))
         self.assertRegex(pin, "^SHA256:[A-Za-z0-9+/]{43}$")
         judge = lambda pin: opening.judge(self.group, opening.OPENING, self.opening, packets, device=pin)
         self.assertEqual(judge(pin).answer, "one")
-        self.refuses("device-pin", judge, opening.fingerprint(public(device("two"))))
+        self.refuses("device-pin", judge, register.fingerprint(public(device("two"))))
 
     def test_incremental_with_wrong_R1(self):
         """The signature is judged in its plain form."""
@@ -164,7 +164,9 @@ class Judge(Case):
 
     def test_device(self):
         one = self.one
-        for entry in (flip(one.entry, len(one.entry) - 1), put(one.entry, 62, b"O"), put(one.entry, 8, b"\1"), flip(one.entry, 12)):  # S, name, how, replaces
+        end = len(one.entry) - 1
+        for at, value in ((end, one.entry[end] ^ 1), (62, ord("O")), (8, 1), (12, 0)):  # S, name, how, replaces
+            entry = put(one.entry, at, bytes([value]))
             changed = Maker.__new__(Maker)
             changed.__dict__.update(self.maker.__dict__)
             forged = replace(one, entry=entry)
@@ -195,7 +197,8 @@ class Judge(Case):
         self.refuses("share", judge, flip(good, 206 + 224), where=2)  # of xi2
         self.refuses("signer", judge, maker.opening(1, frame, two, [2, 3]))
         said = opening.judge(group, opening.OPENING, good, packets).caveats
-        self.assertEqual([label for label, _ in said], ["issuer-could-sign", "trusted-dealer", "not-anchored"])
+        labels = ["issuer-could-sign", "trusted-dealer", "joined-on-issuer-host", "not-anchored"]
+        self.assertEqual([label for label, _ in said], labels)
         wrong = one.entry[:-96] + encode(power(G2, 9))
         one.entry, maker.heads = wrong, []
         other = group_file.Group(maker.file())
@@ -375,12 +378,12 @@ class Quorum(Case):
     def test_inclusion(self):
         entries = [bytes([i]) for i in range(9)]
         for size in range(1, 10):
-            root = opening.tree_hash(entries[:size])
+            root = merkle.tree_hash(entries[:size])
             for i in range(size):
-                leaf, path = opening.leaf_hash(entries[i]), inclusion(i, entries[:size])
-                self.assertEqual(opening.root_of(leaf, i, size, path), root)
-                self.assertNotEqual(opening.root_of(leaf, i, size, path + [bytes(32)]), root)
-                self.assertNotEqual(opening.root_of(leaf, i + 1, size, path), root) if size > 1 else None
+                leaf, path = merkle.leaf_hash(entries[i]), inclusion(i, entries[:size])
+                self.assertEqual(merkle.root_of(leaf, i, size, path), root)
+                self.assertNotEqual(merkle.root_of(leaf, i, size, path + [bytes(32)]), root)
+                self.assertNotEqual(merkle.root_of(leaf, i + 1, size, path), root) if size > 1 else None
 
 
 if __name__ == "__main__":

@@ -162,8 +162,10 @@ class Xr(Case):
 
     def test_derived(self):
         """u, g1, h0 and every hashed V are of the nonce, and no two are alike."""
-        points = [*xr.generators(b"n" * 32), *(xr.hashed_v(b"n" * 32, e) for e in range(3))]
-        points += [xr.hashed_v(b"m" * 32, 0), bbs04.hashed_v(b"n" * 32, 0), bbs04.hash_h(b"n" * 32)]
+        n, m, ids = b"n" * 32, b"m" * 32, (b"i" * 32, b"j" * 32)
+        points = [*xr.generators(n), xr.first_v(n), xr.first_v(m)]
+        points += [xr.rebased_v(n, e, id) for e in (1, 2) for id in ids]
+        points += [bbs04.first_v(n), bbs04.rebased_v(n, 1, ids[0]), bbs04.hash_h(n)]
         self.assertEqual(len(set(map(encode, points))), len(points))
         self.assertTrue(eq(self.key.v, points[3]))
         self.refuses("invalid", xr.in_epoch, self.key, neg(self.key.g1))

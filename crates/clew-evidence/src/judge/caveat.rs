@@ -67,7 +67,14 @@ impl Caveat {
     }
 
     /// All that hold beside an opening or match that holds, in the order of the specification.
-    pub(super) fn of(group: &GroupFile, request: &Request, found: &Found) -> Vec<Self> {
+    ///
+    /// If the machine did not sign, nothing is said of it as a signer.
+    pub(super) fn of(
+        group: &GroupFile,
+        request: &Request,
+        found: &Found,
+        signed: bool,
+    ) -> Vec<Self> {
         let entry = &found.row.entry;
         let sharing = group.sharing_record(request.epoch);
         let dealt = sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::Dealt);
@@ -88,7 +95,21 @@ impl Caveat {
             Some(Self::NotAnchored),
             entry.replaces.map(|row| Self::NameReissued { row }),
         ];
-        all.into_iter().flatten().collect()
+        let all = all.into_iter().flatten();
+        all.filter(|caveat| signed || !caveat.is_of_signer())
+            .collect()
+    }
+
+    /// Whether it is about the machine as the one that signed.
+    fn is_of_signer(&self) -> bool {
+        match self {
+            Self::IssuerCouldSign
+            | Self::JoinedOnIssuerHost
+            | Self::JoinedLater { .. }
+            | Self::RevokedLater { .. }
+            | Self::RevokedBefore { .. } => true,
+            Self::TrustedDealer | Self::NotAnchored | Self::NameReissued { .. } => false,
+        }
     }
 }
 

@@ -85,7 +85,7 @@ impl Judgement {
             opening_key: sharing,
             asked: request.asked,
             signed,
-            caveats: Caveat::of(group, request, found),
+            caveats: Caveat::of(group, request, found, signed),
         }
     }
 }

@@ -42,9 +42,12 @@ impl Gpk {
     }
 }
 
-/// V of epoch 0 and of rebases.
-pub fn hashed_v(nonce: &[u8; 32], epoch: u32) -> G1 {
-    hashed("clew-xr-v-1", &[&nonce[..], &epoch.to_be_bytes()].concat())
+/// V of epoch 0, without an id, and of the rebase whose record has the id.
+pub fn hashed_v(nonce: &[u8; 32], epoch: u32, id: &[u8]) -> G1 {
+    hashed(
+        "clew-xr-v-1",
+        &[&nonce[..], &epoch.to_be_bytes(), id].concat(),
+    )
 }
 
 fn hashed(name: &str, message: &[u8]) -> G1 {

@@ -153,9 +153,10 @@ fn read_epochs(
     }
     let read = (0..count).map(|_| HeldEpoch::read(scheme, nonce, fields));
     let epochs: Vec<HeldEpoch> = read.collect::<Option<_>>()?;
-    epochs
-        .is_sorted_by(|a, b| a.epoch < b.epoch && a.start <= b.start)
-        .then_some(epochs)
+    let ascending = epochs.is_sorted_by(|a, b| a.epoch < b.epoch);
+    // gamma is the same in all epochs of a group.
+    let one_w = epochs.is_sorted_by(|a, b| a.public.w() == b.public.w());
+    (ascending && one_w).then_some(epochs)
 }
 
 impl HeldEpoch {

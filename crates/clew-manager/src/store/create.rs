@@ -43,7 +43,7 @@ pub enum Opening {
         /// The group's nonce, from which u, the base of the sharing, is derived.
         nonce: [u8; 32],
         /// What the trustees publish of their shares, in base u.
-        sharing: Sharing,
+        sharing: Box<Sharing>,
     },
 }
 

@@ -93,6 +93,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoInvitation`], [`StoreError::NotOffered`], [`StoreError::DeviceSignature`],
+    /// [`StoreError::OfferExpired`] if an epoch began since: held back, an acceptance would let the
+    /// machine date packets back to the epoch of its offer, before it was enrolled, unseen;
     /// [`StoreError::NameTaken`] if another join had the name first, [`StoreError::AlreadyRevoked`].
     pub fn admit(
         &mut self,
@@ -252,6 +254,13 @@ impl Repeat<'_> {
             return Err(StoreError::NameTaken(place.name.to_string()));
         }
         super::revoke::check_clock(&place.group, place.now)?;
+        let in_force = place.group.epoch_at(place.now);
+        if place.joined != in_force {
+            return Err(StoreError::OfferExpired {
+                offered: place.joined,
+                in_force,
+            });
+        }
         place.write(&entry)?;
         place.transaction.execute(
             "UPDATE joining SET machine = ?2 WHERE nonce = ?1",

@@ -1,4 +1,4 @@
-//! New epochs: machines are revoked, V starts anew, the opening key is another.
+//! New epochs: machines are revoked, V starts anew.
 
 use super::register::{last_of_name, write_head};
 use super::witnesses;
@@ -8,9 +8,8 @@ use crate::index::Progress;
 use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
-    Name, SharingRecord, seal,
+    Name, seal,
 };
-use clew_group::curve::G1;
 use clew_group::{PublicKey, xr};
 use rusqlite::{Transaction, params};
 use std::collections::BTreeSet;
@@ -105,31 +104,9 @@ impl Store {
         self.revoke(issuer, &[], true, when, progress)
     }
 
-    /// Gives an `xr` group another opening key `h`, or the same with other trustees, and returns the
-    /// new epoch.
-    ///
-    /// # Errors
-    /// [`StoreError`]; nothing was changed. [`StoreError::NoJoin`] with `bbs04`.
-    pub fn change_opening(
-        &mut self,
-        issuer: &IssuerKeyFile,
-        h: &G1,
-        sharing: SharingRecord,
-        when: When,
-    ) -> Result<u32, StoreError> {
-        self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
-            let newest = key_of(group, group.newest_epoch())?;
-            let (IssuerKey::Xr(gamma), PublicKey::Xr(newest)) = (&issuer.issuer, newest) else {
-                return Err(StoreError::OneOpeningKey);
-            };
-            let next = gamma.reopened(&newest, h);
-            Ok((Change::sharing(&next, sharing), Vec::new()))
-        })
-    }
-
     /// Adds an epoch: the change and the rows that it revokes come from `change`. Witnesses of a
     /// rebase are on disk before the epoch is committed, and it is committed before they are public.
-    fn new_epoch(
+    pub(super) fn new_epoch(
         &mut self,
         issuer: &IssuerKeyFile,
         when: When,

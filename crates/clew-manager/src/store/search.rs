@@ -24,8 +24,7 @@ impl Store {
     /// made if there is none, and among the rows that are revoked by then, which no index has. `None`
     /// if the register has no such row.
     ///
-    /// A search with Q ([`Store::locator`]) compares revoked rows without a pairing. `progress` is
-    /// told of an index that is made.
+    /// `progress` is told of an index that is made, and may stop it.
     ///
     /// # Errors
     /// [`StoreError::OtherGroupsKey`], [`StoreError::Interrupted`] if `progress` says so, and what the
@@ -34,7 +33,7 @@ impl Store {
         &self,
         issuer: &IssuerKeyFile,
         epoch: u32,
-        search: &Search,
+        search: Search,
         progress: Progress<'_>,
     ) -> Result<Option<Found>, StoreError> {
         let rows = EpochRows {
@@ -42,10 +41,14 @@ impl Store {
             issuer,
             epoch: self.epoch_issuer(issuer, epoch)?,
         };
-        let base = search.base().to_bytes();
-        let fits = |index| self.fitting(issuer, search, index);
+        let base = *search.base();
+        let fits = |machine: &Machine| {
+            let own = rows.epoch.base(&machine.credential()?, &machine.x(issuer));
+            Ok(own == Ok(base))
+        };
+        let at = |index| self.fitting(issuer, index, fits);
         let index = self.index(epoch)?;
-        match index.find(&rows, &base, fits, progress)? {
+        match index.find(&rows, &base.to_bytes(), at, progress)? {
             Some(found) => Ok(Some(found)),
             None => self.find_revoked(issuer, epoch, search),
         }
@@ -77,36 +80,44 @@ impl Store {
         Ok(Index::new(&directory, self.group().id(), epoch, id))
     }
 
-    /// The row at that place, if the search says that it is the one.
+    /// The row at that place, if there is one and it fits.
     fn fitting(
         &self,
         issuer: &IssuerKeyFile,
-        search: &Search,
         index: u32,
+        fits: impl Fn(&Machine) -> Result<bool, StoreError>,
     ) -> Result<Option<Found>, StoreError> {
         let machine = match self.group().register().machines > index {
             true => self.machine_at(index)?,
             false => None,
         };
-        let Some(machine) = machine else {
-            return Ok(None);
-        };
-        let x = x_of(&machine, issuer);
-        if !search.fits(&machine.entry, x.as_ref()) {
-            return Ok(None);
+        match machine {
+            Some(machine) if fits(&machine)? => Ok(Some(Found {
+                row: self.row(&machine)?,
+                x: x_of(&machine, issuer),
+            })),
+            _ => Ok(None),
         }
-        let row = self.row(&machine)?;
-        Ok(Some(Found { row, x }))
     }
 
+    /// The same among revoked rows, whose bases nobody computes: by Q without a pairing, or by
+    /// pairings.
     fn find_revoked(
         &self,
         issuer: &IssuerKeyFile,
         epoch: u32,
-        search: &Search,
+        search: Search,
     ) -> Result<Option<Found>, StoreError> {
+        let search = match self.locator(issuer, search.base())? {
+            Some(q) => search.with_q(&q).map_err(|_| StoreError::OtherGroupsKey)?,
+            None => search,
+        };
+        let fits = |machine: &Machine| {
+            let x = x_of(machine, issuer);
+            Ok(search.fits(&machine.entry, x.as_ref()))
+        };
         for index in revoked_until(&self.db, epoch)? {
-            if let Some(found) = self.fitting(issuer, search, index)? {
+            if let Some(found) = self.fitting(issuer, index, fits)? {
                 return Ok(Some(found));
             }
         }
@@ -170,7 +181,7 @@ fn bases_of(
 }
 
 /// What `work` makes of the parts of a list, in order, each in a thread of its own.
-fn by_threads<T: Sync, R: Send>(
+pub(super) fn by_threads<T: Sync, R: Send>(
     list: &[T],
     work: impl Fn(&[T]) -> Result<Vec<R>, StoreError> + Sync,
 ) -> Result<Vec<R>, StoreError> {

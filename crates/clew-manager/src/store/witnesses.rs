@@ -1,15 +1,15 @@
 //! The witnesses of a rebase on disk: staged in the issuer's folder before the rebase is committed,
 //! published after it.
 //!
-//! V of an epoch depends on the nonce and the epoch's number only. Were witnesses public before their
-//! rebase is, and the rebase never made, then another rebase with that number could not revoke
-//! anybody whose witness was seen. So they stay in the issuer's folder until the database has the
-//! record.
+//! Witnesses are public only once the database has the record of their rebase: nobody has one of a
+//! rebase that was never made. V of a rebase is hashed from that record, so that a rebase of another
+//! history, after a backup was restored, has other witnesses.
 
 use super::epochs::RevokedRows;
-use super::{WITNESSES, register};
+use super::search::by_threads;
+use super::{Machine, WITNESSES, register};
 use crate::error::StoreError;
-use crate::files::{self, MODE_PUBLIC};
+use crate::files;
 use crate::index::Progress;
 use crate::keys::IssuerKeyFile;
 use crate::witness_file::{self, BUCKET_ROWS};
@@ -17,11 +17,15 @@ use clew_evidence::{Change, GroupFile};
 use clew_group::EpochIssuer;
 use clew_group::curve::Scalar;
 use rusqlite::Connection;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 const STAGED: &str = "issuer/witnesses";
+
+/// Rows that are computed at once: 16 buckets.
+const ROWS_AT_ONCE: usize = 16 * BUCKET_ROWS as usize;
 
 /// Whether witnesses wait for being published or removed.
 pub(super) fn are_staged(dir: &Path) -> bool {
@@ -29,7 +33,7 @@ pub(super) fn are_staged(dir: &Path) -> bool {
 }
 
 /// Computes the witnesses of every row in an epoch, and writes and syncs them in the issuer's folder.
-/// Holds those of one bucket in memory.
+/// Holds [`ROWS_AT_ONCE`] rows in memory, and the x of those that are revoked.
 pub(super) fn stage(
     dir: &Path,
     db: &Connection,
@@ -41,55 +45,67 @@ pub(super) fn stage(
     remove(&dir.join(STAGED))?;
     let folder = dir.join(STAGED).join(epoch.to_string());
     fs::create_dir_all(&folder).map_err(StoreError::io(&folder))?;
-    let revoked = RevokedRows::read(db, issuer)?;
     let mut buckets = Buckets {
         folder: &folder,
         group,
-        in_epoch: revoked.issuer_in(group, issuer, epoch)?,
+        issuer,
+        in_epoch: RevokedRows::read(db, issuer)?.issuer_in(group, issuer, epoch)?,
         epoch,
-        first: 0,
-        xs: Vec::with_capacity(BUCKET_ROWS as usize),
+        done: 0,
+        waiting: Vec::with_capacity(ROWS_AT_ONCE),
         progress,
     };
-    register::for_each(db, |machine| buckets.add(machine.x(issuer)))?;
-    buckets.write()?;
+    register::for_each(db, |machine| buckets.add(machine))?;
+    buckets.compute()?;
     for folder in [&folder, &dir.join(STAGED), &dir.join("issuer")] {
         files::sync_directory(folder).map_err(StoreError::io(folder))?;
     }
     Ok(())
 }
 
+/// The buckets of one rebase, as they are made.
 struct Buckets<'a> {
     folder: &'a Path,
     group: &'a GroupFile,
+    issuer: &'a IssuerKeyFile,
     in_epoch: EpochIssuer,
     epoch: u32,
-    first: u32,
-    xs: Vec<Scalar>,
+    done: u32,
+    waiting: Vec<Machine>,
     progress: Progress<'a>,
 }
 
 impl Buckets<'_> {
-    fn add(&mut self, x: Scalar) -> Result<(), StoreError> {
-        self.xs.push(x);
-        match self.xs.len() < BUCKET_ROWS as usize {
+    fn add(&mut self, machine: Machine) -> Result<(), StoreError> {
+        self.waiting.push(machine);
+        match self.waiting.len() < ROWS_AT_ONCE {
             true => Ok(()),
-            false => self.write(),
+            false => self.compute(),
         }
     }
 
-    fn write(&mut self) -> Result<(), StoreError> {
-        if self.xs.is_empty() {
-            return Ok(());
-        }
-        let path = self.folder.join((self.first / BUCKET_ROWS).to_string());
-        let witnesses = self.in_epoch.witness_bytes(&self.xs);
-        let bytes = witness_file::encode(self.group.id(), self.epoch, self.first, &witnesses);
-        files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
-        self.first += self.xs.len() as u32;
-        self.xs.clear();
+    fn compute(&mut self) -> Result<(), StoreError> {
+        let (issuer, in_epoch) = (self.issuer, &self.in_epoch);
+        let witnesses = by_threads(&self.waiting, |machines| {
+            let xs = machines.iter().map(|machine| machine.x(issuer));
+            let xs: Zeroizing<Vec<Scalar>> = Zeroizing::new(xs.collect());
+            Ok(in_epoch.witness_bytes(&xs))
+        })?;
+        self.waiting.clear();
+        witnesses
+            .chunks(BUCKET_ROWS as usize)
+            .try_for_each(|rows| self.write(rows))
+    }
+
+    fn write(&mut self, rows: &[Option<[u8; 48]>]) -> Result<(), StoreError> {
+        let path = self.folder.join((self.done / BUCKET_ROWS).to_string());
+        let bytes = witness_file::encode(self.group.id(), self.epoch, self.done, rows);
+        File::create_new(&path)
+            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
+            .map_err(StoreError::io(&path))?;
+        self.done += rows.len() as u32;
         let machines = self.group.register().machines;
-        match (self.progress)(self.first.into(), machines.into()) {
+        match (self.progress)(self.done.into(), machines.into()) {
             true => Ok(()),
             false => Err(StoreError::Interrupted),
         }

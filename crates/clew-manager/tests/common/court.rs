@@ -4,7 +4,8 @@
 
 use super::common::{NOW, Office, Sent, rng, set};
 use clew_evidence::{
-    CheckedGroup, Found, GroupFile, Packet, Question, Request, Row, Search, Share,
+    CheckedGroup, CombineError, Found, GroupFile, Judgement, Opening, Packet, Question, Request,
+    Row, Search, Share, combine_opening,
 };
 use clew_group::Scheme;
 use clew_group::curve::G1;
@@ -47,7 +48,7 @@ impl Office {
     }
 
     /// The row that the store finds for an opened base.
-    pub fn find(&self, epoch: u32, search: &Search) -> Option<Found> {
+    pub fn find(&self, epoch: u32, search: Search) -> Option<Found> {
         let mut progress = |_, _| true;
         let found = self
             .store
@@ -137,4 +138,14 @@ impl<'a> Comparison<'a> {
         let commitments = indices.map(|i| self.commit(i, all, i.into()).unwrap());
         indices.map(|i| self.reveal(i, &commitments).unwrap())
     }
+}
+
+/// What trustees 1 and 2 and the manager's register say about a packet.
+pub fn opened(office: &Office, sent: &Sent) -> Result<(Opening, Judgement), CombineError> {
+    let group = office.checked();
+    let request = sent.opening(&group);
+    let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
+    let find = |search| office.find(sent.epoch, search);
+    let opened = combine_opening(&group, &request, &shares, &sent.packet(), find)?;
+    Ok((opened.evidence, opened.judgement))
 }

@@ -69,6 +69,10 @@ impl Office {
         enrol(&mut self.store, &self.issuer, name)
     }
 
+    pub fn enrol_all(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| drop(self.enrol(name)));
+    }
+
     /// Revokes a machine at once; the new epoch is made and starts as many nanoseconds after [`NOW`]
     /// as its number.
     pub fn revoke(&mut self, name: &str) -> u32 {

@@ -1,5 +1,6 @@
 //! The life of a group: `clew group`, `enrol`, `join`, `revoke`, `update`.
 
+use super::{GroupPlan, GroupReopen};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::Name;
@@ -9,8 +10,12 @@ use std::path::PathBuf;
 /// `clew group`
 #[derive(Subcommand, Debug)]
 pub enum Group {
+    /// Plan an opening key that trustees make themselves, or hand on
+    Plan(GroupPlan),
     /// Create a group in a new directory
     Create(GroupCreate),
+    /// Give a group the opening key, or the trustees, of a plan
+    Reopen(GroupReopen),
     /// Describe a group
     Show(GroupPath),
     /// List machines (of a directory) or epochs (of a group file)
@@ -27,8 +32,8 @@ pub struct GroupCreate {
     /// The new group's directory
     pub dir: PathBuf,
     /// Name of the group
-    #[arg(long)]
-    pub name: Name,
+    #[arg(long, required_unless_present = "plan")]
+    pub name: Option<Name>,
     /// Signature scheme. With bbs04 the issuer knows every machine's key and could sign as any
     #[arg(long, value_enum, default_value = "xr")]
     pub scheme: SchemeName,
@@ -38,6 +43,12 @@ pub struct GroupCreate {
     /// How many of them open together
     #[arg(long, value_name = "T", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub threshold: u8,
+    /// Take the opening key that trustees made after this plan (default: make and deal it here)
+    #[arg(long, value_name = "PLAN", requires = "deal", conflicts_with_all = ["scheme", "trustees", "threshold"])]
+    pub plan: Option<PathBuf>,
+    /// The deal of each trustee (repeat)
+    #[arg(long, value_name = "I.deal", requires = "plan")]
+    pub deal: Vec<PathBuf>,
     /// What encrypts the new keys.
     #[command(flatten)]
     pub seal: Seal,
@@ -139,7 +150,7 @@ pub struct Enrol {
     #[arg(long, value_name = "FILE", conflicts_with = "invite")]
     pub answer: Option<PathBuf>,
     /// The file to write: the machine's key, an invitation, or an answer
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
     pub output: PathBuf,
     /// What unlocks the issuer key.
     #[command(flatten)]
@@ -162,7 +173,7 @@ pub struct Join {
     #[arg(long, value_name = "FILE")]
     pub state: PathBuf,
     /// The file to write: a request, an acceptance, or the machine's key
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
     pub output: PathBuf,
     /// What unlocks the state.
     #[command(flatten)]

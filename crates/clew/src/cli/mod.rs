@@ -3,6 +3,7 @@
 mod court;
 mod flow;
 mod group;
+mod trustee;
 mod tunnel;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
@@ -13,6 +14,10 @@ pub use flow::{
 pub use group::{
     Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, Join, Revoke, SchemeName,
     Start, Update,
+};
+pub use trustee::{
+    Dealt, GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal,
+    TrusteeFinish,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,
@@ -83,6 +88,9 @@ pub enum Command {
     Match(Match),
     /// Check an opening or a match: anybody can, offline, with public files
     Judge(Judge),
+    /// Make an opening key that nobody holds alone, or hand one on: a trustee's steps
+    #[command(subcommand)]
+    Trustee(Trustee),
     /// Flow signatures: packets that name their signer, one by one verifiable, at line rate
     #[command(subcommand)]
     Flow(Flow),

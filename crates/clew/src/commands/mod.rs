@@ -9,6 +9,7 @@ mod group;
 mod judge;
 mod man;
 mod open;
+mod opening_key;
 mod packet;
 mod register;
 mod restore;
@@ -16,6 +17,7 @@ mod share;
 mod show;
 mod sign;
 mod strip;
+mod trustee;
 mod tunnel;
 mod verdict;
 mod verify;
@@ -42,6 +44,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
+        Command::Trustee(arguments) => trustee::run(&arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),
         Command::Completions(arguments) => man::completions(&arguments),

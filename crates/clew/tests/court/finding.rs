@@ -58,19 +58,41 @@ fn a_register_file_names_the_machine() {
     }
 }
 
-/// A file without the row says how many rows are missing.
+/// A file in which the row cannot be found says what is wrong with it: rows are missing, a row has a
+/// wrong x, or is another one than the group has.
 #[test]
-fn a_register_of_some_machines_says_so() {
-    let court = Court::new("xr");
-    court.opened();
-    court.register(&["--machine", "web-2", "-o", "some"]);
-    let (status, _, error) = court.open_with("some", &[], "no");
-    assert_eq!(status, 2);
-    assert!(
-        error.contains("some has 1 of the 2 rows of the group"),
-        "{error}"
-    );
-    assert!(!court.path("no").exists());
+fn a_register_that_hides_a_row_is_named() {
+    for scheme in ["xr", "bbs04"] {
+        let court = Court::new(scheme);
+        court.opened();
+        court.register(&["--machine", "web-2", "-o", "some"]);
+        court.register(&["-o", "all"]);
+        let good = fs::read(court.path("all")).unwrap();
+        let line = 16 + 16 + 2 + 4;
+        let length = u32::from_be_bytes(good[line..line + 4].try_into().unwrap());
+        let x = line + 4 + length as usize;
+        let name = line + 4 + 2 + 4 + 4 + 1 + 4 + 48 + 1;
+        let cases = match scheme {
+            "xr" => vec![(x + 31, "row 0 (web-1) has a wrong x")],
+            _ => vec![],
+        };
+        let credential = (name - 48, "row 0 (web-1) is not in the register of this");
+        for (at, wanted) in [cases, vec![credential]].concat() {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1;
+            fs::write(court.path("all"), bytes).unwrap();
+            let (status, _, error) = court.open_with("all", &[], "no");
+            assert_eq!(status, 2);
+            assert!(error.contains(wanted), "{error}");
+        }
+        let (status, _, error) = court.open_with("some", &[], "no");
+        assert_eq!(status, 2);
+        assert!(
+            error.contains("it has 1 of the 2 rows of the group"),
+            "{error}"
+        );
+        assert!(!court.path("no").exists());
+    }
 }
 
 #[test]

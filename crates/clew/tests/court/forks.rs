@@ -95,8 +95,8 @@ fn another_history_has_other_epochs() {
     assert_ne!(status, 0, "{error}");
     let short = |group: &str| {
         let out = court.yes(&["group", "show", group]);
-        let epoch = out.lines().find(|line| line.starts_with("epoch")).unwrap();
-        epoch.to_owned()
+        let id = out.lines().find(|line| line.starts_with("          id "));
+        id.unwrap().to_owned()
     };
     assert_ne!(short(GROUP), short(FORK));
 }

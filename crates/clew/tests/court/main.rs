@@ -102,7 +102,7 @@ impl Court {
     fn judged(&self, evidence: &str, more: &[&str]) -> Value {
         let judge = ["judge", "--group", GROUP, evidence, "signed", "--json"];
         let (_, out, error) = self.said(&[&judge[..], more].concat());
-        serde_json::from_str(&out).unwrap_or_else(|_| panic!("{error}"))
+        serde_json::from_str(&out).unwrap_or_else(|_| unreachable!("{error}"))
     }
 
     /// The shares of trustees 1 to 3 for packet 1, and their opening.

@@ -4,16 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use clew_evidence::{
-    Packet, Question, Request, Row, Share, armor, combine_match, combine_opening,
-    register_file_header,
+    Change, CheckedGroup, Found, GroupId, LineValue, Locator, Packet, Question, RegisterFileHeader,
+    RegisterLine, Request, Row, Share, armor, base_hash, combine_match, combine_opening,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Founding, Part, Quorum, Set, Sharing, Trustee};
 use clew_group::xr::{Device, IssuerKey};
-use clew_group::{PublicKey, Scheme, SigningKey};
-use clew_manager::Store;
+use clew_group::{PublicKey, Scheme};
+use clew_manager::join::{Joining, TextFile};
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::trustee::{Candidate, Case, Desk};
+use clew_manager::witness_file::Need;
+use clew_manager::{Machine, NewGroup, Opening, Store, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -29,7 +31,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
         "join" => joins(),
         "quorum" => quorum(),
-        "matching" | "revocation_xr" => of(Scheme::Xr),
+        "join_file" | "locator" | "matching" | "steps" => of(Scheme::Xr),
         _ => schemes.into_iter().flat_map(of).collect(),
     }
 }
@@ -49,8 +51,13 @@ fn rng() -> ChaCha20Rng {
 
 impl Made {
     fn new(scheme: Scheme, dir: &Path) -> Self {
-        let (name, quorum) = ("g".parse().unwrap(), Quorum::new(2, 3).unwrap());
-        let made = Store::create(dir, name, scheme, quorum, NOW, None, &mut rng()).unwrap();
+        let group = NewGroup {
+            name: "g".parse().unwrap(),
+            scheme,
+            opening: Opening::Dealt(Quorum::new(2, 3).unwrap()),
+            now: NOW,
+        };
+        let made = Store::create(dir, group, None, &mut rng()).unwrap();
         let text = |path: &Path| fs::read_to_string(path).unwrap();
         let mut store = made.store;
         let issuer = IssuerKeyFile::decode(&text(&store.issuer_key_path())).unwrap();
@@ -64,7 +71,7 @@ impl Made {
         });
         let [member, _] = members;
         let key = |i: usize| TrusteeKeyFile::decode(&text(&made.trustee_keys[i])).unwrap();
-        let signer = SigningKey::new(&member.public, member.id, member.key.clone()).unwrap();
+        let signer = member.signing_key(&member.epochs[0]).unwrap();
         let bodies = [false, true].map(|incremental| {
             let mut body = vec![0; scheme.signature_bytes(incremental)];
             signer
@@ -87,13 +94,20 @@ impl Made {
         let selected = |bytes: Vec<u8>| [vec![choice], bytes].concat();
         match target {
             "key_payload" => self.key_payloads(),
-            "public_key" => vec![self.member.public.to_bytes()],
+            "public_key" => vec![self.founding()],
+            "member_key" => vec![selected([self.founding(), self.secrets()].concat())],
+            "steps" => self.chains(),
+            "join_file" => self.join_files(),
+            "locator" => vec![self.locator()],
+            "witness_file" => vec![self.bucket()],
             "signature" => self.bodies.to_vec(),
             "row" => vec![
                 selected(self.row().encode()),
                 selected(self.row().entry.encode()),
             ],
-            "register_file" => vec![selected([vec![99], self.register_file()].concat())],
+            "register_file" => [false, true]
+                .map(|points| selected([vec![99], self.register_file(points)].concat()))
+                .to_vec(),
             "share" => self
                 .shares()
                 .iter()
@@ -101,8 +115,7 @@ impl Made {
                 .collect(),
             "opening" => vec![self.judged(self.opening())],
             "matching" => vec![self.judged(self.matching())],
-            "group_file" => vec![self.group_file()],
-            "revocation_xr" => vec![self.revocation()],
+            "group_file" => vec![self.group_file(), self.long_group_file()],
             other => unreachable!("{other} has no seeds"),
         }
     }
@@ -130,15 +143,44 @@ impl Made {
         self.store.row(&machine).unwrap()
     }
 
-    fn register_file(&self) -> Vec<u8> {
-        let lines = self.store.lines(&self.issuer, 0).unwrap();
-        let mut bytes = register_file_header(self.store.group().id(), 0);
-        let each = |machine| -> Result<(), clew_manager::StoreError> {
-            bytes.extend(lines.line(&machine)?.encode());
-            Ok(())
+    fn machine(&self) -> Machine {
+        self.store.machine("a").unwrap().unwrap()
+    }
+
+    /// The machine's row with its x.
+    fn found(&self) -> Found {
+        let is_xr = self.store.group().scheme() == Scheme::Xr;
+        let x = is_xr.then(|| self.machine().x(&self.issuer));
+        Found { row: self.row(), x }
+    }
+
+    /// What the machine signs with in epoch 0.
+    fn base(&self) -> G1 {
+        let issuer = self.store.epoch_issuer(&self.issuer, 0).unwrap();
+        let machine = self.machine();
+        let (credential, x) = (machine.credential().unwrap(), machine.x(&self.issuer));
+        issuer.base(&credential, &x).unwrap()
+    }
+
+    fn checked(&self) -> CheckedGroup {
+        self.store.group().clone().check_epochs(&mut rng()).unwrap()
+    }
+
+    /// With hashes, and with points.
+    fn register_file(&self, points: bool) -> Vec<u8> {
+        let header = RegisterFileHeader {
+            group: self.store.group().id(),
+            points,
+            epochs: vec![0],
         };
-        self.store.machines(each).unwrap();
-        bytes
+        let (Found { row, x }, base) = (self.found(), self.base().to_bytes());
+        let value = match points {
+            true => LineValue::Point(base),
+            false => LineValue::Hash(base_hash(&base)),
+        };
+        let values = vec![value];
+        let line = RegisterLine { row, x, values };
+        [header.encode(), line.encode(&header)].concat()
     }
 
     fn packet(&self) -> Packet<'_> {
@@ -146,6 +188,7 @@ impl Made {
             epoch: 0,
             message: b"m",
             body: &self.bodies[0],
+            leaf: None,
         }
     }
 
@@ -156,10 +199,10 @@ impl Made {
     /// Each trustee at its desk.
     fn ask(&self, request: &Request, act: impl Fn(Desk<'_>, Case<'_>) -> Share) -> [Share; 2] {
         let dir = self.store.issuer_key_path();
-        let packet = self.packet();
+        let (group, packet) = (self.checked(), self.packet());
         [0, 1].map(|i| {
             let case = Case {
-                group: self.store.group(),
+                group: &group,
                 request,
                 packet: &packet,
             };
@@ -178,13 +221,12 @@ impl Made {
 
     /// The shares of all three steps of a match.
     fn match_shares(&self) -> (Request, G1, [[Share; 2]; 3]) {
-        let row = self.row();
-        let credential = G1::from_bytes(&row.entry.credential).unwrap();
+        let (found, base) = (self.found(), self.base());
         let with = Candidate {
-            row: &row,
-            credential: &credential,
+            found: &found,
+            base: &base,
         };
-        let machine = row.entry.leaf_hash();
+        let machine = found.row.entry.leaf_hash();
         let request = self.request(Question::Match { machine });
         let set = Set::of([1, 2].map(|i| Trustee::new(i).unwrap())).unwrap();
         let commitments = self.ask(&request, |desk, case| {
@@ -196,7 +238,7 @@ impl Made {
         let last = self.ask(&request, |desk, case| {
             desk.compare(case, with, &blinds, &mut rng()).unwrap()
         });
-        (request, credential, [commitments, blinds, last])
+        (request, base, [commitments, blinds, last])
     }
 
     fn shares(&self) -> Vec<Share> {
@@ -209,25 +251,110 @@ impl Made {
 
     fn opening(&self) -> Vec<u8> {
         let (request, shares) = self.opening_shares();
-        let (group, packet) = (self.store.group(), self.packet());
-        let opened = combine_opening(group, &request, &shares, &packet, |_, _| Some(self.row()));
+        let (group, packet) = (self.checked(), self.packet());
+        let opened = combine_opening(&group, &request, &shares, &packet, |_| Some(self.found()));
         payload(&opened.unwrap().evidence.encode(), "clew-opening-1")
     }
 
     fn matching(&self) -> Vec<u8> {
-        let (request, a, [_, _, shares]) = self.match_shares();
-        let (group, packet) = (self.store.group(), self.packet());
-        let matched = combine_match(group, &request, &shares, &packet, &a, self.row());
+        let (request, base, [_, _, shares]) = self.match_shares();
+        let (group, packet) = (self.checked(), self.packet());
+        let matched = combine_match(&group, &request, &shares, &packet, &base, self.found());
         payload(&matched.unwrap().evidence.encode(), "clew-match-1")
     }
 
-    /// Public key, revocation of the other machine, and member key.
-    fn revocation(&mut self) -> Vec<u8> {
-        self.store.revoke(&self.issuer, "b", NOW, NOW).unwrap();
-        let record = self.store.group().epochs()[0].encode();
-        let revocation = &record[record.len() - 224..];
-        let key = self.member.public.to_bytes();
-        [&key[..], revocation, &self.member.key.to_bytes()].concat()
+    /// Nonce and founding key.
+    fn founding(&self) -> Vec<u8> {
+        let founding = self.member.epochs[0].public.founding_bytes();
+        [&self.member.nonce[..], &founding].concat()
+    }
+
+    /// Witness and member key.
+    fn secrets(&self) -> Vec<u8> {
+        let witness = self.member.epochs[0].witness.to_bytes();
+        [&witness[..], &self.member.key.to_bytes()].concat()
+    }
+
+    /// A chain that revokes the other machine, and one that revokes this one, too.
+    fn chains(&mut self) -> Vec<Vec<u8>> {
+        let member = [self.founding(), self.secrets()].concat();
+        self.revoke("b", false);
+        self.revoke("a", false);
+        let steps = self.store.group().epochs().iter().map(|record| {
+            let Change::Steps(steps) = &record.change else {
+                unreachable!("machines are revoked by steps")
+            };
+            steps.concat()
+        });
+        let steps: Vec<Vec<u8>> = steps.collect();
+        vec![
+            [&member[..], &steps[0]].concat(),
+            [member, steps.concat()].concat(),
+        ]
+    }
+
+    fn revoke(&mut self, name: &str, rebase: bool) {
+        let made = NOW + 1 + u64::from(self.store.group().newest_epoch());
+        let (when, names) = (When::now(made), [name.parse().unwrap()]);
+        let revoked = self
+            .store
+            .revoke(&self.issuer, &names, rebase, when, &mut |_, _| true);
+        revoked.unwrap();
+    }
+
+    /// With a checkpoint, a step (`xr`), and a rebase.
+    fn long_group_file(&mut self) -> Vec<u8> {
+        self.store.checkpoint(&self.issuer, NOW).unwrap();
+        self.revoke("b", false);
+        self.revoke("a", true);
+        self.group_file()
+    }
+
+    /// All five rounds, and what the device keeps.
+    fn join_files(&mut self) -> Vec<Vec<u8>> {
+        let (store, issuer, rng) = (&mut self.store, &self.issuer, &mut rng());
+        let invitation = store
+            .invite(issuer, "c".parse().unwrap(), NOW, rng)
+            .unwrap();
+        let group = store.group().clone().check_epochs(rng).unwrap();
+        let mut joining = Joining::begin(invitation.clone(), &group, rng).unwrap();
+        let offer = store.offer(issuer, joining.request(), NOW, rng).unwrap();
+        let acceptance = joining.accept(&offer, &group).unwrap();
+        let credential = store.admit(issuer, &acceptance, NOW).unwrap();
+        vec![
+            invitation.payload(),
+            joining.request().payload(),
+            offer.payload(),
+            acceptance.payload(),
+            credential.payload(),
+            payload(&joining.encode(), "clew-joining-1"),
+        ]
+    }
+
+    fn locator(&self) -> Vec<u8> {
+        let request = self.request(Question::Opening);
+        let q = self
+            .store
+            .locator(&self.issuer, &self.base())
+            .unwrap()
+            .unwrap();
+        let locator = Locator::new(&request, self.base().to_bytes(), q.to_bytes());
+        payload(&locator.encode(), "clew-locator-1")
+    }
+
+    /// The bucket of a rebase, behind the machine that needs it.
+    fn bucket(&mut self) -> Vec<u8> {
+        self.revoke("b", true);
+        let group: GroupId = self.store.group().id();
+        let (epoch, index) = (1, self.machine().entry.index);
+        let need = Need {
+            group,
+            epoch,
+            index,
+        };
+        let bucket = fs::read(need.path_under(&self.store.witnesses_path())).unwrap();
+        let numbers = [epoch, index].map(u32::to_be_bytes).concat();
+        [&group.0[..], &numbers, &bucket].concat()
     }
 }
 
@@ -236,28 +363,24 @@ fn payload(text: &str, label: &'static str) -> Vec<u8> {
 }
 
 fn joins() -> Vec<Vec<u8>> {
-    let (issuer, x) = (IssuerKey::generate(&mut rng()), Scalar::from_u128(77));
+    let issuer = IssuerKey::generate(&mut rng());
+    let [x, s] = [77, 78].map(Scalar::from_u128);
     let (public, _) = issuer.found(&[1; 32], &G1::generator(), &mut rng());
-    let (_, request) = Device::new(&public, &[2; 32], &mut rng());
-    let offer = issuer
-        .offer(&public, &[2; 32], &request, &x, &mut rng())
-        .unwrap();
-    let credential = issuer
-        .scale([])
-        .unwrap()
-        .credential(&offer.credential(), &x);
-    let credential = credential.to_bytes().to_vec();
+    let (device, request) = Device::new(&public, &[2; 32], &mut rng());
+    let offer = issuer.offer(&public, &[2; 32], &request, &x, &s).unwrap();
+    let witness = issuer.in_epoch(&public, []).witness(&x).unwrap();
     vec![
         request.to_bytes().to_vec(),
         offer.to_bytes().to_vec(),
-        credential,
+        device.to_bytes().to_vec(),
+        witness.to_bytes().to_vec(),
     ]
 }
 
 fn quorum() -> Vec<Vec<u8>> {
     let temp = tempfile::tempdir().unwrap();
     let made = Made::new(Scheme::Xr, &temp.path().join("g"));
-    let PublicKey::Xr(public) = &made.member.public else {
+    let PublicKey::Xr(public) = &made.member.epochs[0].public else {
         unreachable!("it is an xr group")
     };
     let quorum = Quorum::new(2, 3).unwrap();

@@ -7,6 +7,7 @@ use clew::capture::Reader;
 
 use crate::flows;
 use crate::made;
+use crate::openings;
 use crate::support::*;
 use crate::targets::flow;
 use crate::targets::packet::LINKS;
@@ -20,6 +21,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "coded_packets" => coded_blocks(),
         "container" => [captures(), built_captures()].concat(),
+        "dkg" => openings::seeds(),
         "flow_descriptor" => vec![flow::descriptor().to_bytes()],
         "effs" => flows::effs(),
         "flow_file" => flows::files(),
@@ -33,15 +35,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             files.chain(made::seeds(target)).collect()
         }
         "key_file" => vectors("key-file").map(|v| v.text("line")).collect(),
-        "join" | "key_payload" | "matching" | "opening" | "quorum" | "register_file"
-        | "revocation_xr" | "row" | "share" => made::seeds(target),
-        "public_key" => vectors("group-signature")
-            .flat_map(|v| v.all("public-key"))
-            .chain(made::seeds(target))
-            .collect(),
-        "revocation" => vectors("group-signature")
-            .filter_map(|v| revocation(&v))
-            .collect(),
+        "join" | "join_file" | "key_payload" | "locator" | "matching" | "member_key"
+        | "opening" | "public_key" | "quorum" | "register_file" | "row" | "share" | "steps"
+        | "witness_file" => made::seeds(target),
         "signature" => vectors("group-signature")
             .flat_map(|v| v.all("signature"))
             .chain(made::seeds(target))
@@ -101,13 +97,6 @@ fn vectors(folder: &str) -> impl Iterator<Item = Vector> {
     files(&folder)
         .into_iter()
         .map(|path| Vector(fs::read_to_string(path).unwrap()))
-}
-
-/// Public key, revocation and, if there is one, member key.
-fn revocation(vector: &Vector) -> Option<Vec<u8>> {
-    let [key, revocation, member] =
-        ["public-key", "revocation", "member-key"].map(|name| vector.all(name).concat());
-    (!revocation.is_empty()).then(|| [key, revocation, member].concat())
 }
 
 /// What `packet::frame` takes: selector of the link type, policy, bytes that the capture lacks.

@@ -34,6 +34,29 @@ impl Source {
     }
 }
 
+/// The names of a package's tests: functions below `#[test]`.
+pub fn tests(package: &Package) -> Vec<String> {
+    let folder = package.manifest_path.parent().expect("it has a folder");
+    let mut paths = Vec::new();
+    for part in ["src", "tests"].map(|part| folder.join(part)) {
+        if part.exists() {
+            walk(part.as_std_path(), &mut paths);
+        }
+    }
+    let text = |path: PathBuf| fs::read_to_string(path).expect("source is text");
+    paths
+        .into_iter()
+        .flat_map(|path| tests_of(&text(path)))
+        .collect()
+}
+
+fn tests_of(text: &str) -> Vec<String> {
+    let mut parts = text.split("#[test]\n");
+    parts.next();
+    let names = parts.filter_map(|part| part.lines().find_map(name));
+    names.collect()
+}
+
 fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a package has src") {
         let path = entry.expect("it can be read").path();

@@ -50,6 +50,18 @@ impl Desk {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// What a command that fails says, with its exit status.
+    pub fn no(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.clew(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let status = output
+            .status
+            .code()
+            .expect("clew is not killed by a signal");
+        assert_ne!(status, 0, "{arguments:?}");
+        (status, said)
+    }
+
     /// Signs `in` as `signed`.
     pub fn sign(&self, more: &[&str]) -> i32 {
         self.sign_as("in", "signed", more)
@@ -62,6 +74,10 @@ impl Desk {
 
     /// Verifies a capture: exit status, one object per packet, and the summary.
     pub fn verify(&self, name: &str) -> (i32, Vec<Value>, Value) {
+        self.verify_with(name, &[])
+    }
+
+    pub fn verify_with(&self, name: &str, more: &[&str]) -> (i32, Vec<Value>, Value) {
         let verify = [
             "verify",
             "--group",
@@ -69,7 +85,7 @@ impl Desk {
             "--json",
             name,
         ];
-        let output = self.clew(&verify);
+        let output = self.clew(&[&verify, more].concat());
         let lines = String::from_utf8(output.stdout).unwrap();
         let mut objects: Vec<Value> = lines
             .lines()

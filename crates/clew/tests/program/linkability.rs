@@ -72,10 +72,14 @@ impl Seen {
     }
 }
 
+fn signed_file(desk: &Desk, keys: &[&str], mode: &[&str]) -> Vec<u8> {
+    desk.yes(&[&["sign", "in", "-w", "signed", "--force"], keys, mode].concat());
+    fs::read(desk.path("signed")).unwrap()
+}
+
 /// Signs `in` and looks at it.
 fn signed(desk: &Desk, keys: &[&str], mode: &[&str]) -> Vec<Seen> {
-    desk.yes(&[&["sign", "in", "-w", "signed", "--force"], keys, mode].concat());
-    let file = fs::read(desk.path("signed")).unwrap();
+    let file = signed_file(desk, keys, mode);
     let records = packets(&file).into_iter().enumerate();
     let seen: Vec<Seen> = records
         .filter_map(|(place, record)| Seen::of(record.data(), place))
@@ -152,7 +156,38 @@ fn nothing_is_linked_but_packets_of_a_block() {
     }
 }
 
-/// What the test above would find.
+/// What is linked: the packets of a block by its id, and those of a flow's windows by their count.
+#[test]
+fn blocks_link_their_packets() {
+    let desk = Desk::new();
+    beginning(
+        &Path::new(CAPTURES).join("zeek--ssh-ssh.pcap"),
+        &desk.path("in"),
+    );
+    let in_blocks = signed(&desk, ONE, MODES[2]);
+    let mut blocks: HashMap<&[u8], Vec<&Seen>> = HashMap::new();
+    for packet in &in_blocks {
+        blocks.entry(&packet.unit).or_default().push(packet);
+    }
+    assert!(blocks.len() < in_blocks.len() / 4, "most blocks are large");
+    let same_flow = |block: &Vec<&Seen>| block.iter().all(|p| p.flow == block[0].flow);
+    assert!(blocks.values().all(same_flow));
+
+    let file = signed_file(&desk, ONE, MODES[1]);
+    let mut runs: HashMap<Flow, u16> = HashMap::new();
+    for record in packets(&file) {
+        let frame = Frame::whole(LinkType(1), record.data());
+        let Ok(packet) = read(&frame) else { continue };
+        let Block::Window { k, .. } = packet.trailer().block else {
+            panic!("mode window");
+        };
+        let before = runs.entry(flow(&frame).unwrap().key()).or_default();
+        assert_eq!(k, (*before + 1).min(8), "it says how many came before it");
+        *before = k;
+    }
+}
+
+/// What the test above the last one would find.
 #[test]
 fn links_are_found() {
     let desk = Desk::new();

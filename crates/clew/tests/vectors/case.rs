@@ -46,6 +46,12 @@ impl Case {
         self
     }
 
+    /// The case but for the values of a name.
+    pub fn without(mut self, name: &str) -> Self {
+        self.values.retain(|(other, _)| other != name);
+        self
+    }
+
     /// One line of text each.
     pub fn lines(self, name: &str, text: &str) -> Self {
         text.lines().fold(self, |case, line| case.text(name, line))

@@ -69,7 +69,8 @@ impl Epoch<'_> {
     }
 }
 
-fn when(start: &Start) -> Result<When, Failure> {
+/// When a new epoch is made and starts, as it was asked for.
+pub fn when(start: &Start) -> Result<When, Failure> {
     let now = clock::now_ns();
     let at = match start.at.as_str() {
         "now" => now,
@@ -83,7 +84,7 @@ fn when(start: &Start) -> Result<When, Failure> {
 }
 
 /// Planned epochs that now start earlier.
-fn tell_brought_forward(before: &GroupFile, after: &GroupFile) {
+pub fn tell_brought_forward(before: &GroupFile, after: &GroupFile) {
     for epoch in 1..=before.newest_epoch() {
         if before.start(epoch) > after.start(epoch) {
             say!("Epoch {epoch}, planned for later, starts with it.");

@@ -7,15 +7,16 @@ mod join;
 mod update;
 
 pub use enrol::{enrol, issue};
-pub use epochs::revoke;
+pub use epochs::{revoke, tell_brought_forward, when};
 pub use join::join;
 pub use update::{replace, update};
 
-use super::register;
+use super::{opening_key, register};
 use crate::cli::{Group, GroupCreate, GroupPath};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
+use clew_evidence::Name;
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
 use clew_manager::{Created, NewGroup, Opening, Store};
@@ -25,7 +26,13 @@ const BBS04_WARNING: &str =
 
 pub fn run(arguments: &Group) -> Result<Status, Failure> {
     match arguments {
-        Group::Create(arguments) => create(arguments),
+        Group::Plan(arguments) => opening_key::plan(arguments),
+        Group::Create(arguments) => match (&arguments.plan, &arguments.name) {
+            (Some(plan), _) => opening_key::create(arguments, plan),
+            (None, Some(name)) => create(arguments, name),
+            (None, None) => Err(Failure::new("a group needs a --name or a --plan")),
+        },
+        Group::Reopen(arguments) => opening_key::reopen(arguments),
         Group::Show(GroupPath { path }) => describe::show(path),
         Group::List(GroupPath { path }) => describe::list(path),
         Group::Rebase(arguments) => epochs::rebase(arguments),
@@ -33,7 +40,7 @@ pub fn run(arguments: &Group) -> Result<Status, Failure> {
     }
 }
 
-fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
+fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
     let secret = arguments.seal.secret()?;
     let (threshold, trustees) = (arguments.threshold, arguments.trustees);
     let quorum = Quorum::new(threshold, trustees).map_err(|_| {
@@ -42,7 +49,7 @@ fn create(arguments: &GroupCreate) -> Result<Status, Failure> {
         ))
     })?;
     let group = NewGroup {
-        name: arguments.name.clone(),
+        name: name.clone(),
         scheme: arguments.scheme.into(),
         opening: Opening::Dealt(quorum),
         now: clock::now_ns(),

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 pub struct Directory {
-    path: PathBuf,
     store: Store,
     issuer: IssuerKeyFile,
 }
@@ -28,12 +27,7 @@ impl Directory {
         let issuer = unlock
             .load(&store.issuer_key_path(), IssuerKeyFile::decode)
             .map_err(without_key)?;
-        let path = path.to_owned();
-        Ok(Self {
-            path,
-            store,
-            issuer,
-        })
+        Ok(Self { store, issuer })
     }
 
     pub fn group(&self) -> &GroupFile {
@@ -61,7 +55,6 @@ impl Directory {
     }
 
     pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {
-        let search = self.with_q(search)?;
         let bar = progress::rows("computing the index of this epoch");
         let mut report = |done, of| {
             bar.set_length(of);
@@ -70,18 +63,9 @@ impl Directory {
         };
         let found = self
             .store
-            .find_signer(&self.issuer, epoch, &search, &mut report);
+            .find_signer(&self.issuer, epoch, search, &mut report);
         bar.finish_and_clear();
         Ok(found?)
-    }
-
-    fn with_q(&self, search: Search) -> Result<Search, Failure> {
-        match self.locator(search.base())? {
-            None => Ok(search),
-            Some(q) => search.with_q(&q).map_err(|_| {
-                Failure::file(&self.path, "the issuer key is not the one of this group")
-            }),
-        }
     }
 
     pub fn locator(&self, base: &G1) -> Result<Option<G1>, Failure> {

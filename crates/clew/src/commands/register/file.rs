@@ -1,34 +1,22 @@
 //! A register file, read anew for each question.
 
+use super::lines::Lines;
 use super::{Candidate, in_use, no_such_machine, not_a_member};
-use crate::batch::INTERRUPTED;
 use crate::failure::Failure;
 use crate::progress;
 use clew_evidence::{
-    Found, GroupFile, LineValue, RegisterFileHeader, RegisterLine, RegisterReader, Search,
+    CheckedGroup, Found, GroupFile, LineValue, RegisterFileHeader, RegisterLine, Search,
 };
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use std::cell::Cell;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-
-/// How much of a register file is read at once.
-const PIECE_BYTES: usize = 1 << 16;
-
-/// Lines that are compared at once by all cores.
-const LINES_AT_ONCE: usize = 1024;
 
 pub struct RegisterFile {
     path: PathBuf,
     scheme: Scheme,
     header: RegisterFileHeader,
-    /// How many lines the last whole reading found.
-    lines: Cell<Option<u64>>,
 }
 
 impl RegisterFile {
@@ -38,18 +26,24 @@ impl RegisterFile {
         if header.group != group.id() {
             return Err(Failure::file(&path, "the register is of another group"));
         }
-        let lines = Cell::new(None);
         Ok(Self {
             path,
             scheme,
             header,
-            lines,
         })
     }
 
     /// By the values of the epoch, if the file has them; else, and if none of them is the one, row by
     /// row. So a wrong value hides no row.
-    pub fn find(&self, epoch: u32, search: &Search) -> Result<Option<Found>, Failure> {
+    ///
+    /// # Errors
+    /// There is no such row, and the file lacks one that the group has, or has a wrong one.
+    pub fn find(
+        &self,
+        group: &CheckedGroup,
+        epoch: u32,
+        search: &Search,
+    ) -> Result<Option<Found>, Failure> {
         let place = self.header.place(epoch);
         if let Some(place) = place {
             let found = self.by_value(place, search)?;
@@ -58,7 +52,11 @@ impl RegisterFile {
             }
             eprintln!("clew: no value of the register file fits: comparing row by row");
         }
-        self.row_by_row(search)
+        let found = self.row_by_row(search)?;
+        if found.is_none() {
+            self.check_all(group, search)?;
+        }
+        Ok(found)
     }
 
     fn by_value(&self, place: usize, search: &Search) -> Result<Option<Found>, Failure> {
@@ -74,19 +72,53 @@ impl RegisterFile {
 
     fn row_by_row(&self, search: &Search) -> Result<Option<Found>, Failure> {
         let mut lines = self.lines("comparing row by row")?;
-        let mut count = 0;
         loop {
             let batch = lines.batch()?;
             if batch.is_empty() {
-                self.lines.set(Some(count));
                 return Ok(None);
             }
-            count += batch.len() as u64;
             let fits = |line: &RegisterLine| search.fits(&line.row.entry, line.x.as_ref());
             if let Some(line) = batch.into_par_iter().find_first(fits) {
                 return Ok(Some(found(line)));
             }
         }
+    }
+
+    /// Who found no row checks what may hide it: a row that is missing, is not of this group file, or
+    /// has a wrong x.
+    fn check_all(&self, group: &CheckedGroup, search: &Search) -> Result<(), Failure> {
+        let mut lines = self.lines("checking every row")?;
+        let mut seen = vec![false; group.register().machines as usize];
+        loop {
+            let batch = lines.batch()?;
+            if batch.is_empty() {
+                return self.check_count(&seen);
+            }
+            let wrong = |line: &RegisterLine| wrong(line, group, search);
+            if let Some(wrong) = batch.par_iter().find_map_first(wrong) {
+                return Err(self.useless(wrong));
+            }
+            let indexes = batch.iter().map(|line| line.row.entry.index as usize);
+            indexes.for_each(|index| {
+                if let Some(seen) = seen.get_mut(index) {
+                    *seen = true;
+                }
+            });
+        }
+    }
+
+    fn check_count(&self, seen: &[bool]) -> Result<(), Failure> {
+        let (count, all) = (seen.iter().filter(|seen| **seen).count(), seen.len());
+        match count == all {
+            true => Ok(()),
+            false => Err(self.useless(format!("it has {count} of the {all} rows of the group"))),
+        }
+    }
+
+    fn useless(&self, why: String) -> Failure {
+        let failure = format!("none of its rows signed this, and {why}");
+        Failure::file(&self.path, failure)
+            .hint("take a register of all machines, as new as the group file: clew group register")
     }
 
     pub fn candidate(&self, name: &str, epoch: u32) -> Result<Candidate, Failure> {
@@ -120,15 +152,6 @@ impl RegisterFile {
         G1::from_bytes(point).map_err(|e| Failure::file(&self.path, format!("a point: {e}")))
     }
 
-    /// That the file has fewer rows than the group, if a whole reading found so.
-    pub fn shortage(&self, machines: u32) -> Option<String> {
-        let lines = self.lines.get().filter(|lines| *lines < machines.into())?;
-        let path = self.path.display();
-        Some(format!(
-            "{path} has {lines} of the {machines} rows of the group: take a register of all"
-        ))
-    }
-
     fn lines(&self, doing: &'static str) -> Result<Lines, Failure> {
         let size = self.path.metadata().map(|metadata| metadata.len()).ok();
         let mut lines = Lines::open(&self.path, self.scheme, progress::bytes(size, doing))?;
@@ -142,79 +165,17 @@ fn found(line: RegisterLine) -> Found {
     Found { row, x }
 }
 
-/// The lines of a register file, read piece by piece.
-struct Lines {
-    path: PathBuf,
-    file: File,
-    reader: RegisterReader,
-    piece: Vec<u8>,
-    progress: ProgressBar,
-}
-
-impl Lines {
-    fn open(path: &Path, scheme: Scheme, progress: ProgressBar) -> Result<Self, Failure> {
-        Ok(Self {
-            path: path.to_owned(),
-            file: File::open(path).map_err(|e| Failure::file(path, e))?,
-            reader: RegisterReader::new(scheme),
-            piece: vec![0; PIECE_BYTES],
-            progress,
-        })
-    }
-
-    fn header(&mut self) -> Result<RegisterFileHeader, Failure> {
-        loop {
-            let header = self.reader.header().map(Option::<&_>::cloned);
-            match header.map_err(|e| self.fail(e))? {
-                Some(header) => return Ok(header),
-                None if self.more()? => {}
-                None => return Err(self.fail("it ends within its header")),
-            }
-        }
-    }
-
-    fn next(&mut self) -> Result<Option<RegisterLine>, Failure> {
-        loop {
-            let line = self.reader.line().map_err(|e| self.fail(e))?;
-            if line.is_some() {
-                return Ok(line);
-            }
-            if !self.more()? {
-                self.reader.finish().map_err(|e| self.fail(e))?;
-                return Ok(None);
-            }
-        }
-    }
-
-    /// The next lines; none at the end.
-    fn batch(&mut self) -> Result<Vec<RegisterLine>, Failure> {
-        let mut batch = Vec::new();
-        while batch.len() < LINES_AT_ONCE {
-            match self.next()? {
-                Some(line) => batch.push(line),
-                None => break,
-            }
-        }
-        Ok(batch)
-    }
-
-    fn more(&mut self) -> Result<bool, Failure> {
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Err(Failure::new("interrupted: no output was written"));
-        }
-        let read = self.file.read(&mut self.piece).map_err(|e| self.fail(e))?;
-        self.reader.push(&self.piece[..read]);
-        self.progress.inc(read as u64);
-        Ok(read > 0)
-    }
-
-    fn fail(&self, error: impl std::fmt::Display) -> Failure {
-        Failure::file(&self.path, error)
-    }
-}
-
-impl Drop for Lines {
-    fn drop(&mut self) {
-        self.progress.finish_and_clear();
-    }
+/// What is wrong with a row.
+fn wrong(line: &RegisterLine, group: &CheckedGroup, search: &Search) -> Option<String> {
+    let (row, entry) = (&line.row, &line.row.entry);
+    let why = if !row.is_in_register_of(group) {
+        "is not in the register of this group file"
+    } else if entry.check_device(group.id()).is_err() {
+        "is not signed by its device"
+    } else if !search.certifies(entry, line.x.as_ref()) {
+        "has a wrong x"
+    } else {
+        return None;
+    };
+    Some(format!("row {} ({}) {why}", entry.index, entry.name))
 }

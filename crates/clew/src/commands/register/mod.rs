@@ -3,6 +3,7 @@
 mod directory;
 mod export;
 mod file;
+mod lines;
 
 pub use export::export;
 
@@ -86,11 +87,11 @@ impl Register {
     /// The row of an opened base.
     ///
     /// # Errors
-    /// The register cannot be read; the work was interrupted.
+    /// The register cannot be read, lacks rows or has wrong ones; the work was interrupted.
     pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {
         match &self.place {
             Place::Directory(directory) => directory.find(epoch, search),
-            Place::File(file) => file.find(epoch, &search),
+            Place::File(file) => file.find(&self.group, epoch, &search),
         }
     }
 
@@ -116,14 +117,6 @@ impl Register {
             }),
             Place::File(_) => Err(Failure::new("--write-q needs the issuer key")
                 .hint("give the group's directory: --register DIR")),
-        }
-    }
-
-    /// Why no row was found, besides what it always can mean.
-    pub fn shortage(&self) -> Option<String> {
-        match &self.place {
-            Place::Directory(_) => None,
-            Place::File(file) => file.shortage(self.group.register().machines),
         }
     }
 }

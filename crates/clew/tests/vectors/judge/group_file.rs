@@ -1,6 +1,10 @@
 //! Vectors of the group file.
 
-use clew_evidence::{EpochSharing, GroupFile, GroupFileError, RegisterEntry};
+use clew_evidence::{
+    CheckedGroup, EpochSharing, GroupFile, GroupFileError, RegisterEntry, short_epoch_id,
+};
+use clew_group::PublicKey;
+use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 use super::{Stop, check_all, holds};
 use crate::case::Case;
@@ -15,19 +19,31 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     case.check("scheme", [file.scheme().code()])?;
     case.check("name", file.genesis().name.as_str())?;
     case.check("manager", file.genesis().manager)?;
+    let starts = (1..=file.newest_epoch()).filter_map(|epoch| file.start(epoch));
+    check_all(case, "start", starts.map(u64::to_be_bytes))?;
     check_all(
         case,
-        "start",
-        file.epochs().iter().map(|epoch| epoch.start.to_be_bytes()),
+        "founding-key",
+        epochs.iter().map(|epoch| epoch.key.founding_bytes()),
     )?;
-    check_all(case, "public-key", epochs.iter().map(|epoch| &epoch.key))?;
+    check_all(
+        case,
+        "v",
+        epochs.iter().map(|epoch| epoch.key.v().to_bytes()),
+    )?;
     check_all(
         case,
         "sharing",
         epochs.iter().map(|epoch| sharing(&epoch.sharing)),
     )?;
     let ids = (0..=file.newest_epoch()).filter_map(|epoch| file.epoch_id(epoch));
-    check_all(case, "epoch-id", ids)?;
+    let ids: Vec<_> = ids.collect();
+    check_all(case, "epoch-id", &ids)?;
+    check_all(case, "short-id", ids.iter().map(short_epoch_id))?;
+    let made = file.epochs().iter().map(|record| record.made.to_be_bytes());
+    check_all(case, "made", made)?;
+    let sizes = file.checkpoints().iter().map(|c| c.machines.to_be_bytes());
+    check_all(case, "checkpoint", sizes)?;
     let register = file.register();
     case.check("machines", register.machines.to_be_bytes())?;
     case.check("root", register.root)?;
@@ -35,17 +51,17 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
 }
 
 struct Epoch {
-    key: Vec<u8>,
+    key: PublicKey,
     sharing: EpochSharing,
 }
 
-/// The file with the keys and sharings of all its epochs, which are checked when they are first used.
-fn read(bytes: &[u8]) -> Result<(GroupFile, Vec<Epoch>), GroupFileError> {
-    let file = GroupFile::from_bytes(bytes)?;
+/// The file with its checked chain, and the keys and sharings of all its epochs, which are checked when
+/// they are first used.
+fn read(bytes: &[u8]) -> Result<(CheckedGroup, Vec<Epoch>), GroupFileError> {
+    let file = GroupFile::from_bytes(bytes)?.check_epochs(&mut ChaCha20Rng::seed_from_u64(1))?;
     let epoch = |epoch| {
         let sharing = file.sharing(epoch).expect("the file has the epoch")?;
         let key = file.public_key(epoch).expect("the file has the epoch")?;
-        let key = key.to_bytes();
         Ok(Epoch { key, sharing })
     };
     let epochs = (0..=file.newest_epoch()).map(epoch);

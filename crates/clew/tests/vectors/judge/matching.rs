@@ -14,9 +14,9 @@ pub const CHECKS: [(&str, Check); 2] = [("blind", blind), ("match", transcript)]
 fn question<'a>(case: &Case, sharing: &'a Sharing) -> Result<Match<'a>, Stop> {
     let set = Set::from_bytes(case.bytes("set")?)?;
     let (t1, t2) = (g1(case, "t1")?, g1(case, "t2")?);
-    let credential = g1(case, "credential")?;
+    let base = g1(case, "b")?;
     let request = case.array("request")?;
-    Ok(Match::new(&request, set, sharing, [&t1, &t2], &credential)?)
+    Ok(Match::new(&request, set, sharing, [&t1, &t2], &base)?)
 }
 
 fn blind(case: &Case) -> Result<(), Stop> {

@@ -9,6 +9,7 @@ mod flow_manifest;
 mod flow_signature;
 mod group_file;
 mod join;
+mod join_file;
 mod key_file;
 mod matching;
 mod opening;
@@ -26,6 +27,7 @@ use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, T
 use clew_group::quorum::QuorumError;
 use clew_group::xr::JoinError;
 use clew_group::{DecodeError, Invalid, Revoked};
+use clew_manager::join::JoinFault;
 use clew_manager::keys::KeyError;
 use clew_packet::{Reason, Replay};
 
@@ -124,7 +126,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             };
             reasons.map(name).collect()
         }
-        // Not `too-many-epochs`, for which a file would have 500 MB.
+        // Not `too-many-epochs`, for which a file would have 500 MB, nor `steps`: 5 MB.
         "group-file" => vec![
             "valid",
             "header",
@@ -137,6 +139,8 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             "epoch",
             "chain",
             "start",
+            "revoked-twice",
+            "checkpoint",
             "public-key",
             "sharing",
         ],
@@ -153,7 +157,9 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             "register",
             "device",
             "credential",
+            "signer",
             "blind",
+            "device-pin",
             "header",
             "too-long",
             "truncated",
@@ -166,7 +172,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
             .split(' ')
             .filter(|rule| !rule.is_empty())
             .collect(),
-        _ => vec!["valid", "not-a-key", "label", "damaged", "wrong-secret"],
+        _ => key_file::RULES.to_vec(),
     }
 }
 
@@ -252,6 +258,12 @@ impl From<Rule> for Stop {
 impl From<GroupFileError> for Stop {
     fn from(error: GroupFileError) -> Self {
         error.rule.into()
+    }
+}
+
+impl From<JoinFault> for Stop {
+    fn from(fault: JoinFault) -> Self {
+        Self::Rule(fault.as_str())
     }
 }
 

@@ -1,7 +1,12 @@
 //! Vectors of openings and matches.
 
-use clew_evidence::{Caveat, GroupFile, Match, Opening, Packet, armor, judge_match, judge_opening};
-use clew_packet::{Frame, LinkType, Mode, read};
+use clew_evidence::{
+    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, armor, judge_match,
+    judge_opening,
+};
+use clew_group::curve::Scalar;
+use clew_packet::{Block, Frame, LinkType, read};
+use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 use super::{Stop, check_all, holds, other, register_file, share};
 use crate::case::Case;
@@ -15,9 +20,12 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     }
 }
 
-pub fn group_file(case: &Case) -> Result<GroupFile, Stop> {
+/// The group file of a case. One that does not hold as a whole is of rule `group`.
+pub fn group_file(case: &Case) -> Result<CheckedGroup, Stop> {
     let file = other("group-file", case.word("group-file")?)?;
-    Ok(GroupFile::from_bytes(file.bytes("file")?)?)
+    let group = GroupFile::from_bytes(file.bytes("file")?)?;
+    let checked = group.check_epochs(&mut ChaCha20Rng::seed_from_u64(1));
+    checked.map_err(|_| Stop::Rule("group"))
 }
 
 /// The signed packet of a case: its epoch, message and signature in its plain form.
@@ -25,6 +33,7 @@ pub struct Found {
     epoch: u32,
     message: Vec<u8>,
     body: Vec<u8>,
+    leaf: Option<[u8; 32]>,
 }
 
 impl Found {
@@ -40,7 +49,7 @@ impl Found {
         };
         let trailer = packet.trailer();
         let ours = trailer.group == group.id().tag() && trailer.scheme == group.scheme();
-        if !ours || trailer.block.mode() != Mode::Each {
+        if !ours {
             return Ok(None);
         }
         let mut message = Vec::new();
@@ -50,6 +59,7 @@ impl Found {
             epoch: trailer.epoch,
             message,
             body: trailer.body[..plain].to_vec(),
+            leaf: matches!(trailer.block, Block::Tree { .. }).then(|| packet.asked()),
         }))
     }
 
@@ -58,6 +68,7 @@ impl Found {
             epoch: self.epoch,
             message: &self.message,
             body: &self.body,
+            leaf: self.leaf,
         }
     }
 }
@@ -67,38 +78,55 @@ pub const NO_PACKET: Packet<'static> = Packet {
     epoch: 0,
     message: &[],
     body: &[],
+    leaf: None,
 };
 
 fn evidence(case: &Case) -> Result<(), Stop> {
     let (text, group) = (case.joined("line")?, group_file(case)?);
     let found = Found::of(case, &group)?;
     let packet = found.as_ref().map_or(NO_PACKET, Found::packet);
-    let (answer, again) = if armor::label(&text)? == "clew-match-1" {
+    if armor::label(&text)? == "clew-match-1" {
         let evidence = Match::decode(&text, &group)?;
         let judgement = judge_match(&group, &evidence, &packet)?;
+        check(case, &judgement)?;
+        case.check("b", evidence.base)?;
+        case.check("x", evidence.x.to_bytes())?;
         case.check("machine", judgement.machine.as_str())?;
         let answer = match judgement.signed {
             true => "it was this machine",
             false => "it was not this machine",
         };
-        (answer.to_owned(), evidence.encode())
+        case.check("answer", answer)?;
+        holds(evidence.encode() == text, "the same text again")
     } else {
         let evidence = Opening::decode(&text, &group)?;
         let judgement = judge_opening(&group, &evidence, &packet)?;
-        let revoked = judgement.caveats.iter().filter_map(revoked_in);
-        check_all(case, "revoked", revoked)?;
-        (judgement.machine.as_str().to_owned(), evidence.encode())
-    };
-    holds(again == text, "the same text again")?;
-    holds(case.word("answer")? == answer, &answer)
+        check(case, &judgement)?;
+        check_all(case, "x", evidence.x.iter().map(Scalar::to_bytes))?;
+        case.check("answer", judgement.machine.as_str())?;
+        holds(evidence.encode() == text, "the same text again")
+    }
 }
 
-/// The epoch that revoked the machine, earlier or later than the packet's.
-fn revoked_in(caveat: &Caveat) -> Option<[u8; 4]> {
-    match caveat {
-        Caveat::RevokedLater { epoch } | Caveat::RevokedBefore { epoch } => {
-            Some(epoch.to_be_bytes())
-        }
-        _ => None,
+/// All that a judgement says but the answer.
+fn check(case: &Case, judgement: &Judgement) -> Result<(), Stop> {
+    if case.has("device") {
+        let known = case.word("device")?.parse();
+        let known = known.map_err(|_| Stop::Wrong("no fingerprint".to_owned()))?;
+        judgement.check_device(&known)?;
+    }
+    case.check("asked", judgement.asked)?;
+    case.check("index", judgement.index.to_be_bytes())?;
+    case.check("joined", judgement.joined.to_be_bytes())?;
+    case.check("how", [judgement.how.code()])?;
+    let fingerprint = judgement.device.iter().map(ToString::to_string);
+    check_all(case, "fingerprint", fingerprint)?;
+    check_all(case, "caveat", judgement.caveats.iter().map(caveat))
+}
+
+fn caveat(caveat: &Caveat) -> String {
+    match caveat.epoch() {
+        Some(epoch) => format!("{} {epoch}", caveat.as_str()),
+        None => caveat.as_str().to_owned(),
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clew_evidence::GroupFile;
-use clew_group::{MemberKey, Precursor, PublicKey, Scheme, VerifyingKey, bbs04, xr};
-use clew_manager::keys::MemberKeyFile;
+use clew_group::{Precursor, Scheme, SigningKey, VerifyingKey};
+use clew_manager::keys::{HeldEpoch, MemberKeyFile};
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received,
     Receiver, Restorer, Sender, Stripped, Ticket, Timestamp, Unknown, mark, read, strip,
@@ -155,26 +155,32 @@ fn redo(case: &Case) -> Result<(), Stop> {
         incremental: flags.contains("incremental"),
         ..Policy::default()
     };
-    let sender = Sender::new(key.public.scheme(), key.group, key.epoch, policy);
+    let held = held(case, &key)?;
+    let sender = Sender::new(key.scheme(), key.group, held.epoch, policy);
     let reason = sender.sign(&original, time(case)?, || precursor, &mut out);
     holds(reason == Reason::Signed, "it is signed")?;
     case.check("frame", &out)
 }
 
+/// The epoch that signs at the time of the case.
+fn held<'a>(case: &Case, key: &'a MemberKeyFile) -> Result<&'a HeldEpoch, Stop> {
+    let time = time(case)?.map_or(0, |time| time.0);
+    let held = key.epoch_at(time);
+    held.ok_or_else(|| Stop::Wrong("a key without an epoch".to_owned()))
+}
+
 /// With the nonces of the case.
 fn precursor(case: &Case, key: &MemberKeyFile) -> Result<Precursor, Stop> {
-    Ok(match (&key.public, &key.key) {
-        (PublicKey::Bbs04(group), MemberKey::Bbs04(member)) => {
-            let signer = bbs04::SigningKey::new(group, key.id, member.clone())?;
+    let held = held(case, key)?;
+    Ok(match key.signing_key(held)? {
+        SigningKey::Bbs04(signer) => {
             let nonces = super::bbs04::nonces(case)?;
-            Precursor::Bbs04(Box::new(signer.precursor_from(nonces)))
+            Precursor::Bbs04(Box::new(signer.precursor_from(&nonces)))
         }
-        (PublicKey::Xr(group), MemberKey::Xr(member)) => {
-            let signer = xr::SigningKey::new(group, key.id, member.clone())?;
+        SigningKey::Xr(signer) => {
             let nonces = super::xr::nonces(case)?;
-            Precursor::Xr(Box::new(signer.precursor_from(nonces)))
+            Precursor::Xr(Box::new(signer.precursor_from(&nonces)))
         }
-        _ => return Err(Stop::Wrong("a key of two schemes".to_owned())),
     })
 }
 

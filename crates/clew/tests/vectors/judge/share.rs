@@ -72,10 +72,10 @@ fn check(case: &Case, asked: &Asked, share: &Share) -> Result<u8, Stop> {
     }
 }
 
-/// About the machine with the credential of the case.
+/// About the machine that signs with the base of the case.
 fn question<'a>(case: &Case, asked: &'a Asked, set: Set) -> Result<Match<'a>, Stop> {
-    let credential = G1::from_bytes(case.bytes("credential")?)?;
-    asked.question(set, &credential).map_err(rule("blind"))
+    let base = G1::from_bytes(case.bytes("b")?)?;
+    asked.question(set, &base).map_err(rule("blind"))
 }
 
 /// The commitment binds the blind of the case.

@@ -3,22 +3,23 @@
 use clew_group::curve::G1;
 use clew_group::xr::{
     Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces,
-    PseudonymousSignature, PublicKey, Revocation, Signature, SigningKey, VerifyingKey,
+    PseudonymousSignature, PublicKey, Signature, SigningKey, VerifyingKey,
 };
-use clew_group::{EpochId, Invalid, Proof};
+use clew_group::{EpochId, Invalid, Proof, Step, Witness, check_steps};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 use super::bbs04::scalar;
 use super::{Check, Stop, holds};
 use crate::case::Case;
 
-pub const CHECKS: [(&str, Check); 16] = [
+pub const CHECKS: [(&str, Check); 18] = [
     ("xr-generators", generators),
+    ("xr-rebased-v", rebased_v),
     ("xr-public-key", public_key),
     ("xr-genesis", genesis),
-    ("xr-descent", descent),
     ("xr-issuer-key", issuer_key),
     ("xr-member-key", member_key),
+    ("xr-row", row),
     ("xr-sign", sign),
     ("xr-pseudonym", pseudonym),
     ("xr-verify", verify),
@@ -26,8 +27,9 @@ pub const CHECKS: [(&str, Check); 16] = [
     ("xr-verify-pseudonym", verify_pseudonym),
     ("xr-verify-batch", verify_batch),
     ("xr-open", open),
-    ("xr-revocation", revocation),
-    ("xr-member-update", member_update),
+    ("xr-step", step),
+    ("xr-chain", chain),
+    ("xr-witness-update", witness_update),
     ("xr-new-opening", new_opening),
 ];
 
@@ -35,12 +37,10 @@ pub fn g1(case: &Case, name: &str) -> Result<G1, Stop> {
     Ok(G1::from_bytes(case.bytes(name)?)?)
 }
 
-pub fn key(case: &Case, name: &str) -> Result<PublicKey, Stop> {
-    Ok(PublicKey::from_bytes(case.bytes(name)?)?)
-}
-
-fn group(case: &Case) -> Result<PublicKey, Stop> {
-    key(case, "public-key")
+/// The public key of an epoch: what founds it, and V.
+pub fn group(case: &Case) -> Result<PublicKey, Stop> {
+    let founded = PublicKey::founded(&case.array("nonce")?, case.bytes("founding-key")?)?;
+    Ok(founded.in_epoch(&g1(case, "v")?)?)
 }
 
 fn verifier(case: &Case) -> Result<VerifyingKey, Stop> {
@@ -62,21 +62,28 @@ fn generators(case: &Case) -> Result<(), Stop> {
     let Generators { u, g1, h0 } = Generators::of(&case.array("nonce")?);
     case.check("u", u.to_bytes())?;
     case.check("g1", g1.to_bytes())?;
-    case.check("h0", h0.to_bytes())
+    case.check("h0", h0.to_bytes())?;
+    case.check("v", PublicKey::first_v(&case.array("nonce")?).to_bytes())
+}
+
+fn rebased_v(case: &Case) -> Result<(), Stop> {
+    let id = case.array("epoch-id").map(EpochId)?;
+    let v = PublicKey::rebased_v(&case.array("nonce")?, case.u32("epoch")?, &id);
+    case.check("v", v.to_bytes())
 }
 
 fn public_key(case: &Case) -> Result<(), Stop> {
-    case.check("public-key", group(case)?.to_bytes())
+    let key = group(case)?;
+    case.check("v", key.v().to_bytes())?;
+    case.check("founding-key", key.founding_bytes())
 }
 
 fn genesis(case: &Case) -> Result<(), Stop> {
     let proof = Proof::from_bytes(case.bytes("proof")?)?;
     case.check("proof", proof.to_bytes())?;
-    Ok(group(case)?.check_genesis(&case.array("nonce")?, &proof)?)
-}
-
-fn descent(case: &Case) -> Result<(), Stop> {
-    Ok(group(case)?.check_descends_from(&key(case, "genesis")?)?)
+    let nonce = case.array("nonce")?;
+    let key = PublicKey::founded(&nonce, case.bytes("founding-key")?)?;
+    Ok(key.check_genesis(&nonce, &proof)?)
 }
 
 fn issuer_key(case: &Case) -> Result<(), Stop> {
@@ -84,7 +91,7 @@ fn issuer_key(case: &Case) -> Result<(), Stop> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let nonce = case.array("nonce")?;
     let (public, proof) = issuer.found(&nonce, &g1(case, "h")?, &mut rng);
-    case.check("public-key", public.to_bytes())?;
+    case.check("founding-key", public.founding_bytes())?;
     Ok(public.check_genesis(&nonce, &proof)?)
 }
 
@@ -92,24 +99,42 @@ fn member(case: &Case) -> Result<MemberKey, Stop> {
     Ok(MemberKey::from_bytes(case.bytes("member-key")?)?)
 }
 
-/// The checks of the public key, which who loads it makes, and the member's.
+fn witness(case: &Case) -> Result<Witness, Stop> {
+    let witness = Witness::from_bytes(case.bytes("witness")?)?;
+    case.check("witness", witness.to_bytes())?;
+    Ok(witness)
+}
+
+/// The member's check.
 fn member_key(case: &Case) -> Result<(), Stop> {
-    let (member, group) = (member(case)?, group(case)?);
-    group.check_descends_from(&key(case, "genesis")?)?;
-    Ok(member.check(&group)?)
+    Ok(member(case)?.check(&group(case)?, &witness(case)?)?)
+}
+
+/// The judge's two equations; and Q, by which an auditor finds the row without gamma.
+fn row(case: &Case) -> Result<(), Stop> {
+    let (group, x) = (group(case)?, scalar(case, "x")?);
+    let [a, c, b] = [g1(case, "a")?, g1(case, "c")?, g1(case, "b")?];
+    if !(group.certifies(&a, &c, &x) && group.names(&b, &c, &x)) {
+        return Err(Stop::Rule("invalid"));
+    }
+    let issuer = IssuerKey::from_bytes(case.bytes("gamma")?)?;
+    let q = issuer.locator(&b);
+    case.check("q", q.to_bytes())?;
+    let search = group.search(&q, &b)?;
+    holds(search.row_fits(&c, &x), "Q finds the row")
 }
 
 fn signer(case: &Case) -> Result<SigningKey, Stop> {
     let parts = [case.bytes("a")?, case.bytes("x")?, case.bytes("y")?];
     let member = MemberKey::from_bytes(&parts.concat())?;
     let id = case.array("epoch-id").map(EpochId)?;
-    Ok(SigningKey::new(&group(case)?, id, member)?)
+    Ok(SigningKey::new(&group(case)?, id, member, &witness(case)?)?)
 }
 
 /// Makes the signature from all secrets, and compares every value on the way.
 fn sign(case: &Case) -> Result<(), Stop> {
     let message = case.bytes("message")?;
-    let precursor = signer(case)?.precursor_from(nonces(case)?);
+    let precursor = signer(case)?.precursor_from(&nonces(case)?);
     let signature = precursor.sign_incremental(&[message]);
     let bytes = signature.to_bytes();
     let parts = [
@@ -145,7 +170,7 @@ fn pseudonym(case: &Case) -> Result<(), Stop> {
     let (scope, message) = (case.bytes("scope")?, [case.bytes("message")?]);
     let signer = signer(case)?;
     case.check("nym", signer.pseudonym(scope))?;
-    let precursor = signer.precursor_in_from(scope, nonces(case)?);
+    let precursor = signer.precursor_in_from(scope, &nonces(case)?);
     let signature = precursor.sign(&message);
     case.check("signature", signature.to_bytes())?;
     case.check("nym", signature.pseudonym())?;
@@ -246,31 +271,51 @@ fn open(case: &Case) -> Result<(), Stop> {
     let signature = Signature::from_bytes(case.bytes("signature")?)?;
     let (group, xi) = (group(case)?, scalar(case, "opener-key")?);
     holds(group.u().mul(&xi) == *group.h(), "xi is that of the group")?;
-    let credential = *signature.t2() - signature.t1().mul(&xi);
-    case.check("credential", credential.to_bytes())?;
-    case.check("tag", group.tag(&credential))
+    let base = *signature.t2() - signature.t1().mul(&xi);
+    case.check("b", base.to_bytes())
 }
 
-/// What anybody does with a revocation, and what the issuer did to make it.
-fn revocation(case: &Case) -> Result<(), Stop> {
-    let revocation = Revocation::from_bytes(case.bytes("revocation")?)?;
-    case.check("revocation", revocation.to_bytes())?;
+fn steps(case: &Case) -> Result<Vec<Step>, Stop> {
+    let read = |bytes| Ok(Step::from_bytes(bytes)?);
+    case.all("step").into_iter().map(read).collect()
+}
+
+/// What anybody does with a step, and what the issuer did to make it.
+fn step(case: &Case) -> Result<(), Stop> {
+    let step = Step::from_bytes(case.bytes("step")?)?;
+    case.check("step", step.to_bytes())?;
     let group = group(case)?;
-    let next = group.after(&revocation)?;
-    case.check("next-public-key", next.to_bytes())?;
+    let next = group.after(&step)?;
+    case.check("next-v", next.v().to_bytes())?;
     let issuer = IssuerKey::from_bytes(case.bytes("gamma")?)?;
     let again = issuer.revoke(&group, &scalar(case, "x")?);
-    holds(
-        again.as_ref() == Some(&revocation),
-        "the issuer's revocation",
-    )
+    holds(again.as_ref() == Some(&step), "the issuer's step")
 }
 
-fn member_update(case: &Case) -> Result<(), Stop> {
-    let revocation = Revocation::from_bytes(case.bytes("revocation")?)?;
-    let next = member(case)?.after(&revocation)?;
-    next.check(&group(case)?.after(&revocation)?)?;
-    case.check("next-member-key", next.to_bytes().as_slice())
+/// All at once says what one by one says.
+fn chain(case: &Case) -> Result<(), Stop> {
+    let (group, steps) = (group(case)?, steps(case)?);
+    let verdict = |seed| {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        check_steps(group.w(), &[(*group.v(), &steps[..])], &mut rng)
+    };
+    let one_by_one = steps
+        .iter()
+        .try_fold(group.clone(), |key, step| key.after(step));
+    let same = (0..4).all(|seed| verdict(seed) == one_by_one.clone().map(|_| ()));
+    holds(same, "the same one by one")?;
+    Ok(verdict(5)?)
+}
+
+fn witness_update(case: &Case) -> Result<(), Stop> {
+    let (x, steps) = (scalar(case, "x")?, steps(case)?);
+    let next = witness(case)?.after(&x, &steps)?;
+    case.check("next-witness", next.to_bytes())?;
+    let again = steps.iter().try_fold(witness(case)?, |w, step| {
+        w.after(&x, std::slice::from_ref(step))
+    })?;
+    holds(again == next, "the same one by one")?;
+    holds(next.before(&x, &steps) == witness(case)?, "and back")
 }
 
 /// A new opening key, which the issuer makes of h.
@@ -278,7 +323,7 @@ fn new_opening(case: &Case) -> Result<(), Stop> {
     let (h, h_w) = (g1(case, "h")?, g1(case, "h-w")?);
     let group = group(case)?;
     let next = group.with_opening(&h, &h_w)?;
-    case.check("next-public-key", next.to_bytes())?;
+    case.check("next-founding-key", next.founding_bytes())?;
     let issuer = IssuerKey::from_bytes(case.bytes("gamma")?)?;
     holds(issuer.reopened(&group, &h) == next, "the issuer's h_w")
 }

@@ -1,13 +1,12 @@
-//! The group of scheme bbs04: two revocations, so three epochs, and a machine that is in all.
+//! The group of scheme bbs04: two rebases that revoke, so three epochs, and a machine that is in all.
 
 use std::sync::LazyLock;
 
-use clew_evidence::{Change, EpochRecord, Genesis, RegisterEntry, SharingRecord};
-use clew_group::bbs04::{IssuerKey, MemberKey, OpenerKey, PublicKey, Revocation, SigningKey};
-use clew_group::curve::Scalar;
+use clew_evidence::{Change, EntryKey, EpochRecord, Genesis, How, RegisterEntry, SharingRecord};
+use clew_group::bbs04::{IssuerKey, MemberKey, OpenerKey, PublicKey, SigningKey};
+use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
-use clew_group::{Precursor, Scheme};
-use clew_manager::keys::MemberKeyFile;
+use clew_group::{Precursor, Scheme, Witness};
 use clew_packet::SECOND_NS;
 
 use super::records::{NONCE, Records};
@@ -25,11 +24,8 @@ pub struct Bbs04 {
     pub opener: OpenerKey,
     pub sharings: [Sharing; 2],
     pub shares: [Vec<SecretShare>; 2],
-    /// Public key of each epoch, and the key of machine `web-1` for it.
+    /// Public key of each epoch.
     pub public: Vec<PublicKey>,
-    pub member: Vec<MemberKey>,
-    /// What led from each epoch to the next, and the key that it revoked, of the epoch before.
-    pub revocations: Vec<(Revocation, MemberKey)>,
 }
 
 pub static BBS04: LazyLock<Bbs04> = LazyLock::new(Bbs04::make);
@@ -39,7 +35,7 @@ impl Bbs04 {
         let (opener, opening) = OpenerKey::generate(&NONCE, &mut rng("opener"));
         let (issuer, issuing) = IssuerKey::generate(&mut rng("issuer"));
         let manager = ed25519_dalek::SigningKey::from_bytes(&hash(b"manager"));
-        let first = PublicKey::genesis(&opening, &issuing);
+        let first = PublicKey::genesis(&NONCE, &opening, &issuing);
         let quorum = Quorum::new(2, 3).unwrap();
         let dealt = opener.deal(&first, quorum, &mut rng("dealer"));
         let (sharings, shares) = dealt.unwrap();
@@ -49,21 +45,20 @@ impl Bbs04 {
             nonce: NONCE,
             manager: manager.verifying_key().to_bytes(),
             name: "vectors".parse().unwrap(),
-            public_key: first.to_bytes().to_vec(),
+            founding: Box::new(first.founding_bytes()),
             issuer_proof: None,
             sharing: SharingRecord::bbs04(&sharings),
         };
-        let entries = ["web-1", "web-2", "web-3"].map(|name| entry(&issuer, &first, name));
+        let entries = ["web-1", "web-2", "web-3"].map(|name| entry(&issuer, name));
         let records = Records {
             genesis,
             epochs: vec![],
             entries: entries.into(),
+            checkpoints: vec![],
             manager,
         };
         let mut group = Self {
-            member: vec![issue(&issuer, &first, "web-1")],
             public: vec![first],
-            revocations: vec![],
             records,
             issuer,
             opener,
@@ -76,42 +71,53 @@ impl Bbs04 {
     }
 
     fn revoke(&mut self, machine: &str) {
-        let before = self.public.last().unwrap();
-        let revocation = self.issuer.revoke(before, x(machine)).unwrap();
-        let revoked = issue(&self.issuer, before, machine);
-        let public = before.after(&revocation).unwrap();
-        let member = self.member.last().unwrap().after(&revocation).unwrap();
-        self.records.epochs.push(EpochRecord {
+        let start = STARTS[self.records.epochs.len()];
+        let record = EpochRecord {
             epoch: self.public.len() as u32,
             previous: self.records.last_id(),
-            start: STARTS[self.records.epochs.len()],
-            change: Change::revocation_bbs04(&revocation, &public),
-        });
-        self.public.push(public);
-        self.member.push(member);
-        self.revocations.push((revocation, revoked));
+            made: start - SECOND_NS,
+            start,
+            change: Change::Rebase {
+                revoked: vec![place(machine)],
+            },
+        };
+        let v = PublicKey::rebased_v(&NONCE, record.epoch, &record.epoch_id());
+        self.public.push(self.public[0].in_epoch(&v).unwrap());
+        self.records.epochs.push(record);
+    }
+
+    /// The key of a machine, the same in every epoch.
+    pub fn member(&self, machine: &str) -> MemberKey {
+        issue(&self.issuer, machine)
+    }
+
+    /// Its witness, also where it must not have one: where it is revoked.
+    pub fn witness(&self, machine: &str, epoch: usize) -> Witness {
+        let issuer = self.issuer.in_epoch(&self.public[epoch], []);
+        issuer.witness(&x(machine)).unwrap()
+    }
+
+    /// What a machine signs with in an epoch: B.
+    pub fn base(&self, machine: &str, epoch: usize) -> G1 {
+        let issuer = self.issuer.in_epoch(&self.public[epoch], []);
+        issuer
+            .base(&self.member(machine).credential(), &x(machine))
+            .unwrap()
     }
 
     pub fn signer(&self, epoch: usize) -> SigningKey {
-        let key = self.member[epoch].clone();
-        SigningKey::new(&self.public[epoch], self.records.epoch_id(epoch), key).unwrap()
+        let (key, id) = (self.member("web-1"), self.records.epoch_id(epoch));
+        SigningKey::new(&self.public[epoch], id, key, &self.witness("web-1", epoch)).unwrap()
     }
 
     pub fn precursor(&self, epoch: usize, label: &str) -> Precursor {
-        Precursor::Bbs04(Box::new(self.signer(epoch).precursor_from(nonces(label))))
+        Precursor::Bbs04(Box::new(self.signer(epoch).precursor_from(&nonces(label))))
     }
+}
 
-    pub fn key_file(&self, epoch: usize) -> MemberKeyFile {
-        MemberKeyFile {
-            group: self.records.id(),
-            epoch: epoch as u32,
-            id: self.records.epoch_id(epoch),
-            machine: "web-1".parse().unwrap(),
-            public: clew_group::PublicKey::Bbs04(self.public[epoch].clone()),
-            key: clew_group::MemberKey::Bbs04(self.member[epoch].clone()),
-            device: None,
-        }
-    }
+/// Place of a machine in the register.
+pub fn place(machine: &str) -> u32 {
+    machine[4..].parse::<u32>().unwrap() - 1
 }
 
 /// The secret of a machine.
@@ -119,16 +125,19 @@ pub fn x(machine: &str) -> Scalar {
     scalar(&format!("x of {machine}"))
 }
 
-fn issue(issuer: &IssuerKey, group: &PublicKey, machine: &str) -> MemberKey {
-    issuer.issue(group, x(machine)).unwrap()
+fn issue(issuer: &IssuerKey, machine: &str) -> MemberKey {
+    issuer.issue(&x(machine)).unwrap()
 }
 
-fn entry(issuer: &IssuerKey, first: &PublicKey, machine: &str) -> RegisterEntry {
+fn entry(issuer: &IssuerKey, machine: &str) -> RegisterEntry {
+    let key = issue(issuer, machine);
     RegisterEntry {
-        index: machine[4..].parse::<u32>().unwrap() - 1,
+        index: place(machine),
         joined: 0,
-        credential: issue(issuer, first, machine).credential().to_bytes(),
+        how: How::IssuerHost,
+        replaces: None,
+        credential: key.credential().to_bytes(),
         name: machine.parse().unwrap(),
-        device: None,
+        key: EntryKey::Bbs04(Box::new(key.public_x().to_bytes())),
     }
 }

@@ -6,7 +6,7 @@ use clew_group::bbs04::{INCREMENTAL_BYTES, PublicKey};
 use super::bbs04_group::BBS04;
 use super::bbs04_keys::case;
 use super::damage::another;
-use super::{hash, nonces, patched, replaced, rng, with_nonces};
+use super::{nonces, patched, replaced, rng, with_key, with_nonces};
 use crate::case::Case;
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -28,7 +28,7 @@ pub fn all() -> Vec<Case> {
 
 /// The incremental form of the signature that `web-1` makes with the nonces of `label`.
 pub fn sign(epoch: usize, label: &str, message: &[u8]) -> [u8; INCREMENTAL_BYTES] {
-    let precursor = BBS04.signer(epoch).precursor_from(nonces(label));
+    let precursor = BBS04.signer(epoch).precursor_from(&nonces(label));
     precursor.sign_incremental(&[message]).to_bytes()
 }
 
@@ -43,7 +43,7 @@ fn signatures() -> Vec<Case> {
         ),
         signed(
             "sign-epoch-2",
-            "The same member after two revocations.",
+            "The same member after two rebases.",
             2,
             MESSAGE,
         ),
@@ -53,13 +53,13 @@ fn signatures() -> Vec<Case> {
 }
 
 fn signed(name: &str, comment: &str, epoch: usize, message: &[u8]) -> Case {
-    let (key, member) = (&BBS04.public[epoch], BBS04.member[epoch].to_bytes());
+    let (key, member) = (&BBS04.public[epoch], BBS04.member("web-1").to_bytes());
     let bytes = sign(epoch, name, message);
-    let mut case = case("sign", name, "valid", comment)
-        .hex("public-key", key.to_bytes())
+    let mut case = with_key(case("sign", name, "valid", comment), key)
         .hex("epoch-id", BBS04.records.epoch_id(epoch))
         .hex("a", &member[..48])
         .hex("x", &member[48..])
+        .hex("witness", BBS04.witness("web-1", epoch).to_bytes())
         .hex("message", message);
     case = with_nonces(case, name);
     for (t, bytes) in ["t1", "t2", "t3"].into_iter().zip(bytes.chunks(48)) {
@@ -93,8 +93,7 @@ pub fn verify_under(
     message: &[u8],
     signature: &[u8],
 ) -> Case {
-    case(check, name, expect, comment)
-        .hex("public-key", key.to_bytes())
+    with_key(case(check, name, expect, comment), key)
         .hex("epoch-id", id)
         .hex("message", message)
         .hex("signature", signature)
@@ -169,9 +168,9 @@ fn bad_signatures() -> Vec<Case> {
 
 fn other_group() -> PublicKey {
     use clew_group::bbs04::{IssuerKey, OpenerKey};
-    let (_, opening) = OpenerKey::generate(&hash(b"other"), &mut rng("other opener"));
+    let (_, opening) = OpenerKey::generate(&super::records::NONCE, &mut rng("other opener"));
     let (_, issuing) = IssuerKey::generate(&mut rng("other issuer"));
-    PublicKey::genesis(&opening, &issuing)
+    PublicKey::genesis(&super::records::NONCE, &opening, &issuing)
 }
 
 /// The key and the id of epoch 0.

@@ -2,13 +2,15 @@
 
 use std::sync::LazyLock;
 
-use clew_evidence::{Origin, SharingRecord};
+use clew_evidence::{Origin, SharingRecord, short_epoch_id};
 use clew_group::quorum::{Quorum, Sharing};
+use clew_packet::SECOND_NS;
 
 use super::bbs04_group::{self, BBS04};
 use super::records::Records;
+use super::strange;
 use super::xr_group::{self, NEWEST, XR, u};
-use super::{rng, scalar, with_all};
+use super::{Key, rng, scalar, with_all};
 use crate::case::Case;
 
 /// A group of one record, with a dealt opening key and no machine.
@@ -22,23 +24,45 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
         .issuer
         .found(&nonce, sharing.public(), &mut rng("small proof"));
     records.genesis.name = "klein ☘".parse().unwrap();
-    records.genesis.public_key = found.0.to_bytes().to_vec();
+    records.genesis.founding = Box::new(found.0.founding_bytes());
     records.genesis.issuer_proof = Some(found.1.to_bytes());
     records.genesis.sharing = SharingRecord::xr(Origin::Dealt, &sharing);
     records.epochs.clear();
+    records.checkpoints.clear();
     records.entries.clear();
     records
 });
 
 pub fn all() -> Vec<Case> {
-    vec![of_bbs04(), of_xr(), small()]
+    vec![
+        of_bbs04(),
+        of_xr(),
+        urgent(),
+        small(),
+        strange_xr(),
+        strange_bbs04(),
+    ]
+}
+
+/// The manager can sign any register: whoever reads a row says what is wrong.
+fn strange_xr() -> Case {
+    let comment = "The group of xr with a register whose entries nobody takes.";
+    let name = stem(strange::STRANGE);
+    of_xr_with(name, comment, &strange::xr())
+}
+
+fn strange_bbs04() -> Case {
+    let comment = "The group of bbs04 with a register whose entry nobody takes.";
+    let name = stem(strange::BBS04_FILE);
+    of_bbs04_with(name, comment, &strange::bbs04())
 }
 
 fn stem(file: &str) -> &str {
     file.strip_suffix(".txt").unwrap()
 }
 
-fn good(name: &str, comment: &str, records: &Records, keys: Vec<Vec<u8>>) -> Case {
+/// `keys` are the founding key and the V of each epoch.
+fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8; 48])>) -> Case {
     let epochs = 0..keys.len();
     let case = Case::new("group-file", name, "valid", comment)
         .hex("file", records.file())
@@ -47,7 +71,18 @@ fn good(name: &str, comment: &str, records: &Records, keys: Vec<Vec<u8>>) -> Cas
         .text("name", records.genesis.name.as_str())
         .hex("manager", records.genesis.manager);
     let case = with_all(case, "epoch-id", epochs.map(|e| records.epoch_id(e)));
-    let case = with_all(case, "public-key", keys);
+    let short = (0..keys.len()).map(|e| short_epoch_id(&records.epoch_id(e)));
+    let case = short.fold(case, |case, id| case.text("short-id", &id));
+    let case = with_all(
+        case,
+        "founding-key",
+        keys.iter().map(|(founding, _)| founding),
+    );
+    let case = with_all(case, "v", keys.iter().map(|(_, v)| v));
+    let made = records.epochs.iter().map(|e| e.made.to_be_bytes());
+    let case = with_all(case, "made", made);
+    let sizes = records.checkpoints.iter().map(|c| c.to_be_bytes());
+    let case = with_all(case, "checkpoint", sizes);
     let starts = records.epochs.iter().map(|e| e.start.to_be_bytes());
     with_all(case, "start", starts)
 }
@@ -71,31 +106,62 @@ fn with_register(case: Case, records: &Records) -> Case {
 }
 
 fn of_bbs04() -> Case {
-    let comment = "Scheme bbs04: two revocations, and a register of three machines.";
-    let keys = BBS04.public.iter().map(|key| key.to_bytes().to_vec());
-    let records = &BBS04.records;
-    let case = good(stem(bbs04_group::FILE), comment, records, keys.collect());
+    let comment = "Scheme bbs04: two rebases that revoke, and a register of three machines.";
+    of_bbs04_with(stem(bbs04_group::FILE), comment, &BBS04.records)
+}
+
+fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
+    let keys = BBS04.public.iter().map(Key::parts);
+    let case = good(name, comment, records, keys.collect());
     let [in_u, in_v] = &BBS04.sharings;
     let sharing = sharing_bytes(1, &[in_u, in_v]);
     with_register(with_all(case, "sharing", vec![sharing; 3]), records)
 }
 
 fn of_xr() -> Case {
-    let comment = "Scheme xr: a revocation, a new opening key, another revocation; four machines.";
-    let keys = XR.public.iter().map(|key| key.to_bytes().to_vec());
-    let case = good(stem(xr_group::FILE), comment, &XR.records, keys.collect());
+    let comment = "Scheme xr: a step, a new opening key, two steps, a rebase; five machines.";
+    of_xr_with(stem(xr_group::FILE), comment, &XR.records)
+}
+
+fn of_xr_with(name: &str, comment: &str, records: &Records) -> Case {
+    let keys = XR.public.iter().map(Key::parts);
+    let case = good(name, comment, records, keys.collect());
     let sharings = (0..=NEWEST).map(|epoch| {
         let origin = if epoch < 2 { 2 } else { 1 };
         sharing_bytes(origin, &[&XR.sharing(epoch).0])
     });
-    with_register(with_all(case, "sharing", sharings), &XR.records)
+    with_register(with_all(case, "sharing", sharings), records)
+}
+
+/// An urgent step that brings the start of a planned one forward: the effective starts are alike.
+fn urgent() -> Case {
+    let mut records = XR.records.clone();
+    records.epochs.truncate(3);
+    let planned = records.epochs[0].start;
+    records.epochs[0].start = planned + 1_000_000_000 * SECOND_NS;
+    for i in 1..3 {
+        records.epochs[i].previous = records.epoch_id(i);
+    }
+    let comment = "Epoch 2 starts before the planned start of epoch 1, which begins with it.";
+    let keys = XR.public[..3].iter().chain([&XR.public[3]]).map(Key::parts);
+    let mut case = good("xr-urgent", comment, &records, keys.collect());
+    case = case.without("start");
+    let [_, second, third] = [0, 1, 2].map(|i| records.epochs[i].start);
+    let starts = [second, second, third].map(u64::to_be_bytes);
+    let sharings = (0..4).map(|epoch| {
+        let origin = if epoch < 2 { 2 } else { 1 };
+        sharing_bytes(origin, &[&XR.sharing(epoch).0])
+    });
+    let case = with_all(with_all(case, "start", starts), "sharing", sharings);
+    with_register(case, &records)
 }
 
 fn small() -> Case {
     let records = &*SMALL;
     let comment = "One record, a dealt key, no machine, and a name that is not ASCII.";
-    let keys = vec![records.genesis.public_key.clone()];
-    let h = &records.genesis.public_key[144..192];
+    let founding = *records.genesis.founding;
+    let keys = vec![(founding, XR.public[0].v().to_bytes())];
+    let h = &founding[..48];
     let case = good("xr-small", comment, records, keys);
     with_register(case.hex("sharing", [&[1, 1, 2], h].concat()), records)
 }

@@ -4,8 +4,8 @@ use clew_evidence::{Change, EpochRecord, Genesis, MAX_PART_BYTES};
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{doubled, identity};
-use super::records::{HEADER, Records, chained, file_by};
+use super::damage::{doubled, flipped, identity};
+use super::records::{HEADER, Records, file_by};
 use super::xr_group::XR;
 use super::{hash, patched, replaced};
 use crate::case::Case;
@@ -21,11 +21,22 @@ pub fn all() -> Vec<Case> {
         bad_lengths(
             "xr-",
             &XR.records,
-            &["genesis", "epoch", "sharing", "epoch-3"],
+            &[
+                "genesis",
+                "epoch",
+                "sharing",
+                "epoch-3",
+                "rebase",
+                "checkpoint",
+                "checkpoint-4",
+                "register",
+            ],
         ),
         bad_values(),
         bad_signatures(),
         bad_chains(),
+        bad_revocations(),
+        bad_checkpoints(),
         bad_keys(),
         bad_xr_keys(),
         bad_sharings(),
@@ -63,9 +74,12 @@ fn with_records_of(
     let mut epochs = std::mem::take(&mut records.epochs);
     change(&mut records.genesis, &mut epochs);
     for epoch in epochs {
-        let bodies = records.bodies();
-        let before = &bodies[..bodies.len() - 1];
-        records.epochs.push(chained(before, epoch));
+        let before = records.last_id();
+        let epoch = EpochRecord {
+            previous: before,
+            ..epoch
+        };
+        records.epochs.push(epoch);
     }
     records.file()
 }
@@ -151,8 +165,8 @@ fn bad_frames() -> Vec<Case> {
             "kind-unknown",
             "kind",
             1,
-            "A part of kind 3.",
-            &with_bodies(|b| b[1][0] = 3),
+            "A part of kind 4.",
+            &with_bodies(|b| b[1][0] = 4),
         ),
         bad(
             "kind-empty",
@@ -202,8 +216,8 @@ fn bad_values() -> Vec<Case> {
     let of_bbs04 = bbs04.genesis.encode().len() - 96 - 3;
     let of_xr = xr.genesis.encode().len() - 48 - 3;
     // Of epoch 2 of xr: h, h_w, then origin, t, n.
-    let of_epoch = 46 + 96;
-    [
+    let of_epoch = 54 + 96;
+    let mut cases = values([
         ("scheme", bbs04, 0, 1, 9),
         ("scheme-other", bbs04, 0, 1, 2),
         ("log", bbs04, 0, 74, 1),
@@ -218,19 +232,58 @@ fn bad_values() -> Vec<Case> {
         ("threshold-above", bbs04, 0, of_bbs04 + 1, 4),
         ("trustees-below", bbs04, 0, of_bbs04 + 2, 1),
         ("trustees-33", bbs04, 0, of_bbs04 + 2, 33),
-        ("change", bbs04, 1, 45, 0),
-        ("change-sharing", bbs04, 1, 45, 2),
+        ("change", bbs04, 1, 53, 0),
+        ("change-steps", bbs04, 1, 53, 1),
+        ("change-sharing", bbs04, 1, 53, 2),
+        ("rows", bbs04, 1, 55, 2),
         ("xr-log", xr, 0, 74, 1),
         ("xr-origin", xr, 0, of_xr, 3),
         ("xr-threshold", xr, 0, of_xr + 1, 4),
         ("xr-trustees", xr, 0, of_xr + 2, 33),
-        ("xr-change", xr, 1, 45, 3),
-        ("xr-change-sharing", xr, 1, 45, 2),
+        ("xr-change", xr, 1, 53, 4),
+        ("xr-change-sharing", xr, 1, 53, 2),
+        ("xr-steps-none", xr, 1, 54, 0),
+        ("xr-steps-two", xr, 1, 54, 2),
+        ("xr-checkpoint-none", xr, 5, 4, 0),
+        ("xr-checkpoint-hashes", xr, 6, 37, 65),
         ("xr-sharing-origin", xr, 2, of_epoch, 0),
         ("xr-sharing-threshold", xr, 2, of_epoch + 1, 2),
         ("xr-sharing-trustees", xr, 2, of_epoch + 2, 2),
-    ]
-    .map(|(name, records, part, at, value)| {
+    ]);
+    let rows =
+        |revoked: Vec<u32>| with_records(|_, epochs| epochs[0].change = Change::Rebase { revoked });
+    let steps = XR.steps[0][0].to_bytes();
+    let many = with_records_of(&XR.records, |_, epochs| {
+        epochs[0].change = Change::Steps(vec![steps; 49]);
+    });
+    let layout = |name: &str, comment: &str, file: &[u8]| {
+        bad(&format!("layout-{name}"), "layout", 1, comment, file)
+    };
+    cases.extend([
+        layout(
+            "rows-equal",
+            "A rebase names a row twice.",
+            &rows(vec![1, 1]),
+        ),
+        layout(
+            "rows-falling",
+            "Rows of a rebase in falling order.",
+            &rows(vec![2, 1]),
+        ),
+        layout(
+            "rows-many",
+            "A rebase of 901 rows.",
+            &rows((0..901).collect()),
+        ),
+        layout("steps-many", "A record of 49 steps.", &many),
+    ]);
+    cases
+}
+
+type Value = (&'static str, &'static Records, usize, usize, u8);
+
+fn values<const N: usize>(all: [Value; N]) -> Vec<Case> {
+    all.map(|(name, records, part, at, value)| {
         let name = match name.strip_prefix("xr-") {
             Some(name) => format!("xr-layout-{name}"),
             None => format!("layout-{name}"),
@@ -287,17 +340,18 @@ fn bad_signatures() -> Vec<Case> {
 
 /// Rule 6.
 fn bad_chains() -> Vec<Case> {
-    let starts = |first: u64, second: u64| {
-        with_records(|_, epochs| (epochs[0].start, epochs[1].start) = (first, second))
+    let times = |epoch: usize, made: u64, start: u64| {
+        with_records(|_, epochs| (epochs[epoch - 1].made, epochs[epoch - 1].start) = (made, start))
     };
     let start = BBS04.records.start(1);
+    let (made, created) = (BBS04.records.epochs[0].made, BBS04.records.genesis.created);
     let (skipped, zero) = (
         with_records(|_, e| e[1].epoch = 3),
         with_records(|_, e| e[0].epoch = 0),
     );
     let previous = with_bodies(|b| b[2][5] ^= 1);
     let cut = with_bodies(|b| drop(b.remove(2)));
-    let xr_cut = with_bodies_of(&XR.records, |b| drop(b.remove(3)));
+    let xr_cut = with_bodies_of(&XR.records, |b| drop(b.remove(4)));
     vec![
         bad(
             "epoch-skipped",
@@ -330,104 +384,149 @@ fn bad_chains() -> Vec<Case> {
         bad(
             "xr-chain-register",
             "chain",
-            3,
+            6,
             "The newest epoch was cut away.",
             &xr_cut,
         ),
         bad(
-            "start-equal",
-            "start",
-            2,
-            "Epochs 1 and 2 start at the same time.",
-            &starts(start, start),
-        ),
-        bad(
-            "start-earlier",
-            "start",
-            2,
-            "Epoch 2 starts before epoch 1.",
-            &starts(start, start - 1),
-        ),
-        bad(
-            "start-zero",
+            "start-before-made",
             "start",
             1,
-            "Epoch 1 starts at time 0.",
-            &starts(0, start),
+            "Epoch 1 starts before its record was made.",
+            &times(1, start + 1, start),
+        ),
+        bad(
+            "start-made-earlier",
+            "start",
+            2,
+            "Record 2 was made before record 1.",
+            &times(2, made - 1, start + 1),
+        ),
+        bad(
+            "start-made-before-group",
+            "start",
+            1,
+            "Record 1 was made before the group.",
+            &times(1, created - 1, start),
         ),
     ]
 }
 
-/// Rules 7 and 9 of bbs04.
-fn bad_keys() -> Vec<Case> {
-    let first = |change: &dyn Fn(&mut Genesis)| with_records(|genesis, _| change(genesis));
-    let later = |at: usize, value: &[u8]| {
-        with_records(|_, epochs| {
-            let Change::Bbs04Revocation { revocation, .. } = &mut epochs[0].change else {
-                unreachable!("epoch 1 is a revocation");
-            };
-            revocation[at..at + value.len()].copy_from_slice(value);
-        })
-    };
-    let other = BBS04.revocations[1].0.to_bytes();
-    let other_w = BBS04.public[2].w_bytes();
-    let changed_w = with_records(|_, epochs| {
-        if let Change::Bbs04Revocation { w, .. } = &mut epochs[0].change {
-            **w = other_w;
-        }
+/// Rule 6, revocations.
+fn bad_revocations() -> Vec<Case> {
+    let rows = with_records(|_, epochs| epochs[1].change = epochs[0].change.clone());
+    let again = with_records_of(&XR.records, |_, epochs| {
+        let first = epochs[0].change.clone();
+        epochs[2].change = first;
     });
-    let key = |name: &str, part: u32, comment: &str, file: &[u8]| {
+    let both = with_records_of(&XR.records, |_, epochs| {
+        epochs[0].change = Change::Steps(vec![XR.steps[0][0].to_bytes(); 2]);
+    });
+    let bad = |name: &str, part, comment: &str, file: &[u8]| {
         bad(
-            &format!("public-key-{name}"),
-            "public-key",
+            &format!("revoked-twice-{name}"),
+            "revoked-twice",
             part,
             comment,
             file,
         )
     };
-    let set = |key: Vec<u8>| first(&|g| g.public_key = key.clone());
-    let (good, epoch_1) = (
-        &BBS04.records.genesis.public_key,
-        BBS04.public[1].to_bytes(),
-    );
     vec![
-        key(
-            "nonce",
+        bad("rows", 2, "Two rebases revoke one row.", &rows),
+        bad("x", 3, "Two records revoke one x.", &again),
+        bad("x-at-once", 1, "One record revokes one x twice.", &both),
+    ]
+}
+
+/// Rule 6, the register's sizes.
+fn bad_checkpoints() -> Vec<Case> {
+    let body = |part: usize, change: &dyn Fn(&mut Vec<u8>)| {
+        with_bodies_of(&XR.records, |b| change(&mut b[part]))
+    };
+    let bad = |name: &str, part, comment: &str, file: &[u8]| {
+        bad(
+            &format!("xr-checkpoint-{name}"),
+            "checkpoint",
+            part,
+            comment,
+            file,
+        )
+    };
+    let fork = {
+        let mut bodies = XR.records.bodies();
+        let mut other = XR.records.clone();
+        other.entries.truncate(2);
+        other.entries[1].joined += 1;
+        other.checkpoints = vec![2];
+        bodies[5] = other.checkpoint_bodies().remove(0);
+        file_by(&bodies, &XR.records.manager)
+    };
+    vec![
+        bad(
+            "root",
+            6,
+            "The root of the second is one bit off.",
+            &body(6, &|b| b[5] ^= 1),
+        ),
+        bad(
+            "proof",
+            6,
+            "A hash of its proof is one bit off.",
+            &body(6, &|b| b[40] ^= 1),
+        ),
+        bad("fork", 6, "The first is of another register.", &fork),
+        bad(
+            "not-growing",
+            6,
+            "The second is not larger.",
+            &body(6, &|b| b[4] = 2),
+        ),
+        bad(
+            "first-proof",
+            5,
+            "The first has a proof.",
+            &body(5, &|b| {
+                b[37] = 1;
+                b.extend([0; 32]);
+            }),
+        ),
+        bad(
+            "register",
+            7,
+            "The register's proof is one bit off.",
+            &body(7, &|b| {
+                let last = b.len() - 1;
+                b[last] ^= 1;
+            }),
+        ),
+        bad(
+            "register-smaller",
+            7,
+            "The register is smaller.",
+            &body(7, &|b| b[44] = 3),
+        ),
+    ]
+}
+
+/// Rule 7 of bbs04.
+fn bad_keys() -> Vec<Case> {
+    let first = |change: &dyn Fn(&mut Genesis)| with_records(|genesis, _| change(genesis));
+    let set = |at: usize, point: &[u8]| {
+        first(&|g| g.founding[at..at + point.len()].copy_from_slice(point))
+    };
+    let key = |name: &str, comment: &str, file: &[u8]| {
+        bad(
+            &format!("public-key-{name}"),
+            "public-key",
             0,
-            "h is not the one of the nonce.",
-            &first(&|g| g.nonce[0] ^= 1),
-        ),
-        key(
-            "not-epoch-0",
-            0,
-            "Record 0 has the key of epoch 1.",
-            &set(epoch_1.to_vec()),
-        ),
-        key(
-            "identity",
-            0,
-            "u is the identity.",
-            &set(replaced(good, 96, &identity(48))),
-        ),
-        key(
-            "other-g1",
-            1,
-            "Epoch 1 has the g1 of epoch 2.",
-            &later(32, &other[32..80]),
-        ),
-        key(
-            "other-g2",
-            1,
-            "Epoch 1 has the g2 of epoch 2.",
-            &later(80, &other[80..176]),
-        ),
-        key(
-            "other-lift",
-            1,
-            "Epoch 1 has the lift of epoch 2.",
-            &later(176, &other[176..]),
-        ),
-        key("other-w", 1, "Epoch 1 has the w of epoch 2.", &changed_w),
+            comment,
+            file,
+        )
+    };
+    vec![
+        key("identity", "u is the identity.", &set(0, &identity(48))),
+        key("off-curve", "v is no point.", &set(48, &[0xff; 48])),
+        key("w", "w is the identity.", &set(96, &identity(96))),
     ]
 }
 
@@ -435,20 +534,25 @@ fn bad_keys() -> Vec<Case> {
 fn bad_xr_keys() -> Vec<Case> {
     let good = &XR.records.genesis;
     let first = |change: &dyn Fn(&mut Genesis)| with_records_of(&XR.records, |g, _| change(g));
-    let set = |key: Vec<u8>| first(&|g| g.public_key = key.clone());
+    let set = |key: Vec<u8>| first(&|g| g.founding.copy_from_slice(&key));
     let proof = |at: usize| first(&|g| g.issuer_proof.as_mut().unwrap()[at] ^= 1);
     let later = |epoch: usize, change: &dyn Fn(&mut Change)| {
         with_records_of(&XR.records, |_, epochs| {
             change(&mut epochs[epoch - 1].change)
         })
     };
-    let revoked = |at: usize, length: usize| {
-        later(1, &|change| {
-            if let Change::XrRevocation(bytes) = change {
-                **bytes = doubled(&bytes[..], at, length).try_into().unwrap();
+    let stepped = |epoch: usize, step: usize, value: &dyn Fn(&[u8; 80]) -> Vec<u8>| {
+        later(epoch, &|change| {
+            if let Change::Steps(steps) = change {
+                steps[step] = value(&steps[step]).try_into().unwrap();
             }
         })
     };
+    let swapped = later(3, &|change| {
+        if let Change::Steps(steps) = change {
+            steps.swap(0, 1);
+        }
+    });
     let h_w = later(2, &|change| {
         if let Change::Sharing(new) = change {
             new.h_w = doubled(&new.h_w, 0, 48).try_into().unwrap();
@@ -463,41 +567,35 @@ fn bad_xr_keys() -> Vec<Case> {
             file,
         )
     };
-    let (of, epoch_1) = (&good.public_key, XR.public[1].to_bytes());
+    let of = &good.founding[..];
+    let order_3 = replaced(&[0; 48], 0, &[0x80]);
+    let nonce = first(&|g| g.nonce[0] ^= 1);
     vec![
         key(
             "nonce",
             0,
-            "The generators are not those of the nonce.",
-            &first(&|g| g.nonce[0] ^= 1),
-        ),
-        key(
-            "not-epoch-0",
-            0,
-            "Record 0 has the key of epoch 1.",
-            &set(epoch_1.to_vec()),
+            "The proof of gamma is for another nonce.",
+            &nonce,
         ),
         key(
             "identity",
             0,
-            "u is the identity.",
-            &set(replaced(of, 96, &identity(48))),
+            "h is the identity.",
+            &set(replaced(of, 0, &identity(48))),
         ),
-        key("order-3", 0, "h is (0, 2), which has order 3.", &{
-            set(replaced(of, 144, &replaced(&[0; 48], 0, &[0x80])))
-        }),
+        key(
+            "order-3",
+            0,
+            "h is (0, 2), which has order 3.",
+            &set(replaced(of, 0, &order_3)),
+        ),
         key(
             "h",
             0,
             "h is another point than that of h_w.",
-            &set(doubled(of, 144, 48)),
+            &set(doubled(of, 0, 48)),
         ),
-        key(
-            "h-w",
-            0,
-            "h_w is another point.",
-            &set(doubled(of, 192, 48)),
-        ),
+        key("h-w", 0, "h_w is another point.", &set(doubled(of, 48, 48))),
         key(
             "proof-c",
             0,
@@ -510,20 +608,39 @@ fn bad_xr_keys() -> Vec<Case> {
             "s of the proof of gamma is one bit off.",
             &proof(63),
         ),
-        key("other-g1", 1, "Epoch 1 has another g1.", &revoked(32, 48)),
-        key("other-h0", 1, "Epoch 1 has another h0.", &revoked(80, 48)),
-        key(
-            "other-lift",
-            1,
-            "Epoch 1 has another lift.",
-            &revoked(128, 96),
-        ),
         key(
             "other-h-w",
             2,
             "The new h_w of epoch 2 is another point.",
             &h_w,
         ),
+        key(
+            "step-v",
+            1,
+            "V of epoch 1 is another point: no step leads there.",
+            &{ stepped(1, 0, &|s| doubled(s, 32, 48)) },
+        ),
+        key(
+            "step-x",
+            1,
+            "x of epoch 1 is another.",
+            &stepped(1, 0, &|s| flipped(s, 32)),
+        ),
+        key(
+            "step-swapped",
+            3,
+            "The two steps of epoch 3 in the other order.",
+            &swapped,
+        ),
+        key("step-identity", 1, "V of epoch 1 is the identity.", &{
+            stepped(1, 0, &|s| replaced(s, 32, &identity(48)))
+        }),
+        key("step-order-3", 1, "V of epoch 1 is (0, 2).", &{
+            stepped(1, 0, &|s| replaced(s, 32, &order_3))
+        }),
+        key("step-x-zero", 1, "x of epoch 1 is zero.", &{
+            stepped(1, 0, &|s| replaced(s, 0, &[0; 32]))
+        }),
     ]
 }
 

@@ -1,14 +1,16 @@
 //! Vectors of the key files of both schemes.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use clew_group::Scheme;
 use clew_group::quorum::SecretShare;
-use clew_manager::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_group::{MemberKey, PublicKey, Scheme};
+use clew_manager::keys::{
+    HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TrusteeKeyFile,
+};
 use zeroize::Zeroizing;
 
 use super::bbs04_group::BBS04;
-use super::damage::identity;
-use super::records::Records;
+use super::damage::{doubled, identity};
+use super::records::{NONCE, Records};
 use super::xr_group::{NEWEST, XR, trustee as index};
 use super::{hash, replaced, with_all};
 use crate::case::Case;
@@ -18,7 +20,14 @@ pub const ISSUER: &str = "clew-issuer-key-1";
 pub const TRUSTEE: &str = "clew-trustee-key-1";
 
 pub fn all() -> Vec<Case> {
-    let groups = [members(), issuers(), trustees(), bad_text(), bad_payloads()];
+    let groups = [
+        members(),
+        issuers(),
+        trustees(),
+        bad_text(),
+        bad_members(),
+        bad_payloads(),
+    ];
     groups.into_iter().flatten().collect()
 }
 
@@ -36,29 +45,95 @@ pub fn member_file(scheme: Scheme, epoch: usize) -> String {
     }
 }
 
+/// The key file of `web-1` that holds these epochs.
+pub fn member(scheme: Scheme, epochs: &[usize]) -> MemberKeyFile {
+    let (records, key): (&Records, _) = match scheme {
+        Scheme::Bbs04 => (&BBS04.records, MemberKey::Bbs04(BBS04.member("web-1"))),
+        Scheme::Xr => (&XR.records, MemberKey::Xr(XR.machine("web-1").key.clone())),
+    };
+    let held = |epoch: &usize| HeldEpoch {
+        epoch: *epoch as u32,
+        id: records.epoch_id(*epoch),
+        start: if *epoch == 0 {
+            0
+        } else {
+            records.start(*epoch)
+        },
+        public: match scheme {
+            Scheme::Bbs04 => PublicKey::Bbs04(BBS04.public[*epoch].clone()),
+            Scheme::Xr => PublicKey::Xr(XR.public[*epoch].clone()),
+        },
+        witness: match scheme {
+            Scheme::Bbs04 => BBS04.witness("web-1", *epoch),
+            Scheme::Xr => XR.witness("web-1", *epoch),
+        },
+    };
+    MemberKeyFile {
+        group: records.id(),
+        nonce: NONCE,
+        machine: "web-1".parse().unwrap(),
+        index: 0,
+        key,
+        device: (scheme == Scheme::Xr).then(|| XR.machine("web-1").device.clone()),
+        epochs: epochs.iter().map(held).collect(),
+    }
+}
+
+/// A good key file, and what it says.
+fn member_case(name: &str, comment: &str, key: &MemberKeyFile) -> Case {
+    let case = case(name, "valid", comment, MEMBER, &key.encode());
+    with_member(case, key)
+}
+
+/// What a member key file says.
+pub fn with_member(case: Case, key: &MemberKeyFile) -> Case {
+    let case = case
+        .hex("scheme", [key.scheme().code()])
+        .hex("group", key.group.0)
+        .hex("nonce", key.nonce)
+        .text("machine", key.machine.as_str())
+        .hex("index", key.index.to_be_bytes())
+        .hex("member-key", key.key.to_bytes().as_slice());
+    let case = with_all(case, "device-seed", key.device.iter().map(|d| d.to_bytes()));
+    key.epochs.iter().fold(case, |case, held| {
+        case.hex("epoch", held.epoch.to_be_bytes())
+            .hex("epoch-id", held.id)
+            .hex("start", held.start.to_be_bytes())
+            .hex("founding-key", held.public.founding_bytes())
+            .hex("v", held.public.v().to_bytes())
+            .hex("witness", held.witness.to_bytes().as_slice())
+    })
+}
+
 fn members() -> Vec<Case> {
-    let member = |scheme: Scheme, epoch: usize| {
-        let key = match scheme {
-            Scheme::Bbs04 => BBS04.key_file(epoch),
-            Scheme::Xr => XR.key_file(epoch),
-        };
+    let one = |scheme: Scheme, epoch: usize| {
         let file = member_file(scheme, epoch);
         let name = file.strip_suffix(".txt").unwrap();
         let comment = format!("Machine web-1 of {scheme} in epoch {epoch}.");
-        let case = case(name, "valid", &comment, MEMBER, &key.encode())
-            .hex("scheme", [scheme.code()])
-            .hex("group", key.group.0)
-            .hex("epoch", key.epoch.to_be_bytes())
-            .hex("epoch-id", key.id)
-            .text("machine", key.machine.as_str())
-            .hex("public-key", key.public.to_bytes())
-            .hex("member-key", key.key.to_bytes().as_slice());
-        with_all(case, "device-seed", key.device.iter().map(|d| d.to_bytes()))
+        member_case(name, &comment, &member(scheme, &[epoch]))
     };
-    let of_bbs04 = (0..=2).map(|epoch| member(Scheme::Bbs04, epoch));
-    of_bbs04
-        .chain((0..=NEWEST).map(|epoch| member(Scheme::Xr, epoch)))
-        .collect()
+    let mut cases: Vec<Case> = (0..=2).map(|epoch| one(Scheme::Bbs04, epoch)).collect();
+    cases.extend((0..=NEWEST).map(|epoch| one(Scheme::Xr, epoch)));
+    cases.push(several("member", "Two epochs.", Scheme::Bbs04, &[1, 2]));
+    let comment = "Four epochs, over two steps and a rebase, under two opening keys.";
+    cases.push(several("xr-member", comment, Scheme::Xr, &[1, 2, 3, 4]));
+    cases
+}
+
+/// A key of several epochs: `signs` is the one for each `time`.
+fn several(name: &str, comment: &str, scheme: Scheme, epochs: &[usize]) -> Case {
+    let key = member(scheme, epochs);
+    let case = member_case(name, comment, &key);
+    let first = &key.epochs[0];
+    let case = case
+        .hex("time", [0; 8])
+        .hex("signs", first.epoch.to_be_bytes());
+    key.epochs.iter().skip(1).fold(case, |case, held| {
+        case.hex("time", (held.start - 1).to_be_bytes())
+            .hex("signs", (held.epoch - 1).to_be_bytes())
+            .hex("time", held.start.to_be_bytes())
+            .hex("signs", held.epoch.to_be_bytes())
+    })
 }
 
 fn issuer(scheme: Scheme) -> IssuerKeyFile {
@@ -89,7 +164,7 @@ fn issuers() -> Vec<Case> {
                 IssuerKey::Xr(key) => key.to_bytes(),
             };
             let (salt, machine) = ([7; 16], "web-1");
-            let comment = format!("The issuer's key file of {scheme}, and the x of a machine.");
+            let comment = format!("The issuer's key file of {scheme}, and x and s of an offer.");
             case(name, "valid", &comment, ISSUER, &file.encode())
                 .hex("scheme", [scheme.code()])
                 .hex("group", file.group.0)
@@ -99,6 +174,7 @@ fn issuers() -> Vec<Case> {
                 .hex("salt", salt)
                 .text("machine", machine)
                 .hex("x", file.derive_x(&salt, machine).to_bytes())
+                .hex("s", file.derive_s(&salt, machine).to_bytes())
         })
         .into()
 }
@@ -250,8 +326,6 @@ fn bad_text() -> Vec<Case> {
 
 /// Fields that do not decode, under a checksum that holds.
 fn bad_payloads() -> Vec<Case> {
-    let member = payload(&BBS04.key_file(0).encode());
-    let xr_member = payload(&XR.key_file(0).encode());
     let (issuer, trustee) = (
         payload(&issuer(Scheme::Bbs04).encode()),
         payload(&trustee().encode()),
@@ -260,93 +334,8 @@ fn bad_payloads() -> Vec<Case> {
     let set = |payload: &[u8], at: usize, value: &[u8]| replaced(payload, at, value);
     let longer = |payload: &[u8]| [payload, &[0]].concat();
     let shorter = |payload: &[u8]| payload[..payload.len() - 1].to_vec();
-    // The name of the machine, `web-1`, is at 53.
-    let no_name = [&member[..53], &[0], &member[59..]].concat();
-    let (point, zero, high) = (identity(48), [0; 32], [0xff; 32]);
-    let (end, xr_end) = (member.len(), xr_member.len());
+    let zero = [0; 32];
     [
-        ("member-scheme", "Scheme 3.", MEMBER, set(&member, 0, &[3])),
-        (
-            "member-scheme-xr",
-            "Scheme 2, whose fields are others.",
-            MEMBER,
-            set(&member, 0, &[2]),
-        ),
-        (
-            "member-name",
-            "The machine's name is empty.",
-            MEMBER,
-            no_name,
-        ),
-        (
-            "member-public-key",
-            "g1 is the identity.",
-            MEMBER,
-            set(&member, 59, &point),
-        ),
-        (
-            "member-a",
-            "A is the identity.",
-            MEMBER,
-            set(&member, end - 80, &point),
-        ),
-        (
-            "member-x",
-            "x is not reduced.",
-            MEMBER,
-            set(&member, end - 32, &high),
-        ),
-        (
-            "member-long",
-            "A byte behind the fields.",
-            MEMBER,
-            longer(&member),
-        ),
-        (
-            "member-short",
-            "A byte is missing.",
-            MEMBER,
-            shorter(&member),
-        ),
-        (
-            "xr-member-public-key",
-            "g1 is the identity.",
-            MEMBER,
-            set(&xr_member, 59, &point),
-        ),
-        (
-            "xr-member-a",
-            "A is the identity.",
-            MEMBER,
-            set(&xr_member, xr_end - 144, &point),
-        ),
-        (
-            "xr-member-x",
-            "x is zero.",
-            MEMBER,
-            set(&xr_member, xr_end - 96, &zero),
-        ),
-        (
-            "xr-member-y",
-            "y is zero.",
-            MEMBER,
-            set(&xr_member, xr_end - 64, &zero),
-        ),
-        (
-            "xr-member-y-high",
-            "y is not reduced.",
-            MEMBER,
-            set(&xr_member, xr_end - 64, &high),
-        ),
-        ("xr-member-no-device", "No seed of the device.", MEMBER, {
-            xr_member[..xr_end - 32].to_vec()
-        }),
-        (
-            "xr-member-long",
-            "A byte behind the fields.",
-            MEMBER,
-            longer(&xr_member),
-        ),
         ("issuer-scheme", "Scheme 0.", ISSUER, set(&issuer, 0, &[0])),
         (
             "issuer-gamma",
@@ -425,6 +414,116 @@ fn bad_payloads() -> Vec<Case> {
         case(name, "damaged", comment, label, &armored(label, &payload))
     })
     .into()
+}
+
+/// A change to a member key's payload, and what it is.
+type Damage<'a> = (&'a str, &'a str, Vec<u8>);
+
+fn bad_members() -> Vec<Case> {
+    let mut cases = bad_members_of("member", Scheme::Bbs04, &[1, 2], 80);
+    cases.extend(bad_members_of(
+        "xr-member",
+        Scheme::Xr,
+        &[1, 2, 3, 4],
+        112 + 32,
+    ));
+    let key = payload(&member(Scheme::Xr, &[1]).encode());
+    // Of the key, A and x; then y and the seed of the device.
+    let y = XR_KEY + 80;
+    let no_device = [&key[..y + 32], &key[y + 64..]].concat();
+    let other_w = {
+        let two = payload(&member(Scheme::Xr, &[1, 2]).encode());
+        let w = two.len() - 48 - 48 - 96;
+        doubled(&two, w, 96)
+    };
+    let more: [Damage<'_>; 4] = [
+        ("y", "y is zero.", replaced(&key, y, &[0; 32])),
+        (
+            "y-high",
+            "y is not reduced.",
+            replaced(&key, y, &[0xff; 32]),
+        ),
+        ("no-device", "No seed of the device.", no_device),
+        ("other-w", "w of the second epoch is another.", other_w),
+    ];
+    cases.extend(more.map(|damage| bad_member("xr-member", damage)));
+    cases
+}
+
+fn bad_member(prefix: &str, (name, comment, payload): Damage<'_>) -> Case {
+    let (name, text) = (format!("{prefix}-{name}"), armored(MEMBER, &payload));
+    case(&name, "damaged", comment, MEMBER, &text)
+}
+
+/// Where the member key is: scheme, group, nonce, name `web-1`, index.
+const XR_KEY: usize = 1 + 16 + 32 + 6 + 4;
+const EPOCH: usize = 4 + 32 + 8 + 192 + 48 + 48;
+
+/// `size` is that of the key, with the seed of a device.
+fn bad_members_of(prefix: &str, scheme: Scheme, epochs: &[usize], size: usize) -> Vec<Case> {
+    let key = payload(&member(scheme, epochs).encode());
+    let set = |at: usize, value: &[u8]| replaced(&key, at, value);
+    let count = XR_KEY + size;
+    let first = count + 1;
+    let no_name = [&key[..49], &[0], &key[55..]].concat();
+    let swapped = [
+        &key[..first],
+        &key[first + EPOCH..first + 2 * EPOCH],
+        &key[first..first + EPOCH],
+        &key[first + 2 * EPOCH..],
+    ];
+    let again = [&key[..first + EPOCH], &key[first..]].concat();
+    let again = replaced(&again, count, &[epochs.len() as u8 + 1]);
+    let none = [&key[..count], &[0]].concat();
+    let many = [&key[..first], &key[first..first + EPOCH].repeat(17)].concat();
+    let v = first + 44 + 192;
+    let damages: [Damage<'_>; 17] = [
+        ("scheme", "Scheme 3.", set(0, &[3])),
+        (
+            "scheme-other",
+            "The scheme of the other group.",
+            set(0, &[3 - scheme.code()]),
+        ),
+        ("name", "The machine's name is empty.", no_name),
+        ("a", "A is the identity.", set(XR_KEY, &identity(48))),
+        ("x", "x is not reduced.", set(XR_KEY + 48, &[0xff; 32])),
+        ("x-zero", "x is zero.", set(XR_KEY + 48, &[0; 32])),
+        ("epochs-none", "No epoch.", none),
+        ("epochs-17", "17 epochs.", replaced(&many, count, &[17])),
+        (
+            "epochs-swapped",
+            "The first two epochs in the other order.",
+            swapped.concat(),
+        ),
+        ("epochs-equal", "The first epoch twice.", again),
+        (
+            "founding-key",
+            "The first point of the key is the identity.",
+            set(first + 44, &identity(48)),
+        ),
+        (
+            "w",
+            "w is the identity.",
+            set(first + 44 + 96, &identity(96)),
+        ),
+        ("v", "V is the identity.", set(v, &identity(48))),
+        ("witness", "W is the identity.", set(v + 48, &identity(48))),
+        (
+            "more",
+            "One epoch more than it says.",
+            set(count, &[epochs.len() as u8 - 1]),
+        ),
+        (
+            "long",
+            "A byte behind the fields.",
+            [&key[..], &[0]].concat(),
+        ),
+        ("short", "A byte is missing.", key[..key.len() - 1].to_vec()),
+    ];
+    damages
+        .into_iter()
+        .map(|damage| bad_member(prefix, damage))
+        .collect()
 }
 
 /// The bytes in the line of a key file.

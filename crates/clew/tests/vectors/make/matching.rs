@@ -32,8 +32,8 @@ fn request_id() -> [u8; 32] {
     hash(b"a request for a match")
 }
 
-fn credential_of(name: &str) -> G1 {
-    XR.machine(name).key(0).credential()
+fn base_of(name: &str) -> G1 {
+    XR.base(name, 0)
 }
 
 fn set() -> Set {
@@ -44,21 +44,21 @@ fn set() -> Set {
 struct Asked {
     set: Set,
     t: [G1; 2],
-    credential: G1,
+    base: G1,
 }
 
 fn asked(name: &str) -> Asked {
     Asked {
         set: set(),
         t: points(),
-        credential: credential_of(name),
+        base: base_of(name),
     }
 }
 
 impl Asked {
     fn question(&self) -> Match<'static> {
         let ([t1, t2], sharing) = (&self.t, &XR.sharing(0).0);
-        Match::new(&request_id(), self.set, sharing, [t1, t2], &self.credential).unwrap()
+        Match::new(&request_id(), self.set, sharing, [t1, t2], &self.base).unwrap()
     }
 
     fn case(&self, check: &str, name: &str, expect: &str, comment: &str) -> Case {
@@ -68,7 +68,7 @@ impl Asked {
             .hex("set", self.set.to_bytes())
             .hex("t1", t1.to_bytes())
             .hex("t2", t2.to_bytes())
-            .hex("credential", self.credential.to_bytes())
+            .hex("b", self.base.to_bytes())
     }
 }
 
@@ -291,14 +291,14 @@ fn no_answers() -> Vec<Case> {
     let yes = asked("web-1");
     let good = transcript(&yes).0;
     let (rho, session) = (Scalar::random(&mut rng("rho")), *yes.question().session());
-    let points = [yes.t[0], yes.t[1] - yes.credential];
+    let points = [yes.t[0], yes.t[1] - yes.base];
     let blind = |index, rho| blind_with(&session, points, index, &rho);
     let cancelling = Transcript {
         blinds: vec![blind(1, rho), blind(3, -rho)],
         decryptions: good.decryptions.clone(),
     };
     let same = Asked {
-        credential: yes.t[1],
+        base: yes.t[1],
         ..asked("web-1")
     };
     let of = |indices: &[u8]| Asked {
@@ -311,7 +311,7 @@ fn no_answers() -> Vec<Case> {
         judged(
             "no-answer",
             "no-answer",
-            "T2 is the credential: no blind hides it.",
+            "T2 is the base: no blind hides it.",
             &same,
             &good,
         ),

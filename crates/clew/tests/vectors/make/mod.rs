@@ -17,7 +17,9 @@ mod flow_signature_bad;
 mod group_file;
 mod group_file_bad;
 mod key_file;
+mod key_file_join;
 mod key_file_sealed;
+mod key_file_witness;
 mod matching;
 mod opening;
 mod opening_bad;
@@ -35,6 +37,7 @@ mod records;
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../../../../clew-tunnel/tests/engine/rogue.rs"]
 mod rogue;
+mod strange;
 mod tunnel;
 mod tunnel_answers;
 mod tunnel_node;
@@ -47,8 +50,8 @@ mod tunnel_trace;
 mod xr_group;
 mod xr_join;
 mod xr_keys;
-mod xr_revocation;
 mod xr_signatures;
+mod xr_steps;
 mod xr_verify;
 
 use clew_group::curve::Scalar;
@@ -65,7 +68,7 @@ pub fn all() -> Vec<Case> {
         xr_join::all(),
         xr_signatures::all(),
         xr_verify::all(),
-        xr_revocation::all(),
+        xr_steps::all(),
         bbs04_keys::all(),
         bbs04_signatures::all(),
         bbs04_bad::all(),
@@ -85,6 +88,8 @@ pub fn all() -> Vec<Case> {
         opening_match::all(),
         opening_register::all(),
         key_file::all(),
+        key_file_join::all(),
+        key_file_witness::all(),
         key_file_sealed::all(),
         flow_carriage::all(),
         effs::all(),
@@ -145,6 +150,32 @@ fn with_xr_nonces(case: Case, label: &str) -> Case {
         .hex("rx", n.rx.to_bytes())
         .hex("rd", n.rd.to_bytes())
         .hex("ry", n.ry.to_bytes())
+}
+
+/// A public key of either scheme.
+trait Key {
+    /// Founding key and V.
+    fn parts(&self) -> ([u8; 192], [u8; 48]);
+}
+
+impl Key for xr::PublicKey {
+    fn parts(&self) -> ([u8; 192], [u8; 48]) {
+        (self.founding_bytes(), self.v().to_bytes())
+    }
+}
+
+impl Key for bbs04::PublicKey {
+    fn parts(&self) -> ([u8; 192], [u8; 48]) {
+        (self.founding_bytes(), self.v().to_bytes())
+    }
+}
+
+/// A public key of an epoch as lines of a case, of a group with the nonce of all vectors.
+fn with_key(case: Case, key: &impl Key) -> Case {
+    let (founding, v) = key.parts();
+    case.hex("nonce", records::NONCE)
+        .hex("founding-key", founding)
+        .hex("v", v)
 }
 
 /// All values of a list under one name.

@@ -3,24 +3,31 @@
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Asked, GroupFile, Opening, Packet, Question, Request, Row, armor, packet_digest,
+    Asked, CheckedGroup, GroupFile, Opening, Packet, Question, Request, Row, armor,
 };
+use clew_flow::DigestSize;
 use clew_group::Scheme;
+use clew_group::curve::Scalar;
 use clew_group::quorum::{Decryption, SecretShare, Trustee};
-use clew_packet::{Policy, read};
+use clew_packet::{Block, Policy, read};
 
 use super::bbs04_group::BBS04;
+use super::packet_modes;
 use super::packet_trailer::*;
-use super::records::{NOW, Records};
-use super::xr_group::{XR, place, trustee};
-use super::{hash, rng};
+use super::records::{NOW, Records, row_of};
+use super::xr_group::{NEWEST, XR, place, trustee, x};
+use super::{hash, rng, scalar, with_all};
 use crate::case::Case;
 use crate::common::Owned;
 
-pub static BBS04_FILE: LazyLock<GroupFile> =
-    LazyLock::new(|| GroupFile::from_bytes(&BBS04.records.file()).unwrap());
-pub static XR_FILE: LazyLock<GroupFile> =
-    LazyLock::new(|| GroupFile::from_bytes(&XR.records.file()).unwrap());
+static BBS04_FILE: LazyLock<CheckedGroup> = LazyLock::new(|| checked(&BBS04.records));
+static XR_FILE: LazyLock<CheckedGroup> = LazyLock::new(|| checked(&XR.records));
+
+/// The group file of these records, checked.
+pub fn checked(records: &Records) -> CheckedGroup {
+    let file = GroupFile::from_bytes(&records.file()).unwrap();
+    file.check_epochs(&mut rng("weights")).unwrap()
+}
 
 pub const OPENING: &str = "clew-opening-1";
 
@@ -47,7 +54,31 @@ impl Sent {
         }
     }
 
-    pub fn group(&self) -> &'static GroupFile {
+    /// A packet that a machine signs with a second credential, which the issuer made on its C.
+    pub fn twice(machine: &'static str, epoch: usize) -> Self {
+        let label = format!("xr-opened twice of {machine}");
+        let precursor = || XR.second_precursor(machine, &Self::other_x(), epoch, &label);
+        Self {
+            scheme: Scheme::Xr,
+            machine,
+            epoch,
+            frame: signed_with(
+                &raw(packet()),
+                Scheme::Xr,
+                PLAIN,
+                epoch,
+                Some(NOW),
+                precursor,
+            ),
+        }
+    }
+
+    /// x of that credential.
+    pub fn other_x() -> Scalar {
+        scalar("x of a second credential")
+    }
+
+    pub fn group(&self) -> &'static CheckedGroup {
         match self.scheme {
             Scheme::Bbs04 => &BBS04_FILE,
             Scheme::Xr => &XR_FILE,
@@ -72,24 +103,42 @@ impl Sent {
 
     pub fn request(&self, question: Question, warrant: Option<[u8; 32]>) -> Request {
         let (message, body) = self.signed();
-        let packet = Packet {
-            epoch: self.epoch as u32,
-            message: &message,
-            body: &body,
-        };
+        let packet = self.packet(&message, &body);
         Request::new(self.group(), question, &packet, warrant).unwrap()
     }
 
     /// With what a trustee sees.
     pub fn asked(&self, request: &Request) -> Asked {
         let (message, body) = self.signed();
-        assert_eq!(packet_digest(&message, &body), request.packet);
-        let packet = Packet {
+        Asked::new(self.group(), request, &self.packet(&message, &body)).unwrap()
+    }
+
+    fn packet<'a>(&self, message: &'a [u8], body: &'a [u8]) -> Packet<'a> {
+        Packet {
             epoch: self.epoch as u32,
-            message: &message,
-            body: &body,
-        };
-        Asked::new(self.group(), request, &packet).unwrap()
+            message,
+            body,
+            leaf: self.leaf(),
+        }
+    }
+
+    /// What names the packet in its block, if it is in one with a tree.
+    fn leaf(&self) -> Option<[u8; 32]> {
+        let frame = self.frame.frame();
+        let packet = read(&frame).unwrap();
+        let in_tree = matches!(packet.trailer().block, Block::Tree { .. });
+        in_tree.then(|| packet.asked())
+    }
+
+    /// The packet of that place in a signed block of three, of the newest epoch.
+    pub fn in_block(index: usize) -> Self {
+        let frame = packet_modes::block(3, DigestSize::D16, "xr-opened block").remove(index);
+        Self {
+            scheme: Scheme::Xr,
+            machine: "web-1",
+            epoch: NEWEST,
+            frame,
+        }
     }
 
     /// The decryptions of a trustee.
@@ -109,6 +158,11 @@ impl Sent {
         self.records().row(place(self.machine))
     }
 
+    /// x of the machine, with xr.
+    pub fn x(&self) -> Option<Scalar> {
+        (self.scheme == Scheme::Xr).then(|| x(self.machine))
+    }
+
     /// The opening that these trustees make.
     pub fn open(&self, indices: &[u8], warrant: Option<[u8; 32]>) -> Opening {
         let request = self.request(Question::Opening, warrant);
@@ -116,6 +170,7 @@ impl Sent {
         let share = |i: &u8| (trustee(*i), self.decrypt(&asked, trustee(*i)));
         Opening {
             shares: indices.iter().map(share).collect(),
+            x: self.x(),
             row: self.row(),
             request,
         }
@@ -148,79 +203,221 @@ pub fn payload(text: &str, label: &'static str) -> Vec<u8> {
     armor::decode(text, label).unwrap().to_vec()
 }
 
+/// What is said beside what evidence proves.
+pub fn with_judgement(case: Case, request: &Request, row: &Row, caveats: &[&str]) -> Case {
+    let entry = &row.entry;
+    let case = case
+        .hex("asked", request.asked)
+        .hex("index", entry.index.to_be_bytes())
+        .hex("joined", entry.joined.to_be_bytes())
+        .hex("how", [entry.how.code()]);
+    let case = match entry.fingerprint() {
+        Some(fingerprint) => case.text("fingerprint", &fingerprint.to_string()),
+        None => case,
+    };
+    let text = |case: Case, caveat: &&str| case.text("caveat", caveat);
+    caveats.iter().fold(case, text)
+}
+
+/// A good opening: who is named, and what is said besides.
+fn good(name: &str, comment: &str, sent: &Sent, opening: &Opening, caveats: &[&str]) -> Case {
+    let case = sent
+        .case("judge", &format!("opening-{name}"), "valid", comment)
+        .lines("line", &opening.encode())
+        .text("answer", opening.row.entry.name.as_str());
+    let case = with_all(case, "x", opening.x.iter().map(Scalar::to_bytes));
+    with_judgement(case, &opening.request, &opening.row, caveats)
+}
+
+fn bbs04(epoch: usize) -> Sent {
+    Sent::new(Scheme::Bbs04, "web-1", epoch, PLAIN)
+}
+
+fn xr(machine: &'static str, epoch: usize) -> Sent {
+    Sent::new(Scheme::Xr, machine, epoch, PLAIN)
+}
+
+const ANCHOR: &str = "not-anchored";
+const DEALT: &str = "trusted-dealer";
+const HOST: &str = "joined-on-issuer-host";
+const ISSUER: &str = "issuer-could-sign";
+
 pub fn all() -> Vec<Case> {
-    let bbs04 = |epoch| Sent::new(Scheme::Bbs04, "web-1", epoch, PLAIN);
-    let xr = |machine, epoch, policy| Sent::new(Scheme::Xr, machine, epoch, policy);
-    let warrant = Some(hash(b"a warrant"));
-    [
-        (
-            "bbs04",
-            "Two of three, scheme bbs04.",
-            bbs04(0),
-            &[1, 2][..],
-            None,
-        ),
-        (
-            "bbs04-epoch-2",
-            "After two revocations, with a warrant.",
-            bbs04(2),
-            &[2, 3],
-            warrant,
-        ),
-        ("xr", "Two of three.", xr("web-1", 0, PLAIN), &[1, 3], None),
-        (
-            "xr-warrant",
-            "With a warrant.",
-            xr("web-1", 0, PLAIN),
-            &[1, 3],
-            warrant,
-        ),
-        (
-            "xr-incremental",
-            "The packet travels in incremental form.",
-            xr("web-1", 1, INCREMENTAL),
-            &[2, 3],
-            None,
-        ),
-        (
-            "xr-revoked-later",
-            "A machine that was revoked later.",
-            xr("web-2", 0, PLAIN),
-            &[1, 2],
-            None,
-        ),
-        (
-            "xr-revoked-before",
-            "A machine that was revoked before: the issuer helped it.",
-            xr("web-2", 3, PLAIN),
-            &[1, 2, 3],
-            None,
-        ),
-        (
-            "xr-epoch-3",
-            "Under the newer opening key: three of four.",
-            xr("web-1", 3, PLAIN),
-            &[1, 2, 4],
-            None,
-        ),
-        (
-            "xr-joined-later",
-            "A machine that joined in epoch 2.",
-            xr("web-4", 3, PLAIN),
-            &[2, 3, 4],
-            None,
+    let mut cases = plain();
+    cases.extend(late_and_revoked());
+    cases.extend(checkpointed());
+    cases.push(pinned());
+    cases.extend(blocks());
+    cases
+}
+
+/// A packet of a block, shown as it is or by another one of its block.
+fn blocks() -> Vec<Case> {
+    let sent = Sent::in_block(1);
+    let opening = sent.open(&[1, 2, 4], None);
+    let case = |name: &str, comment: &str, shown: &Sent| {
+        let case = good(name, comment, &sent, &opening, &[DEALT, ANCHOR]);
+        let frame = &shown.frame.bytes;
+        case.without("frame")
+            .without("wire-length")
+            .hex("wire-length", (frame.len() as u32).to_be_bytes())
+            .hex("frame", frame)
+    };
+    vec![
+        case("xr-block", "A packet of a block.", &sent),
+        case(
+            "xr-block-other",
+            "Another packet of the block stands for the one asked about.",
+            &Sent::in_block(2),
         ),
     ]
-    .map(|(name, comment, sent, indices, warrant)| {
-        let opening = sent.open(indices, warrant);
-        let case = sent
-            .case("judge", &format!("opening-{name}"), "valid", comment)
-            .lines("line", &opening.encode())
-            .text("answer", sent.machine);
-        match sent.machine {
-            "web-2" => case.hex("revoked", 1u32.to_be_bytes()),
-            _ => case,
-        }
-    })
-    .into()
+}
+
+fn plain() -> Vec<Case> {
+    let warrant = Some(hash(b"a warrant"));
+    let incremental = Sent::new(Scheme::Xr, "web-1", 1, INCREMENTAL);
+    let case = |name: &str, comment: &str, opened: (Sent, &[u8]), warrant, caveats: &[&str]| {
+        let opening = opened.0.open(opened.1, warrant);
+        good(name, comment, &opened.0, &opening, caveats)
+    };
+    let of_bbs04 = [ISSUER, DEALT, HOST, ANCHOR];
+    vec![
+        case(
+            "bbs04",
+            "Two of three, scheme bbs04.",
+            (bbs04(0), &[1, 2]),
+            None,
+            &of_bbs04,
+        ),
+        case(
+            "bbs04-epoch-2",
+            "After two rebases, with a warrant.",
+            (bbs04(2), &[2, 3]),
+            warrant,
+            &of_bbs04,
+        ),
+        case(
+            "xr",
+            "Two of three.",
+            (xr("web-1", 0), &[1, 3]),
+            None,
+            &[ANCHOR],
+        ),
+        case(
+            "xr-warrant",
+            "With a warrant.",
+            (xr("web-1", 0), &[1, 3]),
+            warrant,
+            &[ANCHOR],
+        ),
+        case(
+            "xr-incremental",
+            "The packet travels in incremental form.",
+            (incremental, &[2, 3]),
+            None,
+            &[ANCHOR],
+        ),
+        case(
+            "xr-epoch-3",
+            "Under the newer opening key: three of four.",
+            (xr("web-1", 3), &[1, 2, 4]),
+            None,
+            &[DEALT, ANCHOR],
+        ),
+        case(
+            "xr-epoch-4",
+            "After the rebase.",
+            (xr("web-1", 4), &[1, 2, 4]),
+            None,
+            &[DEALT, ANCHOR],
+        ),
+    ]
+}
+
+/// Machines that joined after the packet's epoch, and revoked ones.
+fn late_and_revoked() -> Vec<Case> {
+    let case = |name: &str, comment: &str, sent: Sent, indices: &[u8], caveats: &[&str]| {
+        let opening = sent.open(indices, None);
+        good(&format!("xr-{name}"), comment, &sent, &opening, caveats)
+    };
+    vec![
+        case(
+            "revoked-later",
+            "A machine that a later step revokes.",
+            xr("web-2", 0),
+            &[1, 2],
+            &["revoked-later 1", ANCHOR],
+        ),
+        case(
+            "revoked-before",
+            "A machine that was revoked before: the issuer helped it.",
+            xr("web-2", 3),
+            &[1, 2, 3],
+            &[DEALT, "revoked-before 1", ANCHOR],
+        ),
+        case(
+            "revoked-rebased",
+            "The same over the rebase, which does not name it.",
+            xr("web-3", 4),
+            &[1, 2, 3],
+            &[DEALT, "revoked-before 3", ANCHOR],
+        ),
+        case(
+            "joined-in-2",
+            "A machine that joined in epoch 2.",
+            xr("web-4", 3),
+            &[2, 3, 4],
+            &[DEALT, ANCHOR],
+        ),
+        case(
+            "joined-later",
+            "The same machine dates a packet back to epoch 0.",
+            xr("web-4", 0),
+            &[1, 3],
+            &["joined-later 2", ANCHOR],
+        ),
+        case(
+            "joined-later-revoked",
+            "A machine that joined later, has a name again, and was revoked.",
+            xr("web-5", 1),
+            &[2, 3],
+            &[
+                HOST,
+                "joined-later 2",
+                "revoked-later 3",
+                ANCHOR,
+                "name-reissued",
+            ],
+        ),
+    ]
+}
+
+/// Rows of an earlier size of the register.
+fn checkpointed() -> Vec<Case> {
+    let case = |name: &str, machine, machines: usize, comment: &str| {
+        let sent = xr(machine, 0);
+        let row = row_of(&XR.records.entries[..machines], place(machine));
+        let opening = Opening {
+            row,
+            ..sent.open(&[1, 3], None)
+        };
+        let joined = (machine == "web-4").then_some("joined-later 2");
+        let caveats: Vec<&str> = joined.into_iter().chain([ANCHOR]).collect();
+        good(&format!("xr-{name}"), comment, &sent, &opening, &caveats)
+    };
+    let two = "A row of the first checkpoint, of two machines.";
+    let four = "A row of the second checkpoint, of four machines.";
+    vec![
+        case("checkpoint-2", "web-1", 2, two),
+        case("checkpoint-4", "web-4", 4, four),
+    ]
+}
+
+/// With the fingerprint of the device that is expected.
+fn pinned() -> Case {
+    let sent = xr("web-1", 0);
+    let opening = sent.open(&[1, 3], None);
+    let known = opening.row.entry.fingerprint().unwrap().to_string();
+    let comment = "The device key is the one expected.";
+    good("xr-pinned", comment, &sent, &opening, &[ANCHOR]).text("device", &known)
 }

@@ -1,14 +1,16 @@
 //! Vectors of openings: each rule of `judge` broken.
 
-use clew_evidence::{Question, RegisterEntry, RegisterHead, Row};
+use clew_evidence::{Question, RegisterEntry, Row};
 use clew_group::Scheme;
-use ed25519_dalek::{Signer, SigningKey};
 
-use super::damage::{another, doubled, flipped, identity};
+use super::bbs04_group::BBS04;
+use super::damage::{doubled, flipped, identity, unreduced};
 use super::key_file::armored;
 use super::opening::{OPENING, Sent, payload};
 use super::packet_trailer::*;
-use super::xr_group::{XR, place};
+use super::records::row_of;
+use super::strange::{self, STRANGE};
+use super::xr_group::{XR, place, x};
 use super::{hash, patched, replaced};
 use crate::case::Case;
 
@@ -23,6 +25,8 @@ pub fn all() -> Vec<Case> {
         shares_of_bbs04(),
         registers(),
         devices(),
+        credentials(),
+        pins(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -37,9 +41,11 @@ fn good() -> Vec<u8> {
     payload(&sent().open(&[1, 3], None).encode(), OPENING)
 }
 
-/// Where the fields are: two shares of 113 bytes, then the row.
-const SHARES: usize = 174;
-const ROW: usize = SHARES + 2 * 113;
+/// Where the fields are: two shares of 113 bytes, x, the anchor, then the row.
+const SHARES: usize = 206;
+const X: usize = SHARES + 2 * 113;
+const ANCHOR: usize = X + 32;
+const ROW: usize = ANCHOR + 2;
 
 fn bad_of(sent: &Sent, name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
     sent.case("judge", &format!("opening-{name}"), rule, comment)
@@ -90,7 +96,7 @@ fn requests() -> Vec<Case> {
     let one = |at: usize, value: u8| patched(&good, at as isize, value);
     let id = |epoch| XR.records.epoch_id(epoch);
     let epoch_1 = replaced(&set(34, &[0, 0, 0, 1]), 38, &id(0).0);
-    let beyond = set(34, &[0, 0, 0, 4]);
+    let beyond = set(34, &[0, 0, 0, 5]);
     let layout = |name: &str, comment: &str, payload: &[u8]| bad(name, "layout", comment, payload);
     let group = |name: &str, comment: &str, payload: &[u8]| {
         bad(&format!("group-{name}"), "group", comment, payload)
@@ -116,13 +122,13 @@ fn requests() -> Vec<Case> {
         layout("kind-0", "The request has kind 0.", &one(16, 0)),
         layout("kind-match", "The request asks for a match.", &one(16, 2)),
         layout("scheme-3", "The request has scheme 3.", &one(17, 3)),
-        layout("machine", "The request names a machine.", &one(134, 1)),
-        layout("log", "The request has a place in a log.", &one(173, 1)),
+        layout("machine", "The request names a machine.", &one(166, 1)),
+        layout("log", "The request has a place in a log.", &one(205, 1)),
         layout("empty", "No byte.", b""),
         layout(
             "request-cut",
             "The request lacks its last byte.",
-            &good[..173],
+            &good[..205],
         ),
         group(
             "id",
@@ -134,31 +140,42 @@ fn requests() -> Vec<Case> {
         group("epoch-id", "The id of another epoch.", &set(38, &id(1).0)),
         group("epoch-number", "Epoch 1 with the id of epoch 0.", &epoch_1),
         in_file("file", "The file of the other group.", "bbs04.txt", &good),
-        bad_key(&in_file),
+        in_file(
+            "chain",
+            "A later epoch does not descend from epoch 0.",
+            "xr-public-key-step-v.txt",
+            &good,
+        ),
+        of_epoch(&in_file, "public-key", 1, "xr-public-key-step-v.txt"),
+        of_epoch(&in_file, "sharing", 2, "xr-sharing-epoch-2.txt"),
     ]
 }
 
 type InFile<'a> = dyn Fn(&str, &str, &str, &[u8]) -> Case + 'a;
 
-/// A request for epoch 1 of a file that has a bad public key there.
-fn bad_key(in_file: &InFile<'_>) -> Case {
+/// A request for an epoch of a file that is bad there.
+fn of_epoch(in_file: &InFile<'_>, name: &str, epoch: usize, file: &str) -> Case {
     let made = super::group_file_bad::all();
-    let file = "xr-public-key-other-g1.txt";
     let path = format!("group-file/{file}");
     let case = made.iter().find(|case| case.path == path).unwrap();
-    let group = case.bytes("file").unwrap();
-    // The body of record 1 is behind the header, part 0 and its own length.
-    let first = u32::from_be_bytes(group[16..20].try_into().unwrap()) as usize;
-    let at = 20 + first + 64;
-    let length = u32::from_be_bytes(group[at..at + 4].try_into().unwrap()) as usize;
-    let id = hash(&group[at + 4..][..length]);
-    let request = replaced(&replaced(&good(), 34, &[0, 0, 0, 1]), 38, &id);
-    in_file(
-        "public-key",
-        "The public key of the epoch is bad.",
-        file,
-        &request,
-    )
+    let bodies = bodies(case.bytes("file").unwrap());
+    let sent = Sent::new(Scheme::Xr, "web-1", epoch, PLAIN);
+    let indices = if epoch < 2 { &[1, 3][..] } else { &[1, 2, 3] };
+    let opening = payload(&sent.open(indices, None).encode(), OPENING);
+    let opening = replaced(&opening, 38, &hash(&bodies[epoch]));
+    let comment = format!("What the file has for epoch {epoch} is bad.");
+    in_file(name, &comment, file, &opening)
+}
+
+/// The bodies of a group file.
+fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
+    let (mut rest, mut bodies) = (&file[16..], vec![]);
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let length = u32::from_be_bytes(*length) as usize;
+        bodies.push(after[..length].to_vec());
+        rest = &after[length + 64..];
+    }
+    bodies
 }
 
 /// Which packet it is, and whether it is signed.
@@ -187,6 +204,12 @@ fn packets() -> Vec<Case> {
     vec![
         on("other", "Another packet.", &other),
         on("unsigned", "A packet that is not signed.", &unsigned),
+        bad(
+            "packet-asked",
+            "packet",
+            "The one asked about is another.",
+            &{ flipped(&good, 134) },
+        ),
         bad_of(&forged, "signature", "signature", comment, &payload),
     ]
 }
@@ -201,11 +224,11 @@ fn layouts() -> Vec<Case> {
     let second = SHARES + 113;
     let swapped = [
         &good[..SHARES],
-        &good[second..ROW],
+        &good[second..X],
         &good[SHARES..second],
-        &good[ROW..],
+        &good[X..],
     ];
-    let missing = [&good[..second], &good[ROW..]].concat();
+    let missing = [&good[..second], &good[X..]].concat();
     let third = {
         let opening = sent().open(&[1, 2, 3], None);
         payload(&opening.encode(), OPENING)
@@ -236,6 +259,25 @@ fn layouts() -> Vec<Case> {
             &set(second + 81, &[0xff; 32]),
         ),
         layout(
+            "x-not-reduced",
+            "x + r in the place of x.",
+            &unreduced(&good, X),
+        ),
+        layout("x-zero", "x is zero.", &set(X, &[0; 32])),
+        layout(
+            "anchor",
+            "An anchor of one byte.",
+            &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat(),
+        ),
+        layout(
+            "anchor-length",
+            "The anchor is said to have the row.",
+            &set(ANCHOR, &((good.len() - ROW) as u16).to_be_bytes()),
+        ),
+        layout("no-anchor", "No anchor.", &{
+            [&good[..ANCHOR], &good[ROW..]].concat()
+        }),
+        layout(
             "long",
             "A byte behind the row.",
             &[&good[..], &[0]].concat(),
@@ -252,45 +294,33 @@ fn rows_that_do_not_decode() -> Vec<Case> {
         bad(&format!("row-{name}"), "layout", comment, payload)
     };
     let (entry, length) = (ROW + 2, usize::from(good[ROW + 1]));
-    // index, joined, credential, name, then the commitment.
-    let (name, commitment) = (entry + 56, entry + 56 + 6);
-    let hashes = entry + length;
-    let without_device = [
-        &good[..ROW],
-        &[0, 62],
-        &good[entry..commitment],
-        &good[hashes..],
-    ];
-    let head = hashes + 1 + 32 * usize::from(good[hashes]);
+    // index, joined, how, replaces, credential, name, then the commitment.
+    let (how, credential) = (entry + 8, entry + 13);
+    let (name, commitment) = (credential + 48, credential + 48 + 6);
+    let hashes = entry + length + 4;
+    let of_bbs04 = [&good[..ROW], &BBS04.records.row(0).encode()].concat();
     vec![
         row(
             "length",
             "The entry is said to be a byte longer.",
             &set(ROW + 1, &[good[ROW + 1] + 1]),
         ),
+        row("how-0", "How is 0.", &set(how, &[0])),
+        row("how-4", "How is 4.", &set(how, &[4])),
         row(
             "credential",
-            "A_0 is the identity.",
-            &set(entry + 8, &identity(48)),
+            "A is the identity.",
+            &set(credential, &identity(48)),
         ),
         row("name", "The name is empty.", &set(name, &[0])),
         row(
             "commitment",
-            "C_0 is the identity.",
+            "C is the identity.",
             &set(commitment, &identity(48)),
         ),
-        row(
-            "no-device",
-            "An entry as in bbs04.",
-            &without_device.concat(),
-        ),
+        row("bbs04", "A row of the group of bbs04.", &of_bbs04),
         row("hashes", "More than 32 hashes.", &set(hashes, &[33])),
-        row(
-            "head-length",
-            "The register part is a byte longer.",
-            &set(head + 3, &[78]),
-        ),
-        row("head-kind", "Not a register part.", &set(head + 4, &[1])),
+        row("fewer", "A hash is missing.", &good[..good.len() - 32]),
     ]
 }
 
@@ -303,7 +333,7 @@ fn shares() -> Vec<Case> {
     };
     let relabelled = replaced(&replaced(&good, SHARES, &[2]), second, &[3]);
     let asked_otherwise = payload(&sent().open(&[1, 3], Some(hash(b"w"))).encode(), OPENING);
-    let of_other = replaced(&good, SHARES, &asked_otherwise[SHARES..ROW]);
+    let of_other = replaced(&good, SHARES, &asked_otherwise[SHARES..X]);
     vec![
         share(
             "d",
@@ -352,10 +382,13 @@ fn shares_of_bbs04() -> Vec<Case> {
         &good[second + 225..],
     ];
     let mut row = sent.row();
-    row.proof.hashes[0][0] ^= 1;
+    row.hashes[0][0] ^= 1;
     let end = SHARES + 2 * 225;
-    let with_row = |row: &Row| [&good[..end], &row.encode()].concat();
+    let with_row = |row: &Row| [&good[..end + 2], &row.encode()].concat();
     let machine = sent.records().row(place("web-3"));
+    let how = replaced(&good, end + 2 + 2 + 8, &[2]);
+    let with_x = [&good[..end], &x("web-1").to_bytes(), &good[end..]].concat();
+    let strange = with_row(&strange::bbs04().row(0));
     vec![
         case(
             "share-first",
@@ -384,12 +417,23 @@ fn shares_of_bbs04() -> Vec<Case> {
             "A hash of the proof is another.",
             &with_row(&row),
         ),
+        in_strange(
+            case(
+                "credential",
+                "credential",
+                "A of web-1 with X of web-2.",
+                &strange,
+            ),
+            strange::BBS04_FILE,
+        ),
         case(
-            "credential",
-            "credential",
+            "signer",
+            "signer",
             "The row of another machine.",
             &with_row(&machine),
         ),
+        case("how", "layout", "It joined from its own host.", &how),
+        case("x", "layout", "An x, as in xr.", &with_x),
         case(
             "layout",
             "layout",
@@ -399,14 +443,21 @@ fn shares_of_bbs04() -> Vec<Case> {
     ]
 }
 
+/// The case with another group file, whose register has strange entries.
+fn in_strange(case: Case, file: &str) -> Case {
+    case.without("group-file").text("group-file", file)
+}
+
 /// The opening with another row.
 fn with_row(name: &str, rule: &str, comment: &str, row: &Row) -> Case {
-    bad(
-        name,
-        rule,
-        comment,
-        &[&good()[..ROW], &row.encode()].concat(),
-    )
+    let payload = [&good()[..ROW], &row.encode()].concat();
+    bad(name, rule, comment, &payload)
+}
+
+/// The opening with a row of the strange register.
+fn strange(name: &str, rule: &str, comment: &str, index: usize) -> Case {
+    let row = strange::xr().row(index);
+    in_strange(with_row(name, rule, comment, &row), STRANGE)
 }
 
 fn registers() -> Vec<Case> {
@@ -419,40 +470,32 @@ fn registers() -> Vec<Case> {
         change(&mut row);
         row
     };
-    let headed = |change: &dyn Fn(&mut RegisterHead)| {
-        let mut head = records.head();
-        change(&mut head);
-        records.row_of(&records.entries, at, head)
+    // Another history of the register after the last checkpoint, and one before the first.
+    let forked = |from: usize| {
+        let mut entries: Vec<RegisterEntry> = records.entries.clone();
+        entries[from].name = "web-9".parse().unwrap();
+        row_of(&entries, at)
     };
-    let stranger = records
-        .head()
-        .seal(&SigningKey::from_bytes(&hash(b"stranger")));
-    let stranger = records.row_under(&records.entries, at, stranger);
-    let first_epoch = records.epoch_id(0);
-    let mut joined: Vec<RegisterEntry> = records.entries.clone();
-    joined[at].joined = 1;
-    let mut late = records.head_of(&joined);
-    late.last = first_epoch;
-    let beyond = {
-        let mut alone = vec![records.entries[at].clone()];
-        alone[0].index = 1;
-        records.row_of(&alone, 0, records.head_of(&alone))
+    let longer = {
+        let mut entries = records.entries.clone();
+        entries.push(records.entries[4].clone());
+        row_of(&entries, at)
     };
     vec![
         row(
             "hash",
             "A hash of the proof is another.",
-            changed(&|r| r.proof.hashes[0][0] ^= 1),
+            changed(&|r| r.hashes[0][0] ^= 1),
         ),
         row(
             "fewer",
             "A hash is missing.",
-            changed(&|r| _ = r.proof.hashes.pop()),
+            changed(&|r| _ = r.hashes.pop()),
         ),
         row(
             "more",
             "A hash too many.",
-            changed(&|r| r.proof.hashes.push([0; 32])),
+            changed(&|r| r.hashes.push([0; 32])),
         ),
         row(
             "index",
@@ -460,102 +503,145 @@ fn registers() -> Vec<Case> {
             changed(&|r| r.entry.index = 1),
         ),
         row(
-            "signature",
-            "The register part is changed.",
-            changed(&|r| r.proof.head.head.time ^= 1),
-        ),
-        row(
-            "stranger",
-            "Another key signed the register part.",
-            stranger,
-        ),
-        row(
-            "last",
-            "It belongs to no epoch.",
-            headed(&|head| head.last.0[0] ^= 1),
-        ),
-        row(
-            "root",
-            "It has another root.",
-            headed(&|head| head.root[0] ^= 1),
-        ),
-        row(
-            "before-joined",
-            "It is older than the entry.",
-            records.row_of(&joined, at, late),
-        ),
-        row(
             "beyond",
             "The index is not below the number of machines.",
-            beyond,
+            changed(&|r| r.entry.index = 5),
         ),
         row(
-            "joined-after",
-            "The machine joined after the packet's epoch.",
-            records.row(place("web-4")),
+            "no-checkpoint",
+            "A register of three machines, of which there is no checkpoint.",
+            row_of(&records.entries[..3], at),
+        ),
+        row(
+            "other-size",
+            "The proof of four machines as one of five.",
+            Row {
+                machines: 5,
+                ..row_of(&records.entries[..4], at)
+            },
+        ),
+        row(
+            "longer",
+            "A register that the manager may sign later.",
+            longer,
+        ),
+        row(
+            "fork",
+            "A register of the same size with another last machine.",
+            forked(4),
+        ),
+        row(
+            "fork-early",
+            "A register of the same size with another second machine.",
+            forked(1),
+        ),
+        strange(
+            "register-joined",
+            "register",
+            "It joined in an epoch that the file does not have.",
+            strange::JOINED,
+        ),
+        strange(
+            "register-replaces",
+            "register",
+            "It replaces itself.",
+            strange::REPLACES,
         ),
     ]
 }
 
-/// Rows that are in a register of the manager's, whose device did not sign.
+/// Rows that are in the register, whose device did not sign.
 fn devices() -> Vec<Case> {
-    let (records, at) = (&XR.records, place("web-1"));
-    let changed = |change: &dyn Fn(&mut RegisterEntry)| {
-        let mut entries = records.entries.clone();
-        change(&mut entries[at]);
-        records.row_of(&entries, at, records.head_of(&entries))
+    strange::DEVICES
+        .iter()
+        .enumerate()
+        .map(|(at, (name, comment))| strange(&format!("device-{name}"), "device", comment, at))
+        .collect()
+}
+
+/// Rows that hold, of which the base or x is another.
+fn credentials() -> Vec<Case> {
+    let good = good();
+    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let of = |machine: &str, row: &Row| {
+        [&good[..X], &x(machine).to_bytes(), &[0, 0], &row.encode()].concat()
     };
-    let device = |name: &str, comment: &str, row: Row| {
-        with_row(&format!("device-{name}"), "device", comment, &row)
-    };
-    let other_key = SigningKey::from_bytes(&hash(b"another device"));
-    let signed_by = |key: &SigningKey, entry: &mut RegisterEntry| {
-        let message = entry.statement(records.id());
-        entry.device.as_mut().unwrap().signature = key.sign(&message).to_bytes();
-    };
-    let other_group = changed(&|entry| {
-        let statement = entry.statement(clew_packet::GroupId([9; 16]));
-        let signature = XR.machine("web-1").device.sign(&statement).to_bytes();
-        entry.device.as_mut().unwrap().signature = signature;
-    });
-    // The neutral point: with R the same and s = 0, verification that is not strict says yes.
-    let weak = changed(&|entry| {
-        let device = entry.device.as_mut().unwrap();
-        device.key = replaced(&[0; 32], 0, &[1]).try_into().unwrap();
-        device.signature = replaced(&[0; 64], 0, &[1]).try_into().unwrap();
-    });
-    let other_row = records.row(place("web-3"));
-    let named = |entry: &mut RegisterEntry| entry.name = "web-9".parse().unwrap();
+    let other = XR.records.row(place("web-3"));
+    let own = XR.records.row(place("web-1"));
+    let twice = Sent::twice("web-1", 0);
+    let free = payload(&twice.open(&[1, 3], None).encode(), OPENING);
+    let free_x = replaced(&free, X, &Sent::other_x().to_bytes());
     vec![
-        device("signature", "S is one bit off.", {
-            changed(&|e| e.device.as_mut().unwrap().signature[40] ^= 1)
-        }),
-        device(
-            "stranger",
-            "Another key signed.",
-            changed(&|e| signed_by(&other_key, e)),
-        ),
-        device("name", "The name is not the one signed.", changed(&named)),
-        device("commitment", "C_0 is not the one signed.", {
-            changed(&|e| {
-                e.device.as_mut().unwrap().commitment = {
-                    another(&e.device.as_ref().unwrap().commitment)
-                        .try_into()
-                        .unwrap()
-                }
-            })
-        }),
-        device(
-            "other-group",
-            "The device signed for another group.",
-            other_group,
-        ),
-        device("weak-key", "The device key is the neutral point.", weak),
-        with_row(
+        bad(
+            "credential-x",
             "credential",
+            "x is one bit off.",
+            &flipped(&good, X + 32),
+        ),
+        bad(
+            "credential-other-x",
+            "credential",
+            "The x of another machine.",
+            &of("web-3", &own),
+        ),
+        bad(
+            "credential-other-row",
             "credential",
             "The row of another machine.",
-            &other_row,
+            &set(ROW, &other.encode()),
+        ),
+        strange(
+            "credential-a",
+            "credential",
+            "The device signed for another A.",
+            strange::CREDENTIAL,
+        ),
+        bad_of(
+            &twice,
+            "credential-free-x",
+            "credential",
+            "Signed with a second credential on the same C: its x fits B, and not A of the row.",
+            &free_x,
+        ),
+        bad_of(
+            &twice,
+            "signer-second-credential",
+            "signer",
+            "The same with x of the row, which does not fit B.",
+            &free,
+        ),
+        bad(
+            "signer",
+            "signer",
+            "Row and x of another machine.",
+            &of("web-3", &other),
+        ),
+    ]
+}
+
+/// The fingerprint that is expected is another.
+fn pins() -> Vec<Case> {
+    let pinned = |case: Case, machine: &str| {
+        let entry = &XR.records.entries[place(machine)];
+        let known = entry.fingerprint().unwrap().to_string();
+        case.text("device", &known)
+    };
+    let of_bbs04 = Sent::new(Scheme::Bbs04, "web-1", 0, PLAIN);
+    let opened = payload(&of_bbs04.open(&[1, 2], None).encode(), OPENING);
+    vec![
+        pinned(
+            bad("pin", "device-pin", "Another device is expected.", &good()),
+            "web-2",
+        ),
+        pinned(
+            bad_of(
+                &of_bbs04,
+                "bbs04-pin",
+                "device-pin",
+                "A device is expected, and bbs04 has none.",
+                &opened,
+            ),
+            "web-1",
         ),
     ]
 }

@@ -5,14 +5,14 @@ use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match as Asked, Set};
 use clew_group::xr::Signature;
-use ed25519_dalek::Signer;
 
-use super::damage::{doubled, flipped, identity};
+use super::damage::{doubled, flipped, identity, unreduced};
 use super::key_file::armored;
 use super::matching::blind_with;
-use super::opening::{OPENING, Sent, payload};
+use super::opening::{OPENING, Sent, payload, with_judgement};
 use super::packet_trailer::*;
-use super::xr_group::{XR, place, trustee};
+use super::strange::{self, STRANGE};
+use super::xr_group::{XR, place, trustee, x};
 use super::{hash, patched, replaced, rng};
 use crate::case::Case;
 
@@ -51,8 +51,9 @@ impl Asking {
         XR.records.row(place(self.machine))
     }
 
-    pub fn credential(&self) -> G1 {
-        XR.machine(self.machine).key(self.sent.epoch).credential()
+    /// What the machine signs with in the packet's epoch.
+    pub fn base(&self) -> G1 {
+        XR.base(self.machine, self.sent.epoch)
     }
 
     pub fn points(&self) -> [G1; 2] {
@@ -63,7 +64,7 @@ impl Asking {
     pub fn question(&self) -> Asked<'static> {
         let ([t1, t2], sharing) = (self.points(), &XR.sharing(self.sent.epoch).0);
         let id = self.request().id();
-        Asked::new(&id, self.set, sharing, [&t1, &t2], &self.credential()).unwrap()
+        Asked::new(&id, self.set, sharing, [&t1, &t2], &self.base()).unwrap()
     }
 
     pub fn blinds(&self) -> Vec<Blind> {
@@ -94,7 +95,8 @@ impl Asking {
         Match {
             request: self.request(),
             set: self.set,
-            credential: self.credential().to_bytes(),
+            base: self.base().to_bytes(),
+            x: x(self.machine),
             decryptions: self.decryptions(&blinds),
             blinds,
             row: self.row(),
@@ -104,50 +106,74 @@ impl Asking {
 
 fn answers() -> Vec<Case> {
     let sent = |machine, epoch| Sent::new(Scheme::Xr, machine, epoch, PLAIN);
+    let (anchor, dealt) = ("not-anchored", "trusted-dealer");
     [
         (
-            "yes",
-            "The machine that sent it.",
-            sent("web-1", 0),
-            "web-1",
-            &[1, 3][..],
-        ),
-        ("no", "Another machine.", sent("web-1", 0), "web-2", &[1, 3]),
-        (
-            "all",
-            "All three answer.",
-            sent("web-1", 0),
-            "web-1",
-            &[1, 2, 3],
+            ("yes", "The machine that sent it."),
+            (sent("web-1", 0), "web-1", &[1, 3][..]),
+            &[anchor][..],
         ),
         (
-            "epoch-3",
-            "Under the newer opening key.",
-            sent("web-4", 3),
-            "web-4",
-            &[1, 2, 4],
+            ("no", "Another machine."),
+            (sent("web-1", 0), "web-3", &[1, 3]),
+            &[anchor],
         ),
         (
-            "epoch-3-no",
-            "The same, another machine.",
-            sent("web-4", 3),
-            "web-1",
-            &[2, 3, 4],
+            ("all", "All three answer."),
+            (sent("web-2", 0), "web-2", &[1, 2, 3]),
+            &["revoked-later 1", anchor],
+        ),
+        (
+            ("epoch-3", "Under the newer opening key."),
+            (sent("web-4", 3), "web-4", &[1, 2, 4]),
+            &[dealt, anchor],
+        ),
+        (
+            ("epoch-3-no", "The same, another machine."),
+            (sent("web-4", 3), "web-1", &[2, 3, 4]),
+            &[dealt, anchor],
+        ),
+        (
+            ("epoch-4", "After the rebase."),
+            (sent("web-1", 4), "web-1", &[1, 2, 3]),
+            &[dealt, anchor],
+        ),
+        (
+            ("late", "A machine that joined later dates a packet back."),
+            (sent("web-5", 1), "web-5", &[1, 2]),
+            &[
+                "joined-on-issuer-host",
+                "joined-later 2",
+                "revoked-later 3",
+                anchor,
+                "name-reissued",
+            ],
+        ),
+        (
+            (
+                "late-no",
+                "That machine did not, so nothing is said of it as a signer.",
+            ),
+            (sent("web-1", 1), "web-5", &[1, 2]),
+            &[anchor, "name-reissued"],
         ),
     ]
-    .map(|(name, comment, sent, machine, indices)| {
+    .map(|((name, comment), (sent, machine, indices), caveats)| {
         let answer = match sent.machine == machine {
             true => "it was this machine",
             false => "it was not this machine",
         };
         let asking = Asking::new(sent, machine, indices);
         let evidence = asking.answered();
-        asking
+        let case = asking
             .sent
             .case("judge", &format!("match-{name}"), "valid", comment)
             .lines("line", &evidence.encode())
-            .text("machine", machine)
+            .text("machine", evidence.row.entry.name.as_str())
             .text("answer", answer)
+            .hex("b", evidence.base)
+            .hex("x", evidence.x.to_bytes());
+        with_judgement(case, &evidence.request, &evidence.row, caveats)
     })
     .into()
 }
@@ -162,11 +188,13 @@ fn good() -> Vec<u8> {
 }
 
 /// Where the fields are, for a set of two.
-const SET: usize = 174;
-const CREDENTIAL: usize = 178;
-const BLINDS: usize = 226;
+const SET: usize = 206;
+const BASE: usize = SET + 4;
+const X: usize = BASE + 48;
+const BLINDS: usize = X + 32;
 const DECRYPTIONS: usize = BLINDS + 2 * 160;
-const ROW: usize = DECRYPTIONS + 2 * 112;
+const ANCHOR: usize = DECRYPTIONS + 2 * 112;
+const ROW: usize = ANCHOR + 2;
 
 fn bad_of(sent: &Sent, name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
     sent.case("judge", &format!("match-{name}"), rule, comment)
@@ -246,11 +274,21 @@ fn layouts() -> Vec<Case> {
             &set(SET, &[0, 0, 0, 9]),
         ),
         layout("set-empty", "Nobody in the set.", &set(SET, &[0, 0, 0, 0])),
+        layout("base", "B_X is the identity.", &set(BASE, &identity(48))),
+        layout("x-zero", "x is zero.", &set(X, &[0; 32])),
         layout(
-            "credential",
-            "A_X is the identity.",
-            &set(CREDENTIAL, &identity(48)),
+            "x-not-reduced",
+            "x + r in the place of x.",
+            &unreduced(&good, X),
         ),
+        layout(
+            "anchor",
+            "An anchor of one byte.",
+            &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat(),
+        ),
+        layout("no-anchor", "No anchor.", &{
+            [&good[..ANCHOR], &good[ROW..]].concat()
+        }),
         layout(
             "e",
             "E of trustee 1 is the identity.",
@@ -284,28 +322,29 @@ fn layouts() -> Vec<Case> {
     ]
 }
 
-/// The match with the row of another register, and a request for its entry.
+/// The match about another row, and a request for its entry.
 fn rows() -> Vec<Case> {
     let (good, asking, records) = (good(), asking(), &XR.records);
-    let with = |name: &str, rule: &str, comment: &str, row: &Row| {
+    let about = |x: &Scalar, row: &Row| {
         let machine = row.entry.leaf_hash();
-        let request = asking
-            .sent
-            .request(Question::Match { machine }, None)
-            .to_bytes();
-        let payload = [&request, &good[174..ROW], &row.encode()].concat();
-        bad(name, rule, comment, &payload)
+        let request = asking.sent.request(Question::Match { machine }, None);
+        let request = request.to_bytes();
+        let (before, after) = (&good[SET..X], &good[BLINDS..ROW]);
+        [&request[..], before, &x.to_bytes(), after, &row.encode()].concat()
     };
-    let at = place("web-1");
-    let mut forged = records.entries.clone();
-    let device = forged[at].device.as_mut().unwrap();
-    device.signature = asking.sent.records().manager.sign(b"device").to_bytes();
-    let forged = records.row_of(&forged, at, records.head_of(&forged));
-    let mut broken = records.row(at);
-    broken.proof.hashes[1][5] ^= 1;
-    let later = records.row(place("web-4"));
+    let with = |name: &str, rule: &str, comment: &str, row: &Row| {
+        bad(name, rule, comment, &about(&x("web-1"), row))
+    };
+    let strange = |name: &str, rule: &str, comment: &str, index| {
+        let case = with(name, rule, comment, &strange::xr().row(index));
+        case.without("group-file").text("group-file", STRANGE)
+    };
+    let mut broken = records.row(place("web-1"));
+    broken.hashes[1][5] ^= 1;
+    let own = records.row(place("web-1"));
     let other = records.row(place("web-3"));
     let kept = [&good[..ROW], &other.encode()].concat();
+    let of_epoch_1 = XR.base("web-1", 1).to_bytes();
     vec![
         bad(
             "register-machine",
@@ -319,29 +358,43 @@ fn rows() -> Vec<Case> {
             "A hash of the proof is another.",
             &broken,
         ),
-        with(
+        strange(
             "register-joined",
             "register",
-            "It joined after the packet's epoch.",
-            &later,
+            "It joined in an epoch that the file does not have.",
+            strange::JOINED,
         ),
-        with("device", "device", "The device did not sign.", &forged),
-        with(
-            "credential-row",
+        strange("device", "device", "The device did not sign.", 0),
+        strange(
             "credential",
-            "A_X is of another machine than the row.",
-            &other,
+            "credential",
+            "The device signed for another A.",
+            strange::CREDENTIAL,
         ),
         bad(
+            "credential-x",
             "credential",
-            "credential",
-            "A_X is another point.",
-            &doubled(&good, CREDENTIAL, 48),
+            "The x of another machine.",
+            &about(&x("web-3"), &own),
         ),
-        bad("credential-epoch", "credential", "A_X is of epoch 1.", &{
-            let a = XR.machine("web-1").key(1).credential().to_bytes();
-            replaced(&good, CREDENTIAL, &a)
-        }),
+        bad(
+            "signer-row",
+            "signer",
+            "B_X is of another machine than row and x.",
+            &about(&x("web-3"), &other),
+        ),
+        bad(
+            "signer",
+            "signer",
+            "B_X is another point.",
+            &doubled(&good, BASE, 48),
+        ),
+        bad(
+            "signer-epoch",
+            "signer",
+            "B_X is of epoch 1.",
+            &replaced(&good, BASE, &of_epoch_1),
+        ),
     ]
 }
 
@@ -362,7 +415,7 @@ fn blinds_and_shares() -> Vec<Case> {
     let of_other = payload(&of_other.encode(), MATCH);
     let session = *asking.question().session();
     let ([t1, t2], rho) = (asking.points(), Scalar::random(&mut rng("evidence rho")));
-    let points = [t1, t2 - asking.credential()];
+    let points = [t1, t2 - asking.base()];
     let blind = |index, rho| blind_with(&session, points, index, &rho);
     let cancelling = [blind(1, rho), blind(3, -rho)].concat();
     assert_ne!(hash(&cancelling), hash(&good[first..DECRYPTIONS]));
@@ -434,7 +487,7 @@ fn blinds_and_shares() -> Vec<Case> {
         )
         .hex("culprit", [3]),
         case("share", "other-match", "Shares of another match.", &{
-            replaced(&good, one, &of_other[one..ROW])
+            replaced(&good, one, &of_other[one..ANCHOR])
         })
         .hex("culprit", [1]),
     ]

@@ -1,19 +1,19 @@
 //! Vectors of register files.
 
-use clew_evidence::{RegisterLine, Row, register_file_header};
+use clew_evidence::{LineValue, RegisterFileHeader, RegisterLine, base_hash};
 use clew_group::Scheme;
-use clew_group::curve::G1;
 
-use super::bbs04_group::{BBS04, x};
+use super::bbs04_group::BBS04;
 use super::damage::{another, identity};
 use super::packet_trailer::group_file;
 use super::records::Records;
-use super::xr_group::XR;
+use super::strange;
+use super::xr_group::{XR, x};
 use super::{patched, replaced, with_all};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let mut cases = vec![of_bbs04(0), of_bbs04(2), of_xr(0), of_xr(3), empty()];
+    let mut cases = good();
     cases.extend(bad_layouts());
     cases.extend(bad_lines());
     cases
@@ -26,119 +26,129 @@ fn case(scheme: Scheme, name: &str, expect: &str, comment: &str, file: &[u8]) ->
         .hex("file", file)
 }
 
-fn file(records: &Records, epoch: usize, lines: &[RegisterLine]) -> Vec<u8> {
-    let header = register_file_header(records.id(), epoch as u32);
-    let lines = lines.iter().flat_map(RegisterLine::encode);
-    header.into_iter().chain(lines).collect()
-}
-
-fn tag(scheme: Scheme, row: &Row) -> [u8; 32] {
-    let a = G1::from_bytes(&row.entry.credential).unwrap();
-    match scheme {
-        Scheme::Bbs04 => BBS04.public[0].tag(&a),
-        Scheme::Xr => XR.public[0].tag(&a),
+fn header(records: &Records, points: bool, epochs: &[u32]) -> RegisterFileHeader {
+    RegisterFileHeader {
+        group: records.id(),
+        points,
+        epochs: epochs.to_vec(),
     }
 }
 
-/// All machines, with what each has in an epoch.
-fn lines(
-    scheme: Scheme,
-    records: &Records,
-    credential: impl Fn(usize) -> Option<[u8; 48]>,
-) -> Vec<RegisterLine> {
+fn file(header: &RegisterFileHeader, lines: &[RegisterLine]) -> Vec<u8> {
+    let lines = lines.iter().flat_map(|line| line.encode(header));
+    header.encode().into_iter().chain(lines).collect()
+}
+
+/// The epoch in which a machine is revoked.
+fn revoked(scheme: Scheme, at: usize) -> Option<u32> {
+    match scheme {
+        Scheme::Bbs04 => [None, Some(1), Some(2)][at],
+        Scheme::Xr => [None, Some(1), Some(3), None, Some(3)][at],
+    }
+}
+
+/// The lines of all machines.
+fn lines(scheme: Scheme, header: &RegisterFileHeader) -> Vec<RegisterLine> {
+    let records = match scheme {
+        Scheme::Bbs04 => &BBS04.records,
+        Scheme::Xr => &XR.records,
+    };
     let line = |at: usize| {
-        let row = records.row(at);
+        let name = format!("web-{}", at + 1);
+        let value = |epoch: &u32| {
+            if revoked(scheme, at).is_some_and(|since| since <= *epoch) {
+                return LineValue::Revoked;
+            }
+            let base = match scheme {
+                Scheme::Bbs04 => BBS04.base(&name, *epoch as usize),
+                Scheme::Xr => XR.base(&name, *epoch as usize),
+            };
+            match header.points {
+                true => LineValue::Point(base.to_bytes()),
+                false => LineValue::Hash(base_hash(&base.to_bytes())),
+            }
+        };
         RegisterLine {
-            tag: tag(scheme, &row),
-            credential: credential(at),
-            row,
+            row: records.row(at),
+            x: (scheme == Scheme::Xr).then(|| x(&name)),
+            values: header.epochs.iter().map(value).collect(),
         }
     };
     (0..records.entries.len()).map(line).collect()
 }
 
-fn lines_of_bbs04(epoch: usize) -> Vec<RegisterLine> {
-    lines(Scheme::Bbs04, &BBS04.records, |at| {
-        let name = BBS04.records.entries[at].name.as_str().to_owned();
-        // web-2 leaves in epoch 1, web-3 in epoch 2.
-        let member = at == 0 || epoch < at;
-        let key = BBS04.issuer.issue(&BBS04.public[epoch], x(&name)).unwrap();
-        member.then(|| key.credential().to_bytes())
-    })
+fn bytes(value: &LineValue, points: bool) -> Vec<u8> {
+    match value {
+        LineValue::Revoked => vec![0; if points { 48 } else { 32 }],
+        LineValue::Hash(hash) => hash.to_vec(),
+        LineValue::Point(point) => point.to_vec(),
+    }
 }
 
-fn lines_of_xr(epoch: usize) -> Vec<RegisterLine> {
-    lines(Scheme::Xr, &XR.records, |at| {
-        let machine = &XR.machines[at];
-        // web-2 leaves in epoch 1, web-3 in epoch 3; web-4 joins in epoch 2.
-        let revoked = [usize::MAX, 1, 3, usize::MAX][at];
-        let member = machine.joined <= epoch && epoch < revoked;
-        member.then(|| machine.key(epoch).credential().to_bytes())
-    })
-}
-
-fn with_lines(case: Case, epoch: usize, lines: &[RegisterLine]) -> Case {
-    let case = case.hex("epoch", (epoch as u32).to_be_bytes());
-    let case = with_all(
-        case,
-        "entry",
-        lines.iter().map(|line| line.row.entry.encode()),
-    );
-    let case = with_all(
-        case,
-        "leaf-hash",
-        lines.iter().map(|l| l.row.entry.leaf_hash()),
-    );
-    let case = with_all(case, "tag", lines.iter().map(|line| line.tag));
-    let none = [0; 48];
+fn with_lines(case: Case, header: &RegisterFileHeader, lines: &[RegisterLine]) -> Case {
+    let case = case.hex("values", [if header.points { 2 } else { 1 }]);
+    let epochs = header.epochs.iter().map(|epoch| epoch.to_be_bytes());
+    let case = with_all(case, "epoch", epochs);
+    let entries = lines.iter().map(|line| line.row.entry.encode());
+    let case = with_all(case, "entry", entries);
+    let leaves = lines.iter().map(|line| line.row.entry.leaf_hash());
+    let case = with_all(case, "leaf-hash", leaves);
+    let all_x = lines.iter().filter_map(|line| line.x);
+    let case = with_all(case, "x", all_x.map(|x| x.to_bytes()));
+    let values = lines.iter().flat_map(|line| &line.values);
     with_all(
         case,
-        "credential",
-        lines.iter().map(|line| line.credential.unwrap_or(none)),
+        "value",
+        values.map(|value| bytes(value, header.points)),
     )
 }
 
-fn of_bbs04(epoch: usize) -> Case {
-    let (name, comment) = (
-        format!("bbs04-{epoch}"),
-        format!("All machines of bbs04, for epoch {epoch}."),
-    );
-    let lines = lines_of_bbs04(epoch);
-    let file = file(&BBS04.records, epoch, &lines);
-    with_lines(
-        case(Scheme::Bbs04, &name, "valid", &comment, &file),
-        epoch,
-        &lines,
-    )
-}
-
-fn of_xr(epoch: usize) -> Case {
-    let (name, comment) = (
-        format!("xr-{epoch}"),
-        format!("All machines of xr, for epoch {epoch}."),
-    );
-    let lines = lines_of_xr(epoch);
-    let file = file(&XR.records, epoch, &lines);
-    with_lines(
-        case(Scheme::Xr, &name, "valid", &comment, &file),
-        epoch,
-        &lines,
-    )
-}
-
-fn empty() -> Case {
-    let file = file(&XR.records, 1, &[]);
-    with_lines(case(Scheme::Xr, "empty", "valid", "No row.", &file), 1, &[])
+fn good() -> Vec<Case> {
+    let of = |scheme: Scheme, name: &str, comment: &str, points, epochs: &[u32], take: usize| {
+        let records = match scheme {
+            Scheme::Bbs04 => &BBS04.records,
+            Scheme::Xr => &XR.records,
+        };
+        let header = header(records, points, epochs);
+        let lines = &lines(scheme, &header)[..take];
+        let case = case(scheme, name, "valid", comment, &file(&header, lines));
+        with_lines(case, &header, lines)
+    };
+    let (bbs04, xr) = (Scheme::Bbs04, Scheme::Xr);
+    let all = "Hashes of all epochs: machines that joined later have them too, revoked ones zeros.";
+    vec![
+        of(
+            bbs04,
+            "bbs04",
+            "All machines of bbs04, hashes of all epochs.",
+            false,
+            &[0, 1, 2],
+            3,
+        ),
+        of(bbs04, "bbs04-points", "Points of one epoch.", true, &[2], 3),
+        of(xr, "xr", all, false, &[0, 1, 2, 3, 4], 5),
+        of(xr, "xr-points", "Points of two epochs.", true, &[0, 4], 5),
+        of(xr, "empty", "No row.", false, &[1], 0),
+    ]
 }
 
 fn bad_layouts() -> Vec<Case> {
-    let good = file(&XR.records, 0, &lines_of_xr(0));
+    let one = header(&XR.records, false, &[0]);
+    let good = file(&one, &lines(Scheme::Xr, &one));
     let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| {
         case(Scheme::Xr, name, rule, comment, file)
     };
-    let length = |value: u32| replaced(&good, 36, &value.to_be_bytes());
-    let row = u32::from_be_bytes(good[36..40].try_into().unwrap());
-    let of_bbs04 = file(&XR.records, 0, &lines_of_bbs04(0));
+    // Magic, group, values, count, one epoch; then the first line's length.
+    let start = 38;
+    let length = |value: u32| replaced(&good, start, &value.to_be_bytes());
+    let row = u32::from_be_bytes(good[start..start + 4].try_into().unwrap());
+    let x = start + 4 + row as usize;
+    let of_bbs04 = file(
+        &one,
+        &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])),
+    );
+    let epochs = |all: &[u32]| file(&header(&XR.records, false, all), &[]);
+    let many: Vec<u32> = (0..17).collect();
     vec![
         bad("no-byte", "header", "No byte.", b""),
         bad(
@@ -151,7 +161,33 @@ fn bad_layouts() -> Vec<Case> {
             "header-cut",
             "header",
             "The header lacks its last byte.",
-            &good[..35],
+            &good[..start - 1],
+        ),
+        bad(
+            "values-0",
+            "header",
+            "Values of kind 0.",
+            &patched(&good, 32, 0),
+        ),
+        bad(
+            "values-3",
+            "header",
+            "Values of kind 3.",
+            &patched(&good, 32, 3),
+        ),
+        bad("epochs-none", "header", "No epoch.", &epochs(&[])),
+        bad("epochs-17", "header", "17 epochs.", &epochs(&many)),
+        bad(
+            "epochs-equal",
+            "header",
+            "An epoch twice.",
+            &epochs(&[1, 1]),
+        ),
+        bad(
+            "epochs-falling",
+            "header",
+            "Epochs in falling order.",
+            &epochs(&[1, 0]),
         ),
         bad(
             "too-long",
@@ -169,13 +205,25 @@ fn bad_layouts() -> Vec<Case> {
             "layout-entry",
             "layout",
             "The entry is one byte longer.",
-            &patched(&good, 41, good[41] + 1),
+            &patched(&good, start as isize + 5, good[start + 5] + 1),
         ),
         bad(
             "layout-scheme",
             "layout",
             "Entries of the other scheme.",
             &of_bbs04,
+        ),
+        bad(
+            "layout-x-zero",
+            "layout",
+            "x is zero.",
+            &replaced(&good, x, &[0; 32]),
+        ),
+        bad(
+            "layout-x",
+            "layout",
+            "x is not reduced.",
+            &replaced(&good, x, &[0xff; 32]),
         ),
         bad(
             "truncated",
@@ -187,28 +235,47 @@ fn bad_layouts() -> Vec<Case> {
             "truncated-length",
             "truncated",
             "The file ends within a length.",
-            &good[..38],
+            &good[..start + 2],
         ),
     ]
 }
 
 /// What decodes, and is not to be believed.
 fn bad_lines() -> Vec<Case> {
-    let with = |name: &str, rule: &str, comment: &str, change: &dyn Fn(&mut RegisterLine)| {
-        let mut lines = lines_of_xr(1);
+    let (hashes, points) = (
+        header(&XR.records, false, &[1]),
+        header(&XR.records, true, &[1]),
+    );
+    let with = |header: &RegisterFileHeader,
+                name: &str,
+                rule: &str,
+                comment: &str,
+                change: &dyn Fn(&mut RegisterLine)| {
+        let mut lines = lines(Scheme::Xr, header);
         change(&mut lines[2]);
-        case(
-            Scheme::Xr,
-            name,
-            rule,
-            comment,
-            &file(&XR.records, 1, &lines),
-        )
+        case(Scheme::Xr, name, rule, comment, &file(header, &lines))
     };
-    let old = XR.machine("web-3").key(0).credential().to_bytes();
-    let other_group = file(&BBS04.records, 1, &lines_of_xr(1));
-    let beyond = file(&XR.records, 4, &lines_of_xr(1));
+    let of_epoch_0 = XR.base("web-3", 0).to_bytes();
+    let other = another(&XR.base("web-3", 1).to_bytes());
     let weak: [u8; 48] = identity(48).try_into().unwrap();
+    let point = |point: [u8; 48]| {
+        move |line: &mut RegisterLine| {
+            line.values = vec![LineValue::Point(point)];
+        }
+    };
+    let all = lines(Scheme::Xr, &hashes);
+    let in_strange = |name: &str, rule: &str, comment: &str, index: usize| {
+        let line = RegisterLine {
+            row: strange::xr().row(index),
+            ..all[0].clone()
+        };
+        case(Scheme::Xr, name, rule, comment, &file(&hashes, &[line]))
+            .without("group-file")
+            .text("group-file", strange::STRANGE)
+    };
+    let other_group = file(&header(&BBS04.records, false, &[1]), &all);
+    let beyond = header(&XR.records, false, &[5]);
+    let beyond = file(&beyond, &lines(Scheme::Xr, &hashes));
     vec![
         case(
             Scheme::Xr,
@@ -225,45 +292,52 @@ fn bad_lines() -> Vec<Case> {
             &beyond,
         ),
         with(
+            &hashes,
             "proof",
             "register",
             "A hash of the third proof is another.",
-            &|line| {
-                line.row.proof.hashes[0][0] ^= 1;
-            },
+            &|line| line.row.hashes[0][0] ^= 1,
         ),
-        with(
-            "device",
+        in_strange(
+            "joined",
             "register",
-            "S of the third entry, which the hashes cover.",
-            &|line| {
-                line.row.entry.device.as_mut().unwrap().signature[3] ^= 1;
-            },
+            "It joined in an epoch that the file does not have.",
+            strange::JOINED,
+        ),
+        in_strange("device", "device", "The device did not sign.", 0),
+        in_strange(
+            "credential",
+            "credential",
+            "The device signed for another A.",
+            strange::CREDENTIAL,
         ),
         with(
+            &hashes,
+            "credential-x",
             "credential",
-            "credential",
-            "A of the third is of epoch 0.",
-            &|line| {
-                line.credential = Some(old);
-            },
+            "x of the third is that of another machine.",
+            &|line| line.x = Some(x("web-1")),
         ),
         with(
-            "credential-other",
-            "credential",
-            "A of the third is another point.",
-            &|line| {
-                let other = another(&line.credential.unwrap());
-                line.credential = Some(other.try_into().unwrap());
-            },
+            &points,
+            "signer-epoch",
+            "signer",
+            "B of the third is of epoch 0.",
+            &point(of_epoch_0),
         ),
         with(
-            "credential-point",
-            "credential",
-            "A of the third is the identity.",
-            &|line| {
-                line.credential = Some(weak);
-            },
+            &points,
+            "signer",
+            "signer",
+            "B of the third is another point.",
+            &point(other.try_into().unwrap()),
+        ),
+        with(
+            &points,
+            "signer-point",
+            "signer",
+            "B of the third is the identity.",
+            &point(weak),
         ),
     ]
 }

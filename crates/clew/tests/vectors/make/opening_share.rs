@@ -16,8 +16,8 @@ use crate::case::Case;
 const SHARE: &str = "clew-share-1";
 
 /// Where the fields behind the step and the request are.
-const TRUSTEE: usize = 175;
-const REST: usize = 176;
+const TRUSTEE: usize = 1 + 206;
+const REST: usize = TRUSTEE + 1;
 
 pub fn all() -> Vec<Case> {
     let groups = [
@@ -62,7 +62,8 @@ fn good_shares() -> Vec<Case> {
     [
         ("bbs04", Sent::new(Scheme::Bbs04, "web-1", 0, PLAIN), 2),
         ("xr", Sent::new(Scheme::Xr, "web-1", 0, PLAIN), 3),
-        ("xr-epoch-3", Sent::new(Scheme::Xr, "web-1", 3, PLAIN), 4),
+        ("xr-epoch-4", Sent::new(Scheme::Xr, "web-1", 4, PLAIN), 4),
+        ("xr-block", Sent::in_block(1), 2),
     ]
     .map(|(name, sent, i)| good_case(&sent, name, comment, &share(&sent, i), 1))
     .into()
@@ -102,10 +103,10 @@ fn steps(asking: &Asking) -> [Share; 3] {
 fn matches() -> Vec<Case> {
     let asking = asking();
     let [commitment, blind, answer] = steps(&asking);
-    let credential = asking.credential().to_bytes();
+    let base = asking.base().to_bytes();
     let blinds: Vec<_> = asking.blinds().iter().map(|b| b.to_bytes()).collect();
     let of = |name: &str, comment: &str, share: &Share, step: u8| {
-        good_case(&asking.sent, name, comment, share, step).hex("credential", credential)
+        good_case(&asking.sent, name, comment, share, step).hex("b", base)
     };
     vec![
         of(
@@ -182,10 +183,10 @@ fn damaged() -> Vec<Case> {
         one(
             "machine",
             "The request for an opening names a machine.",
-            135,
+            167,
             1,
         ),
-        one("log", "The request has a place in a log.", 174, 1),
+        one("log", "The request has a place in a log.", 206, 1),
         one("index-0", "Trustee 0.", TRUSTEE, 0),
         one("index-33", "Trustee 33.", TRUSTEE, 33),
         bad(
@@ -273,7 +274,7 @@ fn wrong() -> Vec<Case> {
     let blinds: Vec<_> = asking.blinds().iter().map(|b| b.to_bytes()).collect();
     let shown = blinds[1];
     let of_match = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        bad(name, rule, comment, payload).hex("credential", asking.credential().to_bytes())
+        bad(name, rule, comment, payload).hex("b", asking.base().to_bytes())
     };
     let id = XR.records.epoch_id(1).0;
     vec![
@@ -291,6 +292,14 @@ fn wrong() -> Vec<Case> {
         ),
         sent.case_with("share", "share-packet", "packet", "Another packet.", &other)
             .lines("line", &armored(SHARE, &good)),
+        bad("asked", "packet", "Another packet is asked about.", &{
+            flipped(&good, 1 + 134)
+        }),
+        {
+            let asked = share(&Sent::in_block(1), 2).encode();
+            let comment = "Another packet of the block than the one asked about.";
+            case(&Sent::in_block(2), "block-other", "packet", comment, &asked)
+        },
         bad(
             "index-4",
             "layout",
@@ -350,15 +359,12 @@ fn wrong() -> Vec<Case> {
             &flipped(&answer, answer.len()),
         )),
         bad(
-            "match-credential",
+            "match-base",
             "blind",
-            "Asked about another credential.",
+            "Asked about another machine.",
             &answer,
         )
-        .hex(
-            "credential",
-            XR.machine("web-2").key(0).credential().to_bytes(),
-        )
+        .hex("b", XR.base("web-2", 0).to_bytes())
         .hex("culprit", [1]),
     ]
 }

@@ -44,7 +44,7 @@ fn admitted<'a>(packets: &'a [Owned], mode: Mode) -> Vec<Candidate<'a>> {
 }
 
 /// The packets of one block, signed.
-fn block(count: usize, digest: DigestSize, label: &str) -> Vec<Owned> {
+pub fn block(count: usize, digest: DigestSize, label: &str) -> Vec<Owned> {
     let packets = flow(count);
     let mut outs = vec![Vec::new(); count];
     let precursor = || XR.precursor_of("web-1", NEWEST, label);

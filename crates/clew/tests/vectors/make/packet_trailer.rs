@@ -2,7 +2,7 @@
 //! name begins with `xr-` is about the group of scheme xr, each other one about that of bbs04; so with
 //! labels of nonces.
 
-use clew_group::Scheme;
+use clew_group::{Precursor, Scheme};
 use clew_packet::{
     LinkType, Policy, Reason, SECOND_NS, Saved, Sender, Timestamp, Trailer, Verdict, read,
 };
@@ -101,14 +101,26 @@ pub fn signed_by(
     epoch: usize,
     time: Option<Timestamp>,
 ) -> Owned {
-    let (scheme, mut out) = (scheme_of(label), Vec::new());
-    let sender = Sender::new(scheme, records(scheme).id(), epoch as u32, policy);
+    let scheme = scheme_of(label);
     let precursor = || match scheme {
         Scheme::Bbs04 => BBS04.precursor(epoch, label),
         Scheme::Xr => XR.precursor_of(machine, epoch, label),
     };
+    signed_with(frame, scheme, policy, epoch, time, precursor)
+}
+
+pub fn signed_with(
+    frame: &Owned,
+    scheme: Scheme,
+    policy: Policy,
+    epoch: usize,
+    time: Option<Timestamp>,
+    precursor: impl FnOnce() -> Precursor,
+) -> Owned {
+    let sender = Sender::new(scheme, records(scheme).id(), epoch as u32, policy);
+    let mut out = Vec::new();
     let reason = sender.sign(&frame.frame(), time, precursor, &mut out);
-    assert_eq!(reason, Reason::Signed, "{label}");
+    assert_eq!(reason, Reason::Signed);
     frame.with(out)
 }
 

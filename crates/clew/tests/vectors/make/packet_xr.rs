@@ -1,12 +1,12 @@
 //! Vectors of packets of the group of scheme xr, and of those with the code of the other scheme.
 
 use clew_group::Scheme;
-use clew_packet::{Policy, Reason, SECOND_NS, Timestamp, Trailer, Verdict};
+use clew_packet::{MessageKind, Policy, Reason, SECOND_NS, Timestamp, Trailer, Verdict};
 
 use super::damage::{doubled, flipped, identity, unreduced};
 use super::packet_trailer::*;
 use super::records::NOW;
-use super::xr_group::{STARTS, XR};
+use super::xr_group::{NEWEST, STARTS, XR};
 use super::{hash, replaced};
 use crate::case::Case;
 use crate::common::Owned;
@@ -97,7 +97,13 @@ fn plain() -> Owned {
 }
 
 fn incremental() -> Owned {
-    signed_at(&raw(packet()), "xr-incremental", INCREMENTAL, 3, Some(NOW))
+    signed_at(
+        &raw(packet()),
+        "xr-incremental",
+        INCREMENTAL,
+        NEWEST,
+        Some(NOW),
+    )
 }
 
 /// A trailer with the code of the other scheme, and as long as that wants it.
@@ -187,7 +193,7 @@ fn refitted(frame: &Owned, mut body: Vec<u8>) -> Vec<u8> {
     packet.write_message(&mut message);
     let mut domain = [0; 32];
     domain[..19].copy_from_slice(b"clew-xr-signature-1");
-    let id = XR.records.epoch_id(3);
+    let id = XR.records.epoch_id(NEWEST);
     let (t, r3, r1) = (&body[..96], &body[96..144], &body[288..]);
     let digest = hash(&[&domain, &id.0[..], t, r1, r3, &message].concat());
     body[144..160].copy_from_slice(&digest[..16]);
@@ -227,6 +233,11 @@ fn bad_signatures() -> Vec<Case> {
             "The flag nat was set on the way.",
             &with_trailer(&frame, |t| t.nat = true),
         ),
+        bad(
+            "kind",
+            "The signature is over a call record with these fields.",
+            &of_call_record(),
+        ),
         judged_at(
             name,
             "bad-signature",
@@ -238,11 +249,25 @@ fn bad_signatures() -> Vec<Case> {
     ]
 }
 
+/// The packet with a signature over what is M but for the kind of the message.
+fn of_call_record() -> Owned {
+    let frame = plain();
+    let (packet, mut message) = (frame.frame(), Vec::new());
+    clew_packet::read(&packet)
+        .unwrap()
+        .write_message(&mut message);
+    let record = replaced(&message, 16, &[MessageKind::CallRecord as u8]);
+    let precursor = XR.precursor_of("web-1", NEWEST, "xr-ipv4-udp");
+    let mut body = [0; 288];
+    precursor.sign(&[&record], false, &mut body);
+    with_body(&frame, &body)
+}
+
 /// The same signature twice, live, in either form.
 fn duplicates() -> Vec<Case> {
     let label = "xr-duplicate-form";
     let short = signed(&raw(packet()), label);
-    let long = signed_at(&raw(packet()), label, INCREMENTAL, 3, Some(NOW));
+    let long = signed_at(&raw(packet()), label, INCREMENTAL, NEWEST, Some(NOW));
     let start = (NOW.0 - 3600 * SECOND_NS).to_be_bytes();
     let case = |name: &str, frame: &Owned, earlier: &Owned| {
         let comment = "The same signature in its other form.";

@@ -9,7 +9,7 @@ use super::damage::{
     TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced,
 };
 use super::xr_group::{XR, trustee, u};
-use super::{bbs04_signatures, hash, replaced, rng, scalar, with_all, xr_signatures};
+use super::{bbs04_signatures, hash, replaced, rng, scalar, with_all, with_key, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -383,11 +383,10 @@ fn bad_combinations() -> Vec<Case> {
 /// Whole signatures, opened by trustees 1 and 3.
 fn openings() -> Vec<Case> {
     let [first, third] = [trustee(1), trustee(3)];
-    let comment = "Trustees 1 and 3 open: the credential, and the tag.";
+    let comment = "Trustees 1 and 3 open: the base.";
     let context = context();
-    let opening = |name: &str, key: &[u8], signature: &[u8]| {
+    let opening = |name: &str, signature: &[u8]| {
         case("open-shares", name, "valid", comment)
-            .hex("public-key", key)
             .hex("signature", signature)
             .hex("context", context)
     };
@@ -400,14 +399,13 @@ fn openings() -> Vec<Case> {
     let given = [first, third].map(|i| (i, by(i).unwrap()));
     let a = *signature.t2() - of_t1.combine(&given).unwrap();
     let case = with_sharing(
-        opening("xr-open-shares", &XR.public[0].to_bytes(), bytes),
+        with_key(opening("xr-open-shares", bytes), &XR.public[0]),
         sharing,
     );
     let of_xr = with_all(case.hex("index", [1]).hex("index", [3]), "decryption", {
         given.iter().map(|(_, given)| given.to_bytes())
     })
-    .hex("credential", a.to_bytes())
-    .hex("tag", XR.public[0].tag(&a));
+    .hex("b", a.to_bytes());
 
     let bytes = &bbs04_signatures::sign(0, "open-shares", b"a message")[..336];
     let signature = bbs04::Signature::from_bytes(bytes).unwrap();
@@ -421,7 +419,7 @@ fn openings() -> Vec<Case> {
         .open_by_trustees(&BBS04.sharings, &context, &given)
         .unwrap();
     let case = with_sharing(
-        opening("open-shares", &BBS04.public[0].to_bytes(), bytes),
+        with_key(opening("open-shares", bytes), &BBS04.public[0]),
         &BBS04.sharings[0],
     );
     let in_v = BBS04.sharings[1].to_bytes();
@@ -430,8 +428,6 @@ fn openings() -> Vec<Case> {
     let all = given
         .iter()
         .flat_map(|(_, both)| both.iter().map(Decryption::to_bytes));
-    let of_bbs04 = with_all(case, "decryption", all)
-        .hex("credential", a.to_bytes())
-        .hex("tag", BBS04.public[0].tag(&a));
+    let of_bbs04 = with_all(case, "decryption", all).hex("b", a.to_bytes());
     vec![of_xr, of_bbs04]
 }

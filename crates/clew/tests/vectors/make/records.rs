@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 
 use clew_evidence::{
-    EpochRecord, Genesis, Proof, RegisterEntry, RegisterHead, Row, SealedHead, appended_nodes,
-    inclusion, root, seal,
+    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes,
+    consistency, inclusion, root, seal,
 };
 use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};
 use ed25519_dalek::SigningKey;
-
-use super::hash;
 
 pub const HEADER: &[u8; 16] = b"clew-group-file\n";
 
@@ -25,6 +23,8 @@ pub struct Records {
     pub genesis: Genesis,
     pub epochs: Vec<EpochRecord>,
     pub entries: Vec<RegisterEntry>,
+    /// Sizes of the register that rows may name besides the present one.
+    pub checkpoints: Vec<u32>,
     pub manager: SigningKey,
 }
 
@@ -54,18 +54,38 @@ impl Records {
 
     /// The head of a register of other entries.
     pub fn head_of(&self, entries: &[RegisterEntry]) -> RegisterHead {
+        let tree = Tree::of(entries);
+        let last = self.checkpoints.last();
         RegisterHead {
             last: self.last_id(),
             time: NOW.0,
             machines: entries.len() as u32,
-            root: Tree::of(entries).root(),
+            root: tree.root(tree.entries),
+            hashes: last.map_or(vec![], |last| tree.consistency(*last, tree.entries)),
         }
     }
 
+    pub fn checkpoint_bodies(&self) -> Vec<Vec<u8>> {
+        let tree = Tree::of(&self.entries);
+        let before = std::iter::once(None).chain(self.checkpoints.iter().copied().map(Some));
+        let all = self
+            .checkpoints
+            .iter()
+            .zip(before)
+            .map(|(machines, before)| Checkpoint {
+                machines: *machines,
+                root: tree.root(*machines),
+                hashes: before.map_or(vec![], |before| tree.consistency(before, *machines)),
+            });
+        all.map(|checkpoint| checkpoint.encode()).collect()
+    }
+
     pub fn bodies(&self) -> Vec<Vec<u8>> {
-        let epochs = self.epochs.iter().map(EpochRecord::encode);
-        let first = [self.genesis.encode()].into_iter();
-        first.chain(epochs).chain([self.head().encode()]).collect()
+        let mut bodies = vec![self.genesis.encode()];
+        bodies.extend(self.epochs.iter().map(EpochRecord::encode));
+        bodies.extend(self.checkpoint_bodies());
+        bodies.push(self.head().encode());
+        bodies
     }
 
     pub fn file(&self) -> Vec<u8> {
@@ -74,20 +94,17 @@ impl Records {
 
     /// The row of an entry of this register.
     pub fn row(&self, index: usize) -> Row {
-        self.row_of(&self.entries, index, self.head())
+        row_of(&self.entries, index)
     }
+}
 
-    /// A row of other entries, under a head that the manager signs.
-    pub fn row_of(&self, entries: &[RegisterEntry], index: usize, head: RegisterHead) -> Row {
-        self.row_under(entries, index, head.seal(&self.manager))
-    }
-
-    pub fn row_under(&self, entries: &[RegisterEntry], index: usize, head: SealedHead) -> Row {
-        let hashes = Tree::of(entries).proof(index as u32);
-        Row {
-            entry: entries[index].clone(),
-            proof: Proof { hashes, head },
-        }
+/// A row of these entries.
+pub fn row_of(entries: &[RegisterEntry], index: usize) -> Row {
+    let tree = Tree::of(entries);
+    Row {
+        entry: entries[index].clone(),
+        machines: tree.entries,
+        hashes: tree.proof(index as u32),
     }
 }
 
@@ -95,12 +112,6 @@ impl Records {
 pub fn file_by(bodies: &[Vec<u8>], manager: &SigningKey) -> Vec<u8> {
     let parts = bodies.iter().flat_map(|body| seal(body, manager));
     HEADER.iter().copied().chain(parts).collect()
-}
-
-/// A record with the hash of the body before it.
-pub fn chained(bodies: &[Vec<u8>], record: EpochRecord) -> EpochRecord {
-    let previous = EpochId(hash(bodies.last().unwrap()));
-    EpochRecord { previous, ..record }
 }
 
 /// The register's tree.
@@ -125,11 +136,15 @@ impl Tree {
         self.nodes.get(&(level, index)).copied()
     }
 
-    fn root(&self) -> [u8; 32] {
-        root(self.entries, |level, index| self.node(level, index)).unwrap()
+    fn root(&self, entries: u32) -> [u8; 32] {
+        root(entries, |level, index| self.node(level, index)).unwrap()
     }
 
     fn proof(&self, index: u32) -> Vec<[u8; 32]> {
         inclusion(index, self.entries, |level, i| self.node(level, i)).unwrap()
+    }
+
+    fn consistency(&self, from: u32, to: u32) -> Vec<[u8; 32]> {
+        consistency(from, to, |level, i| self.node(level, i)).unwrap()
     }
 }

@@ -1,20 +1,19 @@
-//! The group of scheme xr: a distributed opening key, a revocation, a new opening key that is dealt,
-//! another revocation; so four epochs.
+//! The group of scheme xr: a distributed opening key, a revocation, a new opening key that is dealt, two
+//! revocations at once, a rebase; so five epochs.
 
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Change, DeviceEntry, EpochRecord, Genesis, Origin, RegisterEntry, SharingRecord, join_session,
+    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry,
+    SharingRecord, join_session,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, SecretShare, Sharing, Trustee};
 use clew_group::xr::{
-    Accepted, Credential, Device, Generators, IssuerKey, JoinRequest, MemberKey, Offer, PublicKey,
-    Revocation, SigningKey,
+    Device, Generators, IssuerKey, JoinRequest, MemberKey, Offer, PublicKey, SigningKey,
 };
-use clew_group::{Precursor, Proof, Scheme};
-use clew_manager::keys::MemberKeyFile;
-use clew_packet::SECOND_NS;
+use clew_group::{Precursor, Proof, Scheme, Step, Witness};
+use clew_packet::{GroupId, SECOND_NS};
 use ed25519_dalek::{Signer, SigningKey as DeviceKey};
 
 use super::records::{NONCE, Records};
@@ -23,31 +22,27 @@ use super::{hash, rng, scalar, xr_nonces};
 /// Name of the group file's vector.
 pub const FILE: &str = "xr.txt";
 
-/// Starts of epochs 1 to 3.
-pub const STARTS: [u64; 3] = [
+/// Starts of epochs 1 to 4.
+pub const STARTS: [u64; 4] = [
     1_745_000_000 * SECOND_NS,
     1_750_000_000 * SECOND_NS,
     1_760_000_000 * SECOND_NS,
+    1_765_000_000 * SECOND_NS,
 ];
 
-/// The newest epoch.
-pub const NEWEST: usize = 3;
+/// How long before its start a record was made.
+const AHEAD: u64 = 3600 * SECOND_NS;
 
-/// A machine: its join, and its key in each epoch since, until it is revoked.
+/// The newest epoch, which begins with a rebase.
+pub const NEWEST: usize = 4;
+
+/// A machine: its join, and its key.
 pub struct Machine {
     pub session: [u8; 32],
     pub request: JoinRequest,
     pub offer: Offer,
-    pub credential: Credential,
     pub device: DeviceKey,
-    pub joined: usize,
-    keys: Vec<MemberKey>,
-}
-
-impl Machine {
-    pub fn key(&self, epoch: usize) -> &MemberKey {
-        &self.keys[epoch - self.joined]
-    }
+    pub key: MemberKey,
 }
 
 pub struct Xr {
@@ -61,10 +56,10 @@ pub struct Xr {
     pub sharings: [(Sharing, Vec<SecretShare>); 2],
     /// Public key of each epoch.
     pub public: Vec<PublicKey>,
-    /// `web-1` to `web-4`, which joined in epoch 2.
+    /// `web-1` to `web-5`, of which the last two joined in epoch 2.
     pub machines: Vec<Machine>,
     /// What led from epoch 0 to 1, and from 2 to 3.
-    pub revocations: Vec<Revocation>,
+    pub steps: [Vec<Step>; 2],
 }
 
 pub static XR: LazyLock<Xr> = LazyLock::new(Xr::make);
@@ -103,7 +98,7 @@ impl Xr {
             nonce: NONCE,
             manager: manager.verifying_key().to_bytes(),
             name: "vectors of xr".parse().unwrap(),
-            public_key: first.to_bytes().to_vec(),
+            founding: Box::new(first.founding_bytes()),
             issuer_proof: Some(issuer_proof.to_bytes()),
             sharing: SharingRecord::xr(Origin::Distributed, &sharing),
         };
@@ -118,6 +113,7 @@ impl Xr {
                 genesis,
                 epochs: vec![],
                 entries: vec![],
+                checkpoints: vec![2, 4],
                 manager,
             },
             issuer,
@@ -127,15 +123,17 @@ impl Xr {
             sharings: [(sharing, shares), dealt_4.unwrap()],
             public: vec![first],
             machines: vec![],
-            revocations: vec![],
+            steps: [vec![], vec![]],
         };
         for machine in ["web-1", "web-2", "web-3"] {
             group.join(machine);
         }
-        group.revoke("web-2");
+        group.steps[0] = group.revoke(&["web-2"]);
         group.share_anew();
         group.join("web-4");
-        group.revoke("web-3");
+        group.join("web-5");
+        group.steps[1] = group.revoke(&["web-3", "web-5"]);
+        group.rebase();
         group
     }
 
@@ -144,58 +142,48 @@ impl Xr {
         let device = DeviceKey::from_bytes(&hash(label("device").as_bytes()));
         let public = device.verifying_key().to_bytes();
         let nonce = join_nonce(name);
-        let session = join_session(self.records.id(), &nonce, &public, &name.parse().unwrap());
+        let entered = entered(name);
+        let session = join_session(self.records.id(), &nonce, &public, &entered.name);
         let (asking, request) = Device::new(genesis, &session, &mut rng(&label("request")));
-        let mut for_offer = rng(&label("offer"));
-        let offer = self
-            .issuer
-            .offer(genesis, &session, &request, &x(name), &mut for_offer)
-            .unwrap();
-        let accepted: Accepted = asking.accept(genesis, &offer).unwrap();
-        let mut entry = RegisterEntry {
+        let issuer = &self.issuer;
+        let offer = issuer.offer(genesis, &session, &request, &x(name), &s(name));
+        let offer = offer.unwrap();
+        let key = asking.accept(genesis, &offer).unwrap();
+        let entry = DeviceEntry {
+            commitment: key.commitment(genesis).to_bytes(),
+            key: public,
+            signature: [0; 64],
+        };
+        let entry = RegisterEntry {
             index: self.records.entries.len() as u32,
             joined: self.records.epochs.len() as u32,
-            credential: accepted.credential().to_bytes(),
-            name: name.parse().unwrap(),
-            device: Some(DeviceEntry {
-                commitment: accepted.commitment().to_bytes(),
-                key: public,
-                signature: [0; 64],
-            }),
+            how: entered.how,
+            replaces: entered.replaces,
+            credential: key.credential().to_bytes(),
+            name: entered.name,
+            key: EntryKey::Xr(entry),
         };
-        let statement = entry.statement(self.records.id());
-        entry.device.as_mut().unwrap().signature = device.sign(&statement).to_bytes();
-        let revoked: Vec<Scalar> = self.revocations.iter().map(|r| *r.x()).collect();
-        let scale = self.issuer.scale(&revoked).unwrap();
-        let credential = scale.credential(&accepted.credential(), &x(name));
-        let now = self.public.last().unwrap();
-        let key = accepted.finish(now, &credential).unwrap();
+        let entry = signed_by(&device, entry, self.records.id());
         self.records.entries.push(entry);
         self.machines.push(Machine {
             session,
             request,
             offer,
-            credential,
             device,
-            joined: self.records.epochs.len(),
-            keys: vec![key],
+            key,
         });
     }
 
-    fn revoke(&mut self, name: &str) {
-        let before = self.public.last().unwrap();
-        let revocation = self.issuer.revoke(before, &x(name)).unwrap();
-        let public = before.after(&revocation).unwrap();
-        for machine in &mut self.machines {
-            let epoch = self.records.epochs.len() - machine.joined;
-            // Only the revoked one, and who was revoked before, cannot follow.
-            let now = machine.keys.get(epoch);
-            machine
-                .keys
-                .extend(now.and_then(|key| key.after(&revocation).ok()));
+    fn revoke(&mut self, names: &[&str]) -> Vec<Step> {
+        let mut public = self.public.last().unwrap().clone();
+        let mut steps = vec![];
+        for name in names {
+            let step = self.issuer.revoke(&public, &x(name)).unwrap();
+            public = public.after(&step).unwrap();
+            steps.push(step);
         }
-        self.publish(Change::revocation_xr(&revocation), public);
-        self.revocations.push(revocation);
+        self.publish(Change::steps(&steps), |_| public);
+        steps
     }
 
     fn share_anew(&mut self) {
@@ -203,21 +191,28 @@ impl Xr {
         let before = self.public.last().unwrap();
         let public = self.issuer.reopened(before, sharing.public());
         let record = SharingRecord::xr(Origin::Dealt, sharing);
-        for machine in &mut self.machines {
-            let now = machine.keys.get(self.records.epochs.len() - machine.joined);
-            machine.keys.extend(now.cloned());
-        }
-        self.publish(Change::sharing(&public, record), public);
+        self.publish(Change::sharing(&public, record), |_| public);
     }
 
-    fn publish(&mut self, change: Change, public: PublicKey) {
-        self.records.epochs.push(EpochRecord {
+    fn rebase(&mut self) {
+        let before = self.public.last().unwrap().clone();
+        self.publish(Change::Rebase { revoked: vec![] }, |record| {
+            let v = PublicKey::rebased_v(&NONCE, record.epoch, &record.epoch_id());
+            before.in_epoch(&v).unwrap()
+        });
+    }
+
+    fn publish(&mut self, change: Change, public: impl FnOnce(&EpochRecord) -> PublicKey) {
+        let start = STARTS[self.records.epochs.len()];
+        let record = EpochRecord {
             epoch: self.public.len() as u32,
             previous: self.records.last_id(),
-            start: STARTS[self.records.epochs.len()],
+            made: start - AHEAD,
+            start,
             change,
-        });
-        self.public.push(public);
+        };
+        self.public.push(public(&record));
+        self.records.epochs.push(record);
     }
 
     /// The machine with that name.
@@ -230,42 +225,70 @@ impl Xr {
         &self.sharings[usize::from(epoch >= 2)]
     }
 
-    pub fn signer_of(&self, name: &str, epoch: usize) -> SigningKey {
-        let machine = self.machine(name);
-        let key = match machine.keys.get(epoch - machine.joined) {
-            Some(key) => key.clone(),
-            None => self.helped(name, epoch),
-        };
-        SigningKey::new(&self.public[epoch], self.records.epoch_id(epoch), key).unwrap()
+    /// The witness of a machine, also where it must not have one: where it is revoked.
+    pub fn witness(&self, name: &str, epoch: usize) -> Witness {
+        let issuer = self.issuer.in_epoch(&self.public[epoch], []);
+        issuer.witness(&x(name)).unwrap()
     }
 
-    /// What the issuer must not do: the key of a revoked machine, for an epoch that it is locked out of.
-    fn helped(&self, name: &str, epoch: usize) -> MemberKey {
-        let steps = self.revocations.iter().take(epoch.div_ceil(2));
-        let revoked: Vec<Scalar> = steps.map(|step| *step.x()).collect();
-        let a_0 = self.machine(name).offer.credential();
-        let scale = self.issuer.scale(&revoked).unwrap();
-        let credential = scale.credential(&a_0, &x(name)).to_bytes();
-        let [y, _] = y_and_k(name);
-        MemberKey::from_bytes(&[&credential[..], &y.to_bytes()].concat()).unwrap()
+    /// What a machine signs with in an epoch: B.
+    pub fn base(&self, name: &str, epoch: usize) -> G1 {
+        let issuer = self.issuer.in_epoch(&self.public[epoch], []);
+        issuer
+            .base(&self.machine(name).key.credential(), &x(name))
+            .unwrap()
+    }
+
+    pub fn signer_of(&self, name: &str, epoch: usize) -> SigningKey {
+        let (key, id) = (self.machine(name).key.clone(), self.records.epoch_id(epoch));
+        SigningKey::new(&self.public[epoch], id, key, &self.witness(name, epoch)).unwrap()
+    }
+
+    /// As that of a machine, with a second credential on its C: with another x.
+    pub fn second_precursor(&self, name: &str, x: &Scalar, epoch: usize, label: &str) -> Precursor {
+        let (public, first) = (&self.public[epoch], &self.machine(name).key);
+        let y = Scalar::from_bytes(&first.to_bytes()[80..]).unwrap();
+        let gamma = Scalar::from_bytes(&self.issuer.to_bytes()).unwrap();
+        let inverse = (gamma + *x).invert().unwrap();
+        let c = first.commitment(&self.public[0]);
+        let a = (Generators::of(&NONCE).g1 + c).mul(&inverse);
+        let encoded = [&a.to_bytes()[..], &x.to_bytes(), &y.to_bytes()].concat();
+        let key = MemberKey::from_bytes(&encoded).unwrap();
+        let witness = self.issuer.in_epoch(public, []).witness(x).unwrap();
+        let id = self.records.epoch_id(epoch);
+        let signer = SigningKey::new(public, id, key, &witness).unwrap();
+        Precursor::Xr(Box::new(signer.precursor_from(&xr_nonces(label))))
     }
 
     pub fn precursor_of(&self, name: &str, epoch: usize, label: &str) -> Precursor {
         let signer = self.signer_of(name, epoch);
-        Precursor::Xr(Box::new(signer.precursor_from(xr_nonces(label))))
+        Precursor::Xr(Box::new(signer.precursor_from(&xr_nonces(label))))
     }
+}
 
-    pub fn key_file(&self, epoch: usize) -> MemberKeyFile {
-        let machine = self.machine("web-1");
-        MemberKeyFile {
-            group: self.records.id(),
-            epoch: epoch as u32,
-            id: self.records.epoch_id(epoch),
-            machine: "web-1".parse().unwrap(),
-            public: clew_group::PublicKey::Xr(self.public[epoch].clone()),
-            key: clew_group::MemberKey::Xr(machine.key(epoch).clone()),
-            device: Some(machine.device.clone()),
-        }
+/// The entry with the device's signature.
+pub fn signed_by(device: &DeviceKey, mut entry: RegisterEntry, group: GroupId) -> RegisterEntry {
+    let signature = device.sign(&entry.statement(group)).to_bytes();
+    if let EntryKey::Xr(of_device) = &mut entry.key {
+        of_device.signature = signature;
+    }
+    entry
+}
+
+/// What the register says of a machine.
+struct Entered {
+    name: Name,
+    how: How,
+    replaces: Option<u32>,
+}
+
+/// `web-5` has the name of `web-2`, which was revoked before, and joined on the issuer's host.
+fn entered(machine: &str) -> Entered {
+    let again = machine == "web-5";
+    Entered {
+        name: if again { "web-2" } else { machine }.parse().unwrap(),
+        how: if again { How::IssuerHost } else { How::OwnHost },
+        replaces: again.then_some(1),
     }
 }
 
@@ -295,6 +318,11 @@ pub fn place(name: &str) -> usize {
 /// The x of a machine.
 pub fn x(name: &str) -> Scalar {
     scalar(&format!("xr x of {name}"))
+}
+
+/// The s that the issuer adds to a machine's secret.
+pub fn s(name: &str) -> Scalar {
+    scalar(&format!("xr s of {name}"))
 }
 
 /// What the issuer draws for a join.

@@ -1,4 +1,4 @@
-//! Vectors of xr: generators, public keys, the checks when one is loaded, secret keys.
+//! Vectors of xr: generators, public keys, the checks when one is loaded, secret keys, rows.
 
 use clew_group::DecodeError;
 use clew_group::xr::Generators;
@@ -8,28 +8,21 @@ use super::damage::{
     unreduced,
 };
 use super::records::NONCE;
-use super::xr_group::{NEWEST, XR};
-use super::{hash, replaced, rng};
+use super::xr_group::{NEWEST, XR, x};
+use super::{Key, hash, replaced, rng, with_key};
 use crate::case::Case;
 
-/// Where an encoded public key has its points.
-const POINTS: [(&str, usize, usize); 7] = [
-    ("g1", 0, 48),
-    ("h0", 48, 48),
-    ("u", 96, 48),
-    ("h", 144, 48),
-    ("h-w", 192, 48),
-    ("w", 240, 96),
-    ("lift", 336, 96),
-];
+/// Where a founding key has its points.
+const POINTS: [(&str, usize, usize); 3] = [("h", 0, 48), ("h-w", 48, 48), ("w", 96, 96)];
 
 pub fn all() -> Vec<Case> {
     let groups = [
         keys(),
         bad_public_keys(),
         genesis_checks(),
-        descents(),
         secret_keys(),
+        witnesses(),
+        rows(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -40,51 +33,80 @@ pub fn case(check: &str, name: &str, expect: &str, comment: &str) -> Case {
     Case::new("group-signature", &name, expect, comment).text("check", &format!("xr-{check}"))
 }
 
-pub fn genesis() -> [u8; 432] {
-    XR.public[0].to_bytes()
-}
-
-/// The key that most cases break.
-fn later() -> [u8; 432] {
-    XR.public[NEWEST].to_bytes()
+pub fn genesis() -> [u8; 192] {
+    XR.public[0].founding_bytes()
 }
 
 fn keys() -> Vec<Case> {
     let Generators { u, g1, h0 } = Generators::of(&NONCE);
-    let comment = "The generators of the group's nonce.";
+    let comment = "The generators of the group's nonce, and the V of epoch 0.";
+    let rebase = &XR.records.epochs[NEWEST - 1];
     let mut cases = vec![
         case("generators", "generators", "valid", comment)
             .hex("nonce", NONCE)
             .hex("u", u.to_bytes())
             .hex("g1", g1.to_bytes())
-            .hex("h0", h0.to_bytes()),
+            .hex("h0", h0.to_bytes())
+            .hex("v", XR.public[0].v().to_bytes()),
+        case("rebased-v", "rebased-v", "valid", "The V of a rebase.")
+            .hex("nonce", NONCE)
+            .hex("epoch", rebase.epoch.to_be_bytes())
+            .hex("epoch-id", rebase.epoch_id())
+            .hex("v", XR.public[NEWEST].v().to_bytes()),
     ];
     for (epoch, key) in XR.public.iter().enumerate() {
         let (name, comment) = (
             format!("public-key-{epoch}"),
             format!("The public key of epoch {epoch}."),
         );
-        cases.push(case("public-key", &name, "valid", &comment).hex("public-key", key.to_bytes()));
+        cases.push(with_key(case("public-key", &name, "valid", &comment), key));
     }
     cases
 }
 
 fn bad_public_keys() -> Vec<Case> {
-    let good = later();
-    let refused = |name: &str, rule: &str, comment: &str, key: &[u8]| {
-        case("public-key", &format!("public-key-{name}"), rule, comment).hex("public-key", key)
+    let (good, v) = XR.public[NEWEST].parts();
+    let refused = |name: &str, rule: &str, comment: &str, key: &[u8], v: &[u8]| {
+        case("public-key", &format!("public-key-{name}"), rule, comment)
+            .hex("nonce", NONCE)
+            .hex("founding-key", key)
+            .hex("v", v)
     };
     let longer = [&good[..], &[0]].concat();
+    let minus_g1 = (-Generators::of(&NONCE).g1).to_bytes();
     let mut cases = vec![
-        refused("short", "length", "A byte is missing.", &good[..431]),
-        refused("long", "length", "A byte too many.", &longer),
+        refused("short", "length", "A byte is missing.", &good[..191], &v),
+        refused("long", "length", "A byte too many.", &longer, &v),
+        refused(
+            "v-short",
+            "length",
+            "A byte of V is missing.",
+            &good,
+            &v[..47],
+        ),
+        refused(
+            "no-base",
+            "invalid",
+            "V is 1/g1: the base is the identity.",
+            &good,
+            &minus_g1,
+        ),
     ];
     for (point, at, length) in POINTS {
         for (what, rule, bytes) in bad_points(&good[at..at + length]) {
             let name = format!("{point}-{what}");
             let key = replaced(&good, at, &bytes);
-            cases.push(refused(&name, rule, &sentence(point, what), &key));
+            cases.push(refused(&name, rule, &sentence(point, what), &key, &v));
         }
+    }
+    for (what, rule, bytes) in bad_points(&v) {
+        cases.push(refused(
+            &format!("v-{what}"),
+            rule,
+            &sentence("V", what),
+            &good,
+            &bytes,
+        ));
     }
     cases
 }
@@ -92,7 +114,7 @@ fn bad_public_keys() -> Vec<Case> {
 fn genesis_case(name: &str, expect: &str, comment: &str, key: &[u8], proof: &[u8]) -> Case {
     case("genesis", &format!("genesis{name}"), expect, comment)
         .hex("nonce", NONCE)
-        .hex("public-key", key)
+        .hex("founding-key", key)
         .hex("proof", proof)
 }
 
@@ -118,10 +140,6 @@ fn genesis_checks() -> Vec<Case> {
         let key = doubled(&key, at, length);
         cases.push(genesis_case(&name, "invalid", &comment, &key, &proof));
     }
-    let later = XR.public[1].to_bytes();
-    let comment =
-        "The key of epoch 1: g1, h0 and lift fit together, and are not those of the nonce.";
-    cases.push(genesis_case("-epoch-1", "invalid", comment, &later, &proof));
     for (what, rule, proof) in bad_proofs(&proof, 0) {
         let name = format!("-proof-{what}");
         cases.push(genesis_case(&name, rule, of_proof(what), &key, &proof));
@@ -142,54 +160,21 @@ fn genesis_checks() -> Vec<Case> {
     cases
 }
 
-fn descent(name: &str, expect: &str, comment: &str, key: &[u8]) -> Case {
-    case("descent", name, expect, comment)
-        .hex("genesis", genesis())
-        .hex("public-key", key)
-}
-
-/// Section 3.1, later epochs.
-fn descents() -> Vec<Case> {
-    let comments = [
-        "Epoch 1, after a revocation.",
-        "Epoch 2, with a new opening key.",
-        "Epoch 3, after both.",
-    ];
-    let mut cases: Vec<Case> = (1..)
-        .zip(comments)
-        .map(|(epoch, comment)| {
-            let key = XR.public[epoch].to_bytes();
-            descent(&format!("descent-{epoch}"), "valid", comment, &key)
-        })
-        .collect();
-    for (point, at, length) in POINTS {
-        let (name, comment) = (
-            format!("descent-other-{point}"),
-            format!("The later key has another {point}."),
-        );
-        let key = doubled(&later(), at, length);
-        cases.push(descent(&name, "invalid", &comment, &key));
-    }
-    let mixed = replaced(&later(), 0, &XR.public[1].to_bytes()[..48]);
-    let comment = "g1 is of epoch 1, all else of epoch 3.";
-    cases.push(descent("descent-mixed", "invalid", comment, &mixed));
-    cases
-}
-
-fn member(name: &str, expect: &str, comment: &str, public: &[u8], key: &[u8]) -> Case {
-    case("member-key", name, expect, comment)
-        .hex("genesis", genesis())
-        .hex("public-key", public)
+fn member(name: &str, expect: &str, comment: &str, epoch: usize, parts: [&[u8]; 2]) -> Case {
+    let [key, witness] = parts;
+    with_key(case("member-key", name, expect, comment), &XR.public[epoch])
         .hex("member-key", key)
+        .hex("witness", witness)
 }
 
-/// The member key that most cases break.
-fn member_key() -> Vec<u8> {
-    XR.machine("web-1").key(NEWEST).to_bytes().to_vec()
+/// The member key and the witness that most cases break.
+fn member_key() -> (Vec<u8>, [u8; 48]) {
+    let key = XR.machine("web-1").key.to_bytes().to_vec();
+    (key, XR.witness("web-1", NEWEST).to_bytes())
 }
 
 fn secret_keys() -> Vec<Case> {
-    let (gamma, key) = (XR.issuer.to_bytes(), member_key());
+    let (gamma, (key, witness)) = (XR.issuer.to_bytes(), member_key());
     let issuer = |name: &str, rule: &str, comment: &str, gamma: &[u8]| {
         case("issuer-key", name, rule, comment).hex("gamma", gamma)
     };
@@ -201,7 +186,7 @@ fn secret_keys() -> Vec<Case> {
     )
     .hex("nonce", NONCE)
     .hex("h", XR.public[0].h().to_bytes())
-    .hex("public-key", genesis());
+    .hex("founding-key", genesis());
     let mut cases = vec![
         good_issuer,
         issuer("issuer-key-zero", "scalar", "gamma is zero.", &[0; 32]),
@@ -218,25 +203,17 @@ fn secret_keys() -> Vec<Case> {
             &gamma[..31],
         ),
     ];
-    let good = member(
-        "member-key",
-        "valid",
-        "A member key fits its epoch.",
-        &later(),
-        &key,
-    );
-    cases.push(good);
+    for epoch in [0, 1, NEWEST] {
+        let (name, comment) = (
+            format!("member-key-{epoch}"),
+            format!("A member key with its witness of epoch {epoch}."),
+        );
+        let witness = XR.witness("web-1", epoch).to_bytes();
+        cases.push(member(&name, "valid", &comment, epoch, [&key, &witness]));
+    }
     let off_curve = near(&key[..48], DecodeError::Point);
-    let old = XR.machine("web-1").key(0).to_bytes();
-    let both = two_rules(&key, 0, 80);
-    cases.push(member(
-        "member-key-two-rules",
-        "scalar",
-        TWO_RULES,
-        &later(),
-        &both,
-    ));
     let damaged: [(&str, &str, &str, Vec<u8>); 9] = [
+        ("two-rules", "scalar", TWO_RULES, two_rules(&key, 0, 80)),
         ("short", "length", "A byte is missing.", key[..111].to_vec()),
         (
             "a-off-curve",
@@ -275,30 +252,120 @@ fn secret_keys() -> Vec<Case> {
             "y is zero.",
             replaced(&key, 80, &[0; 32]),
         ),
-        (
-            "old-epoch",
-            "invalid",
-            "A key of epoch 0 does not sign in epoch 3.",
-            old.to_vec(),
-        ),
     ];
     for (name, rule, comment, key) in damaged {
-        cases.push(member(
-            &format!("member-key-{name}"),
-            rule,
-            comment,
-            &later(),
-            &key,
-        ));
+        let name = format!("member-key-{name}");
+        cases.push(member(&name, rule, comment, NEWEST, [&key, &witness]));
     }
-    let bad_h_w = doubled(&later(), 192, 48);
-    let comment = "h_w of the public key is another point: its signatures would not verify.";
-    cases.push(member(
-        "member-key-public-h-w",
-        "invalid",
-        comment,
-        &bad_h_w,
-        &key,
-    ));
     cases
+}
+
+/// A good member key with a witness that is none.
+fn witnesses() -> Vec<Case> {
+    let (key, good) = member_key();
+    let bad = |name: &str, rule: &str, comment: &str, witness: &[u8]| {
+        let name = format!("witness-{name}");
+        member(&name, rule, comment, NEWEST, [&key, witness])
+    };
+    let of = |name: &str, epoch| XR.witness(name, epoch).to_bytes();
+    let v = XR.public[NEWEST].v().to_bytes();
+    let mut cases = vec![
+        bad("short", "length", "A byte is missing.", &good[..47]),
+        bad(
+            "old",
+            "invalid",
+            "The witness of the epoch before.",
+            &of("web-1", NEWEST - 1),
+        ),
+        bad(
+            "other-machine",
+            "invalid",
+            "The witness of another machine.",
+            &of("web-4", NEWEST),
+        ),
+        bad("v", "invalid", "V in the place of the witness.", &v),
+        bad("other", "invalid", "Another point.", &doubled(&good, 0, 48)),
+    ];
+    for (what, rule, bytes) in bad_points(&good) {
+        cases.push(bad(what, rule, &sentence("W", what), &bytes));
+    }
+    cases
+}
+
+/// A row with an opened base: A, C, x, B.
+fn row(name: &str, expect: &str, comment: &str, epoch: usize, [a, c, x, b]: [&[u8]; 4]) -> Case {
+    with_key(
+        case("row", &format!("row{name}"), expect, comment),
+        &XR.public[epoch],
+    )
+    .hex("a", a)
+    .hex("c", c)
+    .hex("x", x)
+    .hex("b", b)
+}
+
+/// What a judge checks of a row (3.6), and Q, by which an auditor finds it.
+fn rows() -> Vec<Case> {
+    let parts = |name: &str, epoch| {
+        let key = &XR.machine(name).key;
+        let c = key.commitment(&XR.public[0]).to_bytes();
+        let b = XR.base(name, epoch);
+        (key.credential().to_bytes(), c, x(name).to_bytes(), b)
+    };
+    let (a, c, of_x, b) = parts("web-1", NEWEST);
+    let (other_a, other_c, other_x, other_b) = parts("web-4", NEWEST);
+    let bytes = b.to_bytes();
+    let q = XR.issuer.locator(&b);
+    let (chosen_x, chosen_b) = free_x(&c);
+    let bad =
+        |name: &str, comment: &str, parts: [&[u8]; 4]| row(name, "invalid", comment, NEWEST, parts);
+    vec![
+        row(
+            "",
+            "valid",
+            "The row of a machine, and Q.",
+            NEWEST,
+            [&a, &c, &of_x, &bytes],
+        )
+        .hex("gamma", XR.issuer.to_bytes().as_slice())
+        .hex("q", q.to_bytes()),
+        bad(
+            "-other-a",
+            "A of another row.",
+            [&other_a, &c, &of_x, &bytes],
+        ),
+        bad(
+            "-other-c",
+            "C of another row.",
+            [&a, &other_c, &of_x, &bytes],
+        ),
+        bad("-other-x", "x of another row.", [&a, &c, &other_x, &bytes]),
+        bad(
+            "-other-b",
+            "B of another machine.",
+            [&a, &c, &of_x, &other_b.to_bytes()],
+        ),
+        row(
+            "-other-epoch",
+            "invalid",
+            "B of another epoch.",
+            0,
+            [&a, &c, &of_x, &bytes],
+        ),
+        bad(
+            "-free-x",
+            "An x' of the manager's choice with the B' that fits it: only A says no.",
+            [&a, &c, &chosen_x, &chosen_b],
+        ),
+    ]
+}
+
+/// B' = (g1 V C)^(1/(gamma + x')) for an x' that is nobody's: it passes the second equation.
+fn free_x(c: &[u8; 48]) -> (Vec<u8>, Vec<u8>) {
+    use clew_group::curve::{G1, Scalar};
+    let x = super::scalar("a free x");
+    let gamma = Scalar::from_bytes(XR.issuer.to_bytes().as_slice()).unwrap();
+    let base = Generators::of(&NONCE).g1 + *XR.public[NEWEST].v() + G1::from_bytes(c).unwrap();
+    let b = base.mul(&(gamma + x).invert().unwrap());
+    (x.to_bytes().to_vec(), b.to_bytes().to_vec())
 }

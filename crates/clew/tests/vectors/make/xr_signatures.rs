@@ -7,7 +7,7 @@ use clew_group::xr::{INCREMENTAL_BYTES, Signature};
 use super::damage::{bad_points, doubled, sentence};
 use super::xr_group::{NEWEST, XR};
 use super::xr_keys::case;
-use super::{replaced, with_xr_nonces, xr_nonces};
+use super::{replaced, with_key, with_xr_nonces, xr_nonces};
 use crate::case::Case;
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -23,7 +23,7 @@ pub fn all() -> Vec<Case> {
 pub fn sign(epoch: usize, label: &str, message: &[u8]) -> [u8; INCREMENTAL_BYTES] {
     let precursor = XR
         .signer_of("web-1", epoch)
-        .precursor_from(xr_nonces(label));
+        .precursor_from(&xr_nonces(label));
     precursor.sign_incremental(&[message]).to_bytes()
 }
 
@@ -43,8 +43,8 @@ fn signatures() -> Vec<Case> {
             MESSAGE,
         ),
         signed(
-            "sign-epoch-3",
-            "And after a new opening key.",
+            "sign-rebase",
+            "After a new opening key, two more steps and a rebase.",
             NEWEST,
             MESSAGE,
         ),
@@ -55,13 +55,13 @@ fn signatures() -> Vec<Case> {
 
 /// Public key, id, member key of `web-1` and nonces.
 fn secrets(check: &str, name: &str, comment: &str, epoch: usize, message: &[u8]) -> Case {
-    let member = XR.machine("web-1").key(epoch).to_bytes();
-    let case = case(check, name, "valid", comment)
-        .hex("public-key", XR.public[epoch].to_bytes())
+    let member = XR.machine("web-1").key.to_bytes();
+    let case = with_key(case(check, name, "valid", comment), &XR.public[epoch])
         .hex("epoch-id", XR.records.epoch_id(epoch))
         .hex("a", &member[..48])
         .hex("x", &member[48..80])
         .hex("y", &member[80..])
+        .hex("witness", XR.witness("web-1", epoch).to_bytes())
         .hex("message", message);
     with_xr_nonces(case, name)
 }
@@ -93,7 +93,7 @@ fn signed(name: &str, comment: &str, epoch: usize, message: &[u8]) -> Case {
 /// The signature of `web-1` with its name in a scope.
 fn in_scope(epoch: usize, label: &str, scope: &[u8]) -> Vec<u8> {
     let signer = XR.signer_of("web-1", epoch);
-    let precursor = signer.precursor_in_from(scope, xr_nonces(label));
+    let precursor = signer.precursor_in_from(scope, &xr_nonces(label));
     precursor.sign(&[MESSAGE]).to_bytes().to_vec()
 }
 
@@ -106,7 +106,7 @@ fn pseudonyms() -> Vec<Case> {
             SCOPE,
         ),
         (
-            "pseudonym-epoch-3",
+            "pseudonym-rebase",
             "The same name in a later epoch.",
             NEWEST,
             SCOPE,
@@ -131,12 +131,14 @@ fn pseudonyms() -> Vec<Case> {
 
 fn verify_in(name: &str, expect: &str, comment: &str, scope: &[u8], signature: &[u8]) -> Case {
     let name = format!("nym-{name}");
-    case("verify-pseudonym", &name, expect, comment)
-        .hex("public-key", XR.public[0].to_bytes())
-        .hex("epoch-id", XR.records.epoch_id(0))
-        .hex("scope", scope)
-        .hex("message", MESSAGE)
-        .hex("signature", signature)
+    with_key(
+        case("verify-pseudonym", &name, expect, comment),
+        &XR.public[0],
+    )
+    .hex("epoch-id", XR.records.epoch_id(0))
+    .hex("scope", scope)
+    .hex("message", MESSAGE)
+    .hex("signature", signature)
 }
 
 fn bad_pseudonyms() -> Vec<Case> {
@@ -212,17 +214,15 @@ fn openings() -> Vec<Case> {
     [0, 1, NEWEST]
         .map(|epoch| {
             let name = format!("open-epoch-{epoch}");
-            let comment =
-                "The credential in a signature, and the tag, which is the same in every epoch.";
+            let comment = "The base in a signature.";
             let bytes = &sign(epoch, &name, MESSAGE)[..288];
             let (signature, xi) = (Signature::from_bytes(bytes).unwrap(), xi(epoch));
-            let credential: G1 = *signature.t2() - signature.t1().mul(&xi);
-            case("open", &name, "valid", comment)
-                .hex("public-key", XR.public[epoch].to_bytes())
+            let base: G1 = *signature.t2() - signature.t1().mul(&xi);
+            assert_eq!(base, XR.base("web-1", epoch));
+            with_key(case("open", &name, "valid", comment), &XR.public[epoch])
                 .hex("opener-key", xi.to_bytes())
                 .hex("signature", bytes)
-                .hex("credential", credential.to_bytes())
-                .hex("tag", XR.public[epoch].tag(&credential))
+                .hex("b", base.to_bytes())
         })
         .into()
 }

@@ -12,7 +12,7 @@ use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
 use super::xr_keys::case;
 use super::xr_signatures::{MESSAGE, sign};
-use super::{hash, replaced, rng, scalar, with_all, xr_nonces};
+use super::{hash, replaced, rng, scalar, with_all, with_key, xr_nonces};
 use crate::case::Case;
 
 /// Where a signature has its points and scalars.
@@ -53,8 +53,7 @@ fn under(
     message: &[u8],
     signature: &[u8],
 ) -> Case {
-    case(check, name, expect, comment)
-        .hex("public-key", key.to_bytes())
+    with_key(case(check, name, expect, comment), key)
         .hex("epoch-id", id)
         .hex("message", message)
         .hex("signature", signature)
@@ -172,7 +171,7 @@ fn without_r1() -> Vec<u8> {
         rd: n.rd,
         ry: n.ry,
     };
-    let precursor = XR.signer_of("web-1", 0).precursor_from(nonces);
+    let precursor = XR.signer_of("web-1", 0).precursor_from(&nonces);
     precursor.sign_incremental(&[MESSAGE]).to_bytes().to_vec()
 }
 
@@ -239,7 +238,7 @@ fn incremental() -> Vec<Case> {
     let other_r1 = another(&good[288..]);
     let mut refitted = replaced(&good, 288, &other_r1);
     let c = refit(&mut refitted);
-    let (n, key) = (xr_nonces("xr good"), XR.machine("web-1").key(0).to_bytes());
+    let (n, key) = (xr_nonces("xr good"), XR.machine("web-1").key.to_bytes());
     let [x, y] = [48, 80].map(|at| Scalar::from_bytes(&key[at..at + 32]).unwrap());
     let responses = [
         n.ra + c * n.alpha,
@@ -318,10 +317,12 @@ fn batches() -> Vec<Case> {
         let verdicts: Vec<&str> = (0..all.len())
             .map(|i| if bad.contains(&i) { "invalid" } else { "valid" })
             .collect();
-        let case = case("verify-batch", name, "valid", comment)
-            .hex("public-key", XR.public[NEWEST].to_bytes())
-            .hex("epoch-id", XR.records.epoch_id(NEWEST))
-            .hex("message", MESSAGE);
+        let case = with_key(
+            case("verify-batch", name, "valid", comment),
+            &XR.public[NEWEST],
+        )
+        .hex("epoch-id", XR.records.epoch_id(NEWEST))
+        .hex("message", MESSAGE);
         with_all(case, "signature", all).text("verdicts", &verdicts.join(" "))
     };
     let good: Vec<Vec<u8>> = (0..4).map(form).collect();

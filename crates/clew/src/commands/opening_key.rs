@@ -1,0 +1,206 @@
+//! Opening keys that trustees make: the manager's steps, and what they share with the trustees'.
+
+use super::group::{tell_brought_forward, when};
+use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::keyring::read_group_file;
+use crate::random;
+use clew_evidence::{GroupFile, TextError, short_form};
+use clew_group::quorum::{Quorum, Set, Trustee};
+use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
+use clew_manager::files::{MODE_PUBLIC, write_atomically};
+use clew_manager::keys::IssuerKeyFile;
+use clew_manager::{Store, StoreError};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Longest plan, hello or deal that is read, in bytes: more than a text may have.
+const TEXT_BYTES_MAX: u64 = 1 << 15;
+
+pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
+    let quorum = Quorum::new(arguments.threshold, arguments.trustees).map_err(Failure::new)?;
+    let plan = match (&arguments.name, &arguments.group) {
+        (Some(name), _) => Plan::founding(name.clone(), quorum, &mut random::os()),
+        (None, Some(path)) => for_group(arguments, &read_group_file(path)?, quorum)?,
+        (None, None) => return Err(Failure::new("a plan is for a --name or a --group")),
+    };
+    write_same(&arguments.output, &plan.encode())?;
+    let what = match plan.purpose {
+        Purpose::Founding => "opening key of the new group",
+        Purpose::NewKey(_) => "new opening key of group",
+        Purpose::Resharing { .. } => "opening key, handed on, of group",
+    };
+    let (t, n) = (quorum.threshold(), quorum.trustees());
+    say!(
+        "plan: {}  (give it to everybody who takes part)",
+        arguments.output.display()
+    );
+    say!(
+        "  {what} {}: any {t} of {n} trustees open together",
+        plan.name
+    );
+    say!("  Next, each of them: clew trustee begin");
+    Ok(Status::Yes)
+}
+
+fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result<Plan, Failure> {
+    let mut rng = random::os();
+    let plan = if arguments.reshare {
+        let from = arguments.from.iter().map(|index| Trustee::new(*index));
+        let from: Result<Vec<_>, _> = from.collect();
+        let from = from.and_then(Set::of).map_err(Failure::new)?;
+        Plan::resharing(group, from, quorum, &mut rng)
+    } else {
+        Plan::new_key(group, quorum, &mut rng)
+    };
+    plan.map_err(failed)
+}
+
+/// `clew group create` with an opening key that trustees made.
+pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
+    let dealing = dealing(plan, &arguments.deal)?;
+    let group = dealing.new_group(clock::now_ns()).map_err(failed)?;
+    let named = arguments.name.as_ref();
+    if named.is_some_and(|name| *name != group.name) {
+        let message = format!("the plan is for a group named {}", group.name);
+        return Err(Failure::file(plan, message).hint("leave out --name, or make another plan"));
+    }
+    let secret = arguments.seal.secret()?;
+    let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
+    let (store, quorum) = (&made.store, dealing.sharing().quorum());
+    let group = store.group();
+    say!("group {} created: {}", group.genesis().name, group.id());
+    say!(
+        "  group file  {}  (public: give it to everybody)",
+        store.group_file_path().display()
+    );
+    say!(
+        "  issuer key  {}  (keep it here)",
+        store.issuer_key_path().display()
+    );
+    say_check_code(dealing.context());
+    let (t, n) = (quorum.threshold(), quorum.trustees());
+    say!("Any {t} of {n} trustees open together. They made the opening key: nobody has it.");
+    say!("Next, each trustee: clew trustee finish, with this group file.");
+    Ok(Status::Yes)
+}
+
+pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
+    let when = when(&arguments.start)?;
+    let dealing = dealing(&arguments.dealt.plan, &arguments.dealt.deal)?;
+    let mut store = Store::open(&arguments.dir)?;
+    let issuer = arguments
+        .unlock
+        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let before = store.group().clone();
+    let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
+    let start = store.group().start(epoch).unwrap_or(when.start);
+    let what = match dealing.plan().purpose {
+        Purpose::Resharing { .. } => "other trustees",
+        _ => "a new opening key",
+    };
+    say!(
+        "{what}: epoch {epoch} starts at {}",
+        clock::to_the_second(start)
+    );
+    tell_brought_forward(&before, store.group());
+    say_check_code(dealing.context());
+    say!(
+        "Give everybody the new {}; trustees run clew trustee finish.",
+        store.group_file_path().display()
+    );
+    Ok(Status::Yes)
+}
+
+/// The deals of a plan, checked.
+fn dealing(plan: &Path, deals: &[PathBuf]) -> Result<Dealing, Failure> {
+    let plan = read_plan(plan)?;
+    let deals = read_deals(deals, &plan)?;
+    Dealing::gather(&plan, deals).map_err(failed)
+}
+
+fn refused(error: StoreError) -> Failure {
+    match error {
+        StoreError::Dkg(error) => failed(error),
+        error => error.into(),
+    }
+}
+
+/// Names the run of a plan, for people to compare.
+pub fn say_check_code(context: &[u8; 32]) {
+    say!("  check code  {}", short_form(context));
+}
+
+/// What went wrong in making a key. That a trustee cheated is a no.
+pub fn failed(error: DkgError) -> Failure {
+    let failure = Failure::new(error);
+    if let Some(trustee) = error.culprit() {
+        return failure.no().hint(format!(
+            "compare check codes with {trustee}: if they agree, make a new plan without it"
+        ));
+    }
+    match error {
+        DkgError::Hellos { .. } | DkgError::OwnHello => {
+            failure.hint("compare check codes by voice to find who was shown another hello")
+        }
+        DkgError::Purpose => failure
+            .hint("clew group create takes a plan for a new group, clew group reopen any other"),
+        DkgError::DealtBefore => {
+            failure.hint("give the hellos that it dealt to, or begin a new plan")
+        }
+        DkgError::Record => {
+            failure.hint("get the newest group file; if it stays, do not use the key")
+        }
+        DkgError::Stale => failure.hint("make a new plan from the newest group file"),
+        _ => failure,
+    }
+}
+
+pub fn read_plan(path: &Path) -> Result<Plan, Failure> {
+    read(path, Plan::decode)
+}
+
+/// Reads deals of a plan.
+pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> {
+    let deal = |path: &PathBuf| {
+        let deal = read(path, Deal::decode)?;
+        deal.check_plan(plan).map_err(|e| Failure::file(path, e))?;
+        Ok(deal)
+    };
+    paths.iter().map(deal).collect()
+}
+
+/// Reads hellos of a plan.
+pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure> {
+    let hello = |path: &PathBuf| {
+        let hello = read(path, Hello::decode)?;
+        hello.check_plan(plan).map_err(|e| Failure::file(path, e))?;
+        Ok(hello)
+    };
+    paths.iter().map(hello).collect()
+}
+
+/// Reads a public file.
+fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Result<T, Failure> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
+        .map_err(|e| Failure::file(path, e))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, TextError::NotAKey))?;
+    decode(&text).map_err(|e| Failure::file(path, e))
+}
+
+/// Writes a public file. One that holds the same already stays; another is never overwritten.
+pub fn write_same(path: &Path, text: &str) -> Result<(), Failure> {
+    if std::fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
+        return Ok(());
+    }
+    write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::file(path, "it exists").hint("choose another name")
+        }
+        _ => Failure::file(path, e),
+    })
+}

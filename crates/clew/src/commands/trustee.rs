@@ -1,0 +1,211 @@
+//! `clew trustee`: one trustee's steps towards an opening key.
+
+use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
+use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
+use crate::failure::{Failure, Status};
+use crate::keyring::read_group_file;
+use crate::random;
+use crate::secrets::{self, Unlock};
+use clew_evidence::short_epoch_id;
+use clew_group::quorum::Trustee as Index;
+use clew_manager::dkg::{Deal, DkgError, Plan, State};
+use clew_manager::files;
+use clew_manager::keys::TrusteeKeyFile;
+use clew_manager::sealed::{self, Secret};
+use std::fs::{self, File};
+use std::path::Path;
+
+pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
+    match arguments {
+        Trustee::Begin(arguments) => begin(arguments),
+        Trustee::Deal(arguments) => deal(arguments),
+        Trustee::Check(arguments) => check(arguments),
+        Trustee::Finish(arguments) => finish(arguments),
+    }
+}
+
+fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
+    let TrusteeBegin { of, output, .. } = arguments;
+    let plan = read_plan(&of.plan)?;
+    let state = if of.state.exists() {
+        begun(arguments, &plan)?
+    } else {
+        let old = old_key(arguments.key.as_deref(), &arguments.unlock)?;
+        let index = arguments.index.map(Index::new).transpose();
+        let index = index.map_err(Failure::new)?;
+        let state = State::begin(&plan, index, old.as_ref(), &mut random::os()).map_err(failed)?;
+        let secret = arguments.seal.secret()?;
+        put(&of.state, &state, secret.as_ref(), false)?;
+        state
+    };
+    let hello = state.hello();
+    write_same(output, &hello.encode())?;
+    say!(
+        "{} begins: {}  (give it to everybody who deals)",
+        hello.participant().name(),
+        output.display()
+    );
+    say!("  state  {}  (SECRET: keep it here)", of.state.display());
+    Ok(Status::Yes)
+}
+
+/// A state that is there already: its hello can be written again, for the same part of this plan.
+fn begun(arguments: &TrusteeBegin, plan: &Plan) -> Result<State, Failure> {
+    let path = &arguments.of.state;
+    let (state, _) = load(path, &arguments.unlock)?;
+    let other = |what: &str| {
+        Failure::file(path, what).hint("choose another state file: a state is never overwritten")
+    };
+    if state.check_plan(plan).is_err() {
+        return Err(other("it belongs to another plan"));
+    }
+    if state.trustee().map(Index::index) != arguments.index {
+        return Err(other("it belongs to another trustee"));
+    }
+    Ok(state)
+}
+
+fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
+    let TrusteeDeal { of, unlock, .. } = arguments;
+    let plan = read_plan(&of.plan)?;
+    let hellos = read_hellos(&arguments.hello, &plan)?;
+    let _lock = lock(&of.state)?;
+    let (mut state, secret) = load(&of.state, unlock)?;
+    let other = |e| Failure::file(&of.state, e);
+    state.check_plan(&plan).map_err(other)?;
+    let old = old_key(arguments.key.as_deref(), unlock)?;
+    let fresh = state.dealt().is_none();
+    let deal = state.deal(&plan, old.as_ref(), &hellos, &mut random::os());
+    let deal = deal.map_err(failed)?.clone();
+    if fresh {
+        put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
+    }
+    write_same(&arguments.output, &deal.encode())?;
+    say!(
+        "{} dealt: {}  (give it to all trustees and to the manager)",
+        state.hello().participant().name(),
+        arguments.output.display()
+    );
+    say_check_code(&deal.participants().context(&plan));
+    say!("  Compare it with all others by voice before you hand out the deal: whoever has");
+    say!("  another check code was shown a hello that somebody swapped.");
+    Ok(Status::Yes)
+}
+
+fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
+    let (plan, state, deals) = dealt(&arguments.of, &arguments.deal, &arguments.unlock)?;
+    let received = state.receive(&plan, deals).map_err(left)?;
+    say!("what all dealt to this trustee is good");
+    say_check_code(received.dealing().context());
+    say!("  The manager can use these deals; then: clew trustee finish.");
+    Ok(Status::Yes)
+}
+
+fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
+    let TrusteeFinish { of, output, .. } = arguments;
+    let (plan, state, deals) = dealt(of, &arguments.deal, &arguments.unlock)?;
+    let group = read_group_file(&arguments.group)?;
+    let received = state.receive(&plan, deals).map_err(left)?;
+    let context = *received.dealing().context();
+    let key = received.key(&group).map_err(failed)?;
+    let secret = arguments.seal.secret()?;
+    write_key(output, &key, secret.as_ref())?;
+    remove(&of.state)?;
+    say!(
+        "{} key of group {}: {}",
+        key.trustee(),
+        group.genesis().name,
+        output.display()
+    );
+    say_check_code(&context);
+    if let Some(id) = group.epoch_id(key.since) {
+        say!("  epoch {}     {}", key.since, short_epoch_id(&id));
+    }
+    say!(
+        "  Compare both with all others by voice. The state is gone: {}",
+        of.state.display()
+    );
+    Ok(Status::Yes)
+}
+
+/// Writes the key; if a crash kept only the state from going away, the key is there already.
+fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
+    let text = key.encode();
+    if path.exists() {
+        let found = fs::read_to_string(path).map(zeroize::Zeroizing::new);
+        let found = found.map_err(|e| Failure::file(path, e))?;
+        let clear = match secret {
+            Some(secret) => sealed::unseal(&found, secret).ok(),
+            None => Some(found),
+        };
+        if clear.is_some_and(|clear| *clear == *text) {
+            return Ok(());
+        }
+    }
+    let written = secrets::prepare(path, &text, &key.comment(), secret, false)?;
+    written
+        .commit()
+        .map_err(|e| secrets::cannot_write(path, &e))
+}
+
+fn dealt(
+    of: &InPlan,
+    deals: &[std::path::PathBuf],
+    unlock: &Unlock,
+) -> Result<(Plan, State, Vec<Deal>), Failure> {
+    let plan = read_plan(&of.plan)?;
+    let deals = read_deals(deals, &plan)?;
+    let (state, _) = load(&of.state, unlock)?;
+    let other = |e| Failure::file(&of.state, e);
+    state.check_plan(&plan).map_err(other)?;
+    Ok((plan, state, deals))
+}
+
+/// Two runs at one time would draw two deals.
+fn lock(path: &Path) -> Result<Option<File>, Failure> {
+    let Ok(file) = File::open(path) else {
+        return Ok(None); // reading it says why
+    };
+    file.lock().map_err(|e| Failure::file(path, e))?;
+    Ok(Some(file))
+}
+
+fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure> {
+    if !path.exists() {
+        return Err(Failure::file(path, "there is no such state").hint(
+            "clew trustee begin makes it; clew trustee finish removes it once the key is written",
+        ));
+    }
+    let (text, secret) = unlock.read(path)?;
+    let state = State::decode(&text).map_err(|e| Failure::file(path, e))?;
+    Ok((state, secret))
+}
+
+fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Result<(), Failure> {
+    let text = state.encode();
+    let written = secrets::prepare(path, &text, state.comment(), secret, replace)?;
+    written
+        .commit()
+        .map_err(|e| secrets::cannot_write(path, &e))
+}
+
+fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {
+    let load = |path| unlock.load(path, TrusteeKeyFile::decode);
+    path.map(load).transpose()
+}
+
+fn remove(path: &Path) -> Result<(), Failure> {
+    fs::remove_file(path)
+        .and_then(|()| files::sync_directory(files::directory(path)))
+        .map_err(|e| Failure::file(path, e))
+}
+
+/// Who leaves gets nothing, and has something to forget.
+fn left(error: DkgError) -> Failure {
+    match error {
+        DkgError::NoShare => Failure::new(error).hint(
+            "the deals are good; when all others have finished, delete the state and the old key",
+        ),
+        error => failed(error),
+    }
+}

@@ -1,0 +1,116 @@
+//! Epochs on the command line: planned ones, urgent ones, rebases, names issued again.
+
+use super::Desk;
+use std::fs;
+
+const UPDATE: [&str; 5] = [
+    "update",
+    "--key",
+    "web-1.key",
+    "--group",
+    "acme/public/group.clew",
+];
+
+/// A time that many days from now.
+pub fn in_days(days: u64) -> String {
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    clew::clock::rfc3339((now + days * 24 * 3600) * 1_000_000_000)
+}
+
+#[test]
+fn a_planned_epoch_is_announced_and_brought_forward() {
+    let desk = Desk::new();
+    for name in ["leaves", "stolen"] {
+        desk.yes(&["enrol", "acme", name, "-o", &format!("{name}.key")]);
+    }
+    desk.yes(&["revoke", "acme", "leaves", "--at", &in_days(7)]);
+    let told = desk.yes(&UPDATE);
+    assert!(
+        told.contains("epoch 0, in force") && told.contains("epoch 1, from"),
+        "{told}"
+    );
+    let shown = desk.yes(&["group", "show", "acme/public/group.clew"]);
+    assert!(
+        shown.contains("epoch     0\n") && shown.contains("announced 1 from"),
+        "{shown}"
+    );
+    let told = desk.yes(&["revoke", "acme", "stolen"]);
+    assert!(
+        told.contains("Epoch 1, planned for later, starts with it."),
+        "{told}"
+    );
+    let told = desk.yes(&UPDATE);
+    assert!(
+        told.contains("epoch 2, in force") && !told.contains("epoch 0"),
+        "{told}"
+    );
+    let again = desk.yes(&UPDATE);
+    assert!(again.starts_with("web-1 is up to date\n"), "{again}");
+    let list = desk.yes(&["group", "list", "acme/public/group.clew"]);
+    assert!(
+        list.lines().count() == 4 && list.contains("1 revoked"),
+        "{list}"
+    );
+}
+
+#[test]
+fn times_that_cannot_be_meant_are_refused() {
+    let desk = Desk::new();
+    let refused = |more: &[&str], reason: &str| {
+        let (status, said) = desk.no(&[&["revoke", "acme", "web-1"], more].concat());
+        assert!(status == 2 && said.contains(reason), "{more:?}: {said}");
+    };
+    refused(
+        &["--at", "2001-01-01T00:00:00Z"],
+        "an epoch cannot start in the past",
+    );
+    refused(&["--at", &in_days(40)], "confirm it with --far");
+    refused(&["--at", "tomorrow"], "tomorrow is not a time");
+    desk.yes(&["revoke", "acme", "web-1", "--at", &in_days(40), "--far"]);
+}
+
+#[test]
+fn a_rebase_asks_for_its_witnesses() {
+    let desk = Desk::new();
+    desk.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
+    let told = desk.yes(&["revoke", "acme", "web-2", "--rebase"]);
+    assert!(told.contains("acme/public/witnesses"), "{told}");
+    let before = fs::read(desk.path("web-1.key")).unwrap();
+    let (status, said) = desk.no(&UPDATE);
+    assert!(status == 2 && said.contains("witnesses/1/0"), "{said}");
+    let with = |witness| [&UPDATE[..], &["--witness", witness]].concat();
+    for (wrong, reason) in [
+        ("acme/public", "acme/public/1/0: "),
+        ("acme/public/group.clew", "this is not a witness file"),
+        ("nowhere", "nowhere: "),
+    ] {
+        let (status, said) = desk.no(&with(wrong));
+        assert!(status == 2 && said.contains(reason), "{wrong}: {said}");
+    }
+    assert_eq!(fs::read(desk.path("web-1.key")).unwrap(), before);
+    desk.yes(&with("acme/public/witnesses"));
+    desk.yes(&["group", "rebase", "acme"]);
+    desk.yes(&with("acme/public/witnesses/2/0"));
+    let told = desk.yes(&UPDATE);
+    assert!(told.starts_with("web-1 is up to date\n"), "{told}");
+}
+
+#[test]
+fn a_name_is_issued_again_and_the_list_shows_it() {
+    let desk = Desk::new();
+    let enrol = ["enrol", "acme", "web-1", "-o", "web-1.new.key"];
+    let (status, said) = desk.no(&enrol);
+    assert!(
+        status == 2 && said.contains("clew revoke DIR web-1"),
+        "{said}"
+    );
+    desk.yes(&["revoke", "acme", "web-1"]);
+    desk.yes(&enrol);
+    let list = desk.yes(&["group", "list", "acme"]);
+    let rows: Vec<&str> = list.lines().skip(1).collect();
+    assert!(
+        rows[0].contains("in epoch 1") && rows[1].contains("row 0"),
+        "{list}"
+    );
+}

@@ -1,0 +1,167 @@
+//! A device joins from its own host: the five files, each command repeated, and what is refused.
+
+use super::Desk;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+const GROUP: [&str; 2] = ["--group", "acme/public/group.clew"];
+
+impl Desk {
+    fn invite(&self, machine: &str, to: &str) {
+        self.yes(&["enrol", "acme", machine, "--invite", "-o", to]);
+    }
+
+    /// A round of the device with its state in `state`.
+    fn round(&self, file: &str, state: &str, to: &str) -> String {
+        self.yes(&join(file, state, to))
+    }
+
+    fn answer(&self, file: &str, to: &str) -> String {
+        self.yes(&["enrol", "acme", "--answer", file, "-o", to])
+    }
+}
+
+fn join<'a>(file: &'a str, state: &'a str, to: &'a str) -> Vec<&'a str> {
+    let of = ["join", file, "--state", state, "-o", to];
+    [&of[..], &GROUP].concat()
+}
+
+#[test]
+fn five_files_make_a_key_and_each_command_can_be_repeated() {
+    let desk = Desk::new();
+    desk.invite("far", "invitation");
+    for _ in 0..2 {
+        desk.round("invitation", "state", "request");
+        desk.answer("request", "offer");
+        desk.round("offer", "state", "acceptance");
+        desk.answer("acceptance", "credential");
+    }
+    let mode = |name| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("state"), 0o600);
+    let state = fs::read(desk.path("state")).unwrap();
+    let told = desk.round("credential", "state", "far.key");
+    assert!(told.starts_with("far joined, row 1: far.key\n"), "{told}");
+    assert_eq!(mode("far.key"), 0o600);
+    assert!(
+        !desk.path("state").exists(),
+        "removed once the key is on disk"
+    );
+    // As after a crash between the key and the removal of the state.
+    let key = fs::read(desk.path("far.key")).unwrap();
+    fs::write(desk.path("state"), state).unwrap();
+    desk.round("credential", "state", "far.key");
+    assert_eq!(fs::read(desk.path("far.key")).unwrap(), key);
+    let (status, said) = desk.no(&join("credential", "state", "far.key"));
+    assert!(
+        status == 2 && said.contains("state: it does not exist"),
+        "{said}"
+    );
+    let list = desk.yes(&["group", "list", "acme"]);
+    assert!(
+        list.contains("own-host") && list.contains("SHA256:"),
+        "{list}"
+    );
+    assert!(list.contains("issuer-host"), "{list}");
+}
+
+#[test]
+fn a_key_is_never_overwritten_and_the_state_stays_until_there_is_one() {
+    let desk = Desk::new();
+    desk.invite("far", "invitation");
+    desk.round("invitation", "state", "request");
+    desk.answer("request", "offer");
+    desk.round("offer", "state", "acceptance");
+    desk.answer("acceptance", "credential");
+    let other = fs::read(desk.path("web-1.key")).unwrap();
+    let (status, said) = desk.no(&join("credential", "state", "web-1.key"));
+    assert!(
+        status == 2 && said.contains("web-1.key: it exists"),
+        "{said}"
+    );
+    assert_eq!(fs::read(desk.path("web-1.key")).unwrap(), other);
+    assert!(desk.path("state").exists());
+    desk.round("credential", "state", "far.key");
+}
+
+#[test]
+fn files_in_the_wrong_hands_are_refused_with_a_hint() {
+    let desk = Desk::new();
+    desk.invite("one", "one.invitation");
+    desk.invite("two", "two.invitation");
+    desk.round("one.invitation", "one.state", "one.request");
+    let refused = |arguments: &[&str], reason: &str| {
+        let (status, said) = desk.no(arguments);
+        assert!(
+            status == 2 && said.contains(reason),
+            "{arguments:?}: {said}"
+        );
+    };
+    refused(
+        &join("two.invitation", "one.state", "x"),
+        "it belongs to another join",
+    );
+    refused(
+        &join("one.request", "one.state", "x"),
+        "this file is for the issuer",
+    );
+    refused(
+        &join("web-1.key", "one.state", "x"),
+        "this is not a file of a join",
+    );
+    let answer = |file| ["enrol", "acme", "--answer", file, "-o", "x"];
+    refused(
+        &answer("one.invitation"),
+        "this is not an answer of a device",
+    );
+    desk.answer("one.request", "one.offer");
+    desk.round("two.invitation", "two.state", "two.request");
+    refused(
+        &join("one.offer", "two.state", "x"),
+        "it belongs to another join",
+    );
+    desk.yes(&["group", "create", "other", "--name", "other"]);
+    refused(
+        &["enrol", "other", "--answer", "one.request", "-o", "x"],
+        "this group has no such invitation",
+    );
+    let elsewhere = ["join", "one.invitation", "--state", "s", "-o", "x"];
+    let other = ["--group", "other/public/group.clew"];
+    refused(
+        &[&elsewhere[..], &other].concat(),
+        "the invitation is to group",
+    );
+    // Somebody answers the invitation again, from another device.
+    desk.round("one.invitation", "thief.state", "thief.request");
+    refused(
+        &answer("thief.request"),
+        "another request has answered this invitation",
+    );
+    assert!(!desk.path("x").exists());
+    refused(
+        &["enrol", "acme", "one", "--answer", "one.request", "-o", "x"],
+        "cannot be used with",
+    );
+    refused(&["enrol", "acme", "-o", "x"], "required");
+}
+
+/// What is encrypted when the join begins stays encrypted, the key too.
+#[test]
+fn a_sealed_join_ends_in_a_sealed_key() {
+    let desk = Desk::new();
+    fs::write(desk.path("secret"), [7; 32]).unwrap();
+    desk.invite("far", "invitation");
+    let seal = ["--new-key-file", "secret"];
+    let unlock = ["--key-file", "secret"];
+    desk.yes(&[&join("invitation", "state", "request")[..], &seal].concat());
+    let sealed = |name| {
+        let text = fs::read_to_string(desk.path(name)).unwrap();
+        text.contains("\nclew-sealed-1 ")
+    };
+    assert!(sealed("state"));
+    desk.answer("request", "offer");
+    desk.yes(&[&join("offer", "state", "acceptance")[..], &unlock].concat());
+    assert!(sealed("state"));
+    desk.answer("acceptance", "credential");
+    desk.yes(&[&join("credential", "state", "far.key")[..], &unlock].concat());
+    assert!(sealed("far.key"));
+}

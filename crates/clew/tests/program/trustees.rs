@@ -1,0 +1,97 @@
+//! Trustees who make a key are interrupted, impatient, or twice.
+
+use super::desk::Desk;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+const PLAN: &str = "acme.plan";
+
+/// Two trustees who have dealt, and a group with their key.
+fn dealt() -> Desk {
+    let desk = begun();
+    for i in ["1", "2"] {
+        deal(&desk, i, &format!("{i}.deal"));
+    }
+    let deals = ["--plan", PLAN, "--deal", "1.deal", "--deal", "2.deal"];
+    desk.yes(&[&["group", "create", "acme"][..], &deals].concat());
+    desk
+}
+
+fn begun() -> Desk {
+    let desk = Desk(tempfile::tempdir().unwrap());
+    let plan = ["group", "plan", "--name", "acme", "--trustees", "2"];
+    desk.yes(&[&plan[..], &["-o", PLAN]].concat());
+    for i in ["1", "2"] {
+        let (state, hello) = (format!("{i}.state"), format!("{i}.hello"));
+        let begin = ["trustee", "begin", PLAN, "--index", i, "--state", &state];
+        desk.yes(&[&begin[..], &["-o", &hello]].concat());
+    }
+    desk
+}
+
+fn deal(desk: &Desk, index: &str, output: &str) {
+    assert!(dealing(desk, index, output).status().unwrap().success());
+}
+
+fn dealing(desk: &Desk, index: &str, output: &str) -> std::process::Command {
+    let state = format!("{index}.state");
+    let deal = ["trustee", "deal", PLAN, "--state", &state, "-o", output];
+    let hellos = ["--hello", "1.hello", "--hello", "2.hello"];
+    let mut command = desk.command(&[&deal[..], &hellos].concat());
+    command.stdout(std::process::Stdio::null());
+    command
+}
+
+fn finish(desk: &Desk, output: &str) -> i32 {
+    let finish = ["trustee", "finish", PLAN, "--state", "1.state"];
+    let deals = ["--deal", "1.deal", "--deal", "2.deal"];
+    let group = ["--group", "acme/public/group.clew", "-o", output];
+    desk.status(&[&finish[..], &deals, &group].concat())
+}
+
+/// A crash before the state went away: the same command ends what it began.
+#[test]
+fn a_key_that_is_written_is_not_written_again() {
+    let desk = dealt();
+    let state = fs::read(desk.path("1.state")).unwrap();
+    assert_eq!(finish(&desk, "1.key"), 0);
+    assert!(!desk.path("1.state").exists());
+    let key = fs::read(desk.path("1.key")).unwrap();
+    fs::write(desk.path("1.state"), &state).unwrap();
+    assert_eq!(finish(&desk, "1.key"), 0);
+    assert!(!desk.path("1.state").exists());
+    assert_eq!(fs::read(desk.path("1.key")).unwrap(), key);
+}
+
+#[test]
+fn a_state_stays_until_its_key_is_on_disk() {
+    let desk = dealt();
+    let state = fs::read(desk.path("1.state")).unwrap();
+    fs::write(desk.path("other"), "something else").unwrap();
+    assert_eq!(finish(&desk, "other"), 2);
+    assert_eq!(finish(&desk, "no-such-folder/1.key"), 2);
+    assert_eq!(fs::read(desk.path("1.state")).unwrap(), state);
+    assert_eq!(fs::read(desk.path("other")).unwrap(), b"something else");
+    let mode = |name| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(finish(&desk, "1.key"), 0);
+    assert_eq!((mode("2.state"), mode("1.key")), (0o600, 0o600));
+}
+
+/// Several runs at one time: one draws, all write the same deal.
+#[test]
+fn a_deal_is_drawn_once() {
+    let desk = begun();
+    let outputs: Vec<String> = (0..6).map(|i| format!("{i}.copy")).collect();
+    let runs: Vec<_> = outputs
+        .iter()
+        .map(|output| dealing(&desk, "1", output).spawn().unwrap())
+        .collect();
+    for mut run in runs {
+        assert!(run.wait().unwrap().success());
+    }
+    let deals: Vec<_> = outputs
+        .iter()
+        .map(|output| fs::read(desk.path(output)).unwrap())
+        .collect();
+    assert!(deals.windows(2).all(|pair| pair[0] == pair[1]));
+}
