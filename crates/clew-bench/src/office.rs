@@ -86,7 +86,7 @@ impl Office {
     }
 
     /// What the store finds; makes the index of that epoch if there is none.
-    pub fn found(&self, search: &Search, epoch: u32) -> Option<Found> {
+    pub fn found(&self, search: Search, epoch: u32) -> Option<Found> {
         let store = &self.store;
         let found = store.find_signer(&self.issuer, epoch, search, &mut |_, _| true);
         found.expect("the store is whole")

@@ -49,7 +49,7 @@ fn keys_go_through_bytes() {
         assert_eq!(founding.len(), FOUNDING_BYTES);
         let genesis = PublicKey::founded(scheme, &NONCE, &founding).unwrap();
         let v_0 = PublicKey::first_v(scheme, &NONCE);
-        let v_1 = PublicKey::rebased_v(scheme, &NONCE, 1, &EPOCH);
+        let v_1 = PublicKey::rebased_v(scheme, &NONCE, 1, &common::REBASED);
         assert_eq!(genesis.v(), &v_0);
         assert_eq!(genesis.in_epoch(&v_1).as_ref(), Ok(public));
         assert_eq!((public.v(), public.w()), (&v_1, genesis.w()));
@@ -70,10 +70,11 @@ fn keys_go_through_bytes() {
         let read = MemberKey::from_bytes(other.unwrap(), &bytes);
         assert_eq!(read.unwrap_err(), DecodeError::Length);
     }
-    assert_ne!(
-        PublicKey::rebased_v(Scheme::Xr, &NONCE, 1, &EPOCH),
-        PublicKey::rebased_v(Scheme::Bbs04, &NONCE, 1, &EPOCH)
-    );
+    let [xr, bbs04] = [Scheme::Xr, Scheme::Bbs04]
+        .map(|scheme| PublicKey::rebased_v(scheme, &NONCE, 1, &common::REBASED));
+    assert_ne!(xr, bbs04);
+    let other = PublicKey::rebased_v(Scheme::Xr, &NONCE, 1, &EpochId([1; 32]));
+    assert_ne!(xr, other, "another history, another V");
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn a_doctored_key_is_refused() {
     let other = PublicKey::founded(&[9; 32], &founding).unwrap();
     assert_eq!(other.check_genesis(&NONCE), Err(Invalid));
     let later = read
-        .in_epoch(&PublicKey::rebased_v(&NONCE, 1, &EPOCH))
+        .in_epoch(&PublicKey::rebased_v(&NONCE, 1, &common::REBASED))
         .unwrap();
     assert_eq!(later.check_genesis(&NONCE), Err(Invalid));
     assert_eq!(later.founding_bytes(), founding);

@@ -8,10 +8,10 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::xr::PublicKey;
 use clew_group::{DecodeError, Invalid, Step, check_steps};
 use common::points::{ORDER_3, replaced, with_torsion};
+use common::rng;
 use common::script::Script;
 use common::xr::{Group, NONCE};
 use common::xr_textbook::{g1, short};
-use common::{EPOCH, rng};
 
 /// A chain of two segments, the second after a rebase.
 struct Chain {
@@ -25,7 +25,7 @@ impl Chain {
         let mut group = Group::new(seed);
         let starts = [
             PublicKey::first_v(&NONCE),
-            PublicKey::rebased_v(&NONCE, 7, &EPOCH),
+            PublicKey::rebased_v(&NONCE, 7, &common::REBASED),
         ];
         let segments = [0, 1].map(|i| {
             group.public = group.public.in_epoch(&starts[i]).unwrap();

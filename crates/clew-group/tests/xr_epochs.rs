@@ -146,7 +146,7 @@ fn a_rebase_starts_anew_for_all_who_are_not_revoked() {
     group.revoke(&others[0].x.clone());
     let old = group.member.clone();
     group.rebase(&[others[1].x]);
-    let v = PublicKey::rebased_v(&common::NONCE, 2, &common::EPOCH);
+    let v = PublicKey::rebased_v(&common::NONCE, 2, &common::REBASED);
     assert_eq!(group.public.v(), &v);
     assert!(group.signer_of(&old).is_err(), "a witness of another epoch");
     let xs: Vec<Scalar> = others.iter().map(|m| m.x).collect();

@@ -9,7 +9,7 @@ use clew_group::curve::{G1, G2, Scalar};
 use clew_group::xr::{Device, Nonces, Signature};
 use common::textbook::pairing;
 use common::xr::{Group, NONCE, SESSION};
-use common::xr_textbook::{Gpk, Key, domain, first_v, g1, long, rebased_v, scalar, sign, verify};
+use common::xr_textbook::{Gpk, Key, domain, g1, hashed_v, long, scalar, sign, verify};
 use common::{EPOCH, rng};
 use proptest::prelude::*;
 use sha2::Digest;
@@ -139,7 +139,7 @@ fn keys_are_the_textbooks() {
     assert_eq!(first.h, first.u.mul(&group.xi));
     assert_eq!(first.h_w, first.h.mul(&gamma));
     assert_eq!(first.w, G2::generator().mul(&gamma));
-    assert_eq!(first.v, first_v(&NONCE));
+    assert_eq!(first.v, hashed_v(&NONCE, 0, &[]));
     assert_eq!(first.u, *group.genesis.u());
 
     let mut v = first.v;
@@ -148,7 +148,7 @@ fn keys_are_the_textbooks() {
             0 => {}
             3 => {
                 group.rebase(&[]);
-                v = rebased_v(&NONCE, 3, &EPOCH.0);
+                v = hashed_v(&NONCE, 3, &common::REBASED.0);
             }
             _ => {
                 let (step, other) = group.revoke_somebody();

@@ -108,7 +108,9 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::AlreadyRevoked { .. } => {
             "if that epoch is only announced, begin it now: clew group rebase DIR"
         }
-        StoreError::OtherRequest | StoreError::OfferExpired { .. } => "invite the machine again: clew enrol DIR MACHINE --invite",
+        StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
+            "invite the machine again: clew enrol DIR MACHINE --invite"
+        }
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,
     };

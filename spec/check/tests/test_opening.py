@@ -197,7 +197,8 @@ class Judge(Case):
         self.refuses("share", judge, flip(good, 206 + 224), where=2)  # of xi2
         self.refuses("signer", judge, maker.opening(1, frame, two, [2, 3]))
         said = opening.judge(group, opening.OPENING, good, packets).caveats
-        self.assertEqual([label for label, _ in said], ["issuer-could-sign", "trusted-dealer", "not-anchored"])
+        labels = ["issuer-could-sign", "trusted-dealer", "joined-on-issuer-host", "not-anchored"]
+        self.assertEqual([label for label, _ in said], labels)
         wrong = one.entry[:-96] + encode(power(G2, 9))
         one.entry, maker.heads = wrong, []
         other = group_file.Group(maker.file())

@@ -8,7 +8,9 @@ use crate::groups::quorum;
 use crate::measure::Case;
 use crate::nodes::Nodes;
 use crate::office::{NOW, Office, checked, name};
-use clew_evidence::{DeviceEntry, EntryKey, Name, RegisterEntry, Search, base_hash, seal};
+use clew_evidence::{
+    CheckedGroup, DeviceEntry, EntryKey, Name, RegisterEntry, Search, base_hash, seal,
+};
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::Generators;
 use clew_group::{EpochIssuer, PublicKey, Scheme};
@@ -31,8 +33,9 @@ pub struct Machines {
     /// A and x of some rows.
     some: Vec<(G1, Scalar)>,
     in_epoch: EpochIssuer,
-    /// For the last machine, in epoch 0.
-    search: Search,
+    group: CheckedGroup,
+    /// Of the last machine, in epoch 0.
+    base: G1,
 }
 
 impl Machines {
@@ -44,17 +47,23 @@ impl Machines {
         office.store.refresh().expect("the store is whole");
         let group = checked(office.store.group());
         let last = office.machine(&machine(count - 1).to_string());
-        let search = Search::new(&group, 0, &office.base(&last, 0));
+        let base = office.base(&last, 0);
         let made = Made::new(&office);
         let some = made.credentials(0..count.min(AT_ONCE));
         let in_epoch = office.store.epoch_issuer(&office.issuer, 0);
         Ok(Self {
-            search: search.expect("every group has an epoch 0"),
+            group,
+            base,
             in_epoch: in_epoch.expect("every group has an epoch 0"),
             office: RefCell::new(office),
             count,
             some,
         })
+    }
+
+    fn search(&self) -> Search {
+        let search = Search::new(&self.group, 0, &self.base);
+        search.expect("every group has an epoch 0")
     }
 }
 
@@ -132,7 +141,9 @@ fn fill(office: &mut Office, count: u32) -> rusqlite::Result<()> {
         for first in (1..count).step_by(AT_ONCE as usize) {
             let rows = first..count.min(first + AT_ONCE);
             let parts: Vec<Range<u32>> = halves(rows);
-            let entries = parts.into_par_iter().flat_map_iter(|part| made.entries(part));
+            let entries = parts
+                .into_par_iter()
+                .flat_map_iter(|part| made.entries(part));
             for entry in entries.collect::<Vec<_>>() {
                 let index = entry.index;
                 let (name, bytes) = (entry.name.as_str(), entry.encode());
@@ -184,11 +195,12 @@ fn in_memory(m: &Machines) -> Vec<Case<'_>> {
 
 fn in_store(m: &Machines) -> Vec<Case<'_>> {
     let n = m.count;
-    let find = || m.office.borrow().found(&m.search, 0);
+    let find = || m.office.borrow().found(m.search(), 0);
     let found = find().expect("the machine is in the register");
     assert_eq!(found.row.entry.index, n - 1);
     let index = m.office.borrow().dir().join(INDEXES);
-    let fits = move || m.search.fits(&found.row.entry, found.x.as_ref());
+    let search = m.search();
+    let fits = move || search.fits(&found.row.entry, found.x.as_ref());
     assert!(fits());
     let rebase = || {
         let office = &mut *m.office.borrow_mut();

@@ -14,8 +14,9 @@ use super::glv::negated_if;
 use super::multiexp::odd_multiples;
 use super::{G1, SCALAR_BYTES, Scalar};
 use alloc::vec::Vec;
+use core::hint::black_box;
 use core::iter::successors;
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 const WINDOW_BITS: usize = 5;
@@ -70,14 +71,15 @@ fn kept(mut point: Affine, mask: u64) -> Affine {
 
 /// The digits of a scalar, lowest first; those of zero are anybody's.
 fn odd_digits(scalar: &Scalar) -> Digits {
-    // What a `Choice` holds is unknown to the compiler: of a bit it made a branch, and an address.
-    let odd = Choice::from(scalar.to_le_bytes()[0] & 1);
+    // Unknown to the compiler: of a bit that is 0 or 1 it made a branch, and an address.
+    let odd = black_box(scalar.to_le_bytes()[0] & 1);
+    let even = odd.wrapping_sub(1);
     let mut bytes = Zeroizing::new([0u8; SCALAR_BYTES + 1]);
     let [plain, negated] = [*scalar, -*scalar].map(Scalar::to_le_bytes);
     for ((byte, p), n) in bytes.iter_mut().zip(plain.iter()).zip(negated.iter()) {
-        *byte = u8::conditional_select(n, p, odd);
+        *byte = p ^ ((p ^ n) & even);
     }
-    let flip = odd.unwrap_u8().wrapping_sub(1) as i8;
+    let flip = even as i8;
     core::array::from_fn(|i| {
         let (byte, bit) = (i * WINDOW_BITS / 8, i * WINDOW_BITS % 8);
         let bits = u16::from_le_bytes([bytes[byte], bytes[byte + 1]]) >> bit;

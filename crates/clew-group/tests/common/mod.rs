@@ -15,6 +15,11 @@ use clew_group::bbs04::{
 };
 use clew_group::curve::Scalar;
 use clew_group::{EpochId, EpochIssuer, Witness};
+
+/// The id of the record of any rebase.
+#[allow(dead_code, reason = "each test program uses its part")]
+pub const REBASED: EpochId = EpochId([0x5e; 32]);
+
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -81,7 +86,7 @@ impl Group {
     pub fn rebase(&mut self, revoked: &[Scalar]) {
         self.epoch += 1;
         self.revoked.extend(revoked);
-        let v = PublicKey::rebased_v(&NONCE, self.epoch, &EPOCH);
+        let v = PublicKey::rebased_v(&NONCE, self.epoch, &REBASED);
         self.public = self.public.in_epoch(&v).unwrap();
         if let Ok(witness) = self.in_epoch().witness(self.member.key.x()) {
             self.member.witness = witness;

@@ -1,6 +1,6 @@
 //! A group of scheme XR with one member, from a seed, and one trustee who holds all of xi.
 
-use super::{EPOCH, rng};
+use super::{EPOCH, REBASED, rng};
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{
     Device, Generators, IncrementalSignature, IssuerKey, JoinRequest, MemberKey, Offer, PublicKey,
@@ -127,7 +127,7 @@ impl Group {
     pub fn rebase(&mut self, revoked: &[Scalar]) {
         self.epoch += 1;
         self.revoked.extend(revoked);
-        let v = PublicKey::rebased_v(&NONCE, self.epoch, &EPOCH);
+        let v = PublicKey::rebased_v(&NONCE, self.epoch, &REBASED);
         self.public = self.public.in_epoch(&v).unwrap();
         if let Ok(witness) = self.in_epoch().witness(&self.member.x) {
             self.member.witness = witness;

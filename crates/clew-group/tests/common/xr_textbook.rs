@@ -42,15 +42,12 @@ impl Gpk {
     }
 }
 
-/// V of epoch 0.
-pub fn first_v(nonce: &[u8; 32]) -> G1 {
-    hashed("clew-xr-v-1", &[&nonce[..], &[0; 4]].concat())
-}
-
-/// V of the rebase whose record has that id.
-pub fn rebased_v(nonce: &[u8; 32], epoch: u32, id: &[u8; 32]) -> G1 {
-    let message = [&nonce[..], &epoch.to_be_bytes(), id].concat();
-    hashed("clew-xr-v-1", &message)
+/// V of epoch 0, without an id, and of the rebase whose record has the id.
+pub fn hashed_v(nonce: &[u8; 32], epoch: u32, id: &[u8]) -> G1 {
+    hashed(
+        "clew-xr-v-1",
+        &[&nonce[..], &epoch.to_be_bytes(), id].concat(),
+    )
 }
 
 fn hashed(name: &str, message: &[u8]) -> G1 {
