@@ -91,7 +91,9 @@ fn keys_are_the_papers() {
         let gpk = Gpk::of(&NONCE, &group.public, EPOCH);
         assert_eq!(gpk.w, gpk.g2.mul(&gamma));
         let domain = b"clew-bbs04-v-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
-        let v = G1::hash(domain, &[&NONCE[..], &epoch.to_be_bytes()].concat());
+        // Of a rebase: hashed over its record, too.
+        let id = if epoch == 0 { &[][..] } else { &EPOCH.0 };
+        let v = G1::hash(domain, &[&NONCE[..], &epoch.to_be_bytes(), id].concat());
         assert_eq!((gpk.g1, *group.public.v()), (G1::generator() + v, v));
 
         let (a, x) = (group.member.key.credential(), *group.member.key.x());
