@@ -8,7 +8,7 @@ mod common;
 use clew_group::bbs04::{IssuerKey, Nonces, OpenerKey, Signature, VerifyingKey};
 use clew_group::curve::{G1, Scalar};
 use common::textbook::{Gpk, Key, Values, pairing, sign, verify};
-use common::{EPOCH, Group, NONCE, rng};
+use common::{EPOCH, Group, NONCE, REBASED, rng};
 use proptest::prelude::*;
 
 fn nonces(seed: u64) -> Nonces {
@@ -92,7 +92,7 @@ fn keys_are_the_papers() {
         assert_eq!(gpk.w, gpk.g2.mul(&gamma));
         let domain = b"clew-bbs04-v-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
         // Of a rebase: hashed over its record, too.
-        let id = if epoch == 0 { &[][..] } else { &EPOCH.0 };
+        let id = if epoch == 0 { &[][..] } else { &REBASED.0 };
         let v = G1::hash(domain, &[&NONCE[..], &epoch.to_be_bytes(), id].concat());
         assert_eq!((gpk.g1, *group.public.v()), (G1::generator() + v, v));
 
