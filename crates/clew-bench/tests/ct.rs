@@ -28,13 +28,15 @@ fn text(output: &Output) -> (String, String) {
 }
 
 /// Some of each part of the table.
-const NAMED: [&str; 14] = [
+const NAMED: [&str; 16] = [
     "fixed-base mul",
     "bbs04 sign",
     "bbs04 open",
     "bbs04 issue",
     "xr sign",
-    "xr device finishes",
+    "xr device accepts",
+    "xr witness after steps",
+    "xr bases",
     "xr offer",
     "share decrypts",
     "ceremony receive",

@@ -23,6 +23,8 @@ pub enum StoreError {
         /// The version that this program writes.
         known: i64,
     },
+    /// The published group file has records or machines that the store lacks, or is of another group.
+    PublishedIsNewer(PathBuf),
     /// A machine of that name is enrolled.
     NameTaken(String),
     /// No machine of that name is enrolled.
@@ -147,6 +149,12 @@ impl fmt::Display for StoreError {
                      clew that made it"
                 )
             }
+            Self::PublishedIsNewer(path) => write!(
+                f,
+                "{}: this group file has epochs or machines that the store lacks: the store is an \
+                 older copy, or another group's",
+                path.display()
+            ),
             Self::NameTaken(name) => write!(f, "a machine named {name} is enrolled already"),
             Self::NoSuchMachine(name) => write!(f, "no machine named {name} is enrolled"),
             Self::AlreadyRevoked { machine, epoch } => {

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
@@ -89,6 +89,20 @@ impl Written {
         file.write_all(bytes)?;
         file.sync_all()?;
         Ok(Self { file, pending })
+    }
+
+    /// Writes as many zeros under a temporary name: the room for [`Written::fill`].
+    pub fn reserve(path: &Path, length: usize, mode: u32, replace: bool) -> io::Result<Self> {
+        Self::prepare(path, &vec![0; length], mode, replace)
+    }
+
+    /// Replaces the zeros, and syncs.
+    pub fn fill(mut self, bytes: &[u8]) -> io::Result<Self> {
+        self.file.rewind()?;
+        self.file.write_all(bytes)?;
+        self.file.set_len(bytes.len() as u64)?;
+        self.file.sync_all()?;
+        Ok(self)
     }
 
     /// Gives the file its name.

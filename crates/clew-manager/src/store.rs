@@ -118,6 +118,7 @@ impl Store {
             return Ok(());
         };
         let bytes = group_bytes(&lock)?;
+        check_published(&path, &group_of(&bytes)?)?;
         witnesses::settle(&self.dir, &group_of(&bytes)?)?;
         files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
         Ok(lock.commit()?)
@@ -194,6 +195,24 @@ fn configure(db: &Connection) -> Result<(), StoreError> {
     db.pragma_update(None, "synchronous", "EXTRA")?;
     db.pragma_update(None, "foreign_keys", true)?;
     Ok(())
+}
+
+/// Refuses to replace a group file that is of another group, or has what this store lacks: the store
+/// was restored from a backup, and would revive whoever was revoked since. A file that does not read
+/// is replaced.
+fn check_published(path: &Path, ours: &GroupFile) -> Result<(), StoreError> {
+    let published = std::fs::read(path).ok();
+    let published = published.and_then(|bytes| GroupFile::from_bytes(&bytes).ok());
+    let Some(published) = published else {
+        return Ok(());
+    };
+    let newest = ours.epoch_id(published.newest_epoch());
+    let machines = published.register().machines <= ours.register().machines;
+    if newest == Some(published.last_id()) && machines {
+        Ok(())
+    } else {
+        Err(StoreError::PublishedIsNewer(path.to_owned()))
+    }
 }
 
 /// The group file's bytes, as the database has them: one statement, hence one moment.

@@ -105,6 +105,10 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::RebaseIsDue => "revoke with --rebase",
         StoreError::TooManyAtOnce(_) => "revoke them in several epochs, or with --rebase",
         StoreError::NoInvitation => "give the directory of the group that sent the invitation",
+        StoreError::PublishedIsNewer(_) => {
+            "restore the newest store; or move that file away, and revoke again whoever was \
+             revoked since the backup"
+        }
         StoreError::AlreadyRevoked { .. } => {
             "if that epoch is only announced, begin it now: clew group rebase DIR"
         }

@@ -106,6 +106,26 @@ pub fn prepare(
     Written::prepare(path, bytes, MODE_SECRET, replace).map_err(|e| cannot_write(path, &e))
 }
 
+/// Takes the room of a new key file under a temporary name, and writes the key only once `enter` has
+/// entered it in the register: a key that the register does not have must not be on any disk.
+///
+/// # Errors
+/// The file cannot be written; nothing is entered then, unless the disk fails afterwards.
+pub fn write_once_entered(
+    path: &Path,
+    text: &Zeroizing<String>,
+    comment: &str,
+    secret: Option<&Secret>,
+    enter: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sealed = secret.map(|secret| sealed::seal(text, comment, secret, &mut random::os()));
+    let bytes = sealed.as_ref().unwrap_or(text).as_bytes();
+    let failed = |e| cannot_write(path, &e);
+    let room = Written::reserve(path, bytes.len(), MODE_SECRET, false).map_err(failed)?;
+    enter()?;
+    room.fill(bytes).and_then(Written::commit).map_err(failed)
+}
+
 /// The failure to write a key file.
 pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     match error.kind() {

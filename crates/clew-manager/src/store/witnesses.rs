@@ -118,7 +118,8 @@ pub(super) fn settle(dir: &Path, group: &GroupFile) -> Result<(), StoreError> {
     let (staged, public) = (dir.join(STAGED), dir.join(WITNESSES));
     for (epoch, path) in epochs_in(&staged)? {
         let target = public.join(epoch.to_string());
-        if is_rebase(group, epoch) && !target.exists() {
+        if is_rebase(group, epoch) {
+            remove(&target)?; // of another history, if a backup was restored
             fs::create_dir_all(&public).map_err(StoreError::io(&public))?;
             fs::rename(&path, &target).map_err(StoreError::io(&target))?;
             for folder in [&public, &dir.join("public")] {

@@ -25,6 +25,7 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         Err(ReadError::Fault(fault)) => return Err(refuted(arguments, &fault)),
         read => read.map_err(|error| unread(&arguments.evidence, &error))?,
     };
+    file.check_age(&group, &arguments.group)?;
     let found = Evidence::find(&arguments.input, file.request(), &group)?;
     let evidence = found.ok_or_else(|| not_there(&arguments.input, 0))?;
     let judged = file.judge(&group, &evidence).and_then(|judgement| {
@@ -76,6 +77,21 @@ impl EvidenceFile {
             Self::Opening(opening) => &opening.request,
             Self::Match(matched) => &matched.request,
         }
+    }
+
+    /// Whether the group file is as new as the evidence: an older one can't tell, which is no "no".
+    fn check_age(&self, group: &CheckedGroup, path: &Path) -> Result<(), Failure> {
+        let row = match self {
+            Self::Opening(opening) => &opening.row,
+            Self::Match(matched) => &matched.row,
+        };
+        let (needed, known) = (row.machines, group.register().machines);
+        if needed <= known {
+            return Ok(());
+        }
+        let older =
+            format!("its register has {known} machines, the evidence needs one of {needed}");
+        Err(Failure::file(path, older).hint("take a newer group file of this group"))
     }
 
     /// Judges it, for the packet that it is about.

@@ -53,11 +53,8 @@ pub fn issue(
 ) -> Result<MemberKeyFile, Failure> {
     let pending = store.enrol(issuer, machine, clock::now_ns(), &mut random::os())?;
     let key = pending.key().clone();
-    let written = secrets::prepare(output, &key.encode(), &key.comment(), secret, false)?;
-    pending.commit()?;
-    written
-        .commit()
-        .map_err(|e| secrets::cannot_write(output, &e))?;
+    let enter = || Ok(pending.commit()?);
+    secrets::write_once_entered(output, &key.encode(), &key.comment(), secret, enter)?;
     store.refresh()?;
     Ok(key)
 }
