@@ -278,7 +278,8 @@ fn steps_that_do_not_decode() {
     let no_x = |s: &mut [u8; 80]| s[..32].fill(0);
     let order = "73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001";
     let not_reduced = |s: &mut [u8; 80]| s[..32].copy_from_slice(&hex::decode(order).unwrap());
-    let all: [&dyn Fn(&mut [u8; 80]); 5] = [&identity, &subgroup, &off_curve, &no_x, &not_reduced];
+    type Change<'a> = &'a dyn Fn(&mut [u8; 80]);
+    let all: [Change<'_>; 5] = [&identity, &subgroup, &off_curve, &no_x, &not_reduced];
     for change in all {
         let file = with_step(3, 0, change);
         assert_eq!(chain_refused(&file), (3, Rule::PublicKey));

@@ -5,6 +5,7 @@
 #[path = "../program/beginning.rs"]
 mod beginning;
 mod damage;
+#[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../program/desk.rs"]
 mod desk;
 mod fields;

@@ -273,7 +273,7 @@ fn bad_secret_keys() -> Vec<Case> {
             "opener-key-zero",
             "scalar",
             "xi2 is zero.",
-            &replaced(&*opener, 32, &[0; 32]),
+            &replaced(&opener[..], 32, &[0; 32]),
         ),
         bad_opener(
             "opener-key-swapped",
