@@ -281,7 +281,7 @@ def compare_evidence(clew, folder, scheme, signed, other, matches=False, number=
     judged_alike(clew, group, opening, signed, 0)
     judged_alike(clew, group, opening, other, 2)
     if "tree" in stem and "coded" not in stem:
-        judged_alike(clew, group, opening, block_mate(signed, folder / f"{stem}-mate.pcap"), 0)
+        judged_alike(clew, group, opening, block_mate(signed, folder / f"{stem}-mate.pcap"), 2)
     evidence = [opening]
     for name, was in [("a", 0), ("b", 1)] if matches else []:
         with_machine = ["--match", name, "--register", store]

@@ -54,6 +54,9 @@ def judge(args):
     except Refused as refused:
         print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
         return 2 if refused.rule == "packet" else 1  # without the packet there is no judgement
+    if found.asked is None:
+        print("unreadable: the packet that was asked about is not in the capture")
+        return 2
     print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {found.answer}")
     tell_judgement(group, found)
     return 0
@@ -68,7 +71,7 @@ def tell_judgement(group, found):
     print(f"machine: {entry.name[1:].decode()}, row {entry.index}, joined {HOW[entry.how]}")
     if entry.device_key:
         print(f"device key: {register.fingerprint(entry.device_key)}")
-    print(f"packets: {' '.join(map(str, found.packets))}, asked about: {found.asked or 'not in this capture'}")
+    print(f"packets: {' '.join(map(str, found.packets))}, asked about: {found.asked}")
     for name, epoch in found.caveats:
         print(f"caveat: {name}{f' {epoch}' if epoch is not None else ''}")
 

@@ -143,7 +143,7 @@ class Judge(Case):
         request, _ = self.maker.request(1, 1, self.frame)
         other = self.opened(1, self.frame, self.one, [1, 3], request=put(request, 134, b"warrant"))  # other context
         self.refuses("share", self.judge, other, where=1)
-        self.refuses("share", self.judge, flip(good, 102), where=1)  # another packet was asked about
+        self.refuses("packet", self.judge, flip(good, 102))  # another packet was asked about
         swapped = good[:206] + b"\1" + good[320:432] + b"\3" + good[207:319] + good[432:]
         self.refuses("share", self.judge, swapped, where=1)
 
@@ -165,7 +165,7 @@ class Judge(Case):
     def test_device(self):
         one = self.one
         end = len(one.entry) - 1
-        for at, value in ((end, one.entry[end] ^ 1), (62, ord("O")), (8, 1), (12, 0)):  # S, name, how, replaces
+        for at, value in ((end, one.entry[end] ^ 1), (62, ord("O")), (8, 1)):  # S, name, how
             entry = put(one.entry, at, bytes([value]))
             changed = Maker.__new__(Maker)
             changed.__dict__.update(self.maker.__dict__)
