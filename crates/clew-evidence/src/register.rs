@@ -24,7 +24,7 @@ const XR_TAIL: usize = 48 + 32 + 64;
 pub struct RegisterEntry {
     /// Its place, from 0.
     pub index: u32,
-    /// The newest epoch when the issuer made the offer.
+    /// The epoch in force when the issuer made the offer.
     pub joined: u32,
     /// Where its key was made.
     pub how: How,

@@ -177,6 +177,21 @@ impl fmt::Display for StoreError {
             }
             Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
+            Self::Dkg(error) => error.fmt(f),
+            Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Interrupted => f.write_str("interrupted: nothing was changed"),
+            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::Database(error) => write!(f, "the database refused: {error}"),
+            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
+            of_join => of_join.fmt_of_join(f),
+        }
+    }
+}
+
+impl StoreError {
+    /// What is wrong with a join.
+    fn fmt_of_join(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::NoJoin => {
                 f.write_str("machines of a bbs04 group do not join: the issuer makes their keys")
             }
@@ -193,12 +208,7 @@ impl fmt::Display for StoreError {
             Self::DeviceSignature => {
                 f.write_str("the device did not sign its entry of the register")
             }
-            Self::Dkg(error) => error.fmt(f),
-            Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::Interrupted => f.write_str("interrupted: nothing was changed"),
-            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::Database(error) => write!(f, "the database refused: {error}"),
-            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
+            _ => f.write_str("the join failed"),
         }
     }
 }

@@ -11,7 +11,7 @@ use clew_group::{Scheme, SigningKey, Witness};
 use clew_manager::keys::{HeldEpoch, MemberKeyFile};
 use clew_manager::update::{NoWitnesses, UpdateError, update};
 use clew_manager::witness_file::{self, Need};
-use clew_manager::{Store, When};
+use clew_manager::{Store, StoreError, When};
 use common::*;
 use court::*;
 use std::fs;
@@ -293,6 +293,44 @@ fn a_restored_store_revives_nobody() {
         let refused = update(&first, &group, LATER, &mut NoWitnesses).unwrap_err();
         assert_eq!(refused, UpdateError::OtherHistory { epoch: 1 });
     }
+}
+
+/// A backup of the database under a published group file that is newer: replacing that file would
+/// revive whoever was revoked since.
+#[test]
+fn a_restored_store_replaces_no_newer_file() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        office.enrol("a");
+        let database = office.dir.join("issuer/store.db");
+        let backup = std::fs::read(&database).unwrap();
+        office.revoke("a");
+        let published = std::fs::read(office.store.group_file_path()).unwrap();
+        std::fs::write(&database, backup).unwrap();
+        let refused = Store::open(&office.dir).map(drop).unwrap_err();
+        assert!(
+            matches!(refused, StoreError::PublishedIsNewer(_)),
+            "{refused}"
+        );
+        let path = office.store.group_file_path();
+        assert_eq!(std::fs::read(&path).unwrap(), published);
+        // Who wants the old history moves the file away.
+        std::fs::rename(&path, path.with_extension("newer")).unwrap();
+        assert_eq!(Store::open(&office.dir).unwrap().group().newest_epoch(), 0);
+    }
+}
+
+/// Witnesses that another history left in the public folder are replaced by those of this one.
+#[test]
+fn a_restored_store_publishes_its_own_witnesses() {
+    let mut office = Office::new(Scheme::Bbs04);
+    let key = office.enrol("a");
+    let bucket = office.dir.join("public/witnesses/1/0");
+    std::fs::create_dir_all(bucket.parent().unwrap()).unwrap();
+    std::fs::write(&bucket, b"of another history").unwrap();
+    office.revoke_all(&[], true);
+    let updated = office.update(&key).unwrap();
+    assert!(signs(&updated));
 }
 
 /// The control of [`tries`]: an honest key signs with the witness that it holds.

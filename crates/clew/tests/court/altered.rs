@@ -62,7 +62,6 @@ fn altered_openings_break_the_rule_they_break() {
             (entry + 7, "register"),  // joined
             (entry + 12, "register"), // replaces
             (name, "register"),
-            (behind + size + 3, "register"), // size of the register
         ];
         if scheme == "xr" {
             cases.push((anchor - 1, "credential")); // x
@@ -78,6 +77,14 @@ fn altered_openings_break_the_rule_they_break() {
             let said = (&answer["holds"], &answer["rule"]);
             assert_eq!(said, (&false.into(), &rule.into()));
         }
+        // The size of the register: a smaller one has another root; a larger one may be to come.
+        let size_at = behind + size + 3;
+        court.altered("opening", "smaller", |payload| payload[size_at] = 1);
+        assert!(court.judge("smaller").2.contains("(rule register)"));
+        court.altered("opening", "larger", |payload| payload[size_at] = 3);
+        let (status, _, error) = court.judge("larger");
+        assert_eq!(status, 2, "{error}");
+        assert!(error.contains("the evidence needs one of 3"), "{error}");
         court.altered("opening", "longer", |payload| payload.push(0));
         assert!(court.judge("longer").2.contains("(rule layout)"));
         // Another packet: none of the capture has that digest.
