@@ -53,7 +53,8 @@ def judge(args):
         found = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"), args.device)
     except Refused as refused:
         print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
-        return 2 if refused.rule == "packet" else 1  # without the packet there is no judgement
+        missing = refused.rule == "packet" and refused.where is None  # without the packet there is no judgement
+        return 2 if missing else 1
     if found.asked is None:
         print("unreadable: the packet that was asked about is not in the capture")
         return 2

@@ -51,11 +51,13 @@ def packet_digest(M, body):
 def find_packet(group, request, packets, only_asked=False):
     """The rule `packet`: a signed packet of that digest, with the group, scheme and epoch of the request. Of a block any
     packet will do for a judge; a trustee has to see the one that was asked about."""
+    where = None
     for packet, found in receiver.in_full(packets):
         if is_of(group, request, found) and digest_of(group, packet, found) == request.packet:
             if asked(packet, found) == request.asked or (found.mode == TREE and not only_asked):
                 return packet, found, found.body[: group.scheme.SIGNATURE]
-    raise Refused("packet")
+            where = None if found.mode == TREE else "asked"  # it is there, and the request contradicts itself
+    raise Refused("packet", where)
 
 
 def is_of(group, request, found):
