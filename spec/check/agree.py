@@ -310,14 +310,15 @@ def status_here(group, evidence, capture):
     """What `check.py judge` would answer, without a process of its own."""
     try:
         found = group_file.Group(group.read_bytes())
+        found.check_epochs()
         label, payload = text.read(evidence.read_bytes())
     except Refused:
         return 2
     try:
-        opening.judge(found, label, payload, list(packets_of(capture.read_bytes())))
-        return 0
+        judged = opening.judge(found, label, payload, list(packets_of(capture.read_bytes())))
+        return 2 if judged.asked is None else 0
     except Refused as refused:
-        return 2 if refused.rule == "packet" else 1
+        return 2 if opening.cannot_tell(refused) else 1
 
 
 def same_status(clew, group, evidence, capture, what):

@@ -42,6 +42,7 @@ def verify(args):
 def judge(args):
     try:
         group = load(args.group)
+        group.check_epochs()
         packets = list(capture.packets(Path(args.capture).read_bytes()))
         label, payload = text.read(Path(args.evidence).read_bytes())
         if label not in (opening.OPENING, opening.MATCH):
@@ -53,8 +54,7 @@ def judge(args):
         found = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"), args.device)
     except Refused as refused:
         print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
-        missing = refused.rule == "packet" and refused.where is None  # without the packet there is no judgement
-        return 2 if missing else 1
+        return 2 if opening.cannot_tell(refused) else 1
     if found.asked is None:
         print("unreadable: the packet that was asked about is not in the capture")
         return 2

@@ -60,6 +60,11 @@ def find_packet(group, request, packets, only_asked=False):
     raise Refused("packet", where)
 
 
+def cannot_tell(refused):
+    """Without the packet, or with a group file that is older than the row, there is no judgement."""
+    return (refused.rule, refused.where) in (("packet", None), ("register", "newer"))
+
+
 def is_of(group, request, found):
     return found.group == group.id[:8] and SCHEMES[found.scheme] is group.scheme and found.epoch == request.epoch
 
@@ -132,6 +137,7 @@ def judge(group, label, payload, packets, say=lambda rule: None, device=None):
     except Refused as refused:  # what does not decode breaks `layout`
         raise refused if refused.rule == "group" else Refused("layout", refused)
     say("layout"), say("group")
+    need(row.machines <= group.register.machines, "register", "newer")
     packet, found, body = find_packet(group, request, packets)
     say("packet")
     check_signature(group, request, packet, found)
