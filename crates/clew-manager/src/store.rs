@@ -118,8 +118,9 @@ impl Store {
             return Ok(());
         };
         let bytes = group_bytes(&lock)?;
-        check_published(&path, &group_of(&bytes)?)?;
-        witnesses::settle(&self.dir, &group_of(&bytes)?)?;
+        let group = group_of(&bytes)?;
+        check_published(&path, &group)?;
+        witnesses::settle(&self.dir, &group)?;
         files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
         Ok(lock.commit()?)
     }
