@@ -111,8 +111,8 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::file(path, e))?;
-    GroupFile::from_bytes(&bytes).map_err(|e| Failure::file(path, e))
+        .map_err(|e| Failure::io(path, &e))?;
+    GroupFile::from_bytes(&bytes).map_err(|e| Failure::binary(path, &bytes, e))
 }
 
 /// Reads one group file with its whole chain of epochs checked, as those need it who open, judge,
