@@ -1,9 +1,9 @@
 //! How a command ends: the answer as exit status, or a sentence for people.
 
 use crate::clock;
+use crate::output::{OutputError, STANDARD_STREAM};
 use clew_manager::StoreError;
 use clew_manager::files::directory;
-use clew_manager::store::GROUP_FILE;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -77,29 +77,24 @@ impl Failure {
 
     /// What the system refused to do with a file: what that means, and what helps.
     pub fn io(path: &Path, error: &io::Error) -> Self {
-        let folder = directory(path).display();
-        match error.kind() {
-            io::ErrorKind::NotFound if directory(path).exists() => {
-                Self::file(path, "there is no such file").hint(format!("ls {folder}"))
+        let folder = directory(path);
+        let nearest = folder.ancestors().find(|folder| folder.exists());
+        let nearest = nearest.unwrap_or(Path::new(".")).display();
+        let (what, hint) = match error.kind() {
+            io::ErrorKind::NotFound if folder.exists() => {
+                ("there is no such file", format!("ls {nearest}"))
             }
-            io::ErrorKind::NotFound => {
-                Self::file(path, "its folder does not exist").hint(format!("mkdir -p {folder}"))
-            }
-            io::ErrorKind::IsADirectory => Self::is_a_folder(path),
+            io::ErrorKind::NotFound => ("its folder does not exist", format!("ls {nearest}")),
+            io::ErrorKind::IsADirectory => (
+                "this is a folder, and a file is needed",
+                format!("ls {}", path.display()),
+            ),
             io::ErrorKind::PermissionDenied => {
-                Self::file(path, "this user has no permission").hint(format!("ls -ld {folder}"))
+                ("this user has no permission", format!("ls -ld {nearest}"))
             }
-            _ => Self::file(path, error),
-        }
-    }
-
-    fn is_a_folder(path: &Path) -> Self {
-        let failure = Self::file(path, "this is a folder, and a file is needed");
-        let group = path.join(GROUP_FILE);
-        match group.is_file() {
-            true => failure.hint(format!("the group file in it is {}", group.display())),
-            false => failure.hint("name a file in it"),
-        }
+            _ => return Self::file(path, error),
+        };
+        Self::file(path, what).hint(hint)
     }
 
     /// The failure of a binary file of clew that begins with these bytes.
@@ -172,9 +167,14 @@ fn hint(error: &StoreError) -> Option<String> {
     Some(hint.to_owned())
 }
 
-impl From<crate::output::OutputError> for Failure {
-    fn from(error: crate::output::OutputError) -> Self {
-        Self::new(error)
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match &error {
+            OutputError::Io { path, error } if path != Path::new(STANDARD_STREAM) => {
+                Self::io(path, error)
+            }
+            _ => Self::new(error),
+        }
     }
 }
 
@@ -205,16 +205,14 @@ mod tests {
             message.ends_with("/no/thing: its folder does not exist"),
             "{message}"
         );
-        assert_eq!(hint, format!("mkdir -p {}", path("no").display()));
-        std::fs::create_dir_all(path("acme/public")).unwrap();
-        let (message, hint) = refused("acme");
+        assert_eq!(hint, format!("ls {}", dir.path().display()));
+        std::fs::create_dir(path("folder")).unwrap();
+        let (message, hint) = refused("folder");
         assert!(
-            message.ends_with("/acme: this is a folder, and a file is needed"),
+            message.ends_with("/folder: this is a folder, and a file is needed"),
             "{message}"
         );
-        assert_eq!(hint, "name a file in it");
-        std::fs::write(path("acme/public/group.clew"), "").unwrap();
-        assert!(refused("acme").1.ends_with("/acme/public/group.clew"));
+        assert_eq!(hint, format!("ls {}", path("folder").display()));
     }
 
     #[test]

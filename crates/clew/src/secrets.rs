@@ -31,13 +31,13 @@ pub struct Unlock {
 /// permissions 0600.
 #[derive(Args, Debug, Default)]
 pub struct Seal {
-    /// Encrypt every key and state that is written with a passphrase that is asked for
+    /// Encrypt new secret files with a passphrase that is asked for
     #[arg(long)]
     pub encrypt: bool,
-    /// Encrypt every key and state that is written with the passphrase in the first line of FILE
+    /// Encrypt new secret files with the passphrase in the first line of FILE
     #[arg(long, value_name = "FILE", conflicts_with = "encrypt")]
     pub new_passphrase_file: Option<PathBuf>,
-    /// Encrypt every key and state that is written with the content of FILE, at least 16 random bytes
+    /// Encrypt new secret files with the content of FILE, at least 16 random bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
     pub new_key_file: Option<PathBuf>,
 }

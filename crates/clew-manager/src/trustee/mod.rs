@@ -57,7 +57,10 @@ impl<'a> Desk<'a> {
     /// of the file itself, behind all links, and is named after the key: another name of the file, or a
     /// copy beside it, has the same ledger.
     pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> Self {
-        let file = std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned());
+        let file = match key_path.is_symlink() {
+            true => std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned()),
+            false => key_path.to_owned(),
+        };
         let (trustee, id) = (key.trustee().index(), key.id());
         let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {

@@ -17,8 +17,8 @@ Trustees make an opening key that nobody ever holds as a whole:
   5. manager   clew group create acme --plan acme.plan --deal 1.deal --deal 2.deal --deal 3.deal
   6. trustees  clew trustee finish acme.plan --state 1.state --deal 1.deal --deal 2.deal
                --deal 3.deal --group group.clew -o 1.key
-Steps 2 to 4 can be repeated and give the same files. Steps 5 and 6 are done once: create makes a new
-directory, and finish removes the state once the key is written.
+Steps 2 to 4 can be repeated and give the same files. Steps 5 and 6 are done once: create makes a
+new directory, and finish removes the state once the key is written.
 For a group that exists, with a new opening key or other trustees: clew help group reopen.
 
 Exit status: 0 done, 1 a trustee cheated, 2 could not tell or bad usage.";
@@ -179,8 +179,8 @@ Other trustees for the same opening key, which old trustees 1 and 3 hand on (res
   2. new       clew trustee begin on.plan --index 2 --state n2.state -o n2.hello
      old       clew trustee begin on.plan --key 3.key --state o3.state -o o3.hello
      both      clew trustee begin on.plan --index 1 --key 1.key --state n1.state -o n1.hello
-  3. old       clew trustee deal on.plan --key 3.key --state o3.state --hello n1.hello ... -o o3.deal;
-     and both  then all compare the check code by voice
+  3. old       clew trustee deal on.plan --key 3.key --state o3.state --hello n1.hello
+     and both  --hello n2.hello --hello o3.hello ... -o o3.deal; then all compare the check code
   4. new       clew trustee check on.plan --state n2.state --deal n1.deal --deal o3.deal
   5. manager   clew group reopen acme --plan on.plan --deal n1.deal --deal o3.deal
   6. new       clew trustee finish on.plan --state n2.state --deal n1.deal --deal o3.deal

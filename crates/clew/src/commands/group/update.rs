@@ -170,9 +170,10 @@ fn bucket(path: &Path, need: &Need) -> Result<Witness, Failure> {
     found.map_err(|fault| Failure::binary(path, &bytes, fault))
 }
 
-/// The witnesses of a file that is a credential. Returns `None` for a folder, and for another file.
+/// The witnesses of a file that is a credential. Returns `None` for all else: whether there is a bucket
+/// counts only if one is needed.
 fn credential(path: &Path, key: &MemberKeyFile) -> Result<Option<Vec<(u32, Witness)>>, Failure> {
-    if path.is_dir() {
+    if !path.is_file() {
         return Ok(None);
     }
     let failed = |error| Failure::file(path, error);
