@@ -63,6 +63,8 @@ pub enum StoreError {
     Join(JoinError),
     /// This group has no such invitation.
     NoInvitation,
+    /// No invitation of a machine of that name is open.
+    NotInvited(String),
     /// Another request has answered this invitation.
     OtherRequest,
     /// The join has no offer yet that could be accepted.
@@ -196,6 +198,7 @@ impl StoreError {
                 f.write_str("machines of a bbs04 group do not join: the issuer makes their keys")
             }
             Self::NoInvitation => f.write_str("this group has no such invitation"),
+            Self::NotInvited(name) => write!(f, "no invitation of {name} is open"),
             Self::OtherRequest => {
                 f.write_str("another request has answered this invitation, and was made an offer")
             }

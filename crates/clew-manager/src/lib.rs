@@ -25,4 +25,4 @@ pub mod witness_file;
 
 pub use error::StoreError;
 pub use index::{INDEXES_MAX, Progress};
-pub use store::{Created, Machine, NewGroup, Opening, PendingEnrolment, Store, When};
+pub use store::{Created, Invitation, Machine, NewGroup, Opening, PendingEnrolment, Store, When};

@@ -6,7 +6,7 @@
 //! DIR/issuer/store.db       the database (0600)
 //! DIR/issuer/issuer.key     the issuer's secrets (0600, sealed on request)
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
-//! DIR/issuer/witnesses/E    witnesses of a rebase that is not committed yet
+//! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
 //! ```
 //! A change is one database transaction. The files are published afterwards from what the database
@@ -25,6 +25,7 @@ mod witnesses;
 
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
+pub use join::Invitation;
 pub use register::Machine;
 pub use revoke::{FAR_NS, When};
 pub use search::INDEXES;
@@ -75,8 +76,8 @@ impl Store {
             db,
             group,
         };
-        // Whoever is staging witnesses publishes all of it: opening a store does not wait for that.
-        store.publish_unless(witnesses::are_staged(dir))?;
+        // Whoever is making witnesses publishes all of it: opening a store does not wait for that.
+        store.publish_unless(!witnesses::are_published(dir, &store.group))?;
         Ok(store)
     }
 
@@ -111,7 +112,7 @@ impl Store {
         let path = self.group_file_path();
         let bytes = group_bytes(&self.db)?;
         let current = std::fs::read(&path).is_ok_and(|file| file == bytes);
-        if current && !witnesses::are_staged(&self.dir) {
+        if current && witnesses::are_published(&self.dir, &self.group) {
             return Ok(());
         }
         let Some(lock) = self.lock(busy)? else {

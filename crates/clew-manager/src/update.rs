@@ -1,7 +1,7 @@
 //! Bringing a member key to the epochs in force and announced, without the manager.
 
 use crate::keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
-use crate::witness_file::{BucketFault, Need};
+use crate::witness_file::Need;
 use clew_evidence::{Change, CheckedGroup, Follow, GroupFile, GroupId};
 use clew_group::curve::Scalar;
 use clew_group::{Scheme, Witness};
@@ -37,13 +37,6 @@ pub enum UpdateError {
     },
     /// A rebase lies between the epochs that the key holds and one that it needs.
     NeedsWitness(Need),
-    /// The file of witnesses does not have the one that is needed.
-    Bucket {
-        /// What is needed.
-        need: Need,
-        /// Why the file does not have it.
-        fault: BucketFault,
-    },
     /// The group file's values do not lead to a key that signs: it must not be used.
     BadUpdate {
         /// The epoch of the bad key.
@@ -75,7 +68,6 @@ impl fmt::Display for UpdateError {
                 "need the witness of row {} in epoch {}, which only the manager can give",
                 need.index, need.epoch
             ),
-            Self::Bucket { fault, .. } => write!(f, "the file of witnesses: {fault}"),
             Self::BadUpdate { epoch } => {
                 write!(f, "the update gives no working key for epoch {epoch}")
             }
@@ -96,11 +88,8 @@ pub struct Updated {
 
 /// Where an update finds witnesses beside the key.
 pub trait Witnesses {
-    /// Looks for one. `Ok(None)` if there is nowhere to look.
-    ///
-    /// # Errors
-    /// The fault of the file that should have it.
-    fn find(&mut self, need: &Need) -> Result<Option<Witness>, BucketFault>;
+    /// Looks for one.
+    fn find(&mut self, need: &Need) -> Option<Witness>;
 
     /// Witnesses of this machine that the manager gave again, with their epochs.
     fn given(&self) -> &[(u32, Witness)] {
@@ -113,8 +102,8 @@ pub trait Witnesses {
 pub struct NoWitnesses;
 
 impl Witnesses for NoWitnesses {
-    fn find(&mut self, _: &Need) -> Result<Option<Witness>, BucketFault> {
-        Ok(None)
+    fn find(&mut self, _: &Need) -> Option<Witness> {
+        None
     }
 }
 
@@ -243,7 +232,6 @@ impl<'a> Sources<'a> {
             ..self.need
         };
         let found = self.beside.find(&need);
-        let found = found.map_err(|fault| UpdateError::Bucket { need, fault })?;
         let witness = found.ok_or(UpdateError::NeedsWitness(need))?;
         match self.group.path(base, epoch) {
             Some(Follow::Steps(steps)) => {

@@ -73,12 +73,17 @@ fn reopened(office: &mut Office) -> &mut Store {
 
 impl Office {
     fn invite(&mut self, name: &str) -> InvitationFile {
-        let rows = self.group().register().machines + self.store.pending_joins().unwrap();
-        let mut rng = rng(u64::from(rows) + 1000);
+        let rows = self.group().register().machines as usize + self.invited();
+        let mut rng = rng(rows as u64 + 1000);
         let name = name.parse().unwrap();
         self.store
             .invite(&self.issuer, name, LATER, &mut rng)
             .unwrap()
+    }
+
+    /// How many invitations are open.
+    fn invited(&self) -> usize {
+        self.store.invitations().unwrap().len()
     }
 
     fn offer(&mut self, request: &RequestFile, seed: u64) -> Result<OfferFile, StoreError> {
@@ -144,7 +149,7 @@ fn every_round_is_repeated_with_the_same_result_after_a_restart() {
     let acceptance = far.accept(&offer, &group).unwrap();
     assert_eq!(far.accept(&again, &group).unwrap(), acceptance);
     reopened(&mut office);
-    assert_eq!(office.store.pending_joins().unwrap(), 1);
+    assert_eq!(office.invited(), 1);
     let credential = office.admit(&acceptance).unwrap();
     reopened(&mut office);
     let again = office.admit(&acceptance).unwrap();
@@ -152,7 +157,7 @@ fn every_round_is_repeated_with_the_same_result_after_a_restart() {
     let offered = office.offer(&request, 3).unwrap();
     assert_eq!(offered.encode(), offer.encode(), "also once it has joined");
     assert_eq!(office.group().register().machines, 1);
-    assert_eq!(office.store.pending_joins().unwrap(), 0);
+    assert_eq!(office.invited(), 0);
     let keys = [0; 2].map(|_| far.finish(&credential, &office.checked()).unwrap().encode());
     assert_eq!(keys[0], keys[1]);
 }
@@ -163,7 +168,7 @@ fn fifty_joins_at_once_do_not_touch_each_other() {
     let group = office.checked();
     let names: Vec<String> = (0..50).map(|i| format!("far-{i}")).collect();
     let invitations: Vec<_> = names.iter().map(|name| office.invite(name)).collect();
-    assert_eq!(office.store.pending_joins().unwrap(), 50);
+    assert_eq!(office.invited(), 50);
     let seeds = 100..;
     let mut far: Vec<Far> = seeds
         .zip(&invitations)
@@ -196,6 +201,46 @@ fn fifty_joins_at_once_do_not_touch_each_other() {
         names
             .iter()
             .all(|name| office.row(name).is_in_register_of(&group))
+    );
+}
+
+#[test]
+fn a_withdrawn_invitation_is_answered_no_more() {
+    let mut office = Office::new(Scheme::Xr);
+    let group = office.checked();
+    let far = ["asks", "accepts", "comes"].map(|name| {
+        let invitation = office.invite(name);
+        Far::new(&invitation, &group, invitation.nonce[0].into())
+    });
+    let [asks, mut accepts, mut comes] = far;
+    let acceptances = [&mut accepts, &mut comes].map(|far| {
+        let offer = office.offer(&far.request(), 1).unwrap();
+        far.accept(&offer, &group).unwrap()
+    });
+    office.admit(&acceptances[1]).unwrap();
+    let open: Vec<_> = office.store.invitations().unwrap();
+    let open: Vec<_> = open.iter().map(|i| (i.name.as_str(), i.offered)).collect();
+    assert_eq!(open, [("accepts", Some(0)), ("asks", None)]);
+    for name in ["asks", "accepts"] {
+        assert_eq!(office.store.withdraw(&name.parse().unwrap()).unwrap(), 1);
+    }
+    for refused in [
+        office.offer(&asks.request(), 1).map(drop),
+        office.admit(&acceptances[0]).map(drop),
+    ] {
+        assert!(matches!(refused, Err(StoreError::NoInvitation)));
+    }
+    assert_eq!(
+        (office.invited(), office.group().register().machines),
+        (0, 1)
+    );
+    for name in ["asks", "comes"] {
+        let none = office.store.withdraw(&name.parse().unwrap());
+        assert!(matches!(none, Err(StoreError::NotInvited(_))), "{name}");
+    }
+    assert!(
+        office.admit(&acceptances[1]).is_ok(),
+        "a join that is done is repeated"
     );
 }
 

@@ -152,7 +152,7 @@ fn an_interrupted_rebase_never_was() {
     assert!(matches!(refused, Err(StoreError::Interrupted)));
     let store = Store::open(&office.dir).unwrap();
     assert_eq!(store.group().newest_epoch(), 0);
-    assert!(!office.dir.join("issuer/witnesses").exists());
+    assert!(!office.dir.join("issuer/witnesses/1").exists());
     assert!(!office.dir.join(WITNESSES).exists());
     office.store = store;
     office.revoke_all(&[], true);
@@ -168,17 +168,38 @@ fn a_committed_rebase_is_published_by_the_next_opening() {
     let before = fs::read(&path).unwrap();
     office.revoke_all(&[], true);
     let after = fs::read(&path).unwrap();
-    // As the crash left it: witnesses where they are staged, the old group file.
-    fs::create_dir(office.dir.join("issuer/witnesses")).unwrap();
-    let (staged, public) = (
-        office.dir.join("issuer/witnesses/1"),
-        office.dir.join(WITNESSES).join("1"),
-    );
-    fs::rename(&public, &staged).unwrap();
+    // As the crash left it: witnesses in the issuer's folder, the old group file.
+    fs::remove_dir_all(office.dir.join(WITNESSES)).unwrap();
     fs::write(&path, before).unwrap();
     office.store = Store::open(&office.dir).unwrap();
     assert_eq!(fs::read(&path).unwrap(), after);
-    assert!(public.is_dir() && !office.dir.join("issuer/witnesses").exists());
+    assert!(office.update(&key).is_ok());
+}
+
+/// Public witnesses that were lost, damaged or added to are what the issuer's folder has, once the
+/// store is opened.
+#[test]
+fn damaged_witnesses_are_published_again() {
+    let mut office = Office::new(Scheme::Xr);
+    let key = office.enrol("a");
+    office.revoke_all(&[], true);
+    let good = bucket(&office, 1, 0);
+    let public = office.dir.join(WITNESSES).join("1");
+    let time = || fs::metadata(public.join("0")).unwrap().modified().unwrap();
+    let before = time();
+    let damages: [&dyn Fn(); 4] = [
+        &|| fs::remove_file(public.join("0")).unwrap(),
+        &|| fs::write(public.join("0"), &good[..good.len() - 1]).unwrap(),
+        &|| fs::write(public.join("0"), vec![0; good.len()]).unwrap(),
+        &|| fs::write(public.join("1"), &good).unwrap(),
+    ];
+    for damage in damages {
+        damage();
+        Store::open(&office.dir).unwrap();
+        assert_eq!(bucket(&office, 1, 0), good);
+        assert_eq!(time(), before);
+        assert_eq!(fs::read_dir(&public).unwrap().count(), 1);
+    }
     assert!(office.update(&key).is_ok());
 }
 
@@ -194,7 +215,8 @@ fn staged_witnesses_of_no_rebase_are_removed() {
         fs::write(staged.join("0"), "witnesses").unwrap();
     }
     Store::open(&office.dir).unwrap();
-    assert!(!office.dir.join("issuer/witnesses").exists());
+    let kept = fs::read_dir(office.dir.join("issuer/witnesses")).unwrap();
+    assert_eq!(kept.count(), 0);
     assert!(!office.dir.join(WITNESSES).exists());
 }
 
@@ -225,10 +247,14 @@ fn old_witnesses_are_removed() {
     let mut office = Office::new(Scheme::Xr);
     office.enrol("a");
     let folders = |office: &Office| {
-        let entries = fs::read_dir(office.dir.join(WITNESSES)).unwrap();
-        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name()).collect();
-        names.sort();
-        names
+        let [kept, public] = ["issuer/witnesses", WITNESSES].map(|folder| {
+            let entries = fs::read_dir(office.dir.join(folder)).unwrap();
+            let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name()).collect();
+            names.sort();
+            names
+        });
+        assert_eq!(kept, public);
+        public
     };
     office.revoke_all(&[], true);
     office.revoke_all(&[], true);

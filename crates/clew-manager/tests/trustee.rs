@@ -26,7 +26,8 @@ fn fault(error: &TrusteeError) -> Option<JudgeRule> {
 }
 
 fn ledger_path(office: &Office, index: u8) -> PathBuf {
-    office.dir.join(format!("trustees/{index}.key.ledger"))
+    let (key, path) = (office.trustee(index), office.trustee_path(index));
+    Desk::new(&key, &path).ledger()
 }
 
 /// Lines of a trustee's ledger, without the header.
@@ -37,10 +38,19 @@ fn ledger(office: &Office, index: u8) -> Vec<String> {
 }
 
 fn state_files(office: &Office, index: u8) -> usize {
-    let start = format!("{index}.key.match-");
+    states(office, index).len()
+}
+
+/// The files of matches under way.
+fn states(office: &Office, index: u8) -> Vec<PathBuf> {
+    let start = format!("trustee-{index}-");
     let files = fs::read_dir(office.dir.join("trustees")).unwrap();
-    let names = files.map(|f| f.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with(&start)).count()
+    let paths = files.map(|f| f.unwrap().path());
+    let of_match = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with(&start) && name.contains(".match-")
+    };
+    paths.filter(of_match).collect()
 }
 
 #[test]
@@ -177,6 +187,40 @@ fn one_t1_is_opened_for_one_packet() {
             "each has its own"
         );
     }
+}
+
+/// A link to the key from elsewhere, or another name of the file, has the ledger of the key itself.
+#[test]
+fn a_key_has_one_ledger_whatever_it_is_called() {
+    let mut office = Office::new(Scheme::Xr);
+    let key = office.enrol("a");
+    let group = office.checked();
+    let [sent, other] = [b"m", b"n"].map(|message| Sent::by(&key, message, 1));
+    share(&office, 1, &sent, &sent.opening(&group)).unwrap();
+    let (trustee, path) = (office.trustee(1), office.trustee_path(1));
+    let names = [
+        office.folder.path().join("link"),
+        path.with_file_name("hard"),
+        path.with_file_name("copy"),
+    ];
+    std::os::unix::fs::symlink(&path, &names[0]).unwrap();
+    fs::hard_link(&path, &names[1]).unwrap();
+    fs::copy(&path, &names[2]).unwrap();
+    let (request, packet) = (other.opening(&group), other.packet());
+    let case = Case {
+        group: &group,
+        request: &request,
+        packet: &packet,
+    };
+    for name in names {
+        let refused = Desk::new(&trustee, &name).open(case, NOW, &mut rng(1));
+        let Err(TrusteeError::Ledger { error, path }) = refused else {
+            unreachable!("{refused:?}")
+        };
+        assert!(matches!(error, LedgerError::OtherPacket));
+        assert_eq!(path, ledger_path(&office, 1));
+    }
+    assert_ne!(ledger_path(&office, 1), ledger_path(&office, 2));
 }
 
 #[test]
@@ -450,11 +494,7 @@ fn the_state_between_steps_is_secret_and_whole() {
     let key = office.enrol("a");
     let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
     let commitments = [1, 2].map(|i| comparison.commit(i, set([1, 2]), 5).unwrap());
-    let files = fs::read_dir(office.dir.join("trustees"))
-        .unwrap()
-        .map(|f| f.unwrap().path());
-    let state = files.filter(|p| p.to_string_lossy().contains("1.key.match-"));
-    let state: PathBuf = state.last().unwrap();
+    let state = states(&office, 1).remove(0);
     assert_eq!(
         state.metadata().unwrap().permissions().mode() & 0o777,
         0o600

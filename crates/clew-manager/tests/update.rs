@@ -9,7 +9,7 @@ use clew_group::quorum::Sharing;
 use clew_group::{EpochId, Scheme};
 use clew_manager::keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 use clew_manager::update::{NoWitnesses, UpdateError, Updated, update};
-use clew_manager::{Store, When};
+use clew_manager::{Store, StoreError, When};
 use common::*;
 use std::path::Path;
 
@@ -101,21 +101,70 @@ fn a_wrong_clock_harms_nothing() {
     }
 }
 
+/// Witnesses that the manager gave again.
+struct Again(Vec<(u32, clew_group::Witness)>);
+
+impl clew_manager::update::Witnesses for Again {
+    fn find(&mut self, _: &clew_manager::witness_file::Need) -> Option<clew_group::Witness> {
+        None
+    }
+
+    fn given(&self) -> &[(u32, clew_group::Witness)] {
+        &self.0
+    }
+}
+
+/// A key of `clew enrol` that a wrong clock brought past a rebase is led back, and over planned
+/// rebases too; a revoked row gets nothing.
+#[test]
+fn a_live_machine_gets_its_witnesses_again() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        let key = office.enrol("stays");
+        office.enrol("leaves");
+        office.revoke_all(&[], true);
+        let planned = When {
+            now: LATER,
+            start: LATER + 1000,
+            far: false,
+        };
+        let leaves = ["leaves".parse().unwrap()];
+        let Office { store, issuer, .. } = &mut office;
+        store
+            .revoke(issuer, &leaves, true, planned, &mut |_, _| true)
+            .unwrap();
+        let now = office.update(&key).unwrap();
+        let ahead = at(&office, &now, LATER + 1000).unwrap().key;
+        let again = |name: &str, now| {
+            let name = name.parse().unwrap();
+            let given = office.store.witnesses(&office.issuer, &name, now)?;
+            Ok::<_, StoreError>((given.index, given.witnesses))
+        };
+        let (row, witnesses) = again("stays", LATER).unwrap();
+        assert_eq!((row, witnesses.len()), (0, 2));
+        let back = update(&ahead, &office.checked(), LATER, &mut Again(witnesses));
+        assert_eq!(back.unwrap().key.encode(), now.encode());
+        // Until the planned epoch starts, the other machine is live.
+        let (_, until) = again("leaves", LATER).unwrap();
+        assert_eq!(until.iter().map(|(e, _)| *e).collect::<Vec<_>>(), [1]);
+        for (name, now) in [("leaves", LATER + 1000), ("nobody", LATER), ("stays", 0)] {
+            let refused = again(name, now).unwrap_err();
+            assert!(
+                matches!(
+                    (name, &refused),
+                    ("leaves", StoreError::AlreadyRevoked { epoch: 2, .. })
+                        | ("nobody", StoreError::NoSuchMachine(_))
+                        | ("stays", StoreError::ClockBehind { .. })
+                ),
+                "{refused}"
+            );
+        }
+    }
+}
+
 /// Back over a rebase: what the manager gave again leads there.
 #[test]
 fn a_credential_that_is_given_again_leads_back_to_epoch_0() {
-    struct Again(Vec<(u32, clew_group::Witness)>);
-    impl clew_manager::update::Witnesses for Again {
-        fn find(
-            &mut self,
-            _: &clew_manager::witness_file::Need,
-        ) -> Result<Option<clew_group::Witness>, clew_manager::witness_file::BucketFault> {
-            Ok(None)
-        }
-        fn given(&self) -> &[(u32, clew_group::Witness)] {
-            &self.0
-        }
-    }
     let mut office = Office::new(Scheme::Bbs04);
     let key = office.enrol("stays");
     office.revoke_all(&[], true);

@@ -55,7 +55,7 @@ enum Piece {
 impl Capture {
     /// Opens a capture file; `-` is standard input.
     pub fn open(path: &Path, doing: &'static str) -> Result<Self, Failure> {
-        let input = open_input(path).map_err(|e| Failure::file(path, e))?;
+        let input = open_input(path).map_err(|e| Failure::io(path, &e))?;
         Self::of(path, input, doing)
     }
 

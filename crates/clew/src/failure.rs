@@ -1,9 +1,15 @@
 //! How a command ends: the answer as exit status, or a sentence for people.
 
 use crate::clock;
+use crate::output::{OutputError, STANDARD_STREAM};
 use clew_manager::StoreError;
+use clew_manager::files::directory;
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
+
+/// The first line of clew's binary files is at most so long.
+const BINARY_HEADER: usize = 16;
 
 /// The answer of a command, and the program's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +71,41 @@ impl Failure {
     }
 
     /// The failure of a file, by its name.
-    pub fn file(path: &std::path::Path, error: impl Display) -> Self {
+    pub fn file(path: &Path, error: impl Display) -> Self {
         Self::new(format!("{}: {error}", path.display()))
+    }
+
+    /// What the system refused to do with a file: what that means, and what helps.
+    pub fn io(path: &Path, error: &io::Error) -> Self {
+        let folder = directory(path);
+        let nearest = folder.ancestors().find(|folder| folder.exists());
+        let nearest = nearest.unwrap_or(Path::new(".")).display();
+        let (what, hint) = match error.kind() {
+            io::ErrorKind::NotFound if folder.exists() => {
+                ("there is no such file", format!("ls {nearest}"))
+            }
+            io::ErrorKind::NotFound => ("its folder does not exist", format!("ls {nearest}")),
+            io::ErrorKind::IsADirectory => (
+                "this is a folder, and a file is needed",
+                format!("ls {}", path.display()),
+            ),
+            io::ErrorKind::PermissionDenied => {
+                ("this user has no permission", format!("ls -ld {nearest}"))
+            }
+            _ => return Self::file(path, error),
+        };
+        Self::file(path, what).hint(hint)
+    }
+
+    /// The failure of a binary file of clew that begins with these bytes.
+    pub fn binary(path: &Path, bytes: &[u8], error: impl Display) -> Self {
+        let head = &bytes[..bytes.len().min(BINARY_HEADER + 1)];
+        if head.starts_with(b"clew-") && head.windows(2).any(|pair| pair == b"\r\n") {
+            Self::file(path, "a transfer in text mode changed its line ends")
+                .hint("copy it again in binary mode")
+        } else {
+            Self::file(path, error)
+        }
     }
 
     /// The failure to write output. If its reader went away there is nothing to say.
@@ -80,6 +119,9 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if let StoreError::Io { path, error } = &error {
+            return Self::io(path, error);
+        }
         let failure = Self::new(&error);
         match hint(&error) {
             Some(hint) => failure.hint(hint),
@@ -100,11 +142,15 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::NameTaken(name) => {
             return Some(format!("to replace it, first run: clew revoke DIR {name}"));
         }
+        StoreError::NotAStore(_) => "give the directory that clew group create made",
         StoreError::StartInThePast => "leave out --at to start now",
         StoreError::StartFarAhead => "confirm it with --far",
         StoreError::RebaseIsDue => "revoke with --rebase",
         StoreError::TooManyAtOnce(_) => "revoke them in several epochs, or with --rebase",
-        StoreError::NoInvitation => "give the directory of the group that sent the invitation",
+        StoreError::NoInvitation => {
+            "give the directory of the group that sent the invitation; one that was withdrawn is gone"
+        }
+        StoreError::NotInvited(_) => "clew group list DIR shows open invitations",
         StoreError::PublishedIsNewer(_) => {
             "restore the newest store; or move that file away, and revoke again whoever was \
              revoked since the backup"
@@ -121,8 +167,67 @@ fn hint(error: &StoreError) -> Option<String> {
     Some(hint.to_owned())
 }
 
-impl From<crate::output::OutputError> for Failure {
-    fn from(error: crate::output::OutputError) -> Self {
-        Self::new(error)
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match &error {
+            OutputError::Io { path, error } if path != Path::new(STANDARD_STREAM) => {
+                Self::io(path, error)
+            }
+            _ => Self::new(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(failure: Failure) -> (String, String) {
+        (failure.message, failure.hint.unwrap_or_default())
+    }
+
+    #[test]
+    fn what_the_system_refused_has_words_and_a_hint() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let refused = |name: &str| {
+            let read = std::fs::read(path(name)).unwrap_err();
+            said(Failure::io(&path(name), &read))
+        };
+        let (message, hint) = refused("nothing");
+        assert!(
+            message.ends_with("/nothing: there is no such file"),
+            "{message}"
+        );
+        assert_eq!(hint, format!("ls {}", dir.path().display()));
+        let (message, hint) = refused("no/thing");
+        assert!(
+            message.ends_with("/no/thing: its folder does not exist"),
+            "{message}"
+        );
+        assert_eq!(hint, format!("ls {}", dir.path().display()));
+        std::fs::create_dir(path("folder")).unwrap();
+        let (message, hint) = refused("folder");
+        assert!(
+            message.ends_with("/folder: this is a folder, and a file is needed"),
+            "{message}"
+        );
+        assert_eq!(hint, format!("ls {}", path("folder").display()));
+    }
+
+    #[test]
+    fn a_text_mode_transfer_is_named() {
+        let failure = |bytes: &[u8]| said(Failure::binary(Path::new("g"), bytes, "other")).0;
+        for header in [
+            "clew-group-file\r\n",
+            "clew-register-1\r\n",
+            "clew-witness-1\r\n",
+        ] {
+            let message = failure(&[header.as_bytes(), b"\0rest"].concat());
+            assert_eq!(message, "g: a transfer in text mode changed its line ends");
+        }
+        for other in [&b"clew-group-file\n\0\r\n"[..], b"", b"\r\n"] {
+            assert_eq!(failure(other), "g: other");
+        }
     }
 }

@@ -4,10 +4,11 @@ use crate::failure::Failure;
 use crate::random;
 use clew_evidence::{CheckedGroup, GroupFile, Name};
 use clew_group::{Scheme, VerifyingKey};
+use clew_manager::store::GROUP_FILE;
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,8 +112,17 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::file(path, e))?;
-    GroupFile::from_bytes(&bytes).map_err(|e| Failure::file(path, e))
+        .map_err(|e| unread(path, &e))?;
+    GroupFile::from_bytes(&bytes).map_err(|e| Failure::binary(path, &bytes, e))
+}
+
+/// The failure to read a group file. In a group's directory it has another name.
+fn unread(path: &Path, error: &io::Error) -> Failure {
+    let (failure, within) = (Failure::io(path, error), path.join(GROUP_FILE));
+    match within.is_file() {
+        true => failure.hint(format!("give {}", within.display())),
+        false => failure,
+    }
 }
 
 /// Reads one group file with its whole chain of epochs checked, as those need it who open, judge,

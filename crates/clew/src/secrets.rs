@@ -27,16 +27,17 @@ pub struct Unlock {
     pub key_file: Option<PathBuf>,
 }
 
-/// What encrypts a new key file; nothing leaves it in clear, with permissions 0600.
+/// What encrypts the secret files that a command writes; nothing leaves them in clear, with
+/// permissions 0600.
 #[derive(Args, Debug, Default)]
 pub struct Seal {
-    /// Encrypt the new key with a passphrase that is asked for
+    /// Encrypt new secret files with a passphrase that is asked for
     #[arg(long)]
     pub encrypt: bool,
-    /// Encrypt the new key with the passphrase in the first line of FILE
+    /// Encrypt new secret files with the passphrase in the first line of FILE
     #[arg(long, value_name = "FILE", conflicts_with = "encrypt")]
     pub new_passphrase_file: Option<PathBuf>,
-    /// Encrypt the new key with the content of FILE, at least 16 random bytes
+    /// Encrypt new secret files with the content of FILE, at least 16 random bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
     pub new_key_file: Option<PathBuf>,
 }
@@ -101,9 +102,29 @@ pub fn prepare(
     secret: Option<&Secret>,
     replace: bool,
 ) -> Result<Written, Failure> {
-    let sealed = secret.map(|secret| sealed::seal(text, comment, secret, &mut random::os()));
-    let bytes = sealed.as_ref().unwrap_or(text).as_bytes();
-    Written::prepare(path, bytes, MODE_SECRET, replace).map_err(|e| cannot_write(path, &e))
+    let text = sealed(text, comment, secret);
+    let written = Written::prepare(path, text.as_bytes(), MODE_SECRET, replace);
+    written.map_err(|e| cannot_write(path, &e))
+}
+
+/// Writes a key file, sealed if there is a secret.
+pub fn write(
+    path: &Path,
+    text: &Zeroizing<String>,
+    comment: &str,
+    secret: Option<&Secret>,
+    replace: bool,
+) -> Result<(), Failure> {
+    let written = prepare(path, text, comment, secret, replace)?;
+    written.commit().map_err(|e| cannot_write(path, &e))
+}
+
+/// The text as it is written.
+fn sealed(text: &Zeroizing<String>, comment: &str, secret: Option<&Secret>) -> Zeroizing<String> {
+    match secret {
+        Some(secret) => sealed::seal(text, comment, secret, &mut random::os()),
+        None => text.clone(),
+    }
 }
 
 /// Takes the room of a new key file under a temporary name, and writes the key only once `enter` has
@@ -118,8 +139,8 @@ pub fn write_once_entered(
     secret: Option<&Secret>,
     enter: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let sealed = secret.map(|secret| sealed::seal(text, comment, secret, &mut random::os()));
-    let bytes = sealed.as_ref().unwrap_or(text).as_bytes();
+    let text = sealed(text, comment, secret);
+    let bytes = text.as_bytes();
     let failed = |e| cannot_write(path, &e);
     let room = Written::reserve(path, bytes.len(), MODE_SECRET, false).map_err(failed)?;
     enter()?;
@@ -132,7 +153,7 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
         std::io::ErrorKind::AlreadyExists => {
             Failure::file(path, "it exists").hint("a key is never overwritten: choose another name")
         }
-        _ => Failure::file(path, error),
+        _ => Failure::io(path, error),
     }
 }
 
@@ -149,10 +170,10 @@ pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
 
 fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let mut bytes = Zeroizing::new(Vec::new());
-    let file = File::open(path).map_err(|e| Failure::file(path, e))?;
+    let file = File::open(path).map_err(|e| Failure::io(path, &e))?;
     file.take(MAX_SECRET_BYTES)
         .read_to_end(&mut bytes)
-        .map_err(|e| Failure::file(path, e))?;
+        .map_err(|e| Failure::io(path, &e))?;
     Ok(bytes)
 }
 

@@ -162,7 +162,8 @@ impl fmt::Display for DkgError {
                 write!(f, "no share can be sealed to the hello of {trustee}")
             }
             Self::OwnHello => f.write_str(
-                "the hello under this trustee's index is not its own: somebody swapped it",
+                "the hello under this trustee's index is not that of its state: somebody swapped it, or \
+                 this is another state",
             ),
             Self::Hellos { trustee } => write!(
                 f,
@@ -176,7 +177,8 @@ impl fmt::Display for DkgError {
                 f.write_str("this trustee has dealt already, to other hellos, and deals only once")
             }
             Self::OwnDeal => f.write_str(
-                "the deal under this trustee's index is not its own: somebody swapped it",
+                "the deal under this trustee's index is not that of its state: somebody swapped it, or \
+                 this is another state",
             ),
             Self::OldKey => {
                 f.write_str("the old key is no share of the opening key that the plan hands on")

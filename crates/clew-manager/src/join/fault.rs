@@ -38,7 +38,7 @@ pub enum JoinFault {
         /// The epoch.
         epoch: u32,
     },
-    /// The issuer's values do not hold.
+    /// The issuer's values do not hold for the request in this state.
     Join(JoinError),
     /// A witness is not that of this machine in this epoch.
     Witness {
@@ -98,7 +98,7 @@ impl fmt::Display for JoinFault {
                 "the issuer and the group file have different records of epoch {epoch}: somebody \
                  shows two histories of this group"
             ),
-            Self::Join(error) => write!(f, "the join failed: {error}"),
+            Self::Join(_) => f.write_str("the offer does not fit the request of this state"),
             Self::Witness { epoch } => {
                 write!(f, "the witness of epoch {epoch} is not this machine's")
             }

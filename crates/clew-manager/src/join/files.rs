@@ -269,7 +269,7 @@ impl TextFile for AcceptanceFile {
 /// The issuer's last word: the machine's row, and W of each epoch that it may sign in next.
 #[derive(Clone, Debug)]
 pub struct CredentialFile {
-    /// That of the invitation.
+    /// That of the invitation; zeros if the witnesses were given again ([`crate::Store::witnesses`]).
     pub nonce: [u8; 32],
     /// The machine's row in the register.
     pub index: u32,

@@ -6,9 +6,12 @@ use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::Scheme;
 use clew_group::quorum::{SecretShare, Trustee};
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-trustee-key-1";
+const ID_DOMAIN: &[u8] = b"clew-trustee-key-id-1";
+const PAYLOAD_BYTES_MAX: usize = 1 + 16 + 4 + 1 + 2 * 32;
 
 /// What one trustee holds of an opening key.
 #[derive(Debug)]
@@ -57,20 +60,33 @@ impl TrusteeKeyFile {
 
     /// The text of the file. Secret.
     pub fn encode(&self) -> Zeroizing<String> {
-        let mut out = Zeroizing::new(vec![self.share.scheme().code()]);
+        armor::encode(&self.comment(), LABEL, &self.payload())
+    }
+
+    fn payload(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Zeroizing::new(Vec::with_capacity(PAYLOAD_BYTES_MAX));
+        out.push(self.share.scheme().code());
         out.extend_from_slice(&self.group.0);
         out.extend_from_slice(&self.since.to_be_bytes());
         out.push(self.trustee().index());
         for share in self.share.shares() {
             out.extend_from_slice(share.to_bytes().as_slice());
         }
-        armor::encode(&self.comment(), LABEL, &out)
+        out
+    }
+
+    /// Names the key, and tells nothing of it: a hash.
+    pub fn id(&self) -> [u8; 8] {
+        let digest = Sha256::new_with_prefix(ID_DOMAIN)
+            .chain_update(self.payload())
+            .finalize();
+        std::array::from_fn(|i| digest[i])
     }
 
     /// What the file's first line says.
     pub fn comment(&self) -> String {
         format!(
-            "clew trustee key {} of group {}. SECRET: with others it opens packets. Move it away from the issuer.",
+            "clew trustee key {} of group {}. SECRET: with others it opens packets. Keep it on its trustee's host only.",
             self.trustee(),
             self.group
         )

@@ -7,7 +7,8 @@
 
 use super::enrol::{Place, free, fresh_salt};
 use super::epochs::RevokedRows;
-use super::{Store, begin, read_group, register};
+use super::revoke::check_clock;
+use super::{Machine, Store, begin, read_group, register};
 use crate::error::StoreError;
 use crate::join::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
@@ -18,7 +19,75 @@ use clew_group::xr;
 use rand_core::CryptoRng;
 use rusqlite::{Connection, OptionalExtension, params};
 
+/// An invitation by which no machine has joined yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invitation {
+    /// Name of the invited machine.
+    pub name: Name,
+    /// When it was invited, nanoseconds since 1970.
+    pub invited_at: u64,
+    /// The epoch of the offer, if a device asked for one.
+    pub offered: Option<u32>,
+}
+
+/// The nonce of a credential that belongs to no join.
+const NO_JOIN: [u8; 32] = [0; 32];
+
 impl Store {
+    /// The open invitations, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a name does not decode.
+    pub fn invitations(&self) -> Result<Vec<Invitation>, StoreError> {
+        let query = "SELECT name, created_at, joined FROM joining
+                     WHERE machine IS NULL ORDER BY created_at, name";
+        let mut statement = self.db.prepare_cached(query)?;
+        let rows = statement.query_map([], |row| {
+            let invited_at = row.get::<_, i64>(1)?.cast_unsigned();
+            Ok((row.get(0)?, invited_at, row.get(2)?))
+        })?;
+        let each = rows.map(|row| {
+            let (name, invited_at, offered) = row?;
+            Ok(Invitation {
+                name: joining_name(name)?,
+                invited_at,
+                offered,
+            })
+        });
+        each.collect()
+    }
+
+    /// Withdraws the open invitations of a name, and returns how many there were. A device that answers
+    /// one, or accepts its offer, is refused from now on.
+    ///
+    /// # Errors
+    /// [`StoreError::NotInvited`] if none is open.
+    pub fn withdraw(&mut self, name: &Name) -> Result<usize, StoreError> {
+        let query = "DELETE FROM joining WHERE name = ?1 AND machine IS NULL";
+        match self.db.execute(query, [name.as_str()])? {
+            0 => Err(StoreError::NotInvited(name.to_string())),
+            withdrawn => Ok(withdrawn),
+        }
+    }
+
+    /// Gives a live machine its witnesses of today again, whichever way it joined. The nonce belongs to
+    /// no join.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchMachine`], [`StoreError::AlreadyRevoked`], [`StoreError::ClockBehind`].
+    pub fn witnesses(
+        &self,
+        issuer: &IssuerKeyFile,
+        name: &Name,
+        now: u64,
+    ) -> Result<CredentialFile, StoreError> {
+        self.check_key(issuer)?;
+        check_clock(&self.group, now)?;
+        let machine = register::last_of_name(&self.db, name.as_str())?;
+        let machine = machine.ok_or_else(|| StoreError::NoSuchMachine(name.to_string()))?;
+        self.credential(issuer, NO_JOIN, &machine, now)
+    }
+
     /// Invites a machine to join from its own host (`xr`).
     ///
     /// # Errors
@@ -108,17 +177,17 @@ impl Store {
         let repeat = offered.repeat(self, issuer, joining.name, now)?;
         let index = repeat.admit(gamma, acceptance)?;
         self.refresh()?;
-        self.credential(issuer, acceptance.nonce, index, now)
+        let machine = register::at(&self.db, index)?;
+        self.credential(issuer, acceptance.nonce, &machine, now)
     }
 
     fn credential(
         &self,
         issuer: &IssuerKeyFile,
         nonce: [u8; 32],
-        index: u32,
+        machine: &Machine,
         now: u64,
     ) -> Result<CredentialFile, StoreError> {
-        let machine = register::at(&self.db, index)?;
         let revoked = RevokedRows::read(&self.db, issuer)?;
         let x = machine.x(issuer);
         let witnesses = revoked.witnesses_of(&self.group, issuer, &x, now)?;
@@ -129,7 +198,7 @@ impl Store {
             }),
             _ => Ok(CredentialFile {
                 nonce,
-                index,
+                index: machine.entry.index,
                 witnesses,
             }),
         }
@@ -157,6 +226,11 @@ fn keep(place: &Place<'_>, request: &RequestFile) -> Result<(), StoreError> {
         ],
     )?;
     Ok(())
+}
+
+fn joining_name(name: String) -> Result<Name, StoreError> {
+    let damaged = |_| StoreError::Damaged("the name of a join is not one".to_owned());
+    name.parse().map_err(damaged)
 }
 
 /// A join under way.
@@ -190,12 +264,11 @@ impl Joining {
                 })
             };
             let request: Option<Vec<u8>> = row.get(1)?;
-            Ok((row.get::<_, String>(0)?, request.map(offered).transpose()?))
+            Ok((row.get(0)?, request.map(offered).transpose()?))
         });
-        let (name, offered) = found.optional()?.ok_or(StoreError::NoInvitation)?;
-        let damaged = |_| StoreError::Damaged("the name of a join is not one".to_owned());
+        let (name, offered): (String, _) = found.optional()?.ok_or(StoreError::NoInvitation)?;
         Ok(Self {
-            name: name.parse().map_err(damaged)?,
+            name: joining_name(name)?,
             offered,
         })
     }
@@ -253,7 +326,7 @@ impl Repeat<'_> {
         if free(&place.transaction, &place.name)? != place.replaces {
             return Err(StoreError::NameTaken(place.name.to_string()));
         }
-        super::revoke::check_clock(&place.group, place.now)?;
+        check_clock(&place.group, place.now)?;
         let in_force = place.group.epoch_at(place.now);
         if place.joined != in_force {
             return Err(StoreError::OfferExpired {

@@ -69,15 +69,6 @@ impl Store {
         one(&self.db, &format!("{SELECT} WHERE idx = ?1"), index)
     }
 
-    /// How many machines were invited and have not joined.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database refuses.
-    pub fn pending_joins(&self) -> Result<u32, StoreError> {
-        let query = "SELECT count(*) FROM joining WHERE machine IS NULL";
-        Ok(self.db.query_row(query, [], |row| row.get(0))?)
-    }
-
     /// The machine's entry with the proof that it is in the register of [`Store::group`]. Before a
     /// row is given to others, [`Store::checkpoint`] keeps it good for ever.
     ///

@@ -1,5 +1,5 @@
-//! The witnesses of a rebase on disk: staged in the issuer's folder before the rebase is committed,
-//! published after it.
+//! The witnesses of rebases on disk: made in the issuer's folder before the rebase is committed, copied
+//! to the public one after it, and copied again if the public ones are missing or differ.
 //!
 //! Witnesses are public only once the database has the record of their rebase: nobody has one of a
 //! rebase that was never made. V of a rebase is hashed from that record, so that a rebase of another
@@ -17,19 +17,41 @@ use clew_evidence::{Change, GroupFile};
 use clew_group::EpochIssuer;
 use clew_group::curve::Scalar;
 use rusqlite::Connection;
-use std::fs::{self, File};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use zeroize::Zeroizing;
 
-const STAGED: &str = "issuer/witnesses";
+const KEPT: &str = "issuer/witnesses";
 
 /// Rows that are computed at once: 16 buckets.
 const ROWS_AT_ONCE: usize = 16 * BUCKET_ROWS as usize;
 
-/// Whether witnesses wait for being published or removed.
-pub(super) fn are_staged(dir: &Path) -> bool {
-    dir.join(STAGED).exists()
+/// Whether the public witnesses are those of the group's rebases that are kept, and no others are
+/// kept. Looks at the lengths and times of files, not into them.
+pub(super) fn are_published(dir: &Path, group: &GroupFile) -> bool {
+    let kept = epochs_in(&dir.join(KEPT));
+    kept.is_ok_and(|kept| {
+        kept.iter().all(|(epoch, kept)| {
+            let public = dir.join(WITNESSES).join(epoch.to_string());
+            is_rebase(group, *epoch) && buckets(kept) == buckets(&public)
+        })
+    })
+}
+
+/// The buckets in a folder by name, with length and time; none if there is no folder.
+fn buckets(folder: &Path) -> BTreeMap<OsString, Option<(u64, SystemTime)>> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let facts = |entry: &DirEntry| {
+        let metadata = entry.metadata().ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    };
+    entries
+        .map(|entry| (entry.file_name(), facts(&entry)))
+        .collect()
 }
 
 /// Computes the witnesses of every row in an epoch, and writes and syncs them in the issuer's folder.
@@ -42,8 +64,8 @@ pub(super) fn stage(
     epoch: u32,
     progress: Progress<'_>,
 ) -> Result<(), StoreError> {
-    remove(&dir.join(STAGED))?;
-    let folder = dir.join(STAGED).join(epoch.to_string());
+    let folder = dir.join(KEPT).join(epoch.to_string());
+    remove(&folder)?;
     fs::create_dir_all(&folder).map_err(StoreError::io(&folder))?;
     let mut buckets = Buckets {
         folder: &folder,
@@ -57,7 +79,7 @@ pub(super) fn stage(
     };
     register::for_each(db, |machine| buckets.add(machine))?;
     buckets.compute()?;
-    for folder in [&folder, &dir.join(STAGED), &dir.join("issuer")] {
+    for folder in [&folder, &dir.join(KEPT), &dir.join("issuer")] {
         files::sync_directory(folder).map_err(StoreError::io(folder))?;
     }
     Ok(())
@@ -100,9 +122,7 @@ impl Buckets<'_> {
     fn write(&mut self, rows: &[Option<[u8; 48]>]) -> Result<(), StoreError> {
         let path = self.folder.join((self.done / BUCKET_ROWS).to_string());
         let bytes = witness_file::encode(self.group.id(), self.epoch, self.done, rows);
-        File::create_new(&path)
-            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
-            .map_err(StoreError::io(&path))?;
+        write_new(&path, &bytes).map_err(StoreError::io(&path))?;
         self.done += rows.len() as u32;
         let machines = self.group.register().machines;
         match (self.progress)(self.done.into(), machines.into()) {
@@ -112,32 +132,53 @@ impl Buckets<'_> {
     }
 }
 
-/// Publishes staged witnesses of a rebase that the group has, and removes all others. To be called
-/// under the database's write lock, before the group file is published.
+/// Publishes the kept witnesses of rebases that the group has, and removes all others that are kept. To
+/// be called under the database's write lock, before the group file is published.
 pub(super) fn settle(dir: &Path, group: &GroupFile) -> Result<(), StoreError> {
-    let (staged, public) = (dir.join(STAGED), dir.join(WITNESSES));
-    for (epoch, path) in epochs_in(&staged)? {
-        let target = public.join(epoch.to_string());
-        if is_rebase(group, epoch) {
-            remove(&target)?; // of another history, if a backup was restored
-            fs::create_dir_all(&public).map_err(StoreError::io(&public))?;
-            fs::rename(&path, &target).map_err(StoreError::io(&target))?;
-            for folder in [&public, &dir.join("public")] {
-                files::sync_directory(folder).map_err(StoreError::io(folder))?;
-            }
+    for (epoch, kept) in epochs_in(&dir.join(KEPT))? {
+        let public = dir.join(WITNESSES).join(epoch.to_string());
+        if !is_rebase(group, epoch) {
+            remove(&kept)?;
+        } else if buckets(&kept) != buckets(&public) {
+            publish(&kept, &public).map_err(StoreError::io(&public))?;
         }
     }
-    remove(&staged)
+    Ok(())
+}
+
+/// Copies a folder of buckets, and puts the copy in the place of what is there.
+fn publish(kept: &Path, public: &Path) -> io::Result<()> {
+    let copy = public.with_extension("partial");
+    let folder = files::directory(public);
+    clear(&copy)?;
+    fs::create_dir_all(&copy)?;
+    for bucket in fs::read_dir(kept)? {
+        let bucket = bucket?;
+        let file = write_new(&copy.join(bucket.file_name()), &fs::read(bucket.path())?)?;
+        file.set_modified(bucket.metadata()?.modified()?)?;
+    }
+    files::sync_directory(&copy)?;
+    clear(public)?;
+    fs::rename(&copy, public)?;
+    files::sync_directory(folder)?;
+    files::sync_directory(files::directory(folder))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    Ok(file)
 }
 
 /// Removes witnesses of rebases before the one that is in force at `now`. Nobody needs them, and a
 /// thief of a key could use them to go back before the rebase.
 pub(super) fn forget_old(dir: &Path, group: &GroupFile, now: u64) -> Result<(), StoreError> {
     let in_force = group.hashed_since(group.epoch_at(now));
-    for (epoch, path) in epochs_in(&dir.join(WITNESSES))? {
-        if epoch < in_force {
-            remove(&path)?;
-        }
+    for folder in [KEPT, WITNESSES] {
+        let old = epochs_in(&dir.join(folder))?;
+        let mut old = old.iter().filter(|(epoch, _)| *epoch < in_force);
+        old.try_for_each(|(_, path)| remove(path))?;
     }
     Ok(())
 }
@@ -165,8 +206,12 @@ fn epochs_in(folder: &Path) -> Result<Vec<(u32, PathBuf)>, StoreError> {
 }
 
 fn remove(folder: &Path) -> Result<(), StoreError> {
+    clear(folder).map_err(StoreError::io(folder))
+}
+
+fn clear(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(StoreError::io(folder)),
+        removed => removed,
     }
 }

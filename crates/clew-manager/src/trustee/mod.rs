@@ -7,6 +7,7 @@ mod pending;
 
 pub use error::TrusteeError;
 
+use crate::files;
 use crate::keys::{OpeningShare, TrusteeKeyFile};
 use clew_evidence::{
     Asked, CheckedGroup, Found, JudgeRule, Packet, Question, Request, Share, Step, gather_blinds,
@@ -17,7 +18,6 @@ use clew_group::quorum::{Blinding, Match, Revealed, SecretShare, Set};
 use ledger::Entry;
 use pending::Pending;
 use rand_core::CryptoRng;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,8 @@ const REVEALED: u8 = 2;
 #[derive(Debug)]
 pub struct Desk<'a> {
     key: &'a TrusteeKeyFile,
-    key_path: &'a Path,
+    /// The beginning of the names of those files.
+    stem: PathBuf,
 }
 
 /// What a trustee is asked: the request, and what it sees of it with its own eyes.
@@ -52,16 +53,25 @@ pub struct Candidate<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// The desk of the trustee whose key is in that file.
-    pub fn new(key: &'a TrusteeKeyFile, key_path: &'a Path) -> Self {
-        Self { key, key_path }
+    /// The desk of the trustee whose key is in that file. What the trustee keeps stands in the folder
+    /// of the file itself, behind all links, and is named after the key: another name of the file, or a
+    /// copy beside it, has the same ledger.
+    pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> Self {
+        let file = match key_path.is_symlink() {
+            true => std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned()),
+            false => key_path.to_owned(),
+        };
+        let (trustee, id) = (key.trustee().index(), key.id());
+        let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            key,
+            stem: files::directory(&file).join(format!("trustee-{trustee}-{id}")),
+        }
     }
 
-    /// Where the ledger is: beside the key.
+    /// Where the ledger is.
     pub fn ledger(&self) -> PathBuf {
-        let mut path = OsString::from(self.key_path);
-        path.push(".ledger");
-        path.into()
+        self.stem.with_extension("ledger")
     }
 
     /// A share towards opening.
@@ -97,7 +107,7 @@ impl<'a> Desk<'a> {
         let question = self.question(case, &asked, with, set)?;
         let (blinding, commitment) = question.begin(self.key.trustee(), rng)?;
         self.record(case, now)?;
-        let pending = Pending::beside(self.key_path, question.session());
+        let pending = Pending::of(&self.stem, question.session());
         let put = pending.put(BEGUN, &blinding.into_bytes());
         put.map_err(|error| io_at(&pending, error))?;
         Ok(self.share(case, Step::Commitment { set, commitment }))
@@ -113,7 +123,7 @@ impl<'a> Desk<'a> {
         let asked = self.look(case)?;
         let (set, commitments) = gather_commitments(case.request, commitments)?;
         let question = self.question(case, &asked, with, set)?;
-        let pending = Pending::beside(self.key_path, question.session());
+        let pending = Pending::of(&self.stem, question.session());
         let state = take(&pending, BEGUN)?;
         let blinding = Blinding::from_bytes(self.key.trustee(), &state);
         let blinding = blinding.map_err(|_| TrusteeError::NotUnderWay)?;
@@ -134,7 +144,7 @@ impl<'a> Desk<'a> {
         let asked = self.look(case)?;
         let (set, blinds) = gather_blinds(case.request, blinds)?;
         let question = self.question(case, &asked, with, set)?;
-        let pending = Pending::beside(self.key_path, question.session());
+        let pending = Pending::of(&self.stem, question.session());
         let state = take(&pending, REVEALED)?;
         let revealed = Revealed::from_bytes(self.key.trustee(), &state);
         let revealed = revealed.map_err(|_| TrusteeError::NotUnderWay)?;

@@ -19,12 +19,10 @@ const COMMENT: &str =
 pub(super) struct Pending(PathBuf);
 
 impl Pending {
-    /// That of the session with this id, beside the trustee's key.
-    pub fn beside(key: &Path, session: &[u8; 32]) -> Self {
+    /// That of the session with this id, by the stem of the trustee's files.
+    pub fn of(stem: &Path, session: &[u8; 32]) -> Self {
         let name: String = session[..8].iter().map(|b| format!("{b:02x}")).collect();
-        let mut path = key.as_os_str().to_owned();
-        path.push(format!(".match-{name}"));
-        Self(path.into())
+        Self(stem.with_extension(format!("match-{name}")))
     }
 
     /// Where it is.

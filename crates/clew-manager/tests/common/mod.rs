@@ -9,7 +9,7 @@ use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, Verifying
 use clew_manager::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
 use clew_manager::update::{UpdateError, Witnesses, update};
-use clew_manager::witness_file::{self, BucketFault, Need};
+use clew_manager::witness_file::{self, Need};
 use clew_manager::{NewGroup, Opening, Store, StoreError, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -148,11 +148,9 @@ impl Office {
 pub struct Published(pub PathBuf);
 
 impl Witnesses for Published {
-    fn find(&mut self, need: &Need) -> Result<Option<Witness>, BucketFault> {
-        match fs::read(need.path_under(&self.0)) {
-            Ok(bytes) => witness_file::find(&bytes, need).map(Some),
-            Err(_) => Ok(None),
-        }
+    fn find(&mut self, need: &Need) -> Option<Witness> {
+        let bytes = fs::read(need.path_under(&self.0)).ok()?;
+        witness_file::find(&bytes, need).ok()
     }
 }
 

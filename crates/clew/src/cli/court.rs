@@ -26,7 +26,7 @@ const JUDGE_HELP: &str = "\
 Exit status: 0 the evidence holds, 1 it does not, 2 could not tell. A match holds whichever answer
 it proves: what it answers is said.
 The name of a machine is the manager's word, its key is the device's: --device holds the evidence to
-a key that you know.";
+a key that you know, and --warrant to a warrant.";
 
 /// A packet of a capture, and the group that it is of.
 #[derive(Args, Debug)]
@@ -162,6 +162,9 @@ pub struct Judge {
     /// The device key that the machine must have, as SHA256:... (else rule device-pin: a no)
     #[arg(long, value_name = "FINGERPRINT")]
     pub device: Option<DeviceFingerprint>,
+    /// The warrant that the trustees were shown (else rule warrant-pin: a no)
+    #[arg(long, value_name = "FILE")]
+    pub warrant: Option<PathBuf>,
     /// Answer as a JSON object
     #[arg(long)]
     pub json: bool,

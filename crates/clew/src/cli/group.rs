@@ -24,6 +24,8 @@ pub enum Group {
     Rebase(GroupRebase),
     /// Write machines of the register to a file, for those who open or compare elsewhere
     Register(GroupRegister),
+    /// Give a machine its witnesses again, if its key has lost the one that it needs
+    Witness(GroupWitness),
 }
 
 /// `clew group create`
@@ -105,6 +107,28 @@ pub struct GroupPath {
     pub path: PathBuf,
 }
 
+/// `clew group witness`
+#[derive(Args, Debug)]
+#[command(after_help = WITNESS_HELP)]
+pub struct GroupWitness {
+    /// The group's directory
+    pub dir: PathBuf,
+    /// Name of the machine, which is registered and not revoked
+    pub machine: Name,
+    /// The credential to write, with the witnesses of the epochs in force and announced
+    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
+    pub output: PathBuf,
+    /// What unlocks the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const WITNESS_HELP: &str = "\
+A key loses a witness if its clock ran ahead over a rebase, or if it slept through several. Then:
+  issuer  clew group witness acme web-1 -o web-1.credential
+  device  clew update --key web-1.key --group group.clew --witness web-1.credential
+A witness alone signs nothing: it needs the key of the machine.";
+
 /// `clew group rebase`
 #[derive(Args, Debug)]
 #[command(after_help = REBASE_HELP)]
@@ -132,7 +156,8 @@ A machine joins from its own host in five files, each made by one side for the o
   device  clew join web-1.offer --group group.clew --state web-1.joining -o web-1.acceptance
   issuer  clew enrol acme --answer web-1.acceptance -o web-1.credential
   device  clew join web-1.credential --group group.clew --state web-1.joining -o web-1.key
-Each command can be repeated. Without --invite and --answer this host plays both sides.";
+Each answer can be repeated. Without --invite and --answer this host plays both sides.
+clew group list acme shows open invitations; clew enrol acme web-1 --withdraw withdraws one.";
 
 /// `clew enrol`
 #[derive(Args, Debug)]
@@ -149,9 +174,18 @@ pub struct Enrol {
     /// Answer a device's request or acceptance
     #[arg(long, value_name = "FILE", conflicts_with = "invite")]
     pub answer: Option<PathBuf>,
+    /// Withdraw the open invitation of the machine
+    #[arg(long, conflicts_with_all = ["invite", "answer", "output"])]
+    pub withdraw: bool,
     /// The file to write: the machine's key, an invitation, or an answer
-    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
-    pub output: PathBuf,
+    #[arg(
+        short,
+        long,
+        short_alias = 'w',
+        value_name = "FILE",
+        required_unless_present = "withdraw"
+    )]
+    pub output: Option<PathBuf>,
     /// What unlocks the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -222,9 +256,10 @@ pub struct Update {
     /// The group file
     #[arg(long, value_name = "GROUPFILE")]
     pub group: PathBuf,
-    /// After a rebase: the manager's folder of witnesses, the bucket of this machine, or a credential
+    /// After a rebase: the manager's folder of witnesses, a bucket of this machine, or a credential
+    /// (repeat)
     #[arg(long, value_name = "FILE|DIR")]
-    pub witness: Option<PathBuf>,
+    pub witness: Vec<PathBuf>,
     /// What unlocks the key.
     #[command(flatten)]
     pub unlock: Unlock,

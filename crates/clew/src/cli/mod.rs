@@ -12,8 +12,8 @@ pub use flow::{
     FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName, Strength,
 };
 pub use group::{
-    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, Join, Revoke, SchemeName,
-    Start, Update,
+    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupWitness, Join, Revoke,
+    SchemeName, Start, Update,
 };
 pub use trustee::{
     Dealt, GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal,

@@ -17,7 +17,9 @@ Trustees make an opening key that nobody ever holds as a whole:
   5. manager   clew group create acme --plan acme.plan --deal 1.deal --deal 2.deal --deal 3.deal
   6. trustees  clew trustee finish acme.plan --state 1.state --deal 1.deal --deal 2.deal
                --deal 3.deal --group group.clew -o 1.key
-Every step can be repeated and gives the same files.
+Steps 2 to 4 can be repeated and give the same files. Steps 5 and 6 are done once: create makes a
+new directory, and finish removes the state once the key is written.
+For a group that exists, with a new opening key or other trustees: clew help group reopen.
 
 Exit status: 0 done, 1 a trustee cheated, 2 could not tell or bad usage.";
 
@@ -165,8 +167,31 @@ pub struct Dealt {
     pub deal: Vec<PathBuf>,
 }
 
+const REOPEN_HELP: &str = "\
+A new opening key, for the packets of later epochs:
+  1. manager   clew group plan --group group.clew --trustees 3 --threshold 2 -o new.plan
+  2. trustees  clew trustee begin, deal and check, as for a new group: clew help trustee
+  3. manager   clew group reopen acme --plan new.plan --deal 1.deal --deal 2.deal --deal 3.deal
+  4. trustees  clew trustee finish, with the new group file
+Other trustees for the same opening key, which old trustees 1 and 3 hand on (resharing):
+  1. manager   clew group plan --group group.clew --reshare --from 1,3 --trustees 4 --threshold 3
+               -o on.plan
+  2. new       clew trustee begin on.plan --index 2 --state n2.state -o n2.hello
+     old       clew trustee begin on.plan --key 3.key --state o3.state -o o3.hello
+     both      clew trustee begin on.plan --index 1 --key 1.key --state n1.state -o n1.hello
+  3. old       clew trustee deal on.plan --key 3.key --state o3.state --hello n1.hello
+     and both  --hello n2.hello --hello o3.hello ... -o o3.deal; then all compare the check code
+  4. new       clew trustee check on.plan --state n2.state --deal n1.deal --deal o3.deal
+  5. manager   clew group reopen acme --plan on.plan --deal n1.deal --deal o3.deal
+  6. new       clew trustee finish on.plan --state n2.state --deal n1.deal --deal o3.deal
+               --group group.clew -o n2.key
+  7. old       delete the state when all others have finished, and the old key as soon as no packet
+               of an earlier epoch is to be opened
+Step 5 can be repeated: a group that has the epoch already stays as it is.";
+
 /// `clew group reopen`
 #[derive(Args, Debug)]
+#[command(after_help = REOPEN_HELP)]
 pub struct GroupReopen {
     /// The group's directory
     pub dir: PathBuf,

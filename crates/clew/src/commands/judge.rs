@@ -2,7 +2,7 @@
 
 use super::coverage::{Coverage, check_rereadable, not_there};
 use super::evidence::Evidence;
-use super::share::read_text;
+use super::share::{hash_of, read_text};
 use super::verdict;
 use crate::cli::Judge;
 use crate::failure::{Failure, Status};
@@ -12,9 +12,13 @@ use clew_evidence::{
     judge_opening,
 };
 use serde_json::json;
+use std::fmt::Display;
 use std::path::Path;
 
 pub use super::verdict::tell;
+
+/// The rule of `--warrant`.
+const WARRANT_PIN: &str = "warrant-pin";
 
 /// `clew judge`
 pub fn run(arguments: &Judge) -> Result<Status, Failure> {
@@ -34,21 +38,47 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         Ok(judgement)
     });
     let judgement = judged.map_err(|fault| refuted(arguments, &fault))?;
+    check_warrant(arguments, file.request())?;
     let coverage = Coverage::of(&arguments.input, &evidence)?;
-    verdict::tell(&group, &evidence, &coverage, &judgement, arguments.json);
+    verdict::tell(
+        &group,
+        &evidence,
+        file.request(),
+        &coverage,
+        &judgement,
+        arguments.json,
+    );
     Ok(Status::Yes)
 }
 
 /// The evidence breaks a rule: a no.
 fn refuted(arguments: &Judge, fault: &Fault) -> Failure {
+    let trustee = fault.trustee.map(|trustee| trustee.index());
+    no(arguments, fault.rule.as_str(), trustee, fault)
+}
+
+/// Rule `warrant-pin`: the trustees were shown the warrant that was given, if one was.
+fn check_warrant(arguments: &Judge, request: &Request) -> Result<(), Failure> {
+    let Some(path) = &arguments.warrant else {
+        return Ok(());
+    };
+    let shown = match request.warrant {
+        Some(shown) if shown == hash_of(path)? => return Ok(()),
+        Some(_) => "another warrant",
+        None => "no warrant",
+    };
+    let why = format!("the trustees were shown {shown} (rule {WARRANT_PIN})");
+    Err(no(arguments, WARRANT_PIN, None, why))
+}
+
+fn no(arguments: &Judge, rule: &str, trustee: Option<u8>, why: impl Display) -> Failure {
     if arguments.json {
-        let (rule, trustee) = (fault.rule.as_str(), fault.trustee.map(|t| t.index()));
         say!(
             "{}",
             json!({"holds": false, "rule": rule, "trustee": trustee})
         );
     }
-    Failure::file(&arguments.evidence, format!("it does not hold: {fault}")).no()
+    Failure::file(&arguments.evidence, format!("it does not hold: {why}")).no()
 }
 
 /// An opening or a match.

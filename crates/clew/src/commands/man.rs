@@ -17,6 +17,6 @@ pub fn completions(arguments: &Completions) -> Result<Status, Failure> {
 pub fn run(arguments: &Man) -> Result<Status, Failure> {
     std::fs::create_dir_all(&arguments.output)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), &arguments.output))
-        .map_err(|e| Failure::file(&arguments.output, e))?;
+        .map_err(|e| Failure::io(&arguments.output, &e))?;
     Ok(Status::Yes)
 }

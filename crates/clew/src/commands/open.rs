@@ -37,7 +37,15 @@ pub fn run(arguments: &Open) -> Result<Status, Failure> {
         write(path, &locator.encode())?;
     }
     let group = register.group();
-    judge::tell(group, evidence, coverage, &opened.judgement, arguments.json);
+    let request = &opened.evidence.request;
+    judge::tell(
+        group,
+        evidence,
+        request,
+        coverage,
+        &opened.judgement,
+        arguments.json,
+    );
     Ok(Status::Yes)
 }
 
@@ -148,6 +156,7 @@ pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
     judge::tell(
         group,
         evidence,
+        &matched.evidence.request,
         coverage,
         &matched.judgement,
         arguments.json,
@@ -225,8 +234,11 @@ fn no_row(register: &Register) -> Failure {
 
 /// What helps a match along.
 pub fn match_hint(refused: &[Refused]) -> &'static str {
-    if refused.iter().all(|one| one.why == Why::Missing) {
+    let all = |why| refused.iter().all(|one| one.why == why);
+    if all(Why::Missing) {
         "give the shares of all that take part, each with its own --share"
+    } else if all(Why::OtherRequest) {
+        "give the --match, --packet and --warrant of the step before"
     } else {
         "all begin again with --with, without the trustees that are named"
     }

@@ -1,6 +1,6 @@
 //! Opening keys that trustees make: the manager's steps, and what they share with the trustees'.
 
-use super::group::{tell_brought_forward, when};
+use super::group::{tell_brought_forward, tell_created, when};
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -69,17 +69,8 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     }
     let secret = arguments.seal.secret()?;
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
-    let (store, quorum) = (&made.store, dealing.sharing().quorum());
-    let group = store.group();
-    say!("group {} created: {}", group.genesis().name, group.id());
-    say!(
-        "  group file  {}  (public: give it to everybody)",
-        store.group_file_path().display()
-    );
-    say!(
-        "  issuer key  {}  (keep it here)",
-        store.issuer_key_path().display()
-    );
+    tell_created(&made);
+    let quorum = dealing.sharing().quorum();
     say_check_code(dealing.context());
     let (t, n) = (quorum.threshold(), quorum.trustees());
     say!("Any {t} of {n} trustees open together. They made the opening key: nobody has it.");
@@ -142,7 +133,10 @@ pub fn failed(error: DkgError) -> Failure {
         ));
     }
     match error {
-        DkgError::Hellos { .. } | DkgError::OwnHello => {
+        DkgError::OwnHello | DkgError::OwnDeal => failure.hint(
+            "give the --state that wrote it; if it is that one, compare check codes by voice",
+        ),
+        DkgError::Hellos { .. } => {
             failure.hint("compare check codes by voice to find who was shown another hello")
         }
         DkgError::Purpose => failure
@@ -187,7 +181,7 @@ fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Re
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::file(path, e))?;
+        .map_err(|e| Failure::io(path, &e))?;
     let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, TextError::NotAKey))?;
     decode(&text).map_err(|e| Failure::file(path, e))
 }
@@ -201,6 +195,6 @@ pub fn write_same(path: &Path, text: &str) -> Result<(), Failure> {
         std::io::ErrorKind::AlreadyExists => {
             Failure::file(path, "it exists").hint("choose another name")
         }
-        _ => Failure::file(path, e),
+        _ => Failure::io(path, &e),
     })
 }

@@ -47,7 +47,7 @@ fn opening(
     evidence: &Evidence,
     desk: &Desk<'_>,
 ) -> Result<Share, Failure> {
-    let warrant = warrant(arguments.warrant.as_deref())?;
+    let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
     let request = request(group, Question::Opening, evidence, warrant)?;
     let packet = evidence.packet();
     let case = Case {
@@ -71,7 +71,7 @@ fn matching(
     let register = register.ok_or_else(|| Failure::new("--match needs --register"))?;
     let register = Register::open(register, group, &arguments.unlock)?;
     let with = register.candidate(machine, evidence.summary.epoch)?;
-    let warrant = warrant(arguments.warrant.as_deref())?;
+    let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
     let question = Question::Match {
         machine: with.found.row.entry.leaf_hash(),
     };
@@ -160,6 +160,7 @@ fn refused(error: TrusteeError) -> Failure {
         TrusteeError::OtherSharing { .. } => {
             failure.hint("use the trustee key that was given out for that epoch")
         }
+        TrusteeError::Io { path, error } => Failure::io(&path, &error),
         _ => failure,
     }
 }
@@ -176,14 +177,13 @@ pub fn request(
 }
 
 /// The hash of a warrant's file.
-fn warrant(path: Option<&Path>) -> Result<Option<[u8; 32]>, Failure> {
-    let Some(path) = path else { return Ok(None) };
-    let mut file = File::open(path).map_err(|e| Failure::file(path, e))?;
+pub fn hash_of(path: &Path) -> Result<[u8; 32], Failure> {
+    let mut file = File::open(path).map_err(|e| Failure::io(path, &e))?;
     let mut hash = Sha256::new();
     let mut piece = [0; 1 << 14];
     loop {
-        match file.read(&mut piece).map_err(|e| Failure::file(path, e))? {
-            0 => return Ok(Some(hash.finalize().into())),
+        match file.read(&mut piece).map_err(|e| Failure::io(path, &e))? {
+            0 => return Ok(hash.finalize().into()),
             n => hash.update(&piece[..n]),
         }
     }
@@ -203,7 +203,7 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_string(&mut text))
-        .map_err(|e| Failure::file(path, e))?;
+        .map_err(|e| Failure::io(path, &e))?;
     Ok(text)
 }
 
@@ -212,6 +212,6 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::file(path, "it exists")
             .hint("choose another name: evidence is not overwritten"),
-        _ => Failure::file(path, e),
+        _ => Failure::io(path, &e),
     })
 }

@@ -76,7 +76,8 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let old = old_key(arguments.key.as_deref(), unlock)?;
     let fresh = state.dealt().is_none();
     let deal = state.deal(&plan, old.as_ref(), &hellos, &mut random::os());
-    let deal = deal.map_err(failed)?.clone();
+    let deal = deal.map_err(|error| without_key(error, old.is_some()))?;
+    let deal = deal.clone();
     if fresh {
         put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
     }
@@ -90,6 +91,17 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     say!("  Compare it with all others by voice before you hand out the deal: whoever has");
     say!("  another check code was shown a hello that somebody swapped.");
     Ok(Status::Yes)
+}
+
+/// Why there is no deal. That a key is wrong is said only if one was given.
+fn without_key(error: DkgError, given: bool) -> Failure {
+    match error {
+        DkgError::OldKey if !given => {
+            Failure::new("the plan hands an old key on, and none was given")
+                .hint("give the key of the old trustee: --key OLD.key")
+        }
+        error => failed(error),
+    }
 }
 
 fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
@@ -133,7 +145,7 @@ fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Resu
     let text = key.encode();
     if path.exists() {
         let found = fs::read_to_string(path).map(zeroize::Zeroizing::new);
-        let found = found.map_err(|e| Failure::file(path, e))?;
+        let found = found.map_err(|e| Failure::io(path, &e))?;
         let clear = match secret {
             Some(secret) => sealed::unseal(&found, secret).ok(),
             None => Some(found),
@@ -142,10 +154,7 @@ fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Resu
             return Ok(());
         }
     }
-    let written = secrets::prepare(path, &text, &key.comment(), secret, false)?;
-    written
-        .commit()
-        .map_err(|e| secrets::cannot_write(path, &e))
+    secrets::write(path, &text, &key.comment(), secret, false)
 }
 
 fn dealt(
@@ -166,7 +175,7 @@ fn lock(path: &Path) -> Result<Option<File>, Failure> {
     let Ok(file) = File::open(path) else {
         return Ok(None); // reading it says why
     };
-    file.lock().map_err(|e| Failure::file(path, e))?;
+    file.lock().map_err(|e| Failure::io(path, &e))?;
     Ok(Some(file))
 }
 
@@ -182,11 +191,7 @@ fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure
 }
 
 fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Result<(), Failure> {
-    let text = state.encode();
-    let written = secrets::prepare(path, &text, state.comment(), secret, replace)?;
-    written
-        .commit()
-        .map_err(|e| secrets::cannot_write(path, &e))
+    secrets::write(path, &state.encode(), state.comment(), secret, replace)
 }
 
 fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {
@@ -197,7 +202,7 @@ fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile
 fn remove(path: &Path) -> Result<(), Failure> {
     fs::remove_file(path)
         .and_then(|()| files::sync_directory(files::directory(path)))
-        .map_err(|e| Failure::file(path, e))
+        .map_err(|e| Failure::io(path, &e))
 }
 
 /// Who leaves gets nothing, and has something to forget.

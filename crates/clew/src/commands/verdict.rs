@@ -3,35 +3,51 @@
 use super::coverage::Coverage;
 use super::evidence::Evidence;
 use crate::clock;
-use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, short_epoch_id};
+use crate::report;
+use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, Request, short_epoch_id};
 use serde_json::{Value, json};
 
 /// Says what evidence proves, and what it does not.
 pub fn tell(
     group: &GroupFile,
     evidence: &Evidence,
+    request: &Request,
     coverage: &Coverage,
     judgement: &Judgement,
     as_json: bool,
 ) {
-    let signed_at = evidence.summary.timestamp.0;
+    let about = About {
+        signed_at: evidence.summary.timestamp.0,
+        warrant: request.warrant.as_ref().map(|hash| report::hex(hash)),
+        coverage,
+    };
     match as_json {
-        true => say!("{}", object(group, signed_at, coverage, judgement)),
-        false => text(group, signed_at, coverage, judgement),
+        true => say!("{}", object(group, &about, judgement)),
+        false => text(group, &about, judgement),
     }
 }
 
-fn object(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Judgement) -> Value {
+/// What was asked, and about what.
+struct About<'a> {
+    /// When the packet says that it was signed.
+    signed_at: u64,
+    /// SHA-256 of the warrant, if there was one.
+    warrant: Option<String>,
+    coverage: &'a Coverage,
+}
+
+fn object(group: &GroupFile, about: &About<'_>, judgement: &Judgement) -> Value {
     json!({
         "holds": true,
         "machine": judgement.machine.as_str(),
         "sent": judgement.signed,
-        "asked": coverage.asked,
-        "packets": coverage.packets,
+        "asked": about.coverage.asked,
+        "packets": about.coverage.packets,
         "group": group.id().to_string(),
         "epoch": judgement.epoch,
         "epoch_id": short_epoch_id(&judgement.epoch_id),
-        "signed_at": clock::rfc3339(signed_at),
+        "signed_at": clock::rfc3339(about.signed_at),
+        "warrant": about.warrant,
         "row": judgement.index,
         "joined": {"epoch": judgement.joined, "how": judgement.how.as_str()},
         "device": judgement.device.map(|device| device.to_string()),
@@ -58,7 +74,8 @@ fn origin_word(origin: Origin) -> &'static str {
     }
 }
 
-fn text(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Judgement) {
+fn text(group: &GroupFile, about: &About<'_>, judgement: &Judgement) {
+    let coverage = about.coverage;
     let Judgement {
         machine,
         index,
@@ -75,9 +92,16 @@ fn text(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Judg
     );
     say!(
         "  time       {}, says the packet",
-        clock::to_the_second(signed_at)
+        clock::to_the_second(about.signed_at)
     );
     say!("  signature  {}", coverage.sentence());
+    say!(
+        "  warrant    {}",
+        about
+            .warrant
+            .as_deref()
+            .unwrap_or("none was shown to the trustees")
+    );
     say!(
         "  machine    row {index} of the register, joined in epoch {joined} {}",
         place(judgement.how)

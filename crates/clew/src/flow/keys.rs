@@ -193,7 +193,7 @@ pub fn read(path: &Path) -> Result<Descriptor, Failure> {
     if length > armor::MAX_TEXT_BYTES as u64 {
         return Err(Failure::file(path, clew_evidence::TextError::NotAKey));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
     decode(&text).map_err(|e| Failure::file(path, e).hint("clew flow keygen writes NAME.flow"))
 }
 

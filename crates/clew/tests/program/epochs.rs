@@ -35,6 +35,15 @@ fn a_planned_epoch_is_announced_and_brought_forward() {
         shown.contains("epoch     0\n") && shown.contains("announced 1 from"),
         "{shown}"
     );
+    assert!(
+        shown.contains("3 enrolled, 0 revoked, 1 more announced"),
+        "{shown}"
+    );
+    let list = desk.yes(&["group", "list", "acme"]);
+    assert!(
+        list.contains(" announced 1 ") && list.contains("\nepoch 1 is announced from "),
+        "{list}"
+    );
     let told = desk.yes(&["revoke", "acme", "stolen"]);
     assert!(
         told.contains("Epoch 1, planned for later, starts with it."),
@@ -94,6 +103,46 @@ fn a_rebase_asks_for_its_witnesses() {
     desk.yes(&with("acme/public/witnesses/2/0"));
     let told = desk.yes(&UPDATE);
     assert!(told.starts_with("web-1 is up to date\n"), "{told}");
+}
+
+/// Two rebases, one of them announced, take two buckets, or one credential.
+#[test]
+fn several_witnesses_are_given_and_given_again() {
+    let desk = Desk::new();
+    let again = |to| desk.yes(&["group", "witness", "acme", "web-1", "-o", to]);
+    again("old");
+    desk.yes(&["group", "rebase", "acme"]);
+    desk.yes(&["group", "rebase", "acme", "--at", &in_days(7)]);
+    let key = fs::read(desk.path("web-1.key")).unwrap();
+    let with = |witnesses: &[&'static str]| {
+        let given = witnesses.iter().flat_map(|file| ["--witness", file]);
+        UPDATE.into_iter().chain(given).collect::<Vec<_>>()
+    };
+    let (one, two) = ("acme/public/witnesses/1/0", "acme/public/witnesses/2/0");
+    let (status, said) = desk.no(&with(&["old", one]));
+    let expected = format!(
+        "clew: old: it has the witnesses of epochs 0 to 0, and none leads to epoch 2; {one}: it is of \
+         epoch 1\nhint: get witnesses/2/0 "
+    );
+    assert!(status == 2 && said.starts_with(&expected), "{said}");
+    assert!(
+        said.contains("clew group witness DIR web-1 -o FILE"),
+        "{said}"
+    );
+    let told = desk.yes(&with(&[one, two]));
+    assert!(
+        told.contains("epoch 1, in force") && told.contains("epoch 2, from"),
+        "{told}"
+    );
+    let updated = fs::read(desk.path("web-1.key")).unwrap();
+    fs::write(desk.path("web-1.key"), key).unwrap();
+    let told = again("new");
+    assert!(
+        told.starts_with("witnesses of web-1, row 0, of epochs 1, 2: new\n"),
+        "{told}"
+    );
+    desk.yes(&with(&["old", "new"]));
+    assert_eq!(fs::read(desk.path("web-1.key")).unwrap(), updated);
 }
 
 #[test]

@@ -136,6 +136,19 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
         &answer("thief.request"),
         "another request has answered this invitation",
     );
+    refused(
+        &join("one.offer", "thief.state", "x"),
+        "the offer does not fit the request of this state",
+    );
+    let list = desk.yes(&["group", "list", "acme"]);
+    assert!(list.contains("\none is invited since "), "{list}");
+    assert!(list.contains("\ntwo is invited since "), "{list}");
+    desk.yes(&["enrol", "acme", "two", "--withdraw"]);
+    refused(&answer("two.request"), "this group has no such invitation");
+    refused(
+        &["enrol", "acme", "two", "--withdraw"],
+        "no invitation of two is open",
+    );
     assert!(!desk.path("x").exists());
     refused(
         &["enrol", "acme", "one", "--answer", "one.request", "-o", "x"],

@@ -93,7 +93,7 @@ fn input(stage: &Stage, given: Option<&Path>) -> Result<std::path::PathBuf, Fail
         return Ok(path.to_owned());
     }
     let path = stage.path("built-in.pcap");
-    fs::write(&path, CAPTURE).map_err(|e| Failure::file(&path, e))?;
+    fs::write(&path, CAPTURE).map_err(|e| Failure::io(&path, &e))?;
     Ok(path)
 }
 

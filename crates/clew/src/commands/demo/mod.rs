@@ -111,7 +111,7 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
     scenes::revoke(&mut stage, &cast)?;
     scenes::restore(&mut stage, &cast)?;
     let path = stage.path(COMMANDS);
-    fs::write(&path, &stage.commands).map_err(|e| Failure::file(&path, e))?;
+    fs::write(&path, &stage.commands).map_err(|e| Failure::io(&path, &e))?;
     Ok(stage.checks.finish())
 }
 

@@ -152,7 +152,7 @@ impl<'c> Observer<'c> {
             "the trailers of all machines have one length, paths and wrong checksums aside",
         );
         let path = stage.path("report.jsonl");
-        fs::write(&path, &self.lines).map_err(|e| Failure::file(&path, e))?;
+        fs::write(&path, &self.lines).map_err(|e| Failure::io(&path, &e))?;
         let mut machines = self.cast.machines.iter();
         let named = machines.any(|m| self.lines.contains(m.name()));
         stage

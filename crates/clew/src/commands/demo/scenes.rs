@@ -261,5 +261,5 @@ fn compare(original: &[u8], restored: &[u8]) -> (bool, &'static str) {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|e| Failure::file(path, e))
+    fs::read(path).map_err(|e| Failure::io(path, &e))
 }

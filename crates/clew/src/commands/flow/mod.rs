@@ -85,12 +85,12 @@ enum Kind {
 
 /// Opens an input and looks what it is.
 fn peek(path: &Path) -> Result<(Kind, Box<dyn Read + Send>), Failure> {
-    let mut input = open_input(path).map_err(|e| Failure::file(path, e))?;
+    let mut input = open_input(path).map_err(|e| Failure::io(path, &e))?;
     let mut start = Vec::new();
     let mut begin = input.by_ref().take(MAGIC.len() as u64);
     begin
         .read_to_end(&mut start)
-        .map_err(|e| Failure::file(path, e))?;
+        .map_err(|e| Failure::io(path, &e))?;
     let kind = match start == MAGIC {
         true => Kind::SignedFile,
         false if is_capture(&start) => Kind::Capture,

@@ -145,7 +145,7 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
                 .take(PROOF_BYTES_MAX as u64 + 1)
                 .read_to_end(&mut bytes)
         })
-        .map_err(|e| Failure::file(path, e))?;
+        .map_err(|e| Failure::io(path, &e))?;
     let proof = Proof::from_bytes(&bytes).map_err(|e| Failure::file(path, e))?;
     let reason = proof.verify();
     if reason != Reason::Ok {

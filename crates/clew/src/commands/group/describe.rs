@@ -7,7 +7,8 @@ use crate::keyring::read_group_file;
 use crate::report;
 use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
 use clew_group::Scheme;
-use clew_manager::{Machine, Store};
+use clew_manager::{Invitation, Machine, Store};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub fn show(path: &Path) -> Result<Status, Failure> {
@@ -22,10 +23,10 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
     say!("opening   {}", opening(&group));
     say!("created   {}", clock::to_the_second(genesis.created));
     show_epochs(&group);
-    let revoked: usize = group.epochs().iter().map(revoked_by).sum();
     say!(
-        "machines  {} enrolled, {revoked} revoked",
-        register.machines
+        "machines  {} enrolled, {}",
+        register.machines,
+        revocations(&group)
     );
     say!("manager   {}", report::hex(&genesis.manager));
     let (root, time) = (
@@ -57,6 +58,17 @@ fn since(group: &GroupFile, epoch: u32) -> String {
 fn id(group: &GroupFile, epoch: u32) -> String {
     let id = group.epoch_id(epoch);
     id.map_or("-".to_owned(), |id| short_epoch_id(&id))
+}
+
+/// How many machines are revoked in force, and how many more by announced epochs.
+fn revocations(group: &GroupFile) -> String {
+    let in_force = group.epoch_at(clock::now_ns()) as usize;
+    let (past, announced) = group.epochs().split_at(in_force);
+    let count = |records: &[EpochRecord]| records.iter().map(revoked_by).sum::<usize>();
+    match (count(past), count(announced)) {
+        (revoked, 0) => format!("{revoked} revoked"),
+        (revoked, more) => format!("{revoked} revoked, {more} more announced"),
+    }
 }
 
 /// How many machines a record revokes.
@@ -92,7 +104,7 @@ pub fn list(path: &Path) -> Result<Status, Failure> {
 
 fn list_machines(store: &Store) -> Result<(), Failure> {
     say!(
-        "{:<20} {:>5} {:<24} {:<7} {:<12} {:<11} {:<9} device key",
+        "{:<20} {:>5} {:<24} {:<7} {:<12} {:<13} {:<9} device key",
         "machine",
         "row",
         "enrolled",
@@ -101,25 +113,42 @@ fn list_machines(store: &Store) -> Result<(), Failure> {
         "revoked",
         "replaces"
     );
+    let in_force = store.group().epoch_at(clock::now_ns());
+    let mut announced = BTreeSet::new();
     store.machines(|machine| {
-        list_machine(&machine);
+        list_machine(&machine, in_force);
+        announced.extend(machine.revoked_in.filter(|epoch| *epoch > in_force));
         Ok::<(), Failure>(())
     })?;
-    match store.pending_joins()? {
-        0 => {}
-        pending => say!("{pending} invited and not joined yet"),
+    for epoch in announced {
+        say!("epoch {epoch} is announced{}", since(store.group(), epoch));
     }
+    store.invitations()?.iter().for_each(list_invitation);
     Ok(())
 }
 
-fn list_machine(machine: &Machine) {
+fn list_invitation(invitation: &Invitation) {
+    let (name, at) = (
+        &invitation.name,
+        clock::to_the_second(invitation.invited_at),
+    );
+    match invitation.offered {
+        None => say!("{name} is invited since {at}: no device has asked to join yet"),
+        Some(epoch) => say!("{name} is invited since {at}: a device has an offer of epoch {epoch}"),
+    }
+}
+
+fn list_machine(machine: &Machine, in_force: u32) {
     let entry = &machine.entry;
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let revoked = or_none(machine.revoked_in.map(|epoch| format!("in epoch {epoch}")));
+    let revoked = or_none(machine.revoked_in.map(|epoch| match epoch > in_force {
+        true => format!("announced {epoch}"),
+        false => format!("in epoch {epoch}"),
+    }));
     let replaces = or_none(entry.replaces.map(|row| format!("row {row}")));
     let key = or_none(entry.fingerprint().map(|key| key.to_string()));
     say!(
-        "{:<20} {:>5} {:<24} {:<7} {:<12} {revoked:<11} {replaces:<9} {key}",
+        "{:<20} {:>5} {:<24} {:<7} {:<12} {revoked:<13} {replaces:<9} {key}",
         entry.name,
         entry.index,
         clock::to_the_second(machine.enrolled_at),
@@ -131,11 +160,17 @@ fn list_machine(machine: &Machine) {
 fn list_epochs(group: &GroupFile) {
     say!("{:<7} {:<40} {:<31} change", "epoch", "id", "start");
     say!("{:<7} {:<40} {:<31} -", 0, id(group, 0), "-");
+    let in_force = group.epoch_at(clock::now_ns());
     for record in group.epochs() {
+        let announced = if record.epoch > in_force {
+            ", announced"
+        } else {
+            ""
+        };
         let epoch = record.epoch;
         let start = group.start(epoch).unwrap_or(record.start);
         say!(
-            "{epoch:<7} {:<40} {:<31} {}",
+            "{epoch:<7} {:<40} {:<31} {}{announced}",
             id(group, epoch),
             clock::rfc3339(start),
             change(record)

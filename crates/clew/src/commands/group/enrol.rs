@@ -1,6 +1,6 @@
 //! `clew enrol`: the issuer's side.
 
-use crate::cli::Enrol;
+use crate::cli::{Enrol, GroupWitness};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
@@ -17,10 +17,14 @@ use std::path::Path;
 
 pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
     let mut store = Store::open(&arguments.dir)?;
+    let output = match (&arguments.output, &arguments.machine) {
+        (Some(output), _) => output,
+        (None, Some(machine)) => return withdraw(&mut store, machine),
+        (None, None) => return Err(Failure::new("no machine is named")),
+    };
     let issuer = arguments
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
-    let output = &arguments.output;
     match (&arguments.answer, &arguments.machine) {
         (Some(file), _) => answer(&mut store, &issuer, file, output)?,
         (None, Some(machine)) if arguments.invite => {
@@ -95,6 +99,40 @@ fn invite(
     Ok(())
 }
 
+fn withdraw(store: &mut Store, machine: &Name) -> Result<Status, Failure> {
+    let withdrawn = match store.withdraw(machine)? {
+        1 => "the invitation".to_owned(),
+        several => format!("{several} invitations"),
+    };
+    say!("{withdrawn} of {machine} withdrawn: a device that answers is refused");
+    Ok(Status::Yes)
+}
+
+/// `clew group witness`
+pub fn witness(arguments: &GroupWitness) -> Result<Status, Failure> {
+    let store = Store::open(&arguments.dir)?;
+    let issuer = arguments
+        .unlock
+        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let (machine, output) = (&arguments.machine, &arguments.output);
+    let credential = store.witnesses(&issuer, machine, clock::now_ns())?;
+    write(output, &credential)?;
+    let epochs = credential
+        .witnesses
+        .iter()
+        .map(|(epoch, _)| epoch.to_string());
+    let epochs: Vec<String> = epochs.collect();
+    let of = if epochs.len() == 1 { "epoch" } else { "epochs" };
+    say!(
+        "witnesses of {machine}, row {}, of {of} {}: {}",
+        credential.index,
+        epochs.join(", "),
+        output.display()
+    );
+    say!("The machine runs clew update --witness with that file, which signs nothing by itself.");
+    Ok(Status::Yes)
+}
+
 /// Answers a file of a device.
 fn answer(
     store: &mut Store,
@@ -158,7 +196,7 @@ pub(super) fn write(output: &Path, file: &impl TextFile) -> Result<(), Failure> 
     let written = write_atomically(output, text.as_bytes(), MODE_SECRET, false);
     written.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => exists(output),
-        _ => Failure::file(output, error),
+        _ => Failure::io(output, &error),
     })
 }
 

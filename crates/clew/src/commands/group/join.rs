@@ -72,9 +72,7 @@ impl State {
     /// Writes and syncs the state, before what it belongs to leaves.
     fn keep(&self, path: &Path, replace: bool) -> Result<(), Failure> {
         let (text, comment) = (self.joining.encode(), self.joining.comment());
-        secrets::prepare(path, &text, &comment, self.secret.as_ref(), replace)?
-            .commit()
-            .map_err(|error| secrets::cannot_write(path, &error))
+        secrets::write(path, &text, &comment, self.secret.as_ref(), replace)
     }
 }
 
@@ -153,7 +151,7 @@ fn finish(
     let (state, folder) = (&arguments.state, directory(&arguments.state));
     fs::remove_file(state)
         .and_then(|()| sync_directory(folder))
-        .map_err(|error| Failure::file(state, error))?;
+        .map_err(|error| Failure::io(state, &error))?;
     let (machine, row) = (&key.machine, key.index);
     say!(
         "{machine} joined, row {row}: {}",
@@ -176,9 +174,7 @@ fn write_key(
             return Ok(());
         }
     }
-    secrets::prepare(output, &key.encode(), &key.comment(), secret, false)?
-        .commit()
-        .map_err(|error| secrets::cannot_write(output, &error))
+    secrets::write(output, &key.encode(), &key.comment(), secret, false)
 }
 
 fn refused(arguments: &Join, fault: &JoinFault) -> Failure {
@@ -187,6 +183,9 @@ fn refused(arguments: &Join, fault: &JoinFault) -> Failure {
         JoinFault::NoSuchEpoch { .. } => failure.hint("get the newest group file"),
         JoinFault::NoOffer => failure.hint("give the issuer's offer first"),
         JoinFault::OtherJoin => failure.hint("give the --state of that join"),
+        JoinFault::Join(_) => failure.hint(
+            "give the --state whose request the issuer answered; if it is that one, the offer is bad",
+        ),
         _ => failure,
     }
 }

@@ -6,6 +6,7 @@ mod epochs;
 mod join;
 mod update;
 
+use enrol::witness;
 pub use enrol::{enrol, issue};
 pub use epochs::{revoke, tell_brought_forward, when};
 pub use join::join;
@@ -37,6 +38,7 @@ pub fn run(arguments: &Group) -> Result<Status, Failure> {
         Group::List(GroupPath { path }) => describe::list(path),
         Group::Rebase(arguments) => epochs::rebase(arguments),
         Group::Register(arguments) => register::export(arguments),
+        Group::Witness(arguments) => witness(arguments),
     }
 }
 
@@ -55,7 +57,7 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
         now: clock::now_ns(),
     };
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
-    tell(&made);
+    tell_created(&made);
     tell_who_opens(quorum);
     if made.store.group().scheme() == Scheme::Bbs04 {
         say!("{BBS04_WARNING}");
@@ -63,8 +65,8 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Says where everything is.
-fn tell(made: &Created) {
+/// Says where everything of a new group is.
+pub fn tell_created(made: &Created) {
     let (store, group) = (&made.store, made.store.group());
     say!("group {} created: {}", group.genesis().name, group.id());
     say!(

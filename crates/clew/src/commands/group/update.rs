@@ -11,7 +11,7 @@ use clew_manager::join::{CredentialFile, Round, TextFile, round};
 use clew_manager::keys::{HeldEpoch, MemberKeyFile};
 use clew_manager::sealed::Secret;
 use clew_manager::update::{UpdateError, Witnesses, update as follow};
-use clew_manager::witness_file::{self, BUCKET_BYTES_MAX, BucketFault, Need};
+use clew_manager::witness_file::{self, BUCKET_BYTES_MAX, Need};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
     let (text, secret) = arguments.unlock.read(&arguments.key)?;
     let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&arguments.key, e))?;
     let now = clock::now_ns();
-    let mut witnesses = Given::read(arguments.witness.as_deref(), &key)?;
+    let mut witnesses = Given::read(&arguments.witness, &key)?;
     let updated = follow(&key, &group, now, &mut witnesses)
-        .map_err(|error| refused(arguments, &error, witnesses.failure.take()))?;
+        .map_err(|error| refused(arguments, &key, &error, &witnesses))?;
     if updated.key.encode() == key.encode() {
         say!("{} is up to date", key.machine);
     } else {
@@ -39,9 +39,7 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
 
 /// Replaces a machine's key.
 pub fn replace(path: &Path, key: &MemberKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
-    secrets::prepare(path, &key.encode(), &key.comment(), secret, true)?
-        .commit()
-        .map_err(|e| secrets::cannot_write(path, &e))
+    secrets::write(path, &key.encode(), &key.comment(), secret, true)
 }
 
 /// An epoch that the key holds, with the id by which people compare histories.
@@ -62,92 +60,137 @@ fn tell_end(group: &GroupFile, epoch: u32) {
     eprintln!("clew: warning: this machine is revoked in epoch {epoch}, which starts at {start}");
 }
 
-fn refused(arguments: &Update, error: &UpdateError, unread: Option<Failure>) -> Failure {
-    if let (UpdateError::NeedsWitness(_), Some(failure)) = (error, unread) {
-        return failure;
-    }
+fn refused(
+    arguments: &Update,
+    key: &MemberKeyFile,
+    error: &UpdateError,
+    witnesses: &Given<'_>,
+) -> Failure {
     let failure = Failure::file(&arguments.key, error);
     match error {
         UpdateError::Revoked { .. } => failure.no(),
         UpdateError::KeyIsNewer { .. } => failure.hint("get the newest group file"),
-        UpdateError::NeedsWitness(need) if need.epoch == 0 => {
-            failure.hint("have the issuer repeat the credential of the join: --witness CREDENTIAL")
+        UpdateError::NeedsWitness(need) => {
+            let failure = match witnesses.unfit.is_empty() {
+                true => failure,
+                false => Failure::new(witnesses.unfit.join("; ")),
+            };
+            failure.hint(source_of(need, key))
         }
-        UpdateError::NeedsWitness(need) => failure.hint(format!(
-            "get witnesses/{}/{} from the manager: --witness FILE",
-            need.epoch,
-            need.bucket()
-        )),
-        UpdateError::Bucket { need, .. } => failure.hint(format!(
-            "the bucket of this machine is witnesses/{}/{}",
-            need.epoch,
-            need.bucket()
-        )),
         _ => failure,
     }
 }
 
-/// What `--witness` gives: a folder, a bucket, or a credential.
-struct Given {
-    path: Option<PathBuf>,
-    credential: Vec<(u32, Witness)>,
-    failure: Option<Failure>,
+/// Where the witness comes from that is needed.
+fn source_of(need: &Need, key: &MemberKeyFile) -> String {
+    let again = format!("clew group witness DIR {} -o FILE", key.machine);
+    match need.epoch {
+        0 => format!("have the manager run {again}; then give --witness FILE"),
+        epoch => format!(
+            "get witnesses/{epoch}/{} from the manager, or have it run {again}; then give --witness \
+             FILE",
+            need.bucket()
+        ),
+    }
 }
 
-impl Given {
-    fn read(path: Option<&Path>, key: &MemberKeyFile) -> Result<Self, Failure> {
-        let credential = match path {
-            Some(path) if path.is_file() => credential(path, key)?,
-            _ => Vec::new(),
+/// What `--witness` gives: folders, buckets and credentials.
+struct Given<'a> {
+    buckets: Vec<&'a Path>,
+    /// Credentials, with their first and last epoch.
+    credentials: Vec<(&'a Path, u32, u32)>,
+    /// The witnesses of all credentials.
+    witnesses: Vec<(u32, Witness)>,
+    /// Why nothing that was given has the witness that was looked for last, a sentence for each.
+    unfit: Vec<String>,
+}
+
+impl<'a> Given<'a> {
+    fn read(paths: &'a [PathBuf], key: &MemberKeyFile) -> Result<Self, Failure> {
+        let mut given = Self {
+            buckets: Vec::new(),
+            credentials: Vec::new(),
+            witnesses: Vec::new(),
+            unfit: Vec::new(),
         };
-        Ok(Self {
-            path: path.map(Path::to_owned),
-            credential,
-            failure: None,
+        for path in paths {
+            match credential(path, key)? {
+                None => given.buckets.push(path),
+                Some(witnesses) => given.take(path, witnesses),
+            }
+        }
+        Ok(given)
+    }
+
+    fn take(&mut self, path: &'a Path, witnesses: Vec<(u32, Witness)>) {
+        let epochs = || witnesses.iter().map(|(epoch, _)| *epoch);
+        if let (Some(first), Some(last)) = (epochs().next(), epochs().next_back()) {
+            self.credentials.push((path, first, last));
+        }
+        self.witnesses.extend(witnesses);
+    }
+
+    fn unfit_credentials(&self, need: &Need) -> impl Iterator<Item = String> {
+        let each = self.credentials.iter();
+        each.map(|(path, first, last)| {
+            let (path, epoch) = (path.display(), need.epoch);
+            format!(
+                "{path}: it has the witnesses of epochs {first} to {last}, and none leads to epoch \
+                 {epoch}"
+            )
         })
     }
 }
 
-impl Witnesses for Given {
-    fn find(&mut self, need: &Need) -> Result<Option<Witness>, BucketFault> {
-        let Some(path) = &self.path else {
-            return Ok(None);
-        };
-        let path = match path.is_dir() {
-            true => need.path_under(path),
-            false => path.clone(),
-        };
-        match read_bounded(&path) {
-            Ok(bytes) => witness_file::find(&bytes, need).map(Some),
-            Err(error) => {
-                self.failure = Some(Failure::file(&path, error));
-                Ok(None)
+impl Witnesses for Given<'_> {
+    fn find(&mut self, need: &Need) -> Option<Witness> {
+        self.unfit = self.unfit_credentials(need).collect();
+        for path in &self.buckets {
+            let path = match path.is_dir() {
+                true => need.path_under(path),
+                false => path.to_path_buf(),
+            };
+            match bucket(&path, need) {
+                Ok(witness) => return Some(witness),
+                Err(failure) => self.unfit.push(failure.message),
             }
         }
+        None
     }
 
     fn given(&self) -> &[(u32, Witness)] {
-        &self.credential
+        &self.witnesses
     }
 }
 
-/// The witnesses of a file that is a credential; none of a file that is not.
-fn credential(path: &Path, key: &MemberKeyFile) -> Result<Vec<(u32, Witness)>, Failure> {
+/// The witness in a bucket.
+fn bucket(path: &Path, need: &Need) -> Result<Witness, Failure> {
+    let bytes = read_bounded(path).map_err(|error| Failure::io(path, &error))?;
+    let found = witness_file::find(&bytes, need);
+    found.map_err(|fault| Failure::binary(path, &bytes, fault))
+}
+
+/// The witnesses of a file that is a credential. Returns `None` for all else: whether there is a bucket
+/// counts only if one is needed.
+fn credential(path: &Path, key: &MemberKeyFile) -> Result<Option<Vec<(u32, Witness)>>, Failure> {
+    if !path.is_file() {
+        return Ok(None);
+    }
     let failed = |error| Failure::file(path, error);
-    let bytes = read_bounded(path).map_err(|error| Failure::file(path, error))?;
+    let bytes = read_bounded(path).map_err(|error| Failure::io(path, &error))?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     if round(&text) != Ok(Some(Round::Credential)) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let credential = CredentialFile::decode(&text).map_err(failed)?;
-    if credential.index != key.index {
-        let row = credential.index;
-        return Err(Failure::file(
-            path,
-            format!("it is the credential of row {row}"),
-        ));
+    match credential.index == key.index {
+        true => Ok(Some(credential.witnesses)),
+        false => {
+            let row = credential.index;
+            let other = format!("it is the credential of row {row}");
+            Err(Failure::file(path, other))
+        }
     }
-    Ok(credential.witnesses)
 }
 
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {

@@ -24,9 +24,12 @@ impl Directory {
     pub fn open(path: &Path, given: &GroupFile, unlock: &Unlock) -> Result<Self, Failure> {
         let store = Store::open(path)?;
         check_history(path, &store, given)?;
-        let issuer = unlock
-            .load(&store.issuer_key_path(), IssuerKeyFile::decode)
-            .map_err(without_key)?;
+        let key = store.issuer_key_path();
+        let issuer = unlock.load(&key, IssuerKeyFile::decode);
+        let issuer = issuer.map_err(|failure| match key.exists() {
+            true => failure,
+            false => without_key(failure),
+        })?;
         Ok(Self { store, issuer })
     }
 
@@ -135,11 +138,8 @@ fn check_history(path: &Path, store: &Store, given: &GroupFile) -> Result<(), Fa
 }
 
 fn without_key(failure: Failure) -> Failure {
-    match failure.hint {
-        Some(_) => failure,
-        None => failure.hint(
-            "rows of a directory need its issuer key; elsewhere use a register file: \
-             clew group register DIR -o REGISTER",
-        ),
-    }
+    failure.hint(
+        "rows of a directory need its issuer key; elsewhere use a register file: \
+         clew group register DIR -o REGISTER",
+    )
 }

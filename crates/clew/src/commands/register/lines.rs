@@ -30,7 +30,7 @@ impl Lines {
     pub fn open(path: &Path, scheme: Scheme, progress: ProgressBar) -> Result<Self, Failure> {
         Ok(Self {
             path: path.to_owned(),
-            file: File::open(path).map_err(|e| Failure::file(path, e))?,
+            file: File::open(path).map_err(|e| Failure::io(path, &e))?,
             reader: RegisterReader::new(scheme),
             piece: vec![0; PIECE_BYTES],
             progress,
@@ -41,7 +41,7 @@ impl Lines {
     pub fn header(&mut self) -> Result<RegisterFileHeader, Failure> {
         loop {
             let header = self.reader.header().map(Option::<&_>::cloned);
-            match header.map_err(|e| self.fail(e))? {
+            match header.map_err(|e| Failure::binary(&self.path, &self.piece, e))? {
                 Some(header) => return Ok(header),
                 None if self.more()? => {}
                 None => return Err(self.fail("it ends within its header")),
@@ -79,7 +79,8 @@ impl Lines {
         if INTERRUPTED.load(Ordering::Relaxed) {
             return Err(Failure::new("interrupted: no output was written"));
         }
-        let read = self.file.read(&mut self.piece).map_err(|e| self.fail(e))?;
+        let read = self.file.read(&mut self.piece);
+        let read = read.map_err(|e| Failure::io(&self.path, &e))?;
         self.reader.push(&self.piece[..read]);
         self.progress.inc(read as u64);
         Ok(read > 0)

@@ -30,10 +30,7 @@ fn server(arguments: &TunnelKeygenServer) -> Result<Status, Failure> {
     let sealed = arguments.seal.secret()?;
     let (path, text) = (&arguments.output, keys::encode_server(&key));
     let comment = keys::server_comment(&key);
-    let written = secrets::prepare(path, &text, &comment, sealed.as_ref(), false)?;
-    written
-        .commit()
-        .map_err(|e| secrets::cannot_write(path, &e))?;
+    secrets::write(path, &text, &comment, sealed.as_ref(), false)?;
     say!("server {host}");
     say!("  key     {}", PublicKey(key.cert.body.signing));
     if issuer.is_some() {
@@ -49,10 +46,7 @@ fn user(arguments: &TunnelKeygenUser) -> Result<Status, Failure> {
     let sealed = arguments.seal.secret()?;
     let (path, text) = (&arguments.output, keys::encode_user(&key));
     let comment = keys::user_comment(&key);
-    let written = secrets::prepare(path, &text, &comment, sealed.as_ref(), false)?;
-    written
-        .commit()
-        .map_err(|e| secrets::cannot_write(path, &e))?;
+    secrets::write(path, &text, &comment, sealed.as_ref(), false)?;
     say!("{}", keys::user_key(&key));
     Ok(Status::Yes)
 }
