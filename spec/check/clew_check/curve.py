@@ -12,6 +12,7 @@ from . import Reader, need, Refused
 
 library = import_module(f".curve_{environ.get('CLEW_CHECK_CURVE', 'arkworks')}", __package__)
 G1, G2, eq, is_inf, neg = library.G1, library.G2, library.eq, library.is_inf, library.neg
+Point = type(G1) | type(G2)
 
 p = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB
 r = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
