@@ -129,7 +129,8 @@ def flow_proof(args):
     return 0
 
 
-def main():
+def main(words):
+    """Answers the words of a command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
     command = commands.add_parser("verify", help="every packet's verdict and reason")
@@ -159,7 +160,7 @@ def main():
     command = commands.add_parser("vectors", help="the test vectors in a folder")
     command.add_argument("folder", type=Path)
     command.set_defaults(run=lambda args: 0 if vectors.run(args.folder) else 1)
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     try:
         return args.run(args)
     except (Refused, OSError) as e:
@@ -167,4 +168,5 @@ def main():
         return 2
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -12,11 +12,11 @@ CODE, KEY, SIGNATURE, INCREMENTAL, MEMBER = 1, 192, 336, 1104, 80
 class Key:
     """4.1: the public key of an epoch, with g1 = G1 and g2 = G2. Only v changes."""
 
-    h: tuple
-    u: tuple
-    v_: tuple  # the paper's v
-    w: tuple
-    v: tuple
+    h: Point
+    u: Point
+    v_: Point  # the paper's v
+    w: Point
+    v: Point
     g2 = G2  # the paper's; here it never moves
 
     @property
@@ -63,9 +63,9 @@ def check_genesis(key, nonce, proof=b""):
 
 @dataclass(frozen=True)
 class Signature:
-    T1: tuple
-    T2: tuple
-    T3: tuple
+    T1: Point
+    T2: Point
+    T3: Point
     c: int
     s_alpha: int
     s_beta: int

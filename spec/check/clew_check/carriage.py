@@ -21,7 +21,16 @@ def times(a, b):
     return product
 
 
-PRODUCT = [bytes(times(a, b) for b in range(256)) for a in range(256)]
+def multiples(a):
+    """a times each b: each bit of b adds its own multiple."""
+    out = [0]
+    for bit in range(8):
+        more = times(a, 1 << bit)
+        out += [multiple ^ more for multiple in out]
+    return bytes(out)
+
+
+PRODUCT = [multiples(a) for a in range(256)]
 INVERSE = [0] + [PRODUCT[a].index(1) for a in range(1, 256)]
 
 

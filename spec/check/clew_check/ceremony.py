@@ -14,7 +14,7 @@ class Round:
 
     domain: bytes
     context: bytes
-    base: tuple
+    base: Point
     dealers: list
     t: int
     n: int

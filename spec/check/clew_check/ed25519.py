@@ -1,5 +1,7 @@
 """Ed25519 (RFC 8032), verified strictly: canonical encodings, no key and no R of small order."""
 
+from functools import lru_cache
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -33,6 +35,7 @@ def _bad(point):
     return y >= _p or y in _SMALL
 
 
+@lru_cache(1000)
 def is_key(key):
     """A point of the curve in its one encoding, of no small order."""
     y = int.from_bytes(key, "little") & (2**255 - 1)

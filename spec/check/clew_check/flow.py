@@ -124,7 +124,9 @@ def read(data, descriptors, untagged=False):
     need(1 <= found.count <= descriptor.most and found.index < found.count, "bad-block")
     need(FULL <= found.carriage <= UNTAGGED, "unknown-carriage")
     found.salt = fields.take(SALT if descriptor.salted else 0)
-    found.path = [fields.take(descriptor.size) for _ in range(descriptor.tree(found).depth(found.index))]
+    size = descriptor.size
+    path = fields.take(size * descriptor.tree(found).depth(found.index))
+    found.path = [path[at : at + size] for at in range(0, len(path), size)]
     if found.carriage == FULL:
         found.blob = fields.take(descriptor.blob_size)
     elif found.coded:

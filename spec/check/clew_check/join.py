@@ -41,7 +41,7 @@ def check_request(key, session, data):
 
 @dataclass
 class Offer:
-    A: tuple
+    A: Point
     x: int
     s: int
 

@@ -11,12 +11,12 @@ from .curve import *
 class XrKey:
     """base is g1."""
 
-    u: tuple
-    base: tuple
-    h0: tuple
-    h: tuple
-    h_w: tuple
-    w: tuple
+    u: Point
+    base: Point
+    h0: Point
+    h: Point
+    h_w: Point
+    w: Point
 
     def revoked(self, gamma, x):
         """g1' = g1^(1/(gamma+x*)), h0' likewise; published with x*."""
@@ -31,12 +31,12 @@ class XrKey:
 class Bbs04Key:
     """base is g1, v_ the paper's v."""
 
-    h: tuple
-    u: tuple
-    v_: tuple
-    base: tuple
-    g2: tuple
-    w: tuple
+    h: Point
+    u: Point
+    v_: Point
+    base: Point
+    g2: Point
+    w: Point
 
     def revoked(self, gamma, x):
         """g1', g2' likewise, w' = g2'^gamma; published with x*."""

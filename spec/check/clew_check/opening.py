@@ -212,7 +212,7 @@ def check_machine(group, row, say):
 @dataclass
 class Match:
     set: int
-    B_X: tuple
+    B_X: Point
     x: int
     blinds: list
     decryptions: list

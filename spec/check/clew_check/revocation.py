@@ -14,7 +14,7 @@ class Step:
     """x* and V' = V^(1/(gamma+x*))"""
 
     x: int
-    v: tuple
+    v: Point
 
     def encode(self):
         return encode_scalar(self.x) + encode(self.v)

@@ -12,13 +12,13 @@ CODE, KEY, SIGNATURE, INCREMENTAL, MEMBER = 2, 192, 288, 336, 112
 class Key:
     """3.1: the public key of an epoch. Only v, and h and h_w with a new opening key, change."""
 
-    u: tuple
-    g1: tuple
-    h0: tuple
-    h: tuple
-    h_w: tuple
-    w: tuple
-    v: tuple
+    u: Point
+    g1: Point
+    h0: Point
+    h: Point
+    h_w: Point
+    w: Point
+    v: Point
 
     @property
     def base(self):
@@ -77,9 +77,9 @@ def check_genesis(key, nonce, proof):
 
 @dataclass(frozen=True)
 class Signature:
-    T1: tuple
-    T2: tuple
-    R3: tuple
+    T1: Point
+    T2: Point
+    R3: Point
     c: bytes
     sa: int
     sx: int

@@ -53,7 +53,7 @@ class Machine:
     name: str
     index: int
     joined: int
-    A: tuple
+    A: Point
     x: int
     y: int = 0
     entry: bytes = b""
