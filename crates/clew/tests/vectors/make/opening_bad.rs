@@ -64,8 +64,10 @@ fn texts() -> Vec<Case> {
             .case("judge", &format!("opening-{name}"), rule, comment)
             .lines("line", text)
     };
-    let padded = line.trim_end_matches('=');
-    assert_ne!(line, padded, "it has padding");
+    // A byte behind the row would be `layout`; this text is not base64.
+    let padded = armored(OPENING, &[&good[..], &[0]].concat());
+    let unpadded = padded.trim_end_matches('=');
+    assert_ne!(padded, unpadded, "it has padding");
     vec![
         text(
             "not-a-key",
@@ -79,7 +81,7 @@ fn texts() -> Vec<Case> {
             "A label that nobody knows.",
             &armored("clew-opening-2", &good),
         ),
-        text("damaged", "damaged", "The padding is missing.", padded),
+        text("damaged", "damaged", "The padding is missing.", unpadded),
         text(
             "checksum",
             "damaged",
