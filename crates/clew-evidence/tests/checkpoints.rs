@@ -149,7 +149,7 @@ fn forked(world: &World) -> (Vec<clew_evidence::RegisterEntry>, Nodes) {
     let mut entries = world.entries[..1].to_vec();
     let mut twin = world.issuer.entry(8, world.group.id());
     (twin.index, twin.name) = (1, world.entries[0].name.clone());
-    common::issuer::resign(&mut twin, world.group.id(), &common::issuer::device_key(8));
+    common::issuer::vouch(&mut twin, world.group.id(), 8);
     entries.push(twin);
     let nodes = tree(&entries);
     (entries, nodes)

@@ -113,7 +113,7 @@ fn entries_rows_and_register_files() {
         mutants(&world.entries[0].encode(), |bytes| {
             if let Some(entry) = RegisterEntry::decode(bytes) {
                 assert_eq!(entry.encode(), bytes);
-                let _ = entry.check_device(world.group.id());
+                let _ = entry.check_device(&world.group);
             }
         });
         mutants(&world.row(0).encode(), |bytes| {

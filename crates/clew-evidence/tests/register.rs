@@ -5,11 +5,14 @@
 mod common;
 
 use clew_evidence::{
-    EntryKey, GroupId, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterFileError,
-    RegisterFileHeader, RegisterLine, RegisterReader, Row, base_hash,
+    EntryKey, GroupId, How, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterEntry,
+    RegisterFileError, RegisterFileHeader, RegisterLine, RegisterReader, Row, base_hash,
 };
 use clew_group::Scheme;
+use common::evidence::device_of;
+use common::issuer::{device_key, proof_of_y, vouch};
 use common::{BBS04, World, XR, worlds};
+use ed25519_dalek::Signer;
 use proptest::prelude::*;
 
 #[test]
@@ -57,6 +60,49 @@ fn rows_have_one_length_and_one_scheme() {
     let mut many = XR.row(0);
     many.hashes = vec![[0; 32]; 33];
     assert_eq!(Row::decode(Scheme::Xr, &many.encode()), None);
+}
+
+/// Rule `device`: S and the proof of y are for every field but the place.
+#[test]
+fn the_device_vouches_for_every_field_but_the_place() {
+    let entry = XR.row(1).entry;
+    let vouched = |change: &dyn Fn(&mut RegisterEntry)| {
+        let mut changed = entry.clone();
+        change(&mut changed);
+        changed.check_device(&XR.group).is_ok()
+    };
+    assert!(vouched(&|_| ()));
+    assert!(vouched(&|e| e.index += 1));
+    let changes: [fn(&mut RegisterEntry); 6] = [
+        |e| e.joined += 1,
+        |e| e.how = How::Attested,
+        |e| e.replaces = Some(0),
+        |e| e.name = "web-9".parse().unwrap(),
+        |e| e.credential = XR.issuer.credential(2).to_bytes(),
+        |e| device_of(e).commitment = XR.issuer.commitment(2).to_bytes(),
+    ];
+    for change in changes {
+        assert!(!vouched(&change), "neither is for this statement");
+        let statement = |e: &RegisterEntry| e.statement(XR.group.id());
+        let signature = |e: &RegisterEntry| device_key(1).sign(&statement(e)).to_bytes();
+        assert!(!vouched(&|e| {
+            change(e);
+            device_of(e).signature = signature(e);
+        }));
+        assert!(!vouched(&|e| {
+            change(e);
+            device_of(e).proof = proof_of_y(1, &statement(e));
+        }));
+    }
+    assert!(!vouched(&|e| vouch(e, GroupId([9; 16]), 1)));
+    assert!(!vouched(&|e| vouch(e, XR.group.id(), 2)));
+    assert!(!vouched(&|e| device_of(e).signature[63] ^= 0x10));
+    assert!(!vouched(&|e| device_of(e).proof[31] ^= 1));
+    assert!(!vouched(&|e| device_of(e).proof[63] ^= 1));
+    assert!(!vouched(&|e| device_of(e).proof[0] = 0xff));
+    assert!(!vouched(&|e| device_of(e).commitment = [0xff; 48]));
+    assert!(entry.check_device(&BBS04.group).is_err());
+    assert!(BBS04.row(1).entry.check_device(&BBS04.group).is_ok());
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod common;
 
 use clew_group::bbs04;
 use clew_group::curve::{G1, Scalar};
-use clew_group::xr::{Device, Generators, PublicKey, Signature, VerifyingKey};
+use clew_group::xr::{Device, Generators, MemberKey, PublicKey, Signature, VerifyingKey};
 use clew_group::{Invalid, Revoked, Step, check_steps};
 use common::points::replaced;
 use common::xr::{Group, Member, NONCE, SESSION};
@@ -259,6 +259,32 @@ fn a_credential_of_another_x_is_another() {
     let a = (gpk.g1 + victim.c).mul(&(gamma(&group) + x).invert().unwrap());
     assert!(group.public.certifies(&a, &victim.c, &x));
     assert_ne!(a, victim.a);
+}
+
+/// Rule 16: whoever has B and gamma makes a row that fits it, and may copy the row that does. For
+/// neither has it a y, and the honest machine's proof is for that machine's own statement.
+#[test]
+fn without_a_proof_of_y_a_second_row_fits() {
+    let group = Group::new(13);
+    let (honest, public) = (&group.member, &group.public);
+    let b = group.open(&group.sign(b"m"));
+    let gpk = Gpk::of(&NONCE, public, EPOCH);
+    let x = Scalar::from_u128(4711);
+    let sum = gamma(&group) + x;
+    let c = b.mul(&sum) - gpk.base();
+    let a = (gpk.g1 + c).mul(&sum.invert().unwrap());
+    let proof = honest.key.prove_y(public, b"honest", &mut rng(1));
+    assert!(public.proof_of_y_holds(&honest.c, b"honest", &proof));
+    let mut made_up = honest.key.to_bytes();
+    made_up[80..].copy_from_slice(&x.to_bytes());
+    let made_up = MemberKey::from_bytes(&made_up).unwrap();
+    for (a, c, x) in [(a, c, x), (honest.a, honest.c, honest.x)] {
+        assert!(public.certifies(&a, &c, &x) && public.names(&b, &c, &x));
+        let own = made_up.prove_y(public, b"accomplice", &mut rng(1));
+        for proof in [own, proof] {
+            assert!(!public.proof_of_y_holds(&c, b"accomplice", &proof));
+        }
+    }
 }
 
 /// `bbs04`: a row with x would make every opening a live key. So rows have X = G2^x.

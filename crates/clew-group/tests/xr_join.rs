@@ -4,13 +4,14 @@
 
 mod common;
 
-use clew_group::Invalid;
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{Device, JoinError, JoinRequest, MemberKey, Offer, PublicKey, SigningKey};
+use clew_group::{Invalid, Proof};
 use common::points::replaced;
 use common::xr::{Group, NONCE, SESSION};
 use common::xr_textbook::scalar;
 use common::{EPOCH, rng};
+use sha2::{Digest, Sha256};
 
 fn offered(group: &Group, request: &JoinRequest, x: u128) -> Result<Offer, JoinError> {
     let [x, s] = [x, x + 1].map(Scalar::from_u128);
@@ -149,6 +150,43 @@ fn offers_are_not_replayed() {
             .accept(&group.genesis, &Offer::from_bytes(&another).unwrap())
             .is_ok()
     );
+}
+
+/// The proof of y in a row serves for its statement, C and group only.
+#[test]
+fn proofs_of_y_are_not_replayed() {
+    let mut group = Group::new(17);
+    let genesis = group.genesis.clone();
+    let (mine, theirs) = (group.member.clone(), group.join());
+    let mut rng = rng(1);
+    let proof = mine.key.prove_y(&genesis, b"mine", &mut rng);
+    assert!(genesis.proof_of_y_holds(&mine.c, b"mine", &proof));
+    assert!(group.public.proof_of_y_holds(&mine.c, b"mine", &proof));
+    let again = mine.key.prove_y(&group.public, b"mine", &mut rng);
+    assert_ne!(again, proof, "a nonce serves once");
+    assert!(genesis.proof_of_y_holds(&mine.c, b"mine", &again));
+
+    assert!(!genesis.proof_of_y_holds(&mine.c, b"mine.", &proof));
+    assert!(!genesis.proof_of_y_holds(&theirs.c, b"mine", &proof));
+    let elsewhere = PublicKey::founded(&[8; 32], &genesis.founding_bytes()).unwrap();
+    assert!(!elsewhere.proof_of_y_holds(&mine.c, b"mine", &proof));
+    for at in [31, 63] {
+        let mut changed = proof.to_bytes();
+        changed[at] ^= 1;
+        let changed = Proof::from_bytes(&changed).unwrap();
+        assert!(!genesis.proof_of_y_holds(&mine.c, b"mine", &changed));
+    }
+
+    // The proof of a request is not one: neither for y', nor, after s = 0, for y.
+    let session = Sha256::digest(b"mine").into();
+    let (_, request) = Device::new(&genesis, &session, &mut rng);
+    let bytes = request.to_bytes();
+    let (c, proof) = bytes.split_at(48);
+    let (c, proof) = (
+        G1::from_bytes(c).unwrap(),
+        Proof::from_bytes(proof).unwrap(),
+    );
+    assert!(!genesis.proof_of_y_holds(&c, b"mine", &proof));
 }
 
 #[test]

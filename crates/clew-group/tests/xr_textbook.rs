@@ -8,11 +8,11 @@ mod common;
 use clew_group::curve::{G1, G2, Scalar};
 use clew_group::xr::{Device, Nonces, Signature};
 use common::textbook::pairing;
-use common::xr::{Group, NONCE, SESSION};
+use common::xr::{Group, Member, NONCE, SESSION};
 use common::xr_textbook::{Gpk, Key, domain, g1, hashed_v, long, scalar, sign, verify};
 use common::{EPOCH, rng};
 use proptest::prelude::*;
-use sha2::Digest;
+use sha2::{Digest, Sha256};
 
 fn nonces(seed: u64) -> Nonces {
     Nonces::random(&mut rng(seed))
@@ -89,7 +89,7 @@ fn pseudonyms_are_the_textbooks() {
     assert_eq!(bytes[144..288], responses);
 }
 
-/// The proofs of gamma and y', each recomputed from its encoding; and the offer, with gamma at
+/// The proofs of gamma, y' and y, each recomputed from its encoding; and the offer, with gamma at
 /// hand.
 #[test]
 fn proofs_are_the_textbooks() {
@@ -113,6 +113,18 @@ fn proofs_are_the_textbooks() {
     let mut hash = domain("clew-xr-join-1");
     hash.update(SESSION);
     [gpk.h0, commitment, r]
+        .iter()
+        .for_each(|p| hash.update(p.to_bytes()));
+    assert_eq!(c, long(hash));
+
+    let Member { key, c: row, .. } = &group.member;
+    let proof = key.prove_y(&group.genesis, b"a row", &mut rng(7));
+    let (c, s) = cut(&proof.to_bytes());
+    let r = gpk.h0.mul(&s) - row.mul(&c);
+    assert_eq!(r, gpk.h0.mul(&Scalar::random(&mut rng(7))));
+    let mut hash = domain("clew-xr-row-1");
+    hash.update(Sha256::digest(b"a row"));
+    [gpk.h0, *row, r]
         .iter()
         .for_each(|p| hash.update(p.to_bytes()));
     assert_eq!(c, long(hash));

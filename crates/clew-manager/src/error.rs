@@ -76,8 +76,8 @@ pub enum StoreError {
         /// The epoch in force.
         in_force: u32,
     },
-    /// The device did not sign its register entry.
-    DeviceSignature,
+    /// The device did not vouch for its register entry: S or the proof of y does not hold.
+    Device,
     /// What trustees dealt is not for this group.
     Dkg(DkgError),
     /// A key file of the store is not readable.
@@ -208,9 +208,7 @@ impl StoreError {
                 "the offer was made in epoch {offered}, and epoch {in_force} is in force"
             ),
             Self::Join(error) => write!(f, "the join failed: {error}"),
-            Self::DeviceSignature => {
-                f.write_str("the device did not sign its entry of the register")
-            }
+            Self::Device => f.write_str("the device did not vouch for its entry of the register"),
             _ => f.write_str("the join failed"),
         }
     }

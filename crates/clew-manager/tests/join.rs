@@ -5,8 +5,8 @@
 mod common;
 
 use clew_evidence::{CheckedGroup, EntryKey, How};
-use clew_group::Scheme;
 use clew_group::xr::JoinError;
+use clew_group::{Proof, Scheme};
 use clew_manager::join::{
     AcceptanceFile, CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, RequestFile,
     Round, TextFile, round,
@@ -46,7 +46,8 @@ impl Far {
         group: &CheckedGroup,
     ) -> Result<AcceptanceFile, JoinFault> {
         let mut joining = self.joining();
-        let acceptance = joining.accept(&travelled(offer), group)?;
+        let mut rng = rng(self.state.len() as u64); // another one when it answers again
+        let acceptance = joining.accept(&travelled(offer), group, &mut rng)?;
         self.state = joining.encode().to_string();
         Ok(travelled(&acceptance))
     }
@@ -58,6 +59,11 @@ impl Far {
     ) -> Result<MemberKeyFile, JoinFault> {
         self.joining().finish(&travelled(credential), group)
     }
+}
+
+/// A proof that decodes and holds for nothing.
+fn no_proof() -> Proof {
+    Proof::from_bytes(&[0; 64]).unwrap()
 }
 
 /// A file that was written and read.
@@ -118,7 +124,7 @@ fn a_join_gives_a_key_that_signs_and_a_row_that_holds() {
     let group = published(&office.dir);
     assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
     let row = office.row("far");
-    assert!(row.is_in_register_of(&group) && row.entry.check_device(group.id()).is_ok());
+    assert!(row.is_in_register_of(&group) && row.entry.check_device(&group).is_ok());
     assert_eq!(row.entry.how, How::OwnHost);
     assert_eq!(
         (row.entry.index, row.entry.joined, row.entry.replaces),
@@ -353,7 +359,7 @@ fn an_offer_is_taken_by_its_device_and_once() {
 }
 
 #[test]
-fn without_the_devices_signature_there_is_no_row() {
+fn without_the_devices_word_there_is_no_row() {
     let mut office = Office::new(Scheme::Xr);
     let group = office.checked();
     let [one, two] = ["one", "two"].map(|name| office.invite(name));
@@ -361,20 +367,27 @@ fn without_the_devices_signature_there_is_no_row() {
     let early = AcceptanceFile {
         nonce: one.nonce,
         signature: [0; 64],
+        proof: no_proof(),
     };
     assert!(matches!(office.admit(&early), Err(StoreError::NotOffered)));
     let offers = [&far, &other].map(|far| office.offer(&far.request(), 3).unwrap());
     let others = other.accept(&offers[1], &group).unwrap();
+    let own = far.accept(&offers[0], &group).unwrap();
     let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
-    for signature in [[0; 64], others.signature] {
+    for (signature, proof) in [
+        ([0; 64], own.proof),
+        (others.signature, own.proof),
+        (own.signature, no_proof()),
+        (own.signature, others.proof),
+        (others.signature, others.proof),
+    ] {
+        let nonce = one.nonce;
         let wrong = AcceptanceFile {
-            nonce: one.nonce,
+            nonce,
             signature,
+            proof,
         };
-        assert!(matches!(
-            office.admit(&wrong),
-            Err(StoreError::DeviceSignature)
-        ));
+        assert!(matches!(office.admit(&wrong), Err(StoreError::Device)));
     }
     let unknown = AcceptanceFile {
         nonce: [9; 32],
@@ -386,23 +399,20 @@ fn without_the_devices_signature_there_is_no_row() {
     ));
     assert_eq!(fs::read(office.dir.join(GROUP_FILE)).unwrap(), before);
     assert_eq!(office.store.machine("one").unwrap(), None);
-    let acceptance = far.accept(&offers[0], &group).unwrap();
-    let credential = office.admit(&acceptance).unwrap();
+    let credential = office.admit(&own).unwrap();
     let wrong = AcceptanceFile {
-        signature: [0; 64],
-        ..acceptance
+        proof: no_proof(),
+        ..own
     };
     let refused = office.admit(&wrong);
-    assert!(
-        matches!(refused, Err(StoreError::DeviceSignature)),
-        "also later"
-    );
+    assert!(matches!(refused, Err(StoreError::Device)), "also later");
     assert!(far.finish(&credential, &office.checked()).is_ok());
 }
 
 #[test]
 fn a_device_key_that_anybody_signs_for_is_refused() {
     let mut office = Office::new(Scheme::Xr);
+    office.enrol("old");
     let invitation = office.invite("weak");
     let mut small_order = [0; 32]; // y = 1: the neutral element
     small_order[0] = 1;
@@ -413,24 +423,34 @@ fn a_device_key_that_anybody_signs_for_is_refused() {
         &small_order,
         &invitation.name,
     );
-    let (_, request) = clew_group::xr::Device::new(&xr_key(&group, 0), &session, &mut rng(1));
+    let genesis = xr_key(&group, 0);
+    let (device, request) = clew_group::xr::Device::new(&genesis, &session, &mut rng(1));
     let request = RequestFile {
         nonce: invitation.nonce,
         device: small_order,
         request,
     };
-    office.offer(&request, 1).unwrap();
+    let offer = office.offer(&request, 1).unwrap();
     // R = the neutral element, s = 0: holds for every message unless checked strictly.
     let mut signature = [0; 64];
     signature[0] = 1;
+    let mut entry = office.row("old").entry;
+    entry.replaces = offer.replaces;
+    (entry.joined, entry.how) = (offer.joined, offer.how);
+    (entry.credential, entry.name) = (offer.offer.a().to_bytes(), invitation.name);
+    let EntryKey::Xr(of_device) = &mut entry.key else {
+        unreachable!("it is an xr group")
+    };
+    let commitment = offer.offer.commitment(&genesis, &request.request);
+    (of_device.commitment, of_device.key) = (commitment.to_bytes(), small_order);
+    let statement = entry.statement(group.id());
+    let key = device.accept(&genesis, &offer.offer).unwrap();
     let forged = AcceptanceFile {
         nonce: invitation.nonce,
         signature,
+        proof: key.prove_y(&genesis, &statement, &mut rng(2)),
     };
-    assert!(matches!(
-        office.admit(&forged),
-        Err(StoreError::DeviceSignature)
-    ));
+    assert!(matches!(office.admit(&forged), Err(StoreError::Device)));
 }
 
 #[test]

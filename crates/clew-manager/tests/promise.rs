@@ -108,7 +108,7 @@ fn join(office: &mut Office, name: &str) -> MemberKeyFile {
         .store
         .offer(key, device.request(), LATER, &mut rng(52))
         .unwrap();
-    let acceptance = device.accept(&offer, &group).unwrap();
+    let acceptance = device.accept(&offer, &group, &mut rng(53)).unwrap();
     let credential = office.store.admit(key, &acceptance, LATER).unwrap();
     device.finish(&credential, &group).unwrap()
 }
@@ -376,6 +376,10 @@ fn a_rewritten_entry_lacks_the_devices_word() {
     let true_key = std::mem::replace(&mut device.key, impostor.verifying_key().to_bytes());
     let statement = entry.statement(loot.group.id());
     device_of(&mut entry).signature = impostor.sign(&statement).to_bytes();
+    let (x, y) = (loot.x.to_bytes(), y.to_bytes());
+    let key = xr::MemberKey::from_bytes(&[&entry.credential[..], &x, &y].concat()).unwrap();
+    let proof = key.prove_y(&xr_key(&loot.group, 0), &statement, &mut rng(2));
+    device_of(&mut entry).proof = proof.to_bytes();
     let (fork, row) = forked(&loot, entry);
     assert_ne!(row.entry.device().unwrap().key, true_key);
     assert!(blame(&loot, &fork, &sent, (row.clone(), loot.x)).is_ok());
@@ -395,9 +399,9 @@ fn device_of(entry: &mut RegisterEntry) -> &mut clew_evidence::DeviceEntry {
 fn the_devices_word_is_about_one_credential() {
     let loot = Loot::new();
     let genuine = loot.row().0.entry;
-    assert!(genuine.check_device(loot.group.id()).is_ok());
-    let other = Office::of(Scheme::Xr, quorum(1, 1), 5).group().id();
-    assert!(genuine.check_device(other).is_err());
+    assert!(genuine.check_device(&loot.group).is_ok());
+    let other = Office::of(Scheme::Xr, quorum(1, 1), 5).group();
+    assert!(genuine.check_device(&other).is_err());
     let moved = [
         RegisterEntry {
             joined: 1,
@@ -421,7 +425,7 @@ fn the_devices_word_is_about_one_credential() {
         },
     ];
     for entry in moved {
-        assert!(entry.check_device(loot.group.id()).is_err());
+        assert!(entry.check_device(&loot.group).is_err());
     }
 }
 
@@ -443,7 +447,7 @@ fn the_issuers_host_never_has_what_the_device_keeps() {
         .offer(key, device.request(), LATER, &mut rng(3))
         .unwrap();
     look();
-    let acceptance = device.accept(&offer, &group).unwrap();
+    let acceptance = device.accept(&offer, &group, &mut rng(4)).unwrap();
     let credential = office.store.admit(key, &acceptance, LATER).unwrap();
     look();
     let member = device.finish(&credential, &group).unwrap();

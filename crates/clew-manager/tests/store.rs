@@ -85,7 +85,7 @@ fn late_joiners_have_credentials_like_all_others() {
         assert_eq!((late.newest().unwrap().epoch, row.entry.joined), (2, 2));
         assert!(Sent::by(&late, b"m", 1).verify(&office.group()).is_ok());
         assert_eq!(late.key.to_bytes()[..48], row.entry.credential);
-        assert!(row.entry.check_device(office.group().id()).is_ok());
+        assert!(row.entry.check_device(&office.group()).is_ok());
         // The issuer's B and the machine's own agree.
         let a = G1::from_bytes(&row.entry.credential).unwrap();
         let w = G1::from_bytes(&late.newest().unwrap().witness.to_bytes()).unwrap();

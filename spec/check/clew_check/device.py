@@ -6,10 +6,11 @@ from .group_file import read_name
 
 JOINING = "clew-joining-1"
 OWN_HOST = b"\2"
+OFFER, ANSWER = 32 + 4 + 32 + 1 + 4 + join.OFFER, 32 + 64 + 64  # key-file.md 4
 
 
 class Joining:
-    """The state that this implementation of the device keeps: invitation, y', seed, request, and the offer that it accepted."""
+    """The state that this implementation of the device keeps: invitation, y', seed, request; and the offer that it accepted, with its answer."""
 
     def __init__(self, data):
         at = Reader(key_file.open_text(data, JOINING))
@@ -19,7 +20,8 @@ class Joining:
         self.invitation = at.data[start : at.at]
         self.y, self.seed = decode_secret(at.take(32)), at.take(32)
         self.request_nonce, self.device_key, self.request = at.take(32), at.take(32), at.take(join.REQUEST)
-        self.offer = at.rest() if at.number(1) else None
+        self.offer, self.answer = (at.take(OFFER), at.take(ANSWER)) if at.number(1) else (None, None)
+        at.end()
 
 
 def check_invitation(group, fields):
@@ -36,7 +38,7 @@ def check_state(group, joining, nonce):
 
 
 def accept(group, joining, offer, payload):
-    """The text that the device signs, for S."""
+    """The text that the device vouches for, and its y."""
     check_state(group, joining, offer["nonce"])
     need(offer["how"] == OWN_HOST, "how")
     need(joining.offer in (None, payload), "other-offer")
@@ -49,7 +51,7 @@ def accept(group, joining, offer, payload):
         raise Refused("join", refused)
     parts = encode(power(group.key(0).h0, y)), encode(A), joining.device_key, joining.name
     numbers = joined, offer["how"][0], int.from_bytes(offer["replaces"], "big")
-    return register.device_text(group.id, *numbers, *parts)
+    return register.device_text(group.id, *numbers, *parts), y
 
 
 def finish(group, joining, credential):

@@ -69,9 +69,22 @@ def make_offer(key, C, gamma, x, s):
 
 
 def accept(key, y, data):
-    """Step 3, the device: its A, x, y = y' + s. Only then it signs S."""
+    """Step 3, the device: its A, x, y = y' + s. Only then it makes S and the proof of y."""
     offer = decode_offer(data)
     y = (y + offer.s) % r
     need(y != 0, "invalid", "y")
     xr.check_member(key, offer.A, offer.x, y)
     return offer.A, offer.x, y
+
+
+def row_prefix(statement, h0, C):
+    return D("clew-xr-row-1"), hash_of(statement), h0, C
+
+
+def prove_y(key, statement, y, k):
+    """Step 3, the device: the proof of y in its row"""
+    return make_proof(k, y, key.h0, prefix=row_prefix(statement, key.h0, power(key.h0, y)))
+
+
+def check_row_proof(key, statement, C, proof):
+    need(proof_holds(proof, (key.h0, C), prefix=row_prefix(statement, key.h0, C)), "invalid", "proof of y")

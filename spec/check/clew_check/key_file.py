@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from . import join, need, Reader, Refused, text, xr
-from .curve import D, decode_g1, decode_secret
+from .curve import D, decode_g1, decode_proof, decode_secret
 from .ed25519 import verifies
 from .group_file import read_name, SCHEMES
 
@@ -138,7 +138,9 @@ def offer(at):
 
 @damaged
 def acceptance(at):
-    return {"nonce": at.take(32), "signature": at.take(64)}
+    fields = {"nonce": at.take(32), "signature": at.take(64), "proof": at.take(64)}
+    decode_proof(fields["proof"])
+    return fields
 
 
 @damaged

@@ -4,7 +4,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 
-from . import need, Reader, Refused, xr
+from . import join, need, Reader, Refused, xr
 from .curve import *
 from .ed25519 import verifies
 from .group_file import read_name
@@ -25,6 +25,7 @@ class Entry:
     commitment: tuple = None
     device_key: bytes = None
     S: bytes = None
+    proof: bytes = None  # of y
     X: tuple = None
 
     @property
@@ -39,6 +40,8 @@ def read_entry(data, scheme):
     if scheme is xr:
         need(entry.how in (ON_ISSUER, ON_DEVICE, ATTESTED), "layout", "how")
         entry.commitment, entry.device_key, entry.S = decode_g1(at.take(48)), at.take(32), at.take(64)
+        entry.proof = at.take(64)
+        decode_proof(entry.proof)
     else:
         need(entry.how == ON_ISSUER, "layout", "how")
         entry.X = decode_g2(at.take(96))
@@ -74,17 +77,21 @@ def check_row(group, row):
 
 
 def device_text(group_id, joined, how, replaces, C, A, device_key, name):
-    """What the device signs; points and `name` are encoded."""
+    """What the device vouches for; points and `name` are encoded."""
     numbers = joined.to_bytes(4, "big") + bytes([how]) + replaces.to_bytes(4, "big")
     return b"clew-device-1".ljust(16, b"\0") + group_id + numbers + C + A + device_key + name
 
 
 def check_device(group, row):
-    """The rule `device`: S over the entry."""
+    """The rule `device`: S, and the proof of y, for the entry."""
     e = row.entry
     points = encode(e.commitment), encode(e.credential)
     text = device_text(group.id, e.joined, e.how, e.replaces, *points, e.device_key, e.name)
-    need(verifies(e.device_key, e.S, text), "device")
+    need(verifies(e.device_key, e.S, text), "device", "S")
+    try:
+        join.check_row_proof(group.key(0), text, e.commitment, e.proof)
+    except Refused as refused:
+        raise Refused("device", refused)
 
 
 def fingerprint(device_key):
@@ -101,7 +108,7 @@ def check_names(group, key, row, B, x):
 
 # Section 4: register files -------------------------------------------------------------------------------------------
 
-ROW_MAX = 2 + (4 + 4 + 1 + 4 + 48 + 65 + 48 + 32 + 64) + 4 + 1 + 32 * 32
+ROW_MAX = 2 + (4 + 4 + 1 + 4 + 48 + 65 + 48 + 32 + 64 + 64) + 4 + 1 + 32 * 32
 HASHES, POINTS = 1, 2
 
 

@@ -2,7 +2,7 @@
 
 from . import device, ed25519, join, key_file, merkle, need, opening, Refused, register, text, xr
 from .cases import equal
-from .curve import decode_g1, decode_scalar, encode, encode_scalar, r
+from .curve import decode_g1, decode_scalar, encode, encode_scalar, power, r
 from .group_file import SCHEMES
 
 
@@ -137,21 +137,28 @@ def joining(case):
 
 
 def offer(case, group, fields):
-    to_sign = device.accept(group, joining(case), fields, text.read(lines(case))[1])
+    state = joining(case)
+    statement, y = device.accept(group, state, fields, text.read(lines(case))[1])
     answer = key_file.acceptance(lines(case, "acceptance-line"), key_file.ACCEPTANCE)
     equal(answer["nonce"], fields["nonce"], "nonce of the answer")
-    equal(ed25519.verifies(joining(case).device_key, answer["signature"], to_sign), True, "S of the answer")
+    equal(ed25519.verifies(state.device_key, answer["signature"], statement), True, "S of the answer")
+    join.check_row_proof(group.key(0), statement, power(group.key(0).h0, y), answer["proof"])
+    if state.answer is None:
+        made = join.prove_y(group.key(0), statement, y, decode_scalar(case.one("k")))
+        equal(answer["proof"], made, "proof of the answer, with this k")
+    else:
+        equal(text.read(lines(case, "acceptance-line"))[1], state.answer, "the same answer again")
 
 
 def acceptance(case, group, fields):
-    """S is the end of the entry."""
-    entry = register.read_entry(case.one("entry")[:-64] + fields["signature"], xr)
+    """S and the proof are the end of the entry."""
+    entry = register.read_entry(case.one("entry")[:-128] + fields["signature"] + fields["proof"], xr)
     row = register.Row(entry, None, 0, [])
     try:
         register.check_device(group, row)
     except Refused as refused:
-        raise Refused("device-signature", refused)
-    equal(case.one("entry")[-64:], fields["signature"], "S of the entry")
+        raise Refused("device", refused)
+    equal(case.one("entry")[-128:], fields["signature"] + fields["proof"], "S and proof of the entry")
 
 
 def credential(case, group, fields):

@@ -187,6 +187,17 @@ def join_offer(case):
         equal(join.make_offer(key, C, gamma, x, s).encode(), data, "offer")
 
 
+def row_proof(case):
+    """What a reader of a row checks; with k, also how the device made it."""
+    key, statement, proof = key_of(case), case.one("statement"), case.one("proof")
+    decode_proof(proof)
+    C = decode_g1(case.one("commitment"))
+    join.check_row_proof(key, statement, C, proof)
+    _, _, y = xr.decode_member(case.one("member-key"))
+    equal(encode(power(key.h0, y)), case.one("commitment"), "C")
+    equal(join.prove_y(key, statement, y, decode_scalar(case.one("k"))), proof, "proof")
+
+
 def compare_signature(case, named, values, carried):
     for name, value in (named | carried).items():
         equal(value, case.one(name), name)
@@ -253,5 +264,5 @@ CHECKS = {
     "verify-incremental": lambda case: verify(case, True), "verify-pseudonym": verify_pseudonym, "pseudonym": pseudonym,
     "verify-batch": verify_batch, "open": open_, "row": row, "step": step, "chain": chain,
     "witness-update": witness_update, "new-opening": new_opening, "session": session, "join-request": join_request,
-    "join-offer": join_offer,
+    "join-offer": join_offer, "row-proof": row_proof,
 }  # fmt: skip

@@ -118,16 +118,21 @@ class Maker:
             C = join.check_request(key, session, join.make_request(key, session, y, rand()))
             offer = join.make_offer(key, C, self.gamma, x, rand())
             A, x, y = join.accept(key, y, offer.encode())
-            C, how = encode(power(key.h0, y)), how or register.ON_DEVICE
-            text = register.device_text(self.id, e, how, replaces, C, encode(A), public(device(label)), name(label))
-            tail = C + public(device(label)) + device(label).sign(text)
+            entry = self.entry(label, index, e, how or register.ON_DEVICE, replaces, A, power(key.h0, y), y)
         else:
             A, how = self.by_gamma(G1, x), how or register.ON_ISSUER
-            tail = encode(power(G2, x))
-        entry = u32(index) + u32(e) + bytes([how]) + u32(replaces) + encode(A) + name(label) + tail
+            entry = u32(index) + u32(e) + bytes([how]) + u32(replaces) + encode(A) + name(label) + encode(power(G2, x))
         machine = Machine(label, index, e, A, x, y, entry)
         self.machines.append(machine)
         return machine
+
+    def entry(self, label, index, e, how, replaces, A, C, y):
+        """xr: the entry of a device, with its S and the proof of y; C need not be of this y."""
+        A, C, key, dev = encode(A), encode(C), self.keys[0], device(label)
+        text = register.device_text(self.id, e, how, replaces, C, A, public(dev), name(label))
+        proof = join.prove_y(key, text, y, rand())
+        head = u32(index) + u32(e) + bytes([how]) + u32(replaces) + A + name(label)
+        return head + C + public(dev) + dev.sign(text) + proof
 
     def by_gamma(self, base, x):
         """base^(1/(gamma+x))"""

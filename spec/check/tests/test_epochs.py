@@ -205,8 +205,13 @@ class Epochs(Case):
             self.refuses("damaged", key_file.offer, write(key_file.OFFER, bad), key_file.OFFER)
         A, x, y = join.accept(key, y, fields["offer"])
         parts = encode(power(key.h0, y)), encode(A), public(dev), label
-        S = dev.sign(register.device_text(maker.id, 4, 2, 2**32 - 1, *parts))
-        fields = key_file.acceptance(write(key_file.ACCEPTANCE, nonce + S), key_file.ACCEPTANCE)
+        statement = register.device_text(maker.id, 4, 2, 2**32 - 1, *parts)
+        proof = join.prove_y(key, statement, y, rand())
+        payload = nonce + dev.sign(statement) + proof
+        fields = key_file.acceptance(write(key_file.ACCEPTANCE, payload), key_file.ACCEPTANCE)
+        join.check_row_proof(key, statement, decode_g1(parts[0]), fields["proof"])
+        for bad in (payload[:-1], payload[:-64], put(payload, 96, b"\x40"), put(payload, 128, b"\xff" * 32)):
+            self.refuses("damaged", key_file.acceptance, write(key_file.ACCEPTANCE, bad), key_file.ACCEPTANCE)
         W = maker.by_gamma(maker.keys[4].v, x)
         payload = nonce + u32(6) + b"\1" + u32(4) + encode(W)
         fields = key_file.credential(write(key_file.CREDENTIAL, payload), key_file.CREDENTIAL)

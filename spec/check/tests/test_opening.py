@@ -162,17 +162,44 @@ class Judge(Case):
         old = maker.row(self.one, 3)  # that of a checkpoint is as good
         self.assertEqual(self.judge(self.opened(1, self.frame, self.one, [1, 3], row=old)), "one")
 
+    def judge_with(self, forged):
+        """The packet of `one`, opened with this machine in its place of the register."""
+        changed = Maker.__new__(Maker)
+        changed.__dict__.update(self.maker.__dict__)
+        changed.machines, changed.heads = list(self.maker.machines), []
+        changed.machines[forged.index] = forged
+        payload, packets = changed.opening(1, self.frame, forged, [1, 3]), [(self.frame, len(self.frame), 101, None)]
+        return opening.judge(group_file.Group(changed.file()), opening.OPENING, payload, packets).answer
+
     def test_device(self):
         one = self.one
-        end = len(one.entry) - 1
-        for at, value in ((end, one.entry[end] ^ 1), (62, ord("O")), (8, 1)):  # S, name, how
-            entry = put(one.entry, at, bytes([value]))
-            changed = Maker.__new__(Maker)
-            changed.__dict__.update(self.maker.__dict__)
-            forged = replace(one, entry=entry)
-            changed.machines, changed.heads = [forged] + self.maker.machines[1:], []
-            payload, packets = changed.opening(1, self.frame, forged, [1, 3]), [(self.frame, len(self.frame), 101, None)]
-            self.refuses("device", opening.judge, group_file.Group(changed.file()), opening.OPENING, payload, packets)
+        self.assertEqual(self.judge_with(one), "one")
+        # name, how, S, c and s of the proof
+        for at, bit in ((62, 32), (8, 3), (-65, 1), (-33, 1), (-1, 1)):
+            at %= len(one.entry)
+            forged = replace(one, entry=put(one.entry, at, bytes([one.entry[at] ^ bit])))
+            self.refuses("device", self.judge_with, forged)
+        others = self.two.entry[-64:]
+        self.refuses("device", self.judge_with, replace(one, entry=one.entry[:-64] + others))
+        for proof in (b"", others[:-1], b"\x40" + others[1:], others[:32] + b"\xff" * 32):
+            self.refuses("layout", self.judge_with, replace(one, entry=one.entry[:-64] + proof))
+
+    def test_accomplice(self):
+        """security.md 5.4: a row of `two` for the packet of `one`, computed from B or copied. All but the proof holds."""
+        maker, one, two = self.maker, self.one, self.two
+        key, B, x = maker.keys[1], maker.signs_with(one, 1), rand()
+        C = powers((B, maker.gamma + x), (key.g1, -1), (key.v, -1))
+        computed = maker.by_gamma(product(key.g1, C), x), C, x
+        copied = one.A, power(key.h0, one.y), one.x
+        for A, C, x in (computed, copied):
+            self.assertTrue(xr.certifies(key, A, C, x) and xr.names(key, B, C, x))
+            entry = maker.entry("two", two.index, two.joined, register.ON_DEVICE, 2**32 - 1, A, C, two.y)
+            for proof in (entry[-64:], one.entry[-64:], two.entry[-64:]):
+                forged = replace(two, A=A, x=x, entry=entry[:-64] + proof)
+                self.refuses("device", self.judge_with, forged, where="proof of y")
+        # A machine that gave its y away is not honest: 5.4, what remains.
+        entry = maker.entry("two", two.index, two.joined, register.ON_DEVICE, 2**32 - 1, A, C, one.y)
+        self.assertEqual(self.judge_with(replace(two, A=A, x=x, entry=entry)), "two")
 
     def test_credential(self):
         other = self.opened(1, self.frame, self.one, [1, 3], x=encode_scalar(self.two.x))

@@ -163,7 +163,7 @@ fn check_row(group: &CheckedGroup, request: &Request, row: &Row) -> Result<(), F
     if !(asked_for && row.is_in_register_of(group)) {
         return Err(JudgeRule::Register.into());
     }
-    match row.entry.check_device(group.id()) {
+    match row.entry.check_device(group) {
         Ok(()) => Ok(()),
         Err(_) => Err(JudgeRule::Device.into()),
     }

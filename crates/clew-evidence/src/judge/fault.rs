@@ -28,7 +28,7 @@ pub enum JudgeRule {
     Share,
     /// The row is not in the register of this group file, or is not the one that was asked about.
     Register,
-    /// The device did not sign what the row says.
+    /// S or the proof of y does not hold for what the row says.
     Device,
     /// A of the row, which the device signed, is no credential of this group with this x.
     Credential,
@@ -66,7 +66,7 @@ impl JudgeRule {
             Self::Signature => "the packet's signature does not verify",
             Self::Share => "a trustee's share does not hold",
             Self::Register => "the machine's row is not in the register of this group file",
-            Self::Device => "the device did not sign what the machine's row says",
+            Self::Device => "the device did not vouch for what the machine's row says",
             Self::Credential => "the row's credential is not one of this group with this x",
             Self::Signer => "the signature is not of the machine's row",
             Self::Blind => "a trustee's blind does not hold",

@@ -3,8 +3,9 @@
 use super::NONCE;
 use clew_evidence::{DeviceEntry, EntryKey, GroupId, How, RegisterEntry};
 use clew_group::curve::{G1, G2, Scalar};
-use clew_group::{EpochId, MemberKey, Scheme, Step, Witness};
+use clew_group::{EpochId, MemberKey, Scheme, Step, Witness, domain_separator};
 use ed25519_dalek::{Signer, SigningKey as DeviceKey};
+use sha2::{Digest, Sha256};
 
 pub struct Issuer {
     pub scheme: Scheme,
@@ -42,11 +43,30 @@ pub fn rebased_v(scheme: Scheme, epoch: u32, id: &EpochId) -> G1 {
     hashed(&format!("clew-{scheme}-v-1"), &message)
 }
 
-/// Has the device sign the entry as it stands.
-pub fn resign(entry: &mut RegisterEntry, group: GroupId, key: &DeviceKey) {
-    let signature = key.sign(&entry.statement(group)).to_bytes();
+fn h0() -> G1 {
+    hashed("clew-xr-h0-1", &NONCE)
+}
+
+/// The proof of a machine's y, for some statement.
+pub fn proof_of_y(machine: usize, statement: &[u8]) -> [u8; 64] {
+    let (y, k) = (secret_y(machine), Scalar::from_u128(3000 + machine as u128));
+    let mut hash = Sha256::new_with_prefix(domain_separator("clew-xr-row-1"))
+        .chain_update(Sha256::digest(statement));
+    for point in [h0(), h0().mul(&y), h0().mul(&k)] {
+        hash.update(point.to_bytes());
+    }
+    let mut c: [u8; 32] = hash.finalize().into();
+    c[0] &= 0x3f;
+    let s = k + Scalar::from_bytes(&c).unwrap() * y;
+    [c, s.to_bytes()].concat().try_into().unwrap()
+}
+
+/// Has a machine vouch for the entry as it stands: by its device key, and by its y.
+pub fn vouch(entry: &mut RegisterEntry, group: GroupId, machine: usize) {
+    let statement = entry.statement(group);
     if let EntryKey::Xr(device) = &mut entry.key {
-        device.signature = signature;
+        device.signature = device_key(machine).sign(&statement).to_bytes();
+        device.proof = proof_of_y(machine, &statement);
     }
 }
 
@@ -58,7 +78,7 @@ impl Issuer {
 
     /// C of a machine.
     pub fn commitment(&self, machine: usize) -> G1 {
-        hashed("clew-xr-h0-1", &NONCE).mul(&secret_y(machine))
+        h0().mul(&secret_y(machine))
     }
 
     /// A of a machine with some x.
@@ -110,7 +130,7 @@ impl Issuer {
         each.collect()
     }
 
-    /// The entry of a machine, signed by its device.
+    /// The entry of a machine, for which it vouches.
     pub fn entry(&self, machine: usize, group: GroupId) -> RegisterEntry {
         let key = device_key(machine);
         let late = machine == super::LATE || machine == super::REISSUED;
@@ -140,10 +160,11 @@ impl Issuer {
                     commitment: self.commitment(machine).to_bytes(),
                     key: key.verifying_key().to_bytes(),
                     signature: [0; 64],
+                    proof: [0; 64],
                 }),
             },
         };
-        resign(&mut entry, group, &key);
+        vouch(&mut entry, group, machine);
         entry
     }
 }

@@ -4,9 +4,10 @@ use super::PublicKey;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
 use crate::wire::Reader;
-use crate::{DecodeError, Invalid, Witness};
+use crate::{DecodeError, Invalid, Proof, Witness};
 use alloc::vec::Vec;
 use core::fmt;
+use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Size of an encoded member key: A (48 bytes), x, y (32 each).
@@ -72,6 +73,23 @@ impl MemberKey {
     /// group, of any epoch.
     pub fn commitment(&self, genesis: &PublicKey) -> G1 {
         shielded(|| genesis.commitment(self.y()))
+    }
+
+    /// Proves knowledge of y for a statement about this key: that of the member's row (spec 3.2,
+    /// step 3). `genesis` is a key of the group, of any epoch.
+    ///
+    /// The issuer knows y of no honest machine, so that it cannot put that machine's A and C, or a C
+    /// that it computes from the machine's signatures, into the row of another device.
+    pub fn prove_y(
+        &self,
+        genesis: &PublicKey,
+        statement: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Proof {
+        shielded(|| {
+            let hash = genesis.row_hash(statement, &genesis.commitment(self.y()));
+            Proof::new([&genesis.h0], self.y(), hash, rng)
+        })
     }
 
     /// Checks this key and a witness in the epoch of `group` (spec 3.7): e(A, w G2^x) = e(g1 h0^y,

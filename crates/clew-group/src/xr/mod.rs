@@ -25,7 +25,11 @@
 //! let (x, s) = (Scalar::random_secret(&mut rng), Scalar::random(&mut rng));
 //! let offer = issuer.offer(&group, &session, &request, &x, &s)?;
 //! let member = device.accept(&group, &offer)?;
-//! // The device signs for A and C with its device key; the issuer enters the row, and only then:
+//! // The device vouches for its row, with its device key and with y.
+//! let proof = member.prove_y(&group, b"what the row says", &mut rng);
+//! // The issuer checks both and enters the row, and only then:
+//! let c = offer.commitment(&group, &request);
+//! assert!(group.proof_of_y_holds(&c, b"what the row says", &proof));
 //! let witness = issuer.in_epoch(&group, []).witness(&x)?;
 //!
 //! let epoch = EpochId([1; 32]); // of the record that made this epoch
@@ -35,7 +39,6 @@
 //!
 //! // Trustees open it, and the row that fits is found.
 //! let b = *signature.t2() - signature.t1().mul(&xi);
-//! let c = offer.commitment(&group, &request);
 //! assert!(group.certifies(offer.a(), &c, &x) && group.names(&b, &c, &x));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

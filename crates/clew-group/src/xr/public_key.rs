@@ -164,6 +164,26 @@ impl PublicKey {
         self.g1 + self.v
     }
 
+    /// Whether `proof` shows that its maker knew the y of C = h0^y, and vouched with it for this
+    /// statement (rule `device`; [`super::MemberKey::prove_y`]). The key may be of any epoch.
+    pub fn proof_of_y_holds(&self, c: &G1, statement: &[u8], proof: &Proof) -> bool {
+        proof.holds([[&self.h0, c]], self.row_hash(statement, c))
+    }
+
+    /// What the proof of y in a row is bound to.
+    pub(super) fn row_hash(&self, statement: &[u8], c: &G1) -> Sha256 {
+        let statement = Sha256::digest(statement).into();
+        self.knowledge_hash("clew-xr-row-1", &statement, c)
+    }
+
+    /// What a proof of the logarithm of C, or C', is bound to.
+    pub(super) fn knowledge_hash(&self, separator: &str, context: &[u8; 32], c: &G1) -> Sha256 {
+        domain(separator)
+            .chain_update(context)
+            .chain_update(self.h0.to_bytes())
+            .chain_update(c.to_bytes())
+    }
+
     /// C = h0^y.
     pub(super) fn commitment(&self, y: &Scalar) -> G1 {
         self.h0.mul(y)

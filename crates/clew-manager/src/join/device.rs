@@ -1,15 +1,16 @@
 //! The device's side: what it keeps from the invitation to the key file.
 
+use super::applicant::Applicant;
 use super::fault::JoinFault;
 use super::files::{
-    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile, entry,
+    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
 };
 use crate::keys::{HeldEpoch, KeyError, MemberKeyFile, whole};
 use clew_evidence::wire::Fields;
-use clew_evidence::{CheckedGroup, GroupFile, How, armor, join_session};
+use clew_evidence::{CheckedGroup, GroupFile, How, armor};
 use clew_group::xr::{self, Device};
 use clew_group::{MemberKey, PublicKey, Witness};
-use ed25519_dalek::{Signer, SigningKey};
+use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -21,11 +22,9 @@ const OFFER: u8 = 1;
 /// is written before the answer that it belongs to leaves.
 pub struct Joining {
     invitation: InvitationFile,
-    device: Device,
-    key: SigningKey,
-    request: RequestFile,
-    /// The offer that this device has signed for.
-    offer: Option<OfferFile>,
+    applicant: Applicant,
+    /// The offer that this device has vouched for, and what it answered.
+    accepted: Option<(OfferFile, AcceptanceFile)>,
 }
 
 impl Joining {
@@ -39,22 +38,11 @@ impl Joining {
         rng: &mut impl CryptoRng,
     ) -> Result<Self, JoinFault> {
         check_invitation(&invitation, group)?;
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut_slice());
-        let key = SigningKey::from_bytes(&seed);
-        let public = key.verifying_key().to_bytes();
-        let session = join_session(group.id(), &invitation.nonce, &public, &invitation.name);
-        let (device, request) = Device::new(genesis(group)?, &session, rng);
+        let (genesis, nonce) = (genesis(group)?, invitation.nonce);
         Ok(Self {
-            request: RequestFile {
-                nonce: invitation.nonce,
-                device: public,
-                request,
-            },
-            device,
+            applicant: Applicant::new(group.id(), genesis, nonce, &invitation.name, rng),
             invitation,
-            key,
-            offer: None,
+            accepted: None,
         })
     }
 
@@ -65,10 +53,10 @@ impl Joining {
 
     /// What goes to the issuer first; the same each time.
     pub fn request(&self) -> &RequestFile {
-        &self.request
+        &self.applicant.request
     }
 
-    /// Checks an offer and signs for it: once, and only for this one.
+    /// Checks an offer and vouches for it: once, and only for this one. The same answer each time.
     ///
     /// # Errors
     /// [`JoinFault`] if the offer does not hold, or is not the one that was accepted before.
@@ -76,17 +64,18 @@ impl Joining {
         &mut self,
         offer: &OfferFile,
         group: &CheckedGroup,
+        rng: &mut impl CryptoRng,
     ) -> Result<AcceptanceFile, JoinFault> {
         self.check_offer(offer, group)?;
-        let genesis = genesis(group)?;
-        self.device.accept(genesis, &offer.offer)?;
-        let entry = entry(&self.invitation.name, &self.request, offer, genesis);
-        let signature = self.key.sign(&entry.statement(group.id()));
-        self.offer = Some(offer.clone());
-        Ok(AcceptanceFile {
-            nonce: self.invitation.nonce,
-            signature: signature.to_bytes(),
-        })
+        if let Some((_, answered)) = &self.accepted {
+            return Ok(answered.clone());
+        }
+        let (id, name) = (group.id(), &self.invitation.name);
+        let (_, acceptance) = self
+            .applicant
+            .accept(id, genesis(group)?, name, offer, rng)?;
+        self.accepted = Some((offer.clone(), acceptance.clone()));
+        Ok(acceptance)
     }
 
     /// Makes the key file of a credential, with every check that signing needs.
@@ -103,16 +92,16 @@ impl Joining {
         if credential.nonce != self.invitation.nonce {
             return Err(JoinFault::OtherJoin);
         }
-        let offer = self.offer.as_ref().ok_or(JoinFault::NoOffer)?;
-        let genesis = genesis(group)?;
-        let key = self.device.accept(genesis, &offer.offer)?;
+        let (offer, _) = self.accepted.as_ref().ok_or(JoinFault::NoOffer)?;
+        let device = &self.applicant.device;
+        let key = device.accept(genesis(group)?, &offer.offer)?;
         let key = MemberKeyFile {
             group: group.id(),
             nonce: group.genesis().nonce,
             machine: self.invitation.name.clone(),
             index: credential.index,
             key: MemberKey::Xr(key),
-            device: Some(self.key.clone()),
+            device: Some(self.applicant.key.clone()),
             epochs: held(&credential.witnesses, group)?,
         };
         match key
@@ -133,7 +122,7 @@ impl Joining {
         if offer.how != How::OwnHost {
             return Err(JoinFault::How);
         }
-        let before = self.offer.as_ref().map(TextFile::payload);
+        let before = self.accepted.as_ref().map(|(offer, _)| offer.payload());
         if before.is_some_and(|before| before != offer.payload()) {
             return Err(JoinFault::OtherOffer);
         }
@@ -150,16 +139,21 @@ impl Joining {
     pub fn encode(&self) -> Zeroizing<String> {
         let mut out = Zeroizing::new(Vec::with_capacity(1024));
         self.invitation.write(&mut out);
-        out.extend_from_slice(&self.device.to_bytes());
-        out.extend_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
-        self.request.write(&mut out);
-        out.push(if self.offer.is_some() {
-            OFFER
-        } else {
-            NO_OFFER
-        });
-        if let Some(offer) = &self.offer {
-            offer.write(&mut out);
+        let Applicant {
+            device,
+            key,
+            request,
+        } = &self.applicant;
+        out.extend_from_slice(&device.to_bytes());
+        out.extend_from_slice(Zeroizing::new(key.to_bytes()).as_slice());
+        request.write(&mut out);
+        match &self.accepted {
+            None => out.push(NO_OFFER),
+            Some((offer, acceptance)) => {
+                out.push(OFFER);
+                offer.write(&mut out);
+                acceptance.write(&mut out);
+            }
         }
         armor::encode(&self.comment(), LABEL, &out)
     }
@@ -188,17 +182,19 @@ impl Joining {
         let device = Device::from_bytes(fields.take(xr::DEVICE_BYTES)?).ok()?;
         let seed = Zeroizing::new(fields.array()?);
         let request = RequestFile::read(fields)?;
-        let offer = match fields.u8()? {
+        let accepted = match fields.u8()? {
             NO_OFFER => None,
-            OFFER => Some(OfferFile::read(fields)?),
+            OFFER => Some((OfferFile::read(fields)?, AcceptanceFile::read(fields)?)),
             _ => return None,
         };
         Some(Self {
             invitation,
-            device,
-            key: SigningKey::from_bytes(&seed),
-            request,
-            offer,
+            applicant: Applicant {
+                device,
+                key: SigningKey::from_bytes(&seed),
+                request,
+            },
+            accepted,
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::keys::{KeyError, MAX_HELD_EPOCHS, whole};
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_evidence::{DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry};
-use clew_group::{EpochId, Invalid, Witness, domain_separator, xr};
+use clew_group::{EpochId, Invalid, PROOF_BYTES, Proof, Witness, domain_separator, xr};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use zeroize::Zeroizing;
 
@@ -192,7 +192,7 @@ impl TextFile for RequestFile {
     }
 }
 
-/// The issuer's offer: A, x and s, and what the device is to sign.
+/// The issuer's offer: A, x and s, and what the device is to vouch for.
 #[derive(Clone, Debug)]
 pub struct OfferFile {
     /// That of the invitation.
@@ -237,13 +237,15 @@ impl TextFile for OfferFile {
     }
 }
 
-/// The device accepts: it signed its register entry.
+/// The device accepts: it vouches for its register entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptanceFile {
     /// That of the invitation.
     pub nonce: [u8; 32],
     /// S, over [`RegisterEntry::statement`].
     pub signature: [u8; 64],
+    /// The proof of y, for the same statement.
+    pub proof: Proof,
 }
 
 impl TextFile for AcceptanceFile {
@@ -256,12 +258,14 @@ impl TextFile for AcceptanceFile {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.nonce);
         out.extend_from_slice(&self.signature);
+        out.extend_from_slice(&self.proof.to_bytes());
     }
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         Some(Self {
             nonce: fields.array()?,
             signature: fields.array()?,
+            proof: Proof::from_bytes(fields.take(PROOF_BYTES)?).ok()?,
         })
     }
 }
@@ -314,8 +318,8 @@ impl TextFile for CredentialFile {
     }
 }
 
-/// What the device signs over, and what the issuer enters: one entry, made by both from the same
-/// values. Its place and S are left empty.
+/// What the device vouches for, and what the issuer enters: one entry, made by both from the same
+/// values. Its place, S and the proof of y are left empty.
 pub(crate) fn entry(
     name: &Name,
     request: &RequestFile,
@@ -334,6 +338,7 @@ pub(crate) fn entry(
             commitment: commitment.to_bytes(),
             key: request.device,
             signature: [0; 64],
+            proof: [0; PROOF_BYTES],
         }),
     }
 }

@@ -4,7 +4,7 @@
 //! issuer  invitation   ->  device     the group, a fresh nonce, the name; signed by the manager
 //! device  request      ->  issuer     the device key, C' and the proof of y'
 //! issuer  offer        ->  device     A, x, s, and what the register entry will say
-//! device  acceptance   ->  issuer     S, the device's signature over its entry
+//! device  acceptance   ->  issuer     S, the device's signature over its entry, and the proof of y
 //! issuer  credential   ->  device     its row, and the witnesses of the epochs in force and announced
 //! ```
 //! The issuer's side is [`Store::invite`](crate::Store::invite), [`Store::offer`](crate::Store::offer)
@@ -12,6 +12,7 @@
 //! the rounds. Both survive a crash between any two rounds, and each round that is repeated gives the
 //! same file again. y' and the device's seed are in [`Joining`] and in the key file, and nowhere else.
 
+mod applicant;
 mod device;
 mod fault;
 mod files;
@@ -22,4 +23,5 @@ pub use files::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, TextFile, round,
 };
 
+pub(crate) use applicant::Applicant;
 pub(crate) use files::entry;

@@ -9,17 +9,15 @@ use super::register::{append, last_of_name};
 use super::revoke::check_clock;
 use super::{Store, begin, read_group};
 use crate::error::StoreError;
-use crate::join::{OfferFile, RequestFile, entry};
+use crate::join::{AcceptanceFile, Applicant, OfferFile, RequestFile, entry};
 use crate::keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile};
 use crate::update::held_epoch;
 use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, join_session};
 use clew_group::curve::{G2, Scalar};
-use clew_group::xr::{self, Device};
-use clew_group::{MemberKey, PublicKey, bbs04};
-use ed25519_dalek::{Signer, SigningKey};
+use clew_group::{MemberKey, PublicKey, bbs04, xr};
+use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use rusqlite::Transaction;
-use zeroize::Zeroizing;
 
 /// An enrolment that is written to the database and not yet committed. Dropped, it never happened.
 ///
@@ -145,21 +143,22 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The register entry of an offer that the device accepted with S.
+    /// The register entry of an offer that the device accepted.
     pub fn entry(
         &self,
         request: &RequestFile,
         offer: &OfferFile,
-        signature: [u8; 64],
+        acceptance: &AcceptanceFile,
     ) -> Result<RegisterEntry, StoreError> {
         let mut entry = entry(&self.name, request, offer, self.genesis()?);
         entry.index = self.group.register().machines;
         if let EntryKey::Xr(device) = &mut entry.key {
-            device.signature = signature;
+            device.signature = acceptance.signature;
+            device.proof = acceptance.proof.to_bytes();
         }
-        match entry.check_device(self.group.id()) {
+        match entry.check_device(&self.group) {
             Ok(()) => Ok(entry),
-            Err(_) => Err(StoreError::DeviceSignature),
+            Err(_) => Err(StoreError::Device),
         }
     }
 
@@ -207,25 +206,14 @@ impl<'a> Place<'a> {
         gamma: &xr::IssuerKey,
         rng: &mut impl CryptoRng,
     ) -> Result<PendingEnrolment<'a>, StoreError> {
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut_slice());
         let mut nonce = [0; 32];
         rng.fill_bytes(&mut nonce);
-        let key = SigningKey::from_bytes(&seed);
-        let public = key.verifying_key().to_bytes();
-        let session = join_session(self.group.id(), &nonce, &public, &self.name);
-        let (device, request) = Device::new(self.genesis()?, &session, rng);
-        let request = RequestFile {
-            nonce,
-            device: public,
-            request,
-        };
-        let offer = self.offer(gamma, &request, How::IssuerHost)?;
-        let member = device.accept(self.genesis()?, &offer.offer)?;
-        let unsigned = entry(&self.name, &request, &offer, self.genesis()?);
-        let signature = key.sign(&unsigned.statement(self.group.id()));
-        let entry = self.entry(&request, &offer, signature.to_bytes())?;
-        self.finish(&entry, MemberKey::Xr(member), Some(key))
+        let (id, genesis) = (self.group.id(), self.genesis()?);
+        let applicant = Applicant::new(id, genesis, nonce, &self.name, rng);
+        let offer = self.offer(gamma, &applicant.request, How::IssuerHost)?;
+        let (member, acceptance) = applicant.accept(id, genesis, &self.name, &offer, rng)?;
+        let entry = self.entry(&applicant.request, &offer, &acceptance)?;
+        self.finish(&entry, MemberKey::Xr(member), Some(applicant.key))
     }
 
     fn finish(

@@ -161,7 +161,7 @@ impl Store {
     /// returns its witnesses. Repeated, it returns those of today, unless the machine was revoked.
     ///
     /// # Errors
-    /// [`StoreError::NoInvitation`], [`StoreError::NotOffered`], [`StoreError::DeviceSignature`],
+    /// [`StoreError::NoInvitation`], [`StoreError::NotOffered`], [`StoreError::Device`],
     /// [`StoreError::OfferExpired`] if an epoch began since: held back, an acceptance would let the
     /// machine date packets back to the epoch of its offer, before it was enrolled, unseen;
     /// [`StoreError::NameTaken`] if another join had the name first, [`StoreError::AlreadyRevoked`].
@@ -319,7 +319,7 @@ impl Repeat<'_> {
     fn admit(self, gamma: &xr::IssuerKey, acceptance: &AcceptanceFile) -> Result<u32, StoreError> {
         let offer = self.offer(gamma)?;
         let Self { place, request, .. } = &self;
-        let entry = place.entry(request, &offer, acceptance.signature)?;
+        let entry = place.entry(request, &offer, acceptance)?;
         if let Some(index) = self.entered(&acceptance.nonce)? {
             return Ok(index);
         }

@@ -319,7 +319,7 @@ impl Made {
         let group = store.group().clone().check_epochs(rng).unwrap();
         let mut joining = Joining::begin(invitation.clone(), &group, rng).unwrap();
         let offer = store.offer(issuer, joining.request(), NOW, rng).unwrap();
-        let acceptance = joining.accept(&offer, &group).unwrap();
+        let acceptance = joining.accept(&offer, &group, rng).unwrap();
         let credential = store.admit(issuer, &acceptance, NOW).unwrap();
         vec![
             invitation.payload(),

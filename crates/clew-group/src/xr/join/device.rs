@@ -46,7 +46,8 @@ impl Device {
     }
 
     /// Accepts the issuer's offer (step 3): y = y' + s, and checks e(A, w G2^x) = e(g1 h0^y, G2).
-    /// Only then the device signs S over A and C with its device key, outside this crate.
+    /// Only then the device vouches for its row: S by its device key, outside this crate, and
+    /// [`MemberKey::prove_y`].
     ///
     /// # Errors
     /// [`JoinError::UnfitS`] if y is zero; [`JoinError::IssuerOfferedNoCredential`] if A is of another

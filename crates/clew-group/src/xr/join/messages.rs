@@ -2,13 +2,11 @@
 
 use super::JoinError;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
-use crate::transcript::domain;
 use crate::wire::{Reader, concat};
 use crate::xr::PublicKey;
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use core::fmt;
 use rand_core::CryptoRng;
-use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 /// Size of an encoded request: C' (48 bytes), a proof (64).
@@ -16,6 +14,8 @@ pub const REQUEST_BYTES: usize = G1_BYTES + PROOF_BYTES;
 
 /// Size of an encoded offer: A (48 bytes), x, s (32 each).
 pub const OFFER_BYTES: usize = G1_BYTES + 2 * SCALAR_BYTES;
+
+const DOMAIN: &str = "clew-xr-join-1";
 
 /// Step 1: C' = h0^y', and a proof that the device knows y'.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ impl JoinRequest {
         rng: &mut impl CryptoRng,
     ) -> Self {
         let c = genesis.commitment(y);
-        let hash = request_hash(session, &genesis.h0, &c);
+        let hash = genesis.knowledge_hash(DOMAIN, session, &c);
         let proof = Proof::new([&genesis.h0], y, hash, rng);
         Self { c, proof }
     }
@@ -61,20 +61,13 @@ impl JoinRequest {
         genesis: &PublicKey,
         session: &[u8; 32],
     ) -> Result<(), JoinError> {
-        let hash = request_hash(session, &genesis.h0, &self.c);
+        let hash = genesis.knowledge_hash(DOMAIN, session, &self.c);
         if self.proof.holds([[&genesis.h0, &self.c]], hash) {
             Ok(())
         } else {
             Err(JoinError::DeviceDoesNotKnowY)
         }
     }
-}
-
-fn request_hash(session: &[u8; 32], h0: &G1, c: &G1) -> Sha256 {
-    domain("clew-xr-join-1")
-        .chain_update(session)
-        .chain_update(h0.to_bytes())
-        .chain_update(c.to_bytes())
 }
 
 /// Step 2: A, and the x and s that the issuer drew. Signs nothing without y' and a witness. Wiped

@@ -4,7 +4,8 @@
 //! device                                            issuer
 //! Device::new                -- JoinRequest -->     IssuerKey::offer
 //! Device::accept             <----- Offer ------
-//! signs S (outside)          --------- S ------>    checks S, enters the row
+//! signs S (outside),
+//! MemberKey::prove_y         ----- S, Proof --->    checks both, enters the row
 //! SigningKey::new            <---- Witness -----    EpochIssuer::witness
 //! ```
 //! A and x sign nothing without a witness, so the issuer gives none before the row is entered. Any

@@ -123,7 +123,7 @@ fn resumed(arguments: &Join, invitation: &InvitationFile) -> Result<State, Failu
 
 fn accept(arguments: &Join, offer: &OfferFile, group: &CheckedGroup) -> Result<(), Failure> {
     let mut state = State::read(arguments)?;
-    let acceptance = state.joining.accept(offer, group);
+    let acceptance = state.joining.accept(offer, group, &mut random::os());
     let acceptance = acceptance.map_err(|fault| refused(arguments, &fault))?;
     state.keep(&arguments.state, true)?;
     write(&arguments.output, &acceptance)?;

@@ -170,8 +170,8 @@ fn wrong(line: &RegisterLine, group: &CheckedGroup, search: &Search) -> Option<S
     let (row, entry) = (&line.row, &line.row.entry);
     let why = if !row.is_in_register_of(group) {
         "is not in the register of this group file"
-    } else if entry.check_device(group.id()).is_err() {
-        "is not signed by its device"
+    } else if entry.check_device(group).is_err() {
+        "is not vouched for by its device"
     } else if !search.certifies(entry, line.x.as_ref()) {
         "has a wrong x"
     } else {

@@ -2,8 +2,9 @@
 //! the randomness that the vector gives.
 
 use clew_evidence::{GroupId, join_session};
-use clew_group::curve::Scalar;
-use clew_group::xr::{Device, IssuerKey, JoinRequest, Offer};
+use clew_group::curve::{G1, Scalar};
+use clew_group::xr::{Device, IssuerKey, JoinRequest, MemberKey, Offer};
+use clew_group::{Invalid, Proof};
 
 use super::bbs04::scalar;
 use super::fixed::Fixed;
@@ -11,10 +12,11 @@ use super::xr::group;
 use super::{Check, Stop};
 use crate::case::Case;
 
-pub const CHECKS: [(&str, Check); 3] = [
+pub const CHECKS: [(&str, Check); 4] = [
     ("xr-session", session),
     ("xr-join-request", request),
     ("xr-join-offer", offer),
+    ("xr-row-proof", row_proof),
 ];
 
 fn session(case: &Case) -> Result<(), Stop> {
@@ -54,4 +56,19 @@ fn offer(case: &Case) -> Result<(), Stop> {
     let (x, s) = (scalar(case, "x")?, scalar(case, "s")?);
     let again = issuer.offer(&genesis, &case.array("session")?, &request, &x, &s)?;
     case.check("offer", again.to_bytes())
+}
+
+/// What the issuer and every reader of a row checks.
+fn row_proof(case: &Case) -> Result<(), Stop> {
+    let (genesis, statement) = (group(case)?, case.bytes("statement")?);
+    let proof = Proof::from_bytes(case.bytes("proof")?)?;
+    let c = G1::from_bytes(case.bytes("commitment")?)?;
+    case.check("proof", proof.to_bytes())?;
+    if !genesis.proof_of_y_holds(&c, statement, &proof) {
+        return Err(Invalid.into());
+    }
+    let key = MemberKey::from_bytes(case.bytes("member-key")?)?;
+    case.check("commitment", key.commitment(&genesis).to_bytes())?;
+    let again = key.prove_y(&genesis, statement, &mut Fixed::new([scalar(case, "k")?]));
+    case.check("proof", again.to_bytes())
 }

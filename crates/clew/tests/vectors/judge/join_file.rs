@@ -10,6 +10,7 @@ use clew_manager::join::{
 use clew_manager::witness_file::{self, Need};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
+use super::fixed::Fixed;
 use super::opening::group_file;
 use super::{Stop, check_all, holds};
 use crate::case::Case;
@@ -77,8 +78,11 @@ fn request(case: &Case, file: &RequestFile) -> Result<(), Stop> {
 
 fn offer(case: &Case, file: &OfferFile) -> Result<(), Stop> {
     let (group, mut joining) = (group_file(case)?, joining(case)?);
-    let answer = joining.accept(file, &group)?;
-    let again = joining.accept(file, &group)?;
+    // k of the proof of y is drawn once, and not again for the same offer.
+    let k = case.all("k").into_iter().map(Scalar::from_bytes);
+    let mut rng = Fixed::new(k.collect::<Result<Vec<_>, _>>()?);
+    let answer = joining.accept(file, &group, &mut rng)?;
+    let again = joining.accept(file, &group, &mut rng)?;
     holds(answer == again, "the same answer to the same offer")?;
     case.check("nonce", file.nonce)?;
     case.check("joined", file.joined.to_be_bytes())?;
@@ -92,19 +96,21 @@ fn offer(case: &Case, file: &OfferFile) -> Result<(), Stop> {
     holds(*answer.encode() == text, "the device's answer")
 }
 
-/// What the issuer checks: S in the entry that it made.
+/// What the issuer checks: S and the proof in the entry that it made.
 fn acceptance(case: &Case, file: &AcceptanceFile) -> Result<(), Stop> {
     let group = group_file(case)?;
     let entry = RegisterEntry::decode(case.bytes("entry")?);
     let mut entry = entry.ok_or(Stop::Wrong("no entry".to_owned()))?;
     if let EntryKey::Xr(device) = &mut entry.key {
         device.signature = file.signature;
+        device.proof = file.proof.to_bytes();
     }
-    let signed = entry.check_device(group.id());
-    signed.map_err(|_| Stop::Rule("device-signature"))?;
+    let vouched = entry.check_device(&group);
+    vouched.map_err(|_| Stop::Rule("device"))?;
     case.check("entry", entry.encode())?;
     case.check("nonce", file.nonce)?;
-    case.check("signature", file.signature)
+    case.check("signature", file.signature)?;
+    case.check("proof", file.proof.to_bytes())
 }
 
 fn credential(case: &Case, file: &CredentialFile) -> Result<(), Stop> {

@@ -26,7 +26,7 @@ pub const RULES: [&str; 22] = [
     "join",
     "no-offer",
     "witness",
-    "device-signature",
+    "device",
     "layout",
     "other-epoch",
     "other-rows",

@@ -68,7 +68,7 @@ fn check(
     if !line.row.is_in_register_of(group) {
         return Err(Stop::Rule("register"));
     }
-    if line.row.entry.check_device(group.id()).is_err() {
+    if line.row.entry.check_device(group).is_err() {
         return Err(Stop::Rule("device"));
     }
     let machine = Machine::of(line)?;

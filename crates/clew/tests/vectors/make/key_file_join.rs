@@ -1,6 +1,7 @@
 //! Vectors of the files of a join: `web-6` joins the group of xr from its own host.
 
 use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, join_session};
+use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
 use clew_manager::join::{
     AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile,
@@ -8,11 +9,11 @@ use clew_manager::join::{
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{doubled, flipped, identity, unreduced};
+use super::damage::{bad_proofs, doubled, flipped, identity, of_proof, unreduced};
 use super::key_file::{armored, case};
 use super::opening::checked;
 use super::records::Records;
-use super::xr_group::{NEWEST, XR, join_nonce, s, x};
+use super::xr_group::{NEWEST, XR, join_nonce, row_rng, s, x};
 use super::{bbs04_group, hash, patched, replaced, rng, with_all, xr_group};
 use crate::case::Case;
 
@@ -63,9 +64,19 @@ fn begun() -> Joining {
 /// The join after the device accepted the good offer.
 fn accepted() -> Joining {
     let mut joining = begun();
-    let group = checked(&XR.records);
-    joining.accept(&offer(), &group).unwrap();
+    accept(&mut joining);
     joining
+}
+
+fn accept(joining: &mut Joining) -> AcceptanceFile {
+    let group = checked(&XR.records);
+    let accepted = joining.accept(&offer(), &group, &mut row_rng(&statement()));
+    accepted.unwrap()
+}
+
+/// What the device vouches for.
+fn statement() -> Vec<u8> {
+    entry(None).statement(XR.records.id())
 }
 
 fn session(joining: &Joining) -> [u8; 32] {
@@ -226,7 +237,7 @@ fn offers() -> Vec<Case> {
     let good = |name: &str, comment: &str, mut joining: Joining| {
         let case = case(name, "valid", comment, OFFER, &file.encode());
         let case = read_by(case, &joining);
-        let accepted = joining.accept(&file, &checked(&XR.records)).unwrap();
+        let accepted = accept(&mut joining);
         case.hex("nonce", file.nonce)
             .hex("joined", file.joined.to_be_bytes())
             .hex("epoch-id", file.id)
@@ -235,8 +246,9 @@ fn offers() -> Vec<Case> {
             .hex("offer", file.offer.to_bytes())
             .lines("acceptance-line", &accepted.encode())
     };
+    let k = Scalar::random(&mut row_rng(&statement()));
     vec![
-        good("offer", "The issuer offers.", begun()),
+        good("offer", "The issuer offers.", begun()).hex("k", k.to_bytes()),
         good("offer-again", "The same offer again.", accepted()),
     ]
 }
@@ -325,8 +337,11 @@ fn bad_offers() -> Vec<Case> {
     ]
 }
 
-/// The entry that the issuer makes of an acceptance.
-fn entry(signature: [u8; 64]) -> RegisterEntry {
+/// Where the proof of an acceptance is: behind nonce and S.
+const PROOF: usize = 32 + 64;
+
+/// The entry that the issuer makes, of an acceptance too.
+fn entry(acceptance: Option<&AcceptanceFile>) -> RegisterEntry {
     let (joining, file) = (begun(), offer());
     let request: &JoinRequest = &joining.request().request;
     let offered: &Offer = &file.offer;
@@ -340,15 +355,17 @@ fn entry(signature: [u8; 64]) -> RegisterEntry {
         key: EntryKey::Xr(DeviceEntry {
             commitment: offered.commitment(&XR.public[0], request).to_bytes(),
             key: joining.request().device,
-            signature,
+            signature: acceptance.map_or([0; 64], |file| file.signature),
+            proof: acceptance.map_or([0; 64], |file| file.proof.to_bytes()),
         }),
     }
 }
 
 fn acceptances() -> Vec<Case> {
-    let file = begun().accept(&offer(), &checked(&XR.records)).unwrap();
+    let file = accept(&mut begun());
     let good = file.payload();
-    let entry = entry(file.signature).encode();
+    let entry = entry(Some(&file)).encode();
+    let other = XR.records.entries[0].device().unwrap().proof;
     let acceptance = |name: &str, expect: &str, comment: &str, text: &str| {
         let name = format!("acceptance{name}");
         of_file(case(&name, expect, comment, ACCEPTANCE, text)).hex("entry", &entry)
@@ -356,20 +373,38 @@ fn acceptances() -> Vec<Case> {
     let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
         acceptance(name, rule, comment, &armored(ACCEPTANCE, payload))
     };
-    let comment = "The device accepts: S is in its entry.";
-    vec![
+    let comment = "The device accepts: S and the proof of y are in its entry.";
+    let mut cases = vec![
         acceptance("", "valid", comment, &file.encode())
             .hex("nonce", file.nonce)
-            .hex("signature", file.signature),
+            .hex("signature", file.signature)
+            .hex("proof", file.proof.to_bytes()),
         bad(
             "-signature",
-            "device-signature",
+            "device",
             "S is one bit off.",
             &patched(&good, 40, good[40] ^ 1),
         ),
+        bad(
+            "-proof-of-another",
+            "device",
+            "The proof of another machine's y, for its row.",
+            &replaced(&good, PROOF, &other),
+        ),
+        bad("-no-proof", "damaged", "It ends with S.", &good[..PROOF]),
         bad("-long", "damaged", "A byte too many.", &longer(&good)),
         bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
-    ]
+    ];
+    for (what, rule, bytes) in bad_proofs(&good, PROOF) {
+        let rule = if rule == "invalid" {
+            "device"
+        } else {
+            "damaged"
+        };
+        let name = format!("-proof-{what}");
+        cases.push(bad(&name, rule, of_proof(what), &bytes));
+    }
+    cases
 }
 
 fn credential_of(epochs: &[usize]) -> CredentialFile {

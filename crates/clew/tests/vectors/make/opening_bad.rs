@@ -64,8 +64,10 @@ fn texts() -> Vec<Case> {
             .case("judge", &format!("opening-{name}"), rule, comment)
             .lines("line", text)
     };
-    let padded = line.trim_end_matches('=');
-    assert_ne!(line, padded, "it has padding");
+    // A byte behind the row would be `layout`; this text is not base64.
+    let padded = armored(OPENING, &[&good[..], &[0]].concat());
+    let unpadded = padded.trim_end_matches('=');
+    assert_ne!(padded, unpadded, "it has padding");
     vec![
         text(
             "not-a-key",
@@ -79,7 +81,7 @@ fn texts() -> Vec<Case> {
             "A label that nobody knows.",
             &armored("clew-opening-2", &good),
         ),
-        text("damaged", "damaged", "The padding is missing.", padded),
+        text("damaged", "damaged", "The padding is missing.", unpadded),
         text(
             "checksum",
             "damaged",
@@ -293,11 +295,26 @@ fn rows_that_do_not_decode() -> Vec<Case> {
     let row = |name: &str, comment: &str, payload: &[u8]| {
         bad(&format!("row-{name}"), "layout", comment, payload)
     };
-    let (entry, length) = (ROW + 2, usize::from(good[ROW + 1]));
+    let length = u16::from_be_bytes([good[ROW], good[ROW + 1]]);
+    let (entry, length) = (ROW + 2, usize::from(length));
     // index, joined, how, replaces, credential, name, then the commitment.
     let (how, credential) = (entry + 8, entry + 13);
     let (name, commitment) = (credential + 48, credential + 48 + 6);
     let hashes = entry + length + 4;
+    // C, device key, S, then the proof of y.
+    let proof = commitment + 48 + 32 + 64;
+    let cut = |missing: usize| {
+        let length = (length - missing) as u16;
+        let end = entry + usize::from(length);
+        [
+            &good[..ROW],
+            &length.to_be_bytes(),
+            &good[entry..end],
+            &good[hashes - 4..],
+        ]
+        .concat()
+    };
+    let bit_254 = set(proof, &[good[proof] & 0x1f | 0x40]);
     let of_bbs04 = [&good[..ROW], &BBS04.records.row(0).encode()].concat();
     vec![
         row(
@@ -317,6 +334,18 @@ fn rows_that_do_not_decode() -> Vec<Case> {
             "commitment",
             "C is the identity.",
             &set(commitment, &identity(48)),
+        ),
+        row("no-proof", "The entry ends with S.", &cut(64)),
+        row(
+            "proof-cut",
+            "The last byte of the proof is missing.",
+            &cut(1),
+        ),
+        row("proof-c", "c of the proof has bit 254 set.", &bit_254),
+        row(
+            "proof-s",
+            "s of the proof is not reduced.",
+            &unreduced(&good, proof + 32),
         ),
         row("bbs04", "A row of the group of bbs04.", &of_bbs04),
         row("hashes", "More than 32 hashes.", &set(hashes, &[33])),
@@ -550,13 +579,18 @@ fn registers() -> Vec<Case> {
     ]
 }
 
-/// Rows that are in the register, whose device did not sign.
+/// Rows that are in the register, for which the device did not vouch.
 fn devices() -> Vec<Case> {
-    strange::DEVICES
-        .iter()
-        .enumerate()
-        .map(|(at, (name, comment))| strange(&format!("device-{name}"), "device", comment, at))
-        .collect()
+    let case = |(at, (name, comment)): (usize, &(&str, &str))| {
+        let mut payload = good();
+        if at == strange::ACCOMPLICE {
+            payload = replaced(&payload, X, &strange::accomplice_x().to_bytes());
+        }
+        let payload = [&payload[..ROW], &strange::xr().row(at).encode()].concat();
+        let case = bad(&format!("device-{name}"), "device", comment, &payload);
+        in_strange(case, STRANGE)
+    };
+    strange::DEVICES.iter().enumerate().map(case).collect()
 }
 
 /// Rows that hold, of which the base or x is another.

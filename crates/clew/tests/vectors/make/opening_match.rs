@@ -366,6 +366,12 @@ fn rows() -> Vec<Case> {
         ),
         strange("device", "device", "The device did not sign.", 0),
         strange(
+            "device-proof",
+            "device",
+            "The proof of y does not hold.",
+            strange::PROOF,
+        ),
+        strange(
             "credential",
             "credential",
             "The device signed for another A.",

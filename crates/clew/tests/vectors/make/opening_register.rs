@@ -306,6 +306,12 @@ fn bad_lines() -> Vec<Case> {
         ),
         in_strange("device", "device", "The device did not sign.", 0),
         in_strange(
+            "device-proof",
+            "device",
+            "The proof of y does not hold.",
+            strange::PROOF,
+        ),
+        in_strange(
             "credential",
             "credential",
             "The device signed for another A.",

@@ -16,6 +16,8 @@ use clew_group::{Precursor, Proof, Scheme, Step, Witness};
 use clew_packet::{GroupId, SECOND_NS};
 use ed25519_dalek::{Signer, SigningKey as DeviceKey};
 
+use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
+
 use super::records::{NONCE, Records};
 use super::{hash, rng, scalar, xr_nonces};
 
@@ -153,6 +155,7 @@ impl Xr {
             commitment: key.commitment(genesis).to_bytes(),
             key: public,
             signature: [0; 64],
+            proof: [0; 64],
         };
         let entry = RegisterEntry {
             index: self.records.entries.len() as u32,
@@ -163,7 +166,7 @@ impl Xr {
             name: entered.name,
             key: EntryKey::Xr(entry),
         };
-        let entry = signed_by(&device, entry, self.records.id());
+        let entry = vouched_by(&device, &key, genesis, entry, self.records.id());
         self.records.entries.push(entry);
         self.machines.push(Machine {
             session,
@@ -266,13 +269,26 @@ impl Xr {
     }
 }
 
-/// The entry with the device's signature.
-pub fn signed_by(device: &DeviceKey, mut entry: RegisterEntry, group: GroupId) -> RegisterEntry {
-    let signature = device.sign(&entry.statement(group)).to_bytes();
+/// The entry with S by that key, and the proof of that key's y.
+pub fn vouched_by(
+    device: &DeviceKey,
+    key: &MemberKey,
+    genesis: &PublicKey,
+    mut entry: RegisterEntry,
+    group: GroupId,
+) -> RegisterEntry {
+    let statement = entry.statement(group);
     if let EntryKey::Xr(of_device) = &mut entry.key {
-        of_device.signature = signature;
+        let proof = key.prove_y(genesis, &statement, &mut row_rng(&statement));
+        of_device.signature = device.sign(&statement).to_bytes();
+        of_device.proof = proof.to_bytes();
     }
     entry
+}
+
+/// What k of the proof of y for a statement is drawn from.
+pub fn row_rng(statement: &[u8]) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed(hash(statement))
 }
 
 /// What the register says of a machine.

@@ -1,15 +1,17 @@
 //! Vectors of xr: the messages of a join, each with what is wrong with it.
 
+use clew_group::curve::Scalar;
+
 use super::damage::{
     TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced,
 };
-use super::xr_group::{Machine, XR, join_nonce, s, x, y_and_k};
+use super::xr_group::{Machine, XR, join_nonce, place, row_rng, s, x, y_and_k};
 use super::xr_keys::case;
 use super::{hash, replaced, rng, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [sessions(), requests(), offers()];
+    let groups = [sessions(), requests(), offers(), row_proofs()];
     groups.into_iter().flatten().collect()
 }
 
@@ -195,6 +197,79 @@ fn offers() -> Vec<Case> {
             rule,
             &sentence("A", what),
             &bytes,
+        ));
+    }
+    cases
+}
+
+fn row_proof(name: &str, expect: &str, comment: &str, of: [&[u8]; 3]) -> Case {
+    let [statement, commitment, proof] = of;
+    let case = case("row-proof", &format!("row-proof{name}"), expect, comment);
+    with_key(case, &XR.public[0])
+        .hex("statement", statement)
+        .hex("commitment", commitment)
+        .hex("proof", proof)
+}
+
+/// Step 3: what the device says of its row, beside S.
+fn row_proofs() -> Vec<Case> {
+    let entry = |name: &str| &XR.records.entries[place(name)];
+    let statement = entry(NAME).statement(XR.records.id());
+    let [own, other] = [NAME, "web-1"].map(|name| entry(name).device().unwrap());
+    let others = entry("web-1").statement(XR.records.id());
+    let k = Scalar::random(&mut row_rng(&statement));
+    let (c, good) = (&own.commitment[..], &own.proof[..]);
+    let comment = "A device proves y for the statement of its row, with this k.";
+    let of_another = "The proof of another machine, for its statement.";
+    let of_request = &machine().request.to_bytes()[48..];
+    let mut cases = vec![
+        row_proof("", "valid", comment, [&statement, c, good])
+            .hex("member-key", machine().key.to_bytes().as_slice())
+            .hex("k", k.to_bytes()),
+        row_proof(
+            "-other-statement",
+            "invalid",
+            "The statement of another row.",
+            [&others, c, good],
+        ),
+        row_proof(
+            "-other-c0",
+            "invalid",
+            "C is another point.",
+            [&statement, &doubled(c, 0, 48), good],
+        ),
+        row_proof(
+            "-copied-c0",
+            "invalid",
+            "C of another machine.",
+            [&statement, &other.commitment, good],
+        ),
+        row_proof(
+            "-other-machine",
+            "invalid",
+            of_another,
+            [&statement, c, &other.proof],
+        ),
+        row_proof(
+            "-request",
+            "invalid",
+            "The proof of the request.",
+            [&statement, c, of_request],
+        ),
+        row_proof(
+            "-short",
+            "length",
+            "A byte is missing.",
+            [&statement, c, &good[..63]],
+        ),
+    ];
+    for (what, rule, bytes) in bad_proofs(good, 0) {
+        let name = format!("-{what}");
+        cases.push(row_proof(
+            &name,
+            rule,
+            of_proof(what),
+            [&statement, c, &bytes],
         ));
     }
     cases

@@ -174,6 +174,15 @@ fn device(f: &Fixture) -> Vec<Operation<'_>> {
             let key = f.device(&before).accept(&f.group, &f.join.offer);
             fixed::<112>(&key.expect("an honest issuer").to_bytes())
         }),
+        Operation::new(
+            "xr proof of y",
+            |_| f.join.secrets,
+            |secrets| {
+                let key = f.join.key(&secrets);
+                let proof = key.prove_y(&f.group, b"a row", &mut followed(9));
+                proof.to_bytes()
+            },
+        ),
     ]
 }
 
