@@ -22,7 +22,6 @@ class Judge(Case):
         cls.maker = maker = Maker(xr, nonce=b"o" * 32)
         cls.machines = [maker.enrol(label) for label in ("one", "two", "three")]
         cls.one, cls.two, cls.three = cls.machines
-        maker.checkpoint()
         maker.revoke(cls.three, start=100 * SECOND, made=90 * SECOND)
         cls.late = maker.enrol("late", register.ON_ISSUER, replaces=2)
         cls.group = group_file.Group(maker.file())
@@ -48,6 +47,14 @@ class Judge(Case):
 
     def opened(self, *arguments, **changes):
         return self.maker.opening(*arguments, **changes)
+
+    def with_row(self, machine):
+        """A maker with one more row, which no record binds."""
+        changed, index = Maker.__new__(Maker), len(self.maker.machines)
+        changed.__dict__.update(self.maker.__dict__)
+        forged = replace(machine, index=index, entry=put(machine.entry, 0, u32(index)))
+        changed.machines = [*self.maker.machines, forged]
+        return changed, forged
 
     # Openings
 
@@ -167,10 +174,7 @@ class Judge(Case):
         end = len(one.entry) - 1
         for at, value in ((end, one.entry[end] ^ 1), (62, ord("O")), (8, 1)):  # S, name, how
             entry = put(one.entry, at, bytes([value]))
-            changed = Maker.__new__(Maker)
-            changed.__dict__.update(self.maker.__dict__)
-            forged = replace(one, entry=entry)
-            changed.machines, changed.heads = [forged] + self.maker.machines[1:], []
+            changed, forged = self.with_row(replace(one, entry=entry))
             payload, packets = changed.opening(1, self.frame, forged, [1, 3]), [(self.frame, len(self.frame), 101, None)]
             self.refuses("device", opening.judge, group_file.Group(changed.file()), opening.OPENING, payload, packets)
 
@@ -199,10 +203,10 @@ class Judge(Case):
         said = opening.judge(group, opening.OPENING, good, packets).caveats
         labels = ["issuer-could-sign", "trusted-dealer", "joined-on-issuer-host", "not-anchored"]
         self.assertEqual([label for label, _ in said], labels)
-        wrong = one.entry[:-96] + encode(power(G2, 9))
-        one.entry, maker.heads = wrong, []
+        wrong = replace(one, index=2, entry=put(one.entry, 0, u32(2))[:-96] + encode(power(G2, 9)))
+        maker.machines.append(wrong)
         other = group_file.Group(maker.file())
-        payload = maker.opening(1, frame, one, [2, 3])
+        payload = maker.opening(1, frame, wrong, [2, 3])
         self.refuses("credential", opening.judge, other, opening.OPENING, payload, packets)
         self.refuses("layout", judge, maker.opening(1, frame, one, [2]))
 
@@ -242,10 +246,7 @@ class Judge(Case):
         self.refuses("register", self.judge_match, flip(self.match, len(self.match) - 1))
 
     def test_match_device(self):
-        forged = replace(self.one, entry=flip(self.one.entry, len(self.one.entry) - 1))
-        changed = Maker.__new__(Maker)
-        changed.__dict__.update(self.maker.__dict__)
-        changed.machines, changed.heads = [forged] + self.maker.machines[1:], []
+        changed, forged = self.with_row(replace(self.one, entry=flip(self.one.entry, len(self.one.entry) - 1)))
         payload, packets = changed.match(1, self.frame, forged, [2, 3]), [(self.frame, len(self.frame), 101, None)]
         self.refuses("device", opening.judge, group_file.Group(changed.file()), opening.MATCH, payload, packets)
 
