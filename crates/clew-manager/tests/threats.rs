@@ -6,7 +6,9 @@ mod common;
 #[path = "common/court.rs"]
 mod court;
 
-use clew_evidence::{Caveat, CheckedGroup};
+use clew_evidence::{
+    Caveat, CheckedGroup, EpochRecord, GroupFile, HEADER, RegisterHead, Rule, seal,
+};
 use clew_group::{Scheme, SigningKey, Witness};
 use clew_manager::keys::{HeldEpoch, MemberKeyFile};
 use clew_manager::update::{NoWitnesses, UpdateError, update};

@@ -146,6 +146,8 @@ def run(folder):
                 got = refused.rule
                 if blamed(refused) != case.one("culprit"):
                     got += f", blaming {refused.where}"
+                if (refused.where == "newer") != (case.one("needs") == "newer-file"):
+                    got += f", where {refused.where}"
             except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as e:
                 got = f"{type(e).__name__}: {e}"
             counts["agree" if got == case.expect else "differ"] += 1

@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from common import bbs04, Case, flip, group_file, merkle, opening, put, quorum, receiver, register, text, xr
+from common import bbs04, Case, flip, group_file, merkle, opening, put, quorum, receiver, Refused, register, text, xr
 from clew_check.curve import *
 from prover import device, inclusion, Maker, pcap, public, rand, u32
 
@@ -123,9 +123,26 @@ class Judge(Case):
     def test_group(self):
         for at in (18, 37, 38):  # group id, epoch, epoch id
             self.refuses("group", self.judge, flip(self.opening, at))
-        self.refuses("group", self.judge, put(self.opening, 34, u32(7)))
         self.refuses("group", self.judge, put(self.opening, 34, u32(0)))
         self.refuses("group", self.judge, put(self.opening, 17, b"\1"))
+
+    def test_newer_file(self):
+        """Of an epoch or a register that this file does not have yet, nobody can tell; of another group, one can."""
+
+        def no_judgement(payload):
+            with self.assertRaises(Refused) as caught:
+                self.judge(payload)
+            return caught.exception.rule, opening.cannot_tell(caught.exception)
+
+        later = put(self.opening, 34, u32(2))
+        self.assertEqual(no_judgement(later), ("group", True))
+        self.assertEqual(no_judgement(put(later, 38, bytes(32))), ("group", True))
+        self.assertEqual(no_judgement(flip(later, 18)), ("group", False))
+        self.assertEqual(no_judgement(put(later, 17, b"\1")), ("group", False))
+        self.assertEqual(no_judgement(flip(self.opening, 38)), ("group", False))
+        row = self.maker.row(self.one)
+        longer = put(row, 2 + len(self.one.entry), u32(5))
+        self.assertEqual(no_judgement(self.opened(1, self.frame, self.one, [1, 3], row=longer)), ("register", True))
 
     def test_packet(self):
         self.refuses("packet", self.judge, self.opening, opening.OPENING, [self.other])
