@@ -366,6 +366,32 @@ fn a_restored_store_replaces_no_newer_file() {
     }
 }
 
+/// The backup enrols somebody else in the place of a machine that the published file has: as many
+/// machines, and not the same.
+#[test]
+fn a_restored_store_replaces_no_other_register() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol("a");
+    let backup = std::fs::read(office.dir.join("issuer/store.db")).unwrap();
+    office.enrol("b");
+    let published = std::fs::read(office.store.group_file_path()).unwrap();
+    let folder = office.folder.path().join("restored");
+    copy_all(&office.dir, &folder);
+    std::fs::remove_file(folder.join("public/group.clew")).unwrap();
+    std::fs::write(folder.join("issuer/store.db"), backup).unwrap();
+    let mut restored = Store::open(&folder).unwrap();
+    enrol(&mut restored, &office.issuer, "c");
+    assert_eq!(restored.group().register().machines, 2);
+    std::fs::write(restored.group_file_path(), &published).unwrap();
+    let refused = Store::open(&folder).map(drop).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::PublishedIsNewer(_)),
+        "{refused}"
+    );
+    let kept = std::fs::read(restored.group_file_path()).unwrap();
+    assert_eq!(kept, published);
+}
+
 /// Witnesses that another history left in the public folder are replaced by those of this one.
 #[test]
 fn a_restored_store_publishes_its_own_witnesses() {
