@@ -7,9 +7,7 @@ mod common;
 use clew_evidence::{
     Checkpoint, EpochRecord, GroupFile, RegisterHead, Row, Rule, consistency, root,
 };
-use common::{
-    CHECKPOINT, MACHINES, Nodes, World, XR, bodies_of, register, row_of, tree, worlds,
-};
+use common::{CHECKPOINT, MACHINES, Nodes, World, XR, bodies_of, register, row_of, tree, worlds};
 
 const REGISTER: usize = 6;
 
@@ -108,7 +106,14 @@ fn records_bind_checkpoints() {
         ] {
             let file = with_sizes(world, bound, sizes);
             let group = GroupFile::from_bytes(&file).unwrap();
-            assert_eq!(group.epochs().iter().map(|e| e.machines).collect::<Vec<_>>(), bound);
+            assert_eq!(
+                group
+                    .epochs()
+                    .iter()
+                    .map(|e| e.machines)
+                    .collect::<Vec<_>>(),
+                bound
+            );
         }
         for (bound, sizes, part) in [
             ([0, 0, 0, 3], &[][..], 4),
@@ -117,7 +122,11 @@ fn records_bind_checkpoints() {
             ([0, 0, 0, 5], &[3], 4), // the register's own size is not enough
         ] {
             let file = with_sizes(world, bound, sizes);
-            assert_eq!(refused(&file), (part, Rule::Checkpoint), "{bound:?} {sizes:?}");
+            assert_eq!(
+                refused(&file),
+                (part, Rule::Checkpoint),
+                "{bound:?} {sizes:?}"
+            );
         }
     }
 }

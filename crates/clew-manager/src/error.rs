@@ -177,9 +177,9 @@ impl fmt::Display for StoreError {
             Self::OneOpeningKey => {
                 f.write_str("a bbs04 group has one opening key, from a trusted dealer")
             }
-            Self::RegisterMoved => f.write_str(
-                "another process changed the register meanwhile: nothing was given out",
-            ),
+            Self::RegisterMoved => {
+                f.write_str("another process changed the register meanwhile: nothing was given out")
+            }
             Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
             Self::Dkg(error) => error.fmt(f),

@@ -323,10 +323,18 @@ fn invisible_names() -> Vec<Case> {
     vec![
         named("space-none", "A zero width space in the name.", '\u{200b}'),
         named("joiner", "A zero width joiner, as in emoji.", '\u{200d}'),
-        named("override", "The name is shown from right to left.", '\u{202e}'),
+        named(
+            "override",
+            "The name is shown from right to left.",
+            '\u{202e}',
+        ),
         named("hyphen", "A soft hyphen in the name.", '\u{ad}'),
         named("tag", "A tag, beyond the first plane.", '\u{e0061}'),
-        named("glyphs", "A sign of Unicode 15 that joins hieroglyphs.", '\u{1343f}'),
+        named(
+            "glyphs",
+            "A sign of Unicode 15 that joins hieroglyphs.",
+            '\u{1343f}',
+        ),
     ]
 }
 
@@ -540,17 +548,12 @@ fn bad_checkpoints() -> Vec<Case> {
                 b.extend([0; 32]);
             }),
         ),
-        bad(
-            "register",
-            8,
-            "The register's proof is one bit off.",
-            &{
-                let mut bodies = grown().bodies();
-                let proof = bodies[8].last_mut().unwrap();
-                *proof ^= 1;
-                file_by(&bodies, &XR.records.manager)
-            },
-        ),
+        bad("register", 8, "The register's proof is one bit off.", &{
+            let mut bodies = grown().bodies();
+            let proof = bodies[8].last_mut().unwrap();
+            *proof ^= 1;
+            file_by(&bodies, &XR.records.manager)
+        }),
         bad(
             "register-smaller",
             8,
