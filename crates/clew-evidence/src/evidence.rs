@@ -169,10 +169,14 @@ fn comment(what: &str, request: &Request) -> String {
 fn read_request(fields: &mut Fields<'_>, group: &GroupFile) -> Result<Request, ReadError> {
     let request = Request::read(fields).ok_or(ReadError::from(JudgeRule::Layout))?;
     if request.is_of(group) {
-        Ok(request)
-    } else {
-        Err(ReadError::from(JudgeRule::Group))
+        return Ok(request);
     }
+    let (epoch, newest) = (request.epoch, group.newest_epoch());
+    let same_group = request.group == group.id() && request.scheme == group.scheme();
+    Err(match same_group && epoch > newest {
+        true => ReadError::LaterEpoch { epoch, newest },
+        false => ReadError::from(JudgeRule::Group),
+    })
 }
 
 /// Why an opening or a match was not read.
@@ -182,6 +186,14 @@ pub enum ReadError {
     Text(TextError),
     /// What it holds broke a rule: `layout` or `group`.
     Fault(Fault),
+    /// It is about an epoch that this file of the group does not have yet: rule `group`, and no
+    /// judgement. A newer file may say yes.
+    LaterEpoch {
+        /// The epoch that it is about.
+        epoch: u32,
+        /// The newest epoch of the file.
+        newest: u32,
+    },
 }
 
 impl ReadError {
@@ -190,6 +202,7 @@ impl ReadError {
         match self {
             Self::Text(error) => error.as_str(),
             Self::Fault(fault) => fault.rule.as_str(),
+            Self::LaterEpoch { .. } => JudgeRule::Group.as_str(),
         }
     }
 }
@@ -199,6 +212,10 @@ impl fmt::Display for ReadError {
         match self {
             Self::Text(error) => error.fmt(f),
             Self::Fault(fault) => fault.fmt(f),
+            Self::LaterEpoch { epoch, newest } => write!(
+                f,
+                "the evidence is about epoch {epoch}, and the group file ends with epoch {newest}"
+            ),
         }
     }
 }

@@ -4,8 +4,10 @@
 
 mod common;
 
-use clew_evidence::{Checkpoint, GroupFile, RegisterHead, Row, Rule, consistency, root};
-use common::{CHECKPOINT, MACHINES, Nodes, World, XR, row_of, tree, worlds};
+use clew_evidence::{
+    Checkpoint, EpochRecord, GroupFile, RegisterHead, Row, Rule, consistency, root,
+};
+use common::{CHECKPOINT, MACHINES, Nodes, World, XR, bodies_of, register, row_of, tree, worlds};
 
 const REGISTER: usize = 6;
 
@@ -25,28 +27,35 @@ fn checkpoint(nodes: &Nodes, before: Option<u32>, machines: u32) -> Checkpoint {
     }
 }
 
-/// The file with checkpoints of these sizes, each with its proof.
-fn with_sizes(world: &World, sizes: &[u32]) -> Vec<u8> {
+/// The file with checkpoints of these sizes, each with its proof, and with records that bind these.
+fn with_sizes(world: &World, bound: [u32; 4], sizes: &[u32]) -> Vec<u8> {
+    with_records(world, &world.bound_to(&world.nodes, bound), sizes)
+}
+
+fn with_records(world: &World, epochs: &[EpochRecord], sizes: &[u32]) -> Vec<u8> {
     let nodes = &world.nodes;
     let node = |level, index| nodes.get(&(level, index)).copied();
-    world.with_register(|checkpoints, head| {
-        let before = [None].into_iter().chain(sizes.iter().copied().map(Some));
-        let pairs = before.zip(sizes);
-        *checkpoints = pairs
-            .map(|(before, size)| checkpoint(nodes, before, *size))
-            .collect();
-        let last = sizes
-            .last()
-            .map(|last| consistency(*last, head.machines, node).unwrap());
-        head.hashes = last.unwrap_or_default();
-    })
+    let before = [None].into_iter().chain(sizes.iter().copied().map(Some));
+    let pairs = before.zip(sizes);
+    let checkpoints: Vec<Checkpoint> = pairs
+        .map(|(before, size)| checkpoint(nodes, before, *size))
+        .collect();
+    let last = sizes.last();
+    let proof = last.map(|last| consistency(*last, world.register.machines, node).unwrap());
+    let head = RegisterHead {
+        last: epochs.last().unwrap().epoch_id(),
+        hashes: proof.unwrap_or_default(),
+        ..world.register.clone()
+    };
+    world.file_of(&bodies_of(&world.genesis, epochs, &checkpoints, &head))
 }
 
 #[test]
 fn checkpoints_keep_rows_good() {
     for world in worlds() {
         for sizes in [&[][..], &[5], &[1], &[2, 3], &[1, 2, 3, 4, 5]] {
-            let group = GroupFile::from_bytes(&with_sizes(world, sizes)).unwrap();
+            let file = with_sizes(world, [sizes.last().copied().unwrap_or(0); 4], sizes);
+            let group = GroupFile::from_bytes(&file).unwrap();
             for machines in 1..=MACHINES as u32 {
                 let row = world.row_at(0, machines);
                 let kept = machines == MACHINES as u32 || sizes.contains(&machines);
@@ -63,14 +72,110 @@ fn checkpoints_keep_rows_good() {
 
 #[test]
 fn an_empty_register_has_no_checkpoint() {
-    let empty = |checkpoints: &mut Vec<Checkpoint>, head: &mut RegisterHead| {
-        checkpoints.clear();
-        (head.machines, head.root, head.hashes) = (0, [0; 32], vec![]);
+    let epochs = XR.bound_to(&XR.nodes, [0; 4]);
+    let empty = RegisterHead {
+        last: epochs[3].epoch_id(),
+        time: 7,
+        machines: 0,
+        root: [0; 32],
+        hashes: vec![],
     };
-    let group = GroupFile::from_bytes(&XR.with_register(empty)).unwrap();
+    let file = |head: &RegisterHead| XR.file_of(&bodies_of(&XR.genesis, &epochs, &[], head));
+    let group = GroupFile::from_bytes(&file(&empty)).unwrap();
     assert!(!XR.row(0).is_in_register_of(&group));
-    let before = XR.with_register(|_, head| (head.machines, head.hashes) = (0, vec![]));
+    let rooted = RegisterHead {
+        root: [1; 32],
+        ..empty
+    };
+    assert_eq!(refused(&file(&rooted)), (5, Rule::Layout));
+    let before = XR.with_register(|_, head| {
+        (head.machines, head.root, head.hashes) = (0, [0; 32], vec![]);
+    });
     assert_eq!(refused(&before), (REGISTER, Rule::Checkpoint));
+}
+
+/// Each record binds a register of the file: an epoch id is that of one register.
+#[test]
+fn records_bind_checkpoints() {
+    for world in worlds() {
+        for (bound, sizes) in [
+            ([0; 4], &[][..]),
+            ([0, 0, 3, 3], &[3]),
+            ([1, 1, 2, 5], &[1, 2, 5]),
+            ([2, 2, 2, 4], &[1, 2, 3, 4]),
+        ] {
+            let file = with_sizes(world, bound, sizes);
+            let group = GroupFile::from_bytes(&file).unwrap();
+            assert_eq!(
+                group
+                    .epochs()
+                    .iter()
+                    .map(|e| e.machines)
+                    .collect::<Vec<_>>(),
+                bound
+            );
+        }
+        for (bound, sizes, part) in [
+            ([0, 0, 0, 3], &[][..], 4),
+            ([0, 2, 3, 3], &[2][..], 3),
+            ([1, 1, 5, 5], &[1, 3], 3),
+            ([0, 0, 0, 5], &[3], 4), // the register's own size is not enough
+        ] {
+            let file = with_sizes(world, bound, sizes);
+            assert_eq!(
+                refused(&file),
+                (part, Rule::Checkpoint),
+                "{bound:?} {sizes:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_register_of_a_record_is_not_smaller_than_before() {
+    let file = with_sizes(&XR, [0, 3, 2, 3], &[2, 3]);
+    assert_eq!(refused(&file), (3, Rule::Checkpoint));
+    let emptied = with_sizes(&XR, [2, 2, 0, 2], &[2]);
+    assert_eq!(refused(&emptied), (3, Rule::Checkpoint));
+}
+
+#[test]
+fn the_root_of_a_record_is_that_of_the_checkpoint() {
+    let mut epochs = XR.bound_to(&XR.nodes, [0, 2, 2, 2]);
+    epochs[3].root[31] ^= 1;
+    let file = with_records(&XR, &epochs, &[2]);
+    assert_eq!(refused(&file), (4, Rule::Checkpoint));
+    let mut epochs = XR.bound_to(&XR.nodes, [0; 4]);
+    epochs[3].root[31] ^= 1;
+    assert_eq!(refused(&with_records(&XR, &epochs, &[])), (4, Rule::Layout));
+}
+
+/// What the manager can do still, and what it cannot: two files with one epoch id have one register
+/// up to the machines that its record binds.
+#[test]
+fn an_epoch_id_binds_the_register() {
+    for world in worlds() {
+        let (bound, sizes) = ([0, 0, 2, 2], [2]);
+        let group = GroupFile::from_bytes(&with_sizes(world, bound, &sizes)).unwrap();
+        let another = |index: usize| {
+            let mut entries = world.entries.clone();
+            entries[index].joined += 1;
+            tree(&entries)
+        };
+        // A machine that was enrolled after the last epoch: the ids are the same.
+        let (_, head) = register(&another(4), MACHINES as u32, group.last_id());
+        let other = world.with_register(|_, register| *register = head);
+        let other = GroupFile::from_bytes(&other).unwrap();
+        assert_eq!(other.last_id(), group.last_id());
+        assert_ne!(other.register().root, group.register().root);
+        // One that was enrolled before it: the id is another, or the file is refused.
+        let nodes = another(1);
+        let epochs = world.bound_to(&nodes, bound);
+        assert_ne!(epochs[3].epoch_id(), group.last_id());
+        let (checkpoints, head) = register(&nodes, MACHINES as u32, group.last_id());
+        let swapped = world.with_register(|all, register| (*all, *register) = (checkpoints, head));
+        assert_eq!(refused(&swapped), (3, Rule::Checkpoint));
+    }
 }
 
 #[test]
@@ -118,6 +223,8 @@ fn what_has_nothing_before_it_has_no_proof() {
     assert_eq!(refused(&first), (5, Rule::Checkpoint));
     let head = XR.with_register(|checkpoints, _| checkpoints.clear());
     assert_eq!(refused(&head), (5, Rule::Checkpoint));
+    let whole = with_sizes(&XR, [5; 4], &[5]);
+    assert!(GroupFile::from_bytes(&whole).is_ok());
     let same_size = |change: fn(&mut RegisterHead)| {
         XR.with_register(|checkpoints, head| {
             *checkpoints = vec![checkpoint(&XR.nodes, None, head.machines)];
@@ -125,7 +232,6 @@ fn what_has_nothing_before_it_has_no_proof() {
             change(head);
         })
     };
-    assert!(GroupFile::from_bytes(&same_size(|_| ())).is_ok());
     let other_root = same_size(|head| head.root[0] ^= 1);
     assert_eq!(refused(&other_root), (REGISTER, Rule::Checkpoint));
     let proof = same_size(|head| head.hashes.push([0; 32]));

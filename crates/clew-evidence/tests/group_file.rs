@@ -1,13 +1,19 @@
 //! Valid files of both schemes, and one broken file per rule of `spec/group-file.md` section 3 but for
 //! those about revocation (`revocation.rs`) and the register's growth (`checkpoints.rs`).
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
 
 mod common;
 
 use clew_evidence::{
-    Change, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, Origin, Rule, seal,
+    Change, EpochRecord, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, MAX_REBASE_ROWS,
+    MAX_STEPS_PER_RECORD, Origin, Rule, seal,
 };
+use clew_group::quorum::Quorum;
 use common::{BBS04, CREATED, World, XR, worlds};
 use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
@@ -133,7 +139,6 @@ fn kind() {
         (2, Rule::Kind),
         "a record behind a checkpoint"
     );
-    assert_eq!(file(&[0, 6, 5]), (2, Rule::TrailingBytes));
     for none in [vec![9], vec![]] {
         let bodies = [all[0].clone(), none];
         assert_eq!(refused(&XR.file_of(&bodies)), (1, Rule::Kind));
@@ -145,6 +150,9 @@ fn trailing_bytes() {
     let mut all = XR.bodies_of_file();
     all.push(all[PARTS - 1].clone());
     assert_eq!(refused(&XR.file_of(&all)), (PARTS, Rule::TrailingBytes));
+    // Whatever it is: no part is looked for behind the register.
+    let file = [&XR.file()[..], &[0]].concat();
+    assert_eq!(refused(&file), (PARTS, Rule::TrailingBytes));
 }
 
 #[test]
@@ -189,8 +197,8 @@ fn layout_values_of_record_0() {
     assert_eq!(refused(&distributed), (0, Rule::Layout));
 }
 
-/// kind, epoch, previous, made, start.
-const CHANGE: usize = 1 + 4 + 32 + 8 + 8;
+/// kind, epoch, previous, made, start, machines, root.
+const CHANGE: usize = 1 + 4 + 32 + 8 + 8 + 4 + 32;
 
 #[test]
 fn layout_values_of_epochs() {
@@ -219,16 +227,62 @@ fn layout_values_of_epochs() {
 }
 
 #[test]
-fn layout_comes_before_signatures() {
+fn layout_comes_before_the_signature() {
     let mut bytes = XR.file();
     let manager = HEADER.len() + 4 + 42;
     bytes[manager] ^= 1;
     assert_eq!(refused(&bytes), (0, Rule::Signature));
     let mut all = XR.bodies_of_file();
-    let last = all.len() - 1;
-    all[last].pop();
+    all[0].pop();
     all[0][42] ^= 1;
-    assert_eq!(refused(&XR.file_of(&all)), (last, Rule::Layout));
+    assert_eq!(refused(&XR.file_of(&all)), (0, Rule::Layout));
+}
+
+/// Each part is checked before the next one is looked at.
+#[test]
+fn the_first_bad_part_is_named() {
+    let good = XR.bodies_of_file();
+    let mut file = XR.file_of(&good[..2]);
+    *file.last_mut().unwrap() ^= 1;
+    for rest in [&[][..], &[1], &[0xff; 200], &seal(&good[6], &XR.manager)] {
+        let file = [&file, rest].concat();
+        assert_eq!(refused(&file), (1, Rule::Signature));
+    }
+    let mut all = good.clone();
+    all[1][5] ^= 1;
+    all[3].pop();
+    assert_eq!(refused(&XR.file_of(&all)), (1, Rule::Chain));
+    let mut all = good;
+    all.remove(3);
+    all[4][1] ^= 1; // of the checkpoint
+    assert_eq!(refused(&XR.file_of(&all)), (3, Rule::Epoch));
+}
+
+/// The longest records fit, with the register that they bind.
+#[test]
+fn the_longest_records_fit() {
+    let largest = |change: Change| {
+        let record = EpochRecord {
+            change,
+            ..XR.epochs[3].clone()
+        };
+        record.encode().len()
+    };
+    let Change::Sharing(new) = &XR.epochs[1].change else {
+        panic!("a record with a sharing");
+    };
+    let mut new = new.clone();
+    new.sharing.quorum = Quorum::new(32, 32).unwrap();
+    new.sharing.commitments = vec![0; 48 * 31];
+    let lengths = [
+        largest(Change::Steps(vec![[0; 80]; MAX_STEPS_PER_RECORD])),
+        largest(Change::Sharing(new)),
+        largest(Change::Rebase {
+            revoked: vec![0; MAX_REBASE_ROWS],
+        }),
+    ];
+    assert_eq!(lengths, [90 + 3_841, 90 + 1_587, 90 + 3_602]);
+    assert!(lengths.into_iter().all(|length| length <= MAX_PART_BYTES));
 }
 
 #[test]

@@ -10,9 +10,11 @@ mod common;
 
 use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule};
 use clew_group::curve::{G1, Scalar};
-use clew_group::{EpochId, Scheme, Step};
+use clew_group::{Scheme, Step};
 use common::issuer::{first_v, rebased_v, secret_x};
-use common::{BBS04, CREATED, LOCKED_OUT, NONCE, REISSUED, REVOKED, XR, checked, rng, worlds};
+use common::{
+    BBS04, CREATED, LOCKED_OUT, NONCE, REISSUED, REVOKED, World, XR, checked, rng, worlds,
+};
 
 /// The rule and part by which a file is refused before its chain is looked at.
 fn refused(file: &[u8]) -> (usize, Rule) {
@@ -35,17 +37,18 @@ fn steps_of(record: &mut EpochRecord) -> &mut Vec<[u8; 80]> {
 }
 
 /// The file with one more epoch.
-fn with_epoch_5(world: &common::World, change: Change) -> Vec<u8> {
-    world.with(|_, e| e.push(record(5, change)))
+fn with_epoch_5(world: &World, change: Change) -> Vec<u8> {
+    world.with(|_, e| e.push(record(world, 5, change)))
 }
 
-fn record(epoch: u32, change: Change) -> EpochRecord {
+/// A later record than the world's last, with its register.
+fn record(world: &World, epoch: u32, change: Change) -> EpochRecord {
     EpochRecord {
         epoch,
-        previous: EpochId([0; 32]),
         made: CREATED + 1_000,
         start: CREATED + 1_000,
         change,
+        ..world.epochs[3].clone()
     }
 }
 
@@ -186,8 +189,8 @@ fn revoked_twice() {
     // The first record that repeats is named.
     let both = XR.with(|_, e| {
         let (a, b) = (steps_of(&mut e[0])[0], steps_of(&mut e[0])[1]);
-        e.push(record(5, Change::Steps(vec![b])));
-        e.push(record(6, Change::Steps(vec![a])));
+        e.push(record(&XR, 5, Change::Steps(vec![b])));
+        e.push(record(&XR, 6, Change::Steps(vec![a])));
     });
     assert_eq!(refused(&both), (5, Rule::RevokedTwice));
 }
@@ -203,7 +206,7 @@ fn many_steps(count: usize, first: u32, x: &mut u64) -> Vec<EpochRecord> {
             step
         });
         let change = Change::Steps(steps.collect());
-        all.push(record(first + all.len() as u32, change));
+        all.push(record(&XR, first + all.len() as u32, change));
     }
     all
 }
@@ -216,7 +219,7 @@ fn steps() {
             *e = many_steps(before, 1, &mut x);
             if after > 0 {
                 let rebase = Change::Rebase { revoked: vec![] };
-                e.push(record(e.len() as u32 + 1, rebase));
+                e.push(record(&XR, e.len() as u32 + 1, rebase));
                 e.extend(many_steps(after, e.len() as u32 + 1, &mut x));
             }
         })
@@ -347,7 +350,7 @@ fn the_first_bad_record_is_named() {
     for bad in 0..steps.len() {
         let file = XR.with(|_, e| {
             for (epoch, step) in (5..).zip(&steps) {
-                e.push(record(epoch, Change::steps([step])));
+                e.push(record(&XR, epoch, Change::steps([step])));
             }
             // Both this x* and the next are wrong: the first one counts.
             for record in &mut e[4 + bad..(6 + bad).min(4 + steps.len())] {

@@ -55,6 +55,8 @@ pub enum StoreError {
     OneOpeningKey,
     /// The group has all the epochs or machines that it may have.
     Full(&'static str),
+    /// The register got a later checkpoint than the rows that were made.
+    RegisterMoved,
     /// The issuer key belongs to another group than the store.
     OtherGroupsKey,
     /// A group of this scheme has no join.
@@ -176,6 +178,9 @@ impl fmt::Display for StoreError {
             }
             Self::OneOpeningKey => {
                 f.write_str("a bbs04 group has one opening key, from a trusted dealer")
+            }
+            Self::RegisterMoved => {
+                f.write_str("another process changed the register meanwhile: nothing was given out")
             }
             Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),

@@ -7,7 +7,8 @@ CREATE TABLE part (
     bytes BLOB NOT NULL              -- length, body, signature (spec/group-file.md section 2)
 ) STRICT;
 
--- Sealed checkpoints of the register. Rows given to others hold under one of them for ever.
+-- Sealed checkpoints of the register: one for each size that a record binds or that rows given to
+-- others have. They hold for ever.
 CREATE TABLE checkpoint (
     machines INTEGER PRIMARY KEY,    -- number of entries, at least 1
     root     BLOB NOT NULL,          -- 32 bytes

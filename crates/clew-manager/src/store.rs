@@ -33,7 +33,7 @@ pub use search::INDEXES;
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
 use crate::keys::IssuerKeyFile;
-use clew_evidence::{GroupFile, HEADER};
+use clew_evidence::{GroupFile, HEADER, root};
 use clew_group::PublicKey;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ impl Store {
         };
         let bytes = group_bytes(&lock)?;
         let group = group_of(&bytes)?;
-        check_published(&path, &group)?;
+        check_published(&path, &group, &lock)?;
         witnesses::settle(&self.dir, &group)?;
         files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
         Ok(lock.commit()?)
@@ -202,15 +202,16 @@ fn configure(db: &Connection) -> Result<(), StoreError> {
 /// Refuses to replace a group file that is of another group, or has what this store lacks: the store
 /// was restored from a backup, and would revive whoever was revoked since. A file that does not read
 /// is replaced.
-fn check_published(path: &Path, ours: &GroupFile) -> Result<(), StoreError> {
+fn check_published(path: &Path, ours: &GroupFile, db: &Connection) -> Result<(), StoreError> {
     let published = std::fs::read(path).ok();
     let published = published.and_then(|bytes| GroupFile::from_bytes(&bytes).ok());
     let Some(published) = published else {
         return Ok(());
     };
     let newest = ours.epoch_id(published.newest_epoch());
-    let machines = published.register().machines <= ours.register().machines;
-    if newest == Some(published.last_id()) && machines {
+    let register = published.register();
+    let same_rows = root(register.machines, register::nodes(db)) == Some(register.root);
+    if newest == Some(published.last_id()) && same_rows {
         Ok(())
     } else {
         Err(StoreError::PublishedIsNewer(path.to_owned()))

@@ -25,21 +25,15 @@ fn rows(office: &Office) -> Vec<Row> {
     rows
 }
 
-/// Rows are of the present size; a checkpoint keeps them good for ever.
+/// Rows of the present size are good until the register grows; rows that are kept stay good.
 #[test]
-fn rows_stay_good_if_there_was_a_checkpoint() {
+fn rows_stay_good_if_they_were_kept() {
     for scheme in BOTH {
         let mut office = Office::new(scheme);
         let mut kept: Vec<Row> = Vec::new();
         let mut lost: Vec<Row> = Vec::new();
         for machines in 1..=20u32 {
             office.enrol(&format!("m-{machines}"));
-            let keeps = machines % 3 == 0;
-            if keeps {
-                office.store.checkpoint(&office.issuer, LATER).unwrap();
-                // Once more changes nothing.
-                office.store.checkpoint(&office.issuer, LATER).unwrap();
-            }
             let (group, rows) = (published(&office.dir), rows(&office));
             assert_eq!(rows.len(), machines as usize);
             for (index, row) in (0..).zip(&rows) {
@@ -47,11 +41,17 @@ fn rows_stay_good_if_there_was_a_checkpoint() {
                 assert!(row.is_in_register_of(&group), "{index} of {machines}");
                 assert_eq!(Row::decode(scheme, &row.encode()).as_ref(), Some(row));
             }
-            let row = rows[machines as usize / 2].clone();
-            if keeps { &mut kept } else { &mut lost }.push(row);
+            let last = rows[machines as usize - 1].clone();
+            if machines % 3 == 0 {
+                office.keep(&last);
+                kept.push(last);
+            } else {
+                lost.push(last);
+            }
         }
         let group = office.group();
-        assert_eq!(group.checkpoints().len(), 6);
+        let sizes = group.checkpoints().iter().map(|c| c.machines);
+        assert_eq!(sizes.collect::<Vec<_>>(), [3, 6, 9, 12, 15, 18]);
         assert!(kept.iter().all(|row| row.is_in_register_of(&group)));
         let present = lost.pop().unwrap();
         assert!(present.is_in_register_of(&group));
@@ -62,6 +62,95 @@ fn rows_stay_good_if_there_was_a_checkpoint() {
         let other = Office::of(scheme, quorum(1, 1), 2).group();
         assert!(!kept[2].is_in_register_of(&other));
     }
+}
+
+/// Every epoch binds the register and makes it a checkpoint, once and not if it is empty.
+#[test]
+fn epochs_make_checkpoints() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        office.revoke_all(&[], true);
+        assert!(office.group().checkpoints().is_empty());
+        office.enrol_all(&["a", "b"]);
+        office.revoke("a");
+        office.revoke("b");
+        office.enrol_all(&["c", "d"]);
+        let kept = office.row("d");
+        office.keep(&kept); // between two epochs
+        office.revoke("c");
+        office.enrol("e");
+        office.revoke("d");
+        let group = published(&office.dir);
+        let bound = group.epochs().iter().map(|record| record.machines);
+        assert_eq!(bound.collect::<Vec<_>>(), [0, 2, 2, 4, 5]);
+        let sizes = group.checkpoints().iter().map(|c| c.machines);
+        assert_eq!(sizes.collect::<Vec<_>>(), [2, 4, 5]);
+        for record in group.epochs() {
+            let root = office.store.root_at(record.machines).unwrap();
+            assert_eq!(record.root, root);
+        }
+    }
+}
+
+/// A row is given out under a checkpoint that others know: the public learns of nothing. Only a
+/// machine that was enrolled since the last one needs another.
+#[test]
+fn rows_of_checkpoints_change_no_published_byte() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        office.enrol_all(&["early", "goes"]);
+        office.revoke("goes");
+        office.enrol("late");
+        let file = |office: &Office| fs::read(office.store.group_file_path()).unwrap();
+        let before = file(&office);
+        let early = office.row("early");
+        assert_eq!(early.machines, 2);
+        office.keep(&early);
+        assert!(file(&office) == before, "not a byte");
+        let late = office.row("late");
+        office.keep(&late);
+        let after = file(&office);
+        assert_eq!(after.len() - before.len(), checkpoint_bytes(&office));
+        assert_eq!(published(&office.dir).checkpoints()[1].machines, 3);
+        office.keep(&late);
+        office.keep(&office.row("late"));
+        assert!(file(&office) == after, "once");
+        office.enrol_all(&["x", "y"]);
+        office.revoke("x");
+        office.enrol("z");
+        let group = published(&office.dir);
+        for row in [&early, &late] {
+            assert!(row.is_in_register_of(&group));
+            let name = row.entry.name.as_str();
+            assert_eq!(&office.row(name), row, "and is given out again");
+        }
+    }
+}
+
+/// The last checkpoint as a part of the file, and the growth of the head by its proof.
+fn checkpoint_bytes(office: &Office) -> usize {
+    let group = office.group();
+    let checkpoint = group.checkpoints().last().unwrap();
+    // Before, the head had the proof that the checkpoint has now.
+    4 + checkpoint.encode().len() + 64 - 32 * checkpoint.hashes.len()
+}
+
+/// A row whose size was passed by a checkpoint cannot be kept: it is made again.
+#[test]
+fn a_size_behind_a_checkpoint_is_not_kept() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol("a");
+    let row = office.row("a");
+    office.enrol("b");
+    let size = office.store.size_with(1);
+    office.store.keep(&office.issuer, size, LATER).unwrap();
+    let before = fs::read(office.store.group_file_path()).unwrap();
+    let refused = office.store.keep(&office.issuer, row.machines, LATER);
+    assert!(matches!(refused, Err(StoreError::RegisterMoved)));
+    assert_eq!(fs::read(office.store.group_file_path()).unwrap(), before);
+    let again = office.row("a");
+    assert_eq!((row.machines, again.machines), (1, 2));
+    office.keep(&again);
 }
 
 /// The root of every earlier size is known, and only of those.

@@ -315,6 +315,8 @@ fn with_steps(office: &mut Office, mut steps: u128) {
             previous,
             made: NOW,
             start: NOW,
+            machines: 0,
+            root: [0; 32],
             change,
         };
         let part = seal(&record.encode(), manager);

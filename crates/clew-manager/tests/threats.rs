@@ -6,7 +6,9 @@ mod common;
 #[path = "common/court.rs"]
 mod court;
 
-use clew_evidence::{Caveat, CheckedGroup};
+use clew_evidence::{
+    Caveat, CheckedGroup, EpochRecord, GroupFile, HEADER, RegisterHead, Rule, seal,
+};
 use clew_group::{Scheme, SigningKey, Witness};
 use clew_manager::keys::{HeldEpoch, MemberKeyFile};
 use clew_manager::update::{NoWitnesses, UpdateError, update};
@@ -254,19 +256,63 @@ fn copy_all(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// A copy of the store that enrols somebody else has the same epoch ids and another register.
+/// A copy of the store that enrols somebody else has the same epoch ids and another register, until
+/// either makes an epoch.
 #[test]
-fn two_registers_have_one_epoch_id() {
+fn who_joined_since_the_last_epoch_is_not_bound() {
     let office = Office::new(Scheme::Xr);
-    let copy = office.folder.path().join("copy");
-    copy_all(&office.dir, &copy);
-    let mut other = Store::open(&copy).unwrap();
+    let mut other = copy_of(&office);
     enrol(&mut other, &office.issuer, "web-1");
     assert_eq!(other.group().last_id(), office.group().last_id());
     let machine = other.machine("web-1").unwrap().unwrap();
     let row = other.row(&machine).unwrap();
     assert!(row.is_in_register_of(other.group()));
     assert!(!row.is_in_register_of(&office.group()));
+}
+
+fn copy_of(office: &Office) -> Store {
+    let copy = office.folder.path().join("copy");
+    copy_all(&office.dir, &copy);
+    Store::open(&copy).unwrap()
+}
+
+/// Two stores make the same record at the same nanosecond, and each has a register of its own: the
+/// epoch ids differ, and no file has the records of the one and the register of the other.
+#[test]
+fn an_epoch_id_has_one_register() {
+    for scheme in BOTH {
+        let mut office = Office::new(scheme);
+        let mut other = copy_of(&office);
+        office.enrol("web-1");
+        enrol(&mut other, &office.issuer, "web-2");
+        let when = When::now(office.next());
+        office.revoke_all(&[], true);
+        other
+            .rebase(&office.issuer, when, &mut |_, _| true)
+            .unwrap();
+        let (ours, theirs) = (office.group(), other.group());
+        let record = ours.record(1).unwrap();
+        let same = EpochRecord {
+            root: record.root,
+            ..theirs.record(1).unwrap().clone()
+        };
+        assert_eq!(&same, record, "all but the register");
+        assert_ne!(ours.epoch_id(1), theirs.epoch_id(1));
+        let head = RegisterHead {
+            last: ours.last_id(),
+            ..theirs.register().clone()
+        };
+        let bodies = [
+            ours.genesis().encode(),
+            record.encode(),
+            theirs.checkpoints()[0].encode(),
+            head.encode(),
+        ];
+        let parts = bodies.iter().map(|body| seal(body, &office.issuer.manager));
+        let mixed = [HEADER.to_vec()].into_iter().chain(parts);
+        let refused = GroupFile::from_bytes(&mixed.collect::<Vec<_>>().concat()).unwrap_err();
+        assert_eq!((refused.part, refused.rule), (1, Rule::Checkpoint));
+    }
 }
 
 /// The store is restored from a backup and makes a second rebase with the same number: V of a rebase
@@ -318,6 +364,32 @@ fn a_restored_store_replaces_no_newer_file() {
         std::fs::rename(&path, path.with_extension("newer")).unwrap();
         assert_eq!(Store::open(&office.dir).unwrap().group().newest_epoch(), 0);
     }
+}
+
+/// The backup enrols somebody else in the place of a machine that the published file has: as many
+/// machines, and not the same.
+#[test]
+fn a_restored_store_replaces_no_other_register() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol("a");
+    let backup = std::fs::read(office.dir.join("issuer/store.db")).unwrap();
+    office.enrol("b");
+    let published = std::fs::read(office.store.group_file_path()).unwrap();
+    let folder = office.folder.path().join("restored");
+    copy_all(&office.dir, &folder);
+    std::fs::remove_file(folder.join("public/group.clew")).unwrap();
+    std::fs::write(folder.join("issuer/store.db"), backup).unwrap();
+    let mut restored = Store::open(&folder).unwrap();
+    enrol(&mut restored, &office.issuer, "c");
+    assert_eq!(restored.group().register().machines, 2);
+    std::fs::write(restored.group_file_path(), &published).unwrap();
+    let refused = Store::open(&folder).map(drop).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::PublishedIsNewer(_)),
+        "{refused}"
+    );
+    let kept = std::fs::read(restored.group_file_path()).unwrap();
+    assert_eq!(kept, published);
 }
 
 /// Witnesses that another history left in the public folder are replaced by those of this one.

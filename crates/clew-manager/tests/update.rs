@@ -302,6 +302,8 @@ fn reopened(office: &Office) -> GroupFile {
         previous: group.last_id(),
         made: NOW + 5,
         start: NOW + 5,
+        machines: 0,
+        root: [0; 32],
         change: Change::sharing(&next, SharingRecord::xr(Origin::Dealt, &sharing)),
     };
     let goes = office.store.machine("goes").unwrap().unwrap();
@@ -312,6 +314,7 @@ fn reopened(office: &Office) -> GroupFile {
         made: NOW + 6,
         start: LATER + 1,
         change: Change::steps([&step]),
+        ..one.clone()
     };
     GroupFile::from_bytes(&group_file(office, &[one, two])).unwrap()
 }

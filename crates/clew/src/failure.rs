@@ -161,6 +161,7 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "invite the machine again: clew enrol DIR MACHINE --invite"
         }
+        StoreError::RegisterMoved => "run the command again",
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,
     };

@@ -14,6 +14,20 @@ SCHEMES = {1: bbs04, 2: xr}
 STEPS, SHARING, REBASE = 1, 2, 3  # changes
 
 
+# Section 1: general category Cf of Unicode 16, as first and last code points.
+INVISIBLE = (
+    (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD), (0x70F, 0x70F), (0x890, 0x891), (0x8E2, 0x8E2),
+    (0x180E, 0x180E), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F), (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A), (0xE0001, 0xE0001), (0xE0020, 0xE007F),
+)  # fmt: skip
+
+
+def is_shown(c):
+    """Neither a control character nor an invisible one."""
+    return unicodedata.category(c) != "Cc" and not any(first <= ord(c) <= last for first, last in INVISIBLE)
+
+
 def read_name(at):
     """Section 1: with its length; as bytes."""
     length = at.take(1)
@@ -23,13 +37,13 @@ def read_name(at):
     except UnicodeDecodeError:
         raise Refused(at.rule)
     need(1 <= length[0] <= 64 and name.strip() == name, at.rule)
-    need(all(unicodedata.category(c) != "Cc" for c in name), at.rule)
+    need(all(map(is_shown, name)), at.rule)
     return length + text
 
 
 @dataclass
 class Sharing:
-    """2.4"""
+    """2.5"""
 
     origin: int
     t: int
@@ -47,7 +61,7 @@ def read_sharing(at, scheme):
 
 @dataclass
 class Head:
-    """2.3 and 2.5: the register, or a checkpoint of it, with the proof that it continues the checkpoint before."""
+    """2.3 and 2.4: the register, or a checkpoint of it, with the proof that it continues the checkpoint before."""
 
     machines: int
     root: bytes
@@ -56,8 +70,15 @@ class Head:
     time: int = None
 
 
+def read_size(at):
+    """The machines of a register and its root, which is zeros if there are none."""
+    machines, root = at.number(4), at.take(32)
+    need(machines > 0 or root == bytes(32), "layout", "root")
+    return machines, root
+
+
 def read_head(at, **fields):
-    machines, root, count = at.number(4), at.take(32), at.number(1)
+    (machines, root), count = read_size(at), at.number(1)
     need(count <= 64, "layout", "hashes")
     return Head(machines, root, [at.take(32) for _ in range(count)], **fields)
 
@@ -70,6 +91,7 @@ class Record:
     previous: bytes
     made: int
     start: int
+    size: tuple  # (machines, root) of the register when it was made
     change: int
     steps: list = None  # (x*, V) as bytes
     opening: tuple = None  # h and h_w as bytes
@@ -78,7 +100,7 @@ class Record:
 
 
 def read_record(at, scheme):
-    record = Record(at.number(4), at.take(32), at.number(8), at.number(8), at.number(1))
+    record = Record(at.number(4), at.take(32), at.number(8), at.number(8), read_size(at), at.number(1))
     if record.change == STEPS:
         count = at.number(1)
         need(scheme is xr and 1 <= count <= 48, "layout", "steps")
@@ -107,52 +129,56 @@ def signed(part, manager):
     return verifies(manager, part[1], b"clew-group-part-1" + part[0])
 
 
-def split(data):
-    """Section 3, rules 1 to 3: the parts, each (body, signature)."""
+MAY_FOLLOW = {None: (0,), 0: (1, 3, 2), 1: (1, 3, 2), 3: (3, 2)}
+EPOCHS_MAX = 2**20
+
+
+def parts_of(data):
+    """Section 3, rules 1 to 3: the parts, each (body, signature), one after the other."""
     need(data[:16] == HEADER, "header")
-    data, parts = data[16:], []
-    while not parts or parts[-1][0][:1] != b"\2":
-        part = len(parts)
-        need(len(data) >= 4, "truncated", part)
-        length = int.from_bytes(data[:4], "big")
+    at, part, before = 16, 0, None
+    while before != 2:
+        need(len(data) - at >= 4, "truncated", part)
+        length = int.from_bytes(data[at : at + 4], "big")
         need(length <= 4096, "too-long", part)
-        need(len(data) >= 4 + length + 64, "truncated", part)
-        parts.append((data[4 : 4 + length], data[4 + length : 68 + length]))
-        data = data[68 + length :]
-    may_follow = {None: (0,), 0: (1, 3, 2), 1: (1, 3, 2), 3: (3, 2)}
-    before = None
-    for part, (body, _) in enumerate(parts):
+        body, signature = data[at + 4 : at + 4 + length], data[at + 4 + length : at + 68 + length]
+        need(len(signature) == 64, "truncated", part)
         kind = body[0] if body else None
-        need(kind in may_follow[before], "kind", part)
-        before = kind
-    need(not data, "trailing-bytes", len(parts))
-    return parts
+        need(kind in MAY_FOLLOW[before], "kind", part)
+        yield body, signature
+        at, part, before = at + 68 + length, part + 1, kind
+    need(at == len(data), "trailing-bytes", part)
 
 
 class Group:
-    """A group file. Rules 1 to 8 are checked at once. `key` gives keys of epochs as far as the manager's word goes;
+    """A group file. Rules 1 to 9 are checked at once. `key` gives keys of epochs as far as the manager's word goes;
     who opens, judges, matches, updates or gives shares calls `check_epochs` first."""
 
     def __init__(self, data):
-        parts = split(data)
-        self.records, self.checkpoints = [], []
-        # 4. layout
-        for part, (body, _) in enumerate(parts):
+        self.records, self.checkpoints, self.epoch_ids = [], [], []
+        self._revoked, self._steps = set(), 0
+        for number, part in enumerate(parts_of(data)):
             try:
-                self._layout(Reader(body))
-            except Refused as e:
-                raise Refused(e.rule, part)
-        # 5. signature
-        for part, each in enumerate(parts):
-            need(signed(each, self.manager), "signature", part)
-        bodies = [body for body, _ in parts[: len(self.records)]]
-        self.epoch_ids = [hash_of(body) for body in bodies]
+                self._take(*part)
+            except Refused as refused:
+                raise Refused(refused.rule, number)
         self.id = self.epoch_ids[0][:16]
-        self._check_records()
-        need(self.register.last == self.epoch_ids[-1], "chain", len(parts) - 1)
-        self._check_heads()
+        self._check_sizes()
         self._checked, self._sharings = False, {}
         self._keys = [self._first_key()]
+
+    def _take(self, body, signature):
+        """Rules 4 to 8: a part beside those before it."""
+        self._layout(Reader(body))
+        need(signed((body, signature), self.manager), "signature")
+        if body[0] in (0, 1):
+            self._check_record(self.records[-1])
+            self.epoch_ids.append(hash_of(body))
+        elif body[0] == 3:
+            self._check_head(self.checkpoints[-1], self.checkpoints[:-1])
+        else:
+            need(self.register.last == self.epoch_ids[-1], "chain")
+            self._check_head(self.register, self.checkpoints)
 
     def _layout(self, at):
         kind = at.number(1)
@@ -164,7 +190,7 @@ class Group:
             need(at.number(1) == 0, "layout", "log")
             self.name = read_name(at)
             self._founding, self._proof = at.take(self.scheme.KEY), at.take(64 if self.scheme is xr else 0)
-            self.records = [Record(0, b"", self.created, 0, 0, sharing=read_sharing(at, self.scheme))]
+            self.records = [Record(0, b"", self.created, 0, (0, bytes(32)), 0, sharing=read_sharing(at, self.scheme))]
         elif kind == 1:
             self.records.append(read_record(at, self.scheme))
         elif kind == 3:
@@ -176,37 +202,41 @@ class Group:
             self.register = read_head(at, last=last, time=time)
         at.end()
 
-    def _check_records(self):
-        """6. and 7., record by record"""
-        revoked, rows, steps = set(), set(), 0
-        for e, record in enumerate(self.records[1:], 1):
-            before = self.records[e - 1]
-            need(record.epoch == e, "epoch", e)
-            need(record.previous == self.epoch_ids[e - 1], "chain", e)
-            need(before.made <= record.made <= record.start, "start", e)
-            need(e <= 2**20, "too-many-epochs", e)
-            for x, _ in record.steps or []:
-                need(x not in revoked, "revoked-twice", e)
-                revoked.add(x)
-            for row in record.rows or []:
-                need(row not in rows, "revoked-twice", e)
-                rows.add(row)
-            steps = 0 if record.change == REBASE else steps + len(record.steps or [])
-            need(steps <= STEPS_MAX, "steps", e)
+    def _check_record(self, record):
+        """6. The last one so far; record 0 is the first."""
+        e = len(self.records) - 1
+        if e == 0:
+            return
+        before = self.records[e - 1]
+        need(e <= EPOCHS_MAX, "too-many-epochs")
+        need(record.epoch == e, "epoch")
+        need(record.previous == self.epoch_ids[e - 1], "chain")
+        need(before.made <= record.made <= record.start, "start")
+        for revoked in [x for x, _ in record.steps or []] + (record.rows or []):
+            need(revoked not in self._revoked, "revoked-twice")
+            self._revoked.add(revoked)
+        self._steps = 0 if record.change == REBASE else self._steps + len(record.steps or [])
+        need(self._steps <= STEPS_MAX, "steps")
+        need(before.size[0] <= record.size[0], "checkpoint")
 
-    def _check_heads(self):
-        """8. Each checkpoint continues the one before, and the register the last one."""
-        before = None
-        for part, head in enumerate([*self.checkpoints, self.register], len(self.records)):
-            if before is None:
-                need(not head.proof, "checkpoint", part)
-            elif head is self.register and head.machines == before.machines:
-                need(not head.proof and head.root == before.root, "checkpoint", part)
-            else:
-                need(before.machines < head.machines, "checkpoint", part)
-                sizes = (before.machines, before.root, head.machines, head.root)
-                need(merkle.consistent(*sizes, head.proof), "checkpoint", part)
-            before = head
+    def _check_head(self, head, checkpoints):
+        """7. and 8. A checkpoint continues the one before, and the register the last one."""
+        if not checkpoints:
+            need(not head.proof, "checkpoint")
+            return
+        before = checkpoints[-1]
+        if head.last is not None and head.machines == before.machines:
+            need(not head.proof and head.root == before.root, "checkpoint")
+            return
+        need(before.machines < head.machines, "checkpoint")
+        sizes = (before.machines, before.root, head.machines, head.root)
+        need(merkle.consistent(*sizes, head.proof), "checkpoint")
+
+    def _check_sizes(self):
+        """8. The register of each record is empty, or a checkpoint."""
+        known = {(0, bytes(32)), *((head.machines, head.root) for head in self.checkpoints)}
+        for e, record in enumerate(self.records):
+            need(record.size in known, "checkpoint", e)
 
     def _first_key(self):
         try:
@@ -263,7 +293,7 @@ class Group:
         return max(i for i in range(e + 1) if i == 0 or self.change(i) == REBASE)
 
     def check_epochs(self):
-        """9. All keys decode, each V follows from a hashed one, and each h_w is h^gamma."""
+        """11. and 12. All keys decode, each V follows from a hashed one, and each h_w is h^gamma."""
         if self._checked:
             return
         segments = []
@@ -312,7 +342,7 @@ class Group:
         return self._sharings[since]
 
     def check_all(self):
-        """Rules 9 and 10 for every epoch."""
+        """Rules 10 to 12 for every epoch."""
         self.check_epochs()
         for e in range(self.last_epoch + 1):
             self.sharing(e)

@@ -61,8 +61,8 @@ def find_packet(group, request, packets, only_asked=False):
 
 
 def cannot_tell(refused):
-    """Without the packet, or with a group file that is older than the row, there is no judgement."""
-    return (refused.rule, refused.where) in (("packet", None), ("register", "newer"))
+    """Without the packet, or with a group file that is older than the epoch or the row, there is no judgement."""
+    return refused.where == "newer" or (refused.rule, refused.where) == ("packet", None)
 
 
 def is_of(group, request, found):
@@ -95,8 +95,9 @@ def check_decryption(data, context, i, part, B, commitments, P):
 
 def check_group(group, request):
     """The rule `group`: the public key of the epoch, which descends from epoch 0, the sharing in force, and its commitments."""
-    known = request.group == group.id and request.scheme is group.scheme and request.epoch <= group.last_epoch
-    need(known and group.epoch_ids[request.epoch] == request.epoch_id, "group")
+    need(request.group == group.id and request.scheme is group.scheme, "group")
+    need(request.epoch <= group.last_epoch, "group", "newer")
+    need(group.epoch_ids[request.epoch] == request.epoch_id, "group")
     try:
         group.check_epochs()
         return group.key(request.epoch), *group.sharing(request.epoch)

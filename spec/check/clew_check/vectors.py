@@ -68,6 +68,8 @@ def group_file_(case):
     equal([group.start(e).to_bytes(8, "big") for e in epochs[1:]], case.all("start"), "effective starts")
     equal([sharing_bytes(*group.sharing(e)) for e in epochs], case.all("sharing"), "sharings")
     equal([head.machines.to_bytes(4, "big") for head in group.checkpoints], case.all("checkpoint"), "checkpoints")
+    bound = [machines.to_bytes(4, "big") + root for machines, root in (record.size for record in group.records[1:])]
+    equal(bound, case.all("bound"), "registers of records")
     entries = case.all("entry")
     equal(group.register.machines, case.one("machines"), "machines")
     equal(len(entries), case.one("machines"), "entries")
@@ -146,6 +148,8 @@ def run(folder):
                 got = refused.rule
                 if blamed(refused) != case.one("culprit"):
                     got += f", blaming {refused.where}"
+                if (refused.where == "newer") != (case.one("needs") == "newer-file"):
+                    got += f", where {refused.where}"
             except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as e:
                 got = f"{type(e).__name__}: {e}"
             counts["agree" if got == case.expect else "differ"] += 1

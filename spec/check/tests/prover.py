@@ -177,7 +177,9 @@ class Maker:
     def epoch(self, start, change, values, made=None, revoked=()):
         e, self.made = len(self.bodies), self.made if made is None else made
         self.gone.append(self.gone[-1] | {machine.index for machine in revoked})
-        head = b"\1" + u32(e) + self.epoch_id(e - 1) + u64(self.made) + u64(start)
+        self.checkpoint()
+        size = u32(len(self.machines)) + merkle.tree_hash(self.entries())
+        head = b"\1" + u32(e) + self.epoch_id(e - 1) + u64(self.made) + u64(start) + size
         self.bodies.append(head + bytes([change]) + values)
 
     # Files
@@ -363,7 +365,6 @@ def history(scheme):
         maker.enrol(label)
     a, b, c, d = maker.machines
     maker.revoke(b, start=100 * 10**9, made=90 * 10**9)
-    maker.checkpoint()
     maker.enrol("late", replaces=1)
     if scheme is xr:
         maker.new_opening_key(1, 2, 200 * 10**9, made=190 * 10**9)

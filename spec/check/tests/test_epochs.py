@@ -77,7 +77,7 @@ class Epochs(Case):
 
     def test_rows_of_checkpoints(self):
         frame = self.maker.packet(self.a, 0)
-        for machines, good in ((4, True), (6, True), (5, False)):
+        for machines, good in ((4, True), (5, True), (6, True), (3, False)):
             payload = self.maker.opening(0, frame, self.a, [1, 2], row=self.maker.row(self.a, machines))
             if good:
                 self.assertEqual(self.judge(payload, frame).answer, "a")

@@ -1,16 +1,17 @@
 """group-file.md section 3: every rule, broken."""
 
 import random
+import unicodedata
 import unittest
 from unittest import mock
 
-from common import bbs04, Case, flip, group_file, put, Refused, register, xr
+from common import bbs04, Case, flip, group_file, merkle, put, Refused, register, xr
 from clew_check import ed25519
 from clew_check.curve import *
 from prover import device, Maker, name, public, sharing, u32, u64
 
 LATE = encode(power(G1, 9))
-START, CHANGE = 45, 53  # places in records of epochs
+START, MACHINES, CHANGE = 45, 53, 89  # places in records of epochs
 
 
 class GroupFile(Case):
@@ -21,11 +22,9 @@ class GroupFile(Case):
         cls.maker = maker = Maker(xr, nonce=b"N" * 32)
         cls.machines = [maker.enrol(label) for label in "abcdef"]
         maker.revoke(*cls.machines[1:3], start=10)
-        maker.checkpoint()
         maker.new_opening_key(2, 2, 40, made=8)
         maker.rebase(cls.machines[3], start=30)
         maker.enrol("g")
-        maker.checkpoint()
         maker.revoke(cls.machines[4], start=35)
         maker.enrol("h"), maker.enrol("i")
         cls.bodies = [*maker.bodies, *(body for _, body in maker.heads), maker.register()]
@@ -57,6 +56,7 @@ class GroupFile(Case):
         self.assertEqual([group.start(e) for e in range(5)], [0, 10, 30, 30, 35])  # an urgent epoch brings one forward
         self.assertEqual([group.base_epoch(e) for e in range(5)], [0, 0, 0, 3, 3])
         self.assertEqual([head.machines for head in [*group.checkpoints, group.register]], [6, 7, 9])
+        self.assertEqual([record.size[0] for record in group.records], [0, 6, 6, 6, 7])
         self.assertEqual([group.revoked_in(m.index, m.x) for m in self.machines], [None, 1, 1, 3, 4, None])
         self.assertEqual([group.root(n) is None for n in (0, 6, 7, 8, 9)], [True, False, False, True, False])
 
@@ -93,6 +93,10 @@ class GroupFile(Case):
         self.refuses("kind", read, data[:16] + parts[0] + self.maker.part(b"\4") + parts[-1])
         self.refuses("kind", read, data[:16] + parts[0] + parts[5] + parts[1] + parts[-1])  # a checkpoint before an epoch
         self.refuses("kind", read, data[:16] + parts[5] + parts[-1])
+        first = data[:16] + parts[0]
+        broken = first + flip(parts[1], len(parts[1]) - 1)
+        for rest in (b"", b"\0", b"\xff" * 200, b"".join(parts[2:])):  # nothing behind the first bad part is looked at
+            self.refuses("signature", read, broken + rest, where=1)
         self.refuses("trailing-bytes", read, data + b"\0")
         self.refuses("trailing-bytes", read, data + parts[-1])
 
@@ -102,6 +106,10 @@ class GroupFile(Case):
             self.broken("layout", part, lambda body: body[:-1])
         for at, value in ((1, 3), (74, 1), (75, 0), (75, 65), (76, 10), (76, 32), (76, 255)):
             self.broken("layout", 0, lambda body: put(body, at, bytes([value])))
+        for text in ("\u00ad", "\u200b", "\u202e", "\u2066", "\ufeff"):
+            self.broken("layout", 0, lambda body: put(body, 76, f"{text}tes".encode()[:4]))
+        self.broken("layout", 4, lambda body: put(body, MACHINES, u32(0)))  # a root of no machine
+        self.broken("layout", 7, lambda body: put(body, 41, u32(0)))
         at = 75 + len(name("test")) + 192 + 64
         for i, value in ((0, 0), (0, 3), (1, 0), (1, 4), (2, 1), (2, 33)):
             self.broken("layout", 0, lambda body: put(body, at + i, bytes([value])))
@@ -198,6 +206,25 @@ class GroupFile(Case):
         self.read(same)
         self.refuses("checkpoint", self.read, same[:7] + [flip(same[7], 50)], where=7)
         self.refuses("checkpoint", self.read, same[:7] + [same[7][:-1] + b"\1" + bytes(32)], where=7)
+
+    def test_records_bind_the_register(self):
+        size = lambda count: u32(count) + merkle.tree_hash(self.maker.entries(count))
+        for count, where in ((1, 1), (5, 1), (7, 2)):  # no checkpoint of one or five; the next record has six
+            self.broken("checkpoint", 1, lambda body: put(body, MACHINES, size(count)), where=where)
+        self.broken("checkpoint", 4, lambda body: put(body, MACHINES, size(9)))  # the register, which is no checkpoint
+        self.broken("checkpoint", 4, lambda body: put(body, MACHINES, size(0)))  # fewer than before
+        self.broken("checkpoint", 4, lambda body: flip(body, MACHINES + 35))
+        for part, count in ((1, 0), (4, 6)):
+            group_file.Group(self.maker.file(self.changed(part, lambda body: put(body, MACHINES, size(count)))))
+
+    def test_invisible(self):
+        """As far as this Python knows it, the table is general category Cf."""
+        known = {chr(c) for c in range(0x110000) if unicodedata.category(chr(c)) == "Cf"}
+        table = {chr(c) for first, last in group_file.INVISIBLE for c in range(first, last + 1)}
+        self.assertEqual(len(table), 170)
+        self.assertLessEqual(known, table)
+        self.assertTrue(all(unicodedata.category(c) == "Cn" for c in table - known))
+        self.assertFalse(any(map(group_file.is_shown, table)))
 
     def test_copy_of_the_store(self):
         """Who enrols the same name in a copy cannot have both in one file."""

@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from common import bbs04, Case, flip, group_file, merkle, opening, put, quorum, receiver, register, text, xr
+from common import bbs04, Case, flip, group_file, merkle, opening, put, quorum, receiver, Refused, register, text, xr
 from clew_check.curve import *
 from prover import device, inclusion, Maker, pcap, public, rand, u32
 
@@ -22,7 +22,6 @@ class Judge(Case):
         cls.maker = maker = Maker(xr, nonce=b"o" * 32)
         cls.machines = [maker.enrol(label) for label in ("one", "two", "three")]
         cls.one, cls.two, cls.three = cls.machines
-        maker.checkpoint()
         maker.revoke(cls.three, start=100 * SECOND, made=90 * SECOND)
         cls.late = maker.enrol("late", register.ON_ISSUER, replaces=2)
         cls.group = group_file.Group(maker.file())
@@ -48,6 +47,14 @@ class Judge(Case):
 
     def opened(self, *arguments, **changes):
         return self.maker.opening(*arguments, **changes)
+
+    def with_row(self, machine):
+        """A maker with one more row, which no record binds."""
+        changed, index = Maker.__new__(Maker), len(self.maker.machines)
+        changed.__dict__.update(self.maker.__dict__)
+        forged = replace(machine, index=index, entry=put(machine.entry, 0, u32(index)))
+        changed.machines = [*self.maker.machines, forged]
+        return changed, forged
 
     # Openings
 
@@ -116,9 +123,26 @@ class Judge(Case):
     def test_group(self):
         for at in (18, 37, 38):  # group id, epoch, epoch id
             self.refuses("group", self.judge, flip(self.opening, at))
-        self.refuses("group", self.judge, put(self.opening, 34, u32(7)))
         self.refuses("group", self.judge, put(self.opening, 34, u32(0)))
         self.refuses("group", self.judge, put(self.opening, 17, b"\1"))
+
+    def test_newer_file(self):
+        """Of an epoch or a register that this file does not have yet, nobody can tell; of another group, one can."""
+
+        def no_judgement(payload):
+            with self.assertRaises(Refused) as caught:
+                self.judge(payload)
+            return caught.exception.rule, opening.cannot_tell(caught.exception)
+
+        later = put(self.opening, 34, u32(2))
+        self.assertEqual(no_judgement(later), ("group", True))
+        self.assertEqual(no_judgement(put(later, 38, bytes(32))), ("group", True))
+        self.assertEqual(no_judgement(flip(later, 18)), ("group", False))
+        self.assertEqual(no_judgement(put(later, 17, b"\1")), ("group", False))
+        self.assertEqual(no_judgement(flip(self.opening, 38)), ("group", False))
+        row = self.maker.row(self.one)
+        longer = put(row, 2 + len(self.one.entry), u32(5))
+        self.assertEqual(no_judgement(self.opened(1, self.frame, self.one, [1, 3], row=longer)), ("register", True))
 
     def test_packet(self):
         self.refuses("packet", self.judge, self.opening, opening.OPENING, [self.other])
@@ -163,11 +187,8 @@ class Judge(Case):
         self.assertEqual(self.judge(self.opened(1, self.frame, self.one, [1, 3], row=old)), "one")
 
     def judge_with(self, forged):
-        """The packet of `one`, opened with this machine in its place of the register."""
-        changed = Maker.__new__(Maker)
-        changed.__dict__.update(self.maker.__dict__)
-        changed.machines, changed.heads = list(self.maker.machines), []
-        changed.machines[forged.index] = forged
+        """The packet of `one`, opened with this machine in one more row of the register."""
+        changed, forged = self.with_row(forged)
         payload, packets = changed.opening(1, self.frame, forged, [1, 3]), [(self.frame, len(self.frame), 101, None)]
         return opening.judge(group_file.Group(changed.file()), opening.OPENING, payload, packets).answer
 
@@ -226,10 +247,10 @@ class Judge(Case):
         said = opening.judge(group, opening.OPENING, good, packets).caveats
         labels = ["issuer-could-sign", "trusted-dealer", "joined-on-issuer-host", "not-anchored"]
         self.assertEqual([label for label, _ in said], labels)
-        wrong = one.entry[:-96] + encode(power(G2, 9))
-        one.entry, maker.heads = wrong, []
+        wrong = replace(one, index=2, entry=put(one.entry, 0, u32(2))[:-96] + encode(power(G2, 9)))
+        maker.machines.append(wrong)
         other = group_file.Group(maker.file())
-        payload = maker.opening(1, frame, one, [2, 3])
+        payload = maker.opening(1, frame, wrong, [2, 3])
         self.refuses("credential", opening.judge, other, opening.OPENING, payload, packets)
         self.refuses("layout", judge, maker.opening(1, frame, one, [2]))
 
@@ -269,10 +290,7 @@ class Judge(Case):
         self.refuses("register", self.judge_match, flip(self.match, len(self.match) - 1))
 
     def test_match_device(self):
-        forged = replace(self.one, entry=flip(self.one.entry, len(self.one.entry) - 1))
-        changed = Maker.__new__(Maker)
-        changed.__dict__.update(self.maker.__dict__)
-        changed.machines, changed.heads = [forged] + self.maker.machines[1:], []
+        changed, forged = self.with_row(replace(self.one, entry=flip(self.one.entry, len(self.one.entry) - 1)))
         payload, packets = changed.match(1, self.frame, forged, [2, 3]), [(self.frame, len(self.frame), 101, None)]
         self.refuses("device", opening.judge, group_file.Group(changed.file()), opening.MATCH, payload, packets)
 

@@ -1,6 +1,6 @@
 //! Reading a group file: every rule of spec section 3 up to the first public key, in its order.
 
-use super::revoked::{Revoked, check_steps_per_segment};
+use super::revoked::Revoked;
 use super::rule::at;
 use super::{GroupFileError, Rule};
 use crate::parts::{
@@ -10,6 +10,7 @@ use crate::parts::{
 use crate::signed::{holds, strict_key};
 use crate::wire::Fields;
 use clew_group::{Proof, PublicKey};
+use ed25519_dalek::VerifyingKey;
 
 /// The first bytes of every group file.
 pub const HEADER: &[u8; 16] = b"clew-group-file\n";
@@ -28,160 +29,181 @@ pub(super) struct Read {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Read, GroupFileError> {
-    let parts = split(bytes)?;
-    let Kinds {
-        records,
-        checkpoints,
-        register,
-    } = by_kind(&parts)?;
-    let genesis = Genesis::decode(records[0].body).ok_or(at(0, Rule::Layout))?;
-    let epochs = decode(&records[1..], 1, |body| {
-        EpochRecord::decode(genesis.scheme, body)
-    })?;
-    let checkpoints = decode(checkpoints, records.len(), Checkpoint::decode)?;
-    let last_part = parts.len() - 1;
-    let head = RegisterHead::decode(register.body).ok_or(at(last_part, Rule::Layout))?;
-    check_signatures(&genesis, &parts)?;
-    let revoked = check_records(records, &genesis, &epochs)?;
-    if head.last.0 != body_hash(records[records.len() - 1].body) {
-        return Err(at(last_part, Rule::Chain));
-    }
-    check_growth(records.len(), &checkpoints, &head)?;
-    let first_key = first_key(&genesis).ok_or(at(0, Rule::PublicKey))?;
-    Ok(Read {
-        genesis,
-        epochs,
-        checkpoints,
-        register: head,
-        revoked,
-        first_key,
-    })
+    read_parts(&mut Parts::of(bytes)?)
 }
 
-fn split(bytes: &[u8]) -> Result<Vec<Part<'_>>, GroupFileError> {
-    let mut fields = Fields(bytes.strip_prefix(HEADER).ok_or(at(0, Rule::Header))?);
-    let mut parts = Vec::new();
-    while !fields.0.is_empty() {
-        let part = Part::read(&mut fields).map_err(|error| match error {
-            NoPart::Truncated => at(parts.len(), Rule::Truncated),
-            NoPart::TooLong => at(parts.len(), Rule::TooLong),
-        })?;
-        parts.push(part);
-    }
-    Ok(parts)
-}
-
-/// The parts by kind; record 0 is there.
-struct Kinds<'p, 'a> {
-    records: &'p [Part<'a>],
-    checkpoints: &'p [Part<'a>],
-    register: &'p Part<'a>,
-}
-
-/// Kinds in their order: the genesis, epochs, checkpoints, one register, nothing more.
-fn by_kind<'p, 'a>(parts: &'p [Part<'a>]) -> Result<Kinds<'p, 'a>, GroupFileError> {
-    let of = |wanted: Kind, from: usize| {
-        let rest = parts.iter().skip(from);
-        from + rest.take_while(|p| kind(p.body) == Some(wanted)).count()
+/// Checks each part before it looks at the next one: of a hostile file no more is kept than what the
+/// manager signed.
+fn read_parts(parts: &mut Parts<'_>) -> Result<Read, GroupFileError> {
+    let mut file = Checked::founded(&parts.next()?).map_err(|rule| at(0, rule))?;
+    let register = loop {
+        let number = parts.taken;
+        let taken = file.take(&parts.next()?);
+        if let Some(register) = taken.map_err(|rule| at(number, rule))? {
+            break register;
+        }
     };
-    if parts.is_empty() {
-        return Err(at(0, Rule::Truncated));
+    match parts.rest.0.is_empty() {
+        true => file.finish(register),
+        false => Err(at(parts.taken, Rule::TrailingBytes)),
     }
-    if kind(parts[0].body) != Some(Kind::Genesis) {
-        return Err(at(0, Rule::Kind));
+}
+
+/// The parts of a file, one after the other.
+struct Parts<'a> {
+    rest: Fields<'a>,
+    /// How many were taken: the number of the next one.
+    taken: usize,
+}
+
+impl<'a> Parts<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Self, GroupFileError> {
+        let rest = Fields(bytes.strip_prefix(HEADER).ok_or(at(0, Rule::Header))?);
+        Ok(Self { rest, taken: 0 })
     }
-    let records = of(Kind::Epoch, 1);
-    let checkpoints = of(Kind::Checkpoint, records);
-    match parts.get(checkpoints) {
-        None => Err(at(checkpoints, Rule::Truncated)),
-        Some(part) if kind(part.body) != Some(Kind::Register) => Err(at(checkpoints, Rule::Kind)),
-        Some(_) if parts.len() > checkpoints + 1 => Err(at(checkpoints + 1, Rule::TrailingBytes)),
-        Some(register) => Ok(Kinds {
-            records: &parts[..records],
-            checkpoints: &parts[records..checkpoints],
+
+    fn next(&mut self) -> Result<Part<'a>, GroupFileError> {
+        let part = Part::read(&mut self.rest).map_err(|error| match error {
+            NoPart::Truncated => at(self.taken, Rule::Truncated),
+            NoPart::TooLong => at(self.taken, Rule::TooLong),
+        })?;
+        self.taken += 1;
+        Ok(part)
+    }
+}
+
+/// What the parts so far say, each checked against those before it.
+struct Checked {
+    genesis: Genesis,
+    manager: VerifyingKey,
+    epochs: Vec<EpochRecord>,
+    /// The hash of the last record's body.
+    last: [u8; 32],
+    revoked: Revoked,
+    checkpoints: Vec<Checkpoint>,
+}
+
+impl Checked {
+    /// Of record 0.
+    fn founded(part: &Part<'_>) -> Result<Self, Rule> {
+        let Some(Kind::Genesis) = kind(part.body) else {
+            return Err(Rule::Kind);
+        };
+        let genesis = Genesis::decode(part.body).ok_or(Rule::Layout)?;
+        let manager = strict_key(&genesis.manager).ok_or(Rule::Signature)?;
+        let file = Self {
+            genesis,
+            manager,
+            epochs: Vec::new(),
+            last: body_hash(part.body),
+            revoked: Revoked::default(),
+            checkpoints: Vec::new(),
+        };
+        file.check_signature(part)?;
+        Ok(file)
+    }
+
+    /// Adds a part: its kind, its layout, its signature, then what it says beside the parts before
+    /// it. Returns the register, which is the last.
+    fn take(&mut self, part: &Part<'_>) -> Result<Option<RegisterHead>, Rule> {
+        match kind(part.body) {
+            Some(Kind::Epoch) if self.checkpoints.is_empty() => {
+                let record = EpochRecord::decode(self.genesis.scheme, part.body);
+                let record = record.ok_or(Rule::Layout)?;
+                self.check_signature(part)?;
+                self.add_epoch(record, body_hash(part.body))?;
+                Ok(None)
+            }
+            Some(Kind::Checkpoint) => {
+                let checkpoint = Checkpoint::decode(part.body).ok_or(Rule::Layout)?;
+                self.check_signature(part)?;
+                self.add_checkpoint(checkpoint)?;
+                Ok(None)
+            }
+            Some(Kind::Register) => {
+                let head = RegisterHead::decode(part.body).ok_or(Rule::Layout)?;
+                self.check_signature(part)?;
+                self.check_head(&head)?;
+                Ok(Some(head))
+            }
+            _ => Err(Rule::Kind),
+        }
+    }
+
+    fn check_signature(&self, part: &Part<'_>) -> Result<(), Rule> {
+        match holds(&self.manager, &signed_message(part.body), &part.signature) {
+            true => Ok(()),
+            false => Err(Rule::Signature),
+        }
+    }
+
+    /// Records count up, each names the one before, none is made or starts too early, revokes again
+    /// or has fewer machines. `id` is the hash of its body.
+    fn add_epoch(&mut self, record: EpochRecord, id: [u8; 32]) -> Result<(), Rule> {
+        let before = self.epochs.last();
+        let made_before = before.map_or(self.genesis.created, |before| before.made);
+        if self.epochs.len() == MAX_EPOCHS {
+            return Err(Rule::TooManyEpochs);
+        }
+        if record.epoch as usize != self.epochs.len() + 1 {
+            return Err(Rule::Epoch);
+        }
+        if record.previous.0 != self.last {
+            return Err(Rule::Chain);
+        }
+        if record.made < made_before || record.start < record.made {
+            return Err(Rule::Start);
+        }
+        self.revoked.add(&record)?;
+        if before.is_some_and(|before| record.machines < before.machines) {
+            return Err(Rule::Checkpoint);
+        }
+        self.epochs.push(record);
+        self.last = id;
+        Ok(())
+    }
+
+    fn add_checkpoint(&mut self, checkpoint: Checkpoint) -> Result<(), Rule> {
+        if !checkpoint.follows(self.checkpoints.last()) {
+            return Err(Rule::Checkpoint);
+        }
+        self.checkpoints.push(checkpoint);
+        Ok(())
+    }
+
+    fn check_head(&self, head: &RegisterHead) -> Result<(), Rule> {
+        if head.last.0 != self.last {
+            return Err(Rule::Chain);
+        }
+        match head.follows(self.checkpoints.last()) {
+            true => Ok(()),
+            false => Err(Rule::Checkpoint),
+        }
+    }
+
+    /// What needs the whole file: the checkpoints that records name, and the first key.
+    fn finish(self, register: RegisterHead) -> Result<Read, GroupFileError> {
+        if let Some(record) = self.epochs.iter().find(|record| !self.has_size_of(record)) {
+            return Err(at(record.epoch as usize, Rule::Checkpoint));
+        }
+        let first_key = first_key(&self.genesis).ok_or(at(0, Rule::PublicKey))?;
+        Ok(Read {
+            genesis: self.genesis,
+            epochs: self.epochs,
+            checkpoints: self.checkpoints,
             register,
-        }),
+            revoked: self.revoked,
+            first_key,
+        })
     }
-}
 
-/// Decodes the bodies of parts from number `first` on.
-fn decode<T>(
-    parts: &[Part<'_>],
-    first: usize,
-    body: impl Fn(&[u8]) -> Option<T>,
-) -> Result<Vec<T>, GroupFileError> {
-    let numbered = (first..).zip(parts);
-    let each = numbered.map(|(i, part)| body(part.body).ok_or(at(i, Rule::Layout)));
-    each.collect()
-}
-
-fn check_signatures(genesis: &Genesis, parts: &[Part<'_>]) -> Result<(), GroupFileError> {
-    let manager = strict_key(&genesis.manager).ok_or(at(0, Rule::Signature))?;
-    let bad = |part: &Part<'_>| !holds(&manager, &signed_message(part.body), &part.signature);
-    match parts.iter().position(bad) {
-        Some(part) => Err(at(part, Rule::Signature)),
-        None => Ok(()),
-    }
-}
-
-/// The rules of records, of which the first record that breaks one is named.
-fn check_records(
-    records: &[Part<'_>],
-    genesis: &Genesis,
-    epochs: &[EpochRecord],
-) -> Result<Revoked, GroupFileError> {
-    let chain = check_chain(records, genesis, epochs);
-    let revoked = Revoked::of(epochs);
-    let steps = check_steps_per_segment(epochs);
-    let broken = [chain.err(), revoked.as_ref().err().copied(), steps.err()];
-    // Of one record, the first in this order.
-    match broken.into_iter().flatten().min_by_key(|error| error.part) {
-        Some(error) => Err(error),
-        None => revoked,
-    }
-}
-
-/// That records count up, each names the one before, and none is made or starts too early.
-fn check_chain(
-    records: &[Part<'_>],
-    genesis: &Genesis,
-    epochs: &[EpochRecord],
-) -> Result<(), GroupFileError> {
-    let (mut previous, mut made_before) = (body_hash(records[0].body), genesis.created);
-    for (number, (record, epoch)) in (1..).zip(records[1..].iter().zip(epochs)) {
-        if number > MAX_EPOCHS {
-            return Err(at(number, Rule::TooManyEpochs));
-        }
-        if epoch.epoch as usize != number {
-            return Err(at(number, Rule::Epoch));
-        }
-        if epoch.previous.0 != previous {
-            return Err(at(number, Rule::Chain));
-        }
-        if epoch.made < made_before || epoch.start < epoch.made {
-            return Err(at(number, Rule::Start));
-        }
-        (previous, made_before) = (body_hash(record.body), epoch.made);
-    }
-    Ok(())
-}
-
-/// Rule `checkpoint`: each size of the register adds to the one before.
-fn check_growth(
-    first: usize,
-    checkpoints: &[Checkpoint],
-    head: &RegisterHead,
-) -> Result<(), GroupFileError> {
-    let mut before = None;
-    for (part, checkpoint) in (first..).zip(checkpoints) {
-        if !checkpoint.follows(before) {
-            return Err(at(part, Rule::Checkpoint));
-        }
-        before = Some(checkpoint);
-    }
-    match head.follows(before) {
-        true => Ok(()),
-        false => Err(at(first + checkpoints.len(), Rule::Checkpoint)),
+    /// Whether the record's register is empty or a checkpoint.
+    fn has_size_of(&self, record: &EpochRecord) -> bool {
+        let place = self
+            .checkpoints
+            .binary_search_by_key(&record.machines, |checkpoint| checkpoint.machines);
+        let found = place.ok().map(|place| &self.checkpoints[place]);
+        record.machines == 0 || found.is_some_and(|found| found.root == record.root)
     }
 }
 
@@ -198,16 +220,24 @@ fn first_key(genesis: &Genesis) -> Option<PublicKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::{Change, Origin, SharingRecord};
+    use crate::parts::{Change, Origin, SharingRecord, seal};
     use clew_group::quorum::Quorum;
     use clew_group::{EpochId, Scheme};
+    use ed25519_dalek::SigningKey;
 
-    fn some_genesis() -> Genesis {
-        Genesis {
+    const MANY: usize = 1 << 20;
+
+    fn manager() -> SigningKey {
+        SigningKey::from_bytes(&[5; 32])
+    }
+
+    /// Record 0 as a part of a file.
+    fn some_genesis() -> Vec<u8> {
+        let genesis = Genesis {
             scheme: Scheme::Bbs04,
             created: 5,
             nonce: [0; 32],
-            manager: [0; 32],
+            manager: manager().verifying_key().to_bytes(),
             name: "acme".parse().unwrap(),
             founding: Box::new([0; 192]),
             issuer_proof: None,
@@ -216,32 +246,56 @@ mod tests {
                 quorum: Quorum::new(1, 1).unwrap(),
                 commitments: vec![],
             },
+        };
+        seal(&genesis.encode(), &manager())
+    }
+
+    fn record(epoch: u32, previous: [u8; 32]) -> EpochRecord {
+        EpochRecord {
+            epoch,
+            previous: EpochId(previous),
+            made: 5,
+            start: 5,
+            machines: 0,
+            root: [0; 32],
+            change: Change::Rebase { revoked: vec![] },
         }
     }
 
     /// Without signatures, which would take a minute.
     #[test]
     fn too_many_epochs() {
-        let genesis = some_genesis();
-        let mut bodies = vec![genesis.encode()];
-        let mut epochs = Vec::new();
-        for epoch in 1..=MAX_EPOCHS as u32 + 1 {
-            let record = EpochRecord {
-                epoch,
-                previous: EpochId(body_hash(&bodies[bodies.len() - 1])),
-                made: 5,
-                start: 5,
-                change: Change::Rebase { revoked: vec![] },
-            };
-            bodies.push(record.encode());
-            epochs.push(record);
+        let file = [&HEADER[..], &some_genesis()].concat();
+        let part = Parts::of(&file).unwrap().next().ok().unwrap();
+        let mut file = Checked::founded(&part).ok().unwrap();
+        let mut previous = file.last;
+        for epoch in 1..=MAX_EPOCHS as u32 {
+            let record = record(epoch, previous);
+            previous = record.epoch_id().0;
+            assert_eq!(file.add_epoch(record, previous), Ok(()));
         }
-        let signature = [0; 64];
-        let parts: Vec<Part<'_>> = bodies.iter().map(|b| Part { body: b, signature }).collect();
-        assert!(check_chain(&parts[..=MAX_EPOCHS], &genesis, &epochs[..MAX_EPOCHS]).is_ok());
-        assert_eq!(
-            check_chain(&parts, &genesis, &epochs),
-            Err(at(MAX_EPOCHS + 1, Rule::TooManyEpochs))
-        );
+        let one_more = record(MAX_EPOCHS as u32 + 1, previous);
+        assert_eq!(file.add_epoch(one_more, [0; 32]), Err(Rule::TooManyEpochs));
+    }
+
+    /// Of a hostile file nothing behind its first bad part is looked at.
+    #[test]
+    fn a_bad_part_is_the_last_that_is_read() {
+        let genesis = some_genesis();
+        let first = record(1, body_hash(&genesis[4..genesis.len() - 64]));
+        let mut forged = seal(&first.encode(), &manager());
+        *forged.last_mut().unwrap() ^= 1;
+        let more = forged.repeat(MANY);
+        let unsigned = |body: &[u8]| [&[0, 0, 0, body.len() as u8], body, &[0; 64]].concat();
+        for (bad, rule) in [
+            (forged, Rule::Signature),
+            (unsigned(&[]), Rule::Kind),
+            (unsigned(&[1]), Rule::Layout),
+        ] {
+            let file = [&HEADER[..], &genesis, &bad, &more].concat();
+            let mut parts = Parts::of(&file).unwrap();
+            assert_eq!(read_parts(&mut parts).err(), Some(at(1, rule)));
+            assert_eq!((parts.taken, parts.rest.0.len()), (2, more.len()));
+        }
     }
 }

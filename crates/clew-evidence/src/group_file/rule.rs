@@ -44,7 +44,8 @@ pub enum Rule {
     RevokedTwice,
     /// More steps since epoch 0 or the last rebase than are safe.
     Steps,
-    /// The register's sizes do not grow, or a proof does not lead from one to the next.
+    /// The register's sizes do not grow, a proof does not lead from one to the next, or a record has a
+    /// size that is not a checkpoint.
     Checkpoint,
     /// A public key or a step does not decode, or does not belong to this group.
     PublicKey,
@@ -91,7 +92,7 @@ impl Rule {
             Self::TooManyEpochs => "it has more epochs than a group may have",
             Self::RevokedTwice => "it revokes what was revoked before",
             Self::Steps => "more steps than are safe without a rebase",
-            Self::Checkpoint => "it is not an earlier or later size of the same register",
+            Self::Checkpoint => "its size of the register does not fit the other ones of the file",
             Self::PublicKey => "its public key or a step of its chain is not one of this group",
             Self::Sharing => "its opening key is not shared as it says",
         }

@@ -1,6 +1,6 @@
 //! Checkpoints: earlier sizes of the register that rows may still name (spec 2.3).
 
-use super::{KIND_CHECKPOINT, read_hashes};
+use super::{KIND_CHECKPOINT, read_hashes, read_size};
 use crate::merkle::{Size, leads};
 use crate::wire::Fields;
 
@@ -30,8 +30,8 @@ impl Checkpoint {
 
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
         let mut fields = Fields(body.strip_prefix(&[KIND_CHECKPOINT])?);
-        let machines = fields.u32().filter(|machines| *machines > 0)?;
-        let (root, hashes) = (fields.array()?, read_hashes(&mut fields)?);
+        let (machines, root) = read_size(&mut fields).filter(|(machines, _)| *machines > 0)?;
+        let hashes = read_hashes(&mut fields)?;
         fields.0.is_empty().then_some(Self {
             machines,
             root,

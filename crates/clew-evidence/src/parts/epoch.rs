@@ -1,6 +1,6 @@
 //! Record e: a later epoch (spec 2.2).
 
-use super::{KIND_EPOCH, SharingRecord, body_hash};
+use super::{KIND_EPOCH, SharingRecord, body_hash, read_size};
 use crate::wire::Fields;
 use clew_group::{EpochId, STEP_BYTES, Scheme, Step, xr};
 
@@ -26,6 +26,10 @@ pub struct EpochRecord {
     /// Nanoseconds since 1970 from which signers use this epoch, unless a later epoch starts before
     /// ([`crate::GroupFile::start`]).
     pub start: u64,
+    /// Number of entries that the register had when the record was made: the epoch id binds them.
+    pub machines: u32,
+    /// Merkle tree hash over these entries; zeros if there were none.
+    pub root: [u8; 32],
     /// What is new in it.
     pub change: Change,
 }
@@ -66,6 +70,8 @@ impl EpochRecord {
         out.extend_from_slice(&self.previous.0);
         out.extend_from_slice(&self.made.to_be_bytes());
         out.extend_from_slice(&self.start.to_be_bytes());
+        out.extend_from_slice(&self.machines.to_be_bytes());
+        out.extend_from_slice(&self.root);
         self.change.write(&mut out);
         out
     }
@@ -74,12 +80,15 @@ impl EpochRecord {
         let mut fields = Fields(body.strip_prefix(&[KIND_EPOCH])?);
         let (epoch, previous) = (fields.u32()?, fields.array()?);
         let (made, start) = (fields.u64()?, fields.u64()?);
+        let (machines, root) = read_size(&mut fields)?;
         let change = Change::read(scheme, &mut fields)?;
         fields.0.is_empty().then_some(Self {
             epoch,
             previous: EpochId(previous),
             made,
             start,
+            machines,
+            root,
             change,
         })
     }

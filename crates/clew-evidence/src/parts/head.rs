@@ -1,6 +1,6 @@
-//! The register's head (spec 2.3).
+//! The register's head (spec 2.4).
 
-use super::{Checkpoint, KIND_REGISTER, read_hashes};
+use super::{Checkpoint, KIND_REGISTER, read_hashes, read_size};
 use crate::merkle::leads;
 use crate::wire::Fields;
 use clew_group::EpochId;
@@ -14,7 +14,7 @@ pub struct RegisterHead {
     pub time: u64,
     /// Number of entries, revoked ones included.
     pub machines: u32,
-    /// Merkle tree hash over the entries.
+    /// Merkle tree hash over the entries; zeros if there are none.
     pub root: [u8; 32],
     /// Consistency proof from the last checkpoint ([`crate::consistency`]).
     ///
@@ -37,8 +37,9 @@ impl RegisterHead {
 
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
         let mut fields = Fields(body.strip_prefix(&[KIND_REGISTER])?);
-        let (last, time, machines) = (fields.array()?, fields.u64()?, fields.u32()?);
-        let (root, hashes) = (fields.array()?, read_hashes(&mut fields)?);
+        let (last, time) = (fields.array()?, fields.u64()?);
+        let (machines, root) = read_size(&mut fields)?;
+        let hashes = read_hashes(&mut fields)?;
         fields.0.is_empty().then_some(Self {
             last: EpochId(last),
             time,

@@ -13,7 +13,7 @@ pub use genesis::Genesis;
 pub use head::RegisterHead;
 pub use sharing::{Origin, SharingRecord};
 
-use crate::merkle::MAX_CONSISTENCY_HASHES;
+use crate::merkle::{MAX_CONSISTENCY_HASHES, Size};
 use crate::signed::SIGNATURE_BYTES;
 use crate::wire::Fields;
 use ed25519_dalek::{Signer, SigningKey};
@@ -70,6 +70,13 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Reads the size of a register: a number of entries (4) and their root, which is zeros if there are
+/// none.
+fn read_size(fields: &mut Fields<'_>) -> Option<Size> {
+    let (machines, root) = (fields.u32()?, fields.array()?);
+    (machines > 0 || root == [0; 32]).then_some((machines, root))
+}
+
 /// Reads a count (1) and as many hashes, at most 64.
 fn read_hashes(fields: &mut Fields<'_>) -> Option<Vec<[u8; 32]>> {
     let count = usize::from(fields.u8()?);
@@ -78,7 +85,6 @@ fn read_hashes(fields: &mut Fields<'_>) -> Option<Vec<[u8; 32]>> {
 }
 
 /// The kind that a body claims to be.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Genesis,
     Epoch,

@@ -1,4 +1,4 @@
-//! How an opening key is shared (spec 2.4).
+//! How an opening key is shared (spec 2.5).
 
 use crate::wire::Fields;
 use clew_group::Scheme;

@@ -8,7 +8,8 @@
 //! | 3 | a step: [`REVOKED`] | rebase: row [`REVOKED`] |
 //! | 4 | rebase: row [`REISSUED`] | the same |
 //!
-//! All packets are of epoch 2, whoever could sign them then.
+//! All packets are of epoch 2, whoever could sign them then. Epochs 3 and 4 bind a register of
+//! [`CHECKPOINT`] machines, the ones before bind none.
 
 #![allow(
     dead_code,
@@ -102,6 +103,8 @@ struct Growing {
     epochs: Vec<EpochRecord>,
     sharings: Vec<Sharing>,
     shares: Vec<Vec<SecretShare>>,
+    /// Number of machines and root that the next records bind.
+    bound: (u32, [u8; 32]),
 }
 
 impl Growing {
@@ -117,6 +120,8 @@ impl Growing {
             previous: self.last_id(),
             made: CREATED + u64::from(epoch) * 10,
             start: CREATED + u64::from(epoch) * 10 + 5,
+            machines: self.bound.0,
+            root: self.bound.1,
             change,
         });
         self.keys.push(key);
@@ -161,6 +166,10 @@ impl World {
         let mut rng = rng(7);
         let manager = DeviceKey::from_bytes(&[5; 32]);
         let mut growing = found(scheme, &manager, &mut rng);
+        let group = growing.genesis.group_id();
+        let entries = (0..MACHINES).map(|machine| growing.issuer.entry(machine, group));
+        let entries: Vec<RegisterEntry> = entries.collect();
+        let nodes = tree(&entries);
         match scheme {
             Scheme::Bbs04 => growing.rebase(&[LOCKED_OUT]),
             Scheme::Xr => growing.steps(&[77, LOCKED_OUT]),
@@ -170,6 +179,7 @@ impl World {
             Scheme::Xr => growing.reopen(origin, &mut rng),
         }
         let (key, id) = (growing.key().clone(), growing.last_id());
+        growing.bound = (CHECKPOINT, root_of(&nodes, CHECKPOINT));
         match scheme {
             Scheme::Bbs04 => growing.rebase(&[REVOKED]),
             Scheme::Xr => growing.steps(&[REVOKED]),
@@ -179,10 +189,6 @@ impl World {
         let bodies: Vec<Vec<u8>> = (0..MACHINES).map(sign).collect();
         let bases = (0..MACHINES).map(|machine| growing.issuer.base(machine, key.v()));
         let bases = bases.collect();
-        let group = growing.genesis.group_id();
-        let entries = (0..MACHINES).map(|machine| growing.issuer.entry(machine, group));
-        let entries: Vec<RegisterEntry> = entries.collect();
-        let nodes = tree(&entries);
         let (checkpoints, register) = register(&nodes, MACHINES as u32, growing.last_id());
         let Growing {
             issuer,
@@ -191,6 +197,7 @@ impl World {
             epochs,
             sharings,
             shares,
+            bound: _,
         } = growing;
         let bodies_of = bodies_of(&genesis, &epochs, &checkpoints, &register);
         let group = checked(&file_of(&manager, &bodies_of)).unwrap();
@@ -246,10 +253,34 @@ impl World {
         let at = entry.index as usize;
         entries[at] = entry;
         let nodes = tree(&entries);
-        let (checkpoints, head) = register(&nodes, self.register.machines, self.register.last);
-        let bodies = bodies_of(&self.genesis, &self.epochs, &checkpoints, &head);
+        let epochs = self.bound_to(&nodes, self.epochs.iter().map(|record| record.machines));
+        let last = epochs[epochs.len() - 1].epoch_id();
+        let (checkpoints, head) = register(&nodes, self.register.machines, last);
+        let bodies = bodies_of(&self.genesis, &epochs, &checkpoints, &head);
         let group = checked(&self.file_of(&bodies)).unwrap();
         (group, row_of(&entries, &nodes, at, head.machines))
+    }
+
+    /// The records of the epochs, each with a register of that many machines; the chain fits.
+    pub fn bound_to(
+        &self,
+        nodes: &Nodes,
+        machines: impl IntoIterator<Item = u32>,
+    ) -> Vec<EpochRecord> {
+        let mut previous = self.genesis.epoch_id();
+        let records = self.epochs.iter().cloned().zip(machines);
+        let bound = records.map(|(record, machines)| {
+            let root = root_of(nodes, machines);
+            let record = EpochRecord {
+                previous,
+                machines,
+                root,
+                ..record
+            };
+            previous = record.epoch_id();
+            record
+        });
+        bound.collect()
     }
 
     /// The bodies of the file, the genesis first and the register last.
@@ -349,6 +380,7 @@ fn found(scheme: Scheme, manager: &DeviceKey, rng: &mut ChaCha20Rng) -> Growing 
         epochs: vec![],
         sharings,
         shares,
+        bound: (0, [0; 32]),
     }
 }
 
@@ -385,19 +417,24 @@ pub fn row_of(entries: &[RegisterEntry], nodes: &Nodes, machine: usize, machines
     }
 }
 
+/// The root of the first entries.
+pub fn root_of(nodes: &Nodes, machines: u32) -> [u8; 32] {
+    root(machines, |level, index| nodes.get(&(level, index)).copied()).unwrap()
+}
+
 /// A checkpoint and a head with so many machines.
 pub fn register(nodes: &Nodes, machines: u32, last: EpochId) -> (Vec<Checkpoint>, RegisterHead) {
     let node = |level, index| nodes.get(&(level, index)).copied();
     let checkpoint = Checkpoint {
         machines: CHECKPOINT,
-        root: root(CHECKPOINT, node).unwrap(),
+        root: root_of(nodes, CHECKPOINT),
         hashes: vec![],
     };
     let head = RegisterHead {
         last,
         time: 7,
         machines,
-        root: root(machines, node).unwrap(),
+        root: root_of(nodes, machines),
         hashes: consistency(CHECKPOINT, machines, node).unwrap(),
     };
     (vec![checkpoint], head)

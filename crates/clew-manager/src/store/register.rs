@@ -69,14 +69,15 @@ impl Store {
         one(&self.db, &format!("{SELECT} WHERE idx = ?1"), index)
     }
 
-    /// The machine's entry with the proof that it is in the register of [`Store::group`]. Before a
-    /// row is given to others, [`Store::checkpoint`] keeps it good for ever.
+    /// The machine's entry with the proof that it is in the register of [`Store::group`]: of the
+    /// first checkpoint that has it, else of the present size, which [`Store::keep`] keeps good.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] if the machine is younger than that register, or a node is missing.
     pub fn row(&self, machine: &Machine) -> Result<EvidenceRow, StoreError> {
-        let machines = self.group.register().machines;
-        let hashes = inclusion(machine.entry.index, machines, nodes(&self.db));
+        let index = machine.entry.index;
+        let machines = self.size_with(index);
+        let hashes = inclusion(index, machines, nodes(&self.db));
         Ok(EvidenceRow {
             entry: machine.entry.clone(),
             machines,
@@ -84,41 +85,72 @@ impl Store {
         })
     }
 
-    /// Makes the present size of the register a checkpoint, unless it is one or is empty. Rows that
-    /// are made from now on stay good when the register grows. To be called before a row is given to
-    /// anybody.
+    /// The size of the register for which [`Store::row`] makes the row of that index.
+    pub fn size_with(&self, index: u32) -> u32 {
+        let checkpoints = self.group.checkpoints();
+        let first = checkpoints.partition_point(|checkpoint| checkpoint.machines <= index);
+        let first = checkpoints.get(first).map(|checkpoint| checkpoint.machines);
+        first.unwrap_or(self.group.register().machines)
+    }
+
+    /// Makes a size of the register a checkpoint, unless it is one, so that rows of that size stay
+    /// good when the register grows. To be called before a row is given to anybody.
+    ///
+    /// A checkpoint between epochs tells the public that a row was given out: one of a machine that
+    /// was enrolled since the checkpoint before.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing was changed.
-    pub fn checkpoint(&mut self, issuer: &IssuerKeyFile, now: u64) -> Result<(), StoreError> {
+    /// [`StoreError::RegisterMoved`] if a later size became a checkpoint meanwhile. After an error
+    /// nothing was changed.
+    pub fn keep(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        machines: u32,
+        now: u64,
+    ) -> Result<(), StoreError> {
         self.check_key(issuer)?;
         let transaction = begin(&mut self.db)?;
         let group = read_group(&transaction)?; // another process may have changed it
-        let RegisterHead { machines, root, .. } = *group.register();
-        let last = group.checkpoints().last();
-        if machines == 0 || last.is_some_and(|last| last.machines == machines) {
+        if !write_checkpoint(&transaction, &group, machines, issuer)? {
             drop(transaction);
             return self.refresh();
         }
-        let checkpoint = Checkpoint {
-            machines,
-            root,
-            hashes: proof(&transaction, machines)?,
-        };
-        transaction.execute(
-            "INSERT INTO checkpoint VALUES (?1, ?2, ?3)",
-            params![
-                machines,
-                checkpoint.root,
-                seal(&checkpoint.encode(), &issuer.manager)
-            ],
-        )?;
-        write_head(&transaction, machines, group.last_id(), now, issuer)?;
+        let present = group.register().machines;
+        write_head(&transaction, present, group.last_id(), now, issuer)?;
         let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept
         transaction.commit()?;
         self.group = group;
         self.publish()
     }
+}
+
+/// Writes the checkpoint of a size, unless there is one or it is empty. Returns whether it was
+/// written: then the head has to be written, too.
+pub(super) fn write_checkpoint(
+    db: &Connection,
+    group: &GroupFile,
+    machines: u32,
+    issuer: &IssuerKeyFile,
+) -> Result<bool, StoreError> {
+    let sizes = group.checkpoints();
+    let place = sizes.binary_search_by_key(&machines, |checkpoint| checkpoint.machines);
+    if machines == 0 || place.is_ok() {
+        return Ok(false);
+    }
+    if place != Err(sizes.len()) {
+        return Err(StoreError::RegisterMoved);
+    }
+    let checkpoint = Checkpoint {
+        machines,
+        root: root(machines, nodes(db)).ok_or_else(holes)?,
+        hashes: proof(db, machines)?,
+    };
+    let bytes = seal(&checkpoint.encode(), &issuer.manager);
+    db.execute(
+        "INSERT INTO checkpoint VALUES (?1, ?2, ?3)",
+        params![machines, checkpoint.root, bytes],
+    )?;
+    Ok(true)
 }
 
 /// Calls `each` for every row in the order of enrolment.

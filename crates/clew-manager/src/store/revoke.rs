@@ -1,6 +1,6 @@
 //! New epochs: machines are revoked, V starts anew.
 
-use super::register::{last_of_name, write_head};
+use super::register::{last_of_name, write_checkpoint, write_head};
 use super::witnesses;
 use super::{Machine, Store, begin, key_of, read_group};
 use crate::error::StoreError;
@@ -146,6 +146,8 @@ fn record(group: &GroupFile, when: When, change: Change) -> Result<EpochRecord, 
         previous: group.last_id(),
         made: when.now,
         start: when.start,
+        machines: group.register().machines,
+        root: group.register().root,
         change,
     })
 }
@@ -167,14 +169,10 @@ fn write(
             params![record.epoch, machine.entry.index],
         )?;
     }
-    let machines = group.register().machines;
-    write_head(
-        transaction,
-        machines,
-        record.epoch_id(),
-        record.made,
-        issuer,
-    )
+    // Readers demand it: the record binds the register, and a checkpoint leads from there on.
+    write_checkpoint(transaction, group, record.machines, issuer)?;
+    let (last, time) = (record.epoch_id(), record.made);
+    write_head(transaction, record.machines, last, time, issuer)
 }
 
 /// The rows to revoke: registered, and never revoked before.

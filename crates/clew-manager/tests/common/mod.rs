@@ -118,6 +118,12 @@ impl Office {
         self.store.row(&machine).unwrap()
     }
 
+    /// Keeps a row good, as for somebody who gets it.
+    pub fn keep(&mut self, row: &Row) {
+        let kept = self.store.keep(&self.issuer, row.machines, LATER);
+        kept.unwrap();
+    }
+
     /// B of a machine in `epoch`, from the issuer.
     pub fn base(&self, name: &str, epoch: u32) -> Result<G1, Revoked> {
         let machine = self.store.machine(name).unwrap().unwrap();

@@ -27,6 +27,7 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     let text = read_text(&arguments.evidence)?;
     let file = match EvidenceFile::decode(&text, &group) {
         Err(ReadError::Fault(fault)) => return Err(refuted(arguments, &fault)),
+        Err(error @ ReadError::LaterEpoch { .. }) => return Err(older(&arguments.group, error)),
         read => read.map_err(|error| unread(&arguments.evidence, &error))?,
     };
     file.check_age(&group, &arguments.group)?;
@@ -119,9 +120,8 @@ impl EvidenceFile {
         if needed <= known {
             return Ok(());
         }
-        let older =
-            format!("its register has {known} machines, the evidence needs one of {needed}");
-        Err(Failure::file(path, older).hint("take a newer group file of this group"))
+        let why = format!("its register has {known} machines, the evidence needs one of {needed}");
+        Err(older(path, why))
     }
 
     /// Judges it, for the packet that it is about.
@@ -133,6 +133,11 @@ impl EvidenceFile {
     }
 }
 
+/// The group file is older than the evidence: a newer one may say yes.
+fn older(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::file(path, why).hint("take a newer group file of this group")
+}
+
 /// A text that is no evidence is no answer; a rule that is broken is a no.
 fn unread(path: &Path, error: &ReadError) -> Failure {
     match error {
@@ -140,7 +145,7 @@ fn unread(path: &Path, error: &ReadError) -> Failure {
             path,
             format!("this is a {found}, neither an opening nor a match"),
         ),
-        ReadError::Text(error) => Failure::file(path, error),
+        ReadError::Text(_) | ReadError::LaterEpoch { .. } => Failure::file(path, error),
         ReadError::Fault(fault) => Failure::file(path, format!("it does not hold: {fault}")).no(),
     }
 }

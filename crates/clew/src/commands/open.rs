@@ -18,31 +18,28 @@ use std::path::Path;
 
 /// `clew open`
 pub fn run(arguments: &Open) -> Result<Status, Failure> {
-    let matter = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
     let Matter {
-        register,
+        mut register,
         evidence,
         coverage,
-    } = &matter;
+    } = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
     let shares = read_shares(&arguments.share)?;
     let q = match (&arguments.q, &arguments.write_q) {
         (Some(path), _) => Q::Given(read_locator(path)?),
         (_, Some(_)) => Q::Asked,
         _ => Q::No,
     };
-    let (opened, locator) = open(register, evidence, &shares, q)?;
+    let (opened, locator) = open(&register, &evidence, &shares, q)?;
     warn(&opened.refused);
+    register.keep(&opened.evidence.row)?;
     write(&arguments.output, &opened.evidence.encode())?;
     if let (Some(path), Some(locator)) = (&arguments.write_q, locator) {
         write(path, &locator.encode())?;
     }
-    let group = register.group();
-    let request = &opened.evidence.request;
-    judge::tell(
-        group,
-        evidence,
-        request,
-        coverage,
+        register.group(),
+        &evidence,
+        &opened.evidence.request,
+        &coverage,
         &opened.judgement,
         arguments.json,
     );
@@ -63,7 +60,7 @@ impl Matter {
         let evidence = Evidence::verified(&of.input, of.packet, &group)?;
         let coverage = Coverage::of(&of.input, &evidence)?;
         Ok(Self {
-            register: Register::for_evidence(register, group, unlock)?,
+            register: Register::open(register, group, unlock)?,
             evidence,
             coverage,
         })
@@ -143,21 +140,20 @@ fn read_locator(path: &Path) -> Result<Locator, Failure> {
 
 /// `clew match`
 pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
-    let matter = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
     let Matter {
-        register,
+        mut register,
         evidence,
         coverage,
-    } = &matter;
+    } = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
     let shares = read_shares(&arguments.share)?;
-    let matched = compare(register, evidence, arguments.machine.as_str(), &shares)?;
+    let matched = compare(&register, &evidence, arguments.machine.as_str(), &shares)?;
+    register.keep(&matched.evidence.row)?;
     write(&arguments.output, &matched.evidence.encode())?;
-    let group = register.group();
     judge::tell(
-        group,
-        evidence,
+        register.group(),
+        &evidence,
         &matched.evidence.request,
-        coverage,
+        &coverage,
         &matched.judgement,
         arguments.json,
     );

@@ -116,12 +116,13 @@ fn a_machine_that_was_revoked_since_is_named_with_the_epoch() {
     }
 }
 
-/// Later enrolments and epochs void no opening; an old group file does not vouch for new rows.
+/// Later enrolments and epochs void no opening; an old group file vouches for the machines that it
+/// knows, and for no others.
 #[test]
 fn openings_stay_good_when_the_group_grows() {
     let court = Court::new("xr");
-    fs::copy(court.path(GROUP), court.path("old.clew")).unwrap();
     court.opened();
+    fs::copy(court.path(GROUP), court.path("old.clew")).unwrap();
     for name in ["web-3", "web-4", "web-5"] {
         court.yes(&["enrol", "acme", name, "-o", &format!("{name}.key")]);
     }
@@ -131,10 +132,13 @@ fn openings_stay_good_when_the_group_grows() {
     court.yes(&["enrol", "acme", "web-6", "-o", "web-6.key"]);
     for opening in ["opening", "middle"] {
         assert_eq!(court.judge(opening).0, 0, "{opening}");
+        court.yes(&["judge", "--group", "old.clew", opening, "signed"]);
     }
-    // The first opening was made when the register was what the old file says.
-    court.yes(&["judge", "--group", "old.clew", "opening", "signed"]);
-    let (status, _, error) = court.said(&["judge", "--group", "old.clew", "middle", "signed"]);
+    let sign = ["sign", "--key", "web-3.key", "--force", CAPTURE];
+    court.yes(&[&sign[..], &["-w", "signed", "--mode", "each"]].concat());
+    court.opened_as("newer");
+    let judge = ["judge", "--group", "old.clew", "newer", "signed"];
+    let (status, _, error) = court.said(&judge);
     assert_eq!(status, 2);
     assert!(error.contains("take a newer group file"), "{error}");
     // Who opens with an old file is told which one judges need.
@@ -146,15 +150,73 @@ fn openings_stay_good_when_the_group_grows() {
         "acme",
         "signed",
     ];
-    let shares = ["--share", "1.share", "--share", "2.share"];
-    let rest = ["--packet", "1", "-o", "newer"];
+    let shares = ["--share", "newer-1", "--share", "newer-2"];
+    let rest = ["--packet", "1", "-o", "again"];
     let (status, _, error) = court.said(&[&open[..], &shares, &rest].concat());
     assert_eq!(status, 0, "{error}");
     assert!(
         error.contains("the register grew since this group file"),
         "{error}"
     );
-    assert_eq!(court.judge("newer").0, 0);
+    assert_eq!(court.judge("again").0, 0);
+}
+
+/// The group file tells nobody that a packet was opened or compared, or a register file made, unless
+/// it is about a machine that was enrolled since the last epoch.
+#[test]
+fn openings_leave_no_trace_in_the_group_file() {
+    let court = Court::new("xr");
+    let file = || fs::read(court.path(GROUP)).unwrap();
+    court.yes(&["group", "rebase", "acme"]);
+    court.yes(&["enrol", "acme", "late", "-o", "late.key"]);
+    let before = file();
+    court.opened();
+    let shares = court.compared("web-2");
+    assert_eq!(court.matched(&shares, "web-2", "match").0, 1, "it did not");
+    let register = ["group", "register", "acme", "--force", "-o", "register"];
+    court.yes(&[&register[..], &["--machine", "web-1"]].concat());
+    assert!(file() == before, "not a byte");
+    court.yes(&[&register[..], &["--machine", "late"]].concat());
+    let after = file();
+    assert!(after.len() > before.len(), "a checkpoint");
+    court.yes(&register);
+    court.opened_as("again");
+    assert!(file() == after, "and only one");
+    assert_eq!(court.group().checkpoints().len(), 2);
+}
+
+/// A judge whose group file ends before the packet's epoch cannot tell; one with another group's file
+/// can.
+#[test]
+fn evidence_of_a_later_epoch_needs_a_newer_file() {
+    let court = Court::new("xr");
+    fs::copy(court.path(GROUP), court.path("old.clew")).unwrap();
+    court.yes(&["revoke", "acme", "web-2"]);
+    court.yes(&["update", "--key", "web-1.key", "--group", GROUP]);
+    court.sign("web-1.key");
+    court.opened();
+    let shares = court.compared("web-1");
+    assert_eq!(court.matched(&shares, "web-1", "match").0, 0);
+    let create = ["group", "create", "other", "--name", "other"];
+    court.yes(&create);
+    for evidence in ["opening", "match"] {
+        assert_eq!(court.judge(evidence).0, 0);
+        let judge = ["judge", "--group", "old.clew", evidence, "signed"];
+        let (status, out, error) = court.said(&[&judge[..], &["--json"]].concat());
+        assert_eq!((status, out.as_str()), (2, ""));
+        assert!(
+            error.contains("is about epoch 1, and the group file ends with epoch 0")
+                && error.contains("take a newer group file"),
+            "{error}"
+        );
+        let other = "other/public/group.clew";
+        let (status, _, error) = court.said(&["judge", "--group", other, evidence, "signed"]);
+        assert_eq!(status, 1);
+        assert!(error.contains("(rule group)"), "{error}");
+        // Of the epochs that the file has, a wrong id is a no.
+        court.altered(evidence, "altered", |payload| payload[38] ^= 1);
+        assert_eq!(court.judge("altered").0, 1);
+    }
 }
 
 /// The name is the manager's word; who knows the device's key holds the evidence to it.

@@ -302,9 +302,8 @@ impl Made {
         revoked.unwrap();
     }
 
-    /// With a checkpoint, a step (`xr`), and a rebase.
+    /// With a step (`xr`), a rebase, and the checkpoint that both bind.
     fn long_group_file(&mut self) -> Vec<u8> {
-        self.store.checkpoint(&self.issuer, NOW).unwrap();
         self.revoke("b", false);
         self.revoke("a", true);
         self.group_file()

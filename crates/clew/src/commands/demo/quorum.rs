@@ -31,7 +31,7 @@ impl<'c> Court<'c> {
     fn new(stage: &Stage, cast: &'c Cast) -> Result<Self, Failure> {
         let group = read_group_file(&stage.path(GROUP_FILE))?;
         let directory = stage.path("acme");
-        let register = Register::for_evidence(&directory, group, &Unlock::default())?;
+        let register = Register::open(&directory, group, &Unlock::default())?;
         Ok(Self { cast, register })
     }
 
@@ -67,7 +67,7 @@ impl<'m> Matter<'m> {
 
 pub fn open(stage: &mut Stage, cast: &Cast, observed: &Observed<'_>) -> Result<(), Failure> {
     stage.scene("7. Any two of three trustees, and nobody else, say which machine sent a packet");
-    let court = Court::new(stage, cast)?;
+    let mut court = Court::new(stage, cast)?;
     for (i, first) in observed.firsts.iter().enumerate() {
         let matter = Matter::new(&court, first)?;
         let honest = if i == 0 {
@@ -77,7 +77,7 @@ pub fn open(stage: &mut Stage, cast: &Cast, observed: &Observed<'_>) -> Result<(
         } else {
             share(stage, &court, &matter, &[1, 3])?
         };
-        name(stage, &court, &matter, &honest)?;
+        name(stage, &mut court, &matter, &honest)?;
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ fn expose(
 /// Combines the shares, writes the opening, says who it was, and has it judged.
 fn name(
     stage: &mut Stage,
-    court: &Court<'_>,
+    court: &mut Court<'_>,
     matter: &Matter<'_>,
     shares: &[Share],
 ) -> Result<(), Failure> {
@@ -168,6 +168,7 @@ fn name(
         given.join(" ")
     ));
     let (opened, _) = combine(&court.register, &matter.evidence, shares, Q::No)?;
+    court.register.keep(&opened.evidence.row)?;
     write(&stage.path(&file), &opened.evidence.encode())?;
     let named = opened.judgement.machine.as_str();
     say!("   packet {number} was sent by {named}");
@@ -210,21 +211,21 @@ pub fn compare_machines(
         "8. Did this machine send packet {}? Two trustees say yes or no, and open nothing",
         first.0
     ));
-    let court = Court::new(stage, cast)?;
+    let mut court = Court::new(stage, cast)?;
     let matter = Matter::new(&court, first)?;
     let other = cast
         .machines
         .iter()
         .find(|m| m.name() != matter.sender.name());
     for machine in [Some(matter.sender), other].into_iter().flatten() {
-        match_with(stage, &court, &matter, machine)?;
+        match_with(stage, &mut court, &matter, machine)?;
     }
     Ok(())
 }
 
 fn match_with(
     stage: &mut Stage,
-    court: &Court<'_>,
+    court: &mut Court<'_>,
     matter: &Matter<'_>,
     machine: &Machine,
 ) -> Result<(), Failure> {
@@ -239,6 +240,7 @@ fn match_with(
         if sent { "" } else { " || true" }
     ));
     let matched = compare(&court.register, &matter.evidence, name, &shares)?;
+    court.register.keep(&matched.evidence.row)?;
     write(&stage.path(&file), &matched.evidence.encode())?;
     let word = if matched.judgement.signed {
         "yes"

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::progress;
 use crate::secrets::Unlock;
-use clew_evidence::{Found, GroupFile, Search};
+use clew_evidence::{Found, GroupFile, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_manager::keys::IssuerKeyFile;
@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering;
 pub struct Directory {
     store: Store,
     issuer: IssuerKeyFile,
+    /// The sizes of the register that the given file vouches for.
+    given: Vec<u32>,
 }
 
 impl Directory {
@@ -30,7 +32,13 @@ impl Directory {
             true => failure,
             false => without_key(failure),
         })?;
-        Ok(Self { store, issuer })
+        let checkpoints = given.checkpoints().iter();
+        let sizes = checkpoints.map(|checkpoint| checkpoint.machines);
+        Ok(Self {
+            store,
+            issuer,
+            given: sizes.chain([given.register().machines]).collect(),
+        })
     }
 
     pub fn group(&self) -> &GroupFile {
@@ -41,20 +49,19 @@ impl Directory {
         self.store.group_file_path()
     }
 
-    pub fn checkpoint(&mut self) -> Result<(), Failure> {
-        Ok(self.store.checkpoint(&self.issuer, clock::now_ns())?)
-    }
-
-    /// Says so if evidence of today is not judged under the given file.
-    pub fn tell_if_newer(&self, given: &GroupFile) {
-        let machines = self.group().register().machines;
-        if given.register_root(machines).is_none() {
+    /// Keeps a row good that is given to others, and says so if evidence with it is not judged under
+    /// the given file.
+    pub fn keep(&mut self, row: &Row) -> Result<(), Failure> {
+        self.store
+            .keep(&self.issuer, row.machines, clock::now_ns())?;
+        if !self.given.contains(&row.machines) {
             let path = self.store.group_file_path();
             eprintln!(
                 "clew: the register grew since this group file: who judges needs {} or a later one",
                 path.display()
             );
         }
+        Ok(())
     }
 
     pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {

@@ -29,23 +29,42 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
     let header = header(arguments, store.group())?;
-    store.checkpoint(&issuer, clock::now_ns())?;
+    let named = named(arguments, &store)?;
+    let last = match arguments.machine.is_empty() {
+        true => store.group().register().machines.checked_sub(1),
+        false => named.iter().map(|machine| machine.entry.index).max(),
+    };
+    let machines = last.map_or(0, |last| store.size_with(last));
+    store.keep(&issuer, machines, clock::now_ns())?;
     let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;
     output.write_all(&header.encode()).map_err(Failure::write)?;
     let mut lines = LineWriter::new(&store, &issuer, header, output)?;
-    if arguments.machine.is_empty() {
-        store.machines(|machine| lines.push(machine))?;
-    }
-    for name in &arguments.machine {
-        let rows = rows_named(&store, name.as_str())?;
-        if rows.is_empty() {
-            return Err(no_such_machine(name.as_str()));
-        }
-        rows.into_iter().rev().try_for_each(|row| lines.push(row))?;
+    match arguments.machine.is_empty() {
+        // Not those that another process enrolled since: no checkpoint has them.
+        true => store.machines(|machine| match machine.entry.index < machines {
+            true => lines.push(machine),
+            false => Ok(()),
+        })?,
+        false => named
+            .into_iter()
+            .try_for_each(|machine| lines.push(machine))?,
     }
     let (written, header) = lines.finish()?;
     tell(arguments, &header, written);
     Ok(Status::Yes)
+}
+
+/// All rows that have or had one of the names given, each name's in the order of enrolment.
+fn named(arguments: &GroupRegister, store: &Store) -> Result<Vec<Machine>, Failure> {
+    let mut all = Vec::new();
+    for name in &arguments.machine {
+        let rows = rows_named(store, name.as_str())?;
+        if rows.is_empty() {
+            return Err(no_such_machine(name.as_str()));
+        }
+        all.extend(rows.into_iter().rev());
+    }
+    Ok(all)
 }
 
 fn header(arguments: &GroupRegister, group: &GroupFile) -> Result<RegisterFileHeader, Failure> {
@@ -122,10 +141,6 @@ impl<'a> LineWriter<'a> {
     }
 
     fn push(&mut self, machine: Machine) -> Result<(), Failure> {
-        // Enrolled by another process since: the checkpoint does not cover it.
-        if machine.entry.index >= self.store.group().register().machines {
-            return Ok(());
-        }
         self.waiting.push(machine);
         match self.waiting.len() >= ROWS_AT_ONCE {
             true => self.write(),

@@ -10,7 +10,7 @@ pub use export::export;
 use crate::failure::Failure;
 use crate::keyring::check;
 use crate::secrets::Unlock;
-use clew_evidence::{CheckedGroup, Found, GroupFile, Search};
+use clew_evidence::{CheckedGroup, Found, GroupFile, Row, Search};
 use clew_group::curve::G1;
 use directory::Directory;
 use file::RegisterFile;
@@ -36,34 +36,16 @@ pub struct Candidate {
 }
 
 impl Register {
-    /// Opens the register of a group for somebody who keeps no row of it.
+    /// Opens the register of a group.
     ///
     /// # Errors
     /// It cannot be read, is of another group, or of another history than `given`; the chain of the
     /// group file is wrong; a directory's issuer key stays locked.
     pub fn open(path: &Path, given: GroupFile, unlock: &Unlock) -> Result<Self, Failure> {
-        match path.is_dir() {
-            true => Self::of_directory(Directory::open(path, &given, unlock)?),
-            false => Self::of_file(path, given),
-        }
-    }
-
-    /// Opens the register of a group for evidence: a directory first makes a checkpoint, so that rows
-    /// of today stay good.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn for_evidence(path: &Path, given: GroupFile, unlock: &Unlock) -> Result<Self, Failure> {
         if !path.is_dir() {
             return Self::of_file(path, given);
         }
-        let mut directory = Directory::open(path, &given, unlock)?;
-        directory.checkpoint()?;
-        directory.tell_if_newer(&given);
-        Self::of_directory(directory)
-    }
-
-    fn of_directory(directory: Directory) -> Result<Self, Failure> {
+        let directory = Directory::open(path, &given, unlock)?;
         Ok(Self {
             group: check(&directory.group_file_path(), directory.group().clone())?,
             place: Place::Directory(Box::new(directory)),
@@ -82,6 +64,18 @@ impl Register {
     /// one, which extends it.
     pub fn group(&self) -> &CheckedGroup {
         &self.group
+    }
+
+    /// Keeps a row of this register good for those to whom it is given, however the register grows.
+    /// Rows of a file are good already.
+    ///
+    /// # Errors
+    /// The directory cannot be written, or its register became another one meanwhile.
+    pub fn keep(&mut self, row: &Row) -> Result<(), Failure> {
+        match &mut self.place {
+            Place::Directory(directory) => directory.keep(row),
+            Place::File(_) => Ok(()),
+        }
     }
 
     /// The row of an opened base.

@@ -1,7 +1,8 @@
 //! Vectors of the group file.
 
 use clew_evidence::{
-    CheckedGroup, EpochSharing, GroupFile, GroupFileError, RegisterEntry, short_epoch_id,
+    CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, RegisterEntry,
+    short_epoch_id,
 };
 use clew_group::PublicKey;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -44,10 +45,17 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     check_all(case, "made", made)?;
     let sizes = file.checkpoints().iter().map(|c| c.machines.to_be_bytes());
     check_all(case, "checkpoint", sizes)?;
+    let bound = file.epochs().iter().map(bound);
+    check_all(case, "bound", bound)?;
     let register = file.register();
     case.check("machines", register.machines.to_be_bytes())?;
     case.check("root", register.root)?;
     entries(case, register.root)
+}
+
+/// The size of the register that a record binds.
+fn bound(record: &EpochRecord) -> Vec<u8> {
+    [&record.machines.to_be_bytes()[..], &record.root].concat()
 }
 
 struct Epoch {

@@ -239,6 +239,7 @@ impl From<ReadError> for Stop {
         match error {
             ReadError::Text(error) => error.into(),
             ReadError::Fault(fault) => fault.into(),
+            ReadError::LaterEpoch { .. } => Self::Rule(error.as_str()),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Vectors of openings and matches.
 
 use clew_evidence::{
-    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, armor, judge_match,
-    judge_opening,
+    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, ReadError, Row, armor,
+    judge_match, judge_opening,
 };
 use clew_group::curve::Scalar;
 use clew_packet::{Block, Frame, LinkType, read};
@@ -86,7 +86,9 @@ fn evidence(case: &Case) -> Result<(), Stop> {
     let found = Found::of(case, &group)?;
     let packet = found.as_ref().map_or(NO_PACKET, Found::packet);
     if armor::label(&text)? == "clew-match-1" {
-        let evidence = Match::decode(&text, &group)?;
+        let evidence = Match::decode(&text, &group);
+        check_age(case, &group, evidence.as_ref().map(|read| &read.row))?;
+        let evidence = evidence?;
         let judgement = judge_match(&group, &evidence, &packet)?;
         check(case, &judgement)?;
         case.check("b", evidence.base)?;
@@ -99,13 +101,24 @@ fn evidence(case: &Case) -> Result<(), Stop> {
         case.check("answer", answer)?;
         holds(evidence.encode() == text, "the same text again")
     } else {
-        let evidence = Opening::decode(&text, &group)?;
+        let evidence = Opening::decode(&text, &group);
+        check_age(case, &group, evidence.as_ref().map(|read| &read.row))?;
+        let evidence = evidence?;
         let judgement = judge_opening(&group, &evidence, &packet)?;
         check(case, &judgement)?;
         check_all(case, "x", evidence.x.iter().map(Scalar::to_bytes))?;
         case.check("answer", judgement.machine.as_str())?;
         holds(evidence.encode() == text, "the same text again")
     }
+}
+
+/// Whether the group file is older than the evidence, as the case says.
+fn check_age(case: &Case, group: &GroupFile, row: Result<&Row, &ReadError>) -> Result<(), Stop> {
+    let older = match row {
+        Ok(row) => row.machines > group.register().machines,
+        Err(error) => matches!(error, ReadError::LaterEpoch { .. }),
+    };
+    holds(older == case.has("needs"), "a newer file is needed")
 }
 
 /// All that a judgement says but the answer.

@@ -54,7 +54,7 @@ impl Bbs04 {
             genesis,
             epochs: vec![],
             entries: entries.into(),
-            checkpoints: vec![],
+            checkpoints: vec![3],
             manager,
         };
         let mut group = Self {
@@ -72,11 +72,14 @@ impl Bbs04 {
 
     fn revoke(&mut self, machine: &str) {
         let start = STARTS[self.records.epochs.len()];
+        let (machines, root) = self.records.size(self.records.entries.len());
         let record = EpochRecord {
             epoch: self.public.len() as u32,
             previous: self.records.last_id(),
             made: start - SECOND_NS,
             start,
+            machines,
+            root,
             change: Change::Rebase {
                 revoked: vec![place(machine)],
             },

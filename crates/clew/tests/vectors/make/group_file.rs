@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use clew_evidence::{Origin, SharingRecord, short_epoch_id};
+use clew_evidence::{EpochRecord, Origin, SharingRecord, short_epoch_id};
 use clew_group::quorum::{Quorum, Sharing};
 use clew_packet::SECOND_NS;
 
 use super::bbs04_group::{self, BBS04};
 use super::records::Records;
 use super::strange;
-use super::xr_group::{self, NEWEST, XR, u};
+use super::xr_group::{self, XR, u};
 use super::{Key, rng, scalar, with_all};
 use crate::case::Case;
 
@@ -83,6 +83,8 @@ fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8;
     let case = with_all(case, "made", made);
     let sizes = records.checkpoints.iter().map(|c| c.to_be_bytes());
     let case = with_all(case, "checkpoint", sizes);
+    let bound = |record: &EpochRecord| [&record.machines.to_be_bytes()[..], &record.root].concat();
+    let case = with_all(case, "bound", records.epochs.iter().map(bound));
     let starts = records.epochs.iter().map(|e| e.start.to_be_bytes());
     with_all(case, "start", starts)
 }
@@ -111,11 +113,12 @@ fn of_bbs04() -> Case {
 }
 
 fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
-    let keys = BBS04.public.iter().map(Key::parts);
+    let epochs = records.epochs.len() + 1;
+    let keys = BBS04.public[..epochs].iter().map(Key::parts);
     let case = good(name, comment, records, keys.collect());
     let [in_u, in_v] = &BBS04.sharings;
     let sharing = sharing_bytes(1, &[in_u, in_v]);
-    with_register(with_all(case, "sharing", vec![sharing; 3]), records)
+    with_register(with_all(case, "sharing", vec![sharing; epochs]), records)
 }
 
 fn of_xr() -> Case {
@@ -124,36 +127,29 @@ fn of_xr() -> Case {
 }
 
 fn of_xr_with(name: &str, comment: &str, records: &Records) -> Case {
-    let keys = XR.public.iter().map(Key::parts);
+    let epochs = records.epochs.len() + 1;
+    let keys = XR.public[..epochs].iter().map(Key::parts);
     let case = good(name, comment, records, keys.collect());
-    let sharings = (0..=NEWEST).map(|epoch| {
+    let sharings = (0..epochs).map(|epoch| {
         let origin = if epoch < 2 { 2 } else { 1 };
         sharing_bytes(origin, &[&XR.sharing(epoch).0])
     });
     with_register(with_all(case, "sharing", sharings), records)
 }
 
-/// An urgent step that brings the start of a planned one forward: the effective starts are alike.
+/// An urgent epoch that brings the start of a planned one forward: the effective starts are alike. Its
+/// register has more machines than the last checkpoint.
 fn urgent() -> Case {
     let mut records = XR.records.clone();
-    records.epochs.truncate(3);
+    records.epochs.truncate(2);
+    records.checkpoints = vec![2, 3];
     let planned = records.epochs[0].start;
     records.epochs[0].start = planned + 1_000_000_000 * SECOND_NS;
-    for i in 1..3 {
-        records.epochs[i].previous = records.epoch_id(i);
-    }
+    records.epochs[1].previous = records.epoch_id(1);
     let comment = "Epoch 2 starts before the planned start of epoch 1, which begins with it.";
-    let keys = XR.public[..3].iter().chain([&XR.public[3]]).map(Key::parts);
-    let mut case = good("xr-urgent", comment, &records, keys.collect());
-    case = case.without("start");
-    let [_, second, third] = [0, 1, 2].map(|i| records.epochs[i].start);
-    let starts = [second, second, third].map(u64::to_be_bytes);
-    let sharings = (0..4).map(|epoch| {
-        let origin = if epoch < 2 { 2 } else { 1 };
-        sharing_bytes(origin, &[&XR.sharing(epoch).0])
-    });
-    let case = with_all(with_all(case, "start", starts), "sharing", sharings);
-    with_register(case, &records)
+    let second = records.epochs[1].start.to_be_bytes();
+    let case = of_xr_with("xr-urgent", comment, &records);
+    with_all(case.without("start"), "start", [second; 2])
 }
 
 fn small() -> Case {

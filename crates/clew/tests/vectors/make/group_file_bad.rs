@@ -16,7 +16,7 @@ pub fn all() -> Vec<Case> {
         bad_lengths(
             "",
             &BBS04.records,
-            &["genesis", "epoch", "epoch-2", "register"],
+            &["genesis", "epoch", "epoch-2", "checkpoint", "register"],
         ),
         bad_lengths(
             "xr-",
@@ -27,8 +27,9 @@ pub fn all() -> Vec<Case> {
                 "sharing",
                 "epoch-3",
                 "rebase",
-                "checkpoint",
-                "checkpoint-4",
+                "checkpoint-2",
+                "checkpoint-3",
+                "checkpoint-5",
                 "register",
             ],
         ),
@@ -37,6 +38,8 @@ pub fn all() -> Vec<Case> {
         bad_chains(),
         bad_revocations(),
         bad_checkpoints(),
+        bad_bindings(),
+        first_bad_parts(),
         bad_keys(),
         bad_xr_keys(),
         bad_sharings(),
@@ -96,6 +99,11 @@ fn bad_frames() -> Vec<Case> {
     let genesis_twice = with_bodies(|b| b[1] = b[0].clone());
     let last = &good[..good.len() - 1];
     let other_line_end = patched(&good, 15, b'\r');
+    let early = {
+        let mut records = BBS04.records.clone();
+        let last = records.epochs.pop().unwrap().encode();
+        file(&[records.bodies(), vec![last]].concat())
+    };
     vec![
         bad("empty", "header", 0, "No byte.", b""),
         bad(
@@ -129,16 +137,16 @@ fn bad_frames() -> Vec<Case> {
         bad(
             "truncated-signature",
             "truncated",
-            3,
+            4,
             "The last byte is missing.",
             last,
         ),
         bad(
             "truncated-register",
             "truncated",
-            3,
+            4,
             "The register is missing.",
-            &file(&bodies[..3]),
+            &file(&bodies[..4]),
         ),
         bad(
             "too-long",
@@ -178,16 +186,23 @@ fn bad_frames() -> Vec<Case> {
         bad(
             "trailing-register",
             "trailing-bytes",
-            4,
+            5,
             "The register twice.",
-            &with_bodies(|b| b.push(b[3].clone())),
+            &with_bodies(|b| b.push(b[4].clone())),
         ),
         bad(
             "trailing-epoch",
             "trailing-bytes",
-            3,
-            "An epoch behind the register.",
-            &with_bodies(|b| b.swap(2, 3)),
+            4,
+            "An epoch behind the register of the epochs before.",
+            &early,
+        ),
+        bad(
+            "trailing-byte",
+            "trailing-bytes",
+            5,
+            "A byte behind the register, which begins no part.",
+            &[&good[..], &[0]].concat(),
         ),
     ]
 }
@@ -209,6 +224,9 @@ fn bad_lengths(prefix: &str, records: &Records, parts: &[&str]) -> Vec<Case> {
     parts.iter().enumerate().flat_map(of_part).collect()
 }
 
+/// Where the change of a record is, behind the register that it binds.
+const CHANGE: usize = 89;
+
 /// Rule 4: one byte of a body has a value that the field does not have. The last places of record 0
 /// are those of the sharing, before its commitments.
 fn bad_values() -> Vec<Case> {
@@ -216,7 +234,7 @@ fn bad_values() -> Vec<Case> {
     let of_bbs04 = bbs04.genesis.encode().len() - 96 - 3;
     let of_xr = xr.genesis.encode().len() - 48 - 3;
     // Of epoch 2 of xr: h, h_w, then origin, t, n.
-    let of_epoch = 54 + 96;
+    let of_epoch = CHANGE + 1 + 96;
     let mut cases = values([
         ("scheme", bbs04, 0, 1, 9),
         ("scheme-other", bbs04, 0, 1, 2),
@@ -232,18 +250,18 @@ fn bad_values() -> Vec<Case> {
         ("threshold-above", bbs04, 0, of_bbs04 + 1, 4),
         ("trustees-below", bbs04, 0, of_bbs04 + 2, 1),
         ("trustees-33", bbs04, 0, of_bbs04 + 2, 33),
-        ("change", bbs04, 1, 53, 0),
-        ("change-steps", bbs04, 1, 53, 1),
-        ("change-sharing", bbs04, 1, 53, 2),
-        ("rows", bbs04, 1, 55, 2),
+        ("change", bbs04, 1, CHANGE, 0),
+        ("change-steps", bbs04, 1, CHANGE, 1),
+        ("change-sharing", bbs04, 1, CHANGE, 2),
+        ("rows", bbs04, 1, CHANGE + 2, 2),
         ("xr-log", xr, 0, 74, 1),
         ("xr-origin", xr, 0, of_xr, 3),
         ("xr-threshold", xr, 0, of_xr + 1, 4),
         ("xr-trustees", xr, 0, of_xr + 2, 33),
-        ("xr-change", xr, 1, 53, 4),
-        ("xr-change-sharing", xr, 1, 53, 2),
-        ("xr-steps-none", xr, 1, 54, 0),
-        ("xr-steps-two", xr, 1, 54, 2),
+        ("xr-change", xr, 1, CHANGE, 4),
+        ("xr-change-sharing", xr, 1, CHANGE, 2),
+        ("xr-steps-none", xr, 1, CHANGE + 1, 0),
+        ("xr-steps-two", xr, 1, CHANGE + 1, 2),
         ("xr-checkpoint-none", xr, 5, 4, 0),
         ("xr-checkpoint-hashes", xr, 6, 37, 65),
         ("xr-sharing-origin", xr, 2, of_epoch, 0),
@@ -276,8 +294,48 @@ fn bad_values() -> Vec<Case> {
             &rows((0..901).collect()),
         ),
         layout("steps-many", "A record of 49 steps.", &many),
+        layout(
+            "root",
+            "Epoch 1 binds no machine, and a root.",
+            &with_records(|_, epochs| epochs[0].machines = 0),
+        ),
+        bad(
+            "layout-register-root",
+            "layout",
+            4,
+            "A register of no machine with a root.",
+            &with_bodies(|b| b[4][41..45].fill(0)),
+        ),
     ]);
+    cases.extend(invisible_names());
     cases
+}
+
+/// Rule 4: names with characters that nobody sees.
+fn invisible_names() -> Vec<Case> {
+    let named = |name: &str, comment: &str, hidden: char| {
+        let file = with_bodies(|b| {
+            let mut bytes = [0; 4];
+            b[0] = replaced(&b[0], 77, hidden.encode_utf8(&mut bytes).as_bytes());
+        });
+        bad(&format!("layout-name-{name}"), "layout", 0, comment, &file)
+    };
+    vec![
+        named("space-none", "A zero width space in the name.", '\u{200b}'),
+        named("joiner", "A zero width joiner, as in emoji.", '\u{200d}'),
+        named(
+            "override",
+            "The name is shown from right to left.",
+            '\u{202e}',
+        ),
+        named("hyphen", "A soft hyphen in the name.", '\u{ad}'),
+        named("tag", "A tag, beyond the first plane.", '\u{e0061}'),
+        named(
+            "glyphs",
+            "A sign of Unicode 15 that joins hieroglyphs.",
+            '\u{1343f}',
+        ),
+    ]
 }
 
 type Value = (&'static str, &'static Records, usize, usize, u8);
@@ -377,14 +435,14 @@ fn bad_chains() -> Vec<Case> {
         bad(
             "chain-register",
             "chain",
-            2,
+            3,
             "The newest epoch was cut away.",
             &cut,
         ),
         bad(
             "xr-chain-register",
             "chain",
-            6,
+            7,
             "The newest epoch was cut away.",
             &xr_cut,
         ),
@@ -438,7 +496,7 @@ fn bad_revocations() -> Vec<Case> {
     ]
 }
 
-/// Rule 6, the register's sizes.
+/// Rules 7 and 8, the register's sizes.
 fn bad_checkpoints() -> Vec<Case> {
     let body = |part: usize, change: &dyn Fn(&mut Vec<u8>)| {
         with_bodies_of(&XR.records, |b| change(&mut b[part]))
@@ -490,25 +548,142 @@ fn bad_checkpoints() -> Vec<Case> {
                 b.extend([0; 32]);
             }),
         ),
-        bad(
-            "register",
-            7,
-            "The register's proof is one bit off.",
-            &body(7, &|b| {
-                let last = b.len() - 1;
-                b[last] ^= 1;
-            }),
-        ),
+        bad("register", 8, "The register's proof is one bit off.", &{
+            let mut bodies = grown().bodies();
+            let proof = bodies[8].last_mut().unwrap();
+            *proof ^= 1;
+            file_by(&bodies, &XR.records.manager)
+        }),
         bad(
             "register-smaller",
-            7,
+            8,
             "The register is smaller.",
-            &body(7, &|b| b[44] = 3),
+            &body(8, &|b| b[44] = 3),
+        ),
+        bad(
+            "register-proof",
+            8,
+            "The register is as large as the last, and has a proof.",
+            &body(8, &|b| {
+                b[77] = 1;
+                b.extend([0; 32]);
+            }),
         ),
     ]
 }
 
-/// Rule 7 of bbs04.
+/// The group of xr with a machine more than the last checkpoint.
+fn grown() -> Records {
+    let mut records = XR.records.clone();
+    records.entries.push(records.entries[0].clone());
+    records
+}
+
+/// Rule 8, the register that each record binds.
+fn bad_bindings() -> Vec<Case> {
+    let bad = |name: &str, part, comment: &str, file: &[u8]| {
+        bad(
+            &format!("xr-checkpoint-record-{name}"),
+            "checkpoint",
+            part,
+            comment,
+            file,
+        )
+    };
+    let bound_in = |records: &Records, epoch: usize, size: (u32, [u8; 32])| {
+        with_records_of(records, |_, epochs| {
+            let record = &mut epochs[epoch - 1];
+            (record.machines, record.root) = size;
+        })
+    };
+    let bound = |epoch: usize, size| bound_in(&XR.records, epoch, size);
+    let records = &XR.records;
+    let mut missing = records.clone();
+    missing.checkpoints.pop();
+    let (five, other_root) = (records.size(5), flipped(&records.size(5).1, 32));
+    vec![
+        bad(
+            "fewer",
+            3,
+            "Epoch 3 binds two machines, and epoch 2 three.",
+            &bound(3, records.size(2)),
+        ),
+        bad(
+            "none",
+            4,
+            "Epoch 4 binds no machine, and epoch 3 five.",
+            &bound(4, (0, [0; 32])),
+        ),
+        bad(
+            "root",
+            4,
+            "Epoch 4 binds another root than the checkpoint has.",
+            &bound(4, (five.0, other_root.try_into().unwrap())),
+        ),
+        bad(
+            "missing",
+            3,
+            "The checkpoint of epochs 3 and 4 is missing.",
+            &missing.file(),
+        ),
+        bad(
+            "between",
+            2,
+            "Epoch 2 binds four machines, of which there is no checkpoint.",
+            &bound(2, records.size(4)),
+        ),
+        bad(
+            "register",
+            4,
+            "Epoch 4 binds the register, which is no checkpoint.",
+            &bound_in(&grown(), 4, grown().size(6)),
+        ),
+    ]
+}
+
+/// Each part is checked before the next one is looked at.
+fn first_bad_parts() -> Vec<Case> {
+    let bodies = BBS04.records.bodies();
+    let mut begun = file(&bodies[..2]);
+    *begun.last_mut().unwrap() ^= 1;
+    let rest = &file(&bodies[2..])[HEADER.len()..];
+    let chain = with_bodies(|b| {
+        b[1][5] ^= 1;
+        b[2].push(0);
+    });
+    vec![
+        bad(
+            "first-signature-cut",
+            "signature",
+            1,
+            "The signature of part 1 is one bit off, and the file ends there.",
+            &begun,
+        ),
+        bad(
+            "first-signature-long",
+            "signature",
+            1,
+            "The same, and a part that is too long follows.",
+            &[&begun[..], &[0xff; 8]].concat(),
+        ),
+        bad(
+            "first-signature-kind",
+            "signature",
+            1,
+            "The same, and the register stands before epoch 2.",
+            &[&begun[..], &file(&bodies[4..])[HEADER.len()..], rest].concat(),
+        ),
+        bad(
+            "first-chain",
+            "chain",
+            1,
+            "Epoch 1 names another record before it, and epoch 2 has a byte too many.",
+            &chain,
+        ),
+    ]
+}
+
+/// Rule 9 of bbs04.
 fn bad_keys() -> Vec<Case> {
     let first = |change: &dyn Fn(&mut Genesis)| with_records(|genesis, _| change(genesis));
     let set = |at: usize, point: &[u8]| {
@@ -530,7 +705,7 @@ fn bad_keys() -> Vec<Case> {
     ]
 }
 
-/// Rules 7 and 9 of xr.
+/// Rules 9, 11 and 12 of xr.
 fn bad_xr_keys() -> Vec<Case> {
     let good = &XR.records.genesis;
     let first = |change: &dyn Fn(&mut Genesis)| with_records_of(&XR.records, |g, _| change(g));
@@ -644,7 +819,7 @@ fn bad_xr_keys() -> Vec<Case> {
     ]
 }
 
-/// Rule 8.
+/// Rule 10.
 fn bad_sharings() -> Vec<Case> {
     let set = |records: &Records, at: usize, point: &[u8]| {
         with_records_of(records, |genesis, _| {

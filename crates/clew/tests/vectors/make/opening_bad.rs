@@ -56,6 +56,11 @@ fn bad(name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
     bad_of(&sent(), name, rule, comment, payload)
 }
 
+/// A case in which the group file is older than the evidence: no judgement.
+pub fn later(case: Case) -> Case {
+    case.text("needs", "newer-file")
+}
+
 /// What is wrong before the payload is looked at.
 fn texts() -> Vec<Case> {
     let (line, good) = (armored(OPENING, &good()), good());
@@ -138,7 +143,16 @@ fn requests() -> Vec<Case> {
             &one(18, good[18] ^ 1),
         ),
         group("scheme", "The request names the other scheme.", &one(17, 1)),
-        group("epoch", "An epoch that the file does not have.", &beyond),
+        later(group(
+            "epoch",
+            "An epoch that the file does not have yet.",
+            &beyond,
+        )),
+        group(
+            "epoch-of-another",
+            "Such an epoch, and another group.",
+            &flipped(&beyond, 34),
+        ),
         group("epoch-id", "The id of another epoch.", &set(38, &id(1).0)),
         group("epoch-number", "Epoch 1 with the id of epoch 0.", &epoch_1),
         in_file("file", "The file of the other group.", "bbs04.txt", &good),
@@ -538,8 +552,8 @@ fn registers() -> Vec<Case> {
         ),
         row(
             "no-checkpoint",
-            "A register of three machines, of which there is no checkpoint.",
-            row_of(&records.entries[..3], at),
+            "A register of four machines, of which there is no checkpoint.",
+            row_of(&records.entries[..4], at),
         ),
         row(
             "other-size",
@@ -549,11 +563,11 @@ fn registers() -> Vec<Case> {
                 ..row_of(&records.entries[..4], at)
             },
         ),
-        row(
+        later(row(
             "longer",
             "A register that the manager may sign later.",
             longer,
-        ),
+        )),
         row(
             "fork",
             "A register of the same size with another last machine.",

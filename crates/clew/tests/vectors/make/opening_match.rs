@@ -10,6 +10,7 @@ use super::damage::{doubled, flipped, identity, unreduced};
 use super::key_file::armored;
 use super::matching::blind_with;
 use super::opening::{OPENING, Sent, payload, with_judgement};
+use super::opening_bad::later;
 use super::packet_trailer::*;
 use super::strange::{self, STRANGE};
 use super::xr_group::{XR, place, trustee, x};
@@ -250,6 +251,12 @@ fn requests() -> Vec<Case> {
             "The id of another epoch.",
             &set(38, &id.0),
         ),
+        later(bad(
+            "epoch",
+            "group",
+            "An epoch that the file does not have yet.",
+            &set(34, &[0, 0, 0, 5]),
+        )),
         sent.case_with("judge", "match-packet", "packet", "Another packet.", &other)
             .lines("line", &armored(MATCH, &good)),
         bad_of(&forged, "signature", "signature", comment, &of_forged),

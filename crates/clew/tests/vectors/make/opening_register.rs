@@ -265,11 +265,12 @@ fn bad_lines() -> Vec<Case> {
     };
     let all = lines(Scheme::Xr, &hashes);
     let in_strange = |name: &str, rule: &str, comment: &str, index: usize| {
+        let of_epoch_0 = header(&XR.records, false, &[0]);
         let line = RegisterLine {
             row: strange::xr().row(index),
-            ..all[0].clone()
+            ..lines(Scheme::Xr, &of_epoch_0)[0].clone()
         };
-        case(Scheme::Xr, name, rule, comment, &file(&hashes, &[line]))
+        case(Scheme::Xr, name, rule, comment, &file(&of_epoch_0, &[line]))
             .without("group-file")
             .text("group-file", strange::STRANGE)
     };

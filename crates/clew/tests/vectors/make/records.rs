@@ -52,6 +52,12 @@ impl Records {
         self.head_of(&self.entries)
     }
 
+    /// Number and root of the first entries.
+    pub fn size(&self, machines: usize) -> (u32, [u8; 32]) {
+        let tree = Tree::of(&self.entries[..machines]);
+        (tree.entries, tree.root(tree.entries))
+    }
+
     /// The head of a register of other entries.
     pub fn head_of(&self, entries: &[RegisterEntry]) -> RegisterHead {
         let tree = Tree::of(entries);

@@ -1,4 +1,5 @@
-//! Group files whose manager signed a register with entries that no reader takes.
+//! Group files whose manager signed a register with entries that no reader takes. They end with epoch
+//! 0: later records bind the entries.
 
 use clew_evidence::{DeviceEntry, EntryKey, RegisterEntry};
 use clew_group::curve::{G1, Scalar};
@@ -69,10 +70,19 @@ pub fn xr() -> Records {
     entries.push(vouched(device, key, &|entry| {
         entry.credential = another(&entry.credential).try_into().unwrap();
     }));
-    let mut records = XR.records.clone();
-    records.checkpoints.clear();
-    records.entries = numbered(entries);
-    records
+    Records {
+        entries: numbered(entries),
+        ..founded(&XR.records)
+    }
+}
+
+/// The group before its first epoch.
+fn founded(records: &Records) -> Records {
+    Records {
+        epochs: vec![],
+        checkpoints: vec![],
+        ..records.clone()
+    }
 }
 
 fn numbered(entries: Vec<RegisterEntry>) -> Vec<RegisterEntry> {
@@ -185,7 +195,7 @@ fn unsigned() -> [RegisterEntry; 7] {
 }
 
 pub fn bbs04() -> Records {
-    let mut records = BBS04.records.clone();
+    let mut records = founded(&BBS04.records);
     let other = records.entries[1].key.clone();
     records.entries.truncate(1);
     records.entries[0].key = other;

@@ -115,7 +115,7 @@ impl Xr {
                 genesis,
                 epochs: vec![],
                 entries: vec![],
-                checkpoints: vec![2, 4],
+                checkpoints: vec![2, 3, 5],
                 manager,
             },
             issuer,
@@ -207,11 +207,14 @@ impl Xr {
 
     fn publish(&mut self, change: Change, public: impl FnOnce(&EpochRecord) -> PublicKey) {
         let start = STARTS[self.records.epochs.len()];
+        let (machines, root) = self.records.size(self.records.entries.len());
         let record = EpochRecord {
             epoch: self.public.len() as u32,
             previous: self.records.last_id(),
             made: start - AHEAD,
             start,
+            machines,
+            root,
             change,
         };
         self.public.push(public(&record));
