@@ -36,6 +36,7 @@ pub fn run(arguments: &Open) -> Result<Status, Failure> {
     if let (Some(path), Some(locator)) = (&arguments.write_q, locator) {
         write(path, &locator.encode())?;
     }
+    judge::tell(
         register.group(),
         &evidence,
         &opened.evidence.request,
