@@ -2,12 +2,12 @@
 
 use crate::failure::Failure;
 use crate::random;
-use clew_evidence::{CheckedGroup, GroupFile, Name};
+use clew_evidence::{CheckedGroup, GroupFile, GroupFileReader, Name};
 use clew_group::{Scheme, VerifyingKey};
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +16,9 @@ const PREPARED_MAX: usize = 64;
 
 /// Largest group file that is read: 2^20 epochs.
 const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of a group file that are read at once.
+const PIECE_BYTES: usize = 1 << 16;
 
 /// Group files, and the prepared keys of the epochs used last.
 pub struct Keyring {
@@ -106,13 +109,23 @@ impl KeySource for &Keyring {
     }
 }
 
-/// Reads and checks one group file.
+/// Reads and checks one group file, no further than its first bad part.
 pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::file(path, e))?;
-    GroupFile::from_bytes(&bytes).map_err(|e| Failure::file(path, e))
+    let mut file = File::open(path)
+        .map_err(|e| Failure::file(path, e))?
+        .take(GROUP_FILE_BYTES_MAX);
+    let (mut reader, mut piece) = (GroupFileReader::default(), vec![0; PIECE_BYTES]);
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => reader
+                .push(&piece[..read])
+                .map_err(|e| Failure::file(path, e))?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::file(path, error)),
+        }
+    }
+    reader.finish().map_err(|e| Failure::file(path, e))
 }
 
 /// Reads one group file with its whole chain of epochs checked, as those need it who open, judge,
