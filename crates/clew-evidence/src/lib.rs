@@ -1,8 +1,8 @@
 //! What anybody can check offline, without asking the manager: the group file, the register, and what
 //! trustees say about packets.
 //!
-//! - A [`GroupFile`] is read from bytes with every rule of `spec/group-file.md` section 3; its parts
-//!   are [`Genesis`], [`EpochRecord`], [`Checkpoint`] and [`RegisterHead`]. It is enough to verify
+//! - A [`GroupFile`] is read from bytes, or piece by piece ([`GroupFileReader`]), with every rule of
+//!   `spec/group-file.md` section 3; its parts are [`Genesis`], [`EpochRecord`], [`Checkpoint`] and [`RegisterHead`]. It is enough to verify
 //!   packets. Who opens, judges, matches, gives shares or updates a key holds a [`CheckedGroup`],
 //!   whose chain of revocations was checked.
 //! - A [`Row`] is a machine's entry in the register, with the proof that it is there. Whoever keeps
@@ -41,8 +41,8 @@ pub use clew_packet::GroupId;
 pub use evidence::{Match, Opening, ReadError};
 pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id, short_form};
 pub use group_file::{
-    CheckedGroup, EpochSharing, Follow, GroupFile, GroupFileError, HEADER, MAX_EPOCHS, MAX_STEPS,
-    Rule,
+    CheckedGroup, EpochSharing, Follow, GroupFile, GroupFileError, GroupFileReader, HEADER,
+    MAX_EPOCHS, MAX_STEPS, Rule,
 };
 pub use judge::{
     Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement, Refused, Why,

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::random;
-use clew_evidence::{CheckedGroup, GroupFile, Name};
+use clew_evidence::{CheckedGroup, GroupFile, GroupFileReader, Name};
 use clew_group::{Scheme, VerifyingKey};
 use clew_manager::store::GROUP_FILE;
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
@@ -17,6 +17,9 @@ const PREPARED_MAX: usize = 64;
 
 /// Largest group file that is read: 2^20 epochs.
 const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of a group file that are read at once.
+const PIECE_BYTES: usize = 1 << 16;
 
 /// Group files, and the prepared keys of the epochs used last.
 pub struct Keyring {
@@ -107,13 +110,29 @@ impl KeySource for &Keyring {
     }
 }
 
-/// Reads and checks one group file.
+/// Reads and checks one group file, no further than its first bad part.
 pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| unread(path, &e))?;
-    GroupFile::from_bytes(&bytes).map_err(|e| Failure::binary(path, &bytes, e))
+    let mut file = File::open(path)
+        .map_err(|e| unread(path, &e))?
+        .take(GROUP_FILE_BYTES_MAX);
+    let (mut reader, mut piece) = (GroupFileReader::default(), vec![0; PIECE_BYTES]);
+    let mut first = Vec::new();
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => {
+                if first.is_empty() {
+                    first.extend_from_slice(&piece[..read.min(64)]);
+                }
+                reader
+                    .push(&piece[..read])
+                    .map_err(|e| Failure::binary(path, &first, e))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unread(path, &error)),
+        }
+    }
+    reader.finish().map_err(|e| Failure::binary(path, &first, e))
 }
 
 /// The failure to read a group file. In a group's directory it has another name.

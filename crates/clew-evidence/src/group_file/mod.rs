@@ -6,7 +6,7 @@ mod revoked;
 mod rule;
 
 pub use checked::{CheckedGroup, Follow};
-pub use read::{HEADER, MAX_EPOCHS};
+pub use read::{GroupFileReader, HEADER, MAX_EPOCHS};
 pub use revoked::MAX_STEPS;
 pub use rule::{GroupFileError, Rule};
 
@@ -18,7 +18,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{DecodeError, EpochId, PublicKey, Scheme};
 use clew_packet::GroupId;
-use read::{Read, read};
+use read::Read;
 use revoked::Revoked;
 use rule::at;
 
@@ -65,6 +65,12 @@ impl GroupFile {
     /// # Errors
     /// The first rule of `spec/group-file.md` section 3 that fails, with the number of the part.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, GroupFileError> {
+        let mut reader = GroupFileReader::default();
+        reader.push(bytes)?;
+        reader.finish()
+    }
+
+    fn of(read: Read) -> Self {
         let Read {
             genesis,
             epochs,
@@ -72,12 +78,12 @@ impl GroupFile {
             register,
             revoked,
             first_key,
-        } = read(bytes)?;
+        } = read;
         let of = |wanted: fn(&Change) -> bool| {
             let records = epochs.iter().filter(|record| wanted(&record.change));
             records.map(|record| record.epoch).collect()
         };
-        Ok(Self {
+        Self {
             id: genesis.group_id(),
             moves: of(Change::moves_v),
             rebases: of(|change| matches!(change, Change::Rebase { .. })),
@@ -89,7 +95,7 @@ impl GroupFile {
             revoked,
             checkpoints,
             register,
-        })
+        }
     }
 
     /// The group id.

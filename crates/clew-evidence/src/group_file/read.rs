@@ -2,13 +2,12 @@
 
 use super::revoked::Revoked;
 use super::rule::at;
-use super::{GroupFileError, Rule};
+use super::{GroupFile, GroupFileError, Rule};
 use crate::parts::{
-    Checkpoint, EpochRecord, Genesis, Kind, NoPart, Part, RegisterHead, body_hash, kind,
-    signed_message,
+    Checkpoint, EpochRecord, Genesis, Kind, LENGTH_BYTES, MAX_WHOLE_BYTES, Part, RegisterHead,
+    body_hash, kind, signed_message,
 };
 use crate::signed::{holds, strict_key};
-use crate::wire::Fields;
 use clew_group::{Proof, PublicKey};
 use ed25519_dalek::VerifyingKey;
 
@@ -28,47 +27,91 @@ pub(super) struct Read {
     pub first_key: PublicKey,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Read, GroupFileError> {
-    read_parts(&mut Parts::of(bytes)?)
-}
-
-/// Checks each part before it looks at the next one: of a hostile file no more is kept than what the
-/// manager signed.
-fn read_parts(parts: &mut Parts<'_>) -> Result<Read, GroupFileError> {
-    let mut file = Checked::founded(&parts.next()?).map_err(|rule| at(0, rule))?;
-    let register = loop {
-        let number = parts.taken;
-        let taken = file.take(&parts.next()?);
-        if let Some(register) = taken.map_err(|rule| at(number, rule))? {
-            break register;
-        }
-    };
-    match parts.rest.0.is_empty() {
-        true => file.finish(register),
-        false => Err(at(parts.taken, Rule::TrailingBytes)),
-    }
-}
-
-/// The parts of a file, one after the other.
-struct Parts<'a> {
-    rest: Fields<'a>,
-    /// How many were taken: the number of the next one.
+/// Reads and checks a group file piece by piece, each part before the next one is looked at.
+///
+/// Of a hostile file it keeps what the manager signed, and less than one part more.
+#[derive(Default)]
+pub struct GroupFileReader {
+    state: State,
+    /// The bytes of the header or of a part that is not whole yet.
+    waiting: Vec<u8>,
+    /// How many parts were taken: the number of the next one.
     taken: usize,
 }
 
-impl<'a> Parts<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Self, GroupFileError> {
-        let rest = Fields(bytes.strip_prefix(HEADER).ok_or(at(0, Rule::Header))?);
-        Ok(Self { rest, taken: 0 })
+/// What a reader has, in the order of the file.
+#[derive(Default)]
+enum State {
+    #[default]
+    Nothing,
+    Header,
+    Parts(Box<Checked>),
+    All(Box<Checked>, Box<RegisterHead>),
+}
+
+impl GroupFileReader {
+    /// Takes the next bytes of the file.
+    ///
+    /// # Errors
+    /// The first rule of `spec/group-file.md` section 3 that fails, with the number of the part. There
+    /// is no use in reading on.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), GroupFileError> {
+        while !bytes.is_empty() {
+            let missing = self.length()? - self.waiting.len();
+            let (piece, rest) = bytes.split_at(missing.min(bytes.len()));
+            self.waiting.extend_from_slice(piece);
+            bytes = rest;
+            if self.length()? == self.waiting.len() {
+                let whole = std::mem::take(&mut self.waiting);
+                let state = std::mem::take(&mut self.state);
+                self.state = self.take(state, &whole)?;
+            }
+        }
+        Ok(())
     }
 
-    fn next(&mut self) -> Result<Part<'a>, GroupFileError> {
-        let part = Part::read(&mut self.rest).map_err(|error| match error {
-            NoPart::Truncated => at(self.taken, Rule::Truncated),
-            NoPart::TooLong => at(self.taken, Rule::TooLong),
-        })?;
+    /// The file, once all of it was pushed.
+    ///
+    /// # Errors
+    /// As [`Self::push`]: it ends too early, or breaks a rule that needs all of it.
+    pub fn finish(self) -> Result<GroupFile, GroupFileError> {
+        match self.state {
+            State::Nothing => Err(at(0, Rule::Header)),
+            State::Header | State::Parts(_) => Err(at(self.taken, Rule::Truncated)),
+            State::All(file, register) => file.finish(*register).map(GroupFile::of),
+        }
+    }
+
+    /// The length of what comes next, as far as it is known: the header, the length of a part, a
+    /// part.
+    fn length(&self) -> Result<usize, GroupFileError> {
+        match self.state {
+            State::Nothing => Ok(HEADER.len()),
+            State::Header | State::Parts(_) => match Part::length(&self.waiting) {
+                Some(length) if length > MAX_WHOLE_BYTES => Err(at(self.taken, Rule::TooLong)),
+                Some(length) => Ok(length),
+                None => Ok(LENGTH_BYTES),
+            },
+            State::All(..) => Err(at(self.taken, Rule::TrailingBytes)),
+        }
+    }
+
+    /// What there is with the header or a part more.
+    fn take(&mut self, state: State, whole: &[u8]) -> Result<State, GroupFileError> {
+        if let State::Nothing = state {
+            return match whole == HEADER {
+                true => Ok(State::Header),
+                false => Err(at(0, Rule::Header)),
+            };
+        }
+        let number = self.taken;
         self.taken += 1;
-        Ok(part)
+        let part = Part::of(whole).ok_or(at(number, Rule::Truncated))?;
+        let state = match state {
+            State::Parts(file) => file.with(&part),
+            _ => Checked::founded(&part).map(|file| State::Parts(Box::new(file))),
+        };
+        state.map_err(|rule| at(number, rule))
     }
 }
 
@@ -104,34 +147,33 @@ impl Checked {
     }
 
     /// Adds a part: its kind, its layout, its signature, then what it says beside the parts before
-    /// it. Returns the register, which is the last.
-    fn take(&mut self, part: &Part<'_>) -> Result<Option<RegisterHead>, Rule> {
+    /// it. The register is the last.
+    fn with(mut self: Box<Self>, part: &Part<'_>) -> Result<State, Rule> {
         match kind(part.body) {
             Some(Kind::Epoch) if self.checkpoints.is_empty() => {
                 let record = EpochRecord::decode(self.genesis.scheme, part.body);
                 let record = record.ok_or(Rule::Layout)?;
                 self.check_signature(part)?;
                 self.add_epoch(record, body_hash(part.body))?;
-                Ok(None)
             }
             Some(Kind::Checkpoint) => {
                 let checkpoint = Checkpoint::decode(part.body).ok_or(Rule::Layout)?;
                 self.check_signature(part)?;
                 self.add_checkpoint(checkpoint)?;
-                Ok(None)
             }
             Some(Kind::Register) => {
                 let head = RegisterHead::decode(part.body).ok_or(Rule::Layout)?;
                 self.check_signature(part)?;
                 self.check_head(&head)?;
-                Ok(Some(head))
+                return Ok(State::All(self, Box::new(head)));
             }
-            _ => Err(Rule::Kind),
+            _ => return Err(Rule::Kind),
         }
+        Ok(State::Parts(self))
     }
 
     fn check_signature(&self, part: &Part<'_>) -> Result<(), Rule> {
-        match holds(&self.manager, &signed_message(part.body), &part.signature) {
+        match holds(&self.manager, &signed_message(part.body), part.signature) {
             true => Ok(()),
             false => Err(Rule::Signature),
         }
@@ -265,9 +307,8 @@ mod tests {
     /// Without signatures, which would take a minute.
     #[test]
     fn too_many_epochs() {
-        let file = [&HEADER[..], &some_genesis()].concat();
-        let part = Parts::of(&file).unwrap().next().ok().unwrap();
-        let mut file = Checked::founded(&part).ok().unwrap();
+        let genesis = some_genesis();
+        let mut file = Checked::founded(&Part::of(&genesis).unwrap()).ok().unwrap();
         let mut previous = file.last;
         for epoch in 1..=MAX_EPOCHS as u32 {
             let record = record(epoch, previous);
@@ -293,9 +334,30 @@ mod tests {
             (unsigned(&[1]), Rule::Layout),
         ] {
             let file = [&HEADER[..], &genesis, &bad, &more].concat();
-            let mut parts = Parts::of(&file).unwrap();
-            assert_eq!(read_parts(&mut parts).err(), Some(at(1, rule)));
-            assert_eq!((parts.taken, parts.rest.0.len()), (2, more.len()));
+            let mut reader = GroupFileReader::default();
+            assert_eq!(reader.push(&file), Err(at(1, rule)));
+            assert_eq!(reader.taken, 2);
+            assert!(reader.waiting.capacity() <= 2 * MAX_WHOLE_BYTES);
+        }
+    }
+
+    /// In whatever pieces a file comes, the answer is the same.
+    #[test]
+    fn pieces_make_no_difference() {
+        let genesis = some_genesis();
+        let file = [&HEADER[..], &genesis, &[0, 0, 0x10, 1]].concat();
+        let cut = [&HEADER[..], &genesis, &[0, 0, 0x10]].concat();
+        for size in [1, 3, 16, 17, 100, file.len()] {
+            let read = |file: &[u8]| {
+                let mut reader = GroupFileReader::default();
+                file.chunks(size).try_for_each(|piece| reader.push(piece))?;
+                reader.finish().map(drop)
+            };
+            assert_eq!(read(&file), Err(at(1, Rule::TooLong)));
+            assert_eq!(read(&cut), Err(at(1, Rule::Truncated)));
+            assert_eq!(read(&file[..15]), Err(at(0, Rule::Header)));
+            assert_eq!(read(&file[..16]), Err(at(0, Rule::Truncated)));
+            assert_eq!(read(b"clew-group-file "), Err(at(0, Rule::Header)));
         }
     }
 }

@@ -25,6 +25,12 @@ const KIND_EPOCH: u8 = 1;
 const KIND_REGISTER: u8 = 2;
 const KIND_CHECKPOINT: u8 = 3;
 
+/// Size of the length in front of a body.
+pub(crate) const LENGTH_BYTES: usize = 4;
+
+/// Longest part: length, body, signature.
+pub(crate) const MAX_WHOLE_BYTES: usize = LENGTH_BYTES + MAX_PART_BYTES + SIGNATURE_BYTES;
+
 /// Longest body of a part.
 pub const MAX_PART_BYTES: usize = 4096;
 
@@ -45,28 +51,24 @@ pub fn seal(body: &[u8], manager: &SigningKey) -> Vec<u8> {
     part
 }
 
-/// One part as it stands in the file.
+/// One part as it stands in the file, behind its length.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub body: &'a [u8],
-    pub signature: [u8; SIGNATURE_BYTES],
-}
-
-/// Why the next part was not read.
-pub(crate) enum NoPart {
-    Truncated,
-    TooLong,
+    pub signature: &'a [u8; SIGNATURE_BYTES],
 }
 
 impl<'a> Part<'a> {
-    pub(crate) fn read(fields: &mut Fields<'a>) -> Result<Self, NoPart> {
-        let length = fields.u32().ok_or(NoPart::Truncated)? as usize;
-        if length > MAX_PART_BYTES {
-            return Err(NoPart::TooLong);
-        }
-        let body = fields.take(length).ok_or(NoPart::Truncated)?;
-        let signature = fields.array().ok_or(NoPart::Truncated)?;
-        Ok(Self { body, signature })
+    /// The part of so many bytes that begins with these. `None` if they do not have the length yet.
+    pub(crate) fn length(begin: &[u8]) -> Option<usize> {
+        let body = u32::from_be_bytes(*begin.first_chunk()?);
+        Some((LENGTH_BYTES + SIGNATURE_BYTES).saturating_add(body as usize))
+    }
+
+    /// The part that these bytes are.
+    pub(crate) fn of(whole: &'a [u8]) -> Option<Self> {
+        let (body, signature) = whole.get(LENGTH_BYTES..)?.split_last_chunk()?;
+        Some(Self { body, signature })
     }
 }
 
