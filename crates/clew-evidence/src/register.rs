@@ -126,7 +126,7 @@ impl RegisterEntry {
         out.extend_from_slice(&self.replaces.unwrap_or(NO_ROW).to_be_bytes());
     }
 
-    /// Decodes an entry. Its points are not decoded.
+    /// Decodes an entry, with the scalars of its proof. Its points are not decoded.
     ///
     /// Returns `None` if a field or the length is wrong.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
