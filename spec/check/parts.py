@@ -19,30 +19,28 @@ MIXED = [CAPTURES / name for name in ("arkime--v6.pcap", "zeek--ssh-ssh.pcap", "
 
 
 def parts(clew):
-    """The words of each part behind the name of Python, the slowest first."""
+    """Name of each part and its words behind Python's, the slowest first."""
     if clew:
-        yield "agree_flow.py", clew, FLOW
-        yield "agree_effs.py", clew, FLOW
-        yield "agree.py", clew, FLOW, *MIXED
+        yield "agree_flow.py", ["agree_flow.py", clew, FLOW]
+        yield "agree_effs.py", ["agree_effs.py", clew, FLOW]
+        yield "agree.py", ["agree.py", clew, FLOW, *MIXED]
     for file in sorted(TESTS.glob("test_*.py")):
-        yield "-m", "unittest", "discover", "-s", TESTS, "-p", file.name
-    yield "check.py", "vectors", VECTORS
+        yield file.name, ["-m", "unittest", "discover", "-s", TESTS, "-p", file.name]
+    yield "vectors", ["check.py", "vectors", VECTORS]
 
 
-def run(part):
-    start = time.monotonic()
-    words = [sys.executable, *map(str, part)]
-    done = subprocess.run(words, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+def run(words):
+    start, command = time.monotonic(), [sys.executable, *map(str, words)]
+    done = subprocess.run(command, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done, time.monotonic() - start
 
 
 def main(words):
     clew = Path(words[0]).resolve() if words else None
-    start, todo, failed = time.monotonic(), list(parts(clew)), 0
+    start, failed, (names, todo) = time.monotonic(), 0, zip(*parts(clew))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part, (done, seconds) in zip(todo, pool.map(run, todo)):
+        for name, (done, seconds) in zip(names, pool.map(run, todo)):
             failed += done.returncode != 0
-            name = part[-1] if part[0] == "-m" else part[0]
             print(f"== {name}: {'failed' if done.returncode else 'passed'} in {seconds:.1f} s\n{done.stdout}", flush=True)
     print(f"in {time.monotonic() - start:.1f} s:\n{len(todo) - failed} passed, {failed} failed")
     return 1 if failed else 0
