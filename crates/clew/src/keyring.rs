@@ -132,7 +132,9 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
             Err(error) => return Err(unread(path, &error)),
         }
     }
-    reader.finish().map_err(|e| Failure::binary(path, &first, e))
+    reader
+        .finish()
+        .map_err(|e| Failure::binary(path, &first, e))
 }
 
 /// The failure to read a group file. In a group's directory it has another name.
