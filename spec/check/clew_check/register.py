@@ -20,13 +20,13 @@ class Entry:
     joined: int
     how: int
     replaces: int
-    credential: tuple
+    credential: Point
     name: bytes
-    commitment: tuple = None
+    commitment: Point = None
     device_key: bytes = None
     S: bytes = None
     proof: bytes = None  # of y
-    X: tuple = None
+    X: Point = None
 
     @property
     def key(self):

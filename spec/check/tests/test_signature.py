@@ -182,7 +182,7 @@ class Xr(Case):
     def test_step(self):
         """3.7: the step, the member's update and its checks"""
         maker, one, two = self.maker, self.one, self.two
-        data = maker.bodies[1][55:]
+        data = maker.bodies[1][91:]
         self.assertEqual(len(data), revocation.STEP)
         step, key, new = revocation.decode_step(data), self.key, maker.keys[1]
         self.assertEqual(step.encode(), data)
