@@ -7,7 +7,6 @@ mod pending;
 
 pub use error::TrusteeError;
 
-use crate::files;
 use crate::keys::{OpeningShare, TrusteeKeyFile};
 use clew_evidence::{
     Asked, CheckedGroup, Found, JudgeRule, Packet, Question, Request, Share, Step, gather_blinds,
@@ -65,7 +64,7 @@ impl<'a> Desk<'a> {
         let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             key,
-            stem: files::directory(&file).join(format!("trustee-{trustee}-{id}")),
+            stem: file.with_file_name(format!("trustee-{trustee}-{id}")),
         }
     }
 

@@ -64,13 +64,16 @@ impl Cast {
         stage.scene("1. A capture of real traffic, moved to now");
         let input = input(stage, given)?;
         let survey = Survey::of(&input)?;
-        let moved = move_to_now(stage, &input, &survey)?;
+        let later = survey.seconds_to_now();
+        let moved = move_later(stage, &input, later)?;
         say!(
             "   {moved} packets from {} end points: {}",
             survey.senders.len(),
             stage.path("original.pcap").display()
         );
-        let mut cast = found_group(stage, &survey)?;
+        let first_ns = survey.first_ns.unwrap_or(0);
+        let first_ns = first_ns.saturating_add_signed(later * SECOND_NS.cast_signed());
+        let mut cast = found_group(stage, first_ns)?;
         for (i, (address, packets)) in survey.busiest().into_iter().enumerate() {
             let machine = enrol(stage, &cast.issuer, &format!("machine-{}", i + 1))?;
             say!(
@@ -138,6 +141,11 @@ impl Survey {
         }
     }
 
+    /// How much later the last packet would be if it came now.
+    fn seconds_to_now(&self) -> i64 {
+        (clock::now_ns() / SECOND_NS) as i64 - (self.last_ns / SECOND_NS) as i64
+    }
+
     fn busiest(&self) -> Vec<(IpAddr, u64)> {
         let mut senders: Vec<_> = self.senders.iter().map(|(a, n)| (*a, *n)).collect();
         senders.sort_by_key(|(address, packets)| (std::cmp::Reverse(*packets), *address));
@@ -146,10 +154,9 @@ impl Survey {
     }
 }
 
-/// Writes `original.pcap`: every packet later by the same number of seconds, the last one now.
-fn move_to_now(stage: &Stage, input: &Path, survey: &Survey) -> Result<u64, Failure> {
+/// Writes `original.pcap`: every packet later by the same number of seconds.
+fn move_later(stage: &Stage, input: &Path, seconds: i64) -> Result<u64, Failure> {
     let path = stage.path("original.pcap");
-    let seconds = (clock::now_ns() / SECOND_NS) as i64 - (survey.last_ns / SECOND_NS) as i64;
     let mut packets = 0;
     copy(input, &path, |record| {
         packets += u64::from(record.packet().is_some());
@@ -159,7 +166,7 @@ fn move_to_now(stage: &Stage, input: &Path, survey: &Survey) -> Result<u64, Fail
     Ok(packets)
 }
 
-fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
+fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Cast, Failure> {
     stage.scene("2. A group, and a machine enrolled for each end point");
     stage.command("group create @acme --name acme --trustees 3 --threshold 2");
     let group = NewGroup {
@@ -180,8 +187,6 @@ fn found_group(stage: &mut Stage, survey: &Survey) -> Result<Cast, Failure> {
     };
     let trustees = made.trustee_keys.iter().map(load);
     let trustees = trustees.collect::<Result<_, Failure>>()?;
-    let moved = clock::now_ns().saturating_sub(survey.last_ns) / SECOND_NS * SECOND_NS;
-    let first_ns = survey.first_ns.unwrap_or(0) + moved;
     Ok(Cast {
         machines: Vec::new(),
         issuer,
