@@ -42,7 +42,7 @@ use std::time::Duration;
 const SCHEMA: &str = include_str!("schema.sql");
 /// "clew" in the database's header.
 const APPLICATION_ID: i64 = 0x636c_6577;
-const LAYOUT_VERSION: i64 = 3;
+const LAYOUT_VERSION: i64 = 4;
 /// How long one process waits for another's transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 

@@ -153,6 +153,22 @@ fn a_size_behind_a_checkpoint_is_not_kept() {
     office.keep(&again);
 }
 
+/// Another process enrolled a machine after the row was made, and gave nothing out: it is kept.
+#[test]
+fn a_size_before_the_present_one_is_kept() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol("a");
+    let row = office.row("a");
+    office.enrol("b");
+    office.keep(&row);
+    let group = published(&office.dir);
+    assert_eq!(
+        (group.checkpoints()[0].machines, group.register().machines),
+        (1, 2)
+    );
+    assert!(row.is_in_register_of(&group));
+}
+
 /// The root of every earlier size is known, and only of those.
 #[test]
 fn earlier_roots_are_known() {
