@@ -66,6 +66,7 @@ fn altered_openings_break_the_rule_they_break() {
         if scheme == "xr" {
             cases.push((anchor - 1, "credential")); // x
             cases.push((behind + 48 + 5, "register")); // the device key
+            cases.push((behind + size - 1, "register")); // s of the proof of y
         }
         for (at, rule) in cases {
             court.altered("opening", "altered", |payload| payload[at] ^= 1);
