@@ -7,7 +7,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the store did not do what was asked. Nothing was changed.
+/// Why the store did not do what was asked. Nothing was changed, except for
+/// [`StoreError::NotPublished`].
 #[derive(Debug)]
 pub enum StoreError {
     /// The directory for a new store holds something already.
@@ -25,6 +26,11 @@ pub enum StoreError {
     },
     /// The published group file has records or machines that the store lacks, or is of another group.
     PublishedIsNewer(PathBuf),
+    /// The published group file does not read. It may be newer than the store.
+    PublishedIsDamaged(PathBuf),
+    /// The change is committed, and its files could not be published. The next [`crate::Store::open`]
+    /// publishes them.
+    NotPublished(Box<StoreError>),
     /// A machine of that name is enrolled.
     NameTaken(String),
     /// No machine of that name is enrolled.
@@ -105,6 +111,10 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(crate) fn not_published(error: Self) -> Self {
+        Self::NotPublished(Box::new(error))
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::Io { path, error }
@@ -159,6 +169,14 @@ impl fmt::Display for StoreError {
                  older copy, or another group's",
                 path.display()
             ),
+            Self::PublishedIsDamaged(path) => write!(
+                f,
+                "{}: this group file is damaged, and may be newer than the store",
+                path.display()
+            ),
+            Self::NotPublished(error) => {
+                write!(f, "the change was made, but it is not published: {error}")
+            }
             Self::NameTaken(name) => write!(f, "a machine named {name} is enrolled already"),
             Self::NoSuchMachine(name) => write!(f, "no machine named {name} is enrolled"),
             Self::AlreadyRevoked { machine, epoch } => {

@@ -1,11 +1,13 @@
 //! Files that appear whole or not at all.
 //!
 //! What is being written has a temporary name and a lock (flock). A killed run leaves the name and
-//! loses the lock: the next run that writes into the folder removes what nobody holds.
+//! loses the lock: the next run that writes a file of the same name there removes what nobody holds.
+//! It never removes a folder, a link, a file of another name, or a file that has a second name.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File, Permissions, TryLockError};
 use std::io::{self, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir, TempPath};
@@ -16,12 +18,12 @@ pub const MODE_SECRET: u32 = 0o600;
 /// Permissions of public files, before the user's umask.
 pub const MODE_PUBLIC: u32 = 0o666;
 
-/// The ends of temporary names of files, with [`RANDOM`] characters between them.
+/// What follows a file's name in its temporary one, with [`RANDOM`] characters between.
 const PARTIAL: [&str; 2] = [".clew-", ".partial"];
 /// The beginning of temporary names of folders.
 const FOLDER: &str = ".clew-group-";
-/// Random characters in a temporary name.
-const RANDOM: usize = 6;
+/// Random characters in a temporary name: nobody gives such a name by chance.
+const RANDOM: usize = 16;
 
 /// A file under its temporary name, in the directory of its final one. Dropped before
 /// [`Pending::commit`], it is removed.
@@ -37,7 +39,7 @@ impl Pending {
     /// the file is open. Without `replace` a file that exists is refused now, and again by
     /// [`Pending::commit`]; with it, what a link leads to is replaced, and the link stays.
     ///
-    /// Removes what killed runs left in the directory.
+    /// Removes what killed runs left of this file.
     pub fn create(target: &Path, mode: u32, replace: bool) -> io::Result<(File, Self)> {
         let exists = target.symlink_metadata().is_ok();
         if exists && !replace {
@@ -145,29 +147,18 @@ fn temporary_file(folder: &Path, name: &OsStr, mode: u32) -> io::Result<(File, T
             .tempfile_in(folder)?
             .into_parts();
         if is_held(&file, &path) {
-            remove_leftovers(folder, file.metadata()?.uid());
+            remove_leftovers(folder, &prefix, file.metadata()?.uid());
             return Ok((file, path));
         }
     }
 }
 
-/// A folder under a temporary name, of mode 0700, locked as long as the file that comes with it is
-/// open. Removes what killed runs left beside it.
-pub(crate) fn temporary_folder(parent: &Path) -> io::Result<(File, TempDir)> {
-    loop {
-        let folder = Builder::new()
-            .prefix(FOLDER)
-            .rand_bytes(RANDOM)
-            .tempdir_in(parent)?;
-        match File::open(folder.path()) {
-            Ok(file) if is_held(&file, folder.path()) => {
-                remove_leftovers(parent, file.metadata()?.uid());
-                return Ok((file, folder));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
+/// A folder under a temporary name, of mode 0700. If the process is killed, it stays.
+pub(crate) fn temporary_folder(parent: &Path) -> io::Result<TempDir> {
+    Builder::new()
+        .prefix(FOLDER)
+        .rand_bytes(RANDOM)
+        .tempdir_in(parent)
 }
 
 /// Locks what was just created. Returns `false` if another run came between, took it for a leftover,
@@ -176,33 +167,29 @@ fn is_held(file: &File, path: &Path) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && path.exists()
 }
 
-/// Removes files and folders of that user under temporary names whose process is gone. What cannot
-/// be removed stays.
-fn remove_leftovers(folder: &Path, user: u32) {
+/// Removes that user's files under temporary names with this prefix whose process is gone. What
+/// cannot be removed stays.
+fn remove_leftovers(folder: &Path, prefix: &OsStr, user: u32) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if is_temporary(&entry.file_name()) {
+        if is_temporary(&entry.file_name(), prefix) {
             let _ = remove_unheld(&entry, user);
         }
     }
 }
 
-fn is_temporary(name: &OsStr) -> bool {
-    let random = |text: &str| text.len() == RANDOM && text.chars().all(|c| c.is_alphanumeric());
-    let name = name.to_string_lossy();
-    let of_file = name.strip_suffix(PARTIAL[1]);
-    let of_file = of_file.and_then(|name| name.rsplit_once(PARTIAL[0]));
-    of_file.is_some_and(|(_, text)| random(text)) || name.strip_prefix(FOLDER).is_some_and(random)
+fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
+    let random = name.as_bytes().strip_prefix(prefix.as_bytes());
+    let random = random.and_then(|rest| rest.strip_suffix(PARTIAL[1].as_bytes()));
+    random.is_some_and(|text| text.len() == RANDOM && text.iter().all(u8::is_ascii_alphanumeric))
 }
 
 fn remove_unheld(entry: &DirEntry, user: u32) -> io::Result<()> {
     let (path, found) = (entry.path(), entry.metadata()?); // of a link, not of what it leads to
-    if found.uid() != user || !(found.is_file() || found.is_dir()) {
+    if found.uid() != user || !found.is_file() || found.nlink() != 1 {
         return Ok(());
     }
-    let held = File::open(&path)?;
-    match held.try_lock() {
+    match File::open(&path)?.try_lock() {
         Err(_) => Ok(()),
-        Ok(()) if found.is_dir() => fs::remove_dir_all(&path),
         Ok(()) => fs::remove_file(&path),
     }
 }
@@ -211,39 +198,45 @@ fn remove_unheld(entry: &DirEntry, user: u32) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    /// What the user made stays, whatever its name: a backup of a group was once taken for a leftover.
     #[test]
-    fn leftovers_go_and_what_is_being_written_stays() {
+    fn leftovers_of_the_same_file_go_and_all_else_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         let make = |name: &str| File::create_new(path(name)).unwrap();
-        let dead = make("a.key.clew-AbC123.partial");
-        drop(dead);
-        let live = make("a.key.clew-live12.partial");
+        drop(make("a.key.clew-0123456789AbCdEf.partial"));
+        let live = make("a.key.clew-0123456789AbLive.partial");
         live.lock().unwrap();
-        for other in ["a.key.partial", "a.clew-12345.partial", ".clew-group-"] {
+        let others = [
+            "a.key.partial",
+            "a.key.clew-backup.partial",
+            "b.key.clew-0123456789AbCdEf.partial",
+            ".clew-group-backup",
+        ];
+        for other in others {
             make(other);
         }
-        fs::create_dir_all(path(".clew-group-dead12/issuer")).unwrap();
-        let (held, folder) = temporary_folder(dir.path()).unwrap();
-        assert!(!path("a.key.clew-AbC123.partial").exists());
-        assert!(!path(".clew-group-dead12").exists());
-        make("b.clew-AbC123.partial");
-        write_atomically(&path("c"), b"c", MODE_SECRET, false).unwrap();
-        assert!(!path("b.clew-AbC123.partial").exists());
-        assert!(folder.path().exists(), "of a process that lives");
-        drop((held, folder));
+        fs::create_dir_all(path("a.key.clew-0123456789Folder.partial/kept")).unwrap();
+        fs::create_dir_all(path(".clew-group-0123456789AbCdEf/issuer")).unwrap();
+        make("two");
+        fs::hard_link(path("two"), path("a.key.clew-0123456789Linked.partial")).unwrap();
+        write_atomically(&path("a.key"), b"c", MODE_SECRET, false).unwrap();
         let mut left: Vec<_> = fs::read_dir(dir.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();
-        let kept = [
-            ".clew-group-",
-            "a.clew-12345.partial",
-            "a.key.clew-live12.partial",
-            "a.key.partial",
-            "c",
+        let mut kept = vec![
+            ".clew-group-0123456789AbCdEf",
+            "a.key",
+            "a.key.clew-0123456789AbLive.partial",
+            "a.key.clew-0123456789Folder.partial",
+            "a.key.clew-0123456789Linked.partial",
+            "two",
         ];
+        kept.extend(others);
+        kept.sort_unstable();
         assert_eq!(left, kept);
+        assert!(path("a.key.clew-0123456789Folder.partial/kept").is_dir());
     }
 }

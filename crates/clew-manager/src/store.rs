@@ -36,6 +36,7 @@ use crate::keys::IssuerKeyFile;
 use clew_evidence::{GroupFile, HEADER, root};
 use clew_group::PublicKey;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -142,11 +143,10 @@ impl Store {
     /// Reads the group again and publishes it: the end of every change.
     ///
     /// # Errors
-    /// [`StoreError`] if a file cannot be written. The change is committed all the same, and the
-    /// next [`Store::open`] publishes it.
+    /// [`StoreError::NotPublished`] if a file cannot be written.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
         self.group = read_group(&self.db)?;
-        self.publish()
+        self.publish().map_err(StoreError::not_published)
     }
 
     fn check_key(&self, key: &IssuerKeyFile) -> Result<(), StoreError> {
@@ -201,17 +201,23 @@ fn configure(db: &Connection) -> Result<(), StoreError> {
 
 /// Refuses to replace a group file that is of another group, or has what this store lacks: the store
 /// was restored from a backup, and would revive whoever was revoked since. A file that does not read
-/// is replaced.
+/// may be such a file: it is not replaced either.
 fn check_published(path: &Path, ours: &GroupFile, db: &Connection) -> Result<(), StoreError> {
-    let published = std::fs::read(path).ok();
-    let published = published.and_then(|bytes| GroupFile::from_bytes(&bytes).ok());
-    let Some(published) = published else {
-        return Ok(());
+    let published = match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        published => published.map_err(StoreError::io(path))?,
     };
+    let damaged = |_| StoreError::PublishedIsDamaged(path.to_owned());
+    let published = GroupFile::from_bytes(&published).map_err(damaged)?;
     let newest = ours.epoch_id(published.newest_epoch());
     let register = published.register();
     let same_rows = root(register.machines, register::nodes(db)) == Some(register.root);
-    if newest == Some(published.last_id()) && same_rows {
+    let mut checkpoints = published.checkpoints().iter();
+    let same_checkpoints = checkpoints.all(|theirs| {
+        let mut ours = ours.checkpoints().iter();
+        ours.any(|ours| (ours.machines, ours.root) == (theirs.machines, theirs.root))
+    });
+    if newest == Some(published.last_id()) && same_rows && same_checkpoints {
         Ok(())
     } else {
         Err(StoreError::PublishedIsNewer(path.to_owned()))

@@ -151,9 +151,15 @@ fn hint(error: &StoreError) -> Option<String> {
             "give the directory of the group that sent the invitation; one that was withdrawn is gone"
         }
         StoreError::NotInvited(_) => "clew group list DIR shows open invitations",
+        StoreError::PublishedIsDamaged(_) => {
+            "if this store is the newest, move that file away and repeat the command"
+        }
+        StoreError::NotPublished(_) => {
+            "mend that, then run clew group show DIR: it publishes what is missing"
+        }
         StoreError::PublishedIsNewer(_) => {
-            "restore the newest store; or move that file away, and revoke again whoever was \
-             revoked since the backup"
+            "restore the newest store; or move that file away, run clew group rebase DIR, and then \
+             revoke again whoever was revoked since the backup"
         }
         StoreError::AlreadyRevoked { .. } => {
             "if that epoch is only announced, begin it now: clew group rebase DIR"

@@ -4,12 +4,11 @@
 //! [`commands`] has one module each. The work itself is in [`sign`], [`verify`] and [`strip`], which
 //! know captures but no command line.
 
-/// Prints a line. A reader that went away (`clew show ... | head -1`) is no reason to complain.
+/// Prints a line: see [`output::say`].
 macro_rules! say {
-    ($($line:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout(), $($line)*);
-    }};
+    ($($line:tt)*) => {
+        $crate::output::say(format_args!($($line)*))
+    };
 }
 
 pub mod batch;
@@ -52,7 +51,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(usage) => return show_usage(&usage),
     };
     let _ = ctrlc::set_handler(interrupt);
-    match commands::run(cli, &matches) {
+    let done = commands::run(cli, &matches);
+    match done.and_then(|status| output::all_said().map(|()| status)) {
         Ok(status) => ExitCode::from(status.code()),
         Err(failure) => complain(&failure),
     }
@@ -66,11 +66,10 @@ fn interrupt() {
 }
 
 fn show_usage(usage: &clap::Error) -> ExitCode {
-    let _ = usage.print();
-    ExitCode::from(if usage.use_stderr() {
-        Status::CouldNotTell.code()
-    } else {
-        0
+    let shown = usage.print().is_ok();
+    ExitCode::from(match usage.use_stderr() || !shown {
+        true => Status::CouldNotTell.code(),
+        false => Status::Yes.code(),
     })
 }
 

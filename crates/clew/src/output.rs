@@ -6,11 +6,13 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::{error, fmt};
 
 use clew_manager::files::{MODE_PUBLIC, Pending};
 
 use crate::capture::Sink;
+use crate::failure::Failure;
 
 /// Stands for standard input or output among the paths of a command line.
 pub const STANDARD_STREAM: &str = "-";
@@ -19,6 +21,28 @@ const STANDARD_INPUT: &str = "/dev/stdin";
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 const BUFFER_LEN: usize = 256 << 10;
 const MODE_BITS: u32 = 0o777;
+
+/// The first failure to print a line.
+static UNSAID: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints a line. [`all_said`] tells of a failure.
+pub fn say(line: fmt::Arguments<'_>) {
+    if let Err(error) = writeln!(io::stdout(), "{line}") {
+        let _ = UNSAID.set(error);
+    }
+}
+
+/// Fails if a line was not printed. A reader that went away (`clew show ... | head -1`) has read what
+/// it wanted.
+pub fn all_said() -> Result<(), Failure> {
+    let flushed = io::stdout().flush();
+    match UNSAID.get().or(flushed.as_ref().err()) {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format!(
+            "cannot write to standard output: {error}"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// Why an output cannot be opened, or made permanent.
 #[derive(Debug)]

@@ -71,7 +71,7 @@ impl Store {
     ) -> Result<Created, StoreError> {
         let parent = directory(dir);
         fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
-        let (_held, making) = files::temporary_folder(parent).map_err(StoreError::io(parent))?;
+        let making = files::temporary_folder(parent).map_err(StoreError::io(parent))?;
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
         place(making, dir)?;

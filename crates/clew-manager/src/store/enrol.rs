@@ -6,7 +6,7 @@
 
 use super::epochs::RevokedRows;
 use super::register::{append, last_of_name};
-use super::revoke::check_clock;
+use super::revoke::not_before_newest;
 use super::{Store, begin, read_group};
 use crate::error::StoreError;
 use crate::join::{AcceptanceFile, Applicant, OfferFile, RequestFile, entry};
@@ -73,7 +73,7 @@ impl Store {
         self.check_key(issuer)?;
         let transaction = begin(&mut self.db)?;
         let group = read_group(&transaction)?; // another process may have changed it
-        check_clock(&group, now)?;
+        let now = not_before_newest(&group, now)?;
         Ok(Place {
             joined: group.epoch_at(now),
             replaces: free(&transaction, &name)?,

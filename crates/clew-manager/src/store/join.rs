@@ -7,7 +7,7 @@
 
 use super::enrol::{Place, free, fresh_salt};
 use super::epochs::RevokedRows;
-use super::revoke::check_clock;
+use super::revoke::not_before_newest;
 use super::{Machine, Store, begin, read_group, register};
 use crate::error::StoreError;
 use crate::join::{
@@ -82,7 +82,7 @@ impl Store {
         now: u64,
     ) -> Result<CredentialFile, StoreError> {
         self.check_key(issuer)?;
-        check_clock(&self.group, now)?;
+        let now = not_before_newest(&self.group, now)?;
         let machine = register::last_of_name(&self.db, name.as_str())?;
         let machine = machine.ok_or_else(|| StoreError::NoSuchMachine(name.to_string()))?;
         self.credential(issuer, NO_JOIN, &machine, now)
@@ -326,8 +326,8 @@ impl Repeat<'_> {
         if free(&place.transaction, &place.name)? != place.replaces {
             return Err(StoreError::NameTaken(place.name.to_string()));
         }
-        check_clock(&place.group, place.now)?;
-        let in_force = place.group.epoch_at(place.now);
+        let now = not_before_newest(&place.group, place.now)?;
+        let in_force = place.group.epoch_at(now);
         if place.joined != in_force {
             return Err(StoreError::OfferExpired {
                 offered: place.joined,

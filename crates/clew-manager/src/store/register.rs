@@ -120,7 +120,7 @@ impl Store {
         let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept
         transaction.commit()?;
         self.group = group;
-        self.publish()
+        self.publish().map_err(StoreError::not_published)
     }
 }
 

@@ -38,26 +38,38 @@ impl When {
         }
     }
 
-    fn check(&self, group: &GroupFile) -> Result<(), StoreError> {
-        check_clock(group, self.now)?;
+    /// The same, not before the newest record.
+    fn checked(self, group: &GroupFile) -> Result<Self, StoreError> {
         if self.start < self.now {
             return Err(StoreError::StartInThePast);
         }
         if self.start - self.now > FAR_NS && !self.far {
             return Err(StoreError::StartFarAhead);
         }
-        Ok(())
+        let now = not_before_newest(group, self.now)?;
+        Ok(Self {
+            now,
+            start: self.start.max(now),
+            ..self
+        })
     }
 }
 
-/// The clock must not be behind the newest record: readers refuse records that go back in time.
-pub(super) fn check_clock(group: &GroupFile, now: u64) -> Result<(), StoreError> {
+/// How far the newest record may be ahead of the clock: 10 s. Another process may have made it while
+/// this one waited, and clocks are set back by a little.
+const AHEAD_NS: u64 = 10 * 1_000_000_000;
+
+/// The time for what is added now: readers refuse records that go back in time.
+///
+/// # Errors
+/// [`StoreError::ClockBehind`] if the newest record is further ahead than [`AHEAD_NS`].
+pub(super) fn not_before_newest(group: &GroupFile, now: u64) -> Result<u64, StoreError> {
     let newest = group.epochs().last().map(|record| record.made);
     let last = newest.unwrap_or(group.genesis().created);
-    if now < last {
-        return Err(StoreError::ClockBehind { last });
+    match last.saturating_sub(now) <= AHEAD_NS {
+        true => Ok(now.max(last)),
+        false => Err(StoreError::ClockBehind { last }),
     }
-    Ok(())
 }
 
 impl Store {
@@ -69,7 +81,7 @@ impl Store {
     /// one, it is brought forward.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing was changed, unless publishing failed, which [`Store::open`] repeats.
+    /// [`StoreError`]; nothing was changed, except for [`StoreError::NotPublished`].
     pub fn revoke(
         &mut self,
         issuer: &IssuerKeyFile,
@@ -116,7 +128,7 @@ impl Store {
         self.check_key(issuer)?;
         let transaction = begin(&mut self.db)?;
         let group = read_group(&transaction)?; // another process may have changed it
-        when.check(&group)?;
+        let when = when.checked(&group)?;
         let (change, revoked) = change(&transaction, &group)?;
         let rebase = matches!(change, Change::Rebase { .. });
         let record = record(&group, when, change)?;
@@ -128,10 +140,7 @@ impl Store {
         }
         transaction.commit()?;
         self.group = group;
-        self.publish()?;
-        if rebase {
-            witnesses::forget_old(&self.dir, &self.group, when.now)?;
-        }
+        self.publish().map_err(StoreError::not_published)?;
         Ok(record.epoch)
     }
 }

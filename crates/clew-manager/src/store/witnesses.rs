@@ -34,12 +34,13 @@ const ROWS_AT_ONCE: usize = 16 * BUCKET_ROWS as usize;
 /// kept. Looks at the lengths and times of files, not into them.
 pub(super) fn are_published(dir: &Path, group: &GroupFile) -> bool {
     let kept = epochs_in(&dir.join(KEPT));
-    kept.is_ok_and(|kept| {
+    let published = kept.is_ok_and(|kept| {
         kept.iter().all(|(epoch, kept)| {
             let public = dir.join(WITNESSES).join(epoch.to_string());
             is_rebase(group, *epoch) && buckets(kept) == buckets(&public)
         })
-    })
+    });
+    published && outdated(dir, group).is_ok_and(|old| old.is_empty())
 }
 
 /// The buckets in a folder by name, with length and time; none if there is no folder.
@@ -132,9 +133,13 @@ impl Buckets<'_> {
     }
 }
 
-/// Publishes the kept witnesses of rebases that the group has, and removes all others that are kept. To
-/// be called under the database's write lock, before the group file is published.
+/// Publishes the kept witnesses of rebases that the group has, and removes all others that are kept,
+/// and those that are outdated. To be called under the database's write lock, before the group file
+/// is published.
 pub(super) fn settle(dir: &Path, group: &GroupFile) -> Result<(), StoreError> {
+    for folder in outdated(dir, group)? {
+        remove(&folder)?;
+    }
     for (epoch, kept) in epochs_in(&dir.join(KEPT))? {
         let public = dir.join(WITNESSES).join(epoch.to_string());
         if !is_rebase(group, epoch) {
@@ -171,16 +176,14 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes witnesses of rebases before the one that is in force at `now`. Nobody needs them, and a
-/// thief of a key could use them to go back before the rebase.
-pub(super) fn forget_old(dir: &Path, group: &GroupFile, now: u64) -> Result<(), StoreError> {
-    let in_force = group.hashed_since(group.epoch_at(now));
-    for folder in [KEPT, WITNESSES] {
-        let old = epochs_in(&dir.join(folder))?;
-        let mut old = old.iter().filter(|(epoch, _)| *epoch < in_force);
-        old.try_for_each(|(_, path)| remove(path))?;
-    }
-    Ok(())
+/// The folders of rebases before the one that was in force when the store last changed. Nobody needs
+/// them, and a thief of a key could use them to go back before the rebase.
+fn outdated(dir: &Path, group: &GroupFile) -> Result<Vec<PathBuf>, StoreError> {
+    let in_force = group.hashed_since(group.epoch_at(group.register().time));
+    let mut folders = epochs_in(&dir.join(KEPT))?;
+    folders.extend(epochs_in(&dir.join(WITNESSES))?);
+    let old = folders.into_iter().filter(|(epoch, _)| *epoch < in_force);
+    Ok(old.map(|(_, folder)| folder).collect())
 }
 
 fn is_rebase(group: &GroupFile, epoch: u32) -> bool {

@@ -3,15 +3,13 @@
 use crate::cli::{Cli, Completions, Man};
 use crate::failure::{Failure, Status};
 use clap::CommandFactory;
+use std::io::Write;
 
 pub fn completions(arguments: &Completions) -> Result<Status, Failure> {
-    clap_complete::generate(
-        arguments.shell,
-        &mut Cli::command(),
-        "clew",
-        &mut std::io::stdout(),
-    );
-    Ok(Status::Yes)
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "clew", &mut script);
+    let written = std::io::stdout().write_all(&script);
+    written.map(|()| Status::Yes).map_err(Failure::write)
 }
 
 pub fn run(arguments: &Man) -> Result<Status, Failure> {
