@@ -39,6 +39,11 @@ impl RegisterFileHeader {
         out
     }
 
+    /// Whether these are the first bytes of a register file.
+    pub fn begins(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
     /// Which value of a line is of that epoch.
     pub fn place(&self, epoch: u32) -> Option<usize> {
         self.epochs.binary_search(&epoch).ok()

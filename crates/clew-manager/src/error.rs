@@ -163,20 +163,6 @@ impl fmt::Display for StoreError {
                      clew that made it"
                 )
             }
-            Self::PublishedIsNewer(path) => write!(
-                f,
-                "{}: this group file has epochs or machines that the store lacks: the store is an \
-                 older copy, or another group's",
-                path.display()
-            ),
-            Self::PublishedIsDamaged(path) => write!(
-                f,
-                "{}: this group file is damaged, and may be newer than the store",
-                path.display()
-            ),
-            Self::NotPublished(error) => {
-                write!(f, "the change was made, but it is not published: {error}")
-            }
             Self::NameTaken(name) => write!(f, "a machine named {name} is enrolled already"),
             Self::NoSuchMachine(name) => write!(f, "no machine named {name} is enrolled"),
             Self::AlreadyRevoked { machine, epoch } => {
@@ -208,12 +194,33 @@ impl fmt::Display for StoreError {
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::Database(error) => write!(f, "the database refused: {error}"),
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
-            of_join => of_join.fmt_of_join(f),
+            other => other.fmt_of_publishing(f),
         }
     }
 }
 
 impl StoreError {
+    /// What is wrong with the published files.
+    fn fmt_of_publishing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PublishedIsNewer(path) => write!(
+                f,
+                "{}: this group file has epochs or machines that the store lacks: the store is an \
+                 older copy, or another group's",
+                path.display()
+            ),
+            Self::PublishedIsDamaged(path) => write!(
+                f,
+                "{}: this group file is damaged, and may be newer than the store",
+                path.display()
+            ),
+            Self::NotPublished(error) => {
+                write!(f, "the change was made, but it is not published: {error}")
+            }
+            other => other.fmt_of_join(f),
+        }
+    }
+
     /// What is wrong with a join.
     fn fmt_of_join(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

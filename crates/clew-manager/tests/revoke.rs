@@ -6,7 +6,7 @@ mod common;
 use clew_evidence::{Change, EpochRecord, Name, RegisterHead, seal};
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
-use clew_manager::store::{FAR_NS, GROUP_FILE};
+use clew_manager::store::{AHEAD_NS, FAR_NS, GROUP_FILE};
 use clew_manager::update::UpdateError;
 use clew_manager::{Store, StoreError, When};
 use common::*;
@@ -164,7 +164,7 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
     assert!(matches!(past, StoreError::StartInThePast), "{past}");
     let far = refused(at(LATER, LATER + FAR_NS + 1));
     assert!(matches!(far, StoreError::StartFarAhead), "{far}");
-    let behind = refused(When::now(NOW - 1));
+    let behind = refused(When::now(NOW - AHEAD_NS - 1));
     assert!(
         matches!(behind, StoreError::ClockBehind { last: NOW }),
         "{behind}"
@@ -173,15 +173,18 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
         .try_revoke(&["a"], false, at(LATER, LATER + FAR_NS))
         .unwrap();
     let behind = office
-        .try_revoke(&["b"], false, When::now(LATER - 1))
+        .try_revoke(&["b"], false, When::now(LATER - AHEAD_NS - 1))
         .unwrap_err();
     assert!(
         matches!(behind, StoreError::ClockBehind { last: LATER }),
         "{behind}"
     );
-    let early = office
-        .store
-        .enrol(&office.issuer, "c".parse().unwrap(), NOW, &mut rng(1));
+    let early = office.store.enrol(
+        &office.issuer,
+        "c".parse().unwrap(),
+        LATER - AHEAD_NS - 1,
+        &mut rng(1),
+    );
     assert!(matches!(
         early.err().unwrap(),
         StoreError::ClockBehind { .. }
@@ -192,6 +195,21 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
     };
     assert_eq!(office.try_revoke(&["b"], false, confirmed).unwrap(), 2);
     assert_eq!(office.group().start(1), Some(LATER + FAR_NS));
+}
+
+/// Two processes read the clock, and one waits while the other makes its record. Clocks are set back a
+/// little, too. Neither keeps a machine in.
+#[test]
+fn a_record_that_is_a_little_ahead_refuses_nothing() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol_all(&["a", "b"]);
+    let start = When::now(LATER);
+    office.try_revoke(&["a"], false, start).unwrap();
+    let waited = When::now(LATER - AHEAD_NS);
+    assert_eq!(office.try_revoke(&["b"], false, waited).unwrap(), 2);
+    let made: Vec<u64> = office.group().epochs().iter().map(|e| e.made).collect();
+    assert_eq!(made, [LATER, LATER]);
+    assert_eq!(office.group().start(2), Some(LATER));
 }
 
 #[test]

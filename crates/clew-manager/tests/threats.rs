@@ -360,6 +360,16 @@ fn a_restored_store_replaces_no_newer_file() {
         );
         let path = office.store.group_file_path();
         assert_eq!(std::fs::read(&path).unwrap(), published);
+        // The same if a byte of the newer file is lost: it cannot be told from an older one.
+        for damaged in [&published[..published.len() - 1], b""] {
+            std::fs::write(&path, damaged).unwrap();
+            let refused = Store::open(&office.dir).map(drop).unwrap_err();
+            assert!(
+                matches!(refused, StoreError::PublishedIsDamaged(_)),
+                "{refused}"
+            );
+            assert_eq!(std::fs::read(&path).unwrap(), damaged);
+        }
         // Who wants the old history moves the file away.
         std::fs::rename(&path, path.with_extension("newer")).unwrap();
         assert_eq!(Store::open(&office.dir).unwrap().group().newest_epoch(), 0);

@@ -57,7 +57,7 @@ impl When {
 
 /// How far the newest record may be ahead of the clock: 10 s. Another process may have made it while
 /// this one waited, and clocks are set back by a little.
-const AHEAD_NS: u64 = 10 * 1_000_000_000;
+pub const AHEAD_NS: u64 = 10 * 1_000_000_000;
 
 /// The time for what is added now: readers refuse records that go back in time.
 ///

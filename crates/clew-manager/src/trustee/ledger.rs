@@ -87,6 +87,10 @@ pub struct Entry {
 /// Checks an entry against everything before it, and writes it, synced. A request that is known is
 /// not written again: asking twice tells nothing new.
 pub fn record(path: &Path, entry: &Entry) -> Result<(), LedgerError> {
+    // A link may lead anywhere, and a pipe would wait for ever.
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("the ledger is not a regular file").into());
+    }
     let mut file = OpenOptions::new()
         .read(true)
         .append(true)

@@ -17,8 +17,9 @@ Trustees make an opening key that nobody ever holds as a whole:
   5. manager   clew group create acme --plan acme.plan --deal 1.deal --deal 2.deal --deal 3.deal
   6. trustees  clew trustee finish acme.plan --state 1.state --deal 1.deal --deal 2.deal
                --deal 3.deal --group group.clew -o 1.key
-Steps 2 to 4 can be repeated and give the same files. Steps 5 and 6 are done once: create makes a
-new directory, and finish removes the state once the key is written.
+Steps 2 to 4 and 6 can be repeated and give the same files. Step 5 is done once: every create
+founds another group. In step 6 all compare the check code and the epoch's id; whoever has keys of
+another group finishes again with the right group file. Then all delete their states.
 For a group that exists, with a new opening key or other trustees: clew help group reopen.
 
 Exit status: 0 done, 1 a trustee cheated, 2 could not tell or bad usage.";

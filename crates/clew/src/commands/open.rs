@@ -4,7 +4,7 @@ use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::judge;
 use super::register::{Candidate, Register};
-use super::share::{read_shares, read_text, request, write};
+use super::share::{check_new, read_shares, read_text, request, write};
 use crate::cli::{Match as MatchArguments, Open, PacketOf};
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
@@ -18,6 +18,8 @@ use std::path::Path;
 
 /// `clew open`
 pub fn run(arguments: &Open) -> Result<Status, Failure> {
+    check_new(&arguments.output)?;
+    arguments.write_q.as_deref().map_or(Ok(()), check_new)?;
     let Matter {
         mut register,
         evidence,
@@ -141,6 +143,7 @@ fn read_locator(path: &Path) -> Result<Locator, Failure> {
 
 /// `clew match`
 pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
+    check_new(&arguments.output)?;
     let Matter {
         mut register,
         evidence,

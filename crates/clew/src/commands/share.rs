@@ -24,6 +24,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
+    check_new(&arguments.output)?; // before a step of a match uses up its state
     check_rereadable(&of.input)?;
     let key = arguments
         .unlock
@@ -210,8 +211,19 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
 /// Writes a share, an opening or a match: public, and never over another file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::file(path, "it exists")
-            .hint("choose another name: evidence is not overwritten"),
+        std::io::ErrorKind::AlreadyExists => exists(path),
         _ => Failure::io(path, &e),
     })
+}
+
+/// Fails if a file is there that [`write`] would not overwrite.
+pub fn check_new(path: &Path) -> Result<(), Failure> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(exists(path)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::file(path, "it exists").hint("choose another name: evidence is not overwritten")
 }

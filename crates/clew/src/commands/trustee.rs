@@ -9,7 +9,6 @@ use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
 use clew_manager::dkg::{Deal, DkgError, Plan, State};
-use clew_manager::files;
 use clew_manager::keys::TrusteeKeyFile;
 use clew_manager::sealed::{self, Secret};
 use std::fs::{self, File};
@@ -122,7 +121,6 @@ fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
     let key = received.key(&group).map_err(failed)?;
     let secret = arguments.seal.secret()?;
     write_key(output, &key, secret.as_ref())?;
-    remove(&of.state)?;
     say!(
         "{} key of group {}: {}",
         key.trustee(),
@@ -134,13 +132,13 @@ fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
         say!("  epoch {}     {}", key.since, short_epoch_id(&id));
     }
     say!(
-        "  Compare both with all others by voice. The state is gone: {}",
+        "  Compare both with all others by voice. If all agree, delete {}",
         of.state.display()
     );
     Ok(Status::Yes)
 }
 
-/// Writes the key; if a crash kept only the state from going away, the key is there already.
+/// Writes the key, unless it is there already.
 fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
     let text = key.encode();
     if path.exists() {
@@ -181,9 +179,9 @@ fn lock(path: &Path) -> Result<Option<File>, Failure> {
 
 fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure> {
     if !path.exists() {
-        return Err(Failure::file(path, "there is no such state").hint(
-            "clew trustee begin makes it; clew trustee finish removes it once the key is written",
-        ));
+        return Err(
+            Failure::file(path, "there is no such state").hint("clew trustee begin makes it")
+        );
     }
     let (text, secret) = unlock.read(path)?;
     let state = State::decode(&text).map_err(|e| Failure::file(path, e))?;
@@ -197,12 +195,6 @@ fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Re
 fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {
     let load = |path| unlock.load(path, TrusteeKeyFile::decode);
     path.map(load).transpose()
-}
-
-fn remove(path: &Path) -> Result<(), Failure> {
-    fs::remove_file(path)
-        .and_then(|()| files::sync_directory(files::directory(path)))
-        .map_err(|e| Failure::io(path, &e))
 }
 
 /// Who leaves gets nothing, and has something to forget.

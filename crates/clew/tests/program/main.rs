@@ -150,6 +150,32 @@ fn a_full_disk_leaves_nothing_behind() {
     assert_eq!(before, 3, "the group, the key, the capture");
 }
 
+/// An answer that nobody got is no answer: not a yes, and not a crash.
+#[test]
+fn answers_that_cannot_be_printed_end_with_2() {
+    let desk = Desk::new();
+    let group = ["group", "show", "acme/public/group.clew"];
+    for arguments in [&group[..], &["completions", "bash"], &["help", "judge"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = desk.command(arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn registers_replace_registers_only() {
+    let desk = Desk::new();
+    let register = ["group", "register", "acme", "--force", "-o"];
+    let key = fs::read(desk.path("web-1.key")).unwrap();
+    let refused = desk.no(&[&register[..], &["web-1.key"]].concat());
+    assert_eq!(refused.0, 2);
+    assert!(refused.1.contains("not a register file"), "{}", refused.1);
+    assert_eq!(fs::read(desk.path("web-1.key")).unwrap(), key);
+    desk.yes(&[&register[..], &["rows"]].concat());
+    desk.yes(&[&register[..], &["rows"]].concat());
+}
+
 #[test]
 fn what_is_no_capture_is_said_to_be_none() {
     let desk = Desk::new();

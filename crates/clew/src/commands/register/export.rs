@@ -16,8 +16,13 @@ use clew_group::{EpochIssuer, Scheme};
 use clew_manager::keys::IssuerKeyFile;
 use clew_manager::{Machine, Store};
 use indicatif::ProgressBar;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::atomic::Ordering;
+
+/// Bytes that are read of a file to tell a register by: more than its header's first field.
+const HEADER_BYTES_MAX: u64 = 64;
 
 /// Rows whose values are computed together.
 const ROWS_AT_ONCE: usize = 4096;
@@ -29,6 +34,7 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
     let header = header(arguments, store.group())?;
+    check_is_register(&arguments.output)?;
     let named = named(arguments, &store)?;
     let last = match arguments.machine.is_empty() {
         true => store.group().register().machines.checked_sub(1),
@@ -52,6 +58,22 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     let (written, header) = lines.finish()?;
     tell(arguments, &header, written);
     Ok(Status::Yes)
+}
+
+/// `--force` replaces registers, and no key that was named by mistake.
+fn check_is_register(path: &Path) -> Result<(), Failure> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(HEADER_BYTES_MAX).read_to_end(&mut head))
+        .map_err(|e| Failure::io(path, &e))?;
+    match RegisterFileHeader::begins(&head) {
+        true => Ok(()),
+        false => Err(Failure::file(path, "it exists, and is not a register file")
+            .hint("choose another name")),
+    }
 }
 
 /// All rows that have or had one of the names given, each name's in the order of enrolment.
