@@ -40,7 +40,7 @@ impl Deal {
             .zip(&dealt)
             .map(|((trustee, who), dealt)| {
                 let info = info(&context, broadcast.dealer(), trustee);
-                seal::seal(&who.seal_key, &dealt.to_bytes(), &info, &aad, rng)
+                seal::seal(&who.seal_key, dealt, &info, &aad, rng)
                     .ok_or(DkgError::HelloKey { trustee })
             });
         let mut deal = Self {
