@@ -16,6 +16,9 @@ use zeroize::Zeroizing;
 /// Longest key, passphrase or key file that is read, in bytes.
 const MAX_SECRET_BYTES: u64 = 1 << 20;
 
+/// With so much room behind its end a file is read without growing the buffer.
+const READ_AHEAD_BYTES: usize = 64;
+
 /// What unlocks a key file that is encrypted.
 #[derive(Args, Debug, Default)]
 pub struct Unlock {
@@ -141,18 +144,32 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 /// # Errors
 /// It cannot be read, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
-    let bytes = read_bounded(path)?;
-    String::from_utf8(bytes.to_vec())
+    let mut bytes = read_bounded(path)?;
+    // Moved, not copied.
+    String::from_utf8(std::mem::take(&mut *bytes))
         .map(Zeroizing::new)
-        .map_err(|_| Failure::file(path, KeyError::Text(TextError::NotAKey)))
+        .map_err(|error| {
+            drop(Zeroizing::new(error.into_bytes()));
+            Failure::file(path, KeyError::Text(TextError::NotAKey))
+        })
 }
 
+/// Reads a file into a buffer that never grows: one that grows leaves a copy behind.
 fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let mut bytes = Zeroizing::new(Vec::new());
-    let file = File::open(path).map_err(|e| Failure::file(path, e))?;
-    file.take(MAX_SECRET_BYTES)
+    let failed = |e| Failure::file(path, e);
+    let file = File::open(path).map_err(failed)?;
+    let room = match file.metadata().map_err(failed)?.len() {
+        0 => MAX_SECRET_BYTES, // a pipe does not say
+        length => length.min(MAX_SECRET_BYTES),
+    };
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room as usize + READ_AHEAD_BYTES));
+    file.take(room + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| Failure::file(path, e))?;
+        .map_err(failed)?;
+    if bytes.len() as u64 > room {
+        let why = "it is longer than 1 MiB, or grew while it was read";
+        return Err(Failure::file(path, why));
+    }
     Ok(bytes)
 }
 

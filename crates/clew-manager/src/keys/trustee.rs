@@ -9,6 +9,8 @@ use clew_group::quorum::{SecretShare, Trustee};
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-trustee-key-1";
+/// scheme (1), group (16), epoch (4), index (1), shares (32 each)
+const PAYLOAD_BYTES_MAX: usize = 1 + 16 + 4 + 1 + 2 * 32;
 
 /// What one trustee holds of an opening key.
 #[derive(Debug)]
@@ -57,7 +59,9 @@ impl TrusteeKeyFile {
 
     /// The text of the file. Secret.
     pub fn encode(&self) -> Zeroizing<String> {
-        let mut out = Zeroizing::new(vec![self.share.scheme().code()]);
+        // Reserved at once, so that no copy of the secret is left behind by growing.
+        let mut out = Zeroizing::new(Vec::with_capacity(PAYLOAD_BYTES_MAX));
+        out.push(self.share.scheme().code());
         out.extend_from_slice(&self.group.0);
         out.extend_from_slice(&self.since.to_be_bytes());
         out.push(self.trustee().index());
