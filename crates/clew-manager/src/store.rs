@@ -27,7 +27,7 @@ pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
 pub use register::Machine;
 pub use revoke::{FAR_NS, When};
-pub use search::INDEXES;
+pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};

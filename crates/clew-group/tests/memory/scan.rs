@@ -1,4 +1,5 @@
 //! A scanner of this process's memory: all of it is read, by a thread that was there before.
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use clew_group::curve::Scalar;
 use std::fs::{File, read_to_string};
@@ -39,7 +40,6 @@ impl Secret {
 
     /// At least 32 bytes, wherever they begin: the first four and the last four windows, of which
     /// one each begins at a word.
-    #[allow(dead_code, reason = "a test of scalars only has no use for it")]
     pub fn bytes(name: &'static str, bytes: &[u8]) -> Self {
         let last = bytes.len() - 19;
         let windows = (0..4).chain(last..last + 4);

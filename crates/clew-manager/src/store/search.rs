@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use std::num::NonZero;
 use std::ops::Range;
 use std::thread;
+use zeroize::Zeroizing;
 
 /// The indexes within a store.
 pub const INDEXES: &str = "issuer/index";
@@ -172,12 +173,23 @@ fn bases_of(
     issuer: &IssuerKeyFile,
     machines: &[Machine],
 ) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
-    let row = |machine: &Machine| Ok((machine.credential()?, machine.x(issuer)));
-    let rows: Vec<(G1, Scalar)> = machines
-        .iter()
-        .map(row)
-        .collect::<Result<_, StoreError>>()?;
-    Ok(epoch.bases(&rows))
+    Ok(epoch.bases(&keys_of(machines, issuer)?))
+}
+
+/// A and x of each machine, in order. With `bbs04` that is all of its key: wiped when dropped.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if a credential does not decode.
+pub fn keys_of(
+    machines: &[Machine],
+    issuer: &IssuerKeyFile,
+) -> Result<Zeroizing<Vec<(G1, Scalar)>>, StoreError> {
+    // No growing: that would leave a copy behind.
+    let mut keys = Zeroizing::new(Vec::with_capacity(machines.len()));
+    for machine in machines {
+        keys.push((machine.credential()?, machine.x(issuer)));
+    }
+    Ok(keys)
 }
 
 /// What `work` makes of the parts of a list, in order, each in a thread of its own.
@@ -187,6 +199,9 @@ pub(super) fn by_threads<T: Sync, R: Send>(
 ) -> Result<Vec<R>, StoreError> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let part = list.len().div_ceil(cores).max(ROWS_PER_THREAD_MIN);
+    if list.len() <= part {
+        return work(list);
+    }
     thread::scope(|scope| {
         let work = &work;
         let parts: Vec<_> = list
