@@ -38,13 +38,13 @@ impl Joining {
         group: &GroupFile,
         rng: &mut impl CryptoRng,
     ) -> Result<Self, JoinFault> {
-        check_invitation(&invitation, group)?;
+        let genesis = check_invitation(&invitation, group)?;
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(seed.as_mut_slice());
         let key = SigningKey::from_bytes(&seed);
         let public = key.verifying_key().to_bytes();
         let session = join_session(group.id(), &invitation.nonce, &public, &invitation.name);
-        let (device, request) = Device::new(genesis(group)?, &session, rng);
+        let (device, request) = Device::new(genesis, &session, rng);
         Ok(Self {
             request: RequestFile {
                 nonce: invitation.nonce,
@@ -77,8 +77,7 @@ impl Joining {
         offer: &OfferFile,
         group: &CheckedGroup,
     ) -> Result<AcceptanceFile, JoinFault> {
-        self.check_offer(offer, group)?;
-        let genesis = genesis(group)?;
+        let genesis = self.check_offer(offer, group)?;
         self.device.accept(genesis, &offer.offer)?;
         let entry = entry(&self.invitation.name, &self.request, offer, genesis);
         let signature = self.key.sign(&entry.statement(group.id()));
@@ -92,19 +91,19 @@ impl Joining {
     /// Makes the key file of a credential, with every check that signing needs.
     ///
     /// # Errors
-    /// [`JoinFault`] if no offer was accepted, the credential is of another join, or a witness is
-    /// not this machine's.
+    /// [`JoinFault`] if no offer was accepted, the credential is of another join, the group file is of
+    /// another history than the offer, or a witness is not this machine's.
     pub fn finish(
         &self,
         credential: &CredentialFile,
         group: &CheckedGroup,
     ) -> Result<MemberKeyFile, JoinFault> {
-        check_invitation(&self.invitation, group)?;
+        let genesis = check_invitation(&self.invitation, group)?;
         if credential.nonce != self.invitation.nonce {
             return Err(JoinFault::OtherJoin);
         }
         let offer = self.offer.as_ref().ok_or(JoinFault::NoOffer)?;
-        let genesis = genesis(group)?;
+        check_history(offer, group)?;
         let key = self.device.accept(genesis, &offer.offer)?;
         let key = MemberKeyFile {
             group: group.id(),
@@ -125,8 +124,12 @@ impl Joining {
         }
     }
 
-    fn check_offer(&self, offer: &OfferFile, group: &CheckedGroup) -> Result<(), JoinFault> {
-        check_invitation(&self.invitation, group)?;
+    fn check_offer<'g>(
+        &self,
+        offer: &OfferFile,
+        group: &'g CheckedGroup,
+    ) -> Result<&'g xr::PublicKey, JoinFault> {
+        let genesis = check_invitation(&self.invitation, group)?;
         if offer.nonce != self.invitation.nonce {
             return Err(JoinFault::OtherJoin);
         }
@@ -137,13 +140,8 @@ impl Joining {
         if before.is_some_and(|before| before != offer.payload()) {
             return Err(JoinFault::OtherOffer);
         }
-        match group.epoch_id(offer.joined) {
-            None => Err(no_such_epoch(offer.joined, group)),
-            Some(id) if id != offer.id => Err(JoinFault::OtherHistory {
-                epoch: offer.joined,
-            }),
-            Some(_) => Ok(()),
-        }
+        check_history(offer, group)?;
+        Ok(genesis)
     }
 
     /// The text of what is kept. Secret.
@@ -175,7 +173,7 @@ impl Joining {
     /// Reads the text.
     ///
     /// # Errors
-    /// The rules of `spec/key-file.md` section 4.
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         let mut fields = Fields(&payload);
@@ -209,21 +207,34 @@ impl std::fmt::Debug for Joining {
     }
 }
 
-fn check_invitation(invitation: &InvitationFile, group: &GroupFile) -> Result<(), JoinFault> {
+/// Checks that the manager of an `xr` group made the invitation, and returns that group's first key.
+fn check_invitation<'g>(
+    invitation: &InvitationFile,
+    group: &'g GroupFile,
+) -> Result<&'g xr::PublicKey, JoinFault> {
+    let PublicKey::Xr(genesis) = group.first_public_key() else {
+        return Err(JoinFault::NoJoin);
+    };
     if invitation.group != group.id() {
         return Err(JoinFault::OtherGroup {
             invitation: invitation.group,
             file: group.id(),
         });
     }
-    let signed = invitation.check(group);
-    signed.map_err(|_| JoinFault::NotTheManagers)
+    match invitation.check(group) {
+        Ok(()) => Ok(genesis),
+        Err(_) => Err(JoinFault::NotTheManagers),
+    }
 }
 
-fn genesis(group: &GroupFile) -> Result<&xr::PublicKey, JoinFault> {
-    match group.first_public_key() {
-        PublicKey::Xr(key) => Ok(key),
-        PublicKey::Bbs04(_) => Err(JoinFault::NoJoin),
+/// Checks that the group file has the epoch of an offer, with the same history: under another one the
+/// device would sign with epoch ids that nobody else has, and be known by them.
+fn check_history(offer: &OfferFile, group: &GroupFile) -> Result<(), JoinFault> {
+    let epoch = offer.joined;
+    match group.epoch_id(epoch) {
+        None => Err(no_such_epoch(epoch, group)),
+        Some(id) if id != offer.id => Err(JoinFault::OtherHistory { epoch }),
+        Some(_) => Ok(()),
     }
 }
 
