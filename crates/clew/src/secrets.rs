@@ -229,3 +229,25 @@ fn warn_if_exposed(path: &Path) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What grows leaves a copy behind.
+    #[test]
+    fn a_secret_is_read_without_growing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("secret");
+        for length in [1, 31, 32, 33, 4096, 100_000, MAX_SECRET_BYTES as usize] {
+            std::fs::write(&path, vec![7; length]).expect("written");
+            let Ok(read) = read_bounded(&path) else {
+                unreachable!("{length} bytes are not too many")
+            };
+            let sizes = (read.len(), read.capacity());
+            assert_eq!(sizes, (length, length + READ_AHEAD_BYTES));
+        }
+        std::fs::write(&path, vec![7; MAX_SECRET_BYTES as usize + 1]).expect("written");
+        assert!(read_bounded(&path).is_err(), "it is not cut");
+    }
+}
