@@ -242,7 +242,7 @@ fn read_group(db: &Connection) -> Result<GroupFile, StoreError> {
 fn key_of(group: &GroupFile, epoch: u32) -> Result<PublicKey, StoreError> {
     group
         .public_key(epoch)
-        .ok_or_else(|| StoreError::Damaged(format!("epoch {epoch} is missing")))?
+        .ok_or_else(|| StoreError::no_epoch(epoch))?
         .map_err(|error| StoreError::Damaged(error.to_string()))
 }
 

@@ -1,4 +1,4 @@
-//! How an opening key is shared (spec 2.4).
+//! How an opening key is shared (spec 2.5).
 
 use crate::wire::Fields;
 use clew_group::Scheme;
@@ -22,11 +22,11 @@ impl Origin {
         }
     }
 
-    /// The name that commands and JSON output use.
+    /// The name that JSON output uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dealt => "trusted-dealer",
-            Self::Distributed => "distributed",
+            Self::Distributed => "dkg",
         }
     }
 }

@@ -95,7 +95,7 @@ impl Store {
 
     /// Makes the present size of the register a checkpoint, unless it is one or is empty. Rows that
     /// are made from now on stay good when the register grows. To be called before a row is given to
-    /// anybody.
+    /// anybody. `now` is in nanoseconds since 1970.
     ///
     /// # Errors
     /// [`StoreError`]; nothing was changed.

@@ -28,6 +28,7 @@ fn object(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Ju
         "sent": judgement.signed,
         "asked": coverage.asked,
         "packets": coverage.packets,
+        "more_packets": coverage.more,
         "group": group.id().to_string(),
         "epoch": judgement.epoch,
         "epoch_id": short_epoch_id(&judgement.epoch_id),
@@ -35,7 +36,7 @@ fn object(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Ju
         "row": judgement.index,
         "joined": {"epoch": judgement.joined, "how": judgement.how.as_str()},
         "device": judgement.device.map(|device| device.to_string()),
-        "opening_key": origin_word(judgement.opening_key),
+        "opening_key": judgement.opening_key.as_str(),
         "caveats": judgement.caveats.iter().map(caveat_object).collect::<Vec<_>>(),
     })
 }
@@ -49,13 +50,6 @@ fn caveat_object(caveat: &Caveat) -> Value {
         object["row"] = (*row).into();
     }
     object
-}
-
-fn origin_word(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Dealt => "trusted-dealer",
-        Origin::Distributed => "dkg",
-    }
 }
 
 fn text(group: &GroupFile, signed_at: u64, coverage: &Coverage, judgement: &Judgement) {
