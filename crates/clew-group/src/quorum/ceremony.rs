@@ -151,10 +151,7 @@ impl<'a> Resharing<'a> {
 
 impl SecretShare {
     /// Zero comes only of dealers that know each other's secrets.
-    fn of_sum(
-        trustee: Trustee,
-        terms: impl Iterator<Item = Scalar>,
-    ) -> Result<Self, QuorumError> {
+    fn of_sum(trustee: Trustee, terms: impl Iterator<Item = Scalar>) -> Result<Self, QuorumError> {
         let sum = || terms.fold(Scalar::default(), |sum, term| sum + term);
         Self::new(trustee, Secret::new(sum)).map_err(|_| QuorumError::Cancelled)
     }
@@ -287,6 +284,10 @@ impl Broadcast {
     }
 
     /// Decodes, with the checks of every value; exactly t commitments.
+    ///
+    /// # Errors
+    /// [`QuorumError::Quorum`] or [`QuorumError::Index`] if t, n or i are out of range;
+    /// [`QuorumError::Decode`] for a length or a value. The proof is not checked here.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, QuorumError> {
         let Some(([dealer, n, t], rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(DecodeError::Length.into());

@@ -20,8 +20,10 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Shares out a secret that the caller knows and forgets: a dealt key (section 5.1). Refuses
-    /// zero.
+    /// Shares out a secret that the caller knows and forgets: a dealt key (section 5.1).
+    ///
+    /// # Errors
+    /// [`DecodeError`] if the secret is zero, or, with probability 2^-250, a share is.
     pub fn deal(
         base: &G1,
         secret: &Scalar,
@@ -38,7 +40,12 @@ impl Sharing {
         })
     }
 
-    /// From the base and C_0, which the public key has, and C_1..C_t-1 encoded (48 (t-1) bytes).
+    /// Returns the sharing of a base and C_0, which the public key has, and C_1..C_t-1 encoded
+    /// (48 (t-1) bytes).
+    ///
+    /// # Errors
+    /// [`DecodeError::Length`]; [`DecodeError::Identity`] if the base or a commitment is the identity;
+    /// what is wrong with a point.
     pub fn from_parts(
         base: &G1,
         c0: &G1,
