@@ -32,7 +32,7 @@ pub enum TextError {
 }
 
 impl TextError {
-    /// The rule's name in `spec/key-file.md` section 4.
+    /// The rule's name in `spec/key-file.md` section 7.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotAKey => "not-a-key",

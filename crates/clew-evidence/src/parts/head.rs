@@ -1,4 +1,4 @@
-//! The register's head (spec 2.3).
+//! The register's head (spec 2.4).
 
 use super::{Checkpoint, KIND_REGISTER, read_hashes};
 use crate::merkle::leads;

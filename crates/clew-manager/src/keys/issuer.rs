@@ -100,6 +100,9 @@ impl IssuerKeyFile {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
