@@ -4,8 +4,8 @@
 //! The base64 (RFC 4648, with padding) holds the payload and, last, the first 8 bytes of
 //! SHA-256(label || payload), so that a damaged file is told from one of another kind.
 
-use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use base64::{Engine, decoded_len_estimate};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use zeroize::Zeroizing;
@@ -32,7 +32,7 @@ pub enum TextError {
 }
 
 impl TextError {
-    /// The rule's name in `spec/key-file.md` section 4.
+    /// The rule's name in `spec/key-file.md` section 7.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotAKey => "not-a-key",
@@ -57,12 +57,23 @@ impl fmt::Display for TextError {
 impl std::error::Error for TextError {}
 
 /// The text of a payload: the comment, each of its lines with `#` before it, and the line itself.
+///
+/// The payload may be secret: no copy of it stays in memory but the text.
 pub fn encode(comment: &str, label: &str, payload: &[u8]) -> Zeroizing<String> {
-    let mut bytes = Zeroizing::new(payload.to_vec());
+    // Each buffer is sized once: one that grows leaves a copy behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(payload.len() + CHECKSUM_BYTES));
+    bytes.extend_from_slice(payload);
     bytes.extend_from_slice(&checksum(label, payload));
-    let base64 = Zeroizing::new(STANDARD.encode(&*bytes));
     let comment = comment.replace(['\n', '\r'], "\n# ");
-    Zeroizing::new(format!("# {comment}\n{label} {}\n", *base64))
+    let head = format!("# {comment}\n{label} ");
+    let length = head.len() + bytes.len().div_ceil(3) * 4 + 1;
+    let mut text = Zeroizing::new(vec![b'\n'; length]);
+    let (front, base64) = text.split_at_mut(head.len());
+    front.copy_from_slice(head.as_bytes());
+    let written = STANDARD.encode_slice(&*bytes, base64);
+    written.expect("four characters for each three bytes");
+    let text = String::from_utf8(std::mem::take(&mut *text));
+    Zeroizing::new(text.expect("a string and base64"))
 }
 
 /// The label of the line, whatever it is.
@@ -79,8 +90,9 @@ pub fn decode(text: &str, label: &'static str) -> Result<Zeroizing<Vec<u8>>, Tex
             wanted: label,
         });
     }
-    let decoded = STANDARD.decode(base64).map_err(|_| TextError::Damaged)?;
-    let mut bytes = Zeroizing::new(decoded);
+    let mut bytes = Zeroizing::new(vec![0; decoded_len_estimate(base64.len())]);
+    let decoded = STANDARD.decode_slice(base64, &mut bytes);
+    bytes.truncate(decoded.map_err(|_| TextError::Damaged)?);
     let (payload, found) = bytes
         .split_last_chunk::<CHECKSUM_BYTES>()
         .ok_or(TextError::Damaged)?;

@@ -33,7 +33,7 @@ mod request;
 mod row;
 mod search;
 mod share;
-mod signed;
+pub mod signed;
 pub mod wire;
 
 pub use armor::TextError;
@@ -64,5 +64,5 @@ pub use register_file::{
 };
 pub use request::{Packet, Question, REQUEST_BYTES, Request, packet_digest};
 pub use row::{MAX_ROW_BYTES, Row};
-pub use search::{Found, Search, base_hash};
+pub use search::{Found, OpenedBase, Search, base_hash};
 pub use share::{Share, Step};

@@ -1,18 +1,18 @@
 //! Q files: what lets an auditor without the issuer key find the row of one opened signature
-//! (`spec/opening.md` section 4).
+//! (`spec/opening.md` section 4.2).
 
 use crate::armor::{self, TextError};
-use crate::request::Request;
+use crate::search::OpenedBase;
 use crate::wire::Fields;
 use clew_group::EpochId;
+use clew_group::curve::G1;
 use clew_packet::GroupId;
 
 const LABEL: &str = "clew-locator-1";
 
 /// Q = B^gamma for the base B of one opened signature (`xr`).
 ///
-/// The manager makes it, only for a base that came out of verified shares of a verified packet. With
-/// Q a row is compared without a pairing ([`crate::Search::with_q`], which checks Q).
+/// The manager makes it, only for an [`OpenedBase`]. With Q a row is compared without a pairing ([`crate::Search::with_q`], which checks Q).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locator {
     /// The group.
@@ -30,21 +30,27 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// The locator of a request's opened base.
-    pub fn new(request: &Request, base: [u8; 48], q: [u8; 48]) -> Self {
+    /// The locator of an opened base.
+    pub fn new(opened: &OpenedBase, q: &G1) -> Self {
+        Self::of(opened, q.to_bytes())
+    }
+
+    fn of(opened: &OpenedBase, q: [u8; 48]) -> Self {
+        let request = opened.request();
         Self {
             group: request.group,
             epoch: request.epoch,
             epoch_id: request.epoch_id,
             request: request.id(),
-            base,
+            base: opened.point().to_bytes(),
             q,
         }
     }
 
-    /// Whether it is of this request and this base.
-    pub fn is_of(&self, request: &Request, base: &[u8; 48]) -> bool {
-        *self == Self::new(request, *base, self.q)
+    /// Whether it is of this base, opened for this request. Q is checked by
+    /// [`crate::Search::with_q`].
+    pub fn is_of(&self, opened: &OpenedBase) -> bool {
+        *self == Self::of(opened, self.q)
     }
 
     /// The text of the file: 180 bytes of payload.

@@ -5,15 +5,13 @@ use crate::group_file::GroupFile;
 use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
-use crate::wire::Fields;
+use crate::wire::{Fields, row_bytes};
 use clew_group::curve::G1;
 use clew_group::{Invalid, PROOF_BYTES, Proof, PublicKey, Scheme, domain_separator};
 use clew_packet::GroupId;
 use sha2::{Digest, Sha256};
 
 const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";
-
-const NO_ROW: u32 = u32::MAX;
 
 /// Longest encoded entry.
 pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + XR_TAIL;
@@ -123,7 +121,7 @@ impl RegisterEntry {
     fn write_joining(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.joined.to_be_bytes());
         out.push(self.how.code());
-        out.extend_from_slice(&self.replaces.unwrap_or(NO_ROW).to_be_bytes());
+        out.extend_from_slice(&row_bytes(self.replaces));
     }
 
     /// Decodes an entry, with the scalars of its proof. Its points are not decoded.
@@ -133,7 +131,7 @@ impl RegisterEntry {
         let mut fields = Fields(bytes);
         let (index, joined) = (fields.u32()?, fields.u32()?);
         let how = How::from_code(fields.u8()?)?;
-        let replaces = fields.u32().map(|row| (row != NO_ROW).then_some(row))?;
+        let replaces = fields.row()?;
         let (credential, name) = (fields.array()?, Name::read(&mut fields)?);
         let key = EntryKey::read(how, &mut fields)?;
         fields.0.is_empty().then_some(Self {

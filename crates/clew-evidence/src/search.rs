@@ -7,6 +7,7 @@
 use crate::credential::Credential;
 use crate::group_file::CheckedGroup;
 use crate::register::RegisterEntry;
+use crate::request::Request;
 use crate::row::Row;
 use clew_group::curve::{G1, Scalar};
 use clew_group::{Invalid, PublicKey, xr};
@@ -24,6 +25,37 @@ pub struct Found {
     pub row: Row,
     /// x.
     pub x: Option<Scalar>,
+}
+
+/// The base B of a packet's verified signature, which good shares opened.
+///
+/// Only [`crate::combine_opening`] makes one. For such a base and for no other point the manager gives
+/// Q (`spec/group-signature.md` section 6, rule 11).
+#[derive(Debug)]
+pub struct OpenedBase {
+    request: Request,
+    search: Search,
+}
+
+impl OpenedBase {
+    pub(crate) fn new(request: Request, search: Search) -> Self {
+        Self { request, search }
+    }
+
+    /// The request that the shares answer.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// B.
+    pub fn point(&self) -> &G1 {
+        &self.search.base
+    }
+
+    /// The search for the row of B.
+    pub fn search(self) -> Search {
+        self.search
+    }
 }
 
 /// A search for the row with one base in one epoch.

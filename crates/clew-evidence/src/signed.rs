@@ -1,19 +1,21 @@
-//! Ed25519 (RFC 8032), verified strictly: canonical encodings, no small-order keys.
+//! Ed25519 (RFC 8032), verified strictly: canonical encodings, no small-order keys
+//! (`spec/group-file.md` section 1).
 
 use ed25519_dalek::{Signature, VerifyingKey};
 
 /// Size of a signature.
-pub(crate) const SIGNATURE_BYTES: usize = 64;
+pub const SIGNATURE_BYTES: usize = 64;
 
-/// A public key that has the one encoding of its point, which is not of small order.
-pub(crate) fn strict_key(bytes: &[u8; 32]) -> Option<VerifyingKey> {
+/// Decodes a public key. Returns `None` if it is not the one encoding of its point, or the point is of
+/// small order.
+pub fn strict_key(bytes: &[u8; 32]) -> Option<VerifyingKey> {
     let key = VerifyingKey::from_bytes(bytes).ok()?;
     let canonical = key.to_edwards().compress().to_bytes() == *bytes;
     (canonical && !key.is_weak()).then_some(key)
 }
 
 /// Whether the signature over the message holds.
-pub(crate) fn holds(key: &VerifyingKey, message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
+pub fn holds(key: &VerifyingKey, message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
     key.verify_strict(message, &Signature::from_bytes(signature))
         .is_ok()
 }

@@ -1,5 +1,13 @@
 //! Reading fixed fields from the front of a slice.
 
+/// In the place of a row's index: none.
+const NO_ROW: u32 = u32::MAX;
+
+/// Encodes the index of a row or none, as [`Fields::row`] reads it: four bytes, big-endian.
+pub fn row_bytes(row: Option<u32>) -> [u8; 4] {
+    row.unwrap_or(NO_ROW).to_be_bytes()
+}
+
 /// The bytes not read yet.
 #[derive(Clone, Debug)]
 pub struct Fields<'a>(pub &'a [u8]);
@@ -27,6 +35,11 @@ impl<'a> Fields<'a> {
     /// The next four bytes, big-endian.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
+    }
+
+    /// The index of a row in the next four bytes. Returns `Some(None)` for ffffffff: none.
+    pub fn row(&mut self) -> Option<Option<u32>> {
+        self.u32().map(|row| (row != NO_ROW).then_some(row))
     }
 
     /// The next eight bytes, big-endian.

@@ -9,8 +9,8 @@
 mod common;
 
 use clew_evidence::{
-    Asked, CombineError, Fault, Found, JudgeRule, Packet, Refused, Request, Search, Share, Step,
-    Why, combine_match, combine_opening, gather_blinds, gather_commitments,
+    Asked, CombineError, Fault, Found, JudgeRule, OpenedBase, Packet, Refused, Request, Search,
+    Share, Step, Why, combine_match, combine_opening, gather_blinds, gather_commitments,
 };
 use clew_group::quorum::Trustee;
 use common::evidence::{set, trustee};
@@ -84,7 +84,7 @@ fn a_bad_share_does_not_shut_out_a_good_one_of_its_trustee() {
 }
 
 fn combine(world: &World, request: &Request, shares: &[Share]) -> CombineError {
-    let find = |search: Search| world.find(&search);
+    let find = |opened: OpenedBase| world.find(&opened.search());
     combine_opening(&world.group, request, shares, &world.packet(0), find).unwrap_err()
 }
 
@@ -121,7 +121,7 @@ fn other_steps_and_unknown_machines() {
     );
     let shares = XR.opening_shares(0, &[1, 2]);
     let packet = XR.packet(0);
-    let nothing = |_: Search| None;
+    let nothing = |_: OpenedBase| None;
     let error = combine_opening(&XR.group, &XR.request(0), &shares, &packet, nothing).unwrap_err();
     let hash = clew_evidence::base_hash(&XR.bases[0].to_bytes());
     let refused = vec![];
@@ -131,7 +131,7 @@ fn other_steps_and_unknown_machines() {
         text.contains("the manager hides a row") && text.contains("too old"),
         "{text}"
     );
-    let wrong = |_: Search| Some(XR.found(1));
+    let wrong = |_: OpenedBase| Some(XR.found(1));
     let error = combine_opening(&XR.group, &XR.request(0), &shares, &packet, wrong);
     let fault = Fault::from(JudgeRule::Signer);
     assert_eq!(error, Err(CombineError::Fault(fault)));

@@ -129,7 +129,7 @@ fn packets_of_a_block() {
     };
     let request = Request::new(&XR.group, Question::Opening, &of_block(1), None).unwrap();
     let shares = XR.answers(&request, &of_block(1), &[1, 2]);
-    let find = |search| XR.find(&search);
+    let find = |opened: clew_evidence::OpenedBase| XR.find(&opened.search());
     let opened = clew_evidence::combine_opening(&XR.group, &request, &shares, &of_block(1), find);
     let opening = opened.unwrap().evidence;
     for leaf in [1, 2] {

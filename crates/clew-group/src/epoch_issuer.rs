@@ -1,7 +1,7 @@
 //! The issuer in one epoch: the one place that witnesses and bases come from.
 
 use crate::curve::{G1, G1_BYTES, Scalar, secret_powers_of};
-use crate::secret::{Secret, shielded};
+use crate::secret::{Secret, shielded, shielded_shallow};
 use crate::{Revoked, Witness};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -66,7 +66,11 @@ impl EpochIssuer {
     /// Returns the encoded base of each row (A, x), for the index by which an opened base finds its
     /// row; `None` where [`Self::base`] refuses.
     pub fn bases(&self, rows: &[(G1, Scalar)]) -> Vec<Option<[u8; G1_BYTES]>> {
-        let xs: Vec<Scalar> = rows.iter().map(|(_, x)| *x).collect();
+        let xs = shielded_shallow(|| {
+            let mut xs = Zeroizing::new(Vec::with_capacity(rows.len()));
+            xs.extend(rows.iter().map(|(_, x)| *x));
+            xs
+        });
         let points = self.points(&xs).into_iter().zip(rows);
         encoded(points.map(|(w, (a, _))| Some(*a + w?)).collect())
     }

@@ -1,4 +1,4 @@
-//! Steps of the revocation chain (`spec/group-signature.md` 3.7), which scheme `xr` publishes.
+//! Steps of the revocation chain (`spec/group-signature.md` 3.6), which scheme `xr` publishes.
 
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G1_BYTES, G2, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};

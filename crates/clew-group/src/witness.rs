@@ -1,4 +1,4 @@
-//! Witnesses: what a credential needs beside it in one epoch (`spec/group-signature.md` 3.7).
+//! Witnesses: what a credential needs beside it in one epoch (`spec/group-signature.md` 3.6).
 
 use crate::curve::{G1, G1_BYTES, Scalar, product_of_secret_powers};
 use crate::secret::shielded;

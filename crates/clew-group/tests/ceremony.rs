@@ -127,7 +127,7 @@ fn a_broadcast_is_as_specified() {
 }
 
 fn changed(dealt: &DealtShare, at: usize, by: u8) -> DealtShare {
-    let mut bytes = *dealt.to_bytes();
+    let mut bytes = dealt.to_bytes();
     bytes[at] ^= by;
     DealtShare::from_bytes(&bytes).unwrap()
 }

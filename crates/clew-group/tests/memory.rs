@@ -1,176 +1,23 @@
 //! What is left of secrets in this process's memory after each use: nothing on the stack, and on
-//! the heap no more than the keys that are alive. All of memory is read, by a thread that was there
-//! before.
+//! the heap no more than the keys that are alive.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
+#[path = "memory/scan.rs"]
+mod scan;
 
 use clew_group::curve::{G1, Scalar};
+use clew_group::quorum::{
+    DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing, Trustee,
+};
 use clew_group::xr::{Device, Generators, IssuerKey, Nonces, PublicKey, SigningKey};
 use clew_group::{Step, Witness, bbs04};
 use common::{EPOCH, NONCE, rng};
-use std::fs::{File, read_to_string};
+use rand_chacha::ChaCha20Rng;
+use scan::{Secret, Watch, apart, overwritten};
 use std::hint::black_box;
-use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-
-/// Patterns are kept in another form than they are looked for, so that they are not found
-/// themselves.
-const MASK: u128 = 0x5a5a_a5a5_5a5a_a5a5_5a5a_a5a5_5a5a_a5a5;
-
-/// A secret that is looked for.
-struct Secret {
-    name: &'static str,
-    /// Halves of the scalar as `blst` computes with it, little-endian and big-endian.
-    masked: Vec<u128>,
-}
-
-impl Secret {
-    fn of(name: &'static str, scalar: &Scalar) -> Self {
-        let two_128 = Scalar::from_u128(u128::MAX) + Scalar::from_u128(1);
-        let montgomery = *scalar * two_128 * two_128;
-        let reversed = |mut bytes: [u8; 32]| {
-            bytes.reverse();
-            bytes
-        };
-        let forms = [
-            scalar.to_bytes(),
-            reversed(scalar.to_bytes()),
-            reversed(montgomery.to_bytes()),
-        ];
-        let halves = forms.as_flattened().chunks_exact(16);
-        let masked = halves.map(masked).collect();
-        Self { name, masked }
-    }
-}
-
-fn masked(window: &[u8]) -> u128 {
-    u128::from_le_bytes(window.try_into().unwrap()) ^ MASK
-}
-
-/// How many halves of a secret there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Found {
-    stack: usize,
-    elsewhere: usize,
-}
-
-/// Patterns, each with the place of its secret, in order.
-type Patterns = Vec<(u128, usize)>;
-
-/// Reads all memory that can be written whenever it is asked to: which secrets are there, on the
-/// stack that has this address or elsewhere.
-fn scanner(secrets: &[Secret], asked: &Receiver<usize>, answers: &Sender<Vec<Found>>) {
-    let mut buffer = vec![0u8; 1 << 16];
-    let patterns = secrets.iter().zip(0..);
-    let patterns = patterns.flat_map(|(s, i)| s.masked.iter().map(move |m| (*m, i)));
-    let mut patterns: Patterns = patterns.collect();
-    patterns.sort_unstable();
-    for stack in asked {
-        let mut found = vec![Found::default(); secrets.len()];
-        for line in read_to_string("/proc/self/maps").unwrap().lines() {
-            let mut fields = line.split_whitespace();
-            let (range, rights) = (fields.next().unwrap(), fields.next().unwrap());
-            if !rights.starts_with("rw") {
-                continue;
-            }
-            let [start, end] = bounds(range);
-            let is_stack = (start..end).contains(&stack);
-            for i in hits(&patterns, start, end, &mut buffer) {
-                found[i].stack += usize::from(is_stack);
-                found[i].elsewhere += usize::from(!is_stack);
-            }
-        }
-        answers.send(found).unwrap();
-    }
-}
-
-fn bounds(range: &str) -> [usize; 2] {
-    let (start, end) = range.split_once('-').unwrap();
-    [start, end].map(|n| usize::from_str_radix(n, 16).unwrap())
-}
-
-/// The secrets of which a half begins at each word of four bytes. The buffer is wiped, and not
-/// looked into.
-fn hits(patterns: &Patterns, start: usize, end: usize, buffer: &mut [u8]) -> Vec<usize> {
-    let memory = File::open("/proc/self/mem").unwrap();
-    let own = buffer.as_ptr() as usize..buffer.as_ptr() as usize + buffer.len();
-    let (mut at, mut hits) = (start, vec![]);
-    while at + 16 <= end {
-        let length = buffer.len().min(end - at);
-        if memory
-            .read_exact_at(&mut buffer[..length], at as u64)
-            .is_err()
-        {
-            break;
-        }
-        let places = (0..=length - 16).step_by(4);
-        for place in places.filter(|place| !own.contains(&(at + place))) {
-            let value = masked(&buffer[place..place + 16]);
-            if let Ok(i) = patterns.binary_search_by_key(&value, |(pattern, _)| *pattern) {
-                hits.push(patterns[i].1);
-            }
-        }
-        buffer[..length].fill(0);
-        at += (length - 12).max(4);
-    }
-    hits
-}
-
-/// A scanner for some secrets.
-struct Watch {
-    names: Vec<&'static str>,
-    ask: Sender<usize>,
-    answer: Receiver<Vec<Found>>,
-}
-
-impl Watch {
-    /// The secrets are computed by a thread that overwrites its stack.
-    fn new(of: impl FnOnce() -> Vec<Secret> + Send + 'static) -> Self {
-        let computed = thread::spawn(|| {
-            let secrets = apart(of);
-            overwritten();
-            secrets
-        });
-        let secrets = computed.join().unwrap();
-        let names = secrets.iter().map(|secret| secret.name).collect();
-        let ((ask, asked), (answers, answer)) = (channel(), channel());
-        thread::spawn(move || scanner(&secrets, &asked, &answers));
-        Self { names, ask, answer }
-    }
-
-    #[inline(never)]
-    fn look(&self) -> Vec<Found> {
-        let here = 0u8;
-        self.ask.send(&raw const here as usize).unwrap();
-        self.answer.recv().unwrap()
-    }
-
-    /// Nothing on the stack, and each secret so many times in boxes.
-    fn expect(&self, alive: &[usize], when: &str) {
-        let found = self.look();
-        assert_eq!(found.len(), alive.len());
-        for ((name, found), alive) in self.names.iter().zip(found).zip(alive) {
-            let expected = Found {
-                stack: 0,
-                elsewhere: 2 * alive,
-            };
-            assert_eq!(found, expected, "{name} after {when}");
-        }
-    }
-}
-
-#[inline(never)]
-fn apart<T>(f: impl FnOnce() -> T) -> T {
-    f()
-}
-
-#[inline(never)]
-fn overwritten() {
-    black_box(&mut [0u64; 1 << 16]);
-}
+use zeroize::Zeroizing;
 
 const S: u128 = 0x1234_5678_9abc_def0_1234_5678_9abc;
 
@@ -209,6 +56,7 @@ fn secrets_do_not_stay_behind() {
     the_scanner_finds_what_is_left();
     of_xr();
     of_bbs04();
+    of_the_quorum();
 }
 
 /// A value that a function left in its frame, and one on the heap.
@@ -315,6 +163,13 @@ fn of_xr() {
     expect([0; 9], "all");
 }
 
+/// Many rows, all with the x that is looked for.
+fn rows_of(key: &bbs04::MemberKey) -> Zeroizing<Vec<(G1, Scalar)>> {
+    let mut rows = Zeroizing::new(Vec::with_capacity(300));
+    rows.extend((0..300).map(|_| (key.credential(), *key.x())));
+    rows
+}
+
 fn of_bbs04() {
     let watch = Watch::new(|| {
         let (issuer, _) = bbs04::IssuerKey::generate(&mut rng(5));
@@ -340,7 +195,8 @@ fn of_bbs04() {
     expect([1, 1, 0, 0, 0, 0, 0], "issuing");
     let epoch = issuer.in_epoch(&group, []);
     let witness = epoch.witness(key.x()).unwrap();
-    black_box(epoch.bases(&[(G1::generator(), Scalar::from_u128(7)); 300]));
+    apart(|| black_box(epoch.bases(&rows_of(&key))));
+    overwritten();
     expect([2, 1, 0, 0, 0, 0, 0], "witnesses and bases");
     drop(epoch);
     black_box(key.public_x());
@@ -352,4 +208,67 @@ fn of_bbs04() {
     expect([1, 1, 0, 0, 0, 0, 0], "signing");
     drop((signer, issuer));
     expect([0; 7], "all");
+}
+
+/// Dealer i draws from this.
+fn of_dealer(i: u8) -> ChaCha20Rng {
+    rng(10 + u64::from(i))
+}
+
+/// The polynomial of dealer i, by the same draws, and its value at trustee 1.
+fn polynomial(i: u8) -> [Scalar; 3] {
+    let mut rng = of_dealer(i);
+    let [a0, a1] = [(); 2].map(|()| Scalar::random_secret(&mut rng));
+    [a0, a1, a0 + a1]
+}
+
+/// Three trustees make a key, of which two open; the first two hand it on. A trusted dealer shares
+/// out another.
+fn of_the_quorum() {
+    let watch = Watch::new(|| {
+        let [a0, a1, at_1] = polynomial(1);
+        let share = at_1 + polynomial(2)[2] + polynomial(3)[2];
+        let mut rng = rng(20);
+        let handed_on = share + Scalar::random_secret(&mut rng);
+        let mut rng = self::rng(21);
+        let dealt = Scalar::from_u128(S) + Scalar::random_secret(&mut rng);
+        vec![
+            Secret::of("constant of a dealer", &a0),
+            Secret::of("coefficient of a dealer", &a1),
+            Secret::of("dealt share", &at_1),
+            Secret::of("share", &share),
+            Secret::of("share of a share", &handed_on),
+            Secret::of("share of a trusted dealer", &dealt),
+        ]
+    });
+    let expect = |alive: [usize; 6], when| watch.expect(&alive, when);
+    expect([0; 6], "nothing");
+    let (u, quorum) = (Generators::of(&NONCE).u, Quorum::new(2, 3).unwrap());
+    let founding = Founding::new([7; 32], &u, quorum);
+    let deal = |i| founding.deal(Trustee::new(i).unwrap(), &mut of_dealer(i));
+    let dealt = [1, 2, 3].map(|i| deal(i).unwrap());
+    expect([0, 0, 1, 0, 0, 0], "dealing");
+    let broadcasts = dealt.each_ref().map(|(broadcast, _)| broadcast.clone());
+    let bytes = dealt.each_ref().map(|(_, dealt)| dealt[0].to_bytes());
+    drop(dealt);
+    let mine = bytes.map(|bytes| DealtShare::from_bytes(&bytes[..]).unwrap());
+    drop(mine[0].clone());
+    expect([0, 0, 1, 0, 0, 0], "encoding, decoding and cloning");
+
+    let first = Trustee::new(1).unwrap();
+    let (sharing, share) = founding.receive(first, &broadcasts, &mine).unwrap();
+    expect([0, 0, 1, 1, 0, 0], "receiving");
+    drop(mine);
+    drop(SecretShare::from_bytes(first, &share.to_bytes()).unwrap());
+    expect([0, 0, 0, 1, 0, 0], "encoding and decoding");
+    let dealers = Set::from_bytes(&[0, 0, 0, 3]).unwrap();
+    let resharing = Resharing::new([8; 32], &sharing, dealers, quorum).unwrap();
+    let (_, handed_on) = resharing.deal(&share, &mut rng(20)).unwrap();
+    expect([0, 0, 0, 1, 1, 0], "handing a share on");
+    drop((share, handed_on));
+
+    let (_, shares) = Sharing::deal(&u, &Scalar::from_u128(S), quorum, &mut rng(21)).unwrap();
+    expect([0, 0, 0, 0, 0, 1], "a trusted dealer");
+    drop(shares);
+    expect([0; 6], "all");
 }

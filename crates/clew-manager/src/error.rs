@@ -65,6 +65,8 @@ pub enum StoreError {
     RegisterMoved,
     /// The issuer key belongs to another group than the store.
     OtherGroupsKey,
+    /// A base was opened in another group, or in another history of this one.
+    OtherGroupsBase,
     /// A group of this scheme has no join.
     NoJoin,
     /// The two sides of a join do not agree.
@@ -113,6 +115,11 @@ pub enum StoreError {
 impl StoreError {
     pub(crate) fn not_published(error: Self) -> Self {
         Self::NotPublished(Box::new(error))
+    }
+
+    /// The group file of the store lacks an epoch that it has to have.
+    pub(crate) fn no_epoch(epoch: u32) -> Self {
+        Self::Damaged(format!("epoch {epoch} is missing"))
     }
 
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
@@ -188,6 +195,9 @@ impl fmt::Display for StoreError {
             }
             Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
+            Self::OtherGroupsBase => f.write_str(
+                "the signature was opened in another group, or in another history of this group",
+            ),
             Self::Dkg(error) => error.fmt(f),
             Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted: nothing was changed"),

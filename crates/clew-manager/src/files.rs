@@ -40,6 +40,10 @@ impl Pending {
     /// [`Pending::commit`]; with it, what a link leads to is replaced, and the link stays.
     ///
     /// Removes what killed runs left of this file.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] without `replace`; [`io::ErrorKind::InvalidInput`] if the path
+    /// ends in no name; an error of the system, such as a link to nothing.
     pub fn create(target: &Path, mode: u32, replace: bool) -> io::Result<(File, Self)> {
         let exists = target.symlink_metadata().is_ok();
         if exists && !replace {
@@ -62,8 +66,12 @@ impl Pending {
         ))
     }
 
-    /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash. A
-    /// failure leaves what was there before.
+    /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] without `replace`, if the file appeared since; an error of the
+    /// system. What was there before is there still, unless only the directory was not synced: then
+    /// the new file is there, and may be gone after a crash.
     pub fn commit(self, file: &File) -> io::Result<()> {
         let Self {
             temporary,
@@ -89,7 +97,10 @@ pub struct Written {
 }
 
 impl Written {
-    /// Writes the bytes under a temporary name.
+    /// Writes the bytes under a temporary name, synced.
+    ///
+    /// # Errors
+    /// As [`Pending::create`]; an error of the system. No file is left.
     pub fn prepare(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<Self> {
         let (mut file, pending) = Pending::create(path, mode, replace)?;
         file.write_all(bytes)?;
@@ -97,12 +108,18 @@ impl Written {
         Ok(Self { file, pending })
     }
 
-    /// Writes as many zeros under a temporary name: the room for [`Written::fill`].
+    /// Writes `length` zeros under a temporary name: the room for [`Written::fill`].
+    ///
+    /// # Errors
+    /// As [`Written::prepare`].
     pub fn reserve(path: &Path, length: usize, mode: u32, replace: bool) -> io::Result<Self> {
         Self::prepare(path, &vec![0; length], mode, replace)
     }
 
     /// Replaces the zeros, and syncs.
+    ///
+    /// # Errors
+    /// An error of the system. No file is left.
     pub fn fill(mut self, bytes: &[u8]) -> io::Result<Self> {
         self.file.rewind()?;
         self.file.write_all(bytes)?;
@@ -112,22 +129,31 @@ impl Written {
     }
 
     /// Gives the file its name.
+    ///
+    /// # Errors
+    /// As [`Pending::commit`].
     pub fn commit(self) -> io::Result<()> {
         self.pending.commit(&self.file)
     }
 }
 
 /// Writes a small file whole or not at all.
+///
+/// # Errors
+/// As [`Pending::create`] and [`Pending::commit`].
 pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<()> {
     Written::prepare(path, bytes, mode, replace)?.commit()
 }
 
 /// Syncs a directory, so that names made in it survive a crash.
+///
+/// # Errors
+/// An error of the system.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// The directory that a path is in.
+/// Returns the directory that a path is in.
 pub fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

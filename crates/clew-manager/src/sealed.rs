@@ -2,7 +2,7 @@
 //!
 //! Passphrase: Argon2id (RFC 9106). Key file: HKDF-SHA-256 (RFC 5869) over its content. Either gives
 //! the key of XChaCha20-Poly1305 over the text of the key file, with everything before the
-//! ciphertext as associated data. The format is `spec/key-file.md` section 3.
+//! ciphertext as associated data. The format is `spec/key-file.md` section 5.
 
 use crate::keys::KeyError;
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -55,7 +55,10 @@ pub enum Needs {
     KeyFile,
 }
 
-/// What the text of a key file needs.
+/// Returns what the text of a key file needs.
+///
+/// # Errors
+/// [`KeyError::Text`] if it is not a file of clew, or a sealed one that is damaged.
 pub fn needs(text: &str) -> Result<Needs, KeyError> {
     if armor::label(text)? != LABEL {
         return Ok(Needs::Nothing);
@@ -67,7 +70,7 @@ pub fn needs(text: &str) -> Result<Needs, KeyError> {
     }
 }
 
-/// Encrypts the text of a key file under `comment`.
+/// Encrypts the text of a key file under `comment`. With a passphrase this takes 64 MiB of memory.
 pub fn seal(
     text: &str,
     comment: &str,
@@ -101,7 +104,12 @@ pub fn seal(
     )
 }
 
-/// Decrypts the text of a sealed key file.
+/// Decrypts the text of a sealed key file. With a passphrase this takes as much memory as the file
+/// says, 1 GiB at most.
+///
+/// # Errors
+/// [`KeyError::WrongSecret`] if the secret is another one or of the other kind; [`KeyError::Text`] if
+/// the text is not a sealed file, is damaged, or asks for more than it may.
 pub fn unseal(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyError> {
     let payload = armor::decode(text, LABEL)?;
     let (head, ciphertext) = payload.split_first_chunk().ok_or(KeyError::DAMAGED)?;

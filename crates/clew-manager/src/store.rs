@@ -28,7 +28,7 @@ pub use enrol::PendingEnrolment;
 pub use join::Invitation;
 pub use register::Machine;
 pub use revoke::{AHEAD_NS, FAR_NS, When};
-pub use search::INDEXES;
+pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;
 use crate::files::{self, MODE_PUBLIC};
@@ -250,7 +250,7 @@ fn read_group(db: &Connection) -> Result<GroupFile, StoreError> {
 fn key_of(group: &GroupFile, epoch: u32) -> Result<PublicKey, StoreError> {
     group
         .public_key(epoch)
-        .ok_or_else(|| StoreError::Damaged(format!("epoch {epoch} is missing")))?
+        .ok_or_else(|| StoreError::no_epoch(epoch))?
         .map_err(|error| StoreError::Damaged(error.to_string()))
 }
 

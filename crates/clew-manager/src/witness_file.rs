@@ -1,4 +1,4 @@
-//! Witness buckets: what the manager publishes of a rebase (`spec/key-file.md` section 3).
+//! Witness buckets: what the manager publishes of a rebase (`spec/key-file.md` section 6).
 //!
 //! After a rebase each machine needs a new witness from the manager. The files hold those of 1,024
 //! rows each, so that whoever watches the download learns no more than the bucket.
@@ -94,18 +94,24 @@ impl fmt::Display for BucketFault {
 
 impl std::error::Error for BucketFault {}
 
-/// Encodes a bucket: the witnesses of consecutive rows from `first` on, at most [`BUCKET_ROWS`].
+/// Encodes a bucket: the witnesses of consecutive rows from `first` on.
+///
+/// # Panics
+/// If there are no rows, or more than [`BUCKET_ROWS`].
 pub fn encode(
     group: GroupId,
     epoch: u32,
     first: u32,
     witnesses: &[Option<[u8; WITNESS_BYTES]>],
 ) -> Vec<u8> {
+    let count = u16::try_from(witnesses.len()).ok();
+    let count = count.filter(|count| (1..=BUCKET_ROWS).contains(&u32::from(*count)));
+    let count = count.expect("a bucket has 1 to 1,024 rows");
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&group.0);
     out.extend_from_slice(&epoch.to_be_bytes());
     out.extend_from_slice(&first.to_be_bytes());
-    out.extend_from_slice(&(witnesses.len() as u16).to_be_bytes());
+    out.extend_from_slice(&count.to_be_bytes());
     for witness in witnesses {
         out.extend_from_slice(&witness.unwrap_or(NO_WITNESS));
     }
@@ -161,5 +167,17 @@ impl<'a> Header<'a> {
             first,
             rows,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 65,537 rows would be said to be one.
+    #[test]
+    #[should_panic(expected = "a bucket has 1 to 1,024 rows")]
+    fn a_bucket_has_no_more_rows_than_it_says() {
+        encode(GroupId([1; 16]), 1, 0, &[None; 65_537]);
     }
 }

@@ -13,7 +13,7 @@ use clew_manager::join::{
 };
 use clew_manager::keys::MemberKeyFile;
 use clew_manager::store::GROUP_FILE;
-use clew_manager::{Store, StoreError};
+use clew_manager::{Store, StoreError, When};
 use common::*;
 use std::fs;
 
@@ -294,6 +294,8 @@ fn invitations_are_for_one_group_and_of_its_manager() {
     };
     let refused = begin(invitation.clone(), &other.checked());
     assert!(matches!(refused, JoinFault::OtherGroup { .. }));
+    let bbs04 = Office::new(Scheme::Bbs04).checked();
+    assert_eq!(begin(invitation.clone(), &bbs04), JoinFault::NoJoin);
     let renamed = InvitationFile {
         name: "root".parse().unwrap(),
         ..invitation.clone()
@@ -491,6 +493,31 @@ fn a_credential_is_checked_before_there_is_a_key() {
     assert_eq!(far.finish(&credential, &group).unwrap_err(), old);
     let key = far.finish(&credential, &office.checked()).unwrap();
     assert_eq!(key.newest().unwrap().epoch, 1);
+}
+
+/// The witness fits both histories, because both revoked the same machine: only the epoch ids differ,
+/// and by those the device would be known.
+#[test]
+fn a_credential_under_another_history_is_refused() {
+    let mut office = Office::new(Scheme::Xr);
+    office.enrol("victim");
+    let copy = office.folder.path().join("copy");
+    copy_all(&office.dir, &copy);
+    let epoch = office.revoke("victim");
+    let mut other = Store::open(&copy).unwrap();
+    let (names, when) = (["victim".parse().unwrap()], When::now(LATER));
+    let revoked = other.revoke(&office.issuer, &names, false, when, &mut |_, _| true);
+    assert_eq!(revoked.unwrap(), epoch);
+    let other = checked(other.group());
+
+    let invitation = office.invite("far");
+    let mut far = Far::new(&invitation, &office.checked(), 1);
+    let offer = office.offer(&far.request(), 1).unwrap();
+    let acceptance = far.accept(&offer, &office.checked()).unwrap();
+    let credential = office.admit(&acceptance).unwrap();
+    assert!(far.finish(&credential, &office.checked()).is_ok());
+    let refused = far.finish(&credential, &other).unwrap_err();
+    assert_eq!(refused, JoinFault::OtherHistory { epoch });
 }
 
 /// Two invitations for one name: both get an offer, and the first to accept has it.

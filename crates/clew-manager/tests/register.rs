@@ -305,7 +305,6 @@ fn bases_take_the_issuer_key_of_the_group() {
     };
     refused(office.store.epoch_issuer(&stranger.issuer, 0).map(drop));
     let base = office.base("a", 0).unwrap();
-    refused(office.store.locator(&stranger.issuer, &base).map(drop));
     let search = Search::new(&office.checked(), 0, &base).unwrap();
     let found = office
         .store

@@ -7,12 +7,12 @@ mod court;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use clew_evidence::{Origin, combine_opening};
+use clew_evidence::{OpenedBase, Origin, combine_opening};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
 use clew_manager::update::UpdateError;
-use clew_manager::{NewGroup, Opening, Store, StoreError, When};
+use clew_manager::{Store, StoreError, When};
 use common::*;
 use court::*;
 use std::fs;
@@ -42,7 +42,7 @@ fn a_group_lives_from_creation_to_opening() {
             assert!(sent.verify(&group).is_ok());
             let request = sent.opening(&group);
             let shares = [1, 3].map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |search| office.find(sent.epoch, search);
+            let find = |opened: OpenedBase| office.find(sent.epoch, opened.search());
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
         }
@@ -433,34 +433,16 @@ fn work(dir: &Path, worker: u32) {
     revoked.unwrap();
 }
 
-/// The trustees made the opening key together: the store founds the group on what they published.
+/// Q is given for a base that shares opened in this group, and for no other.
 #[test]
-fn a_distributed_key_is_dealt_to_nobody_here() {
-    let nonce = [7; 32];
-    let u = clew_group::xr::Generators::of(&nonce).u;
-    let secret = clew_group::curve::Scalar::from_u128(77);
-    let dealt = clew_group::quorum::Sharing::deal(&u, &secret, quorum(2, 3), &mut rng(8));
-    let (sharing, _) = dealt.unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("acme");
-    let new = |scheme| NewGroup {
-        name: "acme".parse().unwrap(),
-        scheme,
-        opening: Opening::Distributed {
-            nonce,
-            sharing: Box::new(sharing.clone()),
-        },
-        now: NOW,
-    };
-    let refused = Store::create(&dir, new(Scheme::Bbs04), None, &mut rng(1));
-    assert!(matches!(refused.err().unwrap(), StoreError::OneOpeningKey));
-    let made = Store::create(&dir, new(Scheme::Xr), None, &mut rng(1)).unwrap();
-    assert!(made.trustee_keys.is_empty());
-    let group = made.store.group();
-    let (_, record) = group.sharing_record(0).unwrap();
-    assert_eq!(
-        (record.origin, group.genesis().nonce),
-        (Origin::Distributed, nonce)
-    );
-    assert_eq!(xr_key(group, 0).h(), sharing.public());
+fn a_locator_is_of_an_opened_base_of_the_group() {
+    let [mut office, stranger] = [1, 5].map(|seed| Office::of(Scheme::Xr, quorum(2, 3), seed));
+    let key = office.enrol("a");
+    let opened = opened_base(&office, &Sent::by(&key, b"m", 1));
+    let refused = stranger.store.locator(&stranger.issuer, &opened);
+    assert!(matches!(refused, Err(StoreError::OtherGroupsBase)));
+    let refused = office.store.locator(&stranger.issuer, &opened);
+    assert!(matches!(refused, Err(StoreError::OtherGroupsKey)));
+    let q = office.store.locator(&office.issuer, &opened);
+    assert!(opened.search().with_q(&q.unwrap().unwrap()).is_ok());
 }

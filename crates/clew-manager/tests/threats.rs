@@ -243,19 +243,6 @@ fn an_old_file_is_an_old_file() {
     assert_eq!(back, UpdateError::KeyIsNewer { key: 1, file: 0 });
 }
 
-/// Copies the store's folder.
-fn copy_all(from: &std::path::Path, to: &std::path::Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_all(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), &to).unwrap();
-        }
-    }
-}
-
 /// A copy of the store that enrols somebody else has the same epoch ids and another register, until
 /// either makes an epoch.
 #[test]

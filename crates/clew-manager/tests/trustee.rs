@@ -6,8 +6,8 @@ mod common;
 mod court;
 
 use clew_evidence::{
-    CombineError, EntryKey, JudgeRule, Why, combine_match, combine_opening, judge_match,
-    judge_opening,
+    CombineError, EntryKey, JudgeRule, OpenedBase, Why, combine_match, combine_opening,
+    judge_match, judge_opening,
 };
 use clew_group::Scheme;
 use clew_group::quorum::QuorumError;
@@ -64,7 +64,7 @@ fn any_two_of_three_open_and_the_ledger_has_it() {
             let sent = Sent::by(key, b"m", seed as u64);
             let request = sent.opening(&group);
             let shares = pair.map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |search| office.find(0, search);
+            let find = |opened: OpenedBase| office.find(0, opened.search());
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
             let judged = judge_opening(&group, &opened.evidence, &sent.packet()).unwrap();

@@ -16,6 +16,9 @@ use zeroize::Zeroizing;
 /// Longest key, passphrase or key file that is read, in bytes.
 const MAX_SECRET_BYTES: u64 = 1 << 20;
 
+/// With so much room behind its end a file is read without growing the buffer.
+const READ_AHEAD_BYTES: usize = 64;
+
 /// What unlocks a key file that is encrypted.
 #[derive(Args, Debug, Default)]
 pub struct Unlock {
@@ -162,18 +165,32 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 /// # Errors
 /// It cannot be read, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
-    let bytes = read_bounded(path)?;
-    String::from_utf8(bytes.to_vec())
+    let mut bytes = read_bounded(path)?;
+    // Moved, not copied.
+    String::from_utf8(std::mem::take(&mut *bytes))
         .map(Zeroizing::new)
-        .map_err(|_| Failure::file(path, KeyError::Text(TextError::NotAKey)))
+        .map_err(|error| {
+            drop(Zeroizing::new(error.into_bytes()));
+            Failure::file(path, KeyError::Text(TextError::NotAKey))
+        })
 }
 
+/// Reads a file into a buffer that never grows: one that grows leaves a copy behind.
 fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let mut bytes = Zeroizing::new(Vec::new());
-    let file = File::open(path).map_err(|e| Failure::io(path, &e))?;
-    file.take(MAX_SECRET_BYTES)
+    let failed = |e| Failure::io(path, &e);
+    let file = File::open(path).map_err(failed)?;
+    let room = match file.metadata().map_err(failed)?.len() {
+        0 => MAX_SECRET_BYTES, // a pipe does not say
+        length => length.min(MAX_SECRET_BYTES),
+    };
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room as usize + READ_AHEAD_BYTES));
+    file.take(room + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| Failure::io(path, &e))?;
+        .map_err(failed)?;
+    if bytes.len() as u64 > room {
+        let why = "it is longer than 1 MiB, or grew while it was read";
+        return Err(Failure::file(path, why));
+    }
     Ok(bytes)
 }
 
@@ -231,5 +248,27 @@ fn warn_if_exposed(path: &Path) {
             "clew: warning: others can read {0}: run chmod 600 {0}",
             path.display()
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What grows leaves a copy behind.
+    #[test]
+    fn a_secret_is_read_without_growing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("secret");
+        for length in [1, 31, 32, 33, 4096, 100_000, MAX_SECRET_BYTES as usize] {
+            std::fs::write(&path, vec![7; length]).expect("written");
+            let Ok(read) = read_bounded(&path) else {
+                unreachable!("{length} bytes are not too many")
+            };
+            let sizes = (read.len(), read.capacity());
+            assert_eq!(sizes, (length, length + READ_AHEAD_BYTES));
+        }
+        std::fs::write(&path, vec![7; MAX_SECRET_BYTES as usize + 1]).expect("written");
+        assert!(read_bounded(&path).is_err(), "it is not cut");
     }
 }

@@ -25,8 +25,6 @@ pub struct Signer {
 
 /// An epoch that a machine's key holds.
 struct Epoch {
-    /// Nanoseconds since 1970.
-    start: u64,
     sender: Sender,
     /// Prepared when the first packet needs it.
     key: OnceLock<SigningKey>,
@@ -45,7 +43,6 @@ impl Signer {
         now: u64,
     ) -> Result<Self, Failure> {
         let epochs = key.epochs.iter().map(|held| Epoch {
-            start: held.start,
             sender: Sender::new(key.scheme(), key.group, held.epoch, policy),
             key: OnceLock::new(),
         });
@@ -54,19 +51,12 @@ impl Signer {
             machine: key,
             from,
         };
-        signer.prepare(signer.epoch_at(now))?;
+        signer.prepare(signer.machine.place_at(now))?;
         Ok(signer)
     }
 
     fn owns(&self, source: IpAddr) -> bool {
         self.from.is_empty() || self.from.iter().any(|net| net.contains(&source))
-    }
-
-    /// The place of the epoch to sign in at that time: the last held one that has started, else the
-    /// earliest.
-    fn epoch_at(&self, time: u64) -> usize {
-        let started = self.epochs.iter().rposition(|epoch| epoch.start <= time);
-        started.unwrap_or(0)
     }
 
     /// Prepares the key of an epoch, if it is not.

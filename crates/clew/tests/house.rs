@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "house/sections.rs"]
+mod sections;
 #[path = "house/source.rs"]
 mod source;
 

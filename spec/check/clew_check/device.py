@@ -37,14 +37,20 @@ def check_state(group, joining, nonce):
     need(nonce == joining.nonce, "other-join")
 
 
+def check_history(group, joined, epoch_id):
+    """The group file has the epoch of an offer, with the same history."""
+    joined = int.from_bytes(joined, "big")
+    need(joined <= group.last_epoch, "no-such-epoch", joined)
+    need(group.epoch_ids[joined] == epoch_id, "other-history", joined)
+    return joined
+
+
 def accept(group, joining, offer, payload):
     """The text that the device vouches for, and its y."""
     check_state(group, joining, offer["nonce"])
     need(offer["how"] == OWN_HOST, "how")
     need(joining.offer in (None, payload), "other-offer")
-    joined = int.from_bytes(offer["joined"], "big")
-    need(joined <= group.last_epoch, "no-such-epoch", joined)
-    need(group.epoch_ids[joined] == offer["epoch-id"], "other-history", joined)
+    joined = check_history(group, offer["joined"], offer["epoch-id"])
     try:
         A, x, y = join.accept(group.key(0), joining.y, offer["offer"])
     except Refused as refused:
@@ -58,6 +64,7 @@ def finish(group, joining, credential):
     """The payload of the member key file."""
     check_state(group, joining, credential["nonce"])
     need(joining.offer is not None, "no-offer")
+    check_history(group, joining.offer[32:36], joining.offer[36:68])
     A, x, y = join.accept(group.key(0), joining.y, joining.offer[-join.OFFER :])
     out = b"\2" + group.id + group.nonce + joining.name + credential["index"]
     out += encode(A) + encode_scalar(x) + encode_scalar(y) + joining.seed

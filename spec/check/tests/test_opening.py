@@ -318,7 +318,7 @@ class Judge(Case):
         self.refuses("blind", self.judge_match, payload, where="E")
 
     def test_match_delta(self):
-        """T2 = B_X. An issuer can make such a signature, with z = -(gamma + x) in (*) of group-signature.md 6.2: it
+        """T2 = B_X. An issuer can make such a signature, with z = -(gamma + x) in (*) of security.md 3.1: it
         verifies and opens to B_X / h, which nobody signs with."""
         key, one, B = self.maker.keys[1], self.one, self.maker.signs_with(self.one, 1)
 

@@ -1,4 +1,4 @@
-//! What evidence that holds cannot say (`spec/opening.md` section 6).
+//! What evidence that holds cannot say (`spec/opening.md` section 8).
 
 use crate::group_file::GroupFile;
 use crate::parts::Origin;

@@ -6,7 +6,7 @@ use super::{Asked, Fault, JudgeRule, Judgement, Refused, Why, judge_match, judge
 use crate::evidence::{Match, Opening};
 use crate::group_file::CheckedGroup;
 use crate::request::{Packet, Request};
-use crate::search::{Found, Search};
+use crate::search::{Found, OpenedBase};
 use crate::share::{Share, Step};
 use clew_group::curve::G1;
 use clew_group::quorum::{Blind, Decryption, QuorumError, Set, Trustee};
@@ -103,7 +103,7 @@ pub fn combine_opening(
     request: &Request,
     shares: &[Share],
     packet: &Packet<'_>,
-    find: impl FnOnce(Search) -> Option<Found>,
+    find: impl FnOnce(OpenedBase) -> Option<Found>,
 ) -> Result<Combined<Opening>, CombineError> {
     let asked = Asked::new(group, request, packet)?;
     let (mut good, refused) = good_shares(&asked, request, shares);
@@ -119,7 +119,8 @@ pub fn combine_opening(
     good.sort_by_key(|(trustee, _)| *trustee);
     let search = asked.search(&super::open(&asked, &good)?);
     let hash = *search.hash();
-    let Some(Found { row, x }) = find(search) else {
+    let opened = OpenedBase::new(request.clone(), search);
+    let Some(Found { row, x }) = find(opened) else {
         return Err(CombineError::NoRow { hash, refused });
     };
     let evidence = Opening {

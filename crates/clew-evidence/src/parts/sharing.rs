@@ -22,11 +22,11 @@ impl Origin {
         }
     }
 
-    /// The name that commands and JSON output use.
+    /// The name that JSON output uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dealt => "trusted-dealer",
-            Self::Distributed => "distributed",
+            Self::Distributed => "dkg",
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{World, XR, rng};
 use clew_evidence::{
-    Asked, Combined, DeviceEntry, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet,
-    Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
+    Asked, Combined, DeviceEntry, EntryKey, Fault, Found, JudgeRule, Match, OpenedBase, Opening,
+    Packet, Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
     gather_blinds, gather_commitments, judge_match, judge_opening,
 };
 use clew_group::curve::G1;
@@ -60,7 +60,7 @@ impl World {
 
     pub fn combined(&self, machine: usize, shares: &[Share]) -> Combined<Opening> {
         let (request, packet) = (self.request(machine), self.packet(machine));
-        let find = |search: Search| self.find(&search);
+        let find = |opened: OpenedBase| self.find(&opened.search());
         combine_opening(&self.group, &request, shares, &packet, find).unwrap()
     }
 

@@ -14,6 +14,9 @@ const AT_ONCE: usize = 128;
 
 /// The sum of `scalars[i] * points[i]`. Takes time that depends on the number of points, and on
 /// which of them are the identity; each term costs 52 additions and a table of 16 multiples.
+///
+/// # Panics
+/// If there are not as many points as scalars.
 pub fn product_of_secret_powers(points: &[G1], scalars: &[Scalar]) -> G1 {
     assert_eq!(points.len(), scalars.len(), "each point has its scalar");
     let terms = points.iter().zip(scalars);

@@ -9,13 +9,14 @@
 use super::sharing::{Polynomial, evaluate, interpolate};
 use super::{Quorum, QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
+use crate::secret::{Secret, secret_bytes, shielded, shielded_shallow};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 const DEAL: [u8; 32] = domain_separator("clew-deal-1");
 const RESHARE: [u8; 32] = domain_separator("clew-reshare-1");
@@ -46,7 +47,7 @@ impl Founding {
         rng: &mut impl CryptoRng,
     ) -> Result<(Broadcast, Vec<DealtShare>), QuorumError> {
         self.round.quorum.check(dealer)?;
-        let part = Zeroizing::new(Scalar::random_secret(rng));
+        let part = Secret::new(|| Scalar::random_secret(rng));
         Ok(self.round.deal(dealer, &part, rng))
     }
 
@@ -69,9 +70,8 @@ impl Founding {
         let sharing = self.sharing(broadcasts)?;
         let all = self.round.quorum.all();
         let dealt = self.round.receive(all, trustee, broadcasts, dealt)?;
-        let zero = Scalar::default();
-        let share = Zeroizing::new(dealt.iter().fold(zero, |sum, dealt| sum + dealt.scalar));
-        SecretShare::of_sum(trustee, *share).map(|share| (sharing, share))
+        let share = SecretShare::of_sum(trustee, dealt.iter().map(|dealt| *dealt.scalar))?;
+        Ok((sharing, share))
     }
 }
 
@@ -143,17 +143,17 @@ impl<'a> Resharing<'a> {
         let dealt = self
             .round
             .receive(self.dealers, trustee, broadcasts, dealt)?;
-        let weighted = |d: &DealtShare| self.dealers.lagrange_at_zero(d.dealer) * d.scalar;
-        let zero = Scalar::default();
-        let share = Zeroizing::new(dealt.iter().fold(zero, |sum, dealt| sum + weighted(dealt)));
-        SecretShare::of_sum(trustee, *share).map(|share| (sharing, share))
+        let weighted = |d: &&DealtShare| self.dealers.lagrange_at_zero(d.dealer) * *d.scalar;
+        let share = SecretShare::of_sum(trustee, dealt.iter().map(weighted))?;
+        Ok((sharing, share))
     }
 }
 
 impl SecretShare {
     /// Zero comes only of dealers that know each other's secrets.
-    fn of_sum(trustee: Trustee, sum: Scalar) -> Result<Self, QuorumError> {
-        Self::new(trustee, sum).map_err(|_| QuorumError::Cancelled)
+    fn of_sum(trustee: Trustee, terms: impl Iterator<Item = Scalar>) -> Result<Self, QuorumError> {
+        let sum = || terms.fold(Scalar::default(), |sum, term| sum + term);
+        Self::new(trustee, Secret::new(sum)).map_err(|_| QuorumError::Cancelled)
     }
 }
 
@@ -173,22 +173,24 @@ impl Round {
         part: &Scalar,
         rng: &mut impl CryptoRng,
     ) -> (Broadcast, Vec<DealtShare>) {
-        let polynomial = Polynomial::random(part, self.quorum, rng);
-        let commitments = polynomial.commitments(&self.base);
-        let statement = self.statement(dealer, &commitments);
-        let broadcast = Broadcast {
-            dealer,
-            quorum: self.quorum,
-            proof: Proof::new([&self.base], part, statement, rng),
-            commitments,
-        };
-        let trustees = self.quorum.all().iter();
-        let dealt = trustees.map(|trustee| DealtShare {
-            dealer,
-            trustee,
-            scalar: polynomial.at(trustee),
-        });
-        (broadcast, dealt.collect())
+        shielded(|| {
+            let polynomial = Polynomial::random(part, self.quorum, rng);
+            let commitments = polynomial.commitments(&self.base);
+            let statement = self.statement(dealer, &commitments);
+            let broadcast = Broadcast {
+                dealer,
+                quorum: self.quorum,
+                proof: Proof::new([&self.base], part, statement, rng),
+                commitments,
+            };
+            let trustees = self.quorum.all().iter();
+            let dealt = trustees.map(|trustee| DealtShare {
+                dealer,
+                trustee,
+                scalar: polynomial.at(trustee),
+            });
+            (broadcast, dealt.collect())
+        })
     }
 
     fn gather<'b>(
@@ -226,7 +228,7 @@ impl Round {
         let dealt = dealers.gather(dealt.iter().map(|d| (d.dealer, d)))?;
         for (broadcast, dealt) in broadcasts.iter().zip(&dealt) {
             let key = evaluate(&broadcast.commitments, trustee);
-            if dealt.trustee != trustee || self.base.mul(&dealt.scalar) != key {
+            if dealt.trustee != trustee || shielded(|| self.base.mul(&dealt.scalar)) != key {
                 let trustee = dealt.dealer;
                 return Err(QuorumError::DealtShare { trustee });
             }
@@ -282,6 +284,10 @@ impl Broadcast {
     }
 
     /// Decodes, with the checks of every value; exactly t commitments.
+    ///
+    /// # Errors
+    /// [`QuorumError::Quorum`] or [`QuorumError::Index`] if t, n or i are out of range;
+    /// [`QuorumError::Decode`] for a length or a value. The proof is not checked here.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, QuorumError> {
         let Some(([dealer, n, t], rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(DecodeError::Length.into());
@@ -314,12 +320,13 @@ impl Broadcast {
 /// Size of a dealt share: dealer, trustee (1 byte each), f(trustee) (32).
 pub const DEALT_SHARE_BYTES: usize = 2 + SCALAR_BYTES;
 
-/// What a dealer gives to one trustee, on a way that nobody else reads. Secret; wiped when dropped.
+/// What a dealer gives to one trustee, on a way that nobody else reads. On the heap, and wiped when
+/// dropped.
 #[derive(Clone)]
 pub struct DealtShare {
     dealer: Trustee,
     trustee: Trustee,
-    scalar: Scalar,
+    scalar: Secret<Scalar>,
 }
 
 impl DealtShare {
@@ -341,27 +348,20 @@ impl DealtShare {
         Ok(Self {
             dealer: Trustee::new(*dealer)?,
             trustee: Trustee::new(*trustee)?,
-            scalar: Scalar::from_bytes(scalar)?,
+            scalar: Secret::try_new(|| Scalar::from_bytes(scalar))?,
         })
     }
 
     /// Encodes as dealer || trustee || f(trustee). Secret.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; DEALT_SHARE_BYTES]> {
-        let mut out = Zeroizing::new([0; DEALT_SHARE_BYTES]);
-        out[..2].copy_from_slice(&[self.dealer.index(), self.trustee.index()]);
-        out[2..].copy_from_slice(Zeroizing::new(self.scalar.to_bytes()).as_slice());
-        out
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let indices = [self.dealer.index(), self.trustee.index()];
+        let scalar = || Zeroizing::new(self.scalar.to_bytes());
+        shielded_shallow(|| secret_bytes(&[&indices, scalar().as_slice()]))
     }
 }
 
 impl fmt::Debug for DealtShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("DealtShare(..)")
-    }
-}
-
-impl Drop for DealtShare {
-    fn drop(&mut self) {
-        self.scalar.zeroize();
     }
 }

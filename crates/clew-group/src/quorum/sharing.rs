@@ -3,8 +3,8 @@
 use super::{Quorum, QuorumError, Set, Trustee};
 use crate::DecodeError;
 use crate::curve::multiexp::multiexp_many_vartime;
-use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
-use crate::secret::{Secret, shielded};
+use crate::curve::{G1, G1_BYTES, Scalar};
+use crate::secret::{Secret, secret_bytes, shielded, shielded_shallow};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
@@ -20,23 +20,32 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Shares out a secret that the caller knows and forgets: a dealt key (section 5.1). Refuses
-    /// zero.
+    /// Shares out a secret that the caller knows and forgets: a dealt key (section 5.1).
+    ///
+    /// # Errors
+    /// [`DecodeError`] if the secret is zero, or, with probability 2^-250, a share is.
     pub fn deal(
         base: &G1,
         secret: &Scalar,
         quorum: Quorum,
         rng: &mut impl CryptoRng,
     ) -> Result<(Self, Vec<SecretShare>), DecodeError> {
-        let polynomial = Polynomial::random(secret, quorum, rng);
-        let sharing = Self::new(*base, polynomial.commitments(base), quorum)?;
-        let shares = quorum.all().iter();
-        let shares = shares.map(|trustee| SecretShare::new(trustee, polynomial.at(trustee)));
-        let shares: Result<Vec<_>, _> = shares.collect();
-        Ok((sharing, shares?))
+        shielded(|| {
+            let polynomial = Polynomial::random(secret, quorum, rng);
+            let sharing = Self::new(*base, polynomial.commitments(base), quorum)?;
+            let shares = quorum.all().iter();
+            let shares = shares.map(|trustee| SecretShare::new(trustee, polynomial.at(trustee)));
+            let shares: Result<Vec<_>, _> = shares.collect();
+            Ok((sharing, shares?))
+        })
     }
 
-    /// From the base and C_0, which the public key has, and C_1..C_t-1 encoded (48 (t-1) bytes).
+    /// Returns the sharing of a base and C_0, which the public key has, and C_1..C_t-1 encoded
+    /// (48 (t-1) bytes).
+    ///
+    /// # Errors
+    /// [`DecodeError::Length`]; [`DecodeError::Identity`] if the base or a commitment is the identity;
+    /// what is wrong with a point.
     pub fn from_parts(
         base: &G1,
         c0: &G1,
@@ -130,9 +139,9 @@ impl Polynomial {
         self.0.iter().map(|a| base.mul(a)).collect()
     }
 
-    pub(super) fn at(&self, trustee: Trustee) -> Scalar {
+    pub(super) fn at(&self, trustee: Trustee) -> Secret<Scalar> {
         let (zero, x) = (Scalar::default(), trustee.scalar());
-        self.0.iter().rev().fold(zero, |sum, a| sum * x + *a)
+        Secret::new(|| self.0.iter().rev().fold(zero, |sum, a| sum * x + *a))
     }
 }
 
@@ -144,22 +153,21 @@ pub struct SecretShare {
 }
 
 impl SecretShare {
-    pub(super) fn new(trustee: Trustee, scalar: Scalar) -> Result<Self, DecodeError> {
-        if scalar.is_zero() {
-            return Err(DecodeError::Scalar);
+    pub(super) fn new(trustee: Trustee, scalar: Secret<Scalar>) -> Result<Self, DecodeError> {
+        match scalar.is_zero() {
+            true => Err(DecodeError::Scalar),
+            false => Ok(Self { trustee, scalar }),
         }
-        let scalar = Secret::new(|| scalar);
-        Ok(Self { trustee, scalar })
     }
 
     /// Decodes the 32 bytes of that trustee's share; zero is refused.
     pub fn from_bytes(trustee: Trustee, bytes: &[u8]) -> Result<Self, DecodeError> {
-        shielded(|| Self::new(trustee, Scalar::from_bytes(bytes)?))
+        Self::new(trustee, Secret::try_new(|| Scalar::from_bytes(bytes))?)
     }
 
     /// Encodes as 32 bytes, without the index. Secret.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; SCALAR_BYTES]> {
-        Zeroizing::new(self.scalar.to_bytes())
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        shielded_shallow(|| secret_bytes(&[Zeroizing::new(self.scalar.to_bytes()).as_slice()]))
     }
 
     /// Whose share it is.

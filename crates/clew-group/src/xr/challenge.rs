@@ -1,4 +1,4 @@
-//! The challenge: one function, called by signer and verifier alike (spec 3.3 and 3.9).
+//! The challenge: one function, called by signer and verifier alike (spec 3.3 and 3.10).
 //!
 //! ```text
 //! c = H( D("clew-xr-signature-1")    32 bytes

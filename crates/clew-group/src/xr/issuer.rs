@@ -37,6 +37,11 @@ impl IssuerKey {
 
     /// Founds a group: the public key of epoch 0 for the trustees' point `h`, with the proof of
     /// gamma (spec 3.1).
+    ///
+    /// **Only for an h that was dealt here, or whose proofs of possession were all checked** (rule 15).
+    ///
+    /// # Panics
+    /// If the nonce hashes to g1 and V_0 that are inverse to each other, which nobody can find.
     pub fn found(&self, nonce: &[u8; 32], h: &G1, rng: &mut impl CryptoRng) -> (PublicKey, Proof) {
         shielded(|| {
             let standard = G2::generator();
@@ -74,7 +79,7 @@ impl IssuerKey {
         Ok(Offer::of(a, x, s))
     }
 
-    /// Revokes x: the step from the V of `group` to the next (spec 3.7).
+    /// Revokes x: the step from the V of `group` to the next (spec 3.6).
     ///
     /// **Only the x of a row that is registered and was never revoked, and each once**: revoking an
     /// aborted offer completes it, and revoking twice revives the machine. Returns `None` if x is

@@ -92,9 +92,9 @@ impl MemberKey {
         })
     }
 
-    /// Checks this key and a witness in the epoch of `group` (spec 3.7): e(A, w G2^x) = e(g1 h0^y,
-    /// G2), e(W, w G2^x) = e(V, G2), and h_w = h^gamma. Together with the checks of `group` when it
-    /// was loaded, they keep a bad update from marking every signature made with it.
+    /// Checks this key and a witness in the epoch of `group` (spec 3.2, step 5): e(A, w G2^x) =
+    /// e(g1 h0^y, G2), e(W, w G2^x) = e(V, G2), and h_w = h^gamma. Together with the checks of
+    /// `group` when it was loaded, they keep a bad update from marking every signature made with it.
     pub fn check(&self, group: &PublicKey, witness: &Witness) -> Result<(), Invalid> {
         let has_witness = || shielded(|| group.is_power(&witness.0, group.v(), self.x()));
         if self.is_certified(group) && has_witness() && group.has_good_h_w() {

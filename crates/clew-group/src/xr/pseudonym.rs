@@ -1,4 +1,4 @@
-//! Pseudonyms (spec 3.9): within a scope one machine has one name, and names of two scopes cannot
+//! Pseudonyms (spec 3.10): within a scope one machine has one name, and names of two scopes cannot
 //! be linked. Made from y, which nobody but the machine knows.
 
 use super::challenge::{Challenge, state_in_scope};
@@ -128,7 +128,7 @@ impl PseudonymousSignature {
 }
 
 impl VerifyingKey {
-    /// Verifies a signature with a pseudonym in a scope (spec 3.9): R4' = B^sy nym^(-c) enters the
+    /// Verifies a signature with a pseudonym in a scope (spec 3.10): R4' = B^sy nym^(-c) enters the
     /// hash, the rest is as in [`Self::verify`].
     pub fn verify_pseudonymous(
         &self,

@@ -1,4 +1,4 @@
-//! How an auditor without gamma finds the row of an opened base (spec 3.6): with Q = B^gamma, which
+//! How an auditor without gamma finds the row of an opened base (spec 3.9): with Q = B^gamma, which
 //! the manager gives and one pairing checks, no row takes a pairing.
 
 use super::PublicKey;

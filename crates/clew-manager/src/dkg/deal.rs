@@ -40,7 +40,7 @@ impl Deal {
             .zip(&dealt)
             .map(|((trustee, who), dealt)| {
                 let info = info(&context, broadcast.dealer(), trustee);
-                seal::seal(&who.seal_key, &dealt.to_bytes(), &info, &aad, rng)
+                seal::seal(&who.seal_key, dealt, &info, &aad, rng)
                     .ok_or(DkgError::HelloKey { trustee })
             });
         let mut deal = Self {
@@ -78,13 +78,21 @@ impl Deal {
         Some((info(context, self.dealer(), trustee), sealed))
     }
 
-    /// [`DkgError::OtherPlan`] unless it was made for that plan.
+    /// Checks that it was made for that plan.
+    ///
+    /// # Errors
+    /// [`DkgError::OtherPlan`] if it was not.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
         let same = self.plan == plan.id();
         same.then_some(()).ok_or(DkgError::OtherPlan)
     }
 
     /// Checks what can be checked of one deal: its plan, its participants, its dealer's signature.
+    ///
+    /// # Errors
+    /// [`DkgError::OtherPlan`]; [`DkgError::Role`], [`DkgError::NoHello`], [`DkgError::TwoHellos`] or
+    /// [`DkgError::SameKey`] if its participants are not those of the plan;
+    /// [`DkgError::DealSignature`].
     pub fn check(&self, plan: &Plan) -> Result<(), DkgError> {
         self.check_plan(plan)?;
         self.participants.check(plan)?;
@@ -108,6 +116,9 @@ impl Deal {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`TextError`] if it is another file, or damaged.
     pub fn decode(text: &str) -> Result<Self, TextError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(TextError::Damaged)
@@ -162,8 +173,13 @@ pub struct Dealing {
 }
 
 impl Dealing {
-    /// Checks every deal, that all were made for the same hellos, and that exactly the plan's
-    /// dealers dealt.
+    /// Checks every deal and proof of possession, that all were made for the same hellos, and that
+    /// exactly the plan's dealers dealt.
+    ///
+    /// # Errors
+    /// As [`Deal::check`]; [`DkgError::Hellos`] names a dealer with other hellos than most;
+    /// [`DkgError::Quorum`] if a deal is missing, there twice or not good, or if the sum is the
+    /// identity. See [`DkgError::culprit`].
     pub fn gather(plan: &Plan, deals: Vec<Deal>) -> Result<Self, DkgError> {
         let alike = |deal: &&Deal| {
             let same = deals.iter();

@@ -2,22 +2,81 @@
 
 use super::seal::KEY_BYTES;
 use super::{DkgError, Plan, domain, hash};
+use clew_evidence::signed::{SIGNATURE_BYTES, holds, strict_key};
 use clew_evidence::wire::Fields;
 use clew_evidence::{TextError, armor};
 use clew_group::quorum::{Set, Trustee};
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signer, SigningKey};
 
 const LABEL: &str = "clew-dkg-hello-1";
 const CONTEXT: &str = "clew-dkg-1";
-const SIGNATURE_BYTES: usize = 64;
+
+/// Which trustee of the new key a participant is, and which dealer. In a resharing these may be two
+/// indices, or one of them none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It gets a share and deals none.
+    Trustee(Trustee),
+    /// It only hands its share on.
+    Dealer(Trustee),
+    /// Both.
+    Both {
+        /// Its index in the new key.
+        trustee: Trustee,
+        /// Its index as a dealer.
+        dealer: Trustee,
+    },
+}
+
+impl Role {
+    /// Returns `None` if it is neither.
+    pub fn new(trustee: Option<Trustee>, dealer: Option<Trustee>) -> Option<Self> {
+        Some(match (trustee, dealer) {
+            (Some(trustee), Some(dealer)) => Self::Both { trustee, dealer },
+            (Some(trustee), None) => Self::Trustee(trustee),
+            (None, Some(dealer)) => Self::Dealer(dealer),
+            (None, None) => return None,
+        })
+    }
+
+    /// The trustee of the new key that it is.
+    pub fn trustee(self) -> Option<Trustee> {
+        match self {
+            Self::Trustee(trustee) | Self::Both { trustee, .. } => Some(trustee),
+            Self::Dealer(_) => None,
+        }
+    }
+
+    /// The dealer that it is.
+    pub fn dealer(self) -> Option<Trustee> {
+        match self {
+            Self::Dealer(dealer) | Self::Both { dealer, .. } => Some(dealer),
+            Self::Trustee(_) => None,
+        }
+    }
+
+    /// Its index as a trustee, or else as a dealer.
+    fn anyone(self) -> Trustee {
+        match self {
+            Self::Trustee(one) | Self::Dealer(one) | Self::Both { trustee: one, .. } => one,
+        }
+    }
+
+    /// Encodes both indices, 0 for none.
+    pub(super) fn to_bytes(self) -> [u8; 2] {
+        [self.trustee(), self.dealer()].map(|role| role.map_or(0, Trustee::index))
+    }
+
+    pub(super) fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Self::new(index(fields.u8()?)?, index(fields.u8()?)?)
+    }
+}
 
 /// Who takes part in a plan, under which keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Participant {
-    /// The trustee of the new key that it is; `None` if it only hands its share on.
-    pub trustee: Option<Trustee>,
-    /// The dealer that it is; `None` for a trustee of a resharing that holds no old share.
-    pub dealer: Option<Trustee>,
+    /// What it is.
+    pub role: Role,
     /// X25519 key that shares are sealed to.
     pub seal_key: [u8; KEY_BYTES],
     /// Ed25519 key that its deal is signed with.
@@ -58,6 +117,9 @@ impl Hello {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`TextError`] if it is another file, or damaged.
     pub fn decode(text: &str) -> Result<Self, TextError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(TextError::Damaged)
@@ -73,7 +135,10 @@ impl Hello {
         fields.0.is_empty().then_some(read)
     }
 
-    /// [`DkgError::OtherPlan`] unless it was made for that plan.
+    /// Checks that it was made for that plan.
+    ///
+    /// # Errors
+    /// [`DkgError::OtherPlan`] if it was not.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
         let same = self.plan == plan.id();
         same.then_some(()).ok_or(DkgError::OtherPlan)
@@ -85,7 +150,7 @@ impl Hello {
         if self.who.signed(&message, &self.signature) {
             self.who.check(plan)
         } else {
-            let trustee = self.who.anyone();
+            let trustee = self.who.role.anyone();
             Err(DkgError::HelloSignature { trustee })
         }
     }
@@ -98,7 +163,7 @@ impl Participant {
     /// In a new key all trustees deal; in a resharing the old ones do.
     fn check(&self, plan: &Plan) -> Result<(), DkgError> {
         let fits = match plan.old_key() {
-            None => self.trustee == self.dealer,
+            None => self.role.trustee() == self.role.dealer(),
             Some(_) => true,
         };
         let named = |role: Option<Trustee>, set: Set| match role {
@@ -107,51 +172,39 @@ impl Participant {
             }),
             _ => Ok(()),
         };
-        named(self.trustee, plan.quorum.all())?;
-        named(self.dealer, plan.dealers())
-    }
-
-    /// Its index as a trustee, or else as a dealer.
-    fn anyone(&self) -> Trustee {
-        let one = self.trustee.or(self.dealer);
-        one.expect("a participant has at least one index")
+        named(self.role.trustee(), plan.quorum.all())?;
+        named(self.role.dealer(), plan.dealers())
     }
 
     /// What it is, for people.
     pub fn name(&self) -> String {
-        match (self.trustee, self.dealer) {
-            (Some(trustee), Some(dealer)) if trustee != dealer => {
+        match self.role {
+            Role::Both { trustee, dealer } if trustee != dealer => {
                 format!("{trustee} (of the old key: {})", dealer.index())
             }
-            (Some(trustee), _) => trustee.to_string(),
-            (None, _) => format!("{} of the old key", self.anyone()),
+            Role::Trustee(trustee) | Role::Both { trustee, .. } => trustee.to_string(),
+            Role::Dealer(dealer) => format!("{dealer} of the old key"),
         }
     }
 
     pub(super) fn signed(&self, message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
-        VerifyingKey::from_bytes(&self.sign_key).is_ok_and(|key| {
-            key.verify_strict(message, &Signature::from_bytes(signature))
-                .is_ok()
-        })
+        strict_key(&self.sign_key).is_some_and(|key| holds(&key, message, signature))
     }
 
     fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
-        out[0] = self.trustee.map_or(0, Trustee::index);
-        out[1] = self.dealer.map_or(0, Trustee::index);
+        out[..2].copy_from_slice(&self.role.to_bytes());
         out[2..2 + KEY_BYTES].copy_from_slice(&self.seal_key);
         out[2 + KEY_BYTES..].copy_from_slice(&self.sign_key);
         out
     }
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let read = Self {
-            trustee: index(fields.u8()?)?,
-            dealer: index(fields.u8()?)?,
+        Some(Self {
+            role: Role::read(fields)?,
             seal_key: fields.array()?,
             sign_key: fields.array()?,
-        };
-        (read.trustee.is_some() || read.dealer.is_some()).then_some(read)
+        })
     }
 }
 
@@ -160,8 +213,12 @@ impl Participant {
 pub struct Participants(Vec<Participant>);
 
 impl Participants {
-    /// The participants who say hello: exactly those whom the plan needs, each once, with keys of
-    /// their own.
+    /// Returns the participants who say hello: exactly those whom the plan needs, each once, with keys
+    /// of their own.
+    ///
+    /// # Errors
+    /// [`DkgError::OtherPlan`], [`DkgError::HelloSignature`], [`DkgError::Role`] of a hello;
+    /// [`DkgError::NoHello`], [`DkgError::TwoHellos`], [`DkgError::SameKey`] of all of them.
     pub fn gather(plan: &Plan, hellos: &[Hello]) -> Result<Self, DkgError> {
         hellos.iter().try_for_each(|hello| hello.check(plan))?;
         let mut all: Vec<_> = hellos.iter().map(|hello| hello.who.clone()).collect();
@@ -186,18 +243,19 @@ impl Participants {
 
     /// The one who deals under this index.
     pub fn dealer(&self, dealer: Trustee) -> Option<&Participant> {
-        self.iter().find(|who| who.dealer == Some(dealer))
+        self.iter().find(|who| who.role.dealer() == Some(dealer))
     }
 
     /// Those who get a share, by ascending index.
     pub(super) fn trustees(&self) -> impl Iterator<Item = (Trustee, &Participant)> {
-        self.iter().filter_map(|who| Some((who.trustee?, who)))
+        self.iter()
+            .filter_map(|who| Some((who.role.trustee()?, who)))
     }
 
     pub(super) fn check(&self, plan: &Plan) -> Result<(), DkgError> {
         self.iter().try_for_each(|who| who.check(plan))?;
-        self.each_once(plan.quorum.all(), |who| who.trustee)?;
-        self.each_once(plan.dealers(), |who| who.dealer)?;
+        self.each_once(plan.quorum.all(), |who| who.role.trustee())?;
+        self.each_once(plan.dealers(), |who| who.role.dealer())?;
         self.check_keys()
     }
 
@@ -223,7 +281,7 @@ impl Participants {
                 other.seal_key == who.seal_key || other.sign_key == who.sign_key
             };
             if self.iter().take(i).any(same) {
-                let trustee = who.anyone();
+                let trustee = who.role.anyone();
                 return Err(DkgError::SameKey { trustee });
             }
         }
@@ -232,7 +290,8 @@ impl Participants {
 
     /// The order in which participants are listed.
     fn order(who: &Participant) -> (bool, Option<Trustee>, Option<Trustee>) {
-        (who.trustee.is_none(), who.trustee, who.dealer)
+        let (trustee, dealer) = (who.role.trustee(), who.role.dealer());
+        (trustee.is_none(), trustee, dealer)
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
@@ -254,7 +313,7 @@ pub(super) fn message(label: &str, parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// A byte that is an index, or zero for none; `None` if it is above 32.
-pub(super) fn index(byte: u8) -> Option<Option<Trustee>> {
+fn index(byte: u8) -> Option<Option<Trustee>> {
     match byte {
         0 => Some(None),
         index => Trustee::new(index).ok().map(Some),

@@ -23,7 +23,7 @@ mod state;
 
 pub use deal::{Deal, Dealing};
 pub use error::DkgError;
-pub use hello::{Hello, Participant, Participants};
+pub use hello::{Hello, Participant, Participants, Role};
 pub use plan::{OldKey, Place, Plan, Purpose};
 pub use receive::Received;
 pub use state::State;

@@ -69,7 +69,7 @@ pub struct OldKey {
 }
 
 impl Plan {
-    /// For a group to come, whose nonce is drawn here.
+    /// Plans the opening key of a group to come, whose nonce is drawn here.
     pub fn founding(name: Name, quorum: Quorum, rng: &mut impl CryptoRng) -> Self {
         Self {
             name,
@@ -80,7 +80,10 @@ impl Plan {
         }
     }
 
-    /// For a new opening key of a group. Refuses `bbs04`.
+    /// Plans a new opening key of a group.
+    ///
+    /// # Errors
+    /// [`DkgError::Scheme`] if the group is of `bbs04`.
     pub fn new_key(
         group: &GroupFile,
         quorum: Quorum,
@@ -90,8 +93,12 @@ impl Plan {
         Ok(Self::of(group, quorum, Purpose::NewKey(place), rng))
     }
 
-    /// For the opening key of a group, which `dealers` hand on to `quorum`. Refuses `bbs04`, and
-    /// fewer dealers than open.
+    /// Plans that `dealers` hand the opening key of a group on to `quorum`.
+    ///
+    /// # Errors
+    /// [`DkgError::Scheme`] if the group is of `bbs04`; [`DkgError::OtherHistory`] if the sharing of
+    /// its newest epoch does not decode; [`DkgError::Quorum`] if the dealers are fewer than open, or
+    /// one of them is no trustee.
     pub fn resharing(
         group: &GroupFile,
         dealers: Set,
@@ -170,6 +177,9 @@ impl Plan {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`TextError`] if it is another file, or damaged.
     pub fn decode(text: &str) -> Result<Self, TextError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(TextError::Damaged)

@@ -72,6 +72,9 @@ impl Received {
 
     /// The trustee's key, if the group file has a record with exactly the commitments that were
     /// dealt. That comparison replaces a broadcast channel (`spec/group-signature.md` 5.2).
+    ///
+    /// # Errors
+    /// As [`Dealing::recorded`].
     pub fn key(self, group: &GroupFile) -> Result<TrusteeKeyFile, DkgError> {
         let since = self.dealing.recorded(group)?;
         Ok(TrusteeKeyFile {

@@ -58,24 +58,26 @@ impl Plan {
 }
 
 impl Dealing {
-    /// The group that the plan founds, with the opening key that was dealt.
+    /// The group that the plan founds, with the opening key that was dealt. `now` is in nanoseconds
+    /// since 1970.
     ///
     /// # Errors
     /// [`DkgError::Purpose`] if the plan is for a group that exists.
     pub fn new_group(&self, now: u64) -> Result<NewGroup, DkgError> {
-        let plan = self.plan();
-        if plan.place().is_some() {
-            return Err(DkgError::Purpose);
-        }
         Ok(NewGroup {
-            name: plan.name.clone(),
+            name: self.founding()?.name.clone(),
             scheme: Scheme::Xr,
-            opening: Opening::Distributed {
-                nonce: plan.nonce,
-                sharing: Box::new(self.sharing().clone()),
-            },
+            opening: Opening::Distributed(Box::new(self.clone())),
             now,
         })
+    }
+
+    /// The plan, if it founds a group.
+    pub(crate) fn founding(&self) -> Result<&Plan, DkgError> {
+        match self.plan().place() {
+            None => Ok(self.plan()),
+            Some(_) => Err(DkgError::Purpose),
+        }
     }
 
     /// The epoch whose record in the group file has exactly the commitments that were dealt.

@@ -1,7 +1,7 @@
 //! Shares sealed to a trustee's public key: HPKE (RFC 9180), base mode, with
 //! DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and ChaCha20Poly1305.
 
-use clew_group::quorum::DEALT_SHARE_BYTES;
+use clew_group::quorum::{DEALT_SHARE_BYTES, DealtShare};
 use hpke::aead::{AeadTag, ChaCha20Poly1305};
 use hpke::inout::InOutBuf;
 use hpke::kdf::HkdfSha256;
@@ -83,7 +83,7 @@ impl SealKey {
 /// Seals a share to a public key; `None` if the key is a point of small order.
 pub fn seal(
     to: &[u8; KEY_BYTES],
-    share: &[u8; DEALT_SHARE_BYTES],
+    share: &DealtShare,
     info: &[u8],
     aad: &[u8],
     rng: &mut impl CryptoRng,
@@ -92,7 +92,7 @@ pub fn seal(
     let mut sealed = [0; SEALED_BYTES];
     let (encapped_place, rest) = sealed.split_at_mut(KEY_BYTES);
     let (text, tag_place) = rest.split_at_mut(DEALT_SHARE_BYTES);
-    text.copy_from_slice(share);
+    text.copy_from_slice(&share.to_bytes());
     let made =
         single_shot_seal_inout_detached_with_rng::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
             &OpModeS::Base,

@@ -1,8 +1,7 @@
 //! What one trustee keeps between the steps.
 
-use super::hello::index;
 use super::seal::SealKey;
-use super::{Deal, DkgError, Hello, Participant, Participants, Plan};
+use super::{Deal, DkgError, Hello, Participant, Participants, Plan, Role};
 use crate::keys::{KeyError, OpeningShare, TrusteeKeyFile};
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
@@ -18,8 +17,7 @@ const COMMENT: &str = "clew state of an opening key in the making. SECRET: keep 
 /// A trustee's secret keys for one plan, and its deal once it has dealt.
 pub struct State {
     plan: [u8; 32],
-    trustee: Option<Trustee>,
-    dealer: Option<Trustee>,
+    role: Role,
     pub(super) seal_key: SealKey,
     sign_key: SigningKey,
     deal: Option<Deal>,
@@ -48,8 +46,7 @@ impl State {
         rng.fill_bytes(seed.as_mut_slice());
         let begun = Self {
             plan: plan.id(),
-            trustee,
-            dealer,
+            role: Role::new(trustee, dealer).ok_or(DkgError::Role { index: 0 })?,
             seal_key: SealKey::generate(rng),
             sign_key: SigningKey::from_bytes(&seed),
             deal: None,
@@ -65,12 +62,12 @@ impl State {
 
     /// The trustee of the new key that it is.
     pub fn trustee(&self) -> Option<Trustee> {
-        self.trustee
+        self.role.trustee()
     }
 
     /// The dealer that it is.
     pub fn dealer(&self) -> Option<Trustee> {
-        self.dealer
+        self.role.dealer()
     }
 
     /// Its deal, once it has dealt.
@@ -80,6 +77,12 @@ impl State {
 
     /// Deals to everybody who said hello; a resharing needs the old key. The state has the deal
     /// afterwards, and has to be on disk before the deal leaves: later calls give the same deal.
+    ///
+    /// # Errors
+    /// [`DkgError::OtherPlan`]; as [`Participants::gather`]; [`DkgError::OwnHello`] if the own hello is
+    /// missing or another; [`DkgError::DealtBefore`] if it dealt to other hellos; [`DkgError::Role`] if
+    /// it is no dealer; [`DkgError::OldKey`]; [`DkgError::HelloKey`] if no share can be sealed to one of
+    /// the hellos. A deal that the state had before stays.
     pub fn deal(
         &mut self,
         plan: &Plan,
@@ -106,8 +109,8 @@ impl State {
         participants: &Participants,
         rng: &mut impl CryptoRng,
     ) -> Result<Deal, DkgError> {
-        let index = self.trustee.map_or(0, Trustee::index);
-        let dealer = self.dealer.ok_or(DkgError::Role { index })?;
+        let index = self.trustee().map_or(0, Trustee::index);
+        let dealer = self.dealer().ok_or(DkgError::Role { index })?;
         let old = old.map(|old| old_share(plan, old)).transpose()?;
         if old.is_some_and(|old| old.trustee() != dealer) {
             return Err(DkgError::OldKey);
@@ -117,7 +120,10 @@ impl State {
         Deal::make(plan, participants, dealt, &self.sign_key, rng)
     }
 
-    /// [`DkgError::OtherPlan`] unless this state belongs to that plan.
+    /// Checks that this state belongs to that plan.
+    ///
+    /// # Errors
+    /// [`DkgError::OtherPlan`] if it does not.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), DkgError> {
         let same = self.plan == plan.id();
         same.then_some(()).ok_or(DkgError::OtherPlan)
@@ -131,20 +137,17 @@ impl State {
     }
 
     fn check_role(&self, plan: &Plan) -> Result<(), DkgError> {
-        let role = |index| DkgError::Role { index };
-        let trustee = self.trustee.filter(|t| !plan.quorum.all().contains(*t));
-        let dealer = self.dealer.filter(|t| !plan.dealers().contains(*t));
-        match trustee.or(dealer) {
-            Some(trustee) => Err(role(trustee.index())),
-            None if self.trustee.is_none() && self.dealer.is_none() => Err(role(0)),
+        let trustee = self.trustee().filter(|t| !plan.quorum.all().contains(*t));
+        let dealer = self.dealer().filter(|t| !plan.dealers().contains(*t));
+        match trustee.or(dealer).map(Trustee::index) {
+            Some(index) => Err(DkgError::Role { index }),
             None => Ok(()),
         }
     }
 
     fn participant(&self) -> Participant {
         Participant {
-            trustee: self.trustee,
-            dealer: self.dealer,
+            role: self.role,
             seal_key: self.seal_key.public(),
             sign_key: self.sign_key.verifying_key().to_bytes(),
         }
@@ -155,8 +158,7 @@ impl State {
         let deal = self.deal.as_ref().map_or(Vec::new(), Deal::payload);
         let mut out = Zeroizing::new(Vec::with_capacity(98 + deal.len()));
         out.extend_from_slice(&self.plan);
-        out.push(self.trustee.map_or(0, Trustee::index));
-        out.push(self.dealer.map_or(0, Trustee::index));
+        out.extend_from_slice(&self.role.to_bytes());
         out.extend_from_slice(self.seal_key.as_bytes());
         out.extend_from_slice(Zeroizing::new(self.sign_key.to_bytes()).as_slice());
         out.extend_from_slice(&deal);
@@ -169,6 +171,9 @@ impl State {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
@@ -177,18 +182,16 @@ impl State {
     fn from_payload(payload: &[u8]) -> Option<Self> {
         let mut fields = Fields(payload);
         let plan = fields.array()?;
-        let [trustee, dealer] = fields.array()?;
-        let takes_part = trustee != 0 || dealer != 0;
+        let role = Role::read(&mut fields)?;
         let seal_key = SealKey::from_bytes(Zeroizing::new(fields.array()?));
         let seed = Zeroizing::new(fields.array()?);
         let deal = match fields.0 {
             [] => None,
             payload => Some(Deal::from_payload(payload)?),
         };
-        takes_part.then_some(Self {
+        Some(Self {
             plan,
-            trustee: index(trustee)?,
-            dealer: index(dealer)?,
+            role,
             seal_key,
             sign_key: SigningKey::from_bytes(&seed),
             deal,

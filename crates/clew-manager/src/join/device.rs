@@ -37,8 +37,8 @@ impl Joining {
         group: &GroupFile,
         rng: &mut impl CryptoRng,
     ) -> Result<Self, JoinFault> {
-        check_invitation(&invitation, group)?;
-        let (genesis, nonce) = (genesis(group)?, invitation.nonce);
+        let genesis = check_invitation(&invitation, group)?;
+        let nonce = invitation.nonce;
         Ok(Self {
             applicant: Applicant::new(group.id(), genesis, nonce, &invitation.name, rng),
             invitation,
@@ -66,14 +66,12 @@ impl Joining {
         group: &CheckedGroup,
         rng: &mut impl CryptoRng,
     ) -> Result<AcceptanceFile, JoinFault> {
-        self.check_offer(offer, group)?;
+        let genesis = self.check_offer(offer, group)?;
         if let Some((_, answered)) = &self.accepted {
             return Ok(answered.clone());
         }
         let (id, name) = (group.id(), &self.invitation.name);
-        let (_, acceptance) = self
-            .applicant
-            .accept(id, genesis(group)?, name, offer, rng)?;
+        let (_, acceptance) = self.applicant.accept(id, genesis, name, offer, rng)?;
         self.accepted = Some((offer.clone(), acceptance.clone()));
         Ok(acceptance)
     }
@@ -81,20 +79,21 @@ impl Joining {
     /// Makes the key file of a credential, with every check that signing needs.
     ///
     /// # Errors
-    /// [`JoinFault`] if no offer was accepted, the credential is of another join, or a witness is
-    /// not this machine's.
+    /// [`JoinFault`] if no offer was accepted, the credential is of another join, the group file is of
+    /// another history than the offer, or a witness is not this machine's.
     pub fn finish(
         &self,
         credential: &CredentialFile,
         group: &CheckedGroup,
     ) -> Result<MemberKeyFile, JoinFault> {
-        check_invitation(&self.invitation, group)?;
+        let genesis = check_invitation(&self.invitation, group)?;
         if credential.nonce != self.invitation.nonce {
             return Err(JoinFault::OtherJoin);
         }
         let (offer, _) = self.accepted.as_ref().ok_or(JoinFault::NoOffer)?;
+        check_history(offer, group)?;
         let device = &self.applicant.device;
-        let key = device.accept(genesis(group)?, &offer.offer)?;
+        let key = device.accept(genesis, &offer.offer)?;
         let key = MemberKeyFile {
             group: group.id(),
             nonce: group.genesis().nonce,
@@ -114,8 +113,12 @@ impl Joining {
         }
     }
 
-    fn check_offer(&self, offer: &OfferFile, group: &CheckedGroup) -> Result<(), JoinFault> {
-        check_invitation(&self.invitation, group)?;
+    fn check_offer<'g>(
+        &self,
+        offer: &OfferFile,
+        group: &'g CheckedGroup,
+    ) -> Result<&'g xr::PublicKey, JoinFault> {
+        let genesis = check_invitation(&self.invitation, group)?;
         if offer.nonce != self.invitation.nonce {
             return Err(JoinFault::OtherJoin);
         }
@@ -126,13 +129,8 @@ impl Joining {
         if before.is_some_and(|before| before != offer.payload()) {
             return Err(JoinFault::OtherOffer);
         }
-        match group.epoch_id(offer.joined) {
-            None => Err(no_such_epoch(offer.joined, group)),
-            Some(id) if id != offer.id => Err(JoinFault::OtherHistory {
-                epoch: offer.joined,
-            }),
-            Some(_) => Ok(()),
-        }
+        check_history(offer, group)?;
+        Ok(genesis)
     }
 
     /// The text of what is kept. Secret.
@@ -169,7 +167,7 @@ impl Joining {
     /// Reads the text.
     ///
     /// # Errors
-    /// The rules of `spec/key-file.md` section 4.
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         let mut fields = Fields(&payload);
@@ -205,21 +203,34 @@ impl std::fmt::Debug for Joining {
     }
 }
 
-fn check_invitation(invitation: &InvitationFile, group: &GroupFile) -> Result<(), JoinFault> {
+/// Checks that the manager of an `xr` group made the invitation, and returns that group's first key.
+fn check_invitation<'g>(
+    invitation: &InvitationFile,
+    group: &'g GroupFile,
+) -> Result<&'g xr::PublicKey, JoinFault> {
+    let PublicKey::Xr(genesis) = group.first_public_key() else {
+        return Err(JoinFault::NoJoin);
+    };
     if invitation.group != group.id() {
         return Err(JoinFault::OtherGroup {
             invitation: invitation.group,
             file: group.id(),
         });
     }
-    let signed = invitation.check(group);
-    signed.map_err(|_| JoinFault::NotTheManagers)
+    match invitation.check(group) {
+        Ok(()) => Ok(genesis),
+        Err(_) => Err(JoinFault::NotTheManagers),
+    }
 }
 
-fn genesis(group: &GroupFile) -> Result<&xr::PublicKey, JoinFault> {
-    match group.first_public_key() {
-        PublicKey::Xr(key) => Ok(key),
-        PublicKey::Bbs04(_) => Err(JoinFault::NoJoin),
+/// Checks that the group file has the epoch of an offer, with the same history: under another one the
+/// device would sign with epoch ids that nobody else has, and be known by them.
+fn check_history(offer: &OfferFile, group: &GroupFile) -> Result<(), JoinFault> {
+    let epoch = offer.joined;
+    match group.epoch_id(epoch) {
+        None => Err(no_such_epoch(epoch, group)),
+        Some(id) if id != offer.id => Err(JoinFault::OtherHistory { epoch }),
+        Some(_) => Ok(()),
     }
 }
 

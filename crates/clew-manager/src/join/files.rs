@@ -1,15 +1,13 @@
-//! The five files of a join (`spec/key-file.md` section 2).
+//! The five files of a join (`spec/key-file.md` section 4).
 
 use crate::keys::{KeyError, MAX_HELD_EPOCHS, whole};
 use clew_evidence::armor;
-use clew_evidence::wire::Fields;
+use clew_evidence::signed::{holds, strict_key};
+use clew_evidence::wire::{Fields, row_bytes};
 use clew_evidence::{DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry};
 use clew_group::{EpochId, Invalid, PROOF_BYTES, Proof, Witness, domain_separator, xr};
-use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signer, SigningKey};
 use zeroize::Zeroizing;
-
-/// The `replaces` of a row that replaces none.
-const NONE: u32 = u32::MAX;
 
 /// A file of one line, which travels between device and issuer.
 pub trait TextFile: Sized {
@@ -47,7 +45,7 @@ pub trait TextFile: Sized {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// The rules of `spec/key-file.md` section 4.
+    /// The rules of `spec/key-file.md` section 7.
     fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, Self::LABEL)?;
         Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
@@ -117,10 +115,9 @@ impl InvitationFile {
     /// [`Invalid`] if the manager did not sign it.
     pub fn check(&self, group: &GroupFile) -> Result<(), Invalid> {
         let statement = Self::statement(self.group, &self.nonce, &self.name);
-        let signature = ed25519_dalek::Signature::from_bytes(&self.signature);
-        let manager = VerifyingKey::from_bytes(&group.genesis().manager).map_err(|_| Invalid)?;
-        let signed = manager.verify_strict(&statement, &signature);
-        signed.map_err(|_| Invalid)
+        let manager = strict_key(&group.genesis().manager).ok_or(Invalid)?;
+        let signed = holds(&manager, &statement, &self.signature);
+        signed.then_some(()).ok_or(Invalid)
     }
 
     fn statement(group: GroupId, nonce: &[u8; 32], name: &Name) -> Vec<u8> {
@@ -221,7 +218,7 @@ impl TextFile for OfferFile {
         out.extend_from_slice(&self.joined.to_be_bytes());
         out.extend_from_slice(&self.id.0);
         out.push(self.how.code());
-        out.extend_from_slice(&self.replaces.unwrap_or(NONE).to_be_bytes());
+        out.extend_from_slice(&row_bytes(self.replaces));
         out.extend_from_slice(&self.offer.to_bytes());
     }
 
@@ -231,7 +228,7 @@ impl TextFile for OfferFile {
             joined: fields.u32()?,
             id: EpochId(fields.array()?),
             how: How::from_code(fields.u8()?)?,
-            replaces: fields.u32().map(|row| (row != NONE).then_some(row))?,
+            replaces: fields.row()?,
             offer: xr::Offer::from_bytes(fields.take(xr::OFFER_BYTES)?).ok()?,
         })
     }

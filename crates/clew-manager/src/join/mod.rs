@@ -1,4 +1,4 @@
-//! A device joins from its own host (`spec/opening.md` section 5), by files.
+//! A device joins from its own host (`spec/key-file.md` section 4), by files.
 //!
 //! ```text
 //! issuer  invitation   ->  device     the group, a fresh nonce, the name; signed by the manager

@@ -12,6 +12,8 @@ use sha2::Sha256;
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-issuer-key-1";
+/// scheme (1), group (16), gamma, manager's seed, seed (32 each)
+const PAYLOAD_BYTES: usize = 1 + 16 + 3 * 32;
 const X_INFO: &[u8] = b"clew-x-1";
 const S_INFO: &[u8] = b"clew-s-1";
 
@@ -78,7 +80,9 @@ pub struct IssuerKeyFile {
 impl IssuerKeyFile {
     /// The text of the file. Secret.
     pub fn encode(&self) -> Zeroizing<String> {
-        let mut out = Zeroizing::new(vec![self.issuer.scheme().code()]);
+        // Reserved at once, so that no copy of the secret is left behind by growing.
+        let mut out = Zeroizing::new(Vec::with_capacity(PAYLOAD_BYTES));
+        out.push(self.issuer.scheme().code());
         out.extend_from_slice(&self.group.0);
         out.extend_from_slice(&self.issuer.to_bytes());
         out.extend_from_slice(Zeroizing::new(self.manager.to_bytes()).as_slice());
@@ -96,6 +100,9 @@ impl IssuerKeyFile {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(KeyError::DAMAGED)

@@ -56,11 +56,17 @@ impl MemberKeyFile {
         self.key.scheme()
     }
 
-    /// Returns the epoch to sign in at `time` (nanoseconds since 1970): the last held one that has
-    /// started, else the earliest. `None` only if the key holds no epoch.
+    /// Returns the place in [`Self::epochs`] of the epoch to sign in at `time` (nanoseconds since
+    /// 1970): the last held one that has started, else the earliest.
+    pub fn place_at(&self, time: u64) -> usize {
+        let started = self.epochs.iter().rposition(|held| held.start <= time);
+        started.unwrap_or(0)
+    }
+
+    /// Returns the epoch to sign in at `time` (nanoseconds since 1970). `None` only if the key holds no
+    /// epoch.
     pub fn epoch_at(&self, time: u64) -> Option<&HeldEpoch> {
-        let started = self.epochs.iter().rev().find(|held| held.start <= time);
-        started.or(self.epochs.first())
+        self.epochs.get(self.place_at(time))
     }
 
     /// The newest epoch that the key holds, if it holds one.
@@ -113,6 +119,9 @@ impl MemberKeyFile {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(KeyError::DAMAGED)

@@ -36,7 +36,7 @@ impl KeyError {
     /// A field is wrong.
     pub const DAMAGED: Self = Self::Text(TextError::Damaged);
 
-    /// The rule's name in `spec/key-file.md` section 4.
+    /// The rule's name in `spec/key-file.md` section 7.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Text(error) => error.as_str(),

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-trustee-key-1";
 const ID_DOMAIN: &[u8] = b"clew-trustee-key-id-1";
+/// scheme (1), group (16), epoch (4), index (1), shares (32 each)
 const PAYLOAD_BYTES_MAX: usize = 1 + 16 + 4 + 1 + 2 * 32;
 
 /// What one trustee holds of an opening key.
@@ -64,6 +65,7 @@ impl TrusteeKeyFile {
     }
 
     fn payload(&self) -> Zeroizing<Vec<u8>> {
+        // Reserved at once, so that no copy of the secret is left behind by growing.
         let mut out = Zeroizing::new(Vec::with_capacity(PAYLOAD_BYTES_MAX));
         out.push(self.share.scheme().code());
         out.extend_from_slice(&self.group.0);
@@ -93,6 +95,9 @@ impl TrusteeKeyFile {
     }
 
     /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The rules of `spec/key-file.md` section 7.
     pub fn decode(text: &str) -> Result<Self, KeyError> {
         let payload = armor::decode(text, LABEL)?;
         Self::from_payload(&payload).ok_or(KeyError::DAMAGED)

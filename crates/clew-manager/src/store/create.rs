@@ -4,6 +4,7 @@ use super::{
     APPLICATION_ID, DATABASE, GROUP_FILE, ISSUER_KEY, LAYOUT_VERSION, SCHEMA, Store, TRUSTEES,
     configure,
 };
+use crate::dkg::Dealing;
 use crate::error::StoreError;
 use crate::files::{self, MODE_SECRET, directory};
 use crate::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
@@ -29,7 +30,7 @@ pub struct NewGroup {
     pub scheme: Scheme,
     /// Where its opening key comes from.
     pub opening: Opening,
-    /// Now, in nanoseconds since 1970.
+    /// When it is made, in nanoseconds since 1970.
     pub now: u64,
 }
 
@@ -38,13 +39,10 @@ pub struct NewGroup {
 pub enum Opening {
     /// A trusted dealer: [`Store::create`] makes it, and deals one share to each trustee's file.
     Dealt(Quorum),
-    /// The trustees generated it together (`xr`): nobody ever had it.
-    Distributed {
-        /// The group's nonce, from which u, the base of the sharing, is derived.
-        nonce: [u8; 32],
-        /// What the trustees publish of their shares, in base u.
-        sharing: Box<Sharing>,
-    },
+    /// The trustees generated it together (`xr`): nobody ever had it. Every proof of possession in the
+    /// deals was checked (`spec/group-signature.md` section 6, rule 15). The group has the nonce of
+    /// their plan.
+    Distributed(Box<Dealing>),
 }
 
 /// A new group, and where its dealt opening key lies.
@@ -62,7 +60,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Exists`] if the directory holds something; [`StoreError::OneOpeningKey`] for a
-    /// distributed key with `bbs04`.
+    /// distributed key with `bbs04`; [`StoreError::Dkg`] if its plan is not for a new group.
     pub fn create(
         dir: &Path,
         group: NewGroup,
@@ -220,10 +218,12 @@ impl Keys {
         let (nonce, keys) = match (scheme, opening) {
             (Scheme::Bbs04, Opening::Dealt(quorum)) => (fresh, Self::bbs04(&fresh, quorum, rng)?),
             (Scheme::Xr, Opening::Dealt(quorum)) => (fresh, Self::dealt(&fresh, quorum, rng)?),
-            (Scheme::Xr, Opening::Distributed { nonce, sharing }) => {
-                (nonce, Self::xr(&nonce, Origin::Distributed, &sharing, rng))
+            (Scheme::Xr, Opening::Distributed(dealing)) => {
+                let plan = dealing.founding()?;
+                let keys = Self::xr(&plan.nonce, plan.origin(), dealing.sharing(), rng);
+                (plan.nonce, keys)
             }
-            (Scheme::Bbs04, Opening::Distributed { .. }) => return Err(StoreError::OneOpeningKey),
+            (Scheme::Bbs04, Opening::Distributed(_)) => return Err(StoreError::OneOpeningKey),
         };
         Ok((nonce, keys))
     }

@@ -21,8 +21,8 @@ use rusqlite::Transaction;
 
 /// An enrolment that is written to the database and not yet committed. Dropped, it never happened.
 ///
-/// The caller writes and syncs the key file under a temporary name first, then commits, then gives
-/// the file its name: a key that exists is always in the register.
+/// The caller takes the room of the key file on disk first, then commits, then writes the key: a key
+/// that is on any disk is in the register.
 pub struct PendingEnrolment<'a> {
     transaction: Transaction<'a>,
     key: MemberKeyFile,
@@ -44,10 +44,11 @@ impl PendingEnrolment<'_> {
 }
 
 impl Store {
-    /// Prepares the enrolment of a machine on this host.
+    /// Prepares the enrolment of a machine on this host. `now` is in nanoseconds since 1970.
     ///
     /// # Errors
-    /// [`StoreError::NameTaken`] if the last machine of that name is not revoked.
+    /// [`StoreError::NameTaken`] if the last machine of that name is not revoked;
+    /// [`StoreError::OtherGroupsKey`], [`StoreError::ClockBehind`], [`StoreError::Full`].
     pub fn enrol<'a>(
         &'a mut self,
         issuer: &'a IssuerKeyFile,
@@ -136,7 +137,7 @@ impl<'a> Place<'a> {
         Ok(OfferFile {
             nonce: request.nonce,
             joined: self.joined,
-            id: id.ok_or_else(|| missing(self.joined))?,
+            id: id.ok_or_else(|| StoreError::no_epoch(self.joined))?,
             how,
             replaces: self.replaces,
             offer,
@@ -243,12 +244,8 @@ impl<'a> Place<'a> {
         let x = self.x();
         let witnesses = revoked.witnesses_of(&self.group, self.issuer, &x, self.now)?;
         let each = witnesses.into_iter().map(|(epoch, witness)| {
-            held_epoch(&self.group, epoch, witness).ok_or_else(|| missing(epoch))
+            held_epoch(&self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
         });
         each.collect()
     }
-}
-
-fn missing(epoch: u32) -> StoreError {
-    StoreError::Damaged(format!("epoch {epoch} is missing"))
 }

@@ -8,6 +8,7 @@ use clew_evidence::GroupFile;
 use clew_group::curve::Scalar;
 use clew_group::{EpochIssuer, Witness};
 use rusqlite::Connection;
+use zeroize::Zeroizing;
 
 impl Store {
     /// The issuer in an epoch: the one source of witnesses and of B of the machines in it. It refuses
@@ -26,17 +27,22 @@ impl Store {
     }
 }
 
-/// Every revoked row of the register: the epoch that locks it out, and its x.
-pub(super) struct RevokedRows(Vec<(u32, Scalar)>);
+/// Every revoked row of the register: the epoch that locks it out, and its x. Wiped when dropped.
+pub(super) struct RevokedRows(Zeroizing<Vec<(u32, Scalar)>>);
 
 impl RevokedRows {
     pub(super) fn read(db: &Connection, issuer: &IssuerKeyFile) -> Result<Self, StoreError> {
-        let query = "SELECT revoked_in, salt, name FROM machine WHERE revoked_in IS NOT NULL";
+        let query = "SELECT revoked_in, salt, name, count(*) OVER () FROM machine
+                     WHERE revoked_in IS NOT NULL";
         let mut statement = db.prepare_cached(query)?;
         let mut rows = statement.query([])?;
-        let mut revoked = Vec::new();
+        let mut revoked = Zeroizing::new(Vec::new());
         while let Some(row) = rows.next()? {
             let (salt, name): (Vec<u8>, String) = (row.get(1)?, row.get(2)?);
+            if revoked.is_empty() {
+                // Room for all of them: a list that grows leaves a copy behind.
+                revoked.reserve_exact(row.get::<_, u32>(3)? as usize);
+            }
             revoked.push((row.get(0)?, issuer.derive_x(&salt, &name)));
         }
         Ok(Self(revoked))

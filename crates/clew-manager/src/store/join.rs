@@ -88,7 +88,7 @@ impl Store {
         self.credential(issuer, NO_JOIN, &machine, now)
     }
 
-    /// Invites a machine to join from its own host (`xr`).
+    /// Invites a machine to join from its own host (`xr`). `now` is in nanoseconds since 1970.
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] if the last machine of that name is not revoked;
@@ -120,10 +120,11 @@ impl Store {
     }
 
     /// Answers a device's request with an offer: the same offer each time that the same request comes.
+    /// `now` is in nanoseconds since 1970.
     ///
     /// # Errors
-    /// [`StoreError::NoInvitation`], [`StoreError::OtherRequest`], [`StoreError::NameTaken`];
-    /// [`StoreError::Join`] if the device did not prove y' in this session.
+    /// [`StoreError::NoInvitation`], [`StoreError::OtherRequest`], [`StoreError::NameTaken`],
+    /// [`StoreError::ClockBehind`]; [`StoreError::Join`] if the device did not prove y' in this session.
     pub fn offer(
         &mut self,
         issuer: &IssuerKeyFile,
@@ -159,6 +160,7 @@ impl Store {
 
     /// Takes a device's acceptance: enters the machine in the register, publishes it, and only then
     /// returns its witnesses. Repeated, it returns those of today, unless the machine was revoked.
+    /// `now` is in nanoseconds since 1970.
     ///
     /// # Errors
     /// [`StoreError::NoInvitation`], [`StoreError::NotOffered`], [`StoreError::Device`],

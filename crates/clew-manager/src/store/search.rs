@@ -5,13 +5,14 @@ use super::{Machine, Store};
 use crate::error::StoreError;
 use crate::index::{Index, Progress, Rows};
 use crate::keys::{IssuerKey, IssuerKeyFile};
-use clew_evidence::{Found, Search, root};
+use clew_evidence::{Found, OpenedBase, Search, root};
 use clew_group::EpochIssuer;
 use clew_group::curve::{G1, Scalar};
 use rusqlite::Connection;
 use std::num::NonZero;
 use std::ops::Range;
 use std::thread;
+use zeroize::Zeroizing;
 
 /// The indexes within a store.
 pub const INDEXES: &str = "issuer/index";
@@ -54,17 +55,24 @@ impl Store {
         }
     }
 
-    /// Q = B^gamma, by which an auditor finds the row of an opened base B in a register file. `None`
-    /// with `bbs04`. Only for a base that came out of verified shares of a verified packet.
+    /// Q = B^gamma, by which an auditor finds the row of an opened base B in a register file. Returns
+    /// `None` with `bbs04`.
     ///
     /// # Errors
-    /// [`StoreError::OtherGroupsKey`].
-    pub fn locator(&self, issuer: &IssuerKeyFile, base: &G1) -> Result<Option<G1>, StoreError> {
+    /// [`StoreError::OtherGroupsKey`]; [`StoreError::OtherGroupsBase`] if B was opened in another group
+    /// or in another history of this one.
+    pub fn locator(
+        &self,
+        issuer: &IssuerKeyFile,
+        opened: &OpenedBase,
+    ) -> Result<Option<G1>, StoreError> {
         self.check_key(issuer)?;
-        Ok(match &issuer.issuer {
-            IssuerKey::Bbs04(_) => None,
-            IssuerKey::Xr(gamma) => Some(gamma.locator(base)),
-        })
+        let (group, request) = (self.group(), opened.request());
+        let known = group.epoch_id(request.epoch) == Some(request.epoch_id);
+        if request.group != group.id() || !known {
+            return Err(StoreError::OtherGroupsBase);
+        }
+        Ok(q_of(issuer, opened.point()))
     }
 
     /// Root of the register when it had so many machines. `None` if it has fewer.
@@ -74,8 +82,8 @@ impl Store {
     }
 
     fn index(&self, epoch: u32) -> Result<Index, StoreError> {
-        let missing = || StoreError::Damaged(format!("epoch {epoch} is missing"));
-        let id = self.group().epoch_id(epoch).ok_or_else(missing)?;
+        let id = self.group().epoch_id(epoch);
+        let id = id.ok_or_else(|| StoreError::no_epoch(epoch))?;
         let directory = self.dir.join(INDEXES);
         Ok(Index::new(&directory, self.group().id(), epoch, id))
     }
@@ -108,7 +116,7 @@ impl Store {
         epoch: u32,
         search: Search,
     ) -> Result<Option<Found>, StoreError> {
-        let search = match self.locator(issuer, search.base())? {
+        let search = match q_of(issuer, search.base()) {
             Some(q) => search.with_q(&q).map_err(|_| StoreError::OtherGroupsKey)?,
             None => search,
         };
@@ -122,6 +130,14 @@ impl Store {
             }
         }
         Ok(None)
+    }
+}
+
+/// B^gamma. It leaves the store for an opened base only.
+fn q_of(issuer: &IssuerKeyFile, base: &G1) -> Option<G1> {
+    match &issuer.issuer {
+        IssuerKey::Bbs04(_) => None,
+        IssuerKey::Xr(gamma) => Some(gamma.locator(base)),
     }
 }
 
@@ -172,12 +188,23 @@ fn bases_of(
     issuer: &IssuerKeyFile,
     machines: &[Machine],
 ) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
-    let row = |machine: &Machine| Ok((machine.credential()?, machine.x(issuer)));
-    let rows: Vec<(G1, Scalar)> = machines
-        .iter()
-        .map(row)
-        .collect::<Result<_, StoreError>>()?;
-    Ok(epoch.bases(&rows))
+    Ok(epoch.bases(&keys_of(machines, issuer)?))
+}
+
+/// A and x of each machine, in order. With `bbs04` that is all of its key: wiped when dropped.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if a credential does not decode.
+pub fn keys_of(
+    machines: &[Machine],
+    issuer: &IssuerKeyFile,
+) -> Result<Zeroizing<Vec<(G1, Scalar)>>, StoreError> {
+    // No growing: that would leave a copy behind.
+    let mut keys = Zeroizing::new(Vec::with_capacity(machines.len()));
+    for machine in machines {
+        keys.push((machine.credential()?, machine.x(issuer)));
+    }
+    Ok(keys)
 }
 
 /// What `work` makes of the parts of a list, in order, each in a thread of its own.
@@ -187,6 +214,9 @@ pub(super) fn by_threads<T: Sync, R: Send>(
 ) -> Result<Vec<R>, StoreError> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let part = list.len().div_ceil(cores).max(ROWS_PER_THREAD_MIN);
+    if list.len() <= part {
+        return work(list);
+    }
     thread::scope(|scope| {
         let work = &work;
         let parts: Vec<_> = list

@@ -5,6 +5,7 @@
 //! requests in a day than [`REQUESTS_PER_DAY`], and more machines compared with one packet than
 //! [`MATCHES_PER_PACKET`].
 
+use crate::files::{directory, sync_directory};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -84,8 +85,14 @@ pub struct Entry {
     pub request: [u8; 32],
 }
 
-/// Checks an entry against everything before it, and writes it, synced. A request that is known is
-/// not written again: asking twice tells nothing new.
+/// Checks an entry against everything before it, and writes it. The ledger and its directory are
+/// synced before this returns. A request that is known is not written again: asking twice tells
+/// nothing new.
+///
+/// # Errors
+/// [`LedgerError`]: one of the limits of this module; a line that is not one of a ledger; an error of
+/// the system. [`io::ErrorKind::FileTooLarge`] if the ledger has more than 64 MiB, some 200,000
+/// requests: this trustee answers nothing more until it is moved away.
 pub fn record(path: &Path, entry: &Entry) -> Result<(), LedgerError> {
     // A link may lead anywhere, and a pipe would wait for ever.
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
@@ -99,12 +106,13 @@ pub fn record(path: &Path, entry: &Entry) -> Result<(), LedgerError> {
         .open(path)?;
     file.lock()?;
     let known = read(&mut file)?;
-    if check(&known, entry)? {
-        return Ok(());
+    if !check(&known, entry)? {
+        let header = if known.is_empty() { HEADER } else { "" };
+        file.write_all(format!("{header}{entry}\n").as_bytes())?;
     }
-    let header = if known.is_empty() { HEADER } else { "" };
-    file.write_all(format!("{header}{entry}\n").as_bytes())?;
-    Ok(file.sync_all()?)
+    // Also what is known already: a process that was killed may have written it and not synced.
+    file.sync_all()?;
+    Ok(sync_directory(directory(path))?)
 }
 
 /// Whether the request is known; an error if it must not be answered.

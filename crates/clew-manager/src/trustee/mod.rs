@@ -73,7 +73,13 @@ impl<'a> Desk<'a> {
         self.stem.with_extension("ledger")
     }
 
-    /// A share towards opening.
+    /// Gives a share towards opening. `now` is in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// [`TrusteeError::OtherGroup`] or [`TrusteeError::OtherSharing`] if this key does not open the
+    /// packet; [`TrusteeError::Fault`] if the packet does not verify or is not the one of the request;
+    /// [`TrusteeError::Ledger`] if a limit is reached or the ledger cannot be written. An error after
+    /// that leaves the request in the ledger; asked again, it does not count twice.
     pub fn open(
         &self,
         case: Case<'_>,
@@ -93,7 +99,13 @@ impl<'a> Desk<'a> {
         Ok(self.share(case, step))
     }
 
-    /// Step 1 of a match by all of `set`: the commitment to a blind.
+    /// Gives step 1 of a match by all of `set`: the commitment to a blind. The state of the match is
+    /// on disk before this returns, in the place of one that was abandoned. `now` is in nanoseconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. Also [`TrusteeError::Fault`] if the row or the base is not good,
+    /// [`TrusteeError::Quorum`] if the set is not, and [`TrusteeError::Io`] for the state.
     pub fn commit(
         &self,
         case: Case<'_>,
@@ -112,7 +124,14 @@ impl<'a> Desk<'a> {
         Ok(self.share(case, Step::Commitment { set, commitment }))
     }
 
-    /// Step 2, with the commitments of all: the blind.
+    /// Gives step 2, with the commitments of all: the blind.
+    ///
+    /// # Errors
+    /// As [`Self::commit`], without the ledger: these leave the state as it is. So do
+    /// [`TrusteeError::Combine`], which names who gave no good commitment, and
+    /// [`TrusteeError::NotUnderWay`] if step 1 was not done. [`TrusteeError::Quorum`] if the own
+    /// commitment is not among them, and [`TrusteeError::Io`], may have consumed the state: all begin
+    /// again.
     pub fn reveal(
         &self,
         case: Case<'_>,
@@ -132,7 +151,13 @@ impl<'a> Desk<'a> {
         Ok(self.share(case, Step::Blind { set, blind }))
     }
 
-    /// Step 3, with the blinds of all: the share of their product.
+    /// Gives step 3, with the blinds of all: the share of their product. The state is removed, and its
+    /// removal synced, before the share is computed: a blind serves once.
+    ///
+    /// # Errors
+    /// As [`Self::reveal`]. [`TrusteeError::Quorum`], if a blind is not the one committed to or does
+    /// not hold, has consumed the state, and so has [`TrusteeError::NoMatches`] and may have
+    /// [`TrusteeError::Io`]: all begin again.
     pub fn compare(
         &self,
         case: Case<'_>,

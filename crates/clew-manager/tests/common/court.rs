@@ -4,8 +4,8 @@
 
 use super::common::{NOW, Office, Sent, rng, set};
 use clew_evidence::{
-    CheckedGroup, CombineError, Found, GroupFile, Judgement, Opening, Packet, Question, Request,
-    Row, Search, Share, combine_opening,
+    CheckedGroup, CombineError, Found, GroupFile, Judgement, OpenedBase, Opening, Packet, Question,
+    Request, Row, Search, Share, combine_opening,
 };
 use clew_group::Scheme;
 use clew_group::curve::G1;
@@ -145,7 +145,21 @@ pub fn opened(office: &Office, sent: &Sent) -> Result<(Opening, Judgement), Comb
     let group = office.checked();
     let request = sent.opening(&group);
     let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
-    let find = |search| office.find(sent.epoch, search);
+    let find = |opened: OpenedBase| office.find(sent.epoch, opened.search());
     let opened = combine_opening(&group, &request, &shares, &sent.packet(), find)?;
     Ok((opened.evidence, opened.judgement))
+}
+
+/// The base that trustees 1 and 2 open.
+pub fn opened_base(office: &Office, sent: &Sent) -> OpenedBase {
+    let group = office.checked();
+    let request = sent.opening(&group);
+    let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
+    let mut base = None;
+    let keep = |opened| {
+        base = Some(opened);
+        None
+    };
+    combine_opening(&group, &request, &shares, &sent.packet(), keep).unwrap_err();
+    base.unwrap()
 }

@@ -262,3 +262,16 @@ impl Sent {
         key.verify(signed, &mut rng(0))
     }
 }
+
+/// Copies the store's folder.
+pub fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_all(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).unwrap();
+        }
+    }
+}

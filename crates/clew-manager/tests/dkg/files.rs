@@ -3,9 +3,10 @@
 use super::forge::{Secrets, armored, payload};
 use super::groups::Manager;
 use super::run::{Run, plan, quorum, rng, set, who};
+use clew_group::Scheme;
 use clew_group::quorum::{QuorumError, Trustee};
-use clew_manager::StoreError;
 use clew_manager::dkg::{Dealing, DkgError, Hello, Participants, Plan, State};
+use clew_manager::{NewGroup, Opening, Store, StoreError};
 
 fn gathered(run: &Run, hellos: &[Hello]) -> Result<(), DkgError> {
     Participants::gather(&run.plan, hellos).map(|_| ())
@@ -155,6 +156,20 @@ fn a_history_that_is_another() {
     assert!(matches!(refused, StoreError::Dkg(DkgError::Purpose)));
     let refused = one.dealing().new_group(1).map(|_| ());
     assert_eq!(refused, Err(DkgError::Purpose));
+    let dir = tempfile::tempdir().unwrap();
+    let founded_on = |scheme, dealing| {
+        let group = NewGroup {
+            name: "acme".parse().unwrap(),
+            scheme,
+            opening: Opening::Distributed(Box::new(dealing)),
+            now: 1,
+        };
+        Store::create(&dir.path().join("acme"), group, None, &mut rng(6)).err()
+    };
+    let refused = founded_on(Scheme::Xr, one.dealing()).unwrap();
+    assert!(matches!(refused, StoreError::Dkg(DkgError::Purpose)));
+    let refused = founded_on(Scheme::Bbs04, first.dealing()).unwrap();
+    assert!(matches!(refused, StoreError::OneOpeningKey));
     let received = two.states[0].receive(&two.plan, two.deals.clone()).unwrap();
     assert_eq!(received.key(&after).map(|_| ()), Err(DkgError::Record));
 

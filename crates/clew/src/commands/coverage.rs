@@ -6,17 +6,23 @@ use crate::capture::Record;
 use crate::failure::Failure;
 use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read};
 use sha2::{Digest, Sha256};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
-/// Frame numbers that a text names; JSON names all.
+/// Frame numbers that a text names; JSON names all that are kept.
 const NAMED_MAX: usize = 10;
+
+/// Frame numbers that are kept. A signature covers 1,024 packets at most, but a capture may repeat
+/// them without end.
+const NUMBERS_MAX: usize = 1 << 16;
 
 /// The packets of a capture that a signature covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// Frame numbers of all of them, ascending.
+    /// Their frame numbers, ascending: all of them, or 65,536 that were found first.
     pub packets: Vec<u64>,
+    /// Whether there are more of them.
+    pub more: bool,
     /// Frame number of the one that was asked about: the first, if the capture has it twice.
     pub asked: u64,
     mode: Mode,
@@ -33,14 +39,11 @@ impl Coverage {
         while let Some(batch) = capture.next_batch()? {
             batch.iter().for_each(|record| scan.look(record));
         }
-        let Scan {
-            mut packets, asked, ..
-        } = scan;
-        packets.sort_unstable();
-        packets.dedup();
-        let asked = asked.ok_or_else(|| not_there(path, packets.len()))?;
+        let Scan { packets, asked, .. } = scan;
+        let asked = asked.ok_or_else(|| not_there(path, packets.kept.len()))?;
         Ok(Self {
-            packets,
+            packets: packets.kept.into_iter().collect(),
+            more: packets.more,
             asked,
             mode: evidence.summary.mode,
         })
@@ -49,14 +52,18 @@ impl Coverage {
     /// What the signature covers, for people.
     pub fn sentence(&self) -> String {
         let asked = self.asked;
-        let (count, named) = (self.packets.len(), list(&self.packets));
+        let (count, named) = (self.packets.len(), list(&self.packets, self.more));
+        let count_said = match self.more {
+            true => format!("{count} or more"),
+            false => count.to_string(),
+        };
         let unit = match self.mode {
             _ if count == 1 => {
                 return format!("covers packet {asked} of this capture and no other");
             }
-            Mode::Tree => format!("a block of {count} packets"),
-            Mode::Window => format!("a window of {count} packets"),
-            Mode::Each => format!("{count} copies of one packet"),
+            Mode::Tree => format!("a block of {count_said} packets"),
+            Mode::Window => format!("a window of {count_said} packets"),
+            Mode::Each => format!("{count_said} copies of one packet"),
         };
         format!("covers {unit} of this capture: {named}; asked for: {asked}")
     }
@@ -78,9 +85,9 @@ pub fn check_rereadable(path: &Path) -> Result<(), Failure> {
 }
 
 /// The first numbers, and an ellipsis for the others.
-fn list(numbers: &[u64]) -> String {
+fn list(numbers: &[u64], more: bool) -> String {
     let named: Vec<String> = numbers.iter().take(NAMED_MAX).map(u64::to_string).collect();
-    let rest = if numbers.len() > NAMED_MAX {
+    let rest = if more || numbers.len() > NAMED_MAX {
         ", ..."
     } else {
         ""
@@ -106,16 +113,33 @@ pub fn not_there(path: &Path, others: usize) -> Failure {
 /// One reading of a capture.
 struct Scan<'e> {
     evidence: &'e Evidence,
-    packets: Vec<u64>,
+    packets: Numbers,
     asked: Option<u64>,
     window: Option<Window>,
+}
+
+/// Different frame numbers, as many as are kept.
+#[derive(Debug, Default)]
+struct Numbers {
+    kept: BTreeSet<u64>,
+    more: bool,
+}
+
+impl Numbers {
+    fn add(&mut self, number: u64) {
+        if self.kept.len() < NUMBERS_MAX {
+            self.kept.insert(number);
+        } else if !self.kept.contains(&number) {
+            self.more = true;
+        }
+    }
 }
 
 impl<'e> Scan<'e> {
     fn new(evidence: &'e Evidence) -> Self {
         Self {
             evidence,
-            packets: Vec::new(),
+            packets: Numbers::default(),
             asked: None,
             window: evidence.window.clone(),
         }
@@ -128,9 +152,13 @@ impl<'e> Scan<'e> {
         let Ok(packet) = read(&frame) else { return };
         let number = info.frame;
         if self.evidence.covers(&packet) {
-            let before = self.window.as_ref().and_then(Window::before);
-            self.packets.extend(before.unwrap_or_default());
-            self.packets.push(number);
+            // A capture that repeats a window without end is not hashed without end.
+            let before = self.window.as_ref().filter(|_| !self.packets.more);
+            let before = before.and_then(Window::before).unwrap_or_default();
+            before
+                .into_iter()
+                .for_each(|number| self.packets.add(number));
+            self.packets.add(number);
             let is_asked = packet.asked() == self.evidence.asked;
             self.asked = self.asked.or(is_asked.then_some(number));
         }
@@ -202,4 +230,35 @@ fn window_digest(packet: &SignedPacket<'_>) -> [u8; 32] {
         .chain_update(packet.trailer().body)
         .finalize()
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_that_repeats_a_window_is_bounded() {
+        let mut numbers = Numbers::default();
+        let window = |last: u64| last - 1000..=last;
+        (1000..1100).flat_map(window).for_each(|n| numbers.add(n));
+        assert_eq!((numbers.kept.len(), numbers.more), (1100, false));
+        (0..NUMBERS_MAX as u64).for_each(|n| numbers.add(n));
+        assert_eq!((numbers.kept.len(), numbers.more), (NUMBERS_MAX, false));
+        numbers.add(NUMBERS_MAX as u64);
+        assert_eq!((numbers.kept.len(), numbers.more), (NUMBERS_MAX, true));
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        let covered = |more| Coverage {
+            packets: vec![1, 2, 3],
+            more,
+            asked: 2,
+            mode: Mode::Tree,
+        };
+        let all = "covers a block of 3 packets of this capture: 1, 2, 3; asked for: 2";
+        assert_eq!(covered(false).sentence(), all);
+        let few = "covers a block of 3 or more packets of this capture: 1, 2, 3, ...; asked for: 2";
+        assert_eq!(covered(true).sentence(), few);
+    }
 }

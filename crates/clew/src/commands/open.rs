@@ -10,8 +10,8 @@ use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use crate::secrets::Unlock;
 use clew_evidence::{
-    CombineError, Combined, Found, JudgeRule, Locator, Match, Opening, Question, Refused, Request,
-    Search, Share, Why, combine_match, combine_opening,
+    CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
+    Refused, Search, Share, Why, combine_match, combine_opening,
 };
 use clew_group::curve::G1;
 use std::path::Path;
@@ -90,8 +90,8 @@ pub fn open(
     let group = register.group();
     let request = request(group, Question::Opening, evidence, warrant_of(shares))?;
     let (mut trouble, mut locator) = (None, None);
-    let find = |search: Search| {
-        let found = find(register, &request, search, q, &mut locator);
+    let find = |opened: OpenedBase| {
+        let found = find(register, opened, q, &mut locator);
         found.unwrap_or_else(|failure| {
             trouble = Some(failure);
             None
@@ -107,25 +107,24 @@ pub fn open(
 /// The row of the base that the shares lead to.
 fn find(
     register: &Register,
-    request: &Request,
-    search: Search,
+    opened: OpenedBase,
     q: Q,
     locator: &mut Option<Locator>,
 ) -> Result<Option<Found>, Failure> {
-    let base = search.base().to_bytes();
+    let epoch = opened.request().epoch;
     let search = match q {
-        Q::No => search,
+        Q::No => opened.search(),
         Q::Asked => {
-            let q = register.locator(search.base())?.to_bytes();
-            *locator = Some(Locator::new(request, base, q));
-            search
+            let q = register.locator(&opened)?;
+            *locator = Some(Locator::new(&opened, &q));
+            opened.search()
         }
-        Q::Given(given) if given.is_of(request, &base) => with_q(search, &given)?,
+        Q::Given(given) if given.is_of(&opened) => with_q(opened.search(), &given)?,
         Q::Given(_) => {
             return Err(Failure::new("--q: it is of another opening"));
         }
     };
-    register.find(request.epoch, search)
+    register.find(epoch, search)
 }
 
 fn with_q(search: Search, given: &Locator) -> Result<Search, Failure> {

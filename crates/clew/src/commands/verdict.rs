@@ -43,6 +43,7 @@ fn object(group: &GroupFile, about: &About<'_>, judgement: &Judgement) -> Value 
         "sent": judgement.signed,
         "asked": about.coverage.asked,
         "packets": about.coverage.packets,
+        "more_packets": about.coverage.more,
         "group": group.id().to_string(),
         "epoch": judgement.epoch,
         "epoch_id": short_epoch_id(&judgement.epoch_id),
@@ -51,7 +52,7 @@ fn object(group: &GroupFile, about: &About<'_>, judgement: &Judgement) -> Value 
         "row": judgement.index,
         "joined": {"epoch": judgement.joined, "how": judgement.how.as_str()},
         "device": judgement.device.map(|device| device.to_string()),
-        "opening_key": origin_word(judgement.opening_key),
+        "opening_key": judgement.opening_key.as_str(),
         "caveats": judgement.caveats.iter().map(caveat_object).collect::<Vec<_>>(),
     })
 }
@@ -65,13 +66,6 @@ fn caveat_object(caveat: &Caveat) -> Value {
         object["row"] = (*row).into();
     }
     object
-}
-
-fn origin_word(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Dealt => "trusted-dealer",
-        Origin::Distributed => "dkg",
-    }
 }
 
 fn text(group: &GroupFile, about: &About<'_>, judgement: &Judgement) {

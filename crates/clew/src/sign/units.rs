@@ -170,7 +170,7 @@ impl<'a> Task<'a> {
             frame,
             time,
             signer,
-            epoch: signers[signer].epoch_at(when),
+            epoch: signers[signer].machine.place_at(when),
             flow: flow.key(),
         }))
     }

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use clew_evidence::{
-    Change, CheckedGroup, Found, GroupId, LineValue, Locator, Packet, Question, RegisterFileHeader,
-    RegisterLine, Request, Row, Share, armor, base_hash, combine_match, combine_opening,
+    Change, CheckedGroup, Found, GroupId, LineValue, Locator, OpenedBase, Packet, Question,
+    RegisterFileHeader, RegisterLine, Request, Row, Share, armor, base_hash, combine_match,
+    combine_opening,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Founding, Part, Quorum, Set, Sharing, Trustee};
@@ -331,14 +332,16 @@ impl Made {
     }
 
     fn locator(&self) -> Vec<u8> {
-        let request = self.request(Question::Opening);
-        let q = self
-            .store
-            .locator(&self.issuer, &self.base())
-            .unwrap()
-            .unwrap();
-        let locator = Locator::new(&request, self.base().to_bytes(), q.to_bytes());
-        payload(&locator.encode(), "clew-locator-1")
+        let (request, shares) = self.opening_shares();
+        let (group, packet) = (self.checked(), self.packet());
+        let mut locator = None;
+        let find = |opened: OpenedBase| {
+            let q = self.store.locator(&self.issuer, &opened).unwrap().unwrap();
+            locator = Some(Locator::new(&opened, &q));
+            Some(self.found())
+        };
+        combine_opening(&group, &request, &shares, &packet, find).unwrap();
+        payload(&locator.unwrap().encode(), "clew-locator-1")
     }
 
     /// The bucket of a rebase, behind the machine that needs it.

@@ -46,8 +46,8 @@ pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Enrols a machine on this host and writes its key. The key is written and synced before the
-/// register commits to it, and named afterwards: a key that exists is always in the register.
+/// Enrols a machine on this host and writes its key. Room for the key is taken before the register
+/// has the machine, and the key is written afterwards: a key that is on any disk is in the register.
 pub fn issue(
     store: &mut Store,
     issuer: &IssuerKeyFile,

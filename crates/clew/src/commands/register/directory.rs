@@ -1,12 +1,12 @@
 //! The register in the group's directory, with the issuer key.
 
-use super::{Candidate, in_use, no_such_machine, not_a_member};
+use super::{Candidate, InUse, no_such_machine, not_a_member};
 use crate::batch::INTERRUPTED;
 use crate::clock;
 use crate::failure::Failure;
 use crate::progress;
 use crate::secrets::Unlock;
-use clew_evidence::{Found, GroupFile, Row, Search};
+use clew_evidence::{Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_manager::keys::IssuerKeyFile;
@@ -78,8 +78,8 @@ impl Directory {
         Ok(found?)
     }
 
-    pub fn locator(&self, base: &G1) -> Result<Option<G1>, Failure> {
-        Ok(self.store.locator(&self.issuer, base)?)
+    pub fn locator(&self, opened: &OpenedBase) -> Result<Option<G1>, Failure> {
+        Ok(self.store.locator(&self.issuer, opened)?)
     }
 
     pub fn candidate(&self, name: &str, epoch: u32) -> Result<Candidate, Failure> {
@@ -97,9 +97,11 @@ impl Directory {
     }
 
     fn named(&self, name: &str, epoch: u32) -> Result<Machine, Failure> {
-        let rows = rows_named(&self.store, name)?;
-        let rows = rows.into_iter().map(|row| (row.entry.joined, row));
-        in_use(rows, epoch).ok_or_else(|| no_such_machine(name))
+        let mut named = InUse::new(epoch);
+        for row in rows_named(&self.store, name)?.into_iter().rev() {
+            named.add(row.entry.joined, row);
+        }
+        named.row().ok_or_else(|| no_such_machine(name))
     }
 }
 

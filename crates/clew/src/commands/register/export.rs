@@ -11,9 +11,9 @@ use crate::progress;
 use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
-use clew_group::curve::{G1, Scalar};
 use clew_group::{EpochIssuer, Scheme};
 use clew_manager::keys::IssuerKeyFile;
+use clew_manager::store::keys_of;
 use clew_manager::{Machine, Store};
 use indicatif::ProgressBar;
 use std::fs::File;
@@ -175,12 +175,9 @@ impl<'a> LineWriter<'a> {
             return Err(Failure::new("interrupted: no output was written"));
         }
         let machines = std::mem::take(&mut self.waiting);
-        let rows = machines
-            .iter()
-            .map(|machine| Ok((machine.credential()?, machine.x(self.issuer))))
-            .collect::<Result<Vec<(G1, Scalar)>, Failure>>()?;
+        let rows = keys_of(&machines, self.issuer)?;
         let values: Vec<_> = self.epochs.iter().map(|epoch| epoch.bases(&rows)).collect();
-        for (i, (machine, (_, x))) in machines.iter().zip(&rows).enumerate() {
+        for (i, (machine, (_, x))) in machines.iter().zip(rows.iter()).enumerate() {
             let line = RegisterLine {
                 row: self.store.row(machine)?,
                 x: (machine.entry.scheme() == Scheme::Xr).then_some(*x),

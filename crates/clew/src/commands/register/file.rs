@@ -1,7 +1,7 @@
 //! A register file, read anew for each question.
 
 use super::lines::Lines;
-use super::{Candidate, in_use, no_such_machine, not_a_member};
+use super::{Candidate, InUse, no_such_machine, not_a_member};
 use crate::failure::Failure;
 use crate::progress;
 use clew_evidence::{
@@ -11,6 +11,7 @@ use clew_group::Scheme;
 use clew_group::curve::G1;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub struct RegisterFile {
@@ -88,30 +89,25 @@ impl RegisterFile {
     /// has a wrong x.
     fn check_all(&self, group: &CheckedGroup, search: &Search) -> Result<(), Failure> {
         let mut lines = self.lines("checking every row")?;
-        let mut seen = vec![false; group.register().machines as usize];
+        // By what the file has, not by what the group file says: a number costs nothing.
+        let mut seen = BTreeSet::new();
         loop {
             let batch = lines.batch()?;
             if batch.is_empty() {
-                return self.check_count(&seen);
+                return self.check_count(seen.len(), group.register().machines);
             }
             let wrong = |line: &RegisterLine| wrong(line, group, search);
             if let Some(wrong) = batch.par_iter().find_map_first(wrong) {
                 return Err(self.useless(wrong));
             }
-            let indexes = batch.iter().map(|line| line.row.entry.index as usize);
-            indexes.for_each(|index| {
-                if let Some(seen) = seen.get_mut(index) {
-                    *seen = true;
-                }
-            });
+            seen.extend(batch.iter().map(|line| line.row.entry.index));
         }
     }
 
-    fn check_count(&self, seen: &[bool]) -> Result<(), Failure> {
-        let (count, all) = (seen.iter().filter(|seen| **seen).count(), seen.len());
-        match count == all {
+    fn check_count(&self, rows: usize, of: u32) -> Result<(), Failure> {
+        match rows == of as usize {
             true => Ok(()),
-            false => Err(self.useless(format!("it has {count} of the {all} rows of the group"))),
+            false => Err(self.useless(format!("it has {rows} of the {of} rows of the group"))),
         }
     }
 
@@ -124,14 +120,14 @@ impl RegisterFile {
     pub fn candidate(&self, name: &str, epoch: u32) -> Result<Candidate, Failure> {
         let place = self.header.place(epoch).filter(|_| self.header.points);
         let place = place.ok_or_else(|| self.without_points(name, epoch))?;
-        let mut named = Vec::new();
+        let mut named = InUse::new(epoch);
         let mut lines = self.lines("searching the register")?;
         while let Some(line) = lines.next()? {
             if line.row.entry.name.as_str() == name {
-                named.push((line.row.entry.joined, line));
+                named.add(line.row.entry.joined, line);
             }
         }
-        let line = in_use(named, epoch).ok_or_else(|| no_such_machine(name))?;
+        let line = named.row().ok_or_else(|| no_such_machine(name))?;
         match line.values.get(place) {
             Some(LineValue::Point(point)) => Ok(Candidate {
                 base: self.decode(point)?,

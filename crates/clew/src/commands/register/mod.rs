@@ -10,7 +10,7 @@ pub use export::export;
 use crate::failure::Failure;
 use crate::keyring::check;
 use crate::secrets::Unlock;
-use clew_evidence::{CheckedGroup, Found, GroupFile, Row, Search};
+use clew_evidence::{CheckedGroup, Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::curve::G1;
 use directory::Directory;
 use file::RegisterFile;
@@ -104,9 +104,9 @@ impl Register {
     ///
     /// # Errors
     /// Only the group's directory has gamma; the group is of `bbs04`.
-    pub fn locator(&self, base: &G1) -> Result<G1, Failure> {
+    pub fn locator(&self, opened: &OpenedBase) -> Result<G1, Failure> {
         match &self.place {
-            Place::Directory(directory) => directory.locator(base)?.ok_or_else(|| {
+            Place::Directory(directory) => directory.locator(opened)?.ok_or_else(|| {
                 Failure::new("--write-q: bbs04 groups have no Q, their rows are found by pairings")
             }),
             Place::File(_) => Err(Failure::new("--write-q needs the issuer key")
@@ -126,15 +126,32 @@ fn not_a_member(name: &str, epoch: u32) -> Failure {
     .no()
 }
 
-/// Of several rows that have one name, one after the other: the one that had it in `epoch`, given
-/// when each joined. Before the first it is the first: it may have dated back.
-fn in_use<T>(rows: impl IntoIterator<Item = (u32, T)>, epoch: u32) -> Option<T> {
-    let rank = |joined: u32| match joined <= epoch {
-        true => (1, joined),
-        false => (0, u32::MAX - joined),
-    };
-    let best = rows.into_iter().max_by_key(|(joined, _)| rank(*joined));
-    best.map(|(_, row)| row)
+/// Of several rows that have one name, one after the other: the one that had it in an epoch. Before
+/// the first it is the first: it may have dated back. Holds one row, however many there are.
+struct InUse<T> {
+    epoch: u32,
+    best: Option<((bool, u32), T)>,
+}
+
+impl<T> InUse<T> {
+    fn new(epoch: u32) -> Self {
+        Self { epoch, best: None }
+    }
+
+    /// Takes in a row that joined in that epoch. Of equals the later one counts.
+    fn add(&mut self, joined: u32, row: T) {
+        let rank = match joined <= self.epoch {
+            true => (true, joined),
+            false => (false, u32::MAX - joined),
+        };
+        if self.best.as_ref().is_none_or(|(best, _)| *best <= rank) {
+            self.best = Some((rank, row));
+        }
+    }
+
+    fn row(self) -> Option<T> {
+        self.best.map(|(_, row)| row)
+    }
 }
 
 #[cfg(test)]
@@ -143,11 +160,16 @@ mod tests {
 
     #[test]
     fn a_name_is_that_of_the_row_of_its_time() {
-        let rows = || [(2, "first"), (5, "second"), (9, "third")];
-        let of = |epoch| in_use(rows(), epoch).unwrap();
+        let of = |epoch| {
+            let mut name = InUse::new(epoch);
+            for (joined, row) in [(2, "zeroth"), (2, "first"), (5, "second"), (9, "third")] {
+                name.add(joined, row);
+            }
+            name.row().unwrap()
+        };
         assert_eq!([0, 1, 2, 4].map(of), ["first"; 4]);
         assert_eq!([5, 8].map(of), ["second"; 2]);
         assert_eq!(of(100), "third");
-        assert_eq!(in_use::<()>([], 3), None);
+        assert_eq!(InUse::<()>::new(3).row(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors of the files of a join: `web-6` joins the group of xr from its own host.
 
-use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, join_session};
+use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
 use clew_manager::join::{
@@ -23,6 +23,7 @@ const REQUEST: &str = RequestFile::LABEL;
 const OFFER: &str = OfferFile::LABEL;
 const ACCEPTANCE: &str = AcceptanceFile::LABEL;
 const CREDENTIAL: &str = CredentialFile::LABEL;
+const JOINING: &str = "clew-joining-1";
 
 pub fn all() -> Vec<Case> {
     let groups = [
@@ -407,6 +408,15 @@ fn acceptances() -> Vec<Case> {
     cases
 }
 
+/// The state after an offer of another epoch, or of another history.
+fn accepted_with(at: usize, value: &[u8]) -> Joining {
+    let text = accepted().encode();
+    let payload = armor::decode(&text, JOINING).unwrap();
+    let offer = payload.len() - offer().payload().len();
+    let changed = replaced(&payload, offer + at, value);
+    Joining::decode(&armored(JOINING, &changed)).unwrap()
+}
+
 fn credential_of(epochs: &[usize]) -> CredentialFile {
     let witness = |epoch: &usize| {
         let issuer = XR.issuer.in_epoch(&XR.public[*epoch], []);
@@ -469,6 +479,20 @@ fn bad_credentials() -> Vec<Case> {
             "no-offer",
             "no-offer",
             "No offer was accepted.",
+            &good,
+        ),
+        bad_of(
+            &accepted_with(32, &5u32.to_be_bytes()),
+            "joined",
+            "no-such-epoch",
+            "The accepted offer names epoch 5.",
+            &good,
+        ),
+        bad_of(
+            &accepted_with(36, &XR.records.epoch_id(3).0),
+            "epoch-id",
+            "other-history",
+            "The accepted offer has another id of its epoch.",
             &good,
         ),
         bad(

@@ -87,7 +87,7 @@ impl Fixture {
             matched: Matched::new(&question(&sharing, &point)),
             reshared,
             old,
-            share: *share.to_bytes(),
+            share: fixed(&share.to_bytes()),
             of_bbs04: (of_bbs04, fixed(&opener.to_bytes())),
             quorum,
             sharing,
