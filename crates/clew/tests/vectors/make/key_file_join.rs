@@ -412,7 +412,7 @@ fn acceptances() -> Vec<Case> {
 fn accepted_with(at: usize, value: &[u8]) -> Joining {
     let text = accepted().encode();
     let payload = armor::decode(&text, JOINING).unwrap();
-    let offer = payload.len() - offer().payload().len();
+    let offer = payload.len() - offer().payload().len() - acceptance().payload().len();
     let changed = replaced(&payload, offer + at, value);
     Joining::decode(&armored(JOINING, &changed)).unwrap()
 }
