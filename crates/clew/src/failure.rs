@@ -140,7 +140,10 @@ fn hint(error: &StoreError) -> Option<String> {
             ));
         }
         StoreError::NameTaken(name) => {
-            return Some(format!("to replace it, first run: clew revoke DIR {name}"));
+            return Some(format!(
+                "to replace it, or if an interrupted enrol left no key file, revoke it and enrol it \
+                 again: clew revoke DIR {name}"
+            ));
         }
         StoreError::NotAStore(_) => "give the directory that clew group create made",
         StoreError::StartInThePast => "leave out --at to start now",
@@ -156,10 +159,11 @@ fn hint(error: &StoreError) -> Option<String> {
              revoked since the backup"
         }
         StoreError::AlreadyRevoked { .. } => {
-            "if that epoch is only announced, begin it now: clew group rebase DIR"
+            "it is locked out from that epoch on; if that is only announced, clew group list DIR says when it \
+             starts"
         }
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
-            "invite the machine again: clew enrol DIR MACHINE --invite"
+            "invite the machine again, for a join with a new --state: clew enrol DIR MACHINE --invite"
         }
         StoreError::RegisterMoved => "run the command again",
         StoreError::NotOffered => "answer the device's request first",
