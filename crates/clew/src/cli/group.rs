@@ -156,8 +156,9 @@ A machine joins from its own host in five files, each made by one side for the o
   device  clew join web-1.offer --group group.clew --state web-1.joining -o web-1.acceptance
   issuer  clew enrol acme --answer web-1.acceptance -o web-1.credential
   device  clew join web-1.credential --group group.clew --state web-1.joining -o web-1.key
-Each answer can be repeated until a new epoch starts. The offer is then void: invite the machine
-again, and let it join with a new --state. Without --invite and --answer this host plays both sides.
+Each answer can be repeated. If a new epoch starts before the acceptance is answered, the offer is
+void: invite the machine again, and let it join with a new --state.
+Without --invite and --answer this host plays both sides.
 clew group list acme shows open invitations; clew enrol acme web-1 --withdraw withdraws one.";
 
 /// `clew enrol`

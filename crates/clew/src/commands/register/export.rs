@@ -103,7 +103,9 @@ fn tell(arguments: &GroupRegister, header: &RegisterFileHeader, written: u64) {
     );
     say!("Its rows stay good under this group's file of today and every later one.");
     if header.points {
-        say!("A match with it needs a packet of {of} {epochs}: --epoch E adds points of others.");
+        say!(
+            "Matches with it need packets of {of} {epochs}: to have others too, give --epoch for each."
+        );
     }
 }
 
