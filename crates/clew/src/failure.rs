@@ -8,6 +8,9 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+/// The database within a group's directory.
+const DATABASE: &str = "issuer/store.db";
+
 /// The first line of clew's binary files is at most so long.
 const BINARY_HEADER: usize = 16;
 
@@ -122,6 +125,12 @@ impl From<StoreError> for Failure {
         if let StoreError::Io { path, error } = &error {
             return Self::io(path, error);
         }
+        if let StoreError::NotAStore(dir) = &error
+            && dir.join(DATABASE).is_file()
+        {
+            let damaged = format!("its database, {DATABASE}, is damaged or of another program");
+            return Self::file(dir, damaged).hint("restore a backup of that directory");
+        }
         let failure = Self::new(&error);
         match hint(&error) {
             Some(hint) => failure.hint(hint),
@@ -140,7 +149,10 @@ fn hint(error: &StoreError) -> Option<String> {
             ));
         }
         StoreError::NameTaken(name) => {
-            return Some(format!("to replace it, first run: clew revoke DIR {name}"));
+            return Some(format!(
+                "to replace it, or if an interrupted enrol left no key file, revoke it and enrol it \
+                 again: clew revoke DIR {name}"
+            ));
         }
         StoreError::NotAStore(_) => "give the directory that clew group create made",
         StoreError::StartInThePast => "leave out --at to start now",
@@ -162,11 +174,13 @@ fn hint(error: &StoreError) -> Option<String> {
              revoke again whoever was revoked since the backup"
         }
         StoreError::AlreadyRevoked { .. } => {
-            "if that epoch is only announced, begin it now: clew group rebase DIR"
+            "it is locked out from that epoch on; if that is only announced, clew group list DIR says \
+             when it starts"
         }
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
-            "invite the machine again: clew enrol DIR MACHINE --invite"
+            "invite the machine again, for a join with a new --state: clew enrol DIR MACHINE --invite"
         }
+        StoreError::Damaged(_) => "restore a backup of the group's directory",
         StoreError::RegisterMoved => "run the command again",
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,

@@ -1,6 +1,7 @@
 //! Key files on disk: reading them, asking for what unlocks them, and sealing new ones.
 
 use crate::failure::Failure;
+use crate::output::STANDARD_STREAM;
 use crate::random;
 use clap::Args;
 use clew_evidence::TextError;
@@ -97,6 +98,17 @@ impl Unlock {
     }
 }
 
+/// Refuses `-`, which elsewhere stands for standard output: secrets and evidence go to files only.
+///
+/// # Errors
+/// The path is `-`.
+pub fn check_named(path: &Path) -> Result<(), Failure> {
+    if path != Path::new(STANDARD_STREAM) {
+        return Ok(());
+    }
+    Err(Failure::new("this is written to a file, never to standard output").hint("name a file"))
+}
+
 /// Writes a key file under a temporary name, sealed if there is a secret; it waits for its commit.
 pub fn prepare(
     path: &Path,
@@ -105,6 +117,7 @@ pub fn prepare(
     secret: Option<&Secret>,
     replace: bool,
 ) -> Result<Written, Failure> {
+    check_named(path)?;
     let text = sealed(text, comment, secret);
     let written = Written::prepare(path, text.as_bytes(), MODE_SECRET, replace);
     written.map_err(|e| cannot_write(path, &e))
@@ -142,6 +155,7 @@ pub fn write_once_entered(
     secret: Option<&Secret>,
     enter: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    check_named(path)?;
     let text = sealed(text, comment, secret);
     let bytes = text.as_bytes();
     let failed = |e| cannot_write(path, &e);
@@ -158,6 +172,19 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
         }
         _ => Failure::io(path, error),
     }
+}
+
+/// Locks a state file until the lock is dropped: runs at one time go one after the other. `None` if
+/// there is no such file.
+///
+/// # Errors
+/// The file system has no locks.
+pub fn lock(path: &Path) -> Result<Option<File>, Failure> {
+    let Ok(file) = File::open(path) else {
+        return Ok(None); // reading it says why
+    };
+    file.lock().map_err(|e| Failure::io(path, &e))?;
+    Ok(Some(file))
 }
 
 /// Reads the text of a small file.

@@ -159,10 +159,12 @@ pub struct Judge {
     /// A capture that holds the packet that was asked about
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The device key that the machine must have, as SHA256:... (else rule device-pin: a no)
+    /// The device key that the machine must have, as SHA256:...: a no (rule device-pin) if the row has
+    /// another key
     #[arg(long, value_name = "FINGERPRINT")]
     pub device: Option<DeviceFingerprint>,
-    /// The warrant that the trustees were shown (else rule warrant-pin: a no)
+    /// The warrant that the trustees must have been shown: a no (rule warrant-pin) if they were shown
+    /// another or none
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,
     /// Answer as a JSON object

@@ -156,7 +156,9 @@ A machine joins from its own host in five files, each made by one side for the o
   device  clew join web-1.offer --group group.clew --state web-1.joining -o web-1.acceptance
   issuer  clew enrol acme --answer web-1.acceptance -o web-1.credential
   device  clew join web-1.credential --group group.clew --state web-1.joining -o web-1.key
-Each answer can be repeated. Without --invite and --answer this host plays both sides.
+Each answer can be repeated. If a new epoch starts before the acceptance is answered, the offer is
+void: invite the machine again, and let it join with a new --state.
+Without --invite and --answer this host plays both sides.
 clew group list acme shows open invitations; clew enrol acme web-1 --withdraw withdraws one.";
 
 /// `clew enrol`
@@ -228,8 +230,16 @@ pub struct Start {
     pub far: bool,
 }
 
+const REVOKE_HELP: &str = "\
+If the epoch starts earlier than planned ones, it brings these forward to its own start.
+A published epoch cannot be withdrawn, and a revoked machine cannot be put back: enrol it again.
+Packets of a revoked machine stay valid for the grace time after the start: 60 s, unless clew verify
+has another --grace. Whoever holds its key can date packets back to before the start: of every
+packet of the machine clew judge says that it was revoked later (revoked-later).";
+
 /// `clew revoke`
 #[derive(Args, Debug)]
+#[command(after_help = REVOKE_HELP)]
 pub struct Revoke {
     /// The group's directory
     pub dir: PathBuf,

@@ -48,9 +48,12 @@ impl Evidence {
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
                 let failure = Failure::new(format!("packet {number} is invalid, {reason}: {why}"));
-                // With another group file it may be valid.
-                let another = matches!(reason, Reason::UnknownGroup | Reason::UnknownEpoch);
-                Err(if another { failure } else { failure.no() })
+                Err(match reason {
+                    // With another group file it may be valid.
+                    Reason::UnknownGroup => failure,
+                    Reason::UnknownEpoch => failure.hint("get the newest group file"),
+                    _ => failure.no(),
+                })
             }
             _ => Err(Failure::new(format!(
                 "packet {number} is {verdict}, {reason}: there is nothing to open"

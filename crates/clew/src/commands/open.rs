@@ -238,6 +238,9 @@ pub fn match_hint(refused: &[Refused]) -> &'static str {
         "give the shares of all that take part, each with its own --share"
     } else if all(Why::OtherRequest) {
         "give the --match, --packet and --warrant of the step before"
+    } else if refused.iter().any(|one| one.why == Why::OtherStep) {
+        "give what all of them wrote in the step before; to clew match, that is the third: clew help \
+         share"
     } else {
         "all begin again with --with, without the trustees that are named"
     }

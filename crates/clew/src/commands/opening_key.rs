@@ -6,6 +6,7 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use crate::random;
+use crate::secrets;
 use clew_evidence::{GroupFile, TextError, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
 use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
@@ -188,6 +189,7 @@ fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Re
 
 /// Writes a public file. One that holds the same already stays; another is never overwritten.
 pub fn write_same(path: &Path, text: &str) -> Result<(), Failure> {
+    secrets::check_named(path)?;
     if std::fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
         return Ok(());
     }

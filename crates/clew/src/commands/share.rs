@@ -4,11 +4,13 @@ use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::open::match_hint;
 use super::register::{Candidate, Register};
+use crate::capture::is_capture;
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::keyring::{check, read_group_file};
 use crate::random;
+use crate::secrets;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
 use clew_manager::files::{MODE_PUBLIC, write_atomically};
@@ -201,23 +203,32 @@ pub fn read_shares(paths: &[PathBuf]) -> Result<Vec<Share>, Failure> {
 
 /// Reads the text of a share, an opening or a match.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_string(&mut text))
+        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|e| Failure::io(path, &e))?;
-    Ok(text)
+    let is_capture = is_capture(&bytes);
+    String::from_utf8(bytes).map_err(|_| {
+        let failure = Failure::file(path, "this is not a text file of clew");
+        match is_capture {
+            true => failure.hint("it looks like a capture: check the order of the files"),
+            false => failure,
+        }
+    })
 }
 
 /// Writes a share, an opening or a match: public, and never over another file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    secrets::check_named(path)?;
     write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => exists(path),
         _ => Failure::io(path, &e),
     })
 }
 
-/// Fails if a file is there that [`write`] would not overwrite.
+/// Fails if [`write`] would: the path is that of a stream, or a file is there.
 pub fn check_new(path: &Path) -> Result<(), Failure> {
+    secrets::check_named(path)?;
     match path.symlink_metadata() {
         Ok(_) => Err(exists(path)),
         Err(_) => Ok(()),

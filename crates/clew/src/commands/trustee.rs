@@ -8,10 +8,10 @@ use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_manager::dkg::{Deal, DkgError, Plan, State};
+use clew_manager::dkg::{Deal, DkgError, Hello, Plan, State};
 use clew_manager::keys::TrusteeKeyFile;
 use clew_manager::sealed::{self, Secret};
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
@@ -68,14 +68,17 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let TrusteeDeal { of, unlock, .. } = arguments;
     let plan = read_plan(&of.plan)?;
     let hellos = read_hellos(&arguments.hello, &plan)?;
-    let _lock = lock(&of.state)?;
+    let _lock = secrets::lock(&of.state)?; // two runs would draw two deals
     let (mut state, secret) = load(&of.state, unlock)?;
     let other = |e| Failure::file(&of.state, e);
     state.check_plan(&plan).map_err(other)?;
     let old = old_key(arguments.key.as_deref(), unlock)?;
     let fresh = state.dealt().is_none();
     let deal = state.deal(&plan, old.as_ref(), &hellos, &mut random::os());
-    let deal = deal.map_err(|error| without_key(error, old.is_some()))?;
+    let deal = deal.map_err(|error| match missing_old(&error, &plan, &hellos) {
+        Some(failure) => failure,
+        None => without_key(error, old.is_some()),
+    })?;
     let deal = deal.clone();
     if fresh {
         put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
@@ -90,6 +93,17 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     say!("  Compare it with all others by voice before you hand out the deal: whoever has");
     say!("  another check code was shown a hello that somebody swapped.");
     Ok(Status::Yes)
+}
+
+/// The hello of an old trustee that is missing. `None` if it is another failure.
+fn missing_old(error: &DkgError, plan: &Plan, hellos: &[Hello]) -> Option<Failure> {
+    let DkgError::NoHello { trustee } = *error else {
+        return None;
+    };
+    plan.old_key()?;
+    let is_here = |hello: &Hello| hello.participant().role.trustee() == Some(trustee);
+    let needed = plan.quorum.all().contains(trustee) && !hellos.iter().any(is_here);
+    (!needed).then(|| Failure::new(format!("the hello of old {trustee} is missing")))
 }
 
 /// Why there is no deal. That a key is wrong is said only if one was given.
@@ -166,15 +180,6 @@ fn dealt(
     let other = |e| Failure::file(&of.state, e);
     state.check_plan(&plan).map_err(other)?;
     Ok((plan, state, deals))
-}
-
-/// Two runs at one time would draw two deals.
-fn lock(path: &Path) -> Result<Option<File>, Failure> {
-    let Ok(file) = File::open(path) else {
-        return Ok(None); // reading it says why
-    };
-    file.lock().map_err(|e| Failure::io(path, &e))?;
-    Ok(Some(file))
 }
 
 fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure> {

@@ -89,6 +89,9 @@ fn reasons(verdict: Verdict, verified: &Verified, out: &mut dyn Write) -> io::Re
 fn answer(verified: &Verified, strict: bool) -> &'static str {
     match verified.status(strict) {
         Status::Yes => "yes: every signed packet is valid",
+        Status::No if verified.reasons.of(Reason::UnknownEpoch) > 0 => {
+            "no: there are invalid packets, some of unknown epochs: get the newest group file"
+        }
         Status::No if verified.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",

@@ -1,7 +1,9 @@
 //! Epochs on the command line: planned ones, urgent ones, rebases, names issued again.
 
 use super::Desk;
+use super::captures::{CAPTURES, beginning};
 use std::fs;
+use std::path::Path;
 
 const UPDATE: [&str; 5] = [
     "update",
@@ -63,6 +65,63 @@ fn a_planned_epoch_is_announced_and_brought_forward() {
     );
 }
 
+/// A verifier, a trustee or a judge whose group file ends before the packet's epoch is told so.
+#[test]
+fn an_old_group_file_is_to_be_replaced() {
+    let desk = Desk::new();
+    let old = fs::read(desk.path("acme/public/group.clew")).unwrap();
+    fs::write(desk.path("old.clew"), old).unwrap();
+    desk.yes(&["enrol", "acme", "leaves", "-o", "leaves.key"]);
+    desk.yes(&["revoke", "acme", "leaves"]);
+    desk.yes(&UPDATE);
+    let capture = Path::new(CAPTURES).join("zeek--ssh-ssh.pcap");
+    beginning(&capture, &desk.path("in"));
+    assert_eq!(desk.sign(&[]), 0);
+    let verify = ["verify", "--group", "old.clew", "signed", "--max-age", "1h"];
+    let told = desk.clew(&verify);
+    assert_eq!(told.status.code(), Some(1));
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(
+        told.ends_with(" some of unknown epochs: get the newest group file\n"),
+        "{told}"
+    );
+    let (status, said) = desk.no(&[
+        "extract", "--group", "old.clew", "signed", "--packet", "1", "-w", "one",
+    ]);
+    assert!(
+        status == 2 && said.ends_with("\nhint: get the newest group file\n"),
+        "{said}"
+    );
+}
+
+/// A name that no machine has is named first, whoever else was revoked before.
+#[test]
+fn a_wrong_name_among_those_to_revoke_is_named() {
+    let desk = Desk::new();
+    desk.yes(&["revoke", "acme", "web-1"]);
+    let (status, said) = desk.no(&["revoke", "acme", "web-1", "web-9"]);
+    assert!(
+        status == 2 && said == "clew: no machine named web-9 is enrolled\n",
+        "{said}"
+    );
+}
+
+#[test]
+fn a_damaged_store_is_not_called_another_folder() {
+    let desk = Desk::new();
+    let database = desk.path("acme/issuer/store.db");
+    let whole = fs::read(&database).unwrap();
+    for damaged in [&[][..], &whole[..2000], b"another program's"] {
+        fs::write(&database, damaged).unwrap();
+        let (status, said) = desk.no(&["group", "list", "acme"]);
+        let expected = "clew: acme: its database, issuer/store.db, is damaged or of another program\n\
+                        hint: restore a backup of that directory\n";
+        assert!(status == 2 && said == expected, "{said}");
+    }
+    let (_, said) = desk.no(&["enrol", "elsewhere", "web-2", "-o", "x"]);
+    assert!(said.contains("elsewhere is not a clew group"), "{said}");
+}
+
 #[test]
 fn times_that_cannot_be_meant_are_refused() {
     let desk = Desk::new();
@@ -90,7 +149,11 @@ fn a_rebase_asks_for_its_witnesses() {
     assert!(status == 2 && said.contains("witnesses/1/0"), "{said}");
     let with = |witness| [&UPDATE[..], &["--witness", witness]].concat();
     for (wrong, reason) in [
-        ("acme/public", "acme/public/1/0: "),
+        (
+            "acme/public",
+            "hint: give --witness acme/public/witnesses\n",
+        ),
+        ("acme", "acme: it has no list of epoch 1\n"),
         ("acme/public/group.clew", "this is not a witness file"),
         ("nowhere", "nowhere: "),
     ] {

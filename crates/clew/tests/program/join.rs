@@ -3,6 +3,7 @@
 use super::Desk;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 const GROUP: [&str; 2] = ["--group", "acme/public/group.clew"];
 
@@ -155,6 +156,56 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
         "cannot be used with",
     );
     refused(&["enrol", "acme", "-o", "x"], "required");
+}
+
+/// Two runs of the first round at one time make one state: whoever comes second says so, or gives the
+/// same request.
+#[test]
+fn runs_at_one_time_make_one_request() {
+    let desk = Desk::new();
+    desk.invite("far", "invitation");
+    let run = || {
+        let mut command = desk.command(&join("invitation", "state", "request"));
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let runs: Vec<_> = (0..8).map(|_| run()).collect();
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            said.is_empty()
+                || said.contains(
+                    "state: another run of this join is under way, or done\nhint: run the"
+                ),
+            "{said}"
+        );
+    }
+    desk.round("invitation", "state", "request");
+    desk.answer("request", "offer");
+}
+
+#[test]
+fn an_invitation_is_a_file_and_a_second_one_is_warned_of() {
+    let desk = Desk::new();
+    for more in [&["--invite"][..], &[]] {
+        let to_standard_output = [&["enrol", "acme", "far", "-o", "-"], more].concat();
+        let (status, said) = desk.no(&to_standard_output);
+        assert!(
+            status == 2 && said.contains("never to standard output"),
+            "{said}"
+        );
+    }
+    assert!(!desk.path("-").exists());
+    let invite = |to| {
+        desk.clew(&["enrol", "acme", "far", "--invite", "-o", to])
+            .stderr
+    };
+    assert_eq!(invite("one"), b"");
+    let said = String::from_utf8(invite("two")).unwrap();
+    assert!(
+        said.starts_with("clew: warning: far has an open invitation already"),
+        "{said}"
+    );
 }
 
 /// What is encrypted when the join begins stays encrypted, the key too.

@@ -13,6 +13,7 @@ use clew_manager::join::{AcceptanceFile, RequestFile, Round, TextFile, round};
 use clew_manager::keys::{IssuerKeyFile, MemberKeyFile};
 use clew_manager::sealed::Secret;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
@@ -22,6 +23,7 @@ pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
         (None, Some(machine)) => return withdraw(&mut store, machine),
         (None, None) => return Err(Failure::new("no machine is named")),
     };
+    secrets::check_named(output)?;
     let issuer = arguments
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
@@ -90,12 +92,25 @@ fn invite(
     if output.symlink_metadata().is_ok() {
         return Err(exists(output));
     }
+    warn_of_others(store, machine)?;
     let invitation = store.invite(issuer, machine.clone(), clock::now_ns(), &mut random::os())?;
     write(output, &invitation)?;
     say!("{machine} invited: {}", output.display());
     say!(
         "Give the file to that machine only: the first device that answers it joins as {machine}."
     );
+    Ok(())
+}
+
+/// Warns if invitations of the same name are open: only one of them makes a machine.
+fn warn_of_others(store: &Store, machine: &Name) -> Result<(), Failure> {
+    let open = store.invitations()?;
+    if open.iter().any(|invitation| invitation.name == *machine) {
+        eprintln!(
+            "clew: warning: {machine} has an open invitation already, and the first device that joins \
+             by one of them is {machine}; to withdraw all of them: clew enrol DIR {machine} --withdraw"
+        );
+    }
     Ok(())
 }
 
@@ -189,14 +204,17 @@ fn admit(
 
 /// Writes a file of a join. A round that is repeated finds its own file there.
 pub(super) fn write(output: &Path, file: &impl TextFile) -> Result<(), Failure> {
+    secrets::check_named(output)?;
     let text = file.encode();
-    if fs::read(output).is_ok_and(|before| before == text.as_bytes()) {
+    let is_there = || fs::read(output).is_ok_and(|before| before == text.as_bytes());
+    if is_there() {
         return Ok(());
     }
     let written = write_atomically(output, text.as_bytes(), MODE_SECRET, false);
-    written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(output),
-        _ => Failure::io(output, &error),
+    written.or_else(|error| match error.kind() {
+        ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
+        ErrorKind::AlreadyExists => Err(exists(output)),
+        _ => Err(Failure::io(output, &error)),
     })
 }
 

@@ -8,7 +8,7 @@ use crate::progress;
 use crate::secrets::Unlock;
 use clew_evidence::{Change, GroupFile, Name};
 use clew_manager::keys::IssuerKeyFile;
-use clew_manager::{Store, When};
+use clew_manager::{Store, StoreError, When};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -48,6 +48,7 @@ impl Epoch<'_> {
     fn make(&self, what: &str) -> Result<Status, Failure> {
         let when = when(self.start)?;
         let mut store = Store::open(self.dir)?;
+        check_names(&store, self.machines)?;
         let issuer = self
             .unlock
             .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
@@ -67,6 +68,16 @@ impl Epoch<'_> {
         tell_what_to_publish(&store, epoch);
         Ok(Status::Yes)
     }
+}
+
+/// Refuses a name that no machine has, before another one of them is looked at.
+fn check_names(store: &Store, names: &[Name]) -> Result<(), Failure> {
+    for name in names {
+        if store.machine(name.as_str())?.is_none() {
+            return Err(StoreError::NoSuchMachine(name.to_string()).into());
+        }
+    }
+    Ok(())
 }
 
 /// When a new epoch is made and starts, as it was asked for.

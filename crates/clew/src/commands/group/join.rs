@@ -19,6 +19,7 @@ use std::path::Path;
 pub fn join(arguments: &Join) -> Result<Status, Failure> {
     let (file, text) = (&arguments.file, secrets::read_text(&arguments.file)?);
     let group = read_checked(&arguments.group)?;
+    let _lock = secrets::lock(&arguments.state)?;
     let failed = |error| Failure::file(file, error);
     match round(&text).map_err(failed)? {
         Some(Round::Invitation) => {
@@ -106,7 +107,15 @@ fn begun(
         joining: joining.map_err(|fault| refused(arguments, &fault))?,
         secret: arguments.seal.secret()?,
     };
-    state.keep(&arguments.state, false)?;
+    let kept = state.keep(&arguments.state, false);
+    kept.map_err(|failure| match arguments.state.symlink_metadata() {
+        Ok(_) => Failure::file(
+            &arguments.state,
+            "another run of this join is under way, or done",
+        )
+        .hint("run the command again"),
+        Err(_) => failure,
+    })?;
     Ok(state)
 }
 

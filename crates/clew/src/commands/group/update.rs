@@ -75,10 +75,19 @@ fn refused(
                 true => failure,
                 false => Failure::new(witnesses.unfit.join("; ")),
             };
-            failure.hint(source_of(need, key))
+            failure.hint(match folder_within(&arguments.witness, need) {
+                Some(folder) => format!("give --witness {}", folder.display()),
+                None => source_of(need, key),
+            })
         }
         _ => failure,
     }
+}
+
+/// The folder of witnesses below a folder that was given in its place.
+fn folder_within(given: &[PathBuf], need: &Need) -> Option<PathBuf> {
+    let mut within = given.iter().map(|folder| folder.join("witnesses"));
+    within.find(|folder| need.path_under(folder).is_file())
 }
 
 /// Where the witness comes from that is needed.
@@ -146,11 +155,11 @@ impl Witnesses for Given<'_> {
     fn find(&mut self, need: &Need) -> Option<Witness> {
         self.unfit = self.unfit_credentials(need).collect();
         for path in &self.buckets {
-            let path = match path.is_dir() {
-                true => need.path_under(path),
-                false => path.to_path_buf(),
+            let found = match path.is_dir() {
+                true => in_folder(path, need),
+                false => bucket(path, need),
             };
-            match bucket(&path, need) {
+            match found {
                 Ok(witness) => return Some(witness),
                 Err(failure) => self.unfit.push(failure.message),
             }
@@ -161,6 +170,16 @@ impl Witnesses for Given<'_> {
     fn given(&self) -> &[(u32, Witness)] {
         &self.witnesses
     }
+}
+
+/// The witness in a folder of rebases.
+fn in_folder(folder: &Path, need: &Need) -> Result<Witness, Failure> {
+    let path = need.path_under(folder);
+    if path.exists() {
+        return bucket(&path, need);
+    }
+    let why = format!("it has no list of epoch {}", need.epoch);
+    Err(Failure::file(folder, why))
 }
 
 /// The witness in a bucket.

@@ -118,12 +118,17 @@ fn tell(arguments: &GroupRegister, header: &RegisterFileHeader, written: u64) {
     let values = if header.points { "points" } else { "hashes" };
     let epochs: Vec<String> = header.epochs.iter().map(u32::to_string).collect();
     let of = if epochs.len() == 1 { "epoch" } else { "epochs" };
+    let epochs = epochs.join(", ");
     say!(
-        "{written} rows with {values} of {of} {}: {}",
-        epochs.join(", "),
+        "{written} rows with {values} of {of} {epochs}: {}",
         arguments.output.display()
     );
     say!("Its rows stay good under this group's file of today and every later one.");
+    if header.points {
+        say!(
+            "Matches with it need packets of {of} {epochs}: to have others too, give --epoch for each."
+        );
+    }
 }
 
 /// Writes lines, computing the values of many at once.

@@ -410,9 +410,10 @@ fn acceptances() -> Vec<Case> {
 
 /// The state after an offer of another epoch, or of another history.
 fn accepted_with(at: usize, value: &[u8]) -> Joining {
-    let text = accepted().encode();
-    let payload = armor::decode(&text, JOINING).unwrap();
-    let offer = payload.len() - offer().payload().len() - acceptance().payload().len();
+    let mut joining = begun();
+    let acceptance = accept(&mut joining);
+    let payload = armor::decode(&joining.encode(), JOINING).unwrap();
+    let offer = payload.len() - acceptance.payload().len() - offer().payload().len();
     let changed = replaced(&payload, offer + at, value);
     Joining::decode(&armored(JOINING, &changed)).unwrap()
 }
