@@ -2,7 +2,7 @@
 
 use crate::curve::{G1, G1_BYTES, Scalar, secret_powers_of};
 use crate::secret::{Secret, shielded, shielded_shallow};
-use crate::{Revoked, Witness};
+use crate::{Revoked, Witness, disclose};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
@@ -91,14 +91,21 @@ impl EpochIssuer {
             Scalar::invert_all(&mut inverses);
             let points = secret_powers_of(&self.v, &inverses).into_iter().zip(xs);
             points
-                .map(|(point, x)| (self.check(x).is_ok() && !point.is_identity()).then_some(point))
+                .map(|(point, x)| {
+                    let is_identity = disclose::bit(point.is_identity().into());
+                    (self.check(x).is_ok() && !is_identity).then_some(point)
+                })
                 .collect()
         })
     }
 }
 
+/// SHA-256 of x, by which revoked rows are known. It takes no secret to tell it: whoever has the row's
+/// x can compute it, and nobody else learns x from it.
 fn hash(x: &Scalar) -> [u8; 32] {
-    Sha256::digest(Zeroizing::new(x.to_bytes())).into()
+    let mut hash: [u8; 32] = Sha256::digest(Zeroizing::new(x.to_bytes())).into();
+    disclose::bytes(&mut hash);
+    hash
 }
 
 /// Encodes the points that are there.

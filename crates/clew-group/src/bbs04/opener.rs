@@ -1,10 +1,10 @@
 //! The opener: finds the base that a signature was made with.
 
 use super::{PublicKey, Signature};
-use crate::DecodeError;
 use crate::curve::{G1, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
 use crate::wire::Reader;
+use crate::{DecodeError, disclose};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
@@ -70,7 +70,8 @@ impl OpenerKey {
 
     /// Whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
     pub fn opens(&self, group: &PublicKey) -> bool {
-        shielded(|| group.u.mul(&self.xi1) == group.h && group.opener_v.mul(&self.xi2) == group.h)
+        let is_h = |point: G1| disclose::bit((point == group.h).into());
+        shielded(|| is_h(group.u.mul(&self.xi1)) && is_h(group.opener_v.mul(&self.xi2)))
     }
 
     /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful

@@ -1,7 +1,7 @@
 //! Integers modulo the group order `r`.
 
 use super::glv::LAMBDA;
-use crate::DecodeError;
+use crate::{DecodeError, disclose};
 use alloc::vec::Vec;
 use blst::{
     blst_bendian_from_scalar, blst_fr, blst_fr_add, blst_fr_cneg, blst_fr_from_scalar,
@@ -173,7 +173,8 @@ impl Scalar {
 
     /// Whether this is zero.
     pub fn is_zero(&self) -> bool {
-        self.0.l.iter().fold(0, |all, limb| all | limb) == 0
+        let all = self.0.l.iter().fold(0, |all, limb| all | limb);
+        disclose::bit((all == 0).into())
     }
 
     fn raw(&self) -> Zeroizing<Raw> {

@@ -6,7 +6,7 @@ use super::public_key::issuer_hash;
 use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
 use crate::wire::Reader;
-use crate::{DecodeError, EpochIssuer, Proof, Step};
+use crate::{DecodeError, EpochIssuer, Proof, Step, disclose};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
@@ -70,7 +70,7 @@ impl IssuerKey {
     ) -> Result<Offer, JoinError> {
         request.check(genesis, session)?;
         let c = request.blinded(genesis, s);
-        if c.is_identity() {
+        if disclose::bit(c.is_identity().into()) {
             return Err(JoinError::UnfitS);
         }
         let inverse = self.inverse(x).filter(|_| !x.is_zero());

@@ -49,22 +49,24 @@ fn finish(desk: &Desk, output: &str) -> i32 {
     desk.status(&[&finish[..], &deals, &group].concat())
 }
 
-/// A crash before the state went away: the same command ends what it began.
+/// The same command again finds its key. A trustee that was handed another group's file finishes again.
 #[test]
-fn a_key_that_is_written_is_not_written_again() {
+fn states_stay_until_their_trustees_delete_them() {
     let desk = dealt();
-    let state = fs::read(desk.path("1.state")).unwrap();
     assert_eq!(finish(&desk, "1.key"), 0);
-    assert!(!desk.path("1.state").exists());
     let key = fs::read(desk.path("1.key")).unwrap();
-    fs::write(desk.path("1.state"), &state).unwrap();
     assert_eq!(finish(&desk, "1.key"), 0);
-    assert!(!desk.path("1.state").exists());
     assert_eq!(fs::read(desk.path("1.key")).unwrap(), key);
+    let deals = ["--deal", "1.deal", "--deal", "2.deal"];
+    fs::rename(desk.path("acme"), desk.path("first")).unwrap();
+    desk.yes(&[&["group", "create", "acme", "--plan", PLAN][..], &deals].concat());
+    assert_eq!(finish(&desk, "1.key"), 2, "a key is never overwritten");
+    assert_eq!(finish(&desk, "again.key"), 0);
+    assert_ne!(fs::read(desk.path("again.key")).unwrap(), key);
 }
 
 #[test]
-fn a_state_stays_until_its_key_is_on_disk() {
+fn keys_are_written_whole_and_over_nothing() {
     let desk = dealt();
     let state = fs::read(desk.path("1.state")).unwrap();
     fs::write(desk.path("other"), "something else").unwrap();
