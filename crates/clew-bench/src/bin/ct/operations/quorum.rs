@@ -4,8 +4,8 @@ use super::{Draws, Operation, fixed, followed, nothing, random};
 use clew_group::bbs04;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{
-    Blind, Broadcast, DealtShare, Founding, Match, Part, Quorum, Resharing, Revealed, SecretShare,
-    Sharing, Trustee,
+    Blind, Broadcast, DEALT_SHARE_BYTES, DealtShare, Founding, Match, Part, Quorum, Resharing,
+    Revealed, SecretShare, Sharing, Trustee,
 };
 
 const CONTEXT: [u8; 32] = [9; 32];
@@ -167,7 +167,7 @@ fn ceremonies(f: &Fixture) -> Vec<Operation<'_>> {
         Operation::new("quorum deal", Draws::scalar, |xi| {
             let dealt = Sharing::deal(f.sharing.base(), &xi, f.quorum, &mut followed(5));
             let (_, shares) = dealt.expect("not zero");
-            shares[0].to_bytes()
+            fixed::<32>(&shares[0].to_bytes())
         }),
         Operation::new(
             "quorum deal, bbs04",
@@ -176,13 +176,13 @@ fn ceremonies(f: &Fixture) -> Vec<Operation<'_>> {
                 let key = bbs04::OpenerKey::from_bytes(&key).expect("two scalars");
                 let dealt = key.deal(&f.of_bbs04.0, f.quorum, &mut followed(6));
                 let (_, [of_xi1, of_xi2]) = dealt.expect("the group's own key");
-                [of_xi1[0].to_bytes(), of_xi2[0].to_bytes()]
+                [of_xi1, of_xi2].map(|shares| fixed::<32>(&shares[0].to_bytes()))
             },
         ),
         Operation::new("ceremony deal", nothing, |()| {
             let dealt = f.founding.deal(first(), &mut followed(7));
             let (_, shares) = dealt.expect("a trustee");
-            shares[0].to_bytes()
+            fixed::<DEALT_SHARE_BYTES>(&shares[0].to_bytes())
         }),
         Operation::new(
             "ceremony receive",
@@ -190,13 +190,13 @@ fn ceremonies(f: &Fixture) -> Vec<Operation<'_>> {
             |secrets| {
                 let dealt = f.founded.shares(&secrets);
                 let received = f.founding.receive(first(), &f.founded.broadcasts, &dealt);
-                received.expect("honest dealers").1.to_bytes()
+                fixed::<32>(&received.expect("honest dealers").1.to_bytes())
             },
         ),
         Operation::new("resharing deal", share, |secret| {
             let resharing = resharing(&f.sharing, f.quorum);
             let dealt = resharing.deal(&own(&secret), &mut followed(8));
-            dealt.expect("an old trustee").1[0].to_bytes()
+            fixed::<DEALT_SHARE_BYTES>(&dealt.expect("an old trustee").1[0].to_bytes())
         }),
         Operation::new(
             "resharing receive",
@@ -205,7 +205,7 @@ fn ceremonies(f: &Fixture) -> Vec<Operation<'_>> {
                 let resharing = resharing(&f.old, f.quorum);
                 let dealt = f.reshared.shares(&secrets);
                 let received = resharing.receive(first(), &f.reshared.broadcasts, &dealt);
-                received.expect("honest dealers").1.to_bytes()
+                fixed::<32>(&received.expect("honest dealers").1.to_bytes())
             },
         ),
     ]
