@@ -219,8 +219,12 @@ fn in_store(m: &Machines) -> Vec<Case<'_>> {
                 find()
             },
         ),
-        Case::new("find-indexed", "a row in a known index, judged", find),
-        Case::new("find-judged", "of that: the judge's two equations", fits)
+        Case::new(
+            "find-indexed",
+            "a row in a known index, its base computed again",
+            find,
+        ),
+        Case::new("find-judged", "beside it: the judge's two equations", fits)
             .against("find-indexed"),
         pieces(
             format!("rebase-{n}"),
