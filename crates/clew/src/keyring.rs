@@ -116,25 +116,17 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
         .map_err(|e| unread(path, &e))?
         .take(GROUP_FILE_BYTES_MAX);
     let (mut reader, mut piece) = (GroupFileReader::default(), vec![0; PIECE_BYTES]);
-    let mut first = Vec::new();
     loop {
         match file.read(&mut piece) {
             Ok(0) => break,
-            Ok(read) => {
-                if first.is_empty() {
-                    first.extend_from_slice(&piece[..read.min(64)]);
-                }
-                reader
-                    .push(&piece[..read])
-                    .map_err(|e| Failure::binary(path, &first, e))?;
-            }
+            Ok(read) => reader
+                .push(&piece[..read])
+                .map_err(|e| Failure::binary(path, &piece[..read], e))?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(unread(path, &error)),
         }
     }
-    reader
-        .finish()
-        .map_err(|e| Failure::binary(path, &first, e))
+    reader.finish().map_err(|e| Failure::file(path, e))
 }
 
 /// The failure to read a group file. In a group's directory it has another name.

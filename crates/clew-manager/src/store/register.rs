@@ -97,8 +97,7 @@ impl Store {
     /// good when the register grows. To be called before a row is given to anybody.
     ///
     /// A checkpoint between epochs tells the public that a row was given out: one of a machine that
-    /// was enrolled since the checkpoint before. `now` is in nanoseconds since
-    /// 1970.
+    /// was enrolled since the checkpoint before. `now` is in nanoseconds since 1970.
     ///
     /// # Errors
     /// [`StoreError::RegisterMoved`] if a later size became a checkpoint meanwhile. After an error
