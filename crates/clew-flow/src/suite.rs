@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use crate::block::{Digest, DigestSize, ID_BYTES};
-use crate::lanes::{self, Input};
 use crate::shape::Degree;
+use clew_simd::hash::{self, Input};
 
 /// Nodes that are hashed in one call.
 pub(crate) const TOGETHER: usize = 16;
@@ -112,7 +112,7 @@ impl Hasher {
                     body: packet.packet,
                     tail,
                 });
-                lanes::blake3_keyed(key, &inputs.collect::<Vec<_>>(), &mut out);
+                hash::blake3_keyed(key, &inputs.collect::<Vec<_>>(), &mut out);
             }
             Self::Sha256 { id, count, digest } => {
                 let (count, size) = (count.to_be_bytes(), [*digest as u8]);
@@ -125,7 +125,7 @@ impl Hasher {
                     body: packet.packet,
                     tail: &[],
                 });
-                lanes::sha256(&inputs.collect::<Vec<_>>(), &mut out);
+                hash::sha256(&inputs.collect::<Vec<_>>(), &mut out);
             }
         }
         out
@@ -170,7 +170,7 @@ fn blake3_nodes(key: &[u8; 32], level: u8, families: &[(u16, &[u8])], out: &mut 
             block[..len].copy_from_slice(family);
             block[len..len + 4].copy_from_slice(&tail(*place));
         }
-        return lanes::blake3_blocks(key, &blocks[..families.len()], len + 4, out);
+        return hash::blake3_blocks(key, &blocks[..families.len()], len + 4, out);
     }
     let mut tails = [[0; 4]; TOGETHER];
     for (one, (place, _)) in tails.iter_mut().zip(families) {
@@ -181,7 +181,7 @@ fn blake3_nodes(key: &[u8; 32], level: u8, families: &[(u16, &[u8])], out: &mut 
         let head = &[];
         *input = Input { head, body, tail };
     }
-    lanes::blake3_keyed(key, &inputs[..families.len()], out);
+    hash::blake3_keyed(key, &inputs[..families.len()], out);
 }
 
 fn sha256_nodes(id: &[u8; ID_BYTES], level: u8, families: &[(u16, &[u8])], out: &mut [Digest]) {
@@ -196,7 +196,7 @@ fn sha256_nodes(id: &[u8; ID_BYTES], level: u8, families: &[(u16, &[u8])], out: 
         let tail = &[];
         *input = Input { head, body, tail };
     }
-    lanes::sha256(&inputs[..families.len()], out);
+    hash::sha256(&inputs[..families.len()], out);
 }
 
 fn keyed(key: &[u8; 32], parts: &[&[u8]], tail: &[u8]) -> Digest {

@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Code, Error};
 use crate::block::{Digest, ID_BYTES};
-use crate::lanes::{self, Input};
 use crate::shape::{Degree, Steps};
+use clew_simd::hash::{self, Input};
 
 const LEAF: u8 = 2;
 const NODE: u8 = 3;
@@ -151,7 +151,7 @@ fn hash_all<const H: usize>(heads: &[[u8; H]], bodies: slice::Chunks<'_, u8>) ->
     });
     let inputs: Vec<Input<'_>> = inputs.collect();
     let mut out = alloc::vec![[0; 32]; inputs.len()];
-    lanes::sha256(&inputs, &mut out);
+    hash::sha256(&inputs, &mut out);
     out
 }
 

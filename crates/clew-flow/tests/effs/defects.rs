@@ -3,9 +3,10 @@
 
 use super::naive::{Naive, Signature, md5};
 use super::{key, rng, signer};
-use clew_flow::effs::{Form, Path, Refusal, Rule, Verifier};
+use clew_flow::effs::{Form, Refusal, Rule, Verifier};
 use clew_flow::{Acceptance, BlockSigner as _, FlowReceiver, FlowSender, Reason};
 use clew_flow::{Block, Carry, Chaining, Descriptor, DigestSize, Ed25519Signer, Tree};
+use clew_simd::Backend;
 use num_bigint::BigUint;
 use std::collections::HashMap;
 
@@ -70,7 +71,9 @@ fn levels_are_worth_their_own_bits() {
     assert!(tries < Some(1 << 21), "some 2^16 of them: {tries:?}");
     // Ours says how much that is worth, and that it is not enough.
     let key = key("effs-2048(16,8)", Rule::Paper, Form::Compact, 1);
-    let signed = signer(&key, Path::best()).sign(b"m", &mut rng(1)).unwrap();
+    let signed = signer(&key, Backend::best())
+        .sign(b"m", &mut rng(1))
+        .unwrap();
     let verifier = Verifier::new(key.public());
     let found: Vec<_> = (1..=8)
         .map(|level| verifier.verify(b"m", &signed, level).unwrap())

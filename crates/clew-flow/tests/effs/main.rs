@@ -7,7 +7,8 @@ mod keys;
 mod naive;
 mod signatures;
 
-use clew_flow::effs::{Form, Instance, Parameters, Path, Rule, SecretKey, Signer};
+use clew_flow::effs::{Form, Instance, Parameters, Rule, SecretKey, Signer};
+use clew_simd::Backend;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -29,6 +30,6 @@ fn key(name: &str, rule: Rule, form: Form, seed: u64) -> SecretKey {
     SecretKey::generate(parameters, &mut rng(seed))
 }
 
-fn signer(key: &SecretKey, path: Path) -> Signer {
-    Signer::on(key, path, here)
+fn signer(key: &SecretKey, backend: Backend) -> Signer {
+    Signer::on(key, backend, here)
 }

@@ -1,7 +1,8 @@
 //! What is a signature, level by level: sections 4 to 6.
 
 use super::{key, rng, signer};
-use clew_flow::effs::{Assurance, Form, Path, Refusal, Rule, SecretKey, Signer, Verifier};
+use clew_flow::effs::{Assurance, Form, Refusal, Rule, SecretKey, Signer, Verifier};
+use clew_simd::Backend;
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use std::sync::{LazyLock, Mutex};
@@ -17,7 +18,7 @@ static KEYS: LazyLock<[SecretKey; 2]> = LazyLock::new(|| {
 /// Both, ready to sign, and a signature of each.
 static SIGNERS: LazyLock<[Mutex<Signer>; 2]> = LazyLock::new(|| {
     KEYS.each_ref()
-        .map(|key| Mutex::new(signer(key, Path::best())))
+        .map(|key| Mutex::new(signer(key, Backend::best())))
 });
 static SIGNED: LazyLock<[Vec<u8>; 2]> =
     LazyLock::new(|| [0, 1].map(|which| signed(which, MESSAGE)));
@@ -45,19 +46,19 @@ fn all_ways_sign_alike_and_verify_alike() {
             let key = key(name, rule, form, 8);
             let t = key.public().parameters().t();
             let mut known = Vec::new();
-            for path in Path::all() {
-                let (mut signer, rng) = (signer(&key, path), &mut rng(2));
+            for backend in Backend::multipliers() {
+                let (mut signer, rng) = (signer(&key, backend), &mut rng(2));
                 signer.prepare(rng);
                 let signed = (0..40u8).map(|i| signer.sign(&vec![i; i.into()], rng).unwrap());
                 let signed: Vec<Vec<u8>> = signed.collect();
                 if known.is_empty() {
                     known = signed;
                 } else {
-                    assert!(known == signed, "{name} {}", path.name());
+                    assert!(known == signed, "{name} {}", backend.name());
                 }
             }
-            for path in Path::all() {
-                let verifier = Verifier::on(key.public(), path);
+            for backend in Backend::multipliers() {
+                let verifier = Verifier::on(key.public(), backend);
                 for (i, signature) in (0..).zip(&known) {
                     let message = vec![i; i.into()];
                     for level in 1..=t {
@@ -197,7 +198,7 @@ fn strength_is_in_bits() {
 #[test]
 fn signatures_are_of_one_key() {
     let [one, other] = [3, 4].map(|seed| key("effs-2048(128,1)", Rule::Paper, Form::Paper, seed));
-    let signed = signer(&one, Path::best())
+    let signed = signer(&one, Backend::best())
         .sign(MESSAGE, &mut rng(1))
         .unwrap();
     assert!(
@@ -215,15 +216,15 @@ fn signatures_are_of_one_key() {
 /// What goes wrong with one number in 2^16 shows among so many.
 #[test]
 fn many_signatures_hold() {
-    for path in Path::all() {
-        let many = if path == Path::best() {
+    for backend in Backend::multipliers() {
+        let many = if backend == Backend::best() {
             150_000
         } else {
             10_000
         };
         let key = key("effs-2048(128,1)", Rule::Paper, Form::Paper, 11);
-        let (mut signer, rng) = (signer(&key, path), &mut rng(11));
-        let verifier = Verifier::on(key.public(), path);
+        let (mut signer, rng) = (signer(&key, backend), &mut rng(11));
+        let verifier = Verifier::on(key.public(), backend);
         for message in 0..many as u32 {
             let message = message.to_be_bytes();
             let signature = signer.sign(&message, rng).unwrap();
@@ -247,8 +248,8 @@ proptest! {
         let mut signature = SIGNED[which].clone();
         let at = at % signature.len();
         signature[at] ^= to as u8;
-        let all: Vec<_> = Path::all().map(|path| {
-            Verifier::on(key.public(), path).verify(MESSAGE, &signature, level)
+        let all: Vec<_> = Backend::multipliers().map(|backend| {
+            Verifier::on(key.public(), backend).verify(MESSAGE, &signature, level)
         }).collect();
         prop_assert!(all.iter().all(|found| *found == all[0]));
         let row = at.checked_sub(ROOTS).map_or(0, |place| place / 256);
