@@ -3,8 +3,8 @@
 
 mod common;
 
-use clew_flow::DigestSize;
 use clew_packet::{Candidate, LinkType, Mode, Policy, Restorer, SignedPacket, Window, read};
+use clew_tree::DigestSize;
 use common::{NOW, Owned, packets::*, precursor, sender};
 use sha2::{Digest, Sha256};
 

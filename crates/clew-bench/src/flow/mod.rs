@@ -9,10 +9,10 @@ use crate::groups::rng;
 use clew::flow::ed25519::Signer;
 use clew::flow::schemes;
 use clew_flow::{
-    Acceptance, Block, BlockSigner, BlockVerifier, Chaining, Content, Degree, Descriptor, Digest,
-    DigestSize, Effort, FlowReceiver, FlowSender, Suite,
+    Acceptance, BlockSigner, BlockVerifier, Chaining, Descriptor, Effort, FlowReceiver, FlowSender,
 };
 use clew_simd::{Backend, hash};
+use clew_tree::{Block, Content, Degree, Digest, DigestSize, Suite};
 use rand_core::Rng as _;
 
 /// When all blocks are signed and received, in nanoseconds since 1970.
