@@ -77,6 +77,7 @@ extern crate alloc;
 extern crate std;
 
 mod block;
+mod block_cache;
 mod bytes;
 mod carriage;
 mod checksum;
@@ -101,7 +102,6 @@ mod time;
 mod trailer;
 mod udp;
 mod upper;
-mod verified;
 mod waiting;
 mod window;
 

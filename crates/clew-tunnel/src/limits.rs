@@ -101,7 +101,7 @@ pub const AMPLIFICATION: u64 = 3;
 pub const REKEY: u64 = 600_000_000_000;
 /// How long a server waits for a rekey that it asked for, in nanoseconds.
 pub const REKEY_ANSWER: u64 = 30_000_000_000;
-/// How long packets under the key before are opened, in nanoseconds.
+/// How long packets under the key before are decrypted, in nanoseconds.
 pub const DRAIN: u64 = 3_000_000_000;
 /// How long a new address has time to be proven, in nanoseconds.
 pub const PATH_TIMEOUT: u64 = 3_000_000_000;

@@ -118,7 +118,7 @@ impl core::fmt::Debug for Now<'_> {
     }
 }
 
-/// Takes the RPCs in sequence of a packet that was opened, and those that it is the key to.
+/// Takes the RPCs in sequence of a packet that was decrypted, and those that it is the key to.
 ///
 /// # Errors
 /// A reason that closes the tunnel.

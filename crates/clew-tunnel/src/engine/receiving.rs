@@ -76,7 +76,7 @@ impl Receiving {
         }
     }
 
-    /// A counted packet was opened. What is later is copied.
+    /// A counted packet was decrypted. What is later is copied.
     ///
     /// # Errors
     /// `duplicate-seq`, `ahead`.

@@ -116,7 +116,7 @@ impl<'a> Plaintext<'a> {
     }
 }
 
-/// Whether an RPC is done as soon as its packet is opened.
+/// Whether an RPC is done as soon as its packet is decrypted.
 fn is_out_of_sequence(call: &Call<'_>) -> bool {
     call.connection == 0 && matches!(call.name, "nextTid" | "puzz" | "puzzSoln")
 }

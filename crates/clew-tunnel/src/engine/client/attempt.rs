@@ -9,8 +9,8 @@ use crate::boxes::Key;
 use crate::engine::channel::{Channel, Now};
 use crate::engine::draft::Draft;
 use crate::engine::event::{ConnectionId, Event};
-use crate::engine::line::Line;
 use crate::engine::outgoing::Outgoing;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::time::Instant;
 use crate::keys::{self, Binder, Nonce};
 use crate::limits::{CONNECT_MAX, PUZZLES, RPCS_MAX, SENDS_EACH, STALE_MAX};
@@ -34,7 +34,7 @@ pub struct Attempt {
     /// It waits until somebody wants its tunnel.
     is_held: bool,
     /// A key for each S' that was tried, the newest last.
-    lines: Vec<(Line, Binder)>,
+    keys: Vec<(PacketKeys, Binder)>,
     sends: Sends,
     nonces: Vec<Nonce>,
     solution: Option<Solution>,
@@ -54,7 +54,7 @@ impl Attempt {
             secret,
             client: None,
             is_held,
-            lines: Vec::new(),
+            keys: Vec::new(),
             sends: Sends::new(now),
             nonces: Vec::new(),
             solution: None,
@@ -81,7 +81,8 @@ impl Attempt {
         self.client = Some(client);
         let binder = Binder::new(&key, self.tid, &client, server);
         let first = Nonce::new(0, Side::Client);
-        self.lines.push((Line::new(self.tid, key, first), binder));
+        self.keys
+            .push((PacketKeys::new(self.tid, key, first), binder));
     }
 
     /// When it has something to do; none while its keys are computed, and while nobody wants its tunnel.
@@ -109,15 +110,15 @@ impl Attempt {
     }
 
     /// Opens the server's first packet, if any of its keys does: which one.
-    pub fn open(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
-        let mut newest_first = (0..self.lines.len()).rev();
-        newest_first.find(|place| boxed.open(&self.lines[*place].0.stream))
+    pub fn decrypt(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
+        let mut newest_first = (0..self.keys.len()).rev();
+        newest_first.find(|place| boxed.decrypt(&self.keys[*place].0.stream))
     }
 
     /// The key that opened it. All others are erased, and c'.
-    pub fn into_line(mut self, place: usize) -> (Line, Binder, u32) {
-        let (line, binder) = self.lines.swap_remove(place);
-        (line, binder, self.sends.count)
+    pub fn into_keys(mut self, place: usize) -> (PacketKeys, Binder, u32) {
+        let (keys, binder) = self.keys.swap_remove(place);
+        (keys, binder, self.sends.count)
     }
 
     /// A puzzle was solved.
@@ -179,14 +180,14 @@ impl Tunnel {
         next_tid.write(&mut rpcs)?;
         rpcs.extend_from_slice(&attempt.carried.rpcs);
         let t = attempt.sends.send(now.instant, now.wall);
-        let (line, _) = attempt.lines.last_mut().ok_or(Reason::BadKey)?;
-        let header = line.initiation(Nonce::new(t, Side::Client), client, attempt.solution);
+        let (keys, _) = attempt.keys.last_mut().ok_or(Reason::BadKey)?;
+        let header = keys.initiation(Nonce::new(t, Side::Client), client, attempt.solution);
         if attempt.nonces.len() == NONCES_MAX {
             attempt.nonces.remove(0);
         }
         attempt.nonces.push(header.nonce);
         let numbers = (attempt.carried.seq, 0);
-        let sent = out.push(to, &header, numbers, &rpcs, m.into(), &line.stream);
+        let sent = out.push(to, &header, numbers, &rpcs, m.into(), &keys.stream);
         sent.map(|_| true).ok_or(Reason::TooLong)
     }
 
@@ -196,7 +197,7 @@ impl Tunnel {
         let State::First(attempt) = &mut self.state else {
             return Ok(());
         };
-        let (_, binder) = attempt.lines.last().ok_or(Reason::BadKey)?;
+        let (_, binder) = attempt.keys.last().ok_or(Reason::BadKey)?;
         let binder = binder.clone();
         let mut rpcs = Vec::new();
         let mut loaded = Vec::new();
@@ -312,7 +313,7 @@ impl Tunnel {
         let State::First(attempt) = &mut self.state else {
             return Ok(());
         };
-        let (_, binder) = attempt.lines.last().ok_or(Reason::BadKey)?;
+        let (_, binder) = attempt.keys.last().ok_or(Reason::BadKey)?;
         let mut rpcs = Vec::new();
         for wish in &attempt.wishes {
             write_wish(wish, &self.target, binder, shared, now, &mut rpcs)?;

@@ -12,7 +12,7 @@ use super::rekey::Rekeying;
 use super::users::UserId;
 use crate::engine::channel::{Channel, Now};
 use crate::engine::event::TunnelId;
-use crate::engine::line::Line;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
 use crate::keys::Binder;
@@ -69,9 +69,9 @@ pub struct Tunnel {
     pub target: Target,
     pub state: State,
     /// What is sent with, from the first answer on.
-    pub line: Option<Line>,
+    pub keys: Option<PacketKeys>,
     /// The key before, until then.
-    pub old: Option<Box<(Line, Instant)>>,
+    pub old: Option<Box<(PacketKeys, Instant)>>,
     /// The next initiation packet's TID.
     pub announced: Tid,
     pub binder: Option<Binder>,
@@ -114,7 +114,7 @@ impl Tunnel {
             channel: Channel::new(id, Side::Client, start, packet, packet - PACKET_MIN),
             target,
             state: State::First(Box::new(attempt)),
-            line: None,
+            keys: None,
             old: None,
             announced: Tid::from_random(now.random()),
             binder: None,

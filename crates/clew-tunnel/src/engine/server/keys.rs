@@ -37,9 +37,9 @@ pub struct Live {
 }
 
 impl Live {
-    /// The keys that may open a first packet, in the order in which they are tried: the boxing key, of who
+    /// The keys that may decrypt a first packet, in the order in which they are tried: the boxing key, of who
     /// asks for this server's record (12.1), is the last.
-    pub fn openers(&self) -> impl Iterator<Item = &Arc<Pair>> {
+    pub fn pairs(&self) -> impl Iterator<Item = &Arc<Pair>> {
         self.ephemerals.iter().chain([&self.boxing])
     }
 }

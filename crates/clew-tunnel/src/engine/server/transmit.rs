@@ -95,10 +95,10 @@ impl Tunnel {
             (true, false) => ANSWER,
             (true, true) => usize::from(shared.config.m),
         };
-        let header = self.line.header();
+        let header = self.keys.header();
         let numbers = (seq, self.channel.receiving.ack());
         let to = (0, self.path.address());
-        let sent = out.push(to, &header, numbers, rpcs, length, &self.line.stream);
+        let sent = out.push(to, &header, numbers, rpcs, length, &self.keys.stream);
         debug_assert!(sent.is_some(), "no longer than the longest");
         self.path.sent(sent.unwrap_or(0));
         self.is_first = false;

@@ -11,7 +11,7 @@ use super::puzzles::{KEPT_BACK, POSED_BYTES, Posed};
 use super::requests::Requests;
 use crate::engine::channel::{Channel, Now, Party};
 use crate::engine::event::TunnelId;
-use crate::engine::line::Line;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::rate::Bucket;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
@@ -39,9 +39,9 @@ pub enum Which {
 #[derive(Debug)]
 pub struct Tunnel {
     pub channel: Channel,
-    pub line: Line,
+    pub keys: PacketKeys,
     /// The key before, until then.
-    pub old: Option<Box<(Line, Instant)>>,
+    pub old: Option<Box<(PacketKeys, Instant)>>,
     pub announced: Tid,
     pub binder: Binder,
     pub path: Path,
@@ -90,8 +90,8 @@ impl Tunnel {
     pub fn new(id: TunnelId, start: Start, packet: usize, now: &mut Now<'_>) -> Self {
         let random = u32::from_be_bytes(now.random());
         let nonce = start.nonce.answer().unwrap_or(start.nonce);
-        let mut line = Line::new(start.tid, start.key, nonce);
-        line.seen.note(start.nonce);
+        let mut keys = PacketKeys::new(start.tid, start.key, nonce);
+        keys.seen.note(start.nonce);
         Self {
             channel: Channel::new(
                 id,
@@ -100,7 +100,7 @@ impl Tunnel {
                 packet,
                 packet - PACKET_MIN,
             ),
-            line,
+            keys,
             old: None,
             announced: start.announced,
             binder: start.binder,
@@ -126,15 +126,15 @@ impl Tunnel {
     /// The key of the next rekey's initiation packet.
     pub fn next_key(&self) -> crate::boxes::Key {
         if self.is_dormant {
-            self.line.key.clone()
+            self.keys.key.clone()
         } else {
-            keys::next(&self.line.key)
+            keys::next(&self.keys.key)
         }
     }
 
     /// The tunnel's next key is in use. What it had before, but for the announced TID.
-    pub fn rekey(&mut self, line: Line, announced: Tid, now: Instant) -> Rekeyed {
-        let before = core::mem::replace(&mut self.line, line);
+    pub fn rekey(&mut self, keys: PacketKeys, announced: Tid, now: Instant) -> Rekeyed {
+        let before = core::mem::replace(&mut self.keys, keys);
         let erased = self.old.take().map(|old| old.0.tid);
         let draining = if self.is_dormant {
             None
@@ -157,9 +157,9 @@ impl Tunnel {
     /// The tunnel computes its next key, erases what it has, and waits: its TIDs, which are no more.
     pub fn rest(&mut self) -> Rekeyed {
         let key = self.next_key();
-        let tid = self.line.tid;
+        let tid = self.keys.tid;
         // A stream that opens nothing: the TID under it is not in the table any more.
-        self.line = Line::new(self.announced, key, Nonce::new(0, Side::Server));
+        self.keys = PacketKeys::new(self.announced, key, Nonce::new(0, Side::Server));
         self.is_dormant = true;
         self.asked = None;
         self.channel.sending.pause();

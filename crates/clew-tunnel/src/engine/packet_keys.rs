@@ -1,4 +1,4 @@
-//! A key and its TID: what packets are sealed and opened with (`spec/tunnel.md` section 4).
+//! A key and its TID: what packets are sealed and decrypted with (`spec/tunnel.md` section 4).
 
 use super::nonces::NonceMemory;
 use crate::boxes::{Key, Stream};
@@ -9,19 +9,19 @@ use crate::x25519::Public;
 
 /// One key of a tunnel, with its TID and its nonces.
 #[derive(Debug)]
-pub struct Line {
+pub struct PacketKeys {
     /// TID.
     pub tid: Tid,
     /// K.
     pub key: Key,
     /// Of K and TID.
     pub stream: Stream,
-    /// Which of the other side's were opened.
+    /// Which of the other side's were decrypted.
     pub seen: NonceMemory,
     next: Nonce,
 }
 
-impl Line {
+impl PacketKeys {
     /// A key, and the first nonce that is to be sent under it.
     pub fn new(tid: Tid, key: Key, first: Nonce) -> Self {
         Self {
