@@ -17,10 +17,11 @@ pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod community_id;
-pub mod counters;
 pub mod failure;
 pub mod flow;
 pub mod keyring;
+mod log;
+pub mod metrics;
 pub mod output;
 pub mod plot;
 pub mod progress;
@@ -51,6 +52,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(usage) => return show_usage(&usage),
     };
     let _ = ctrlc::set_handler(interrupt);
+    log::begin();
     let done = commands::run(cli, &matches);
     match done.and_then(|status| output::all_said().map(|()| status)) {
         Ok(status) => ExitCode::from(status.code()),

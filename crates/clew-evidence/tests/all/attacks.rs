@@ -6,15 +6,15 @@
     reason = "helpers of tests fail the test"
 )]
 
+use crate::common::evidence::{device_of, set};
+use crate::common::issuer::{device_key, proof_of_y, vouch};
+use crate::common::{EPOCH, LATE, World, XR, row_of, tree, worlds};
 use clew_evidence::{
     Asked, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
     Request, Row, Step, judge_match, judge_opening,
 };
 use clew_group::PublicKey;
 use clew_group::curve::{G1, Scalar};
-use crate::common::evidence::{device_of, set};
-use crate::common::issuer::{device_key, proof_of_y, vouch};
-use crate::common::{EPOCH, LATE, World, XR, row_of, tree, worlds};
 
 fn fault(rule: JudgeRule) -> Result<clew_evidence::Judgement, Fault> {
     Err(rule.into())

@@ -1,7 +1,7 @@
 //! What evidence that holds cannot say: every caveat, by its stable name.
 
-use clew_evidence::{Caveat, Judgement, judge_match, judge_opening};
 use crate::common::{BBS04, DEALT, LATE, LOCKED_OUT, REISSUED, REVOKED, World, XR};
+use clew_evidence::{Caveat, Judgement, judge_match, judge_opening};
 
 /// Name and epoch of each.
 fn named(judged: &Judgement) -> Vec<(&'static str, Option<u32>)> {
@@ -88,7 +88,10 @@ fn of_matches() {
         ];
         let not_of_signer = |(name, _): &(&str, _)| !of_signer.contains(name);
         let expected: Vec<_> = expected.into_iter().filter(not_of_signer).collect();
-        assert_eq!(matched((machine + 1) % crate::common::MACHINES, machine), expected);
+        assert_eq!(
+            matched((machine + 1) % crate::common::MACHINES, machine),
+            expected
+        );
     }
 }
 

@@ -1,9 +1,11 @@
 //! The register's growth: rule `checkpoint`, and which rows each size keeps good.
 
+use crate::common::{
+    CHECKPOINT, MACHINES, Nodes, World, XR, bodies_of, register, row_of, tree, worlds,
+};
 use clew_evidence::{
     Checkpoint, EpochRecord, GroupFile, RegisterHead, Row, Rule, consistency, root,
 };
-use crate::common::{CHECKPOINT, MACHINES, Nodes, World, XR, bodies_of, register, row_of, tree, worlds};
 
 const REGISTER: usize = 6;
 

@@ -6,13 +6,13 @@
     reason = "helpers of tests fail the test"
 )]
 
+use crate::common::evidence::{set, trustee};
+use crate::common::{MACHINES, World, XR, worlds};
 use clew_evidence::{
     Asked, CombineError, Fault, Found, JudgeRule, OpenedBase, Packet, Refused, Request, Search,
     Share, Step, Why, combine_match, combine_opening, gather_blinds, gather_commitments,
 };
 use clew_group::quorum::Trustee;
-use crate::common::evidence::{set, trustee};
-use crate::common::{MACHINES, World, XR, worlds};
 
 fn refused(index: u8, why: Why) -> Refused {
     Refused {

@@ -1,9 +1,9 @@
 //! The layout of openings and matches, and rule `layout`.
 
-use clew_evidence::{EntryKey, JudgeRule, Match, Opening};
-use clew_group::curve::Scalar;
 use crate::common::evidence::{device_of, fault, match_fault, opening_fault, set, trustee};
 use crate::common::{BBS04, World, XR, worlds};
+use clew_evidence::{EntryKey, JudgeRule, Match, Opening};
+use clew_group::curve::Scalar;
 
 #[test]
 fn openings_have_the_fields_of_the_specification() {

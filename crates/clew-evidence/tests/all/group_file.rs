@@ -7,12 +7,12 @@
     reason = "helpers of tests fail the test"
 )]
 
+use crate::common::{BBS04, CREATED, World, XR, worlds};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, MAX_REBASE_ROWS,
     MAX_STEPS_PER_RECORD, Origin, Rule, seal,
 };
 use clew_group::quorum::Quorum;
-use crate::common::{BBS04, CREATED, World, XR, worlds};
 use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
 

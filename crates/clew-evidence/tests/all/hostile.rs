@@ -1,12 +1,12 @@
 //! Mutated bytes into every reader: nothing panics, and what is read is written the same again. A
 //! failure prints a seed; `CLEW_SEED` repeats it.
 
+use crate::common::{BBS04, XR, checked, rng, worlds};
 use clew_evidence::{
     Change, Fault, GroupFile, JudgeRule, LineValue, Match, Opening, RegisterEntry,
     RegisterFileHeader, RegisterLine, RegisterReader, Row, Share, armor, judge_match,
     judge_opening, seal,
 };
-use crate::common::{BBS04, XR, checked, rng, worlds};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::Rng;
 

@@ -2,14 +2,14 @@
 //! but `layout` (`evidence_layout.rs`). What they cannot say is in `caveats.rs`; what an attacker
 //! tries, in `attacks.rs`.
 
+use crate::common::evidence::{blamed, device_of, fault, match_fault, opening_fault, set, trustee};
+use crate::common::issuer::device_key;
+use crate::common::{BBS04, EPOCH, MACHINES, XR, checked, worlds};
 use clew_evidence::{
     DeviceFingerprint, JudgeRule, Match, Opening, Packet, Question, RegisterEntry, Request, Step,
     judge_match, judge_opening,
 };
 use clew_group::curve::G1;
-use crate::common::evidence::{blamed, device_of, fault, match_fault, opening_fault, set, trustee};
-use crate::common::issuer::device_key;
-use crate::common::{BBS04, EPOCH, MACHINES, XR, checked, worlds};
 
 #[test]
 fn an_opening_names_the_machine() {
@@ -164,7 +164,10 @@ fn packet() {
 #[test]
 fn signature() {
     for world in worlds() {
-        for (message, flip) in [(&b"not what was signed"[..], 0), (crate::common::MESSAGE, 1)] {
+        for (message, flip) in [
+            (&b"not what was signed"[..], 0),
+            (crate::common::MESSAGE, 1),
+        ] {
             let mut body = world.bodies[0].clone();
             *body.last_mut().unwrap() ^= flip;
             let packet = Packet {

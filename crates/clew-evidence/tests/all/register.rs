@@ -1,13 +1,13 @@
 //! Rows and register files.
 
+use crate::common::evidence::device_of;
+use crate::common::issuer::{device_key, proof_of_y, vouch};
+use crate::common::{BBS04, World, XR, worlds};
 use clew_evidence::{
     EntryKey, GroupId, How, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterEntry,
     RegisterFileError, RegisterFileHeader, RegisterLine, RegisterReader, Row, base_hash,
 };
 use clew_group::Scheme;
-use crate::common::evidence::device_of;
-use crate::common::issuer::{device_key, proof_of_y, vouch};
-use crate::common::{BBS04, World, XR, worlds};
 use ed25519_dalek::Signer;
 use proptest::prelude::*;
 

@@ -6,13 +6,13 @@
     reason = "helpers of tests fail the test"
 )]
 
-use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule};
-use clew_group::curve::{G1, Scalar};
-use clew_group::{Scheme, Step};
 use crate::common::issuer::{first_v, rebased_v, secret_x};
 use crate::common::{
     BBS04, CREATED, LOCKED_OUT, NONCE, REISSUED, REVOKED, World, XR, checked, rng, worlds,
 };
+use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule};
+use clew_group::curve::{G1, Scalar};
+use clew_group::{Scheme, Step};
 
 /// The rule and part by which a file is refused before its chain is looked at.
 fn refused(file: &[u8]) -> (usize, Rule) {
@@ -140,7 +140,8 @@ fn who_is_revoked_is_seen_without_a_pairing() {
     let all = [77, LOCKED_OUT, REVOKED].map(secret_x);
     assert_eq!([revoked(0), revoked(2)], [vec![], all[..2].to_vec()]);
     assert!(revoked(3) == all && revoked(99) == all);
-    let rows = |world: &crate::common::World, epoch| world.group.revoked_rows(epoch).collect::<Vec<_>>();
+    let rows =
+        |world: &crate::common::World, epoch| world.group.revoked_rows(epoch).collect::<Vec<_>>();
     assert_eq!(
         [rows(&XR, 3), rows(&XR, 4)],
         [vec![], vec![REISSUED as u32]]

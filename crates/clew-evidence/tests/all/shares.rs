@@ -1,7 +1,7 @@
 //! The text form of shares.
 
-use clew_evidence::Share;
 use crate::common::{BBS04, XR};
+use clew_evidence::Share;
 
 #[test]
 fn shares_round_trip() {

@@ -1,11 +1,11 @@
 //! Both schemes behind one set of types say what each says by itself.
 
+use crate::common::{EPOCH, NONCE, rng};
 use clew_group::curve::G1;
 use clew_group::{
     DecodeError, EpochId, FOUNDING_BYTES, Fault, Invalid, MemberKey, PublicKey, Scheme, Signed,
     SigningKey, VerifyingKey, Witness, bbs04, xr,
 };
-use crate::common::{EPOCH, NONCE, rng};
 
 /// What is needed of a group of either scheme, in epoch 1, after a rebase.
 struct Case {

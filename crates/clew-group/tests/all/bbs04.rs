@@ -1,13 +1,13 @@
 //! What a group signature promises, and every way to break one.
 
+use crate::common::points::{bad_g1, bad_g2, bad_scalar, order, replaced};
+use crate::common::{EPOCH, Group, Member, NONCE, rng};
 use clew_group::bbs04::{
     INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, PublicKey,
     SIGNATURE_BYTES, Signature,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::{DecodeError, FOUNDING_BYTES, Invalid, Revoked, Witness};
-use crate::common::points::{bad_g1, bad_g2, bad_scalar, order, replaced};
-use crate::common::{EPOCH, Group, Member, NONCE, rng};
 use std::collections::BTreeSet;
 
 #[test]

@@ -1,15 +1,15 @@
 //! Keys that never exist anywhere, handed on, and every way to deal wrongly.
 
+use crate::common::quorum::{
+    CONTEXT, Dealt, combined, decryptions, holds, no_points, number, padded, quorum, set, trustee,
+};
+use crate::common::rng;
 use clew_group::DecodeError;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{
     Broadcast, DEALT_SHARE_BYTES, DealtShare, Founding, Part, QuorumError, Resharing, SecretShare,
     Set, Sharing,
 };
-use crate::common::quorum::{
-    CONTEXT, Dealt, combined, decryptions, holds, no_points, number, padded, quorum, set, trustee,
-};
-use crate::common::rng;
 
 fn base() -> G1 {
     G1::hash(b"test", b"u")

@@ -1,14 +1,14 @@
 //! Each rule of split revocation dropped once, and the attack that then works; and what keeps the
 //! rule.
 
-use clew_group::bbs04;
-use clew_group::curve::{G1, Scalar};
-use clew_group::xr::{Device, Generators, MemberKey, PublicKey, Signature, VerifyingKey};
-use clew_group::{Invalid, Revoked, Step, check_steps};
 use crate::common::points::replaced;
 use crate::common::xr::{Group, Member, NONCE, SESSION};
 use crate::common::xr_textbook::{Gpk, Key, g1, scalar, sign};
 use crate::common::{EPOCH, rng, textbook as book};
+use clew_group::bbs04;
+use clew_group::curve::{G1, Scalar};
+use clew_group::xr::{Device, Generators, MemberKey, PublicKey, Signature, VerifyingKey};
+use clew_group::{Invalid, Revoked, Step, check_steps};
 
 /// Signs without any check of the key: what the signature opens to, if the product accepts it.
 fn opened(group: &Group, public: &PublicKey, key: &Key) -> Option<G1> {

@@ -2,13 +2,13 @@
 //! present one in its grace time, and an announced one. Nothing but honest keys in their own epochs
 //! signs. The forgery that the old revocation allowed is shown to work against the old equations.
 
+use crate::common::xr::{Group, Member, NONCE};
+use crate::common::xr_textbook::{self as xr_book, Gpk, Key, scalar};
+use crate::common::{EPOCH, rng, textbook as book};
 use clew_group::Step;
 use clew_group::bbs04;
 use clew_group::curve::{G1, G2, Scalar};
 use clew_group::xr::{Nonces, PublicKey, Signature, VerifyingKey};
-use crate::common::xr::{Group, Member, NONCE};
-use crate::common::xr_textbook::{self as xr_book, Gpk, Key, scalar};
-use crate::common::{EPOCH, rng, textbook as book};
 
 /// One epoch, as a forger and a verifier see it.
 struct Epoch {

@@ -1,16 +1,16 @@
 //! A match answers yes or no, proves it, and is never an opening.
 
+use crate::common::quorum::{
+    CONTEXT, Dealt, blind, blind_statement, combined, holds, no_points, number, padded, session,
+    set, sha256, trustee,
+};
+use crate::common::rng;
 use clew_group::DecodeError;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{
     BLIND_BYTES, Blind, BlindCommitment, Blinding, Decryption, Match, QuorumError, Revealed, Set,
     Trustee,
 };
-use crate::common::quorum::{
-    CONTEXT, Dealt, blind, blind_statement, combined, holds, no_points, number, padded, session,
-    set, sha256, trustee,
-};
-use crate::common::rng;
 
 /// A signature's T1 and T2 = A h^alpha, and a quorum of 3 of 5 that has h.
 struct Case {

@@ -1,14 +1,14 @@
 //! t of n decrypt, fewer do not, and whoever gives something else is named.
 
+use crate::common::quorum::{
+    CONTEXT, Dealt, combined, decryptions, holds, no_points, number, padded, quorum, set, trustee,
+};
+use crate::common::{Group, rng};
 use clew_group::DecodeError;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{
     DECRYPTION_BYTES, Decryption, Part, Quorum, QuorumError, SecretShare, Set, Sharing, Trustee,
 };
-use crate::common::quorum::{
-    CONTEXT, Dealt, combined, decryptions, holds, no_points, number, padded, quorum, set, trustee,
-};
-use crate::common::{Group, rng};
 use proptest::prelude::*;
 
 fn point() -> G1 {

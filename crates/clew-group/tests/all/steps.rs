@@ -1,13 +1,13 @@
 //! Checks of chains of steps: one by one, and all with two pairings.
 
-use clew_group::curve::{G1, Scalar};
-use clew_group::xr::PublicKey;
-use clew_group::{DecodeError, Invalid, Step, check_steps};
 use crate::common::points::{ORDER_3, replaced, with_torsion};
 use crate::common::rng;
 use crate::common::script::Script;
 use crate::common::xr::{Group, NONCE};
 use crate::common::xr_textbook::{g1, short};
+use clew_group::curve::{G1, Scalar};
+use clew_group::xr::PublicKey;
+use clew_group::{DecodeError, Invalid, Step, check_steps};
 
 /// A chain of two segments, the second after a rebase.
 struct Chain {

@@ -1,10 +1,10 @@
 //! The optimised signer and verifier against the paper's equations, written down one by one: five
 //! pairings, powers in GT, no tables, no tricks.
 
-use clew_group::bbs04::{IssuerKey, Nonces, OpenerKey, Signature, VerifyingKey};
-use clew_group::curve::{G1, Scalar};
 use crate::common::textbook::{Gpk, Key, Values, pairing, sign, verify};
 use crate::common::{EPOCH, Group, NONCE, REBASED, rng};
+use clew_group::bbs04::{IssuerKey, Nonces, OpenerKey, Signature, VerifyingKey};
+use clew_group::curve::{G1, Scalar};
 use proptest::prelude::*;
 
 fn nonces(seed: u64) -> Nonces {

@@ -5,11 +5,11 @@
 //! between points that somebody can make of signatures and knowledge, with every exponent that is at
 //! hand. The control: with xi, which only t trustees have together, the same search finds the machine.
 
-use clew_group::curve::{G1, Scalar};
-use clew_group::xr::Signature;
 use crate::common::rng;
 use crate::common::xr::{Group, Member};
 use crate::common::xr_textbook::{Gpk, scalar, short};
+use clew_group::curve::{G1, Scalar};
+use clew_group::xr::Signature;
 use std::collections::HashMap;
 
 /// What somebody knows, about one machine or about all.
@@ -38,7 +38,11 @@ impl Scene {
         };
         Self {
             signatures: [sign(0, 20), sign(0, 21), sign(1, 22)],
-            gpk: Gpk::of(&crate::common::xr::NONCE, &group.public, crate::common::EPOCH),
+            gpk: Gpk::of(
+                &crate::common::xr::NONCE,
+                &group.public,
+                crate::common::EPOCH,
+            ),
             group,
             members,
         }

@@ -1,5 +1,7 @@
 //! What scheme XR promises: signing, joining, moving between epochs, opening, pseudonyms.
 
+use crate::common::rng;
+use crate::common::xr::{Group, Member, NONCE, SESSION, accepted};
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{
     DEVICE_BYTES, Device, INCREMENTAL_BYTES, IncrementalSignature, IssuerKey, MemberKey, Nonces,
@@ -7,8 +9,6 @@ use clew_group::xr::{
     SIGNATURE_BYTES, Signature, VerifyingKey,
 };
 use clew_group::{EpochId, Invalid, Proof, STEP_BYTES, Step, Witness};
-use crate::common::rng;
-use crate::common::xr::{Group, Member, NONCE, SESSION, accepted};
 use std::collections::BTreeSet;
 
 #[test]

@@ -1,13 +1,13 @@
 //! Attacks on the keys of XR. Each is carried out as far as it goes, and then stopped by the one
 //! rule that is there for it. Those on revocation are in `forgeries.rs` and `dropped_rules.rs`.
 
-use clew_group::Invalid;
-use clew_group::curve::{G1, G2, Scalar};
-use clew_group::xr::{IssuerKey, Nonces, PublicKey, Signature, SigningKey};
 use crate::common::points::replaced;
 use crate::common::xr::{Group, NONCE};
 use crate::common::xr_textbook::{Gpk, Key, scalar, short, sign, verify};
 use crate::common::{EPOCH, rng};
+use clew_group::Invalid;
+use clew_group::curve::{G1, G2, Scalar};
+use clew_group::xr::{IssuerKey, Nonces, PublicKey, Signature, SigningKey};
 
 fn gamma(group: &Group) -> Scalar {
     scalar(group.issuer.to_bytes().as_slice())

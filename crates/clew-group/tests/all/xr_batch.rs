@@ -1,12 +1,12 @@
 //! Batches of XR give the verdicts of one signature at a time, on every path.
 
-use clew_group::Invalid;
-use clew_group::curve::{G1, Scalar};
-use clew_group::xr::{Form, IncrementalSignature, Item, Nonces, Signature, VerifyingKey};
 use crate::common::script::Script;
 use crate::common::xr::{Group, Member, NONCE};
 use crate::common::xr_textbook::{Gpk, Key, commitments, finish, short, sign};
 use crate::common::{EPOCH, rng};
+use clew_group::Invalid;
+use clew_group::curve::{G1, Scalar};
+use clew_group::xr::{Form, IncrementalSignature, Item, Nonces, Signature, VerifyingKey};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 

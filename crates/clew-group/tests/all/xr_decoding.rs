@@ -1,15 +1,15 @@
 //! Each value of each encoding of XR: points off the curve, outside the subgroup (a good point plus
 //! one of order 3 among them) and at infinity; scalars out of range; other lengths.
 
+use crate::common::points::{bad_g1, bad_g2, bad_scalar, order, other_lengths};
+use crate::common::rng;
+use crate::common::xr::{Group, NONCE, SESSION};
 use clew_group::curve::Scalar;
 use clew_group::xr::{
     Device, IncrementalSignature, IssuerKey, JoinRequest, MemberKey, Offer, PseudonymousSignature,
     PublicKey, Signature,
 };
 use clew_group::{DecodeError, Proof, Step, Witness};
-use crate::common::points::{bad_g1, bad_g2, bad_scalar, order, other_lengths};
-use crate::common::rng;
-use crate::common::xr::{Group, NONCE, SESSION};
 
 type Decode = fn(&[u8]) -> Option<DecodeError>;
 

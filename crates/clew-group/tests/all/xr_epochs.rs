@@ -1,11 +1,11 @@
 //! Epochs of scheme XR: steps, rebases, updates in one product, late joins, back-dating, and the
 //! one place that witnesses come from.
 
+use crate::common::xr::{Group, Member};
+use crate::common::xr_textbook::{g1, scalar};
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::PublicKey;
 use clew_group::{Invalid, Revoked, Step, Witness};
-use crate::common::xr::{Group, Member};
-use crate::common::xr_textbook::{g1, scalar};
 use proptest::prelude::*;
 
 /// One step as the specification writes it: W' = (V'/W)^(1/(x-x*)).

@@ -1,12 +1,12 @@
 //! Joins of scheme XR: over the wire, many at once, and every way to spoil one.
 
-use clew_group::curve::{G1, Scalar};
-use clew_group::xr::{Device, JoinError, JoinRequest, MemberKey, Offer, PublicKey, SigningKey};
-use clew_group::{Invalid, Proof};
 use crate::common::points::replaced;
 use crate::common::xr::{Group, NONCE, SESSION};
 use crate::common::xr_textbook::scalar;
 use crate::common::{EPOCH, rng};
+use clew_group::curve::{G1, Scalar};
+use clew_group::xr::{Device, JoinError, JoinRequest, MemberKey, Offer, PublicKey, SigningKey};
+use clew_group::{Invalid, Proof};
 use sha2::{Digest, Sha256};
 
 fn offered(group: &Group, request: &JoinRequest, x: u128) -> Result<Offer, JoinError> {

@@ -1,12 +1,12 @@
 //! The optimised signer, verifier, proofs and checks of XR against the equations of the
 //! specification, written down one by one.
 
-use clew_group::curve::{G1, G2, Scalar};
-use clew_group::xr::{Device, Nonces, Signature};
 use crate::common::textbook::pairing;
 use crate::common::xr::{Group, Member, NONCE, SESSION};
 use crate::common::xr_textbook::{Gpk, Key, domain, g1, hashed_v, long, scalar, sign, verify};
 use crate::common::{EPOCH, rng};
+use clew_group::curve::{G1, G2, Scalar};
+use clew_group::xr::{Device, Nonces, Signature};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 

@@ -10,11 +10,11 @@
 
 use std::collections::HashSet;
 
+use crate::common::groups::{BOTH, Group};
+use crate::common::{NOW, Owned, packets::*};
 use clew_group::curve::Scalar;
 use clew_group::{Precursor, Scheme, SigningKey, bbs04, xr};
 use clew_packet::{GroupId, LinkType, Policy, Reason, Sender, read};
-use crate::common::groups::{BOTH, Group};
-use crate::common::{NOW, Owned, packets::*};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 

@@ -4,8 +4,8 @@
 
 use std::{collections::BTreeMap, env, fs, path::PathBuf};
 
-use clew_packet::{LinkType, Policy, Reason, Stripped};
 use crate::common::Owned;
+use clew_packet::{LinkType, Policy, Reason, Stripped};
 
 #[test]
 fn strip_undoes_sign_on_real_captures() {

@@ -1,14 +1,16 @@
 //! Coded carriage: blocks whose packets carry shares of the signature.
 use std::collections::BTreeMap;
 
+use crate::common::groups::Group;
+use crate::common::{
+    EPOCH, GROUP, Keys, NOW, Owned, packets::*, precursor, receiver, trailers::raw,
+};
 use clew_group::Scheme;
 use clew_packet::{
     Acceptance, CODED_BUDGET, CODED_MAX, Candidate, Carriage, Conclusion, Mode, Pending, Policy,
     Reason, Received, Receiver, Restorer, SECOND_NS, Sender, Stripped, Ticket, Timestamp, Verdict,
     Windows, read,
 };
-use crate::common::groups::Group;
-use crate::common::{EPOCH, GROUP, Keys, NOW, Owned, packets::*, precursor, receiver, trailers::raw};
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 

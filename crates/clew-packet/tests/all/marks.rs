@@ -1,7 +1,7 @@
 //! The mark, and every reason that it may have: section 3.1.
 
-use clew_packet::{Mark, Policy, Reason, Saved, Stripped, Trailer, mark};
 use crate::common::{Owned, packets::*, trailers::*};
+use clew_packet::{Mark, Policy, Reason, Saved, Stripped, Trailer, mark};
 
 /// The packet with the mark behind it.
 fn marked(protocol: u8, end: &[u8], mark: Mark) -> Owned {

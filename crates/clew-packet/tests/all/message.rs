@@ -1,7 +1,7 @@
 //! Signed packets and their messages as bytes: sections 4 and 5.
 
-use clew_packet::{MessageKind, Policy, Reason, Saved, mark, read};
 use crate::common::{NOW, Owned, packets::*, precursor, sender};
+use clew_packet::{MessageKind, Policy, Reason, Saved, mark, read};
 
 const BODY: [u8; 336] = [0x5a; 336];
 

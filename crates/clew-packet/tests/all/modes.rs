@@ -1,9 +1,9 @@
 //! Windows and blocks: packets of one flow under one signature, each verifiable alone.
+use crate::common::{NOW, Owned, precursor, receiver, sender};
 use clew_packet::{
     Acceptance, Candidate, Checked, Conclusion, Frame, LinkType, Mode, Pending, Policy, Reason,
     Received, Stripped, Verdict, Window, Windows,
 };
-use crate::common::{NOW, Owned, precursor, receiver, sender};
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -106,7 +106,10 @@ fn verdicts(packets: &[Owned], windows: Windows) -> Vec<Verdict> {
 
 /// Each packet with a receiver of its own.
 fn alone(packets: &[Owned]) -> Vec<Reason> {
-    packets.iter().map(|p| crate::common::verify(&p.frame())).collect()
+    packets
+        .iter()
+        .map(|p| crate::common::verify(&p.frame()))
+        .collect()
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use clew_packet::{Flow, LinkType, flow};
 use crate::common::{Owned, packets::*};
+use clew_packet::{Flow, LinkType, flow};
 use etherparse::{NetHeaders, NetSlice, PacketHeaders, SlicedPacket, TransportHeader};
 use proptest::prelude::*;
 

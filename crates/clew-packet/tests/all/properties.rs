@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use clew_packet::{Policy, Reason, Stripped};
 use crate::common::{Owned, packets::*};
+use clew_packet::{Policy, Reason, Stripped};
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::FileFailurePersistence};
 
 fn config() -> ProptestConfig {

@@ -2,10 +2,10 @@
 
 use std::thread;
 
+use crate::common::{EPOCH, GROUP, NOW, Owned, SUCCESSOR_START, packets::*, receiver, verify_at};
 use clew_packet::{
     Acceptance, Conclusion, LinkType, Policy, Reason, Received, SECOND_NS, Timestamp, Verdict, read,
 };
-use crate::common::{EPOCH, GROUP, NOW, Owned, SUCCESSOR_START, packets::*, receiver, verify_at};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 const S: u64 = SECOND_NS;
@@ -50,7 +50,12 @@ fn a_packet_without_a_time_is_not_judged_by_time() {
     );
     let (packet, mut out) = (ipv4(&[], UDP, &udp(b"x")), Vec::new());
     let packet = Owned::new(LinkType::RAW, packet);
-    crate::common::sender(Policy::default()).sign(&packet.frame(), None, crate::common::precursor, &mut out);
+    crate::common::sender(Policy::default()).sign(
+        &packet.frame(),
+        None,
+        crate::common::precursor,
+        &mut out,
+    );
     let untimed = packet.with(out);
     assert_eq!(
         read(&untimed.frame()).unwrap().trailer().timestamp,
@@ -189,7 +194,12 @@ fn what_was_forgotten_stays_refused_when_the_clock_steps_back() {
         let packet = Owned::new(LinkType::RAW, ipv4(&[], UDP, &udp(b"later")));
         let mut out = Vec::new();
         let sender = crate::common::sender(Policy::default());
-        sender.sign(&packet.frame(), Some(time), crate::common::precursor, &mut out);
+        sender.sign(
+            &packet.frame(),
+            Some(time),
+            crate::common::precursor,
+            &mut out,
+        );
         packet.with(out)
     };
     assert_eq!(

@@ -1,7 +1,7 @@
 //! One test for every reason of sections 3 to 6, named after it, but for marks and replays.
 
-use clew_packet::{Block, GroupTag, Policy, Reason, Saved, Stripped, Timestamp, Trailer};
 use crate::common::{EPOCH, packets::*, trailers::*};
+use clew_packet::{Block, GroupTag, Policy, Reason, Saved, Stripped, Timestamp, Trailer};
 
 #[test]
 fn ok() {

@@ -2,13 +2,13 @@
 //! answer as single checks do, and a packet of one scheme is none of a group of the other.
 use std::sync::{Arc, LazyLock};
 
+use crate::common::groups::{BOTH, Group};
+use crate::common::{NOW, Owned, packets::*};
 use clew_group::{Scheme, SigningKey, VerifyingKey};
 use clew_packet::{
     Acceptance, GroupId, GroupTag, KeySource, LinkType, Mode, Pending, Policy, Reason, Received,
     Receiver, Sender, Stripped, Timestamp, Unknown, Window, Windows,
 };
-use crate::common::groups::{BOTH, Group};
-use crate::common::{NOW, Owned, packets::*};
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -1,8 +1,8 @@
 //! One test for every reason of section 2, named after it: the frame that has it, and its nearest
 //! neighbour that has not. `sign` and `verify` say the same about what cannot be signed.
 
-use clew_packet::{EXTENSION_HEADERS_MAX, LinkType, Policy, Reason, Stripped, VLAN_TAGS_MAX};
 use crate::common::{Owned, packets::*, trailers::*};
+use clew_packet::{EXTENSION_HEADERS_MAX, LinkType, Policy, Reason, Stripped, VLAN_TAGS_MAX};
 
 fn packet_6() -> Vec<u8> {
     ipv6(&[], UDP, &udp(b"payload"))

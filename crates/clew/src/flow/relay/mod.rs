@@ -1,12 +1,10 @@
 //! Between an application and the network: datagrams in, signed ones out; and back. Applications know
 //! nothing of it.
 
-mod metrics;
 mod sign;
 mod sockets;
 mod verify;
 
-pub use metrics::Metrics;
 pub use sign::{Signing, sign};
 pub use sockets::{Ends, Wire};
 pub use verify::{Verifying, verify};

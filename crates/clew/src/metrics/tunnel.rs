@@ -1,10 +1,9 @@
 //! What a server of tunnels counts, for Prometheus and for people.
 
-use super::services::Work;
+use crate::tunnel::services::Work;
 use clew_tunnel::Reason;
 use clew_tunnel_udp::{Counts, Stats};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
@@ -19,7 +18,7 @@ pub const PREFIX: &str = "clew_tunnel";
 
 /// What a server counts.
 #[derive(Clone, Debug)]
-pub struct Counted(Arc<Parts>);
+pub struct TunnelMetrics(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
@@ -27,7 +26,7 @@ struct Parts {
     services: Mutex<Vec<(String, Arc<Work>)>>,
 }
 
-impl Counted {
+impl TunnelMetrics {
     /// What this server counts.
     pub fn new(stats: Counts) -> Self {
         let services = Mutex::default();
@@ -58,10 +57,7 @@ impl Counted {
     pub fn text(&self) -> String {
         let mut registry = Registry::with_prefix(PREFIX);
         registry.register_collector(Box::new(self.clone()));
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = encode(&mut text, &registry);
-        text
+        super::text(&registry)
     }
 
     /// For a person, when the server ends.
@@ -109,7 +105,7 @@ const OF_SERVICES: [(&str, &str, Of); 5] = [
     }),
 ];
 
-impl Collector for Counted {
+impl Collector for TunnelMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let stats = self.stats();
         let tunnels = i64::try_from(stats.tunnels).unwrap_or(i64::MAX);
@@ -142,7 +138,7 @@ impl Collector for Counted {
     }
 }
 
-impl Counted {
+impl TunnelMetrics {
     fn encode_services(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let services = self
             .0

@@ -2,7 +2,6 @@
 
 use clew_flow::Reason;
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -18,7 +17,7 @@ pub struct Judgement {
 
 /// What a relay counts.
 #[derive(Debug)]
-pub struct Metrics {
+pub struct RelayMetrics {
     registry: Registry,
     /// Datagrams that came.
     pub received: Counter,
@@ -46,13 +45,13 @@ pub struct Metrics {
     pub lost_blocks: Counter,
 }
 
-impl Default for Metrics {
+impl Default for RelayMetrics {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Metrics {
+impl RelayMetrics {
     /// All zero.
     pub fn new() -> Self {
         let mut metrics = Self {
@@ -154,9 +153,6 @@ impl Metrics {
 
     /// Everything in the text format of OpenMetrics.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = encode(&mut text, &self.registry);
-        text
+        super::text(&self.registry)
     }
 }
