@@ -1,9 +1,12 @@
 //! Names of groups and machines.
 
 use crate::wire::Fields;
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::RangeInclusive;
+use core::str::FromStr;
 
 /// Longest name, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 64;
@@ -89,7 +92,7 @@ impl fmt::Display for BadName {
     }
 }
 
-impl std::error::Error for BadName {}
+impl core::error::Error for BadName {}
 
 impl Name {
     /// The name as text.
@@ -106,7 +109,10 @@ impl Name {
     /// Reads an encoded name. Returns `None` if it breaks a rule of names.
     pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let length = usize::from(fields.u8()?);
-        std::str::from_utf8(fields.take(length)?).ok()?.parse().ok()
+        core::str::from_utf8(fields.take(length)?)
+            .ok()?
+            .parse()
+            .ok()
     }
 }
 
@@ -144,6 +150,7 @@ impl fmt::Display for Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::string::ToString;
 
     const SPECIFICATION: &str = include_str!("../../../spec/group-file.md");
 

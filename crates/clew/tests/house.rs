@@ -44,7 +44,13 @@ const ALL: &[&str] = &[
 const OF_TESTS: [(&str, &str); 1] = [("clew-manager", "clew-packet")];
 
 /// Members that have no IO, and therefore neither `std` nor a dependency that brings it.
-const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packet"];
+const NO_STD: [&str; 5] = [
+    "clew-group",
+    "clew-flow",
+    "clew-tunnel",
+    "clew-packet",
+    "clew-evidence",
+];
 
 /// Crates that one part of the program has to itself, and `clew-bench` where the part is the program.
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
