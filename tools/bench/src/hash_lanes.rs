@@ -4,7 +4,8 @@
 use crate::measure::{Case, Figures};
 use crate::options::Options;
 use crate::report::{self, Source};
-use clew_flow::lanes::{self, Input, Path};
+use clew_simd::Backend;
+use clew_simd::hash::{self, Input};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -56,17 +57,17 @@ impl Hash {
 }
 
 /// A way to hash: by force, or the one that callers get.
-type Way = Option<Path>;
+type Way = Option<Backend>;
 
 /// The way of the crates one by one, with which the others are compared.
 const ALONE: &str = "portable";
 
 fn ways() -> Vec<Way> {
-    Path::all().map(Some).chain([None]).collect()
+    hash::backends().map(Some).chain([None]).collect()
 }
 
 fn way_name(way: Way) -> &'static str {
-    way.map_or("chosen", Path::name)
+    way.map_or("chosen", Backend::name)
 }
 
 /// Runs the program.
@@ -108,10 +109,10 @@ fn case(bytes: &[u8], hash: Hash, len: usize, n: usize, way: Way) -> Case<'_> {
     let mut digests = vec![[0; 32]; n];
     let work = move || {
         match (hash, way) {
-            (Hash::Blake3, Some(path)) => path.blake3_keyed(KEY, &inputs, &mut digests),
-            (Hash::Blake3, None) => lanes::blake3_keyed(KEY, &inputs, &mut digests),
-            (Hash::Sha256, Some(path)) => path.sha256(&inputs, &mut digests),
-            (Hash::Sha256, None) => lanes::sha256(&inputs, &mut digests),
+            (Hash::Blake3, Some(backend)) => backend.blake3_keyed(KEY, &inputs, &mut digests),
+            (Hash::Blake3, None) => hash::blake3_keyed(KEY, &inputs, &mut digests),
+            (Hash::Sha256, Some(backend)) => backend.sha256(&inputs, &mut digests),
+            (Hash::Sha256, None) => hash::sha256(&inputs, &mut digests),
         }
         digests[n - 1]
     };

@@ -1,12 +1,13 @@
-//! The kernels of tunnels: X25519 of many peers and boxes of many packets, in each way that the machine
-//! has, beside crates that take one after the other.
+//! The kernels of tunnels: X25519 of many peers and boxes of many packets, by each backend of the machine,
+//! beside crates that take one after the other.
 
 use crate::measure::{Case, Figures};
 use crate::options::Options;
 use crate::report::{self, Source};
 use aws_lc_rs::agreement;
+use clew_simd::Backend;
+use clew_simd::x25519::{self, Job};
 use clew_tunnel::boxes::{self, Key, NONCE, Packet, Stream, TAG};
-use clew_tunnel::x25519::{self, Job, Public, Secret};
 use crypto_secretbox::XSalsa20Poly1305;
 use crypto_secretbox::aead::{AeadInPlace, KeyInit};
 use std::collections::BTreeMap;
@@ -23,9 +24,6 @@ const PACKETS: [usize; 5] = [1, 2, 4, 16, 64];
 const DALEK: &str = "dalek";
 const AWS_LC: &str = "aws-lc";
 const RUST_CRYPTO: &str = "rustcrypto";
-
-/// The way that callers get.
-const CHOSEN: &str = "chosen";
 
 const PROTOTYPE: &str = "prototype";
 const LIBSODIUM: &str = "libsodium";
@@ -47,9 +45,13 @@ const NONCE_USED: [u8; NONCE] = [5; NONCE];
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
-    let secrets: Vec<Secret> = (1..=16).map(|n| Secret::from_bytes([n; 32])).collect();
-    let mut publics = vec![Public([0; 32]); secrets.len()];
-    x25519::public_keys(&secrets.iter().collect::<Vec<_>>(), &mut publics);
+    let secrets: Vec<[u8; 32]> = (1..=16).map(|n| [n; 32]).collect();
+    let mut publics = vec![[0; 32]; secrets.len()];
+    x25519::public_keys(
+        Backend::best(),
+        &secrets.iter().collect::<Vec<_>>(),
+        &mut publics,
+    );
     let stream = Key::from_bytes(KEY).stream(&[5; 16]);
     let mut cases = exchanges(&secrets, &publics);
     cases.extend(key_pairs(&secrets));
@@ -61,17 +63,17 @@ pub fn run(options: &Options) -> io::Result<()> {
         return Ok(());
     }
     let out = &mut io::stdout().lock();
-    let ways = || x25519::Path::all().map(x25519::Path::name).chain([CHOSEN]);
+    let multipliers = || Backend::multipliers().map(Backend::name);
     for of in ["x25519", "public"] {
-        table(out, &figures, of, &JOBS, ways().collect(), DALEK)?;
+        table(out, &figures, of, &JOBS, multipliers().collect(), DALEK)?;
     }
     for (work, len) in ["seal", "open"]
         .into_iter()
         .flat_map(|w| LENGTHS.map(|l| (w, l)))
     {
-        let ways = boxes::Path::all().map(boxes::Path::name).chain([CHOSEN]);
         let of = format!("{work}-{len}");
-        table(out, &figures, &of, &PACKETS, ways.collect(), RUST_CRYPTO)?;
+        let backends = Backend::all().map(Backend::name).collect();
+        table(out, &figures, &of, &PACKETS, backends, RUST_CRYPTO)?;
     }
     Ok(())
 }
@@ -81,23 +83,20 @@ fn row(of: &str, n: usize, way: &str) -> String {
 }
 
 /// Shared secrets.
-fn exchanges<'a>(secrets: &'a [Secret], publics: &'a [Public]) -> Vec<Case<'a>> {
+fn exchanges<'a>(secrets: &'a [[u8; 32]], publics: &'a [[u8; 32]]) -> Vec<Case<'a>> {
     let about = "one of the shared secrets";
     let mut cases = Vec::new();
     for n in JOBS {
         let jobs: Vec<Job<'_>> = secrets.iter().zip(publics.iter().rev()).take(n).collect();
-        let ways = x25519::Path::all().map(Some).chain([None]);
-        for way in ways {
-            let (jobs, name) = (jobs.clone(), way.map_or(CHOSEN, x25519::Path::name));
+        for backend in Backend::multipliers() {
+            let jobs = jobs.clone();
             let work = move || {
-                let mut out: [_; 16] = [const { None }; 16];
-                match way {
-                    Some(path) => path.shared(&jobs, &mut out[..n]),
-                    None => x25519::shared(&jobs, &mut out[..n]),
-                }
+                let mut out = [[0; 32]; 16];
+                x25519::products(backend, &jobs, &mut out[..n]);
                 out
             };
-            let case = Case::new(row("x25519", n, name), about, work).each_of(n);
+            let name = row("x25519", n, backend.name());
+            let case = Case::new(name, about, work).each_of(n);
             let case = if n == 8 {
                 case.quote(PROTOTYPE, 3.4)
             } else {
@@ -106,7 +105,7 @@ fn exchanges<'a>(secrets: &'a [Secret], publics: &'a [Public]) -> Vec<Case<'a>> 
             cases.push(case.against(row("x25519", 1, DALEK)));
         }
     }
-    let (secret, public) = (*secrets[0].as_bytes(), publics[1].0);
+    let (secret, public) = (secrets[0], publics[1]);
     let dalek = move || x25519_dalek::x25519(secret, public);
     cases.push(Case::new(row("x25519", 1, DALEK), about, dalek));
     let secret = agreement::PrivateKey::from_private_key(&agreement::X25519, &secret);
@@ -120,26 +119,24 @@ fn exchanges<'a>(secrets: &'a [Secret], publics: &'a [Public]) -> Vec<Case<'a>> 
 }
 
 /// Public keys.
-fn key_pairs(secrets: &[Secret]) -> Vec<Case<'_>> {
+fn key_pairs(secrets: &[[u8; 32]]) -> Vec<Case<'_>> {
     let about = "one of the public keys";
     let mut cases = Vec::new();
     for n in JOBS {
-        let secrets: Vec<&Secret> = secrets.iter().take(n).collect();
-        for way in x25519::Path::all().map(Some).chain([None]) {
-            let (secrets, name) = (secrets.clone(), way.map_or(CHOSEN, x25519::Path::name));
+        let secrets: Vec<&[u8; 32]> = secrets.iter().take(n).collect();
+        for backend in Backend::multipliers() {
+            let secrets = secrets.clone();
             let work = move || {
-                let mut out = [Public([0; 32]); 16];
-                match way {
-                    Some(path) => path.public_keys(&secrets, &mut out[..n]),
-                    None => x25519::public_keys(&secrets, &mut out[..n]),
-                }
+                let mut out = [[0; 32]; 16];
+                x25519::public_keys(backend, &secrets, &mut out[..n]);
                 out
             };
-            let case = Case::new(row("public", n, name), about, work).each_of(n);
+            let name = row("public", n, backend.name());
+            let case = Case::new(name, about, work).each_of(n);
             cases.push(case.against(row("public", 1, DALEK)));
         }
     }
-    let secret = x25519_dalek::StaticSecret::from(*secrets[0].as_bytes());
+    let secret = x25519_dalek::StaticSecret::from(secrets[0]);
     let dalek = move || x25519_dalek::PublicKey::from(&secret);
     cases.push(Case::new(row("public", 1, DALEK), about, dalek));
     let aws_lc = || {
@@ -157,17 +154,13 @@ fn boxes(stream: &Stream, len: usize) -> Vec<Case<'_>> {
     let quoted = [(64, 0.45), (1200, 1.40)]
         .into_iter()
         .find(|(l, _)| *l == len);
-    for (n, way) in PACKETS.into_iter().flat_map(|n| {
-        boxes::Path::all()
-            .map(Some)
-            .chain([None])
-            .map(move |way| (n, way))
-    }) {
-        let name = way.map_or(CHOSEN, boxes::Path::name);
+    let all = PACKETS.map(|n| Backend::all().map(move |backend| (n, backend)));
+    for (n, backend) in all.into_iter().flatten() {
+        let name = backend.name();
         let case = Case::new(
             row(&sealing, n, name),
             "one of the boxes",
-            seal(stream, len, n, way),
+            seal(stream, len, n, backend),
         );
         let case = quoted
             .iter()
@@ -176,7 +169,7 @@ fn boxes(stream: &Stream, len: usize) -> Vec<Case<'_>> {
         let case = Case::new(
             row(&opening, n, name),
             "one of the boxes",
-            open(stream, len, n, way),
+            open(stream, len, n, backend),
         );
         cases.push(case.each_of(n).against(row(&opening, 1, RUST_CRYPTO)));
     }
@@ -205,29 +198,23 @@ fn packets<'a>(stream: &'a Stream, datagrams: &'a mut [u8], len: usize) -> Vec<P
     packets.collect()
 }
 
-fn seal(stream: &Stream, len: usize, n: usize, way: Option<boxes::Path>) -> impl FnMut() {
+fn seal(stream: &Stream, len: usize, n: usize, backend: Backend) -> impl FnMut() {
     let mut datagrams = vec![5; n * (len + TAG)];
     move || {
         let mut packets = packets(stream, &mut datagrams, len);
-        match way {
-            Some(path) => path.seal(&mut packets),
-            None => boxes::seal(&mut packets),
-        }
+        boxes::seal_with(backend, &mut packets);
     }
 }
 
 /// What was opened is no box any more: each time it is copied before.
-fn open(stream: &Stream, len: usize, n: usize, way: Option<boxes::Path>) -> impl FnMut() {
+fn open(stream: &Stream, len: usize, n: usize, backend: Backend) -> impl FnMut() {
     let mut sealed = vec![5; n * (len + TAG)];
     boxes::seal(&mut packets(stream, &mut sealed, len));
     let (mut datagrams, mut are_good) = (sealed.clone(), vec![false; n]);
     move || {
         datagrams.copy_from_slice(&sealed);
         let mut packets = packets(stream, &mut datagrams, len);
-        match way {
-            Some(path) => path.open(&mut packets, &mut are_good),
-            None => boxes::open(&mut packets, &mut are_good),
-        }
+        boxes::open_with(backend, &mut packets, &mut are_good);
     }
 }
 
@@ -245,7 +232,7 @@ fn table(
             .get(&row(of, n, way))
             .map_or(f64::NAN, |f| f.median * 1000.0)
     };
-    let heads: String = ways.iter().map(|way| format!("{way:>10}")).collect();
+    let heads: String = ways.iter().map(|way| format!("{way:>12}")).collect();
     writeln!(
         out,
         "\n{of}, nanoseconds for one; {peer} alone: {:.0}",
@@ -256,8 +243,8 @@ fn table(
     }
     writeln!(out, "{:>4}{heads}{:>12}", "x", "to the peer")?;
     for n in counts {
-        let cells = ways.iter().map(|way| format!("{:>10.0}", ns(*n, way)));
-        let ratio = ns(*n, CHOSEN) / ns(1, peer);
+        let cells = ways.iter().map(|way| format!("{:>12.0}", ns(*n, way)));
+        let ratio = ns(*n, Backend::best().name()) / ns(1, peer);
         writeln!(out, "{n:>4}{}{ratio:>12.3}", cells.collect::<String>())?;
     }
     Ok(())

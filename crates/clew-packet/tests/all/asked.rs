@@ -1,6 +1,6 @@
 //! What evidence says of packets: which one was asked about, and which ones a signature covers.
 use crate::common::{NOW, Owned, packets::*, precursor, sender};
-use clew_flow::DigestSize;
+use clew_tree::DigestSize;
 use clew_packet::{Candidate, LinkType, Mode, Policy, Restorer, SignedPacket, Window, read};
 use sha2::{Digest, Sha256};
 

@@ -98,7 +98,7 @@ fn blocks() {
     );
     let tree = [&[8; 16][..], &[0, 3, 0, 4, 16, 2], &[9; 32]].concat();
     let block = Block::Tree {
-        block: clew_flow::Block::new([8; 16], 4, clew_flow::DigestSize::D16).unwrap(),
+        block: clew_tree::Block::new([8; 16], 4, clew_tree::DigestSize::D16).unwrap(),
         index: 3,
         path: &[9; 32],
     };

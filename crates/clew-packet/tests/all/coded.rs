@@ -20,7 +20,7 @@ const CODED: Policy = Policy {
     incremental: false,
     resolution_ns: SECOND_NS,
     mtu: None,
-    digest: clew_flow::DigestSize::D16,
+    digest: clew_tree::DigestSize::D16,
     coded: true,
 };
 

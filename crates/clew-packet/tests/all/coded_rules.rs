@@ -1,8 +1,8 @@
 //! Coded carriage: one trailer for each rule of its layout, and signatures that are none.
 use crate::common::trailers::{carrying, emitted, raw, trailer};
 use crate::common::{NOW, Owned, packets::*, precursor, receiver, sender};
-use clew_flow::DigestSize;
-use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
+use clew_tree::DigestSize;
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_packet::{
     Acceptance, Block, Candidate, Carriage, FOOT_BYTES, HEAD_BYTES, Mode, Policy, Reason, Received,
     Trailer, read,
@@ -15,13 +15,13 @@ const ID: [u8; 16] = [9; 16];
 
 /// What is in front of a body: the packet's place in its block.
 fn block(count: u16, index: u16, path: &[u8]) -> Block<'_> {
-    let block = clew_flow::Block::new(ID, count, DigestSize::D16).unwrap();
+    let block = clew_tree::Block::new(ID, count, DigestSize::D16).unwrap();
     Block::Tree { block, index, path }
 }
 
 /// A trailer of the packet at `index` with that body.
 fn with_body(count: u16, index: u16, size: TagSize, body: &[u8]) -> Vec<u8> {
-    let shape = clew_flow::Block::new(ID, count, DigestSize::D16).unwrap();
+    let shape = clew_tree::Block::new(ID, count, DigestSize::D16).unwrap();
     let path = vec![7; 16 * shape.depth(index).unwrap()];
     emitted(&Trailer {
         body,
@@ -33,7 +33,7 @@ fn with_body(count: u16, index: u16, size: TagSize, body: &[u8]) -> Vec<u8> {
 
 /// k, then a share and a tag of the lengths that follow from it.
 fn body(count: u16, index: u16, needed: u16, size: TagSize) -> Vec<u8> {
-    let shape = clew_flow::Block::new(ID, count, DigestSize::D16).unwrap();
+    let shape = clew_tree::Block::new(ID, count, DigestSize::D16).unwrap();
     let share = SIGNATURE.div_ceil(needed.max(1).into());
     let tag = shape.depth(index).unwrap() * size.bytes();
     [needed.to_be_bytes().to_vec(), vec![5; share], vec![6; tag]].concat()

@@ -45,7 +45,7 @@ fn bad_trailer_length() {
 /// The second of four packets, with digests of 16 bytes.
 fn second_of_four() -> Block<'static> {
     Block::Tree {
-        block: clew_flow::Block::new([0; 16], 4, clew_flow::DigestSize::D16).expect("a block"),
+        block: clew_tree::Block::new([0; 16], 4, clew_tree::DigestSize::D16).expect("a block"),
         index: 1,
         path: &[0; 32],
     }

@@ -3,8 +3,8 @@
 use crate::captures::{CAPTURES, without_snaplen};
 use crate::desk::Desk;
 use crate::modes::{ETHERNET, Way, file, late, packets, send};
-use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_packet::{Block, Carriage, FOOT_BYTES, Frame, HEAD_BYTES, LinkType, SignedPacket, read};
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! What one signature covers: the columns of the table.
 
 use crate::groups::PACKET;
-use clew_flow::{Block, Digest, DigestSize, Tree};
+use clew_tree::{Block, Digest, DigestSize, Tree};
 
 /// Packets of Clue's window, and of the block beside it.
 pub const MANY: u16 = 8;

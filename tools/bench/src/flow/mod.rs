@@ -9,9 +9,10 @@ use crate::groups::rng;
 use clew::flow::ed25519::Signer;
 use clew::flow::schemes;
 use clew_flow::{
-    Acceptance, Block, BlockSigner, BlockVerifier, Chaining, Content, Degree, Descriptor, Digest,
-    DigestSize, Effort, FlowReceiver, FlowSender, Suite,
+    Acceptance, BlockSigner, BlockVerifier, Chaining, Descriptor, Effort, FlowReceiver, FlowSender,
 };
+use clew_simd::{Backend, hash};
+use clew_tree::{Block, Content, Degree, Digest, DigestSize, Suite};
 use rand_core::Rng as _;
 
 /// When all blocks are signed and received, in nanoseconds since 1970.
@@ -95,7 +96,7 @@ fn receiver_by(flow: Descriptor, verifier: Box<dyn BlockVerifier>) -> FlowReceiv
 /// What signatures and hashes are computed by: of the ways to hash many messages that the machine has, the
 /// first.
 fn means() -> String {
-    let names: Vec<_> = clew_flow::lanes::Path::all().map(|p| p.name()).collect();
+    let names: Vec<_> = hash::backends().map(Backend::name).collect();
     format!(
         "Ed25519 of AWS-LC; hashing by {} (of {})",
         names[0],

@@ -4,7 +4,9 @@ use super::{NOW, TOGETHER, descriptor_of, payloads, receiver_by, signer, slices,
 use crate::groups::rng;
 use crate::measure::Case;
 use clew_flow::effs::Assurance;
-use clew_flow::{BlockSigner, BlockVerifier, Carry, Chaining, FlowReceiver, FlowSender, Reason};
+use clew_flow::{
+    BlockSigner, BlockVerifier, Chaining, Distribution, FlowReceiver, FlowSender, Reason,
+};
 use rand_chacha::ChaCha20Rng;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -150,9 +152,9 @@ impl<S: BlockSigner> Signing<S> {
     fn all(&mut self) {
         let (payloads, size) = (slices(&self.payloads), self.shape.block());
         for (block, outs) in payloads.chunks(size).zip(self.outs.chunks_mut(size)) {
-            let signed = self
-                .sender
-                .sign_block(block, Carry::Every, NOW, &mut self.rng, outs);
+            let signed =
+                self.sender
+                    .sign_block(block, Distribution::Every, NOW, &mut self.rng, outs);
             signed.expect("a block that the flow may have");
         }
     }

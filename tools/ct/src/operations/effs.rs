@@ -1,7 +1,7 @@
 //! eFFS, in the way that signers get: by AVX-512 where it is, which valgrind has not.
 //!
 //! Loading a key and signing end in what is public: n, v, the challenge, and verdicts on keys and signatures. Each becomes so in
-//! one of the two functions of `clew_flow::disclose`, which `ct.supp` names.
+//! one of the two functions of `clew_wire::disclose`, which `ct.supp` names.
 
 use super::super::valgrind;
 use super::{Draws, Operation, followed, nothing};

@@ -1,7 +1,7 @@
 //! `clew flow relay`
 
 use super::verify::say_assurance;
-use super::{carry, flows};
+use super::{distribution, flows};
 use crate::cli::{CarriageName, FlowRelay};
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{FlowKey, title};
@@ -27,7 +27,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
     let key = arguments.unlock.load(key, FlowKey::decode)?;
     let carrying = &arguments.carrying;
     let signing = Signing {
-        carry: carry(carrying, &key)?,
+        distribution: distribution(carrying, &key)?,
         period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
         manifests: manifests(arguments)?,

@@ -8,7 +8,7 @@ use crate::flow::paper::textbook;
 use crate::flow::{self, payloads};
 use crate::groups::rng;
 use crate::measure::Case;
-use clew_flow::{Known, Suite, Tree};
+use clew_tree::{NodeCache, Suite, Tree};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -200,7 +200,7 @@ impl Blocks {
             let signature = turn();
             let good = scheme.borrow().verify(&root, &signature);
             let leaves = flow::leaves(&block, &packets);
-            let mut known = Known::new(block, root);
+            let mut known = NodeCache::new(block, root);
             for ((index, leaf), path) in (0..).zip(&leaves).zip(&paths) {
                 known.verify(index, leaf, path).expect("a packet");
             }
@@ -208,7 +208,7 @@ impl Blocks {
         })
     }
 
-    fn tree(self) -> clew_flow::Block {
+    fn tree(self) -> clew_tree::Block {
         flow::block(Suite::Sha256, self.degree, self.block)
     }
 }

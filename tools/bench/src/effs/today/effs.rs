@@ -6,7 +6,8 @@ use crate::effs::paper::work::{WARM, WARM_SIGNING, warm_for};
 use crate::groups::rng;
 use crate::measure::Case;
 use clew::flow::schemes::instance;
-use clew_flow::effs::{POOL_MAX, Parameters, Path, SecretKey, Signer, Verifier};
+use clew_flow::effs::{POOL_MAX, Parameters, SecretKey, Signer, Verifier};
+use clew_simd::Backend;
 use std::hint::black_box;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -55,30 +56,31 @@ pub fn keys() -> Vec<Key> {
 /// A key in the hands of one kernel.
 pub struct Engine {
     pub parameters: Parameters,
-    pub path: Path,
+    pub backend: Backend,
     pub signer: Signer,
     pub verifier: Rc<Verifier>,
     /// What making signer and verifier took.
     pub loaded: [Duration; 2],
 }
 
-/// Each key on each path of this machine, the fastest first.
+/// Each key on each backend of this machine, the fastest first.
 pub fn engines(keys: &[Key]) -> Vec<Engine> {
-    let engine = |path: Path, key: &Key| {
+    let engine = |backend: Backend, key: &Key| {
         let start = Instant::now();
-        let signer = Signer::on(&key.secret, path, instance);
+        let signer = Signer::on(&key.secret, backend, instance);
         let signing = start.elapsed();
         let start = Instant::now();
-        let verifier = Rc::new(Verifier::on(key.secret.public(), path));
+        let verifier = Rc::new(Verifier::on(key.secret.public(), backend));
         Engine {
             parameters: key.parameters,
-            path,
+            backend,
             signer,
             verifier,
             loaded: [signing, start.elapsed()],
         }
     };
-    let all = Path::all().map(|path| keys.iter().map(move |key| engine(path, key)));
+    let all =
+        Backend::multipliers().map(|backend| keys.iter().map(move |key| engine(backend, key)));
     all.flatten().collect()
 }
 
@@ -90,23 +92,23 @@ impl Engine {
         self.parameters.size() as usize
     }
 
-    /// As it stands in the names of rows: the fastest path has no name.
+    /// As it stands in the names of rows: the fastest backend has no name.
     pub fn slug(&self) -> String {
         let (k, t) = (self.parameters.k(), self.parameters.t());
-        let path = match self.is_best() {
+        let backend = match self.is_best() {
             true => String::new(),
-            false => format!("-{}", self.path.name()),
+            false => format!("-{}", self.backend.name()),
         };
-        format!("effs-{}-{k}x{t}{path}", self.bits())
+        format!("effs-{}-{k}x{t}{backend}", self.bits())
     }
 
     pub fn title(&self) -> String {
         let name = self.parameters.to_string();
-        format!("{} {}", name.replace("effs", "eFFS"), self.path.name())
+        format!("{} {}", name.replace("effs", "eFFS"), self.backend.name())
     }
 
     pub fn is_best(&self) -> bool {
-        self.path == Path::best()
+        self.backend == Backend::best()
     }
 
     /// Of a signature and of a public key.

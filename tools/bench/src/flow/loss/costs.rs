@@ -5,9 +5,10 @@ use crate::flow::{TOGETHER, block, leaves, payloads, signer, verifier};
 use crate::group::Group;
 use crate::groups::rng;
 use crate::measure::{Case, Figures};
-use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
-use clew_flow::{Block, BlockSigner as _, DigestSize, Known, Suite, TIMESTAMP_BYTES, Tree};
+use clew_flow::{BlockSigner as _, TIMESTAMP_BYTES};
 use clew_group::{Scheme as GroupScheme, Signed};
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
+use clew_tree::{Block, DigestSize, NodeCache, Suite, Tree};
 use std::collections::BTreeMap;
 
 /// Length of the packets.
@@ -122,7 +123,7 @@ fn chain() -> Case<'static> {
         .map(|i| tree.path(i).expect("a packet of the block"));
     let paths: Vec<_> = paths.collect();
     let work = move || {
-        let mut known = Known::new(whole_block(), tree.root());
+        let mut known = NodeCache::new(whole_block(), tree.root());
         for ((i, leaf), path) in (0..).zip(&leaves).zip(&paths) {
             known.verify(i, leaf, path).expect("a packet of the block");
         }

@@ -4,14 +4,14 @@ use super::schemes::{CODED, FULL, SPARSE, Scheme};
 use crate::flow::{NOW, payloads, receiver, sender, slices};
 use crate::groups::rng;
 use crate::loss::Loss;
-use clew_flow::{Carry, Chaining, FlowReceiver, Reason};
+use clew_flow::{Chaining, Distribution, FlowReceiver, Reason};
 use std::time::Instant;
 
 /// What is run, and how its packets carry the signature.
-pub const RUN: [(Scheme, Carry); 3] = [
-    (FULL, Carry::Every),
-    (SPARSE, Carry::OneIn(16)),
-    (CODED, Carry::CODED),
+pub const RUN: [(Scheme, Distribution); 3] = [
+    (FULL, Distribution::Every),
+    (SPARSE, Distribution::OneIn(16)),
+    (CODED, Distribution::CODED),
 ];
 
 /// A line, and which packets arrive on it.
@@ -36,7 +36,12 @@ struct Receiving<'a> {
 }
 
 /// Signs one flow in whole blocks, and receives it on all lines at the same time.
-pub fn run(scheme: Scheme, carry: Carry, lines: &[Line], bytes: usize) -> Vec<Outcome> {
+pub fn run(
+    scheme: Scheme,
+    distribution: Distribution,
+    lines: &[Line],
+    bytes: usize,
+) -> Vec<Outcome> {
     let (block, mut rng) = (scheme.block(), rng(7));
     let chaining = Chaining {
         most: block as u16,
@@ -53,7 +58,7 @@ pub fn run(scheme: Scheme, carry: Carry, lines: &[Line], bytes: usize) -> Vec<Ou
     });
     let mut receiving: Vec<_> = receiving.collect();
     for (number, begin) in (0..packets).step_by(block).enumerate() {
-        let signed = sender.sign_block(&slices(&payloads), carry, NOW, &mut rng, &mut outs);
+        let signed = sender.sign_block(&slices(&payloads), distribution, NOW, &mut rng, &mut outs);
         signed.expect("a block that the flow may have");
         // Each line in turn is the first to see a block.
         for turn in 0..receiving.len() {
@@ -97,7 +102,7 @@ mod tests {
     #[test]
     fn the_engine_does_what_the_model_says() {
         let small = Scheme::Full(8);
-        for (scheme, carry) in RUN.into_iter().chain([(small, Carry::Every)]) {
+        for (scheme, distribution) in RUN.into_iter().chain([(small, Distribution::Every)]) {
             let heavy = Loss {
                 percent: 60.0,
                 bursty: true,
@@ -107,7 +112,7 @@ mod tests {
                 arrived: loss.arrived(9, 4096),
             };
             let lines: Vec<Line> = loss::ALL.into_iter().chain([heavy]).map(line).collect();
-            for (line, outcome) in lines.iter().zip(run(scheme, carry, &lines, 40)) {
+            for (line, outcome) in lines.iter().zip(run(scheme, distribution, &lines, 40)) {
                 let tally = scheme.tally(&line.arrived);
                 let engine = (outcome.verifications, outcome.valid);
                 let (name, loss) = (scheme.name(), line.loss.name());
@@ -122,12 +127,12 @@ mod tests {
 
     #[test]
     fn packets_are_as_long_as_the_model_says() {
-        for (scheme, carry) in RUN {
+        for (scheme, distribution) in RUN {
             let (block, mut rng) = (scheme.block(), rng(8));
             let (packets, mut outs) = (payloads(block, 40), vec![Vec::new(); block]);
             let mut sender = sender(Chaining::default());
             sender
-                .sign_block(&slices(&packets), carry, NOW, &mut rng, &mut outs)
+                .sign_block(&slices(&packets), distribution, NOW, &mut rng, &mut outs)
                 .unwrap();
             let added: usize = outs.iter().map(|signed| signed.len() - 40).sum();
             assert_eq!(

@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> io::Result<()> {
         units: SIGNATURES.map(|s| (s, Unit::measured(&figures, scheme, s))),
     };
     let schemes = ALL.into_iter().map(costs).collect();
-    let run = |(scheme, carry)| (scheme, engine::run(scheme, carry, &lines, BYTES));
+    let run = |(scheme, distribution)| (scheme, engine::run(scheme, distribution, &lines, BYTES));
     let engine = engine::RUN.into_iter().map(run).collect();
     let results = Results {
         packets,

@@ -1,7 +1,7 @@
 //! The schemes that are compared: how many signatures a receiver verifies, and how many of its packets,
 //! when others are lost. Packets come in order.
 
-use clew_flow::carriage::Rate;
+use clew_tree::carriage::Rate;
 
 /// Packets that a signature is for, and how a receiver gets it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use crate::flow::block;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
-use clew_flow::{Digest, DigestSize, Known, PACKETS_MAX, Suite, Tree};
+use clew_tree::{Digest, DigestSize, NodeCache, PACKETS_MAX, Suite, Tree};
 use std::io::{self, Write};
 
 /// Degrees of trees; the star has all packets under its root.
@@ -133,7 +133,7 @@ fn ours(names: [String; 2], suite: Suite, degree: u16, count: u16) -> [Case<'sta
         (0..count).map(|i| path(&tree, i).len()).sum::<usize>()
     };
     let verify = move || {
-        let mut known = Known::new(block, root);
+        let mut known = NodeCache::new(block, root);
         for ((i, leaf), path) in (0..).zip(&leaves).zip(&paths) {
             known.verify(i, leaf, path).expect("a packet of the block");
         }

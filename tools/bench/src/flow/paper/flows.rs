@@ -7,7 +7,8 @@ use super::{Finding, Measured, conclude, quote};
 use crate::flow::running::Shape;
 use crate::flow::{block, leaves, payloads};
 use crate::measure::Case;
-use clew_flow::{Chaining, Degree, Suite};
+use clew_flow::Chaining;
+use clew_tree::{Degree, Suite};
 use std::io::{self, Write};
 
 /// Blocks of the figures: of one packet, each is signed by itself.

@@ -5,7 +5,7 @@ use super::textbook::md5;
 use super::{Finding, Measured, conclude, quote};
 use crate::flow::{TOGETHER, payloads};
 use crate::measure::Case;
-use clew_flow::lanes::{self, Input};
+use clew_simd::hash::{self, Input};
 use std::io::{self, Write};
 
 const BYTES: [usize; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -39,8 +39,8 @@ fn case(way: &'static str, bytes: usize) -> Case<'static> {
         let inputs: Vec<_> = inputs.collect();
         match way {
             "md5" => digests[0][..16].copy_from_slice(&md5(&packets[0])),
-            "sha256" => lanes::sha256(&inputs, &mut digests),
-            _ => lanes::blake3_keyed(&[5; 32], &inputs, &mut digests),
+            "sha256" => hash::sha256(&inputs, &mut digests),
+            _ => hash::blake3_keyed(&[5; 32], &inputs, &mut digests),
         }
         digests[0]
     };
