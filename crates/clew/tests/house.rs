@@ -17,14 +17,18 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions, tests};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("clew-group", &[]),
     ("clew-flow", &[]),
     ("clew-tunnel", &[]),
     ("clew-tunnel-udp", &["clew-tunnel"]),
     ("clew-packet", &["clew-group", "clew-flow"]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
-    ("clew-manager", &["clew-group", "clew-evidence"]),
+    ("clew-keys", &["clew-group", "clew-evidence"]),
+    (
+        "clew-manager",
+        &["clew-group", "clew-evidence", "clew-keys"],
+    ),
     ("clew", ALL),
     ("clew-bench", ALL),
 ];
@@ -36,6 +40,7 @@ const ALL: &[&str] = &[
     "clew-tunnel-udp",
     "clew-packet",
     "clew-evidence",
+    "clew-keys",
     "clew-manager",
     "clew",
 ];
