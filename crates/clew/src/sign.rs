@@ -8,7 +8,7 @@ use crate::batch::Capture;
 use crate::capture::{PacketLengths, Record, Sink, Writer};
 use crate::failure::Failure;
 use clew_group::SigningKey;
-use clew_manager::keys::MemberKeyFile;
+use clew_keys::MemberKeyFile;
 use clew_packet::{Counters, Policy, Reason, Sender};
 use ipnet::IpNet;
 use std::net::IpAddr;

@@ -27,9 +27,12 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("clew-tunnel-udp", &["clew-wire", "clew-tunnel"]),
     ("clew-packet", &["clew-wire", "clew-group", "clew-tree"]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
-    ("clew-manager", &["clew-group", "clew-evidence"]),
+    ("clew-keys", &["clew-group", "clew-evidence"]),
+    (
+        "clew-manager",
+        &["clew-group", "clew-evidence", "clew-keys"],
+    ),
     ("clew", ALL),
-    ("clew-bench", ALL),
 ];
 
 const ALL: &[&str] = &[
@@ -42,6 +45,7 @@ const ALL: &[&str] = &[
     "clew-tunnel-udp",
     "clew-packet",
     "clew-evidence",
+    "clew-keys",
     "clew-manager",
     "clew",
 ];

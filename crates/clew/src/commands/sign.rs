@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::report;
 use crate::sign::{Cover, Options, Signed, Signer, sign_capture};
 use clap::ArgMatches;
-use clew_manager::keys::MemberKeyFile;
+use clew_keys::MemberKeyFile;
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;

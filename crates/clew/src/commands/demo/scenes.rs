@@ -16,8 +16,8 @@ use crate::sign::{Cover, Options, Oversize, Signed, Signer, TimeSource, sign_cap
 use crate::strip::strip_capture;
 use crate::verify::{Rules, Verified, verify_capture};
 use clew_evidence::CheckedGroup;
-use clew_manager::keys::MemberKeyFile;
-use clew_manager::update::{NoWitnesses, UpdateError, update};
+use clew_keys::MemberKeyFile;
+use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_manager::{Store, When};
 use clew_packet::{Conclusion, Reason, SECOND_NS, Verdict, read};
 use std::fs;
