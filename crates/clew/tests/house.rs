@@ -17,12 +17,13 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions, tests};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("clew-group", &[]),
     ("clew-flow", &[]),
     ("clew-tunnel", &[]),
     ("clew-tunnel-udp", &["clew-tunnel"]),
     ("clew-packet", &["clew-group", "clew-flow"]),
+    ("clew-capture", &[]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
     ("clew-manager", &["clew-group", "clew-evidence"]),
     ("clew", ALL),
@@ -35,13 +36,17 @@ const ALL: &[&str] = &[
     "clew-tunnel",
     "clew-tunnel-udp",
     "clew-packet",
+    "clew-capture",
     "clew-evidence",
     "clew-manager",
     "clew",
 ];
 
 /// Edges that tests alone may have.
-const OF_TESTS: [(&str, &str); 1] = [("clew-manager", "clew-packet")];
+const OF_TESTS: [(&str, &str); 2] = [
+    ("clew-manager", "clew-packet"),
+    ("clew-packet", "clew-capture"),
+];
 
 /// Members that have no IO, and therefore neither `std` nor a dependency that brings it.
 const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packet"];
