@@ -17,9 +17,10 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions, tests};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("clew-wire", &[]),
     ("clew-simd", &["clew-wire"]),
+    ("clew-capture", &[]),
     ("clew-group", &["clew-wire"]),
     ("clew-tree", &["clew-simd"]),
     ("clew-flow", &["clew-wire", "clew-simd", "clew-tree"]),
@@ -44,6 +45,7 @@ const ALL: &[&str] = &[
     "clew-tunnel",
     "clew-tunnel-udp",
     "clew-packet",
+    "clew-capture",
     "clew-evidence",
     "clew-keys",
     "clew-manager",
@@ -51,7 +53,10 @@ const ALL: &[&str] = &[
 ];
 
 /// Edges that tests alone may have.
-const OF_TESTS: [(&str, &str); 1] = [("clew-manager", "clew-packet")];
+const OF_TESTS: [(&str, &str); 2] = [
+    ("clew-manager", "clew-packet"),
+    ("clew-packet", "clew-capture"),
+];
 
 /// Members that have no IO, and therefore neither `std` nor a dependency that brings it.
 const NO_STD: [&str; 8] = [

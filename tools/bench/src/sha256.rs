@@ -4,7 +4,7 @@
 use crate::measure::Case;
 use crate::options::Options;
 use crate::report;
-use clew::capture::{CaptureError, Reader, Record};
+use clew_capture::{CaptureError, Reader, Record};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! What evidence says of packets: which one was asked about, and which ones a signature covers.
 use crate::common::{NOW, Owned, packets::*, precursor, sender};
-use clew_tree::DigestSize;
 use clew_packet::{Candidate, LinkType, Mode, Policy, Restorer, SignedPacket, Window, read};
+use clew_tree::DigestSize;
 use sha2::{Digest, Sha256};
 
 const ID: [u8; 16] = [9; 16];

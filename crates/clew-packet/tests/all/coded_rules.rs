@@ -1,12 +1,12 @@
 //! Coded carriage: one trailer for each rule of its layout, and signatures that are none.
 use crate::common::trailers::{carrying, emitted, raw, trailer};
 use crate::common::{NOW, Owned, packets::*, precursor, receiver, sender};
-use clew_tree::DigestSize;
-use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_packet::{
     Acceptance, Block, Candidate, Carriage, FOOT_BYTES, HEAD_BYTES, Mode, Policy, Reason, Received,
     Trailer, read,
 };
+use clew_tree::DigestSize;
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 /// Length of the signature that is spread.

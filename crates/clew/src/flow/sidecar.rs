@@ -4,7 +4,7 @@ use super::capture::{datagram, time};
 use super::file::record;
 use super::schemes::{Flows, Verifiable};
 use super::verify::{Judged, Verified};
-use crate::batch::Capture;
+use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::verify::Freshness;
 use clew_flow::manifest::{Manifest, digest};

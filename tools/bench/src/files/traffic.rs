@@ -3,7 +3,7 @@
 use crate::groups::rng;
 use crate::sha256;
 use crate::udp::udp;
-use clew::capture::{PacketLengths, Reader, Writer};
+use clew_capture::{PacketLengths, Reader, Writer};
 use rand_core::Rng;
 use std::fs::{self, File};
 use std::io;

@@ -9,7 +9,7 @@ pub use sign::{Signing, sign};
 pub use sockets::{Ends, Wire};
 pub use verify::{Verifying, verify};
 
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

@@ -2,27 +2,27 @@
 
 use std::io::Read;
 
-use super::PACKET_LEN_MAX;
-use super::bytes::ByteOrder;
-use super::clock::Clock;
-use super::error::{Fault, Stop};
-use super::reader::Source;
-use super::record::{Form, Kind, Packet, PacketInfo};
+use crate::PACKET_LEN_MAX;
+use crate::bytes::ByteOrder;
+use crate::clock::Clock;
+use crate::error::{Fault, Stop};
+use crate::reader::Source;
+use crate::record::{Form, Kind, Packet, PacketInfo};
 
 /// The file header.
-pub(super) mod header {
-    pub(in super::super) const SNAPLEN: usize = 16;
-    pub(in super::super) const NETWORK: usize = 20;
-    pub(in super::super) const LEN: usize = 24;
+pub(crate) mod header {
+    pub(crate) const SNAPLEN: usize = 16;
+    pub(crate) const NETWORK: usize = 20;
+    pub(crate) const LEN: usize = 24;
 }
 
 /// The header of a record, and where its packet begins.
-pub(super) mod record {
-    pub(in super::super) const SECONDS: usize = 0;
-    pub(in super::super) const FRACTION: usize = 4;
-    pub(in super::super) const CAPTURED: usize = 8;
-    pub(in super::super) const WIRE: usize = 12;
-    pub(in super::super) const DATA: usize = 16;
+pub(crate) mod record {
+    pub(crate) const SECONDS: usize = 0;
+    pub(crate) const FRACTION: usize = 4;
+    pub(crate) const CAPTURED: usize = 8;
+    pub(crate) const WIRE: usize = 12;
+    pub(crate) const DATA: usize = 16;
 }
 
 /// `network` holds the link type in its low bits; above are flags on frame check sequences.
@@ -33,16 +33,16 @@ const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 
 /// What a file header says, for all records.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
-    pub(super) order: ByteOrder,
-    pub(super) clock: Clock,
-    pub(super) link: u16,
-    pub(super) snaplen: u32,
+pub(crate) struct Header {
+    pub(crate) order: ByteOrder,
+    pub(crate) clock: Clock,
+    pub(crate) link: u16,
+    pub(crate) snaplen: u32,
 }
 
 impl Header {
     /// Returns the time of a raw record in ticks of the file's clock.
-    pub(super) fn ticks(&self, raw: &[u8]) -> u64 {
+    pub(crate) fn ticks(&self, raw: &[u8]) -> u64 {
         let ticks_per_second = match self.clock {
             Clock::NANOSECONDS => 1_000_000_000,
             _ => 1_000_000,
@@ -54,14 +54,14 @@ impl Header {
 }
 
 /// Moves a raw record's time.
-pub(super) fn put_seconds(order: ByteOrder, raw: &mut [u8], seconds: i64) -> Option<()> {
+pub(crate) fn put_seconds(order: ByteOrder, raw: &mut [u8], seconds: i64) -> Option<()> {
     let moved = i64::from(order.u32(raw, record::SECONDS)).checked_add(seconds)?;
     order.put_u32(raw, record::SECONDS, u32::try_from(moved).ok()?);
     Some(())
 }
 
 /// A pcap file being read.
-pub(super) struct Pcap {
+pub(crate) struct Pcap {
     order: ByteOrder,
     clock: Clock,
     header: Option<Header>,
@@ -69,7 +69,7 @@ pub(super) struct Pcap {
 
 impl Pcap {
     /// Recognises a file by its first four bytes.
-    pub(super) fn with_magic(magic: [u8; 4]) -> Option<Self> {
+    pub(crate) fn with_magic(magic: [u8; 4]) -> Option<Self> {
         let (order, clock) = [ByteOrder::Little, ByteOrder::Big]
             .into_iter()
             .find_map(|order| match order.u32(&magic, 0) {
@@ -85,7 +85,7 @@ impl Pcap {
     }
 
     /// Reads the file header or the next record into `raw`; nothing at the end of the file.
-    pub(super) fn read<R: Read>(
+    pub(crate) fn read<R: Read>(
         &mut self,
         source: &mut Source<R>,
         raw: &mut Vec<u8>,

@@ -1,5 +1,6 @@
-//! The capture module from outside: real files, files built byte by byte, damaged and hostile ones.
+//! Captures from outside: real files, files built byte by byte, damaged and hostile ones.
 
+mod ahead;
 mod annotated;
 mod built;
 mod damage;

@@ -1,6 +1,6 @@
 //! One test per rule whose breach is damage: named, and nothing lost on either side of it.
 
-use clew::capture::{Fault, INTERFACES_MAX, OPAQUE_LEN_MAX, PACKET_LEN_MAX, RECORD_LEN_MAX};
+use clew_capture::{Fault, INTERFACES_MAX, OPAQUE_LEN_MAX, PACKET_LEN_MAX, RECORD_LEN_MAX};
 
 use crate::fuzz::container;
 use crate::support::*;

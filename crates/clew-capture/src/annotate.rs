@@ -2,13 +2,13 @@
 
 use std::io;
 
-use super::bytes::ByteOrder;
-use super::clock::Clock;
-use super::pcap;
-use super::pcapng::{self, block, enhanced, interface, option, section};
-use super::record::{Form, Kind, Packet, Record};
-use super::writer::{PacketLengths, Sink, Writer};
-use super::{ENTERPRISE_NUMBER, RECORD_LEN_MAX};
+use crate::bytes::ByteOrder;
+use crate::clock::Clock;
+use crate::pcap;
+use crate::pcapng::{self, block, enhanced, interface, option, section};
+use crate::record::{Form, Kind, Packet, Record};
+use crate::writer::{PacketLengths, Sink, Writer};
+use crate::{ENTERPRISE_NUMBER, RECORD_LEN_MAX};
 
 /// How every comment of a note begins.
 pub const COMMENT_START: &str = "clew: ";

@@ -2,67 +2,67 @@
 
 use std::io::Read;
 
-use super::bytes::ByteOrder;
-use super::clock::Clock;
-use super::error::{Fault, Stop};
-use super::reader::Source;
-use super::record::{Form, Kind, Packet, PacketInfo};
-use super::{INTERFACES_MAX, RECORD_LEN_MAX};
+use crate::bytes::ByteOrder;
+use crate::clock::Clock;
+use crate::error::{Fault, Stop};
+use crate::reader::Source;
+use crate::record::{Form, Kind, Packet, PacketInfo};
+use crate::{INTERFACES_MAX, RECORD_LEN_MAX};
 
 /// Block types. That of a section reads the same in both byte orders.
-pub(super) mod block {
-    pub(in super::super) const SECTION: u32 = 0x0a0d_0d0a;
-    pub(in super::super) const INTERFACE: u32 = 1;
-    pub(in super::super) const OBSOLETE: u32 = 2;
-    pub(in super::super) const SIMPLE: u32 = 3;
-    pub(in super::super) const ENHANCED: u32 = 6;
+pub(crate) mod block {
+    pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
+    pub(crate) const INTERFACE: u32 = 1;
+    pub(crate) const OBSOLETE: u32 = 2;
+    pub(crate) const SIMPLE: u32 = 3;
+    pub(crate) const ENHANCED: u32 = 6;
 }
 
 /// Option codes.
-pub(super) mod option {
-    pub(in super::super) const END: u16 = 0;
-    pub(in super::super) const COMMENT: u16 = 1;
-    pub(in super::super) const INTERFACE_RESOLUTION: u16 = 9;
-    pub(in super::super) const INTERFACE_OFFSET: u16 = 14;
+pub(crate) mod option {
+    pub(crate) const END: u16 = 0;
+    pub(crate) const COMMENT: u16 = 1;
+    pub(crate) const INTERFACE_RESOLUTION: u16 = 9;
+    pub(crate) const INTERFACE_OFFSET: u16 = 14;
     /// A string behind an enterprise number, which programs that edit a file should copy.
-    pub(in super::super) const CUSTOM_STRING: u16 = 2988;
+    pub(crate) const CUSTOM_STRING: u16 = 2988;
     /// Code and length of an option's value.
-    pub(in super::super) const HEADER_LEN: usize = 4;
+    pub(crate) const HEADER_LEN: usize = 4;
 }
 
 /// A section header, from the start of the block.
-pub(super) mod section {
-    pub(in super::super) const BYTE_ORDER: usize = 8;
-    pub(in super::super) const MAJOR: usize = 12;
-    pub(in super::super) const LENGTH: usize = 16;
-    pub(in super::super) const OPTIONS: usize = 24;
-    pub(in super::super) const MAGIC: u32 = 0x1a2b_3c4d;
+pub(crate) mod section {
+    pub(crate) const BYTE_ORDER: usize = 8;
+    pub(crate) const MAJOR: usize = 12;
+    pub(crate) const LENGTH: usize = 16;
+    pub(crate) const OPTIONS: usize = 24;
+    pub(crate) const MAGIC: u32 = 0x1a2b_3c4d;
     /// The section length that stands for "not stated".
-    pub(in super::super) const LENGTH_UNSTATED: u64 = u64::MAX;
+    pub(crate) const LENGTH_UNSTATED: u64 = u64::MAX;
 }
 
 /// An interface description.
-pub(super) mod interface {
-    pub(in super::super) const LINK: usize = 8;
-    pub(in super::super) const SNAPLEN: usize = 12;
-    pub(in super::super) const OPTIONS: usize = 16;
+pub(crate) mod interface {
+    pub(crate) const LINK: usize = 8;
+    pub(crate) const SNAPLEN: usize = 12;
+    pub(crate) const OPTIONS: usize = 16;
 }
 
 /// An enhanced packet block; the obsolete one differs in the interface only.
-pub(super) mod enhanced {
-    pub(in super::super) const INTERFACE: usize = 8;
-    pub(in super::super) const TIME_HIGH: usize = 12;
-    pub(in super::super) const TIME_LOW: usize = 16;
-    pub(in super::super) const CAPTURED: usize = 20;
-    pub(in super::super) const WIRE: usize = 24;
-    pub(in super::super) const DATA: usize = 28;
-    pub(in super::super) const LEN_MIN: usize = DATA + super::TRAILING_LENGTH_LEN;
+pub(crate) mod enhanced {
+    pub(crate) const INTERFACE: usize = 8;
+    pub(crate) const TIME_HIGH: usize = 12;
+    pub(crate) const TIME_LOW: usize = 16;
+    pub(crate) const CAPTURED: usize = 20;
+    pub(crate) const WIRE: usize = 24;
+    pub(crate) const DATA: usize = 28;
+    pub(crate) const LEN_MIN: usize = DATA + super::TRAILING_LENGTH_LEN;
 }
 
 /// A simple packet block. It belongs to interface 0.
-pub(super) mod simple {
-    pub(in super::super) const WIRE: usize = 8;
-    pub(in super::super) const DATA: usize = 12;
+pub(crate) mod simple {
+    pub(crate) const WIRE: usize = 8;
+    pub(crate) const DATA: usize = 12;
 }
 
 const TOTAL_LENGTH: usize = 4;
@@ -72,19 +72,19 @@ const BLOCK_LEN_MIN: usize = 12;
 const MAJOR_VERSION: u16 = 1;
 
 /// Returns how many bytes bring `len` to a multiple of four.
-pub(super) const fn padding(len: usize) -> usize {
+pub(crate) const fn padding(len: usize) -> usize {
     len.wrapping_neg() % 4
 }
 
 /// Writes the length of the block `raw` to both of its ends.
-pub(super) fn put_total_length(order: ByteOrder, raw: &mut [u8]) {
+pub(crate) fn put_total_length(order: ByteOrder, raw: &mut [u8]) {
     let total = raw.len();
     order.put_u32(raw, TOTAL_LENGTH, total as u32);
     order.put_u32(raw, total - TRAILING_LENGTH_LEN, total as u32);
 }
 
 /// Returns where the body of a block ends.
-pub(super) fn body_end(raw: &[u8]) -> usize {
+pub(crate) fn body_end(raw: &[u8]) -> usize {
     raw.len() - TRAILING_LENGTH_LEN
 }
 
@@ -97,14 +97,14 @@ struct Interface {
 }
 
 /// A section being read: all state there is between blocks.
-pub(super) struct Section {
+pub(crate) struct Section {
     order: ByteOrder,
     interfaces: Vec<Interface>,
 }
 
 impl Section {
     /// Recognises a file by its first four bytes. Its byte order shows in the block that they begin.
-    pub(super) fn with_magic(magic: [u8; 4]) -> Option<Self> {
+    pub(crate) fn with_magic(magic: [u8; 4]) -> Option<Self> {
         let order = ByteOrder::Big;
         let found = order.u32(&magic, 0) == block::SECTION;
         found.then(|| Self {
@@ -114,7 +114,7 @@ impl Section {
     }
 
     /// Reads the next block into `raw`; nothing at the end of the file.
-    pub(super) fn read<R: Read>(
+    pub(crate) fn read<R: Read>(
         &mut self,
         source: &mut Source<R>,
         raw: &mut Vec<u8>,
@@ -235,7 +235,7 @@ fn ticks(order: ByteOrder, raw: &[u8]) -> u64 {
 }
 
 /// Moves the time of an enhanced or obsolete packet block.
-pub(super) fn put_ticks(order: ByteOrder, raw: &mut [u8], shift: i64) -> Option<()> {
+pub(crate) fn put_ticks(order: ByteOrder, raw: &mut [u8], shift: i64) -> Option<()> {
     let moved = ticks(order, raw).checked_add_signed(shift)?;
     order.put_u32(raw, enhanced::TIME_HIGH, (moved >> 32) as u32);
     order.put_u32(raw, enhanced::TIME_LOW, moved as u32);
@@ -292,7 +292,7 @@ fn clock(order: ByteOrder, options: &[u8]) -> Clock {
 
 /// Takes options out of a block that has them from `at` on. The end mark, or the first that does not
 /// fit, stays with all that follows it: nobody reads beyond.
-pub(super) fn drop_options(
+pub(crate) fn drop_options(
     order: ByteOrder,
     raw: &mut Vec<u8>,
     at: usize,

@@ -2,7 +2,7 @@
 
 use std::io::{Read, repeat};
 
-use clew::capture::{OPAQUE_LEN_MAX, RECORD_LEN_MAX, Reader};
+use clew_capture::{OPAQUE_LEN_MAX, RECORD_LEN_MAX, Reader};
 use proptest::prelude::*;
 
 use crate::fuzz::container;
@@ -62,7 +62,7 @@ fn an_endless_input_is_held_in_pieces() {
 
 #[test]
 fn the_largest_record_is_kept_and_no_larger_one() {
-    let packet_len = clew::capture::PACKET_LEN_MAX;
+    let packet_len = clew_capture::PACKET_LEN_MAX;
     let data = vec![7; packet_len];
     let bytes = pcap(Order::Little, MICROSECONDS, 0, 1, &[packet(&data)]);
     container(&bytes);

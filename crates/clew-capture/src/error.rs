@@ -2,7 +2,7 @@
 
 use std::{error, fmt, io};
 
-use super::{INTERFACES_MAX, RECORD_LEN_MAX};
+use crate::{INTERFACES_MAX, RECORD_LEN_MAX};
 
 /// Why an input cannot be read as a capture at all.
 #[derive(Debug)]
@@ -62,6 +62,33 @@ impl From<io::Error> for CaptureError {
     }
 }
 
+/// Why the next batch of a capture cannot be had.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The input could not be read.
+    Io(io::Error),
+    /// The caller asked to stop.
+    Stopped,
+}
+
+impl ReadError {
+    /// The thread that reads did not reach the end.
+    pub(crate) fn ended_early() -> Self {
+        Self::Io(io::Error::other("the thread that reads it ended early"))
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Stopped => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl error::Error for ReadError {}
+
 /// Where a capture stops to make sense, and why. What came before is not affected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
@@ -91,7 +118,7 @@ pub enum Fault {
         /// Bytes the record should have.
         expected: usize,
     },
-    /// A block is larger than [`RECORD_LEN_MAX`], or a packet than [`super::PACKET_LEN_MAX`].
+    /// A block is larger than [`RECORD_LEN_MAX`], or a packet than [`crate::PACKET_LEN_MAX`].
     TooLong(u32),
     /// A block is shorter than its fixed fields.
     TooShort {
@@ -216,7 +243,7 @@ impl fmt::Display for NotExact {
 impl error::Error for NotExact {}
 
 /// Why reading a record stopped.
-pub(super) enum Stop {
+pub(crate) enum Stop {
     Io(io::Error),
     Fault(Fault),
 }

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
-use super::error::{CaptureError, Damage, Fault, Stop};
-use super::record::{Kind, Record};
-use super::{OPAQUE_LEN_MAX, pcap, pcapng};
+use crate::error::{CaptureError, Damage, Fault, Stop};
+use crate::record::{Kind, Record};
+use crate::{OPAQUE_LEN_MAX, pcap, pcapng};
 
 const MAGIC_LEN: usize = 4;
 const BUFFER_LEN: usize = 256 << 10;
@@ -137,14 +137,14 @@ fn explain(start: &[u8]) -> CaptureError {
 }
 
 /// The input with its position. Memory grows with the bytes that arrive, not with those announced.
-pub(super) struct Source<R: Read> {
+pub(crate) struct Source<R: Read> {
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     offset: u64,
 }
 
 impl<R: Read> Source<R> {
     /// Reads the first `len` bytes of a record; returns whether there is one.
-    pub(super) fn begin(&mut self, raw: &mut Vec<u8>, len: usize) -> Result<bool, Stop> {
+    pub(crate) fn begin(&mut self, raw: &mut Vec<u8>, len: usize) -> Result<bool, Stop> {
         match self.read_up_to(raw, len)? {
             0 => Ok(false),
             _ => self.fill(raw, len).map(|()| true),
@@ -152,7 +152,7 @@ impl<R: Read> Source<R> {
     }
 
     /// Reads on until the record has `len` bytes.
-    pub(super) fn fill(&mut self, raw: &mut Vec<u8>, len: usize) -> Result<(), Stop> {
+    pub(crate) fn fill(&mut self, raw: &mut Vec<u8>, len: usize) -> Result<(), Stop> {
         self.read_up_to(raw, len - raw.len())?;
         if raw.len() < len {
             return Err(Fault::Cut {

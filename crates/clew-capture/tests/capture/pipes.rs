@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use clew::capture::{PIPE_SNAPLEN, Reader};
+use clew_capture::{PIPE_SNAPLEN, Reader};
 
 use crate::fuzz::assert_same;
 use crate::support::*;

@@ -1,39 +1,39 @@
 //! From the ticks of a capture to nanoseconds since 1970.
 
-const NS_PER_SECOND: u128 = 1_000_000_000;
+pub(crate) const NS_PER_SECOND: i128 = 1_000_000_000;
 
 /// How an interface counts time: ticks of a fraction of a second, and an offset in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// As in option `if_tsresol`: the exponent of a power of 10, or of 2 where the top bit is set.
-    pub(super) resolution: u8,
-    pub(super) offset_s: i64,
+    pub(crate) resolution: u8,
+    pub(crate) offset_s: i64,
 }
 
 impl Clock {
     const POWER_OF_TWO: u8 = 0x80;
 
-    pub(super) const MICROSECONDS: Self = Self {
+    pub(crate) const MICROSECONDS: Self = Self {
         resolution: 6,
         offset_s: 0,
     };
-    pub(super) const NANOSECONDS: Self = Self {
+    pub(crate) const NANOSECONDS: Self = Self {
         resolution: 9,
         offset_s: 0,
     };
 
     /// Returns nanoseconds since 1970, or nothing where the time lies outside of what 64 bits hold.
-    pub(super) fn time_ns(self, ticks: u64) -> Option<u64> {
+    pub(crate) fn time_ns(self, ticks: u64) -> Option<u64> {
         // At most 2^64 * 10^9 < 2^94: the product cannot overflow.
-        let scaled = u128::from(ticks) * NS_PER_SECOND;
+        let scaled = u128::from(ticks) * NS_PER_SECOND as u128;
         // Ticks finer than u128 can count are less than a nanosecond however many there are.
         let ns = self.ticks_per_second().map_or(0, |ticks| scaled / ticks);
-        let offset = i128::from(self.offset_s) * NS_PER_SECOND as i128;
+        let offset = i128::from(self.offset_s) * NS_PER_SECOND;
         u64::try_from(ns as i128 + offset).ok()
     }
 
     /// Returns a number of seconds in ticks, if it is a whole number that 64 bits hold.
-    pub(super) fn ticks(self, seconds: i64) -> Option<i64> {
+    pub(crate) fn ticks(self, seconds: i64) -> Option<i64> {
         let per_second = i128::try_from(self.ticks_per_second()?).ok()?;
         i64::try_from(i128::from(seconds).checked_mul(per_second)?).ok()
     }

@@ -10,13 +10,14 @@
 //! input, always. A record that holds a packet shows it ([`Record::packet`], [`Record::data`]) and
 //! can have its bytes exchanged ([`Record::replace`]). [`Writer`] writes records out and corrects
 //! the few fields that depend on them; [`Annotated`] writes pcapng with a note on each packet.
-//! Records are `Send`: a batch of them can be worked on by threads in between.
+//! Records are `Send`: a batch of them can be worked on by threads in between, and [`ReadAhead`] has
+//! a thread that reads the next batches meanwhile.
 //!
 //! ```
-//! use clew::capture::{PacketLengths, Reader, Writer};
+//! use clew_capture::{PacketLengths, Reader, Writer};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let input: &[u8] = include_bytes!("../../tests/captures/tcpdump--quic_handshake.pcap");
+//! # let input: &[u8] = include_bytes!("../../clew/tests/captures/tcpdump--quic_handshake.pcap");
 //! let mut reader = Reader::new(input)?;
 //! let mut writer = Writer::new(Vec::new(), PacketLengths::MayGrow);
 //! for record in reader.by_ref() {
@@ -52,6 +53,7 @@
 //! One ambiguity remains even there: a section length that was wrong in the input, and that the
 //! longer packets happen to make right, will be taken for a true one when they are shortened again.
 
+mod ahead;
 mod annotate;
 mod bytes;
 mod clock;
@@ -62,8 +64,9 @@ mod reader;
 mod record;
 mod writer;
 
+pub use ahead::{BATCH_BYTES, BATCH_RECORDS, Input, ReadAhead};
 pub use annotate::{Annotated, COMMENT_START, Note};
-pub use error::{CaptureError, Damage, Fault, NotExact};
+pub use error::{CaptureError, Damage, Fault, NotExact, ReadError};
 pub use reader::{Reader, is_capture};
 pub use record::{PacketInfo, Record};
 pub use writer::{PacketLengths, Sink, Writer};

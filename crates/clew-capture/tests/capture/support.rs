@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use clew::capture::{Damage, PacketLengths, Reader, Record, Sink, Writer};
+use clew_capture::{Damage, PacketLengths, Reader, Record, Sink, Writer};
 
 pub const ETHERNET: u16 = 1;
 pub const UNSTATED: u64 = u64::MAX;

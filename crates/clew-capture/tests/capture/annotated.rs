@@ -1,6 +1,6 @@
 //! Annotated output, read back by this module and by `pcap-file`.
 
-use clew::capture::{Annotated, ENTERPRISE_NUMBER, Note, Reader};
+use clew_capture::{Annotated, ENTERPRISE_NUMBER, Note, Reader};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
 use pcap_file::pcapng::{Block, PcapNgReader};

@@ -1,6 +1,6 @@
 //! Files built byte by byte: one test per rule of the formats.
 
-use clew::capture::{CaptureError, NotExact, PACKET_LEN_MAX, RECORD_LEN_MAX, Reader};
+use clew_capture::{CaptureError, NotExact, PACKET_LEN_MAX, RECORD_LEN_MAX, Reader};
 
 use crate::fuzz::{assert_same, container};
 use crate::support::*;

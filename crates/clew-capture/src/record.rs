@@ -2,20 +2,18 @@
 
 use std::ops::Range;
 
-use clew_packet::SECOND_NS;
-
-use super::bytes::ByteOrder;
-use super::clock::Clock;
-use super::error::NotExact;
-use super::{PACKET_LEN_MAX, RECORD_LEN_MAX, pcap, pcapng};
+use crate::bytes::ByteOrder;
+use crate::clock::{Clock, NS_PER_SECOND};
+use crate::error::NotExact;
+use crate::{PACKET_LEN_MAX, RECORD_LEN_MAX, pcap, pcapng};
 
 /// One record or block, as it stands in the file: a header, a packet, or anything else.
 #[derive(Clone, Debug)]
 pub struct Record {
-    pub(super) raw: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) kind: Kind,
     /// Length of `raw` in the input, whatever has been done to it since.
-    pub(super) read_len: usize,
+    pub(crate) read_len: usize,
 }
 
 /// What a capture says about a packet.
@@ -79,7 +77,7 @@ impl Record {
         }
     }
 
-    pub(super) fn new(raw: Vec<u8>, kind: Kind) -> Self {
+    pub(crate) fn new(raw: Vec<u8>, kind: Kind) -> Self {
         Self {
             read_len: raw.len(),
             raw,
@@ -90,7 +88,7 @@ impl Record {
 
 /// What a record is, as far as reading, replacing and writing need to know.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A pcap file header: one interface.
     Pcap(pcap::Header),
     /// A pcapng section header.
@@ -106,7 +104,7 @@ pub(super) enum Kind {
 
 /// The four shapes of a packet record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Pcap,
     Enhanced,
     /// The obsolete packet block: laid out as the enhanced one, but for a 16-bit interface.
@@ -116,7 +114,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) const fn data_at(self) -> usize {
+    pub(crate) const fn data_at(self) -> usize {
         match self {
             Self::Pcap => pcap::record::DATA,
             Self::Enhanced | Self::Obsolete => pcapng::enhanced::DATA,
@@ -150,37 +148,37 @@ impl Form {
 
 /// Where the parts of a packet record lie.
 #[derive(Clone, Debug)]
-pub(super) struct Packet {
-    pub(super) info: PacketInfo,
-    pub(super) form: Form,
-    pub(super) order: ByteOrder,
+pub(crate) struct Packet {
+    pub(crate) info: PacketInfo,
+    pub(crate) form: Form,
+    pub(crate) order: ByteOrder,
     /// How its interface counts time.
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
     /// The interface's; 0 where it has none.
-    pub(super) snaplen: u32,
+    pub(crate) snaplen: u32,
     /// Captured length now.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// Captured length in the input.
-    pub(super) read_len: usize,
+    pub(crate) read_len: usize,
 }
 
 impl Packet {
-    pub(super) fn range(&self) -> Range<usize> {
+    pub(crate) fn range(&self) -> Range<usize> {
         let start = self.form.data_at();
         start..start + self.len
     }
 
-    pub(super) fn padded_end(&self) -> usize {
+    pub(crate) fn padded_end(&self) -> usize {
         self.range().end + self.form.padding(self.len)
     }
 
     /// Whether this is a simple packet block whose captured length is the snap length's doing.
-    pub(super) fn is_cut_simple(&self) -> bool {
+    pub(crate) fn is_cut_simple(&self) -> bool {
         self.form == Form::Simple && self.len < self.info.wire_len as usize
     }
 
     fn delay(&mut self, raw: &mut [u8], seconds: i64) -> Option<()> {
-        let shift_ns = i128::from(seconds) * i128::from(SECOND_NS);
+        let shift_ns = i128::from(seconds) * NS_PER_SECOND;
         let time_ns = u64::try_from(i128::from(self.info.time_ns?) + shift_ns).ok()?;
         match self.form {
             Form::Pcap => pcap::put_seconds(self.order, raw, seconds)?,

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::bytes::ByteOrder;
-use super::pcapng::section::{LENGTH, LENGTH_UNSTATED};
-use super::record::{Kind, Packet, Record};
-use super::{PIPE_SNAPLEN, pcap, pcapng};
+use crate::bytes::ByteOrder;
+use crate::pcapng::section::{LENGTH, LENGTH_UNSTATED};
+use crate::record::{Kind, Packet, Record};
+use crate::{PIPE_SNAPLEN, pcap, pcapng};
 
 /// Where a capture goes: a stream of bytes that can perhaps be corrected afterwards.
 pub trait Sink: Write {
