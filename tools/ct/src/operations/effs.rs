@@ -11,10 +11,12 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::sync::OnceLock;
 
-/// Keys of the specification: drawing some would take valgrind minutes.
-const WILLIAMS: &str = include_str!("../../../../spec/vectors/effs/signature.txt");
-const COMPACT: &str = include_str!("../../../../spec/vectors/effs/secret-paper.txt");
-const LARGE: &str = include_str!("../../../../spec/vectors/effs/signature-3072.txt");
+const VECTORS: &str = include_str!("../../../../spec/vectors/effs.jsonl");
+
+/// Cases with keys: drawing some would take valgrind minutes.
+const WILLIAMS: &str = "signature";
+const COMPACT: &str = "secret-paper";
+const LARGE: &str = "signature-3072";
 
 /// Room for a secret key, and for a signature, of the largest of these.
 const SECRET_BYTES: usize = 3072 / 8 + 32;
@@ -27,11 +29,11 @@ struct Key {
 }
 
 impl Key {
-    fn of(vector: &str) -> Self {
-        let public = PublicKey::from_bytes(&value(vector, "public-key: "));
+    fn of(case: &str) -> Self {
+        let public = PublicKey::from_bytes(&value(case, "public-key"));
         Self {
             public: public.expect("a key of the specification"),
-            secret: value(vector, "secret-key: "),
+            secret: value(case, "secret-key"),
         }
     }
 
@@ -48,10 +50,22 @@ impl Key {
     }
 }
 
-/// The bytes of a line of a vector.
-fn value(vector: &str, name: &str) -> Vec<u8> {
-    let value = vector.lines().find_map(|line| line.strip_prefix(name));
-    let digits = value.expect("the vector has it").as_bytes().chunks(2);
+/// The bytes of a value of a case.
+fn value(case: &str, name: &str) -> Vec<u8> {
+    let (case, name) = (
+        format!("{{\"case\": \"{case}\","),
+        format!("\"{name}\": \"0x"),
+    );
+    let line = VECTORS.lines().find(|line| line.starts_with(&case));
+    let (_, value) = line
+        .and_then(|line| line.split_once(&name))
+        .expect("the case has it");
+    let digits = value
+        .split('"')
+        .next()
+        .unwrap_or_default()
+        .as_bytes()
+        .chunks(2);
     let byte = |digits: &[u8]| {
         let digits = str::from_utf8(digits).expect("hexadecimal digits");
         u8::from_str_radix(digits, 16).expect("hexadecimal digits")
@@ -165,14 +179,14 @@ impl TryCryptoRng for Fresh {}
 pub fn control<'a>() -> Operation<'a> {
     let signature = |_: &mut Draws| {
         let mut whole = [0; SIGNATURE_BYTES];
-        let signature = value(WILLIAMS, "signature: ");
+        let signature = value(WILLIAMS, "signature");
         whole[..signature.len()].copy_from_slice(&signature);
         whole
     };
     Operation::new("control: effs verify", signature, |signature| {
         let verifier = Verifier::new(&Key::of(WILLIAMS).public);
         let length = verifier.key().parameters().signature_bytes();
-        let message = value(WILLIAMS, "message: ");
+        let message = value(WILLIAMS, "message");
         let verified = verifier.verify(&message, &signature[..length], 1);
         verified.is_ok()
     })
