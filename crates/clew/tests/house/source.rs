@@ -162,7 +162,7 @@ fn name(line: &str) -> Option<String> {
     is_item.then(|| name.to_owned())
 }
 
-fn sources() -> Vec<Source> {
+pub fn sources() -> Vec<Source> {
     let sources: Vec<Source> = members()
         .into_iter()
         .flat_map(|package| Source::of(&PRODUCT.workspace_root, package))
