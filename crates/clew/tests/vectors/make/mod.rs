@@ -35,7 +35,7 @@ mod packet_xr;
 mod quorum;
 mod records;
 #[allow(dead_code, reason = "each test program uses its part")]
-#[path = "../../../../clew-tunnel/tests/engine/rogue.rs"]
+#[path = "../../../../clew-tunnel/tests/all/engine/rogue.rs"]
 mod rogue;
 mod strange;
 mod tunnel;

@@ -1,7 +1,5 @@
 //! Service records: `spec/tunnel.md` sections 3 and 12.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use std::net::SocketAddr;
 
 use clew_tunnel::Reason;

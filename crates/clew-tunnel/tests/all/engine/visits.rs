@@ -10,11 +10,11 @@ use clew_tunnel::record::EcertBody;
 use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::{Public, Secret};
 
-use crate::network::server_address;
-use crate::node::{Engine, SECOND};
-use crate::rogue::{rpcs, say};
+use crate::engine::network::server_address;
+use crate::engine::node::{Engine, SECOND};
+use crate::engine::rogue::{rpcs, say};
 
-use crate::impostor::{Impostor, record};
+use crate::engine::impostor::{Impostor, record};
 
 #[test]
 fn a_first_packet_is_sent_after_one_two_and_four_seconds_and_then_elsewhere() {

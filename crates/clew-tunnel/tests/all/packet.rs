@@ -1,7 +1,5 @@
 //! Packets: `spec/tunnel.md` section 4.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use clew_tunnel::Reason;
 use clew_tunnel::boxes::Key;
 use clew_tunnel::keys::{self, Nonce, full_nonce};

@@ -6,10 +6,10 @@ use clew_tunnel::limits::WINDOW;
 use clew_tunnel::wire::packet::{Packet, StaleKey};
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::alone::{Alone, Said, rogue_address};
-use crate::network::server_address;
-use crate::node::{MS, SECOND};
-use crate::rogue::{Rogue, create, rpcs, say};
+use crate::engine::alone::{Alone, Said, rogue_address};
+use crate::engine::network::server_address;
+use crate::engine::node::{MS, SECOND};
+use crate::engine::rogue::{Rogue, create, rpcs, say};
 
 fn is_stale(said: &[Said]) -> bool {
     let [(_, bytes)] = said else { return false };
@@ -259,7 +259,7 @@ fn twins_of_a_key_open_the_box_and_are_refused() {
     let mut alone = Alone::new();
     let mut rogue = alone.rogue(3);
     let packet = rogue.first((0, 0), &[]);
-    let twin = crate::eavesdropper::inverse(&rogue.client);
+    let twin = crate::engine::eavesdropper::inverse(&rogue.client);
     let mut copy = packet.clone();
     copy[16..48].copy_from_slice(&twin.0);
     assert!(is_stale(&alone.hand(&copy)));

@@ -11,12 +11,12 @@ use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::Secret;
 
-use crate::alone::Alone;
-use crate::impostor::{Impostor, record};
-use crate::network::{Pair, Weather, server_address};
-use crate::node::{self, MS, SECOND, target};
-use crate::paths::solution;
-use crate::rogue::{create, rpcs};
+use crate::engine::alone::Alone;
+use crate::engine::impostor::{Impostor, record};
+use crate::engine::network::{Pair, Weather, server_address};
+use crate::engine::node::{self, MS, SECOND, target};
+use crate::engine::paths::solution;
+use crate::engine::rogue::{create, rpcs};
 
 const LAN: Weather = Weather {
     delay: 50_000,
@@ -100,7 +100,7 @@ fn a_move_into_four_minutes_without_a_network_is_survived() {
     pair.run(290 * SECOND);
     assert_eq!(pair.all_ends().0, Vec::<&Event>::new());
     assert_eq!(read(&mut pair, connection), 1);
-    let (came, went) = pair.traffic[&crate::network::client_address(2)];
+    let (came, went) = pair.traffic[&crate::engine::network::client_address(2)];
     assert!(went <= 3 * came, "{came} {went}");
 }
 
@@ -130,7 +130,7 @@ fn a_puzz_that_was_given_up_is_posed_anew_when_the_address_is_heard() {
     let _ = alone.hand_from(elsewhere, &rogue.first((0, 0), &[]));
     let _ = alone.wait(PUZZLE_LIFE + SECOND);
     assert_eq!(alone.server.tunnels(), 1);
-    let packet = rogue.packet((257, 0), &crate::rogue::say(1, &[0; 900]));
+    let packet = rogue.packet((257, 0), &crate::engine::rogue::say(1, &[0; 900]));
     let said = alone.hand_from(elsewhere, &packet);
     let heard = Alone::heard(&rogue, &said);
     let answer = heard.iter().find_map(solution).expect("a puzz");
@@ -234,7 +234,7 @@ fn told_otherwise(impostor: &mut Impostor) -> Record {
     let clock = impostor.clock.at(impostor.now);
     impostor.client.rekey_now(clock, impostor.tunnel);
     let sent = impostor.settle();
-    let (_, tid, nonce) = crate::watch::clear(&sent[0]);
+    let (_, tid, nonce) = crate::engine::watch::clear(&sent[0]);
     assert_eq!(tid, *impostor.announced.as_bytes());
     impostor.tid = impostor.announced;
     impostor.key = keys::next(&impostor.key);
@@ -370,7 +370,7 @@ fn a_directory_closes_a_first_tunnel_whose_answer_was_acknowledged() {
     config.is_directory = true;
     let mut alone = Alone::with(config);
     let boxing = alone.server.record().cert.body.boxing;
-    let mut rogue = crate::rogue::Rogue::new(&boxing, 3, alone.wall());
+    let mut rogue = crate::engine::rogue::Rogue::new(&boxing, 3, alone.wall());
     let ask = rpcs(&[Rpc::RequestCert {
         identity: b"\0\x0dfiles.example",
     }]);

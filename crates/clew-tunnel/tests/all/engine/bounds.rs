@@ -7,13 +7,13 @@ use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::alone::Alone;
-use crate::network::server_address;
-use crate::node::{MS, SECOND};
-use crate::rogue::{Rogue, create, rpcs, say};
+use crate::engine::alone::Alone;
+use crate::engine::network::server_address;
+use crate::engine::node::{MS, SECOND};
+use crate::engine::rogue::{Rogue, create, rpcs, say};
 
-use crate::paths::solution;
-use crate::peers::connected;
+use crate::engine::paths::solution;
+use crate::engine::peers::connected;
 
 #[test]
 fn connections_are_as_many_and_as_fast_as_they_may_be() {

@@ -13,9 +13,9 @@ use clew_tunnel::x25519::Secret;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
-use crate::network::{Pair, Weather, server_address};
-use crate::node::{MS, SECOND, target};
-use crate::watch::MARKER;
+use crate::engine::network::{Pair, Weather, server_address};
+use crate::engine::node::{MS, SECOND, target};
+use crate::engine::watch::MARKER;
 
 /// Another seed, and so many rounds more.
 fn rounds(least: u64) -> std::ops::Range<u64> {

@@ -10,10 +10,10 @@ use clew_tunnel::engine::{Datagram, Outgoing};
 use clew_tunnel::record::{Identity, Record, Wanted};
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::alone::Alone;
-use crate::network::{client_address, server_address};
-use crate::node::{self, Clock, Echo, Engine, MS, SECOND, START, target};
-use crate::rogue::rpcs;
+use crate::engine::alone::Alone;
+use crate::engine::network::{client_address, server_address};
+use crate::engine::node::{self, Clock, Echo, Engine, MS, SECOND, START, target};
+use crate::engine::rogue::rpcs;
 
 /// A host of the small world.
 struct Host {

@@ -8,9 +8,9 @@ use clew_tunnel::wire::packet::Side;
 use clew_tunnel::wire::plaintext::Plaintext;
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::alone::{Alone, rogue_address};
-use crate::node::{MS, SECOND};
-use crate::rogue::{Heard, Rogue, create, rpcs, say};
+use crate::engine::alone::{Alone, rogue_address};
+use crate::engine::node::{MS, SECOND};
+use crate::engine::rogue::{Heard, Rogue, create, rpcs, say};
 
 fn elsewhere(n: u8) -> SocketAddr {
     SocketAddr::from(([203, 0, 113, n], 99))

@@ -12,8 +12,8 @@ use clew_tunnel::engine::{Datagram, Now, Outgoing};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
-use crate::node::{self, Clock, Echo, Engine, MS};
-use crate::watch::Watch;
+use crate::engine::node::{self, Clock, Echo, Engine, MS};
+use crate::engine::watch::Watch;
 
 /// How a network treats datagrams.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +125,7 @@ impl Pair {
     /// Puts a datagram on the way.
     pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if std::env::var_os("CLEW_TRACE").is_some() {
-            let (flags, tid, nonce) = crate::watch::clear(bytes);
+            let (flags, tid, nonce) = crate::engine::watch::clear(bytes);
             let at = self.now / MS;
             println!(
                 "{at} {from} > {to}: {} {flags:x} {tid:?} {nonce}",

@@ -1,7 +1,5 @@
 //! The RPCs of connection 0: `spec/tunnel.md` section 11.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use clew_tunnel::Reason;
 use clew_tunnel::wire::packet::Side;
 use clew_tunnel::wire::plaintext::Calls;

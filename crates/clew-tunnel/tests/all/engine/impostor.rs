@@ -13,9 +13,9 @@ use clew_tunnel::wire::plaintext::Plaintext;
 use clew_tunnel::wire::rpc::{Rpc, next_tid};
 use clew_tunnel::x25519::{Public, Secret};
 
-use crate::network::{client_address, server_address};
-use crate::node::{self, Clock, Engine, MS, START};
-use crate::rogue::rpcs;
+use crate::engine::network::{client_address, server_address};
+use crate::engine::node::{self, Clock, Engine, MS, START};
+use crate::engine::rogue::rpcs;
 
 /// The impostor has the secrets of the host, and S' of its own.
 pub struct Impostor {

@@ -8,10 +8,10 @@ use clew_tunnel::engine::server::{Config, Server};
 use clew_tunnel::engine::{Datagram, Outgoing};
 use clew_tunnel::x25519::Public;
 
-use crate::network::server_address;
-use crate::node::{self, Clock, Echo, Engine, START};
-use crate::rogue::{Heard, Rogue};
-use crate::watch::Watch;
+use crate::engine::network::server_address;
+use crate::engine::node::{self, Clock, Echo, Engine, START};
+use crate::engine::rogue::{Heard, Rogue};
+use crate::engine::watch::Watch;
 
 /// Something that a server sent.
 pub type Said = (SocketAddr, Vec<u8>);

@@ -7,8 +7,8 @@ use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::CLIENT_IDLE;
 
-use crate::network::{Pair, Weather, server_address};
-use crate::node::{MS, SECOND, target};
+use crate::engine::network::{Pair, Weather, server_address};
+use crate::engine::node::{MS, SECOND, target};
 
 fn connect(pair: &mut Pair, user: bool) -> ConnectionId {
     let record = pair.server.record();

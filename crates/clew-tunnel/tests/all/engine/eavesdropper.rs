@@ -9,9 +9,9 @@ use clew_tunnel::record::{Authenticators, UserSecret};
 use clew_tunnel::x25519::{Public, Secret};
 use curve25519_dalek::montgomery::MontgomeryPoint;
 
-use crate::network::{Pair, Weather, client_address, server_address};
-use crate::node::{MS, SECOND, START, target};
-use crate::watch::clear;
+use crate::engine::network::{Pair, Weather, client_address, server_address};
+use crate::engine::node::{MS, SECOND, START, target};
+use crate::engine::watch::clear;
 
 /// Whether there is a point on the curve (and not on its twist) with this coordinate.
 pub fn is_on_curve(key: &[u8; 32]) -> bool {
@@ -198,7 +198,7 @@ fn a_rekey_looks_like_a_new_tunnel() {
 
 #[test]
 fn random_bytes_would_be_no_keys() {
-    let mut rng = crate::node::Clock::new(4, 0);
+    let mut rng = crate::engine::node::Clock::new(4, 0);
     let mut is_key = 0;
     for _ in 0..200 {
         let mut bytes: [u8; 32] = rng.at(0).random();

@@ -9,10 +9,10 @@ use clew_tunnel::puzzle::{Interrogation, Progress, Search, Solution};
 use clew_tunnel::wire::packet::{Packet, Tid};
 use clew_tunnel::x25519::Public;
 
-use crate::alone::{Alone, Said, rogue_address};
-use crate::network::server_address;
-use crate::node::SECOND;
-use crate::rogue::Rogue;
+use crate::engine::alone::{Alone, Said, rogue_address};
+use crate::engine::network::server_address;
+use crate::engine::node::SECOND;
+use crate::engine::rogue::Rogue;
 
 /// A server that takes one key at once, and asks for 4 bits beyond one first packet a second.
 fn loaded() -> Alone {

@@ -8,10 +8,10 @@ use clew_tunnel::record::Authenticators;
 use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::Public;
 
-use crate::alone::{Alone, Said};
-use crate::network::server_address;
-use crate::node::{MS, SECOND};
-use crate::rogue::{Rogue, create, rpcs, say};
+use crate::engine::alone::{Alone, Said};
+use crate::engine::network::server_address;
+use crate::engine::node::{MS, SECOND};
+use crate::engine::rogue::{Rogue, create, rpcs, say};
 
 const ZERO: [u8; 72] = [0; 72];
 

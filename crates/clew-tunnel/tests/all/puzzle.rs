@@ -1,7 +1,5 @@
 //! Puzzles: `spec/tunnel.md` section 10.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use std::net::SocketAddr;
 
 use clew_tunnel::Reason;

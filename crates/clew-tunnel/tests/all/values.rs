@@ -1,7 +1,5 @@
 //! Values and plaintexts: `spec/tunnel.md` sections 4.2 and 5.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use clew_tunnel::Reason;
 use clew_tunnel::limits::{ITEMS_MAX, RPCS_MAX};
 use clew_tunnel::wire::plaintext::{Calls, Plaintext};

@@ -1,8 +1,6 @@
 //! Keys, nonces and authenticators, beside other people's primitives: `spec/tunnel.md` sections 1, 2, 4.1
 //! and 11.3.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 use clew_tunnel::Reason;
 use clew_tunnel::authenticator::{self, BOUND_BYTES, BOX_BYTES, Context};
 use clew_tunnel::boxes::Key;
