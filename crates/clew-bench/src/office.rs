@@ -35,7 +35,7 @@ impl Office {
         let group = NewGroup {
             name: name("bench"),
             scheme,
-            opening: Opening::Dealt(quorum),
+            opening: Opening::TrustedDealer(quorum),
             now: NOW,
         };
         let Created {

@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "all/common/mod.rs"]
+#[allow(dead_code, reason = "this program uses a part")]
 mod common;
 #[path = "../../clew-group/tests/memory/scan.rs"]
 mod scan;
