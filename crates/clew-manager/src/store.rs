@@ -46,7 +46,7 @@ pub const WITNESSES: &str = "public/witnesses";
 /// The issuer key within a store.
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
 /// The dealt shares of the opening key within a store: `N.key` each.
-pub const TRUSTEES: &str = "trustees";
+const TRUSTEES: &str = "trustees";
 
 /// One group's store, open.
 pub struct Store {

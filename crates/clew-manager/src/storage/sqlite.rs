@@ -137,7 +137,9 @@ impl<C: Deref<Target = Connection>> Sqlite<C> {
     ) -> Result<Vec<T>> {
         let found = || {
             let mut statement = self.db.prepare_cached(query)?;
-            statement.query_map([], read)?.collect::<rusqlite::Result<_>>()
+            statement
+                .query_map([], read)?
+                .collect::<rusqlite::Result<_>>()
         };
         found().map_err(refused(&self.path))
     }

@@ -123,7 +123,7 @@ impl Store {
             if offered.request != request.payload() {
                 return Err(StoreError::OtherRequest);
             }
-            return offered.repeat(self, issuer, join.name, now)?.offer(gamma);
+            return self.repeat(issuer, join.name, offered, now)?.offer(gamma);
         }
         let mut place = self.place(issuer, join.name, now)?;
         // Again under the lock: two processes may have the same request.
@@ -163,11 +163,38 @@ impl Store {
         let gamma = gamma(issuer)?;
         let join = find(&*self.db, &acceptance.nonce)?;
         let offered = join.offered.ok_or(StoreError::NotOffered)?;
-        let repeat = offered.repeat(self, issuer, join.name, now)?;
+        let repeat = self.repeat(issuer, join.name, offered, now)?;
         let index = repeat.admit(gamma, acceptance)?;
         self.refresh()?;
         let machine = register::at(&*self.db, index)?;
         self.credential(issuer, acceptance.nonce, &machine, now)
+    }
+
+    /// The place of an offer again, under the database's write lock.
+    fn repeat<'a>(
+        &'a mut self,
+        issuer: &'a IssuerKeyFile,
+        name: Name,
+        offered: Offered,
+        now: u64,
+    ) -> Result<Repeat<'a>, StoreError> {
+        self.check_key(issuer)?;
+        let transaction = self.db.begin()?;
+        let damaged = || StoreError::Damaged("the request of a join does not decode".to_owned());
+        Ok(Repeat {
+            request: RequestFile::from_payload(&offered.request).ok_or_else(damaged)?,
+            machine: offered.machine,
+            place: Place {
+                group: read_group(&*transaction)?,
+                transaction,
+                issuer,
+                name,
+                joined: offered.joined,
+                replaces: offered.replaces,
+                salt: offered.salt,
+                now,
+            },
+        })
     }
 
     fn credential(
@@ -203,35 +230,6 @@ fn gamma(issuer: &IssuerKeyFile) -> Result<&xr::IssuerKey, StoreError> {
 
 fn find(db: &dyn Tables, nonce: &[u8; 32]) -> Result<Join, StoreError> {
     db.join(nonce)?.ok_or(StoreError::NoInvitation)
-}
-
-impl Offered {
-    /// The place of the offer again, under the database's write lock.
-    fn repeat<'a>(
-        self,
-        store: &'a mut Store,
-        issuer: &'a IssuerKeyFile,
-        name: Name,
-        now: u64,
-    ) -> Result<Repeat<'a>, StoreError> {
-        store.check_key(issuer)?;
-        let transaction = store.db.begin()?;
-        let damaged = || StoreError::Damaged("the request of a join does not decode".to_owned());
-        Ok(Repeat {
-            request: RequestFile::from_payload(&self.request).ok_or_else(damaged)?,
-            machine: self.machine,
-            place: Place {
-                group: read_group(&*transaction)?,
-                transaction,
-                issuer,
-                name,
-                joined: self.joined,
-                replaces: self.replaces,
-                salt: self.salt,
-                now,
-            },
-        })
-    }
 }
 
 /// An offer that was made before.

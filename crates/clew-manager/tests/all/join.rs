@@ -10,8 +10,7 @@ use clew_keys::join::{
     AcceptanceFile, CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, RequestFile,
     Round, TextFile, round,
 };
-use clew_manager::store::GROUP_FILE;
-use clew_manager::{Store, StoreError, When};
+use clew_manager::{GROUP_FILE, Store, StoreError, When};
 use std::fs;
 
 /// A device far away from the store. What it keeps is text, as on disk; what it says is text, too.

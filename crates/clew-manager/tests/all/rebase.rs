@@ -5,8 +5,7 @@ use crate::common::*;
 use clew_group::Scheme;
 use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_keys::witness_file::{self, BUCKET_ROWS, BucketFault, Need};
-use clew_manager::store::WITNESSES;
-use clew_manager::{Store, StoreError, When};
+use clew_manager::{Store, StoreError, WITNESSES, When};
 use std::fs;
 
 fn need(office: &Office, epoch: u32, index: u32) -> Need {

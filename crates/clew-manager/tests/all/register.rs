@@ -6,8 +6,7 @@ use clew_evidence::{Row, Search};
 use clew_group::curve::G1;
 use clew_group::{EpochId, Revoked, Scheme};
 use clew_keys::MemberKeyFile;
-use clew_manager::StoreError;
-use clew_manager::store::INDEXES;
+use clew_manager::{INDEXES, StoreError};
 use std::fs;
 
 fn rows(office: &Office) -> Vec<Row> {

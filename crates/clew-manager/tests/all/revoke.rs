@@ -5,8 +5,7 @@ use clew_evidence::{Change, EpochRecord, Name, RegisterHead, seal};
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_keys::update::UpdateError;
-use clew_manager::store::{AHEAD_NS, FAR_NS, GROUP_FILE};
-use clew_manager::{Store, StoreError, When};
+use clew_manager::{AHEAD_NS, FAR_NS, GROUP_FILE, Store, StoreError, When};
 use std::fs;
 
 const SECOND: u64 = 1_000_000_000;

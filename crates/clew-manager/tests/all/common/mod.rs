@@ -9,8 +9,7 @@ use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, Verifying
 use clew_keys::update::{UpdateError, Witnesses, update};
 use clew_keys::witness_file::{self, Need};
 use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
-use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
-use clew_manager::{NewGroup, Opening, Store, StoreError, When};
+use clew_manager::{GROUP_FILE, ISSUER_KEY, NewGroup, Opening, Store, StoreError, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::fs;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub const NOW: u64 = 1_800_000_000_000_000_000;
-/// After every epoch that the tests make at once, and before [`clew_manager::store::FAR_NS`].
+/// After every epoch that the tests make at once, and before [`clew_manager::FAR_NS`].
 pub const LATER: u64 = NOW + 1_000_000;
 pub const BOTH: [Scheme; 2] = [Scheme::Bbs04, Scheme::Xr];
 
