@@ -8,9 +8,6 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-/// The database within a group's directory.
-const DATABASE: &str = "issuer/store.db";
-
 /// The first line of clew's binary files is at most so long.
 const BINARY_HEADER: usize = 16;
 
@@ -125,12 +122,6 @@ impl From<StoreError> for Failure {
         if let StoreError::Io { path, error } = &error {
             return Self::io(path, error);
         }
-        if let StoreError::NotAStore(dir) = &error
-            && dir.join(DATABASE).is_file()
-        {
-            let damaged = format!("its database, {DATABASE}, is damaged or of another program");
-            return Self::file(dir, damaged).hint("restore a backup of that directory");
-        }
         let failure = Self::new(&error);
         match hint(&error) {
             Some(hint) => failure.hint(hint),
@@ -180,7 +171,9 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "invite the machine again, for a join with a new --state: clew enrol DIR MACHINE --invite"
         }
-        StoreError::Damaged(_) => "restore a backup of the group's directory",
+        StoreError::Damaged(_) | StoreError::OtherDatabase(_) => {
+            "restore a backup of the group's directory"
+        }
         StoreError::RegisterMoved => "run the command again",
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,

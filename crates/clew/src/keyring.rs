@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::random;
 use clew_evidence::{CheckedGroup, GroupFile, GroupFileReader, Name};
 use clew_group::{Scheme, VerifyingKey};
-use clew_manager::store::GROUP_FILE;
+use clew_manager::GROUP_FILE;
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
 use std::fs::File;

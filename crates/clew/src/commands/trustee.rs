@@ -10,7 +10,7 @@ use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
 use clew_keys::TrusteeKeyFile;
 use clew_keys::encryption::{self, Secret};
-use clew_manager::dkg::{Deal, DkgError, Hello, Plan, State};
+use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::fs;
 use std::path::Path;
 

@@ -172,7 +172,7 @@ fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Cast, Failure> {
     let group = NewGroup {
         name: "acme".parse().map_err(Failure::new)?,
         scheme: Scheme::Xr,
-        opening: Opening::Dealt(Quorum::new(2, 3).map_err(Failure::new)?),
+        opening: Opening::TrustedDealer(Quorum::new(2, 3).map_err(Failure::new)?),
         now: clock::now_ns(),
     };
     let made = Store::create(&stage.path("acme"), group, None, &mut random::os())?;
