@@ -6,7 +6,7 @@ use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
-use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::store::ISSUER_KEY;
 use clew_manager::{Created, Machine, NewGroup, Opening, PendingEnrolment, Store};
 use rand_chacha::ChaCha20Rng;

@@ -5,7 +5,7 @@ mod units;
 use crate::{AsFrame, Randomness, TimeSource};
 use clew_evidence::Name;
 use clew_group::SigningKey;
-use clew_manager::keys::MemberKeyFile;
+use clew_keys::MemberKeyFile;
 use clew_packet::{Policy, Reason, SECOND_NS, Sender, Timestamp};
 use ipnet::IpNet;
 use std::net::IpAddr;

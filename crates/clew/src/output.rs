@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{error, fmt};
 
-use clew_manager::files::{MODE_PUBLIC, Pending};
+use clew_keys::files::{MODE_PUBLIC, Pending};
 
 use crate::failure::Failure;
 use clew_capture::Sink;

@@ -25,7 +25,11 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("clew-packet", &["clew-group", "clew-flow"]),
     ("clew-capture", &[]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
-    ("clew-manager", &["clew-group", "clew-evidence"]),
+    ("clew-keys", &["clew-group", "clew-evidence"]),
+    (
+        "clew-manager",
+        &["clew-group", "clew-evidence", "clew-keys"],
+    ),
     ("clew", ALL),
     ("clew-bench", ALL),
 ];
@@ -38,6 +42,7 @@ const ALL: &[&str] = &[
     "clew-packet",
     "clew-capture",
     "clew-evidence",
+    "clew-keys",
     "clew-manager",
     "clew",
 ];

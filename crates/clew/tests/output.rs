@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clew::output::{Output, OutputError, open_input};
 use clew_capture::Sink;
-use clew_manager::files::write_atomically;
+use clew_keys::files::write_atomically;
 use tempfile::TempDir;
 
 struct Folder {

@@ -14,8 +14,8 @@ use clew_evidence::{
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::Generators;
 use clew_group::{EpochIssuer, PublicKey, Scheme};
+use clew_keys::IssuerKeyFile;
 use clew_manager::When;
-use clew_manager::keys::IssuerKeyFile;
 use clew_manager::store::INDEXES;
 use rayon::prelude::*;
 use rusqlite::{Connection, params};

@@ -6,7 +6,7 @@ use clew_evidence::{Asked, CheckedGroup, Found, Packet, Question, Request, Share
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::{Decryption, Quorum, SecretShare, Set, Trustee};
-use clew_manager::keys::{OpeningShare, TrusteeKeyFile};
+use clew_keys::{OpeningShare, TrusteeKeyFile};
 
 /// What all cases of one quorum work on.
 pub struct Fixture {

@@ -1,7 +1,7 @@
 //! Files for traces (`--qlog`).
 
 use crate::failure::Failure;
-use clew_manager::files::MODE_SECRET;
+use clew_keys::files::MODE_SECRET;
 use clew_tunnel_udp::Trace;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

@@ -6,7 +6,7 @@ use crate::flow::keys::{self, FlowKey, Scheme};
 use crate::secrets;
 use clew_flow::effs::{Parameters, Rule, Size};
 use clew_flow::{Chaining, Degree, DigestSize, NAME_BYTES_MAX, SIGNATURE_BYTES_MAX, Suite};
-use clew_manager::files::{MODE_PUBLIC, Written};
+use clew_keys::files::{MODE_PUBLIC, Written};
 use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {

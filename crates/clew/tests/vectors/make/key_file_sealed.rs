@@ -1,6 +1,6 @@
 //! Vectors of key files that are sealed.
 
-use clew_manager::sealed::{Secret, seal};
+use clew_keys::encryption::{Secret, encrypt};
 use zeroize::Zeroizing;
 
 use super::key_file::{TRUSTEE, armored, case, payload, trustee};
@@ -18,13 +18,13 @@ pub fn all() -> Vec<Case> {
         Secret::KeyFile(Zeroizing::new(KEY_FILE.to_vec())),
     );
     let (plain, comment) = (trustee().encode(), trustee().comment());
-    let first = seal(
+    let first = encrypt(
         &plain,
         &comment,
         &by_passphrase,
         &mut rng("sealed by passphrase"),
     );
-    let second = seal(
+    let second = encrypt(
         &plain,
         &comment,
         &by_key_file,

@@ -5,7 +5,8 @@ use super::fault::JoinFault;
 use super::files::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
 };
-use crate::keys::{HeldEpoch, KeyError, MemberKeyFile, whole};
+use crate::key_file::whole;
+use crate::{HeldEpoch, KeyError, MemberKeyFile};
 use clew_evidence::wire::Fields;
 use clew_evidence::{CheckedGroup, GroupFile, How, armor};
 use clew_group::xr::{self, Device};
@@ -242,8 +243,7 @@ fn no_such_epoch(epoch: u32, group: &GroupFile) -> JoinFault {
 /// The epochs of these witnesses, as the group file has them.
 fn held(witnesses: &[(u32, Witness)], group: &CheckedGroup) -> Result<Vec<HeldEpoch>, JoinFault> {
     let each = witnesses.iter().map(|(epoch, witness)| {
-        crate::update::held_epoch(group, *epoch, witness.clone())
-            .ok_or_else(|| no_such_epoch(*epoch, group))
+        HeldEpoch::of(group, *epoch, witness.clone()).ok_or_else(|| no_such_epoch(*epoch, group))
     });
     each.collect()
 }

@@ -10,7 +10,7 @@ use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, TempDir, TempPath};
+use tempfile::{Builder, TempPath};
 
 /// Permissions of secret files: their owner's only.
 pub const MODE_SECRET: u32 = 0o600;
@@ -20,8 +20,6 @@ pub const MODE_PUBLIC: u32 = 0o666;
 
 /// What follows a file's name in its temporary one, with [`RANDOM`] characters between.
 const PARTIAL: [&str; 2] = [".clew-", ".partial"];
-/// The beginning of temporary names of folders.
-const FOLDER: &str = ".clew-group-";
 /// Random characters in a temporary name: nobody gives such a name by chance.
 const RANDOM: usize = 16;
 
@@ -177,14 +175,6 @@ fn temporary_file(folder: &Path, name: &OsStr, mode: u32) -> io::Result<(File, T
             return Ok((file, path));
         }
     }
-}
-
-/// A folder under a temporary name, of mode 0700. If the process is killed, it stays.
-pub(crate) fn temporary_folder(parent: &Path) -> io::Result<TempDir> {
-    Builder::new()
-        .prefix(FOLDER)
-        .rand_bytes(RANDOM)
-        .tempdir_in(parent)
 }
 
 /// Locks what was just created. Returns `false` if another run came between, took it for a leftover,

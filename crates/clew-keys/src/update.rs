@@ -1,7 +1,7 @@
 //! Bringing a member key to the epochs in force and announced, without the manager.
 
-use crate::keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 use crate::witness_file::Need;
+use crate::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 use clew_evidence::{Change, CheckedGroup, Follow, GroupFile, GroupId};
 use clew_group::curve::Scalar;
 use clew_group::{Scheme, Witness};
@@ -145,21 +145,10 @@ pub fn update(
 }
 
 /// The epoch in force at `now` and those announced after it, as many as a key holds.
-pub(crate) fn held_epochs(group: &GroupFile, now: u64) -> RangeInclusive<u32> {
+pub fn held_epochs(group: &GroupFile, now: u64) -> RangeInclusive<u32> {
     let in_force = group.epoch_at(now);
     let last = in_force.saturating_add(MAX_HELD_EPOCHS as u32 - 1);
     in_force..=last.min(group.newest_epoch())
-}
-
-/// An epoch of the group file as a key holds it. `None` if the file has no such epoch, or no key.
-pub(crate) fn held_epoch(group: &GroupFile, epoch: u32, witness: Witness) -> Option<HeldEpoch> {
-    Some(HeldEpoch {
-        epoch,
-        id: group.epoch_id(epoch)?,
-        start: group.start(epoch).unwrap_or(0),
-        public: group.public_key(epoch)?.ok()?,
-        witness,
-    })
 }
 
 /// Witnesses that are at hand, and where to find others.
@@ -197,7 +186,7 @@ impl<'a> Sources<'a> {
             let witness = self.witness(epoch)?;
             self.known.push((epoch, witness.clone()));
             let bad = UpdateError::BadUpdate { epoch };
-            held.push(held_epoch(self.group, epoch, witness).ok_or(bad)?);
+            held.push(HeldEpoch::of(self.group, epoch, witness).ok_or(bad)?);
         }
         Ok(held)
     }

@@ -7,9 +7,8 @@
 //! device  acceptance   ->  issuer     S, the device's signature over its entry, and the proof of y
 //! issuer  credential   ->  device     its row, and the witnesses of the epochs in force and announced
 //! ```
-//! The issuer's side is [`Store::invite`](crate::Store::invite), [`Store::offer`](crate::Store::offer)
-//! and [`Store::admit`](crate::Store::admit). The device's side is [`Joining`]: what it keeps between
-//! the rounds. Both survive a crash between any two rounds, and each round that is repeated gives the
+//! The issuer's side is the store of `clew-manager`. The device's side is [`Joining`]: what it keeps
+//! between the rounds. Both survive a crash between any two rounds, and each round that is repeated gives the
 //! same file again. y' and the device's seed are in [`Joining`] and in the key file, and nowhere else.
 
 mod applicant;
@@ -17,11 +16,9 @@ mod device;
 mod fault;
 mod files;
 
+pub use applicant::Applicant;
 pub use device::Joining;
 pub use fault::JoinFault;
 pub use files::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, TextFile, round,
 };
-
-pub(crate) use applicant::Applicant;
-pub(crate) use files::entry;

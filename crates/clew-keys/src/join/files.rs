@@ -1,6 +1,7 @@
 //! The five files of a join (`spec/key-file.md` section 4).
 
-use crate::keys::{KeyError, MAX_HELD_EPOCHS, whole};
+use crate::key_file::whole;
+use crate::{KeyError, MAX_HELD_EPOCHS};
 use clew_evidence::armor;
 use clew_evidence::signed::{holds, strict_key};
 use clew_evidence::wire::{Fields, row_bytes};
@@ -206,6 +207,33 @@ pub struct OfferFile {
     pub offer: xr::Offer,
 }
 
+impl OfferFile {
+    /// What the device vouches for and the issuer enters: both make it from the same values. Its
+    /// place, S and the proof of y are left empty.
+    pub fn entry(
+        &self,
+        name: &Name,
+        request: &RequestFile,
+        genesis: &xr::PublicKey,
+    ) -> RegisterEntry {
+        let commitment = self.offer.commitment(genesis, &request.request);
+        RegisterEntry {
+            index: 0,
+            joined: self.joined,
+            how: self.how,
+            replaces: self.replaces,
+            credential: self.offer.a().to_bytes(),
+            name: name.clone(),
+            key: EntryKey::Xr(DeviceEntry {
+                commitment: commitment.to_bytes(),
+                key: request.device,
+                signature: [0; 64],
+                proof: [0; PROOF_BYTES],
+            }),
+        }
+    }
+}
+
 impl TextFile for OfferFile {
     const LABEL: &'static str = "clew-offer-1";
 
@@ -270,7 +298,7 @@ impl TextFile for AcceptanceFile {
 /// The issuer's last word: the machine's row, and W of each epoch that it may sign in next.
 #[derive(Clone, Debug)]
 pub struct CredentialFile {
-    /// That of the invitation; zeros if the witnesses were given again ([`crate::Store::witnesses`]).
+    /// That of the invitation; zeros if the manager gave the witnesses again.
     pub nonce: [u8; 32],
     /// The machine's row in the register.
     pub index: u32,
@@ -312,30 +340,5 @@ impl TextFile for CredentialFile {
             index,
             witnesses,
         })
-    }
-}
-
-/// What the device vouches for, and what the issuer enters: one entry, made by both from the same
-/// values. Its place, S and the proof of y are left empty.
-pub(crate) fn entry(
-    name: &Name,
-    request: &RequestFile,
-    offer: &OfferFile,
-    genesis: &xr::PublicKey,
-) -> RegisterEntry {
-    let commitment = offer.offer.commitment(genesis, &request.request);
-    RegisterEntry {
-        index: 0,
-        joined: offer.joined,
-        how: offer.how,
-        replaces: offer.replaces,
-        credential: offer.offer.a().to_bytes(),
-        name: name.clone(),
-        key: EntryKey::Xr(DeviceEntry {
-            commitment: commitment.to_bytes(),
-            key: request.device,
-            signature: [0; 64],
-            proof: [0; PROOF_BYTES],
-        }),
     }
 }

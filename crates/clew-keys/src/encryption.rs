@@ -4,7 +4,7 @@
 //! the key of XChaCha20-Poly1305 over the text of the key file, with everything before the
 //! ciphertext as associated data. The format is `spec/key-file.md` section 5.
 
-use crate::keys::KeyError;
+use crate::KeyError;
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -24,7 +24,7 @@ const MEMORY_KIB: u32 = 64 * 1024;
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// Bounds on what a sealed file may ask of who opens it: 1 GiB, 16 passes, 16 lanes.
+/// Bounds on what an encrypted file may ask of its reader: 1 GiB, 16 passes, 16 lanes.
 const MAX_MEMORY_KIB: u32 = 1024 * 1024;
 const MAX_PASSES: u32 = 16;
 const MAX_LANES: u32 = 16;
@@ -36,7 +36,7 @@ pub const MIN_KEY_FILE_BYTES: usize = 16;
 const HEAD_BYTES: usize = 53;
 const NONCE_AT: usize = 29;
 
-/// What seals and unseals.
+/// What encrypts and decrypts a key file.
 pub enum Secret {
     /// A passphrase.
     Passphrase(Zeroizing<String>),
@@ -58,7 +58,7 @@ pub enum Needs {
 /// Returns what the text of a key file needs.
 ///
 /// # Errors
-/// [`KeyError::Text`] if it is not a file of clew, or a sealed one that is damaged.
+/// [`KeyError::Text`] if it is not a file of clew, or an encrypted one that is damaged.
 pub fn needs(text: &str) -> Result<Needs, KeyError> {
     if armor::label(text)? != LABEL {
         return Ok(Needs::Nothing);
@@ -71,7 +71,7 @@ pub fn needs(text: &str) -> Result<Needs, KeyError> {
 }
 
 /// Encrypts the text of a key file under `comment`. With a passphrase this takes 64 MiB of memory.
-pub fn seal(
+pub fn encrypt(
     text: &str,
     comment: &str,
     secret: &Secret,
@@ -104,13 +104,13 @@ pub fn seal(
     )
 }
 
-/// Decrypts the text of a sealed key file. With a passphrase this takes as much memory as the file
+/// Decrypts the text of an encrypted key file. With a passphrase this takes as much memory as the file
 /// says, 1 GiB at most.
 ///
 /// # Errors
 /// [`KeyError::WrongSecret`] if the secret is another one or of the other kind; [`KeyError::Text`] if
-/// the text is not a sealed file, is damaged, or asks for more than it may.
-pub fn unseal(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyError> {
+/// the text is not an encrypted file, is damaged, or asks for more than it may.
+pub fn decrypt(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyError> {
     let payload = armor::decode(text, LABEL)?;
     let (head, ciphertext) = payload.split_first_chunk().ok_or(KeyError::DAMAGED)?;
     if ciphertext.len() > MAX_TEXT_BYTES {

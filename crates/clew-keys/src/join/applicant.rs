@@ -1,7 +1,7 @@
 //! What a device does in a join, wherever it runs: on its own host, or for `clew enrol` on the
 //! issuer's.
 
-use super::files::{AcceptanceFile, OfferFile, RequestFile, entry};
+use super::files::{AcceptanceFile, OfferFile, RequestFile};
 use clew_evidence::{GroupId, Name, join_session};
 use clew_group::xr::{Device, JoinError, MemberKey, PublicKey};
 use ed25519_dalek::{Signer, SigningKey};
@@ -9,9 +9,11 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// A device that has asked to join: y', its own key, and the request.
-pub(crate) struct Applicant {
-    pub device: Device,
+pub struct Applicant {
+    pub(super) device: Device,
+    /// The device's own key.
     pub key: SigningKey,
+    /// What goes to the issuer first.
     pub request: RequestFile,
 }
 
@@ -55,7 +57,7 @@ impl Applicant {
         rng: &mut impl CryptoRng,
     ) -> Result<(MemberKey, AcceptanceFile), JoinError> {
         let member = self.device.accept(genesis, &offer.offer)?;
-        let statement = entry(name, &self.request, offer, genesis).statement(group);
+        let statement = offer.entry(name, &self.request, genesis).statement(group);
         let acceptance = AcceptanceFile {
             nonce: self.request.nonce,
             signature: self.key.sign(&statement).to_bytes(),

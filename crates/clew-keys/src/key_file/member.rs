@@ -3,7 +3,7 @@
 use super::{KeyError, scheme, whole};
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
-use clew_evidence::{GroupId, Name};
+use clew_evidence::{GroupFile, GroupId, Name};
 use clew_group::curve::G1;
 use clew_group::{
     EpochId, FOUNDING_BYTES, Invalid, MemberKey, PublicKey, Scheme, SigningKey, Witness,
@@ -169,6 +169,18 @@ fn read_epochs(
 }
 
 impl HeldEpoch {
+    /// An epoch of the group file with this witness. Returns `None` if the file has no such epoch, or
+    /// no key in it.
+    pub fn of(group: &GroupFile, epoch: u32, witness: Witness) -> Option<Self> {
+        Some(Self {
+            epoch,
+            id: group.epoch_id(epoch)?,
+            start: group.start(epoch).unwrap_or(0),
+            public: group.public_key(epoch)?.ok()?,
+            witness,
+        })
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.epoch.to_be_bytes());
         out.extend_from_slice(&self.id.0);
