@@ -1,6 +1,6 @@
 //! Capture files, from their first record to the last: signed, verified, stripped.
 
-use crate::{AsFrame, Randomness, SignError, Signers, Totals, Verifier};
+use crate::{AsFrame, Fate, Randomness, SignError, Signers, Totals, Verifier};
 use clew_capture::{Damage, PacketLengths, ReadAhead, ReadError, Record, Sink, Writer};
 use clew_packet::{Conclusion, Counters, KeySource, Reason, Stripped, Timestamp};
 use std::{error, fmt, io};
@@ -100,8 +100,8 @@ pub fn sign<B: Batches, S: Sink>(
     while let Some(mut batch) = records.next_batch()? {
         let fates = signers.sign(&batch, clock(), randomness);
         for (record, fate) in batch.iter_mut().zip(fates.map_err(Error::Sign)?) {
-            if let Some((reason, bytes)) = fate.outcome() {
-                signed.count(replace(record, reason, bytes), oversize)?;
+            if let Some(reason) = apply(record, fate) {
+                signed.count(reason, oversize)?;
             }
             writer.write(record).map_err(Error::Write)?;
         }
@@ -110,12 +110,16 @@ pub fn sign<B: Batches, S: Sink>(
     Ok((signed, writer.finish().map_err(Error::Write)?))
 }
 
-/// Gives a packet its new bytes, if the file format lets it.
-fn replace(record: &mut Record, reason: Reason, bytes: Option<Vec<u8>>) -> Reason {
-    match bytes {
-        Some(bytes) if record.replace(&bytes).is_err() => Reason::Container,
-        _ => reason,
-    }
+/// Gives a packet its new bytes, if the file format lets it. Returns `None` for what is not a packet.
+fn apply(record: &mut Record, fate: Fate) -> Option<Reason> {
+    let (reason, bytes) = match fate {
+        Fate::NoFrame => return None,
+        Fate::Passes(reason) => return Some(reason),
+        Fate::Marked(bytes) => (Reason::AlreadySigned, bytes),
+        Fate::Signed(bytes) => (Reason::Signed, bytes),
+    };
+    let replaced = record.replace(&bytes);
+    Some(replaced.map_or(Reason::Container, |()| reason))
 }
 
 impl Signed {

@@ -144,16 +144,6 @@ impl Fate {
             other => Self::Passes(other),
         }
     }
-
-    /// Returns the reason, and the new bytes if there are any. `None` if there is no frame.
-    pub fn outcome(self) -> Option<(Reason, Option<Vec<u8>>)> {
-        match self {
-            Self::NoFrame => None,
-            Self::Passes(reason) => Some((reason, None)),
-            Self::Marked(bytes) => Some((Reason::AlreadySigned, Some(bytes))),
-            Self::Signed(bytes) => Some((Reason::Signed, Some(bytes))),
-        }
-    }
 }
 
 /// Machines that sign together. A packet is signed by the first that owns its source.
@@ -190,7 +180,7 @@ pub enum SignError {
     NoEpoch(Name),
     /// The key of this machine does not sign in this epoch.
     Unfit(Name, u32),
-    /// So many packets are no block: [`Cover::Tree`] is 0 or above the format's maximum.
+    /// So many packets are not a block: [`Cover::Tree`] is above the format's maximum.
     NotABlock(usize),
 }
 

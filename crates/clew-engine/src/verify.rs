@@ -34,10 +34,11 @@ impl Rules {
         }
     }
 
-    /// Returns the rules for live frames, from `start` on: [`Acceptance::live`].
+    /// Returns the rules for live frames, from `start` on: [`Acceptance::live`], by the clock.
     pub const fn live(start: Timestamp) -> Self {
         Self {
             acceptance: Acceptance::live(start),
+            time: TimeSource::Now,
             ..Self::capture()
         }
     }

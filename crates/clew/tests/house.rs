@@ -13,11 +13,11 @@ use std::fs;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, NodeDep, Package};
 use source::{Source, functions, tests};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("clew-group", &[]),
     ("clew-flow", &[]),
     ("clew-tunnel", &[]),
@@ -29,6 +29,16 @@ const EDGES: [(&str, &[&str]); 10] = [
     (
         "clew-manager",
         &["clew-group", "clew-evidence", "clew-keys"],
+    ),
+    (
+        "clew-engine",
+        &[
+            "clew-group",
+            "clew-packet",
+            "clew-capture",
+            "clew-evidence",
+            "clew-keys",
+        ],
     ),
     ("clew", ALL),
     ("clew-bench", ALL),
@@ -44,6 +54,7 @@ const ALL: &[&str] = &[
     "clew-evidence",
     "clew-keys",
     "clew-manager",
+    "clew-engine",
     "clew",
 ];
 
@@ -72,7 +83,7 @@ const RESERVED: [(&str, &[&str]); 13] = [
     // Fills a store with made-up rows, of which real joins would take hours.
     ("rusqlite", &["clew-manager", "clew-bench"]),
     ("clap", PROGRAM),
-    ("rayon", PROGRAM),
+    ("rayon", &["clew", "clew-bench", "clew-engine"]),
     ("indicatif", PROGRAM),
     ("getrandom", IO),
     ("tokio", IO),
@@ -204,6 +215,35 @@ fn reserved_crates_stay_in_their_part() {
         }
     }
     nothing(broken);
+}
+
+/// What the engine must not bring to daemons and bindings, however indirectly.
+const NOT_IN_THE_ENGINE: [&str; 4] = ["clap", "indicatif", "rusqlite", "tokio"];
+
+#[test]
+fn the_engine_stands_without_program_and_database() {
+    let resolve = METADATA.resolve.as_ref().unwrap();
+    let id = |name: &str| &members().iter().find(|p| p.name == name).unwrap().id;
+    let (mut found, mut left) = (BTreeSet::new(), vec![id("clew-engine")]);
+    while let Some(id) = left.pop() {
+        if !found.insert(id) {
+            continue;
+        }
+        let of_product = |d: &&NodeDep| {
+            d.dep_kinds
+                .iter()
+                .any(|k| k.kind != DependencyKind::Development)
+        };
+        let node = resolve.nodes.iter().find(|node| node.id == *id).unwrap();
+        left.extend(node.deps.iter().filter(of_product).map(|dep| &dep.pkg));
+    }
+    let names = found.into_iter().map(|id| METADATA[id].name.as_str());
+    let broken = names.filter(|name| NOT_IN_THE_ENGINE.contains(name));
+    nothing(
+        broken
+            .map(|name| format!("{name} comes with clew-engine"))
+            .collect(),
+    );
 }
 
 #[test]

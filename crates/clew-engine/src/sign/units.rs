@@ -134,7 +134,7 @@ fn cut<'a>(
 
 /// A block is full, or its one timestamp would be wrong by a second.
 fn ends_block(block: &[Packet<'_>], next: &Packet<'_>, most: u16) -> bool {
-    block.len() == usize::from(most) || !within(block[0].time, next.time, SECOND_NS)
+    block.len() >= usize::from(most) || !within(block[0].time, next.time, SECOND_NS)
 }
 
 /// The flow paused.
