@@ -3,20 +3,13 @@
 use clew_group::curve::Scalar;
 
 use super::bbs04_group::x;
-use super::bbs04_signatures::{
-    COMMITMENTS, MESSAGE, SCALARS, SCALARS_AT, first, good, sign, verify, verify_under,
-};
-use super::damage::{
-    TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced, unreduced_x,
-};
+use super::bbs04_signatures::{COMMITMENTS, MESSAGE, SCALARS, SCALARS_AT, first, good, sign, verify, verify_under};
+use super::damage::{TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced, unreduced_x};
 use super::{hash, nonces, patched, replaced};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    [bad_scalars(), bad_points_of_t(), bad_incremental()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [bad_scalars(), bad_points_of_t(), bad_incremental()].into_iter().flatten().collect()
 }
 
 fn bad_scalars() -> Vec<Case> {
@@ -45,12 +38,7 @@ fn bad_points_of_t() -> Vec<Case> {
     for (i, t) in ["t1", "t2", "t3"].into_iter().enumerate() {
         let (at, point) = (48 * i, &good[48 * i..48 * i + 48]);
         let mut add = |what: &str, rule: &str, comment: &str, signature: &[u8]| {
-            cases.push(verify(
-                &format!("signature-{t}-{what}"),
-                rule,
-                comment,
-                signature,
-            ));
+            cases.push(verify(&format!("signature-{t}-{what}"), rule, comment, signature));
         };
         for (what, rule, bytes) in bad_points(point).into_iter().chain(not_canonical(point)) {
             add(what, rule, &sentence(t, what), &replaced(&good, at, &bytes));
@@ -64,45 +52,13 @@ fn bad_points_of_t() -> Vec<Case> {
 fn bad_incremental() -> Vec<Case> {
     let good = sign(0, "good", MESSAGE);
     let verify = |name: &str, expect: &str, comment: &str, message: &[u8], signature: &[u8]| {
-        verify_under(
-            "verify-incremental",
-            name,
-            expect,
-            comment,
-            first(),
-            message,
-            signature,
-        )
+        verify_under("verify-incremental", name, expect, comment, first(), message, signature)
     };
     let mut cases = vec![
-        verify(
-            "incremental",
-            "valid",
-            "The form that carries R1 to R5.",
-            MESSAGE,
-            &good,
-        ),
-        verify(
-            "incremental-wrong-message",
-            "invalid",
-            "Another message: the hash alone says no.",
-            b"a massage",
-            &good,
-        ),
-        verify(
-            "incremental-short",
-            "length",
-            "A byte is missing.",
-            MESSAGE,
-            &good[..1103],
-        ),
-        verify(
-            "incremental-long",
-            "length",
-            "A byte too many.",
-            MESSAGE,
-            &[&good[..], &[0]].concat(),
-        ),
+        verify("incremental", "valid", "The form that carries R1 to R5.", MESSAGE, &good),
+        verify("incremental-wrong-message", "invalid", "Another message: the hash alone says no.", b"a massage", &good),
+        verify("incremental-short", "length", "A byte is missing.", MESSAGE, &good[..1103]),
+        verify("incremental-long", "length", "A byte too many.", MESSAGE, &[&good[..], &[0]].concat()),
         verify(
             "incremental-plain",
             "length",
@@ -114,10 +70,7 @@ fn bad_incremental() -> Vec<Case> {
     for (i, (at, length)) in COMMITMENTS.into_iter().enumerate() {
         let (name, comment) = (
             format!("incremental-wrong-r{}", i + 1),
-            format!(
-                "c and all responses fit an R{} that is not the derived one; the other R hold.",
-                i + 1
-            ),
+            format!("c and all responses fit an R{} that is not the derived one; the other R hold.", i + 1),
         );
         let wrong = match length {
             48 => another(&good[at..at + 48]),
@@ -131,13 +84,7 @@ fn bad_incremental() -> Vec<Case> {
 
 /// Hashes what the R's are now, and answers that challenge with the secrets of label `good`.
 fn refitted(signature: &[u8]) -> Vec<u8> {
-    let parts = [
-        b"clew-bbs04-sig-1",
-        &first().1.0[..],
-        &signature[..144],
-        &signature[336..],
-        MESSAGE,
-    ];
+    let parts = [b"clew-bbs04-sig-1", &first().1.0[..], &signature[..144], &signature[336..], MESSAGE];
     let mut c = hash(&parts.concat());
     c[0] &= 0x3f;
     let c = Scalar::from_bytes(&c).unwrap();
@@ -157,7 +104,5 @@ fn refitted(signature: &[u8]) -> Vec<u8> {
 /// A signature whose point at that place is written with x + p, which has room for few x only.
 fn with_unreduced_x(at: usize) -> Vec<u8> {
     let mut signatures = (0..).map(|n| sign(0, &format!("small x {n}"), MESSAGE)[..336].to_vec());
-    signatures
-        .find_map(|signature| unreduced_x(&signature, at))
-        .unwrap()
+    signatures.find_map(|signature| unreduced_x(&signature, at)).unwrap()
 }

@@ -16,11 +16,7 @@ pub type Damaged = (&'static str, &'static str, Vec<u8>);
 pub fn bad_encodings(point: &[u8]) -> [Damaged; 3] {
     [
         ("off-curve", "point", near(point, DecodeError::Point)),
-        (
-            "outside-subgroup",
-            "subgroup",
-            near(point, DecodeError::Subgroup),
-        ),
+        ("outside-subgroup", "subgroup", near(point, DecodeError::Subgroup)),
         ("identity", "identity", identity(point.len())),
     ]
 }
@@ -39,21 +35,9 @@ pub fn bad_points(point: &[u8]) -> Vec<Damaged> {
 /// Encodings of a point of G1 that are not its one encoding.
 pub fn not_canonical(point: &[u8]) -> [Damaged; 3] {
     [
-        (
-            "not-compressed",
-            "point",
-            patched(point, 0, point[0] & 0x7f),
-        ),
-        (
-            "identity-with-x",
-            "point",
-            patched(point, 0, point[0] | 0x40),
-        ),
-        (
-            "identity-with-sign",
-            "point",
-            patched(&identity(48), 0, 0xe0),
-        ),
+        ("not-compressed", "point", patched(point, 0, point[0] & 0x7f)),
+        ("identity-with-x", "point", patched(point, 0, point[0] | 0x40)),
+        ("identity-with-sign", "point", patched(&identity(48), 0, 0xe0)),
     ]
 }
 
@@ -117,8 +101,7 @@ pub fn two_rules(bytes: &[u8], point: usize, scalar: usize) -> Vec<u8> {
     replaced(&unreduced(bytes, scalar), point, &identity(48))
 }
 
-pub const TWO_RULES: &str =
-    "A point is the identity, and a scalar not reduced: scalars come first.";
+pub const TWO_RULES: &str = "A point is the identity, and a scalar not reduced: scalars come first.";
 
 /// The sum of two big-endian integers of one size.
 pub fn add(a: &[u8], b: &str) -> Vec<u8> {

@@ -46,36 +46,20 @@ fn descriptors() -> Vec<Case> {
 
 fn sign(key: &SecretKey, label: &str, count: u16, carry: Carry) -> Vec<Vec<u8>> {
     let (place, contents) = (Place::new(label), contents(count));
-    let drawn = [
-        &place.tag[..],
-        &place.seq.to_be_bytes(),
-        &place.id,
-        &hash(label.as_bytes()),
-    ];
+    let drawn = [&place.tag[..], &place.seq.to_be_bytes(), &place.id, &hash(label.as_bytes())];
     let mut drawn = Drawn::new(&drawn);
     let signer = Signer::new(key, || Instance([0; 32]));
     let mut sender = FlowSender::new(flow(key), signer, &mut drawn).unwrap();
     let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    sender
-        .sign_block(&packets, carry, TIME, &mut drawn, &mut outs)
-        .unwrap();
+    sender.sign_block(&packets, carry, TIME, &mut drawn, &mut outs).unwrap();
     outs
 }
 
-fn judged(
-    name: &str,
-    comment: &str,
-    key: &SecretKey,
-    (expect, reason): (&str, &str),
-    packets: &[Vec<u8>],
-) -> Case {
-    let case = Case::new(FOLDER, name, expect, comment)
-        .text("check", "packets")
-        .hex("descriptor", flow(key).to_bytes());
-    let case = packets.iter().fold(case, |case, packet| {
-        case.hex("packet", packet).text("reason", reason)
-    });
+fn judged(name: &str, comment: &str, key: &SecretKey, (expect, reason): (&str, &str), packets: &[Vec<u8>]) -> Case {
+    let case =
+        Case::new(FOLDER, name, expect, comment).text("check", "packets").hex("descriptor", flow(key).to_bytes());
+    let case = packets.iter().fold(case, |case, packet| case.hex("packet", packet).text("reason", reason));
     case.hex("time", TIME.to_be_bytes())
 }
 
@@ -88,34 +72,10 @@ fn blocks() -> Vec<Case> {
     let weak = ("weak", "weak");
     let (ok, bad) = (("valid", "ok"), ("bad-signature", "bad-signature"));
     vec![
-        judged(
-            "effs-full",
-            "A block that eFFS signs, of two levels.",
-            &TWO,
-            ok,
-            &full,
-        ),
-        judged(
-            "effs-coded",
-            "Shares of a signature of 272 bytes.",
-            &SHORT,
-            ok,
-            &shares,
-        ),
-        judged(
-            "effs-weak",
-            "Verified to 64 bits, and not refuted.",
-            &TWO,
-            weak,
-            &full[..1],
-        )
-        .hex("assurance", 64u16.to_be_bytes()),
-        judged(
-            "effs-second-row",
-            "All levels are verified, if nothing else is said.",
-            &TWO,
-            bad,
-            &[changed],
-        ),
+        judged("effs-full", "A block that eFFS signs, of two levels.", &TWO, ok, &full),
+        judged("effs-coded", "Shares of a signature of 272 bytes.", &SHORT, ok, &shares),
+        judged("effs-weak", "Verified to 64 bits, and not refuted.", &TWO, weak, &full[..1])
+            .hex("assurance", 64u16.to_be_bytes()),
+        judged("effs-second-row", "All levels are verified, if nothing else is said.", &TWO, bad, &[changed]),
     ]
 }

@@ -13,11 +13,7 @@ use crate::case::Case;
 pub fn all() -> Vec<Case> {
     let groups = [
         bad_frames(),
-        bad_lengths(
-            "",
-            &BBS04.records,
-            &["genesis", "epoch", "epoch-2", "checkpoint", "register"],
-        ),
+        bad_lengths("", &BBS04.records, &["genesis", "epoch", "epoch-2", "checkpoint", "register"]),
         bad_lengths(
             "xr-",
             &XR.records,
@@ -48,9 +44,7 @@ pub fn all() -> Vec<Case> {
 }
 
 fn bad(name: &str, rule: &str, part: u32, comment: &str, file: &[u8]) -> Case {
-    Case::new("group-file", name, rule, comment)
-        .hex("file", file)
-        .hex("part", part.to_be_bytes())
+    Case::new("group-file", name, rule, comment).hex("file", file).hex("part", part.to_be_bytes())
 }
 
 fn file(bodies: &[Vec<u8>]) -> Vec<u8> {
@@ -69,19 +63,13 @@ fn with_bodies(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Vec<u8> {
 }
 
 /// The good file with some records changed, and the chain made to fit.
-fn with_records_of(
-    records: &Records,
-    change: impl FnOnce(&mut Genesis, &mut Vec<EpochRecord>),
-) -> Vec<u8> {
+fn with_records_of(records: &Records, change: impl FnOnce(&mut Genesis, &mut Vec<EpochRecord>)) -> Vec<u8> {
     let mut records = records.clone();
     let mut epochs = std::mem::take(&mut records.epochs);
     change(&mut records.genesis, &mut epochs);
     for epoch in epochs {
         let before = records.last_id();
-        let epoch = EpochRecord {
-            previous: before,
-            ..epoch
-        };
+        let epoch = EpochRecord { previous: before, ..epoch };
         records.epochs.push(epoch);
     }
     records.file()
@@ -106,97 +94,19 @@ fn bad_frames() -> Vec<Case> {
     };
     vec![
         bad("empty", "header", 0, "No byte.", b""),
-        bad(
-            "header",
-            "header",
-            0,
-            "Another line end in the header.",
-            &other_line_end,
-        ),
-        bad(
-            "truncated-after-header",
-            "truncated",
-            0,
-            "Nothing follows the header.",
-            &good[..16],
-        ),
-        bad(
-            "truncated-length",
-            "truncated",
-            0,
-            "The file ends within a length.",
-            &good[..19],
-        ),
-        bad(
-            "truncated-body",
-            "truncated",
-            0,
-            "The file ends within a body.",
-            &good[..200],
-        ),
-        bad(
-            "truncated-signature",
-            "truncated",
-            4,
-            "The last byte is missing.",
-            last,
-        ),
-        bad(
-            "truncated-register",
-            "truncated",
-            4,
-            "The register is missing.",
-            &file(&bodies[..4]),
-        ),
-        bad(
-            "too-long",
-            "too-long",
-            0,
-            "A body of 4,097 bytes.",
-            &file(&long),
-        ),
-        bad(
-            "kind-epoch-first",
-            "kind",
-            0,
-            "Record 0 is missing.",
-            &file(&bodies[1..]),
-        ),
-        bad(
-            "kind-genesis-twice",
-            "kind",
-            1,
-            "Record 0 again in the place of epoch 1.",
-            &genesis_twice,
-        ),
-        bad(
-            "kind-unknown",
-            "kind",
-            1,
-            "A part of kind 4.",
-            &with_bodies(|b| b[1][0] = 4),
-        ),
-        bad(
-            "kind-empty",
-            "kind",
-            1,
-            "A part without a byte.",
-            &with_bodies(|b| b[1].clear()),
-        ),
-        bad(
-            "trailing-register",
-            "trailing-bytes",
-            5,
-            "The register twice.",
-            &with_bodies(|b| b.push(b[4].clone())),
-        ),
-        bad(
-            "trailing-epoch",
-            "trailing-bytes",
-            4,
-            "An epoch behind the register of the epochs before.",
-            &early,
-        ),
+        bad("header", "header", 0, "Another line end in the header.", &other_line_end),
+        bad("truncated-after-header", "truncated", 0, "Nothing follows the header.", &good[..16]),
+        bad("truncated-length", "truncated", 0, "The file ends within a length.", &good[..19]),
+        bad("truncated-body", "truncated", 0, "The file ends within a body.", &good[..200]),
+        bad("truncated-signature", "truncated", 4, "The last byte is missing.", last),
+        bad("truncated-register", "truncated", 4, "The register is missing.", &file(&bodies[..4])),
+        bad("too-long", "too-long", 0, "A body of 4,097 bytes.", &file(&long)),
+        bad("kind-epoch-first", "kind", 0, "Record 0 is missing.", &file(&bodies[1..])),
+        bad("kind-genesis-twice", "kind", 1, "Record 0 again in the place of epoch 1.", &genesis_twice),
+        bad("kind-unknown", "kind", 1, "A part of kind 4.", &with_bodies(|b| b[1][0] = 4)),
+        bad("kind-empty", "kind", 1, "A part without a byte.", &with_bodies(|b| b[1].clear())),
+        bad("trailing-register", "trailing-bytes", 5, "The register twice.", &with_bodies(|b| b.push(b[4].clone()))),
+        bad("trailing-epoch", "trailing-bytes", 4, "An epoch behind the register of the epochs before.", &early),
         bad(
             "trailing-byte",
             "trailing-bytes",
@@ -212,14 +122,12 @@ fn bad_lengths(prefix: &str, records: &Records, parts: &[&str]) -> Vec<Case> {
     let of_part = |(part, name): (usize, &&str)| {
         let longer = with_bodies_of(records, |b| b[part].push(0));
         let shorter = with_bodies_of(records, |b| _ = b[part].pop());
-        [
-            ("long", "A byte too many, and signed.", longer),
-            ("short", "A byte is missing, and signed.", shorter),
-        ]
-        .map(|(what, comment, file)| {
-            let name = format!("{prefix}layout-{name}-{what}");
-            bad(&name, "layout", part as u32, comment, &file)
-        })
+        [("long", "A byte too many, and signed.", longer), ("short", "A byte is missing, and signed.", shorter)].map(
+            |(what, comment, file)| {
+                let name = format!("{prefix}layout-{name}-{what}");
+                bad(&name, "layout", part as u32, comment, &file)
+            },
+        )
     };
     parts.iter().enumerate().flat_map(of_part).collect()
 }
@@ -268,37 +176,18 @@ fn bad_values() -> Vec<Case> {
         ("xr-sharing-threshold", xr, 2, of_epoch + 1, 2),
         ("xr-sharing-trustees", xr, 2, of_epoch + 2, 2),
     ]);
-    let rows =
-        |revoked: Vec<u32>| with_records(|_, epochs| epochs[0].change = Change::Rebase { revoked });
+    let rows = |revoked: Vec<u32>| with_records(|_, epochs| epochs[0].change = Change::Rebase { revoked });
     let steps = XR.steps[0][0].to_bytes();
     let many = with_records_of(&XR.records, |_, epochs| {
         epochs[0].change = Change::Steps(vec![steps; 49]);
     });
-    let layout = |name: &str, comment: &str, file: &[u8]| {
-        bad(&format!("layout-{name}"), "layout", 1, comment, file)
-    };
+    let layout = |name: &str, comment: &str, file: &[u8]| bad(&format!("layout-{name}"), "layout", 1, comment, file);
     cases.extend([
-        layout(
-            "rows-equal",
-            "A rebase names a row twice.",
-            &rows(vec![1, 1]),
-        ),
-        layout(
-            "rows-falling",
-            "Rows of a rebase in falling order.",
-            &rows(vec![2, 1]),
-        ),
-        layout(
-            "rows-many",
-            "A rebase of 901 rows.",
-            &rows((0..901).collect()),
-        ),
+        layout("rows-equal", "A rebase names a row twice.", &rows(vec![1, 1])),
+        layout("rows-falling", "Rows of a rebase in falling order.", &rows(vec![2, 1])),
+        layout("rows-many", "A rebase of 901 rows.", &rows((0..901).collect())),
         layout("steps-many", "A record of 49 steps.", &many),
-        layout(
-            "root",
-            "Epoch 1 binds no machine, and a root.",
-            &with_records(|_, epochs| epochs[0].machines = 0),
-        ),
+        layout("root", "Epoch 1 binds no machine, and a root.", &with_records(|_, epochs| epochs[0].machines = 0)),
         bad(
             "layout-register-root",
             "layout",
@@ -323,18 +212,10 @@ fn invisible_names() -> Vec<Case> {
     vec![
         named("space-none", "A zero width space in the name.", '\u{200b}'),
         named("joiner", "A zero width joiner, as in emoji.", '\u{200d}'),
-        named(
-            "override",
-            "The name is shown from right to left.",
-            '\u{202e}',
-        ),
+        named("override", "The name is shown from right to left.", '\u{202e}'),
         named("hyphen", "A soft hyphen in the name.", '\u{ad}'),
         named("tag", "A tag, beyond the first plane.", '\u{e0061}'),
-        named(
-            "glyphs",
-            "A sign of Unicode 15 that joins hieroglyphs.",
-            '\u{1343f}',
-        ),
+        named("glyphs", "A sign of Unicode 15 that joins hieroglyphs.", '\u{1343f}'),
     ]
 }
 
@@ -363,29 +244,17 @@ fn bad_signatures() -> Vec<Case> {
     let mut end = HEADER.len();
     for (part, body) in bodies.iter().enumerate() {
         end += 4 + body.len() + 64;
-        let (name, comment) = (
-            format!("signature-{part}"),
-            format!("One bit of the signature of part {part} is flipped."),
-        );
+        let (name, comment) =
+            (format!("signature-{part}"), format!("One bit of the signature of part {part} is flipped."));
         let file = patched(&good, end as isize - 40, good[end - 40] ^ 1);
         cases.push(bad(&name, "signature", part as u32, &comment, &file));
     }
     let stranger = file_by(&bodies, &SigningKey::from_bytes(&hash(b"stranger")));
-    cases.push(bad(
-        "signature-stranger",
-        "signature",
-        0,
-        "Another key signed all parts.",
-        &stranger,
-    ));
+    cases.push(bad("signature-stranger", "signature", 0, "Another key signed all parts.", &stranger));
     // The neutral point: with R the same and s = 0, verification that is not strict says yes.
     let neutral = replaced(&[0; 32], 0, &[1]);
     let small = with_records(|genesis, _| genesis.manager.copy_from_slice(&neutral));
-    let forged = replaced(
-        &small,
-        16 + 4 + bodies[0].len(),
-        &[&neutral[..], &[0; 32]].concat(),
-    );
+    let forged = replaced(&small, 16 + 4 + bodies[0].len(), &[&neutral[..], &[0; 32]].concat());
     cases.push(bad(
         "signature-small-order",
         "signature",
@@ -403,63 +272,18 @@ fn bad_chains() -> Vec<Case> {
     };
     let start = BBS04.records.start(1);
     let (made, created) = (BBS04.records.epochs[0].made, BBS04.records.genesis.created);
-    let (skipped, zero) = (
-        with_records(|_, e| e[1].epoch = 3),
-        with_records(|_, e| e[0].epoch = 0),
-    );
+    let (skipped, zero) = (with_records(|_, e| e[1].epoch = 3), with_records(|_, e| e[0].epoch = 0));
     let previous = with_bodies(|b| b[2][5] ^= 1);
     let cut = with_bodies(|b| drop(b.remove(2)));
     let xr_cut = with_bodies_of(&XR.records, |b| drop(b.remove(4)));
     vec![
-        bad(
-            "epoch-skipped",
-            "epoch",
-            2,
-            "Epoch 3 follows epoch 1.",
-            &skipped,
-        ),
-        bad(
-            "epoch-zero",
-            "epoch",
-            1,
-            "The first epoch record has number 0.",
-            &zero,
-        ),
-        bad(
-            "chain-previous",
-            "chain",
-            2,
-            "Epoch 2 names another record before it.",
-            &previous,
-        ),
-        bad(
-            "chain-register",
-            "chain",
-            3,
-            "The newest epoch was cut away.",
-            &cut,
-        ),
-        bad(
-            "xr-chain-register",
-            "chain",
-            7,
-            "The newest epoch was cut away.",
-            &xr_cut,
-        ),
-        bad(
-            "start-before-made",
-            "start",
-            1,
-            "Epoch 1 starts before its record was made.",
-            &times(1, start + 1, start),
-        ),
-        bad(
-            "start-made-earlier",
-            "start",
-            2,
-            "Record 2 was made before record 1.",
-            &times(2, made - 1, start + 1),
-        ),
+        bad("epoch-skipped", "epoch", 2, "Epoch 3 follows epoch 1.", &skipped),
+        bad("epoch-zero", "epoch", 1, "The first epoch record has number 0.", &zero),
+        bad("chain-previous", "chain", 2, "Epoch 2 names another record before it.", &previous),
+        bad("chain-register", "chain", 3, "The newest epoch was cut away.", &cut),
+        bad("xr-chain-register", "chain", 7, "The newest epoch was cut away.", &xr_cut),
+        bad("start-before-made", "start", 1, "Epoch 1 starts before its record was made.", &times(1, start + 1, start)),
+        bad("start-made-earlier", "start", 2, "Record 2 was made before record 1.", &times(2, made - 1, start + 1)),
         bad(
             "start-made-before-group",
             "start",
@@ -481,13 +305,7 @@ fn bad_revocations() -> Vec<Case> {
         epochs[0].change = Change::Steps(vec![XR.steps[0][0].to_bytes(); 2]);
     });
     let bad = |name: &str, part, comment: &str, file: &[u8]| {
-        bad(
-            &format!("revoked-twice-{name}"),
-            "revoked-twice",
-            part,
-            comment,
-            file,
-        )
+        bad(&format!("revoked-twice-{name}"), "revoked-twice", part, comment, file)
     };
     vec![
         bad("rows", 2, "Two rebases revoke one row.", &rows),
@@ -498,17 +316,9 @@ fn bad_revocations() -> Vec<Case> {
 
 /// Rules 7 and 8, the register's sizes.
 fn bad_checkpoints() -> Vec<Case> {
-    let body = |part: usize, change: &dyn Fn(&mut Vec<u8>)| {
-        with_bodies_of(&XR.records, |b| change(&mut b[part]))
-    };
+    let body = |part: usize, change: &dyn Fn(&mut Vec<u8>)| with_bodies_of(&XR.records, |b| change(&mut b[part]));
     let bad = |name: &str, part, comment: &str, file: &[u8]| {
-        bad(
-            &format!("xr-checkpoint-{name}"),
-            "checkpoint",
-            part,
-            comment,
-            file,
-        )
+        bad(&format!("xr-checkpoint-{name}"), "checkpoint", part, comment, file)
     };
     let fork = {
         let mut bodies = XR.records.bodies();
@@ -520,25 +330,10 @@ fn bad_checkpoints() -> Vec<Case> {
         file_by(&bodies, &XR.records.manager)
     };
     vec![
-        bad(
-            "root",
-            6,
-            "The root of the second is one bit off.",
-            &body(6, &|b| b[5] ^= 1),
-        ),
-        bad(
-            "proof",
-            6,
-            "A hash of its proof is one bit off.",
-            &body(6, &|b| b[40] ^= 1),
-        ),
+        bad("root", 6, "The root of the second is one bit off.", &body(6, &|b| b[5] ^= 1)),
+        bad("proof", 6, "A hash of its proof is one bit off.", &body(6, &|b| b[40] ^= 1)),
         bad("fork", 6, "The first is of another register.", &fork),
-        bad(
-            "not-growing",
-            6,
-            "The second is not larger.",
-            &body(6, &|b| b[4] = 2),
-        ),
+        bad("not-growing", 6, "The second is not larger.", &body(6, &|b| b[4] = 2)),
         bad(
             "first-proof",
             5,
@@ -554,12 +349,7 @@ fn bad_checkpoints() -> Vec<Case> {
             *proof ^= 1;
             file_by(&bodies, &XR.records.manager)
         }),
-        bad(
-            "register-smaller",
-            8,
-            "The register is smaller.",
-            &body(8, &|b| b[44] = 3),
-        ),
+        bad("register-smaller", 8, "The register is smaller.", &body(8, &|b| b[44] = 3)),
         bad(
             "register-proof",
             8,
@@ -582,13 +372,7 @@ fn grown() -> Records {
 /// Rule 8, the register that each record binds.
 fn bad_bindings() -> Vec<Case> {
     let bad = |name: &str, part, comment: &str, file: &[u8]| {
-        bad(
-            &format!("xr-checkpoint-record-{name}"),
-            "checkpoint",
-            part,
-            comment,
-            file,
-        )
+        bad(&format!("xr-checkpoint-record-{name}"), "checkpoint", part, comment, file)
     };
     let bound_in = |records: &Records, epoch: usize, size: (u32, [u8; 32])| {
         with_records_of(records, |_, epochs| {
@@ -602,36 +386,16 @@ fn bad_bindings() -> Vec<Case> {
     missing.checkpoints.pop();
     let (five, other_root) = (records.size(5), flipped(&records.size(5).1, 32));
     vec![
-        bad(
-            "fewer",
-            3,
-            "Epoch 3 binds two machines, and epoch 2 three.",
-            &bound(3, records.size(2)),
-        ),
-        bad(
-            "none",
-            4,
-            "Epoch 4 binds no machine, and epoch 3 five.",
-            &bound(4, (0, [0; 32])),
-        ),
+        bad("fewer", 3, "Epoch 3 binds two machines, and epoch 2 three.", &bound(3, records.size(2))),
+        bad("none", 4, "Epoch 4 binds no machine, and epoch 3 five.", &bound(4, (0, [0; 32]))),
         bad(
             "root",
             4,
             "Epoch 4 binds another root than the checkpoint has.",
             &bound(4, (five.0, other_root.try_into().unwrap())),
         ),
-        bad(
-            "missing",
-            3,
-            "The checkpoint of epochs 3 and 4 is missing.",
-            &missing.file(),
-        ),
-        bad(
-            "between",
-            2,
-            "Epoch 2 binds four machines, of which there is no checkpoint.",
-            &bound(2, records.size(4)),
-        ),
+        bad("missing", 3, "The checkpoint of epochs 3 and 4 is missing.", &missing.file()),
+        bad("between", 2, "Epoch 2 binds four machines, of which there is no checkpoint.", &bound(2, records.size(4))),
         bad(
             "register",
             4,
@@ -686,18 +450,9 @@ fn first_bad_parts() -> Vec<Case> {
 /// Rule 9 of bbs04.
 fn bad_keys() -> Vec<Case> {
     let first = |change: &dyn Fn(&mut Genesis)| with_records(|genesis, _| change(genesis));
-    let set = |at: usize, point: &[u8]| {
-        first(&|g| g.founding[at..at + point.len()].copy_from_slice(point))
-    };
-    let key = |name: &str, comment: &str, file: &[u8]| {
-        bad(
-            &format!("public-key-{name}"),
-            "public-key",
-            0,
-            comment,
-            file,
-        )
-    };
+    let set = |at: usize, point: &[u8]| first(&|g| g.founding[at..at + point.len()].copy_from_slice(point));
+    let key =
+        |name: &str, comment: &str, file: &[u8]| bad(&format!("public-key-{name}"), "public-key", 0, comment, file);
     vec![
         key("identity", "u is the identity.", &set(0, &identity(48))),
         key("off-curve", "v is no point.", &set(48, &[0xff; 48])),
@@ -712,9 +467,7 @@ fn bad_xr_keys() -> Vec<Case> {
     let set = |key: Vec<u8>| first(&|g| g.founding.copy_from_slice(&key));
     let proof = |at: usize| first(&|g| g.issuer_proof.as_mut().unwrap()[at] ^= 1);
     let later = |epoch: usize, change: &dyn Fn(&mut Change)| {
-        with_records_of(&XR.records, |_, epochs| {
-            change(&mut epochs[epoch - 1].change)
-        })
+        with_records_of(&XR.records, |_, epochs| change(&mut epochs[epoch - 1].change))
     };
     let stepped = |epoch: usize, step: usize, value: &dyn Fn(&[u8; 80]) -> Vec<u8>| {
         later(epoch, &|change| {
@@ -734,88 +487,30 @@ fn bad_xr_keys() -> Vec<Case> {
         }
     });
     let key = |name: &str, part: u32, comment: &str, file: &[u8]| {
-        bad(
-            &format!("xr-public-key-{name}"),
-            "public-key",
-            part,
-            comment,
-            file,
-        )
+        bad(&format!("xr-public-key-{name}"), "public-key", part, comment, file)
     };
     let of = &good.founding[..];
     let order_3 = replaced(&[0; 48], 0, &[0x80]);
     let nonce = first(&|g| g.nonce[0] ^= 1);
     vec![
-        key(
-            "nonce",
-            0,
-            "The proof of gamma is for another nonce.",
-            &nonce,
-        ),
-        key(
-            "identity",
-            0,
-            "h is the identity.",
-            &set(replaced(of, 0, &identity(48))),
-        ),
-        key(
-            "order-3",
-            0,
-            "h is (0, 2), which has order 3.",
-            &set(replaced(of, 0, &order_3)),
-        ),
-        key(
-            "h",
-            0,
-            "h is another point than that of h_w.",
-            &set(doubled(of, 0, 48)),
-        ),
+        key("nonce", 0, "The proof of gamma is for another nonce.", &nonce),
+        key("identity", 0, "h is the identity.", &set(replaced(of, 0, &identity(48)))),
+        key("order-3", 0, "h is (0, 2), which has order 3.", &set(replaced(of, 0, &order_3))),
+        key("h", 0, "h is another point than that of h_w.", &set(doubled(of, 0, 48))),
         key("h-w", 0, "h_w is another point.", &set(doubled(of, 48, 48))),
-        key(
-            "proof-c",
-            0,
-            "c of the proof of gamma is one bit off.",
-            &proof(31),
-        ),
-        key(
-            "proof-s",
-            0,
-            "s of the proof of gamma is one bit off.",
-            &proof(63),
-        ),
-        key(
-            "other-h-w",
-            2,
-            "The new h_w of epoch 2 is another point.",
-            &h_w,
-        ),
-        key(
-            "step-v",
-            1,
-            "V of epoch 1 is another point: no step leads there.",
-            &{ stepped(1, 0, &|s| doubled(s, 32, 48)) },
-        ),
-        key(
-            "step-x",
-            1,
-            "x of epoch 1 is another.",
-            &stepped(1, 0, &|s| flipped(s, 32)),
-        ),
-        key(
-            "step-swapped",
-            3,
-            "The two steps of epoch 3 in the other order.",
-            &swapped,
-        ),
+        key("proof-c", 0, "c of the proof of gamma is one bit off.", &proof(31)),
+        key("proof-s", 0, "s of the proof of gamma is one bit off.", &proof(63)),
+        key("other-h-w", 2, "The new h_w of epoch 2 is another point.", &h_w),
+        key("step-v", 1, "V of epoch 1 is another point: no step leads there.", &{
+            stepped(1, 0, &|s| doubled(s, 32, 48))
+        }),
+        key("step-x", 1, "x of epoch 1 is another.", &stepped(1, 0, &|s| flipped(s, 32))),
+        key("step-swapped", 3, "The two steps of epoch 3 in the other order.", &swapped),
         key("step-identity", 1, "V of epoch 1 is the identity.", &{
             stepped(1, 0, &|s| replaced(s, 32, &identity(48)))
         }),
-        key("step-order-3", 1, "V of epoch 1 is (0, 2).", &{
-            stepped(1, 0, &|s| replaced(s, 32, &order_3))
-        }),
-        key("step-x-zero", 1, "x of epoch 1 is zero.", &{
-            stepped(1, 0, &|s| replaced(s, 0, &[0; 32]))
-        }),
+        key("step-order-3", 1, "V of epoch 1 is (0, 2).", &{ stepped(1, 0, &|s| replaced(s, 32, &order_3)) }),
+        key("step-x-zero", 1, "x of epoch 1 is zero.", &{ stepped(1, 0, &|s| replaced(s, 0, &[0; 32])) }),
     ]
 }
 
@@ -832,46 +527,14 @@ fn bad_sharings() -> Vec<Case> {
         }
     });
     let order_3 = replaced(&[0; 48], 0, &[0x80]);
-    let sharing = |name: &str, part: u32, comment: &str, file: &[u8]| {
-        bad(name, "sharing", part, comment, file)
-    };
+    let sharing = |name: &str, part: u32, comment: &str, file: &[u8]| bad(name, "sharing", part, comment, file);
     let (bbs04, xr) = (&BBS04.records, &XR.records);
     vec![
-        sharing(
-            "sharing-u",
-            0,
-            "C_1 in base u is the identity.",
-            &set(bbs04, 0, &identity(48)),
-        ),
-        sharing(
-            "sharing-v",
-            0,
-            "C_1 in base v is the identity.",
-            &set(bbs04, 48, &identity(48)),
-        ),
-        sharing(
-            "xr-sharing",
-            0,
-            "C_1 is the identity.",
-            &set(xr, 0, &identity(48)),
-        ),
-        sharing(
-            "xr-sharing-off-curve",
-            0,
-            "C_1 is no point.",
-            &set(xr, 0, &[0xff; 48]),
-        ),
-        sharing(
-            "xr-sharing-order-3",
-            0,
-            "C_1 is (0, 2).",
-            &set(xr, 0, &order_3),
-        ),
-        sharing(
-            "xr-sharing-epoch-2",
-            2,
-            "C_2 of epoch 2 is the identity.",
-            &later,
-        ),
+        sharing("sharing-u", 0, "C_1 in base u is the identity.", &set(bbs04, 0, &identity(48))),
+        sharing("sharing-v", 0, "C_1 in base v is the identity.", &set(bbs04, 48, &identity(48))),
+        sharing("xr-sharing", 0, "C_1 is the identity.", &set(xr, 0, &identity(48))),
+        sharing("xr-sharing-off-curve", 0, "C_1 is no point.", &set(xr, 0, &[0xff; 48])),
+        sharing("xr-sharing-order-3", 0, "C_1 is (0, 2).", &set(xr, 0, &order_3)),
+        sharing("xr-sharing-epoch-2", 2, "C_2 of epoch 2 is the identity.", &later),
     ]
 }

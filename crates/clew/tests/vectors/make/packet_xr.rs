@@ -13,14 +13,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        good(),
-        other_scheme(),
-        bad_encodings(),
-        bad_signatures(),
-        duplicates(),
-        times(),
-    ];
+    let groups = [good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()];
     groups.into_iter().flatten().collect()
 }
 
@@ -28,44 +21,15 @@ fn good() -> Vec<Case> {
     let tcp = raw(ipv4(&[], TCP, &syn()));
     let six = raw(ipv6(&[], UDP, &udp(b"payload")));
     let ethernet = Wrap::Ethernet { tags: 1 }.around(&packet(), &[0; 3]);
-    let all = Policy {
-        nat: true,
-        tolerant: true,
-        ..INCREMENTAL
-    };
+    let all = Policy { nat: true, tolerant: true, ..INCREMENTAL };
     let of = before_and_after;
     vec![
-        of(
-            "xr-ipv4-udp",
-            "The packet that the next files break.",
-            &raw(packet()),
-            PLAIN,
-        ),
+        of("xr-ipv4-udp", "The packet that the next files break.", &raw(packet()), PLAIN),
         of("xr-ipv6-udp", "UDP over IPv6.", &six, PLAIN),
-        of(
-            "xr-ethernet",
-            "Ethernet with a VLAN tag and padding.",
-            &ethernet,
-            PLAIN,
-        ),
-        of(
-            "xr-incremental",
-            "The body of 336 bytes.",
-            &raw(packet()),
-            INCREMENTAL,
-        ),
-        of(
-            "xr-all-flags",
-            "nat, tolerant and incremental at once.",
-            &tcp,
-            all,
-        ),
-        of(
-            "xr-empty",
-            "No byte of an upper layer.",
-            &raw(ipv4(&[], 132, b"")),
-            PLAIN,
-        ),
+        of("xr-ethernet", "Ethernet with a VLAN tag and padding.", &ethernet, PLAIN),
+        of("xr-incremental", "The body of 336 bytes.", &raw(packet()), INCREMENTAL),
+        of("xr-all-flags", "nat, tolerant and incremental at once.", &tcp, all),
+        of("xr-empty", "No byte of an upper layer.", &raw(ipv4(&[], 132, b"")), PLAIN),
     ]
 }
 
@@ -97,13 +61,7 @@ fn plain() -> Owned {
 }
 
 fn incremental() -> Owned {
-    signed_at(
-        &raw(packet()),
-        "xr-incremental",
-        INCREMENTAL,
-        NEWEST,
-        Some(NOW),
-    )
+    signed_at(&raw(packet()), "xr-incremental", INCREMENTAL, NEWEST, Some(NOW))
 }
 
 /// A trailer with the code of the other scheme, and as long as that wants it.
@@ -133,14 +91,7 @@ fn other_scheme() -> Vec<Case> {
             "A signature of bbs04 in the name of a group of xr.",
             &bbs04_here,
         ),
-        judged_at(
-            name,
-            "unknown-scheme",
-            stale,
-            Verdict::Invalid,
-            &bbs04_here,
-            late,
-        ),
+        judged_at(name, "unknown-scheme", stale, Verdict::Invalid, &bbs04_here, late),
         invalid(
             "unknown-scheme-xr",
             Reason::UnknownScheme,
@@ -177,12 +128,7 @@ fn bad_encodings() -> Vec<Case> {
         bad("t1", "T1 is the identity.", &frame, &t1),
         bad("t2", "T2 is (0, 2), which has order 3.", &frame, &t2),
         bad("sy", "sy is not reduced.", &frame, &unreduced(&body, 256)),
-        bad(
-            "r1",
-            "R1 is the identity, and c is the hash of it.",
-            &long,
-            &r1,
-        ),
+        bad("r1", "R1 is the identity, and c is the hash of it.", &long, &r1),
     ]
 }
 
@@ -214,38 +160,18 @@ fn bad_signatures() -> Vec<Case> {
     let epoch = Some(Timestamp(STARTS[2] + 10 * SECOND_NS));
     let earlier = signed_at(&raw(packet()), "xr-bad-epoch", PLAIN, 3, epoch);
     let earlier = with_trailer(&earlier, |trailer| trailer.epoch = 2);
-    let (name, comment) = (
-        "xr-bad-signature-epoch",
-        "Epoch 2 in the place of 3, while both are accepted.",
-    );
+    let (name, comment) = ("xr-bad-signature-epoch", "Epoch 2 in the place of 3, while both are accepted.");
     vec![
         bad("payload", "Another byte of the payload.", &payload),
         bad("t2", "T2 is another point.", &t2),
         bad("sd", "sd is one bit off: only the pairing says so.", &sd),
         bad("r1", "R1 is another point: the hash says so.", &r1),
-        bad(
-            "r1-identity",
-            "R1 is the identity, and the hash says no before.",
-            &{ with_body(&long, &replaced(&long_body, 288, &identity(48))) },
-        ),
-        bad(
-            "nat",
-            "The flag nat was set on the way.",
-            &with_trailer(&frame, |t| t.nat = true),
-        ),
-        bad(
-            "kind",
-            "The signature is over a call record with these fields.",
-            &of_call_record(),
-        ),
-        judged_at(
-            name,
-            "bad-signature",
-            comment,
-            Verdict::Invalid,
-            &earlier,
-            epoch,
-        ),
+        bad("r1-identity", "R1 is the identity, and the hash says no before.", &{
+            with_body(&long, &replaced(&long_body, 288, &identity(48)))
+        }),
+        bad("nat", "The flag nat was set on the way.", &with_trailer(&frame, |t| t.nat = true)),
+        bad("kind", "The signature is over a call record with these fields.", &of_call_record()),
+        judged_at(name, "bad-signature", comment, Verdict::Invalid, &earlier, epoch),
     ]
 }
 
@@ -253,9 +179,7 @@ fn bad_signatures() -> Vec<Case> {
 fn of_call_record() -> Owned {
     let frame = plain();
     let (packet, mut message) = (frame.frame(), Vec::new());
-    clew_packet::read(&packet)
-        .unwrap()
-        .write_message(&mut message);
+    clew_packet::read(&packet).unwrap().write_message(&mut message);
     let record = replaced(&message, 16, &[MessageKind::CallRecord as u8]);
     let precursor = XR.precursor_of("web-1", NEWEST, "xr-ipv4-udp");
     let mut body = [0; 288];
@@ -275,10 +199,7 @@ fn duplicates() -> Vec<Case> {
             .hex("earlier-frame", &earlier.bytes)
             .hex("receiver-start", start)
     };
-    vec![
-        case("xr-duplicate-form", &long, &short),
-        case("xr-duplicate-form-back", &short, &long),
-    ]
+    vec![case("xr-duplicate-form", &long, &short), case("xr-duplicate-form-back", &short, &long)]
 }
 
 /// An epoch that a new opening key ended.
@@ -290,21 +211,7 @@ fn times() -> Vec<Case> {
     let time = Some(Timestamp(end));
     let late = signed_at(&original, "xr-epoch-over", PLAIN, 1, time);
     vec![
-        made(
-            "xr-grace",
-            comment,
-            &original,
-            PLAIN,
-            1,
-            Some(Timestamp(end - 1)),
-        ),
-        judged_at(
-            "xr-epoch-over",
-            "epoch-over",
-            over,
-            Verdict::Invalid,
-            &late,
-            time,
-        ),
+        made("xr-grace", comment, &original, PLAIN, 1, Some(Timestamp(end - 1))),
+        judged_at("xr-epoch-over", "epoch-over", over, Verdict::Invalid, &late, time),
     ]
 }

@@ -5,8 +5,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
 use super::damage::{
-    TWO_RULES, another, bad_points, doubled, flipped, not_canonical, sentence, two_rules,
-    unreduced, unreduced_x,
+    TWO_RULES, another, bad_points, doubled, flipped, not_canonical, sentence, two_rules, unreduced, unreduced_x,
 };
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
@@ -21,13 +20,7 @@ const C: usize = 144;
 const SCALARS: [(&str, usize); 4] = [("sa", 160), ("sx", 192), ("sd", 224), ("sy", 256)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        wrong_places(),
-        bad_fields(),
-        bad_encodings(),
-        incremental(),
-        batches(),
-    ];
+    let groups = [wrong_places(), bad_fields(), bad_encodings(), incremental(), batches()];
     groups.into_iter().flatten().collect()
 }
 
@@ -68,42 +61,14 @@ fn wrong_places() -> Vec<Case> {
     let other = IssuerKey::generate(&mut rng("other xr issuer"));
     let (other, _) = other.found(&NONCE, XR.public[0].h(), &mut rng("other xr proof"));
     let wrong = |name: &str, comment: &str, place, message| {
-        under(
-            "verify",
-            name,
-            "invalid",
-            comment,
-            place,
-            message,
-            &good[..288],
-        )
+        under("verify", name, "invalid", comment, place, message, &good[..288])
     };
     let mut cases = vec![
-        verify(
-            "verify",
-            "valid",
-            "The signature that the next files break.",
-            &good[..288],
-        ),
+        verify("verify", "valid", "The signature that the next files break.", &good[..288]),
         wrong("wrong-message", "Another message.", first(), b"a massage"),
-        wrong(
-            "wrong-epoch",
-            "The public key of epoch 1.",
-            (&XR.public[1], id),
-            MESSAGE,
-        ),
-        wrong(
-            "wrong-epoch-id",
-            "The id of epoch 1.",
-            (&XR.public[0], XR.records.epoch_id(1)),
-            MESSAGE,
-        ),
-        wrong(
-            "wrong-group",
-            "The key of another issuer.",
-            (&other, id),
-            MESSAGE,
-        ),
+        wrong("wrong-epoch", "The public key of epoch 1.", (&XR.public[1], id), MESSAGE),
+        wrong("wrong-epoch-id", "The id of epoch 1.", (&XR.public[0], XR.records.epoch_id(1)), MESSAGE),
+        wrong("wrong-group", "The key of another issuer.", (&other, id), MESSAGE),
     ];
     for (name, signature) in [
         ("signature-empty", &[][..]),
@@ -121,18 +86,12 @@ fn bad_fields() -> Vec<Case> {
     let good = &good()[..288];
     let mut cases = Vec::new();
     for (name, at) in POINTS {
-        let (file, comment) = (
-            format!("signature-other-{name}"),
-            format!("{name} is another point."),
-        );
+        let (file, comment) = (format!("signature-other-{name}"), format!("{name} is another point."));
         cases.push(verify(&file, "invalid", &comment, &doubled(good, at, 48)));
     }
     let scalars = SCALARS.into_iter().map(|(name, at)| (name, at + 32));
     for (name, end) in [("c", C + 16), ("c1", C + 8)].into_iter().chain(scalars) {
-        let (file, comment) = (
-            format!("signature-other-{name}"),
-            format!("{name} is one bit off."),
-        );
+        let (file, comment) = (format!("signature-other-{name}"), format!("{name} is one bit off."));
         cases.push(verify(&file, "invalid", &comment, &flipped(good, end)));
     }
     for (name, at) in SCALARS {
@@ -145,32 +104,16 @@ fn bad_fields() -> Vec<Case> {
     let both = two_rules(good, 0, 256);
     cases.push(verify("signature-two-rules", "scalar", TWO_RULES, &both));
     let comment = "R1' is the identity: ra was zero. All else holds.";
-    cases.push(verify(
-        "signature-r1-identity",
-        "invalid",
-        comment,
-        &without_r1()[..288],
-    ));
+    cases.push(verify("signature-r1-identity", "invalid", comment, &without_r1()[..288]));
     let comment = "c fits, and no credential is known: only the pairing says no.";
-    cases.push(verify(
-        "signature-forged",
-        "invalid",
-        comment,
-        &forged()[..288],
-    ));
+    cases.push(verify("signature-forged", "invalid", comment, &forged()[..288]));
     cases
 }
 
 /// A signature whose ra is zero.
 fn without_r1() -> Vec<u8> {
     let n = xr_nonces("xr without r1");
-    let nonces = Nonces {
-        alpha: n.alpha,
-        ra: Scalar::default(),
-        rx: n.rx,
-        rd: n.rd,
-        ry: n.ry,
-    };
+    let nonces = Nonces { alpha: n.alpha, ra: Scalar::default(), rx: n.rx, rd: n.rd, ry: n.ry };
     let precursor = XR.signer_of("web-1", 0).precursor_from(&nonces);
     precursor.sign_incremental(&[MESSAGE]).to_bytes().to_vec()
 }
@@ -203,21 +146,14 @@ fn bad_encodings() -> Vec<Case> {
     let good = &good()[..288];
     let mut cases = Vec::new();
     for (point, at) in POINTS {
-        let (of, name) = (&good[at..at + 48], |what| {
-            format!("signature-{point}-{what}")
-        });
+        let (of, name) = (&good[at..at + 48], |what| format!("signature-{point}-{what}"));
         for (what, rule, bytes) in bad_points(of).into_iter().chain(not_canonical(of)) {
             let bytes = replaced(good, at, &bytes);
             cases.push(verify(&name(what), rule, &sentence(point, what), &bytes));
         }
         let comment = format!("{point} with x + p in the place of x: who reduces would accept.");
         let unreduced = with_unreduced_x(at);
-        cases.push(verify(
-            &name("x-not-reduced"),
-            "point",
-            &comment,
-            &unreduced,
-        ));
+        cases.push(verify(&name("x-not-reduced"), "point", &comment, &unreduced));
     }
     cases
 }
@@ -225,8 +161,7 @@ fn bad_encodings() -> Vec<Case> {
 /// A signature whose point at that place is written with x + p, which has room for few x only.
 fn with_unreduced_x(at: usize) -> Vec<u8> {
     let mut all = (0..).map(|n| sign(0, &format!("small x {n}"), MESSAGE)[..288].to_vec());
-    all.find_map(|signature| unreduced_x(&signature, at))
-        .unwrap()
+    all.find_map(|signature| unreduced_x(&signature, at)).unwrap()
 }
 
 fn incremental() -> Vec<Case> {
@@ -240,13 +175,7 @@ fn incremental() -> Vec<Case> {
     let c = refit(&mut refitted);
     let (n, key) = (xr_nonces("xr good"), XR.machine("web-1").key.to_bytes());
     let [x, y] = [48, 80].map(|at| Scalar::from_bytes(&key[at..at + 32]).unwrap());
-    let responses = [
-        n.ra + c * n.alpha,
-        n.rx + c * x,
-        n.rd + c * n.alpha * x,
-        n.ry + c * y,
-    ]
-    .map(|s| s.to_bytes());
+    let responses = [n.ra + c * n.alpha, n.rx + c * x, n.rd + c * n.alpha * x, n.ry + c * y].map(|s| s.to_bytes());
     let refitted = replaced(&refitted, 160, responses.as_flattened());
     let mut cases = vec![
         bad("", "valid", "The form that carries R1.", &good),
@@ -260,42 +189,12 @@ fn incremental() -> Vec<Case> {
             &good,
         ),
         bad("-short", "length", "A byte is missing.", &good[..335]),
-        bad(
-            "-long",
-            "length",
-            "A byte too many.",
-            &[&good[..], &[0]].concat(),
-        ),
-        bad(
-            "-plain",
-            "length",
-            "The plain form in its place.",
-            &good[..288],
-        ),
-        bad(
-            "-other-r1",
-            "invalid",
-            "R1 is another point.",
-            &doubled(&good, 288, 48),
-        ),
-        bad(
-            "-fitting-r1",
-            "invalid",
-            "c and all responses fit an R1 that is not the derived one.",
-            &refitted,
-        ),
-        bad(
-            "-forged",
-            "invalid",
-            "c and R1 fit, and no credential is known: only the pairing says no.",
-            &forged(),
-        ),
-        bad(
-            "-r1-is-identity",
-            "identity",
-            "R1 is the identity, c fits, and all else holds.",
-            &without_r1(),
-        ),
+        bad("-long", "length", "A byte too many.", &[&good[..], &[0]].concat()),
+        bad("-plain", "length", "The plain form in its place.", &good[..288]),
+        bad("-other-r1", "invalid", "R1 is another point.", &doubled(&good, 288, 48)),
+        bad("-fitting-r1", "invalid", "c and all responses fit an R1 that is not the derived one.", &refitted),
+        bad("-forged", "invalid", "c and R1 fit, and no credential is known: only the pairing says no.", &forged()),
+        bad("-r1-is-identity", "identity", "R1 is the identity, c fits, and all else holds.", &without_r1()),
     ];
     for (what, rule, bytes) in bad_points(&good[288..]) {
         let mut damaged = replaced(&good, 288, &bytes);
@@ -314,15 +213,10 @@ fn batches() -> Vec<Case> {
         _ => signed(i).to_vec(),
     };
     let batch = |name: &str, comment: &str, all: Vec<Vec<u8>>, bad: &[usize]| {
-        let verdicts: Vec<&str> = (0..all.len())
-            .map(|i| if bad.contains(&i) { "invalid" } else { "valid" })
-            .collect();
-        let case = with_key(
-            case("verify-batch", name, "valid", comment),
-            &XR.public[NEWEST],
-        )
-        .hex("epoch-id", XR.records.epoch_id(NEWEST))
-        .hex("message", MESSAGE);
+        let verdicts: Vec<&str> = (0..all.len()).map(|i| if bad.contains(&i) { "invalid" } else { "valid" }).collect();
+        let case = with_key(case("verify-batch", name, "valid", comment), &XR.public[NEWEST])
+            .hex("epoch-id", XR.records.epoch_id(NEWEST))
+            .hex("message", MESSAGE);
         with_all(case, "signature", all).text("verdicts", &verdicts.join(" "))
     };
     let good: Vec<Vec<u8>> = (0..4).map(form).collect();
@@ -335,11 +229,6 @@ fn batches() -> Vec<Case> {
     vec![
         batch("batch", "Four good ones, of both forms.", good, &[]),
         batch("batch-bad", comment, mixed, &[0, 3, 6]),
-        batch(
-            "batch-all-bad",
-            "Two, both bad.",
-            vec![flipped(&form(0), 288), doubled(&form(1), 0, 48)],
-            &[0, 1],
-        ),
+        batch("batch-all-bad", "Two, both bad.", vec![flipped(&form(0), 288), doubled(&form(1), 0, 48)], &[0, 1]),
     ]
 }
