@@ -4,8 +4,8 @@ use clew_group::curve::Scalar;
 
 use super::bbs04_group::x;
 use super::bbs04_signatures::{COMMITMENTS, MESSAGE, SCALARS, SCALARS_AT, first, good, sign, verify, verify_under};
-use super::damage::{TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced, unreduced_x};
-use super::{hash, nonces, patched, replaced};
+use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced_x};
+use super::{hash, nonces};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -21,12 +21,12 @@ fn bad_scalars() -> Vec<Case> {
             format!("signature-{name}-not-reduced"),
             format!("{name} + r in the place of {name}: who reduces would accept."),
         );
-        let signature = unreduced(&good, at);
+        let signature = good.unreduced(at);
         cases.push(verify(&file, "scalar", &comment, &signature));
     }
     let both = two_rules(&good, 0, SCALARS_AT + 160);
     cases.push(verify("signature-two-rules", "scalar", TWO_RULES, &both));
-    let bit = patched(&good, SCALARS_AT as isize, 0x40 | good[SCALARS_AT] & 0x1f);
+    let bit = good.set(SCALARS_AT, [0x40 | good[SCALARS_AT] & 0x1f]);
     let comment = "c is below r, and has bit 254 set.";
     cases.push(verify("signature-c-bit-254", "scalar", comment, &bit));
     cases
@@ -41,7 +41,7 @@ fn bad_points_of_t() -> Vec<Case> {
             cases.push(verify(&format!("signature-{t}-{what}"), rule, comment, signature));
         };
         for (what, rule, bytes) in bad_points(point).into_iter().chain(not_canonical(point)) {
-            add(what, rule, &sentence(t, what), &replaced(&good, at, &bytes));
+            add(what, rule, &sentence(t, what), &good.set(at, &bytes));
         }
         let comment = format!("{t} with x + p in the place of x: who reduces would accept.");
         add("x-not-reduced", "point", &comment, &with_unreduced_x(at));
@@ -58,7 +58,7 @@ fn bad_incremental() -> Vec<Case> {
         verify("incremental", "valid", "The form that carries R1 to R5.", MESSAGE, &good),
         verify("incremental-wrong-message", "invalid", "Another message: the hash alone says no.", b"a massage", &good),
         verify("incremental-short", "length", "A byte is missing.", MESSAGE, &good[..1103]),
-        verify("incremental-long", "length", "A byte too many.", MESSAGE, &[&good[..], &[0]].concat()),
+        verify("incremental-long", "length", "A byte too many.", MESSAGE, &good.plus([0])),
         verify(
             "incremental-plain",
             "length",
@@ -76,7 +76,7 @@ fn bad_incremental() -> Vec<Case> {
             48 => another(&good[at..at + 48]),
             _ => good[at..at + length].iter().rev().copied().collect(),
         };
-        let signature = refitted(&replaced(&good, at, &wrong));
+        let signature = refitted(&good.set(at, &wrong));
         cases.push(verify(&name, "invalid", &comment, MESSAGE, &signature));
     }
     cases
@@ -98,7 +98,7 @@ fn refitted(signature: &[u8]) -> Vec<u8> {
         n.r_delta2 + c * x * n.beta,
     ];
     let scalars: Vec<u8> = responses.iter().flat_map(Scalar::to_bytes).collect();
-    replaced(signature, SCALARS_AT, &scalars)
+    signature.set(SCALARS_AT, &scalars)
 }
 
 /// A signature whose point at that place is written with x + p, which has room for few x only.

@@ -6,9 +6,9 @@ use clew_group::curve::{G1, G2};
 
 use super::bbs04_group::{BBS04, x};
 use super::bbs04_signatures::{MESSAGE, sign};
-use super::damage::{R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
+use super::damage::{Damage, R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
 use super::records::NONCE;
-use super::{Key, replaced, with_key};
+use super::{Key, with_key};
 use crate::case::Case;
 
 /// Where a founding key has its points.
@@ -74,7 +74,7 @@ fn bad_public_keys() -> Vec<Case> {
             .hex("founding-key", key)
             .hex("v", v)
     };
-    let longer = [&good[..], &[0]].concat();
+    let longer = good.plus([0]);
     let minus_g1 = (-G1::generator()).to_bytes();
     let mut cases = vec![
         refused("short", "length", "A byte is missing.", &good[..191], &v),
@@ -84,7 +84,7 @@ fn bad_public_keys() -> Vec<Case> {
     for (point, at, length) in POINTS {
         for (what, rule, bytes) in bad_encodings(&good[at..at + length]) {
             let (name, comment) = (format!("{point}-{what}"), sentence(point, what));
-            cases.push(refused(&name, rule, &comment, &replaced(&good, at, &bytes), &v));
+            cases.push(refused(&name, rule, &comment, &good.set(at, &bytes), &v));
         }
     }
     for (what, rule, bytes) in bad_encodings(&v) {
@@ -165,23 +165,18 @@ fn bad_secret_keys() -> Vec<Case> {
     };
     vec![
         bad_member("member-key-short", "length", "A byte is missing.", &key[..79]),
-        bad_member("member-key-a-off-curve", "point", "A is no point of the curve.", &replaced(&key[..], 0, &a_off)),
-        bad_member(
-            "member-key-x-not-reduced",
-            "scalar",
-            "x + r in the place of x.",
-            &replaced(&key[..], 48, &add(x, R)),
-        ),
-        bad_member("member-key-x-zero", "scalar", "x is zero.", &replaced(&key[..], 48, &[0; 32])),
+        bad_member("member-key-a-off-curve", "point", "A is no point of the curve.", &key.set(0, &a_off)),
+        bad_member("member-key-x-not-reduced", "scalar", "x + r in the place of x.", &key.set(48, add(x, R))),
+        bad_member("member-key-x-zero", "scalar", "x is zero.", &key.set(48, [0; 32])),
         bad_member("member-key-two-rules", "scalar", TWO_RULES, &two_rules(&key[..], 0, 48)),
         bad_member(
             "member-key-other-x",
             "invalid",
             "x is of another machine.",
-            &replaced(&key[..], 48, &super::bbs04_group::x("web-2").to_bytes()),
+            &key.set(48, &super::bbs04_group::x("web-2").to_bytes()),
         ),
         bad_opener("opener-key-short", "length", "A byte is missing.", &opener[..63]),
-        bad_opener("opener-key-zero", "scalar", "xi2 is zero.", &replaced(&opener[..], 32, &[0; 32])),
+        bad_opener("opener-key-zero", "scalar", "xi2 is zero.", &opener.set(32, [0; 32])),
         bad_opener("opener-key-swapped", "invalid", "xi1 and xi2 are exchanged.", &swapped),
         bad_issuer("issuer-key-zero", "scalar", "gamma is zero.", &[0; 32]),
         bad_issuer("issuer-key-not-reduced", "scalar", "gamma is r.", &hex::decode(R).unwrap()),

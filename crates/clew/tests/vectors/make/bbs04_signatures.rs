@@ -5,8 +5,8 @@ use clew_group::bbs04::{INCREMENTAL_BYTES, PublicKey};
 
 use super::bbs04_group::BBS04;
 use super::bbs04_keys::case;
-use super::damage::another;
-use super::{nonces, patched, replaced, rng, with_key, with_nonces};
+use super::damage::{Damage, another};
+use super::{nonces, rng, with_key, with_nonces};
 use crate::case::Case;
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -111,13 +111,13 @@ fn bad_signatures() -> Vec<Case> {
     }
     for (name, at) in ["t1", "t2", "t3"].into_iter().zip([0, 48, 96]) {
         let (file, comment) = (format!("signature-other-{name}"), format!("{name} is another point."));
-        let signature = replaced(&good, at, &another(&good[at..at + 48]));
+        let signature = good.set(at, another(&good[at..at + 48]));
         cases.push(verify(&file, "invalid", &comment, &signature));
     }
     for (i, name) in SCALARS.into_iter().enumerate() {
         let (file, comment) = (format!("signature-other-{name}"), format!("{name} is one bit off."));
         let at = SCALARS_AT + 32 * i + 31;
-        let signature = patched(&good, at as isize, good[at] ^ 1);
+        let signature = good.flip(at);
         cases.push(verify(&file, "invalid", &comment, &signature));
     }
     cases

@@ -3,10 +3,10 @@
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing};
 
-use super::damage::{TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::quorum::case;
 use super::xr_group::{XR, context, trustee, u};
-use super::{hash, replaced, rng, scalar, with_all};
+use super::{hash, rng, scalar, with_all};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -129,14 +129,14 @@ fn bad_broadcasts() -> Vec<Case> {
         bad("other-context", "Dealt in another ceremony.", made(3, "dealer 3", other, QUORUM)),
         bad("other-threshold", "Dealt for one of three.", made(3, "dealer 3", context(), (1, 3))),
         bad("other-trustees", "Dealt for two of four.", made(3, "dealer 3", context(), (2, 4))),
-        bad("copied", "The broadcast of dealer 2 in its own name.", { replaced(&good[1], 0, &[3]) }),
-        bad("other-c0", "Its constant is another point.", doubled(third, 3, 48)),
-        bad("other-c1", "Its second commitment is another point.", doubled(third, 51, 48)),
+        bad("copied", "The broadcast of dealer 2 in its own name.", good[1].set(0, [3])),
+        bad("other-c0", "Its constant is another point.", third.doubled(3, 48)),
+        bad("other-c1", "Its second commitment is another point.", third.doubled(51, 48)),
         with("short", "length", "A byte is missing.", third[..third.len() - 1].to_vec()),
-        with("index-0", "index", "A dealer of index 0.", replaced(third, 0, &[0])),
-        with("index-4", "index", "A dealer 4 of 3, and none 3.", { made(4, "dealer 3", context(), (2, 4)) }),
-        with("threshold-0", "quorum", "A broadcast for none of three.", { replaced(third, 1, &[3, 0]) }),
-        with("trustees-33", "quorum", "A broadcast for two of 33.", replaced(third, 1, &[33])),
+        with("index-0", "index", "A dealer of index 0.", third.set(0, [0])),
+        with("index-4", "index", "A dealer 4 of 3, and none 3.", made(4, "dealer 3", context(), (2, 4))),
+        with("threshold-0", "quorum", "A broadcast for none of three.", third.set(1, [3, 0])),
+        with("trustees-33", "quorum", "A broadcast for two of 33.", third.set(1, [33])),
         ceremony("-missing", "missing", "Nothing of dealer 3.", &good[..2], &dealt),
         ceremony("-twice", "index", "Dealer 2 twice.", &twice, &dealt),
         ceremony(
@@ -157,7 +157,7 @@ fn bad_broadcasts() -> Vec<Case> {
     for (i, at) in [3, 51].into_iter().enumerate() {
         for (what, rule, bytes) in bad_points(&third[at..at + 48]) {
             let comment = sentence(&format!("Commitment {i}"), what);
-            let bytes = replaced(third, at, &bytes);
+            let bytes = third.set(at, &bytes);
             cases.push(with(&format!("c{i}-{what}"), rule, &comment, bytes));
         }
     }
@@ -173,13 +173,12 @@ fn bad_dealt_shares() -> Vec<Case> {
     let third = &good[2];
     let of_other = dealt_to(1)[2].clone();
     vec![
-        with("wrong", "invalid", "The share of dealer 3 is one bit off.", flipped(third, 34)).hex("culprit", [3]),
+        with("wrong", "invalid", "The share of dealer 3 is one bit off.", third.flip(33)).hex("culprit", [3]),
         with("to-other", "invalid", "The share of dealer 3 for another.", of_other.clone()).hex("culprit", [3]),
-        with("of-other", "invalid", "The same, with this trustee's index.", replaced(&of_other, 1, &[2]))
-            .hex("culprit", [3]),
-        with("not-reduced", "scalar", "A share of r and more.", replaced(third, 2, &[0xff; 32])),
+        with("of-other", "invalid", "The same, with this trustee's index.", of_other.set(1, [2])).hex("culprit", [3]),
+        with("not-reduced", "scalar", "A share of r and more.", third.set(2, [0xff; 32])),
         with("short", "length", "A byte is missing.", third[..33].to_vec()),
-        with("index-0", "index", "Of a dealer with index 0.", replaced(third, 0, &[0])),
+        with("index-0", "index", "Of a dealer with index 0.", third.set(0, [0])),
         ceremony("-dealt-missing", "missing", "Nothing dealt by 3.", &all, &good[..2]),
     ]
 }
@@ -269,7 +268,7 @@ fn bad_resharings() -> Vec<Case> {
         broadcast.to_bytes()
     };
     let mut wrong = reshared().0;
-    wrong.dealt[1] = flipped(&wrong.dealt[1], 34);
+    wrong.dealt[1] = wrong.dealt[1].flip(33);
     let one = Set::of([trustee(1)]).unwrap();
     let beyond = Set::of([trustee(1), trustee(4)]).unwrap();
     vec![

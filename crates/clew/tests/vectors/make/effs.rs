@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use clew_flow::effs::{Form, Instance, Parameters, PublicKey, Rule, SecretKey, Signer, Size, Verifier};
 
-use super::{hash, replaced, rng};
+use super::damage::Damage;
+use super::{hash, rng};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -46,7 +47,7 @@ pub fn case(check: &str, name: &str, expect: &str, comment: &str) -> Case {
 
 /// The same n with eight rows of 16, compact.
 pub fn shortened(short: &[u8]) -> Vec<u8> {
-    let mut key = replaced(short, 0, &[18, 8, 0, 2, 8]);
+    let mut key = short.set(0, [18, 8, 0, 2, 8]);
     key.truncate(5 + 256 + 4);
     key
 }

@@ -3,8 +3,8 @@
 use clew_flow::effs::SecretKey;
 use sha2::{Digest as _, Sha256};
 
+use super::damage::Damage;
 use super::effs::{FOUR, MESSAGE, SHORT, TWO, WHOLE, case, judged, pkid, shortened, sign};
-use super::{patched, replaced};
 use crate::case::Case;
 
 /// Bytes before n, and of n.
@@ -36,7 +36,7 @@ fn bad_key(name: &str, expect: &str, comment: &str, key: impl AsRef<[u8]>) -> Ca
 fn headers() -> Vec<Case> {
     let (key, two) = (bytes(&SHORT), bytes(&TWO));
     let bad = |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| {
-        bad_key(name, expect, comment, replaced(&key, at, value))
+        bad_key(name, expect, comment, key.set(at, value))
     };
     vec![
         bad("rule-0", "rule", "The first byte is 0.", 0, &[0]),
@@ -54,7 +54,7 @@ fn headers() -> Vec<Case> {
         bad("compact-1", "parameters", "One row has nothing to be compact about.", 0, &[18]),
         bad("length-other", "length", "The v of another number of columns.", 3, &[32, 1]),
         bad_key("key-short", "length", "A byte is missing.", &key[..key.len() - 1]),
-        bad_key("key-long", "length", "A byte too many.", [&two[..], &[0]].concat()),
+        bad_key("key-long", "length", "A byte too many.", two.plus([0])),
         bad_key("key-header", "length", "Nothing but the parameters.", &key[..HEADER]),
     ]
 }
@@ -63,10 +63,10 @@ fn moduli() -> Vec<Case> {
     let (key, two) = (bytes(&SHORT), bytes(&TWO));
     let last = HEADER + N - 1;
     // n stays what it is but for its lowest bits.
-    let ending = |key: &[u8], bits: u8| patched(key, last as isize, key[last] & !7 | bits);
+    let ending = |key: &[u8], bits: u8| key.set(last, [key[last] & !7 | bits]);
     let of_paper = two[last] & 7;
     vec![
-        bad_key("modulus-short", "modulus", "n has 2047 bits.", patched(&key, 5, key[5] & 0x7f)),
+        bad_key("modulus-short", "modulus", "n has 2047 bits.", key.set(5, [key[5] & 0x7f])),
         bad_key("modulus-even", "modulus", "n is even.", ending(&two, 0)),
         bad_key("modulus-3", "modulus", "n is 3 modulo 4.", ending(&two, of_paper ^ 2)),
         bad_key("modulus-1", "modulus", "n is 1 modulo 8, by Williams' rule.", ending(&key, 1)),
@@ -80,7 +80,7 @@ fn small_numbers() -> Vec<Case> {
     let v = |number: u16| number.to_be_bytes();
     let own = &two[first..first + 4];
     let bad = |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| {
-        bad_key(name, expect, comment, replaced(&two, at, value))
+        bad_key(name, expect, comment, two.set(at, value))
     };
     let swapped = [&own[2..], &own[..2]].concat();
     let twice = own[..2].repeat(2);
@@ -107,16 +107,11 @@ fn secrets() -> Vec<Case> {
     let last = two.len() - 2;
     vec![
         bad("secret-other", "Of another public key.", &key, &FOUR.to_bytes()),
-        bad("secret-changed", "A bit of q is another.", &key, &patched(&own, 255, own[255] ^ 8)),
+        bad("secret-changed", "A bit of q is another.", &key, &own.set(255, [own[255] ^ 8])),
         bad("secret-turned", "p is 7, and q 3 modulo 8.", &key, &turned),
-        bad("secret-twin", "p is q.", &replaced(&two, HEADER, &square()), &twin),
-        bad(
-            "secret-v",
-            "A v that is prime, and not the one.",
-            &replaced(&two, last, &65_521u16.to_be_bytes()),
-            &own_two,
-        ),
-        bad("secret-tweak", "The last v has the other sign.", &patched(&key, -1, key[key.len() - 1] ^ 1), &own),
+        bad("secret-twin", "p is q.", &two.set(HEADER, square()), &twin),
+        bad("secret-v", "A v that is prime, and not the one.", &two.set(last, &65_521u16.to_be_bytes()), &own_two),
+        bad("secret-tweak", "The last v has the other sign.", &key.flip(-1), &own),
     ]
 }
 
@@ -128,7 +123,7 @@ fn lengths() -> Vec<Case> {
     };
     vec![
         bad("short", "A byte is missing.", &key, &signature[1..], 1),
-        bad("long", "A byte too many.", &key, &[&signature[..], &[0]].concat(), 1),
+        bad("long", "A byte too many.", &key, &signature.plus([0]), 1),
         bad("nothing", "The length is looked at before the level.", &key, &[], 9),
         bad("level-0", "There is no level 0.", &key, &signature, 0),
         bad("level-2", "There is no level 2 of one row.", &key, &signature, 2),
@@ -146,7 +141,7 @@ fn mirrored(key: &[u8], signature: &[u8], i: usize) -> Vec<u8> {
         other[place] = digit as u8;
         borrow = i16::from(digit < 0);
     }
-    replaced(signature, at, &other)
+    signature.set(at, &other)
 }
 
 fn roots() -> Vec<Case> {
@@ -158,18 +153,12 @@ fn roots() -> Vec<Case> {
     let n = &key[HEADER..][..N];
     vec![
         one("mirrored", "n - y in the place of y.", &mirrored(&key, &signature, 0)),
-        one("root-n", "y is n, which is 0.", &replaced(&signature, 16, n)),
-        one("root-high", "y has all bits.", &replaced(&signature, 16, &[0xff; N])),
-        one("root-zero", "y is 0.", &replaced(&signature, 16, &[0; N])),
-        second("second-zero", "y_2 is 0: level 1 does not tell.", &replaced(&of_two, 16 + N, &[0; N])),
+        one("root-n", "y is n, which is 0.", &signature.set(16, n)),
+        one("root-high", "y has all bits.", &signature.set(16, [0xff; N])),
+        one("root-zero", "y is 0.", &signature.set(16, [0; N])),
+        second("second-zero", "y_2 is 0: level 1 does not tell.", &of_two.set(16 + N, [0; N])),
         second("second-mirrored", "n - y_2 in the place of y_2.", &mirrored(&two, &of_two, 1)),
-        judged(
-            "third-changed",
-            "A bit of y_3 is another.",
-            &four,
-            (MESSAGE, &patched(&of_four, 16 + 3 * N as isize - 1, of_four[16 + 3 * N - 1] ^ 1)),
-            3,
-        ),
+        judged("third-changed", "A bit of y_3 is another.", &four, (MESSAGE, &of_four.flip(16 + 3 * N - 1)), 3),
     ]
 }
 
@@ -177,7 +166,7 @@ fn challenges() -> Vec<Case> {
     let (key, signature) = (bytes(&SHORT), sign(&SHORT, MESSAGE).signature);
     let (two, of_two) = (bytes(&TWO), sign(&TWO, MESSAGE).signature);
     let (whole, of_whole) = (bytes(&WHOLE), sign(&WHOLE, MESSAGE).signature);
-    let flipped = |bytes: &[u8], at: usize| patched(bytes, at as isize, bytes[at] ^ 1);
+    let flipped = |bytes: &[u8], at: usize| bytes.flip(at);
     let bad = |name: &str, comment: &str, key: &[u8], signature: Vec<u8>, level: u8| {
         judged(name, comment, key, (MESSAGE, &signature), level)
     };
@@ -189,13 +178,7 @@ fn challenges() -> Vec<Case> {
         bad("bit-of-row-2", "The last bit of b: level 1 looks at all.", &two, flipped(&of_two, 15), 1),
         bad("bit-of-part", "The last bit of what is carried of x_2.", &two, flipped(&of_two, 559), 1),
         bad("bit-of-x", "The last bit of x_2.", &whole, flipped(&of_whole, 783), 1),
-        bad(
-            "other-key",
-            "The v of another rule, of the same n.",
-            &patched(&key, -1, key[key.len() - 1] ^ 1),
-            signature.clone(),
-            1,
-        ),
+        bad("other-key", "The v of another rule, of the same n.", &key.flip(-1), signature.clone(), 1),
     ]
 }
 
@@ -230,7 +213,7 @@ fn forged() -> Vec<Case> {
 
 /// Of a modulus that is a square, and its root as y.
 fn square_modulus(two: &[u8]) -> Case {
-    let mut key = replaced(two, HEADER, &square());
+    let mut key = two.set(HEADER, square());
     key[0] = 1;
     let mut root = [0; N];
     root[128..].fill(0xff);

@@ -2,7 +2,8 @@
 
 use clew_flow::carriage::{Code, Rate, ShareTree, TagSize, Tags};
 
-use super::{patched, with_all};
+use super::damage::Damage;
+use super::with_all;
 use crate::case::Case;
 
 const ID: [u8; 16] = *b"a block's own id";
@@ -122,8 +123,8 @@ fn tags() -> Vec<Case> {
         tree("tags-9-short", "With digests of 4 bytes.", Block::new(9, 3, 64), TagSize::T4),
         tree("tags-64", "A block of 64.", Block::new(64, 16, 288), TagSize::T8),
         root("root", "One share and its tag lead to the root.", share, &tag),
-        root("root-other-share", "A changed share leads to another root.", &patched(share, 0, 1), &tag),
-        root("root-other-tag", "A changed tag too.", share, &patched(&tag, -1, 0)),
+        root("root-other-share", "A changed share leads to another root.", &share.set(0, [1]), &tag),
+        root("root-other-tag", "A changed tag too.", share, &tag.set(-1, [0])),
     ]
 }
 
@@ -187,7 +188,7 @@ fn bad_sets() -> Vec<Case> {
         bad("padding", "padding", "What fills the last share is not zero.", &padded),
         bad("padding-parity", "padding", "The same, from other shares.", &parity),
         bad("padding-altered", "padding", "One share of four is altered.", &{
-            let altered = patched(&share(15), 71, 0);
+            let altered = share(15).set(71, [0]);
             with(2, (15, altered))
         }),
     ]

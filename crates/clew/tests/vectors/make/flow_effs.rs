@@ -4,9 +4,10 @@ use clew_flow::carriage::TagSize;
 use clew_flow::effs::{Instance, SecretKey, Signer};
 use clew_flow::{Algorithm, Carry, Chaining, Descriptor, FlowSender};
 
+use super::damage::Damage;
 use super::effs::{SHORT, TWO, shortened};
 use super::flow_signature::{FOLDER, Place, TIME, coded, contents};
-use super::{hash, patched};
+use super::hash;
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -38,9 +39,9 @@ fn descriptors() -> Vec<Case> {
             .hex("digest", good.digest())
             .hex("key-id", good.key_id().0),
         bad("-long", "Its signatures have 2,288 bytes.", &shortened(key)),
-        bad("-even", "n is even.", &patched(key, 260, n_last ^ 1)),
+        bad("-even", "n is even.", &key.set(260, [n_last ^ 1])),
         bad("-short", "A byte of the key is missing.", &key[1..]),
-        bad("-rule", "A key by no rule.", &patched(key, 0, 3)),
+        bad("-rule", "A key by no rule.", &key.set(0, [3])),
     ]
 }
 
@@ -68,7 +69,7 @@ fn blocks() -> Vec<Case> {
     let shares = sign(&SHORT, "effs coded", 9, coded(25, Some(TagSize::T8)));
     // The last byte of y_2, behind which the hash of x_2 and the fixed fields stand.
     let at = full[0].len() - 40 - 32 - 1;
-    let changed = patched(&full[0], at as isize, full[0][at] ^ 1);
+    let changed = full[0].flip(at);
     let weak = ("weak", "weak");
     let (ok, bad) = (("valid", "ok"), ("bad-signature", "bad-signature"));
     vec![

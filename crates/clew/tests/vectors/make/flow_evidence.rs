@@ -3,8 +3,8 @@
 use clew_flow::carriage::TagSize;
 use clew_flow::{Carry, Chaining};
 
+use super::damage::Damage;
 use super::flow_signature::{FOLDER, Flow, Place, coded, contents};
-use super::{patched, replaced};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -33,7 +33,7 @@ fn proofs() -> Vec<Case> {
         case(name, "valid", comment, &proof_of(&own, packet)).hex("descriptor", own).hex("content", &all[7])
     };
     let bad = |name: &str, comment: &str, proof: &[u8]| case(name, "bad-proof", comment, proof);
-    let flipped = |at: usize| patched(&good, at as isize, good[at] ^ 1);
+    let flipped = |at: usize| good.flip(at);
     let name_end = 18 + own.len() - 1;
     vec![
         holds("salted", "One of twelve packets, salted.", &flow),
@@ -44,9 +44,9 @@ fn proofs() -> Vec<Case> {
         bad("name", "A bit of the flow's name.", &flipped(name_end)),
         bad("content", "A bit of the content.", &flipped(name_end + 1)),
         bad("salt", "A bit of the salt.", &flipped(name_end + 1 + all[7].len())),
-        bad("length", "A descriptor that is longer.", &patched(&good, 17, good[17] + 1)),
+        bad("length", "A descriptor that is longer.", &good.set(17, [good[17] + 1])),
         bad("cut", "The last byte is missing.", &good[..good.len() - 1]),
-        bad("long", "A byte behind the packet.", &[&good[..], &[0]].concat()),
+        bad("long", "A byte behind the packet.", &good.plus([0])),
         bad("no-packet", "A descriptor and nothing else.", &proof_of(&own, &[])),
         bad("empty", "No byte.", &[]),
     ]
@@ -98,7 +98,7 @@ fn files() -> Vec<Case> {
     let (other, _) = packets(&flow, "other", 9);
     let (author, _) = packets(&other_flow, "whole", 9);
     let mut changed = good.clone();
-    changed[5] = patched(&good[5], 9, good[5][9] ^ 1);
+    changed[5] = good[5].flip(9);
     let mut swapped = good.clone();
     swapped.swap(1, 2);
     let mut late = good.clone();
@@ -126,7 +126,7 @@ fn files() -> Vec<Case> {
         bad("cut", "The last byte is missing.", &file[..file.len() - 1]),
         bad("cut-length", "It ends within a length.", &file[..16 + 2]),
         bad("no-packet", "Nothing but the magic.", &file[..16]),
-        bad("magic", "Another magic.", &patched(&file, 15, b' ')),
-        bad("too-long", "A length of 131,073 bytes.", &replaced(&file, 16, &[0, 2, 0, 1])),
+        bad("magic", "Another magic.", &file.set(15, [b' '])),
+        bad("too-long", "A length of 131,073 bytes.", &file.set(16, [0, 2, 0, 1])),
     ]
 }

@@ -4,9 +4,10 @@ use clew_flow::manifest::Manifest;
 use clew_flow::{BlockSigner, Carry, Chaining, Ed25519Signer, Fixed, FlowSender, Suite};
 use sha2::{Digest, Sha256};
 
+use super::damage::Damage;
 use super::flow_evidence::proof_of;
 use super::flow_signature::{Flow, Place, TIME, contents};
-use super::{patched, replaced, rng, with_all};
+use super::{rng, with_all};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -108,10 +109,10 @@ fn bad() -> Vec<Case> {
     let good = list(&flow, &place, &all);
     let salted = Chaining { salted: true, ..Chaining::default() };
     let salted = Flow::new("a salted camera", salted);
-    let end = |back: usize, value: &[u8]| replaced(&good, good.len() - back, value);
-    let bit = |at: usize| patched(&good, at as isize, good[at] ^ 1);
+    let end = |back: usize, value: &[u8]| good.set(good.len() - back, value);
+    let bit = |at: usize| good.flip(at);
     let of_salted = end(16, &salted.descriptor.key_id().0);
-    let length = |bytes: &[u8], length: usize| replaced(bytes, bytes.len() - 6, &(length as u16).to_be_bytes());
+    let length = |bytes: &[u8], length: usize| bytes.set(bytes.len() - 6, &(length as u16).to_be_bytes());
     let short = length(&good[32..], good.len() - 32);
     let long = length(&[&[0; 32][..], &good].concat(), good.len() + 32);
     let full = full_form(&flow, &good, &all[2]);
@@ -119,7 +120,7 @@ fn bad() -> Vec<Case> {
     let mut of_packets = place.time.to_be_bytes().to_vec();
     // The message of section 4, over the root that manifests have.
     let message = message(&flow, &place, &good);
-    let message = replaced(&message, 0, b"clew-flow-v1");
+    let message = message.set(0, b"clew-flow-v1");
     let mut signer = Ed25519Signer::from_secret(flow.secret());
     let done = signer.sign(&message, &mut rng("none"), &mut of_packets);
     assert_eq!(done, Ok(()));
@@ -151,7 +152,7 @@ fn bad() -> Vec<Case> {
             "of-packets",
             signature,
             "A signature of the kind that is over trees.",
-            replaced(&good, length_at - BLOB, &of_packets),
+            good.set(length_at - BLOB, &of_packets),
         ),
         case("salted", "A flow whose packets have salts.", &salted, &[manifest(&of_salted, "bad-block")]),
     ]
@@ -213,7 +214,7 @@ fn blocks() -> Vec<Case> {
         let came = [manifest(&first, "ok"), manifest(&bytes, reason)];
         case(name, comment, &flow, &came)
     };
-    let spoiled = patched(&first, 5, first[5] ^ 1);
+    let spoiled = first.flip(5);
     let of_old = [manifest(&at(7064, "later", &all[..1]), "ok"), manifest(&first, "old"), packet(&all[1], "pending")];
     let forged = [manifest(&spoiled, "bad-signature"), manifest(&spoiled, "bad-signature"), manifest(&first, "ok")];
     vec![
@@ -253,8 +254,8 @@ fn proofs() -> Vec<Case> {
             .hex("proof", proof_of(&own, packet))
     };
     let bad = |name: &str, comment: &str, packet: &[u8]| case(name, "bad-proof", comment, packet);
-    let bit = |at: usize| patched(&full, at as isize, full[at] ^ 1);
-    let index = replaced(&full, full.len() - 12, &[0, 2]);
+    let bit = |at: usize| full.flip(at);
+    let index = full.set(full.len() - 12, [0, 2]);
     vec![
         case("full-form", "valid", "A packet, and the manifest behind it.", &full)
             .hex("descriptor", &own)

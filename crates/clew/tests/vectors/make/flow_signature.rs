@@ -6,7 +6,8 @@ use clew_flow::{
     rtp,
 };
 
-use super::{hash, patched, replaced, rng, with_all};
+use super::damage::Damage;
+use super::{hash, rng, with_all};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -166,14 +167,14 @@ fn bad_descriptors() -> Vec<Case> {
     let good = Flow::new("camera 7", Chaining::default());
     let good = good.descriptor.to_bytes();
     let at = |name: &str, comment: &str, at: usize, value: &[u8]| {
-        let bytes = replaced(&good, at, value);
+        let bytes = good.set(at, value);
         descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, &bytes)
     };
     let named = |name: &str, comment: &str, text: &[u8]| {
         let bytes = [&good[..43], &[text.len() as u8], text].concat();
         descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, &bytes)
     };
-    let long = [&good[..], &[0]].concat();
+    let long = good.plus([0]);
     let key = |first: u8, rest: u8, last: u8| {
         let mut key = [rest; 32];
         (key[0], key[31]) = (first, last);
@@ -332,17 +333,17 @@ fn padded() -> Vec<Case> {
     let bare = &received[17..];
     let least = [&header[..], bare].concat();
     let least_signed = [&header[..], &bare[..bare.len() - 1]].concat();
-    let least = patched(&least, 0, 0xa0);
+    let least = least.set(0, [0xa0]);
     let magic = [&received[..], &signed[signed.len() - 4..]].concat();
     vec![
         case("padded", "Its signature is its padding.", &received, signed),
         case("header", "Nothing but the header is signed.", &least, &least_signed),
         as_it_is("plain", "The signature stands behind it.", signed),
-        as_it_is("version", "Version 1.", &patched(&received, 0, 0x60)),
-        as_it_is("no-padding", "No padding bit.", &patched(&received, 0, 0x80)),
-        as_it_is("padding-40", "Padding too short.", &patched(&received, -1, 40)),
-        as_it_is("padding-long", "Padding that leaves 11 bytes.", &patched(&received, -1, received.len() as u8 - 11)),
-        as_it_is("other", "Padding that is no signature.", &patched(&received, -2, 0)),
+        as_it_is("version", "Version 1.", &received.set(0, [0x60])),
+        as_it_is("no-padding", "No padding bit.", &received.set(0, [0x80])),
+        as_it_is("padding-40", "Padding too short.", &received.set(-1, [40])),
+        as_it_is("padding-long", "Padding that leaves 11 bytes.", &received.set(-1, [received.len() as u8 - 11])),
+        as_it_is("other", "Padding that is no signature.", &received.set(-2, [0])),
         as_it_is("magic", "Padding, and a signature's end behind it.", &magic),
         as_it_is("empty", "No byte.", &[]),
     ]

@@ -5,8 +5,9 @@ use clew_flow::{Carry, Chaining};
 use ed25519_dalek::SigningKey;
 use sha2::{Digest, Sha512};
 
+use super::damage::Damage;
 use super::flow_signature::{FOLDER, Flow, Place, TIME, coded, contents};
-use super::{patched, replaced, with_all};
+use super::with_all;
 use crate::case::Case;
 
 /// Length of what full packets carry, and of the fixed fields.
@@ -73,7 +74,7 @@ fn alone(name: &str, reason: &'static str, comment: &str, packet: Vec<u8>) -> Ca
 
 /// The packet with `value` at `at` from its end.
 fn from_end(packet: &[u8], at: usize, value: &[u8]) -> Vec<u8> {
-    let changed = replaced(packet, packet.len() - at, value);
+    let changed = packet.set(packet.len() - at, value);
     assert_ne!(changed, packet, "nothing changes");
     changed
 }
@@ -101,7 +102,7 @@ fn respelt(packet: &[u8], from: usize, to: usize, bytes: &[u8]) -> Vec<u8> {
 
 fn with_length(packet: &[u8], length: u16) -> Vec<u8> {
     let at = packet.len() - 6;
-    replaced(packet, at, &length.to_be_bytes())
+    packet.set(at, &length.to_be_bytes())
 }
 
 /// Steps 1, 2, and lengths of step 5.
@@ -121,9 +122,9 @@ fn lengths() -> Vec<Case> {
         alone("unsigned", "unsigned", "No packet signature.", contents(1)[0].clone()),
         alone("unsigned-empty", "unsigned", "An empty packet.", Vec::new()),
         alone("unsigned-39", "unsigned", "39 bytes with the magic.", end.to_vec()),
-        alone("unsigned-magic", "unsigned", "Another magic.", patched(full, -1, 0x4d)),
-        alone("version-0", "unknown-version", "Version 0.", patched(full, -7, 0)),
-        alone("version-2", "unknown-version", "Version 2.", patched(full, -7, 2)),
+        alone("unsigned-magic", "unsigned", "Another magic.", full.set(-1, [0x4d])),
+        alone("version-0", "unknown-version", "Version 0.", full.set(-7, [0])),
+        alone("version-2", "unknown-version", "Version 2.", full.set(-7, [2])),
         bad("length-39", "Less than the fixed fields.", with_length(full, 39)),
         bad("length-beyond", "One byte more than the packet has.", with_length(full, full.len() as u16 + 1)),
         bad("length-bare", "Nothing but fixed fields.", bare.clone()),
@@ -148,7 +149,7 @@ fn fields() -> Vec<Case> {
     let k = |k: u16| from_end(share, FIXED + 24 + 18 + 2, &k.to_be_bytes());
     let plain = sign("plain", 12, coded(25, None));
     let (eight, many) = (sign("eight", 8, Carry::Every), sign("many", 257, Carry::Every));
-    let last = patched(full, -13, full[full.len() - 13] ^ 1);
+    let last = full.flip(-13);
     vec![
         alone("unknown-flow", "unknown-flow", "Another key id.", last),
         block("block-count-0", "A block of no packets.", count(full, 0)),
@@ -217,10 +218,10 @@ fn digests() -> Vec<Case> {
         case(name, comment, &flow(), &[first, (packet, reason)])
     };
     let path = sparse[3].len() - FIXED - 48;
-    let changed = |at: usize| patched(&sparse[3], at as isize, sparse[3][at] ^ 1);
+    let changed = |at: usize| sparse[3].flip(at);
     let blob = full[3].len() - FIXED - BLOB;
-    let other_blob = patched(&full[3], blob as isize + 70, full[3][blob + 70] ^ 1);
-    let other_time = patched(&full[3], blob as isize, full[3][blob] ^ 1);
+    let other_blob = full[3].flip(blob + 70);
+    let other_time = full[3].flip(blob);
     let place = Place { id: Place::new("other").id, ..Place::new("five") };
     let of_other = flow().sign(&place, &contents(5), Carry::OneIn(8));
     let waiting = |name: &str, comment: &str, packet: Vec<u8>| {
@@ -240,13 +241,13 @@ fn digests() -> Vec<Case> {
             "blob-first",
             "bad-signature",
             "Another signature and another content: the first is looked at first.",
-            patched(&other_blob, 0, other_blob[0] ^ 1),
+            other_blob.flip(0),
         ),
         case(
             "digest-salt",
             "A bit of the salt.",
             &salted,
-            &[(salty[0].clone(), "ok"), (patched(&salty[1], 16, salty[1][16] ^ 1), "bad-digest")],
+            &[(salty[0].clone(), "ok"), (salty[1].flip(16), "bad-digest")],
         ),
         waiting("digest-waiting", "It waited for the block's signature.", changed(0)),
         waiting(
@@ -263,17 +264,17 @@ fn signatures() -> Vec<Case> {
     let one = &full[3];
     let blob = one.len() - FIXED - BLOB;
     let bad = |name: &str, comment: &str, packet: Vec<u8>| alone(name, "bad-signature", comment, packet);
-    let at = |at: usize| patched(one, at as isize, one[at] ^ 1);
+    let at = |at: usize| one.flip(at);
     let end = |back: usize| at(one.len() - back);
     let stranger = flow().with_other_key();
     let stranger = stranger.blob(&Place::new("five"), &contents(5));
-    let stranger = replaced(one, blob, &stranger);
+    let stranger = one.set(blob, &stranger);
     let renamed = flow().renamed("another stage");
     let of_renamed = from_end(one, 16, &renamed.descriptor.key_id().0);
-    let large_s = replaced(one, blob + 40, &plus_order(&one[blob + 40..blob + 72]));
+    let large_s = one.set(blob + 40, plus_order(&one[blob + 40..blob + 72]));
     let mut neutral = [0; 32];
     neutral[0] = 1;
-    let zero_s = replaced(one, blob + 8, &[&neutral[..], &[0; 32]].concat());
+    let zero_s = one.set(blob + 8, &[&neutral[..], &[0; 32]].concat());
     vec![
         bad("signature-content", "A bit of the content.", at(0)),
         bad("signature-path", "A bit of the path.", at(blob - 1)),
@@ -338,7 +339,7 @@ fn small_r() -> Vec<u8> {
     let k = digits.fold(number(0), |k, digit| k * number(256) + number((*digit).into()));
     let signature = [neutral, (k * a).to_bytes()].concat();
     let packet = &flow.sign(&place, &one, Carry::Every)[0];
-    replaced(packet, packet.len() - FIXED - 64, &signature)
+    packet.set(packet.len() - FIXED - 64, &signature)
 }
 
 /// A number as whatever scalars are.
@@ -374,7 +375,7 @@ fn shares() -> Vec<Case> {
     blob[70] ^= 1;
     let forged = reshared(&honest, &place, &blob);
     let share = honest[2].len() - FIXED - 40 - 15;
-    let altered = patched(&honest[2], share as isize, honest[2][share] ^ 1);
+    let altered = honest[2].flip(share);
     let some = |from: &[Vec<u8>], indices: &[usize], reason: &'static str| -> Vec<Judged> {
         indices.iter().map(|i| (from[*i].clone(), reason)).collect()
     };
@@ -387,7 +388,7 @@ fn shares() -> Vec<Case> {
         some(&honest, &[7, 8, 9, 10, 11], "ok"),
     ];
     let refused = [some(&forged, &[1, 2, 3, 4, 5, 6], "bad-signature"), some(&honest, &[7, 8, 9, 10, 11], "ok")];
-    let changed = patched(&honest[0], 0, honest[0][0] ^ 1);
+    let changed = honest[0].flip(0);
     let before = |packet: &Vec<u8>, reason: &'static str, indices: &[usize]| {
         [vec![(packet.clone(), reason)], some(&honest, indices, "ok")]
     };
@@ -422,7 +423,7 @@ fn times() -> Vec<Case> {
         let kept = [7, 1].map(|i| at(TIME, &shares[i], "ok"));
         [&wrong[..], &kept].concat()
     };
-    let changed = patched(&full[0], 0, 1);
+    let changed = full[0].set(0, [1]);
     vec![
         timed("fresh-late", "30 s old.", &[at(late, &full[0], "ok")]),
         timed("fresh-early", "30 s ahead.", &[at(early, &full[0], "ok")]),

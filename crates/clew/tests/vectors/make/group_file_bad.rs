@@ -4,10 +4,10 @@ use clew_evidence::{Change, EpochRecord, Genesis, MAX_PART_BYTES};
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{doubled, flipped, identity};
+use super::damage::{Damage, identity, order_3};
+use super::hash;
 use super::records::{HEADER, Records, file_by};
 use super::xr_group::XR;
-use super::{hash, patched, replaced};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -86,7 +86,7 @@ fn bad_frames() -> Vec<Case> {
     let long = vec![vec![0; MAX_PART_BYTES + 1]];
     let genesis_twice = with_bodies(|b| b[1] = b[0].clone());
     let last = &good[..good.len() - 1];
-    let other_line_end = patched(&good, 15, b'\r');
+    let other_line_end = good.set(15, [b'\r']);
     let early = {
         let mut records = BBS04.records.clone();
         let last = records.epochs.pop().unwrap().encode();
@@ -107,13 +107,7 @@ fn bad_frames() -> Vec<Case> {
         bad("kind-empty", "kind", 1, "A part without a byte.", &with_bodies(|b| b[1].clear())),
         bad("trailing-register", "trailing-bytes", 5, "The register twice.", &with_bodies(|b| b.push(b[4].clone()))),
         bad("trailing-epoch", "trailing-bytes", 4, "An epoch behind the register of the epochs before.", &early),
-        bad(
-            "trailing-byte",
-            "trailing-bytes",
-            5,
-            "A byte behind the register, which begins no part.",
-            &[&good[..], &[0]].concat(),
-        ),
+        bad("trailing-byte", "trailing-bytes", 5, "A byte behind the register, which begins no part.", &good.plus([0])),
     ]
 }
 
@@ -205,7 +199,7 @@ fn invisible_names() -> Vec<Case> {
     let named = |name: &str, comment: &str, hidden: char| {
         let file = with_bodies(|b| {
             let mut bytes = [0; 4];
-            b[0] = replaced(&b[0], 77, hidden.encode_utf8(&mut bytes).as_bytes());
+            b[0] = b[0].set(77, hidden.encode_utf8(&mut bytes).as_bytes());
         });
         bad(&format!("layout-name-{name}"), "layout", 0, comment, &file)
     };
@@ -246,15 +240,15 @@ fn bad_signatures() -> Vec<Case> {
         end += 4 + body.len() + 64;
         let (name, comment) =
             (format!("signature-{part}"), format!("One bit of the signature of part {part} is flipped."));
-        let file = patched(&good, end as isize - 40, good[end - 40] ^ 1);
+        let file = good.flip(end - 40);
         cases.push(bad(&name, "signature", part as u32, &comment, &file));
     }
     let stranger = file_by(&bodies, &SigningKey::from_bytes(&hash(b"stranger")));
     cases.push(bad("signature-stranger", "signature", 0, "Another key signed all parts.", &stranger));
     // The neutral point: with R the same and s = 0, verification that is not strict says yes.
-    let neutral = replaced(&[0; 32], 0, &[1]);
+    let neutral = [0; 32].set(0, [1]);
     let small = with_records(|genesis, _| genesis.manager.copy_from_slice(&neutral));
-    let forged = replaced(&small, 16 + 4 + bodies[0].len(), &[&neutral[..], &[0; 32]].concat());
+    let forged = small.set(16 + 4 + bodies[0].len(), &[&neutral[..], &[0; 32]].concat());
     cases.push(bad(
         "signature-small-order",
         "signature",
@@ -384,7 +378,7 @@ fn bad_bindings() -> Vec<Case> {
     let records = &XR.records;
     let mut missing = records.clone();
     missing.checkpoints.pop();
-    let (five, other_root) = (records.size(5), flipped(&records.size(5).1, 32));
+    let (five, other_root) = (records.size(5), records.size(5).1.flip(31));
     vec![
         bad("fewer", 3, "Epoch 3 binds two machines, and epoch 2 three.", &bound(3, records.size(2))),
         bad("none", 4, "Epoch 4 binds no machine, and epoch 3 five.", &bound(4, (0, [0; 32]))),
@@ -483,34 +477,29 @@ fn bad_xr_keys() -> Vec<Case> {
     });
     let h_w = later(2, &|change| {
         if let Change::Sharing(new) = change {
-            new.h_w = doubled(&new.h_w, 0, 48).try_into().unwrap();
+            new.h_w = new.h_w.doubled(0, 48).try_into().unwrap();
         }
     });
     let key = |name: &str, part: u32, comment: &str, file: &[u8]| {
         bad(&format!("xr-public-key-{name}"), "public-key", part, comment, file)
     };
     let of = &good.founding[..];
-    let order_3 = replaced(&[0; 48], 0, &[0x80]);
     let nonce = first(&|g| g.nonce[0] ^= 1);
     vec![
         key("nonce", 0, "The proof of gamma is for another nonce.", &nonce),
-        key("identity", 0, "h is the identity.", &set(replaced(of, 0, &identity(48)))),
-        key("order-3", 0, "h is (0, 2), which has order 3.", &set(replaced(of, 0, &order_3))),
-        key("h", 0, "h is another point than that of h_w.", &set(doubled(of, 0, 48))),
-        key("h-w", 0, "h_w is another point.", &set(doubled(of, 48, 48))),
+        key("identity", 0, "h is the identity.", &set(of.set(0, identity(48)))),
+        key("order-3", 0, "h is (0, 2), which has order 3.", &set(of.set(0, order_3()))),
+        key("h", 0, "h is another point than that of h_w.", &set(of.doubled(0, 48))),
+        key("h-w", 0, "h_w is another point.", &set(of.doubled(48, 48))),
         key("proof-c", 0, "c of the proof of gamma is one bit off.", &proof(31)),
         key("proof-s", 0, "s of the proof of gamma is one bit off.", &proof(63)),
         key("other-h-w", 2, "The new h_w of epoch 2 is another point.", &h_w),
-        key("step-v", 1, "V of epoch 1 is another point: no step leads there.", &{
-            stepped(1, 0, &|s| doubled(s, 32, 48))
-        }),
-        key("step-x", 1, "x of epoch 1 is another.", &stepped(1, 0, &|s| flipped(s, 32))),
+        key("step-v", 1, "V of epoch 1 is another point: no step leads there.", &stepped(1, 0, &|s| s.doubled(32, 48))),
+        key("step-x", 1, "x of epoch 1 is another.", &stepped(1, 0, &|s| s.flip(31))),
         key("step-swapped", 3, "The two steps of epoch 3 in the other order.", &swapped),
-        key("step-identity", 1, "V of epoch 1 is the identity.", &{
-            stepped(1, 0, &|s| replaced(s, 32, &identity(48)))
-        }),
-        key("step-order-3", 1, "V of epoch 1 is (0, 2).", &{ stepped(1, 0, &|s| replaced(s, 32, &order_3)) }),
-        key("step-x-zero", 1, "x of epoch 1 is zero.", &{ stepped(1, 0, &|s| replaced(s, 0, &[0; 32])) }),
+        key("step-identity", 1, "V of epoch 1 is the identity.", &stepped(1, 0, &|s| s.set(32, identity(48)))),
+        key("step-order-3", 1, "V of epoch 1 is (0, 2).", &stepped(1, 0, &|s| s.set(32, order_3()))),
+        key("step-x-zero", 1, "x of epoch 1 is zero.", &{ stepped(1, 0, &|s| s.set(0, [0; 32])) }),
     ]
 }
 
@@ -518,15 +507,14 @@ fn bad_xr_keys() -> Vec<Case> {
 fn bad_sharings() -> Vec<Case> {
     let set = |records: &Records, at: usize, point: &[u8]| {
         with_records_of(records, |genesis, _| {
-            genesis.sharing.commitments = replaced(&genesis.sharing.commitments, at, point);
+            genesis.sharing.commitments = genesis.sharing.commitments.set(at, point);
         })
     };
     let later = with_records_of(&XR.records, |_, epochs| {
         if let Change::Sharing(new) = &mut epochs[1].change {
-            new.sharing.commitments = replaced(&new.sharing.commitments, 48, &identity(48));
+            new.sharing.commitments = new.sharing.commitments.set(48, identity(48));
         }
     });
-    let order_3 = replaced(&[0; 48], 0, &[0x80]);
     let sharing = |name: &str, part: u32, comment: &str, file: &[u8]| bad(name, "sharing", part, comment, file);
     let (bbs04, xr) = (&BBS04.records, &XR.records);
     vec![
@@ -534,7 +522,7 @@ fn bad_sharings() -> Vec<Case> {
         sharing("sharing-v", 0, "C_1 in base v is the identity.", &set(bbs04, 48, &identity(48))),
         sharing("xr-sharing", 0, "C_1 is the identity.", &set(xr, 0, &identity(48))),
         sharing("xr-sharing-off-curve", 0, "C_1 is no point.", &set(xr, 0, &[0xff; 48])),
-        sharing("xr-sharing-order-3", 0, "C_1 is (0, 2).", &set(xr, 0, &order_3)),
+        sharing("xr-sharing-order-3", 0, "C_1 is (0, 2).", &set(xr, 0, &order_3())),
         sharing("xr-sharing-epoch-2", 2, "C_2 of epoch 2 is the identity.", &later),
     ]
 }

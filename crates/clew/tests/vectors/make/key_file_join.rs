@@ -7,12 +7,12 @@ use clew_manager::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{bad_proofs, doubled, flipped, identity, of_proof, unreduced};
+use super::damage::{Damage, bad_proofs, identity, of_proof};
 use super::key_file::{armored, case};
 use super::opening::checked;
 use super::records::Records;
 use super::xr_group::{NEWEST, XR, join_nonce, row_rng, s, x};
-use super::{bbs04_group, hash, patched, replaced, rng, with_all, xr_group};
+use super::{bbs04_group, hash, rng, with_all, xr_group};
 use crate::case::Case;
 
 const NAME: &str = "web-6";
@@ -115,9 +115,9 @@ fn invitations() -> Vec<Case> {
             .hex("signature", file.signature),
         bad("other-group", "other-group", "To another group than that of the file.", &other.payload()),
         bad("stranger", "not-the-managers", "Another key signed.", &stranger.payload()),
-        bad("signature", "not-the-managers", "The signature is one bit off.", &flipped(&good, good.len() - 40)),
-        bad("nonce", "not-the-managers", "The nonce is one bit off.", &flipped(&good, 48)),
-        bad("name", "damaged", "The name is empty.", &{ [&good[..48], &[0], &good[54..]].concat() }),
+        bad("signature", "not-the-managers", "The signature is one bit off.", &good.flip(good.len() - 40 - 1)),
+        bad("nonce", "not-the-managers", "The nonce is one bit off.", &good.flip(47)),
+        bad("name", "damaged", "The name is empty.", &[&good[..48], &[0], &good[54..]].concat()),
         bad("long", "damaged", "A byte too many.", &longer(&good)),
         bad("short", "damaged", "A byte is missing.", &shorter(&good)),
         case("invitation-bbs04", "no-join", of_bbs04, INVITATION, &other.encode())
@@ -143,7 +143,7 @@ fn requests() -> Vec<Case> {
     let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
         request(name, rule, comment, &armored(REQUEST, payload))
     };
-    let other_key = replaced(&good, 32, &hash(b"another device key"));
+    let other_key = good.set(32, hash(b"another device key"));
     let comment = "The device asks.";
     vec![
         request("", "valid", comment, &file.encode())
@@ -152,9 +152,9 @@ fn requests() -> Vec<Case> {
             .hex("request", file.request.to_bytes())
             .hex("session", session(&joining)),
         bad("-device-key", "join", "Another device key: another session.", &other_key),
-        bad("-proof", "join", "s of the proof is one bit off.", &flipped(&good, good.len())),
-        bad("-c", "join", "C' is another point.", &doubled(&good, 64, 48)),
-        bad("-identity", "damaged", "C' is the identity.", &replaced(&good, 64, &identity(48))),
+        bad("-proof", "join", "s of the proof is one bit off.", &good.flip(-1)),
+        bad("-c", "join", "C' is another point.", &good.doubled(64, 48)),
+        bad("-identity", "damaged", "C' is the identity.", &good.set(64, identity(48))),
         bad("-long", "damaged", "A byte too many.", &longer(&good)),
         bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
     ]
@@ -197,7 +197,7 @@ fn bad_offers() -> Vec<Case> {
         read_by(case, joining)
     };
     let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| bad_of(&begun(), name, rule, comment, payload);
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let second = offer_by(&XR.issuer, "web-6 again");
     let other_issuer = IssuerKey::generate(&mut rng("another issuer"));
     let of_another = offer_by(&other_issuer, NAME);
@@ -208,13 +208,13 @@ fn bad_offers() -> Vec<Case> {
         bad_of(&accepted(), "second", "other-offer", "Another offer after one was accepted.", &second.payload()),
         bad("epoch", "no-such-epoch", "It names epoch 5.", &set(32, &5u32.to_be_bytes())),
         bad("epoch-id", "other-history", "It has another id of that epoch.", &set(36, &XR.records.epoch_id(3).0)),
-        bad("a", "join", "A is another point.", &doubled(&good, A, 48)),
-        bad("x", "join", "x is one bit off.", &flipped(&good, A + 80)),
-        bad("s", "join", "s is one bit off.", &flipped(&good, A + 112)),
+        bad("a", "join", "A is another point.", &good.doubled(A, 48)),
+        bad("x", "join", "x is one bit off.", &good.flip(A + 79)),
+        bad("s", "join", "s is one bit off.", &good.flip(A + 111)),
         bad("issuer", "join", "Another issuer made it.", &of_another.payload()),
         bad("how-4", "damaged", "How is 4.", &set(HOW, &[4])),
         bad("x-zero", "damaged", "x is zero.", &set(A + 48, &[0; 32])),
-        bad("x-high", "damaged", "x is not reduced.", &unreduced(&good, A + 48)),
+        bad("x-high", "damaged", "x is not reduced.", &good.unreduced(A + 48)),
         bad("identity", "damaged", "A is the identity.", &set(A, &identity(48))),
         bad("long", "damaged", "A byte too many.", &longer(&good)),
         bad("short", "damaged", "A byte is missing.", &shorter(&good)),
@@ -263,13 +263,8 @@ fn acceptances() -> Vec<Case> {
             .hex("nonce", file.nonce)
             .hex("signature", file.signature)
             .hex("proof", file.proof.to_bytes()),
-        bad("-signature", "device", "S is one bit off.", &patched(&good, 40, good[40] ^ 1)),
-        bad(
-            "-proof-of-another",
-            "device",
-            "The proof of another machine's y, for its row.",
-            &replaced(&good, PROOF, &other),
-        ),
+        bad("-signature", "device", "S is one bit off.", &good.flip(40)),
+        bad("-proof-of-another", "device", "The proof of another machine's y, for its row.", &good.set(PROOF, &other)),
         bad("-no-proof", "damaged", "It ends with S.", &good[..PROOF]),
         bad("-long", "damaged", "A byte too many.", &longer(&good)),
         bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
@@ -288,7 +283,7 @@ fn accepted_with(at: usize, value: &[u8]) -> Joining {
     let acceptance = accept(&mut joining);
     let payload = armor::decode(&joining.encode(), JOINING).unwrap();
     let offer = payload.len() - acceptance.payload().len() - offer().payload().len();
-    let changed = replaced(&payload, offer + at, value);
+    let changed = payload.set(offer + at, value);
     Joining::decode(&armored(JOINING, &changed)).unwrap()
 }
 
@@ -329,7 +324,7 @@ fn bad_credentials() -> Vec<Case> {
     // nonce, index, count; then an epoch and its witness.
     let (count, first) = (36, 37);
     let second = first + 52;
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let swapped = [&good[..first], &good[second..], &good[first..second]].concat();
     let twice = [&good[..second], &good[first..second]].concat();
     let many = [&good[..first], &good[first..second].repeat(17)].concat();
@@ -364,8 +359,8 @@ fn bad_credentials() -> Vec<Case> {
             "The witness of epoch 3 is that of epoch 4.",
             &set(first + 4, &good[second + 4..]),
         ),
-        bad("none", "damaged", "No witness.", &{ [&good[..count], &[0]].concat() }),
-        bad("many", "damaged", "17 witnesses.", &replaced(&many, count, &[17])),
+        bad("none", "damaged", "No witness.", &[&good[..count], &[0]].concat()),
+        bad("many", "damaged", "17 witnesses.", &many.set(count, [17])),
         bad("swapped", "damaged", "The epochs in the other order.", &swapped),
         bad("equal", "damaged", "An epoch twice.", &twice),
         bad("identity", "damaged", "A witness is the identity.", &set(first + 4, &identity(48))),

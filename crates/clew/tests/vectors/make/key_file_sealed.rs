@@ -3,6 +3,7 @@
 use clew_manager::sealed::{Secret, seal};
 use zeroize::Zeroizing;
 
+use super::damage::Damage;
 use super::key_file::{TRUSTEE, armored, case, payload, trustee};
 use super::rng;
 use crate::case::Case;
@@ -24,10 +25,10 @@ pub fn all() -> Vec<Case> {
     };
     let (costly, head) = (payload(&first), payload(&second));
     let costly = |name: &str, comment: &str, at: usize, value: u32| {
-        let text = armored(SEALED, &super::replaced(&costly, at, &value.to_be_bytes()));
+        let text = armored(SEALED, &costly.set(at, &value.to_be_bytes()));
         case(name, "damaged", comment, SEALED, &text).text("passphrase", PASSPHRASE)
     };
-    let flipped = |at: usize| super::patched(&head, at as isize, head[at] ^ 1);
+    let flipped = |at: usize| head.flip(at);
     vec![
         case("sealed-passphrase", "valid", "Sealed with a passphrase.", SEALED, &first)
             .text("passphrase", PASSPHRASE)
@@ -52,7 +53,7 @@ pub fn all() -> Vec<Case> {
         bad("sealed-nonce", "wrong-secret", "One bit of the nonce is flipped.", &flipped(29)),
         bad("sealed-ciphertext", "wrong-secret", "One bit of the ciphertext is flipped.", &flipped(60)),
         bad("sealed-cut", "wrong-secret", "The last byte is missing.", &head[..head.len() - 1]),
-        bad("sealed-kind", "damaged", "Kind 3.", &super::replaced(&head, 0, &[3])),
+        bad("sealed-kind", "damaged", "Kind 3.", &head.set(0, [3])),
         bad("sealed-short", "damaged", "Less than the six fields.", &head[..52]),
         costly("sealed-memory", "More memory than a reader gives.", 17, (1 << 20) + 1),
         costly("sealed-many-passes", "More passes than a reader makes.", 21, 17),

@@ -4,10 +4,10 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match, Set, Trustee};
 use clew_group::xr::Signature;
 
-use super::damage::{TWO_RULES, bad_points, bad_proofs, doubled, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::quorum::{case, with_sharing};
 use super::xr_group::{XR, trustee};
-use super::{hash, replaced, rng, with_all, xr_signatures};
+use super::{hash, rng, with_all, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -145,8 +145,8 @@ fn bad_blinds() -> Vec<Case> {
     };
     let second = &good.blinds[1];
     let mut cases = vec![
-        with("other-e", "invalid", "E of trustee 3 is another point.", doubled(second, 0, 48)),
-        with("other-f", "invalid", "F of trustee 3 is another point.", doubled(second, 48, 48)),
+        with("other-e", "invalid", "E of trustee 3 is another point.", second.doubled(0, 48)),
+        with("other-f", "invalid", "F of trustee 3 is another point.", second.doubled(48, 48)),
         with("of-other", "invalid", "The blind of trustee 1 again.", good.blinds[0].clone()),
         with("short", "length", "A byte is missing.", second[..159].to_vec()),
     ];
@@ -157,7 +157,7 @@ fn bad_blinds() -> Vec<Case> {
     for (point, at) in [("e", 0), ("f", 48)] {
         for (what, rule, bytes) in bad_points(&second[at..at + 48]) {
             let (name, comment) = (format!("{point}-{what}"), sentence(&point.to_uppercase(), what));
-            cases.push(with(&name, rule, &comment, replaced(second, at, &bytes)));
+            cases.push(with(&name, rule, &comment, second.set(at, &bytes)));
         }
     }
     cases
@@ -186,9 +186,9 @@ fn bad_shares() -> Vec<Case> {
     };
     let [first, third] = [&good.decryptions[0], &good.decryptions[1]];
     let mut cases = vec![
-        with("other-d", "invalid", "D of trustee 3 is another point.", { vec![first.clone(), doubled(third, 0, 48)] })
+        with("other-d", "invalid", "D of trustee 3 is another point.", vec![first.clone(), third.doubled(0, 48)])
             .hex("culprit", [3]),
-        with("swapped", "invalid", "Each in the other's place.", { vec![third.clone(), first.clone()] })
+        with("swapped", "invalid", "Each in the other's place.", vec![third.clone(), first.clone()])
             .hex("culprit", [1]),
         with("other-match", "invalid", "Shares of another product.", no.decryptions.clone()).hex("culprit", [1]),
         with("missing", "too-few", "One share for a set of two.", vec![first.clone()]),

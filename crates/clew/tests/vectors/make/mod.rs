@@ -181,19 +181,3 @@ fn with_key(case: Case, key: &impl Key) -> Case {
 fn with_all<T: AsRef<[u8]>>(case: Case, name: &str, all: impl IntoIterator<Item = T>) -> Case {
     all.into_iter().fold(case, |case, one| case.hex(name, one))
 }
-
-/// The bytes with one changed: counted from the end if `at` is negative.
-fn patched(bytes: &[u8], at: isize, value: u8) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    let at = if at < 0 { bytes.len() - at.unsigned_abs() } else { at.unsigned_abs() };
-    assert_ne!(bytes[at], value, "nothing changes");
-    bytes[at] = value;
-    bytes
-}
-
-/// The bytes with `value` written at `at`.
-fn replaced(bytes: &[u8], at: usize, value: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    bytes[at..at + value.len()].copy_from_slice(value);
-    bytes
-}

@@ -4,14 +4,14 @@ use clew_evidence::{Question, RegisterEntry, Row};
 use clew_group::Scheme;
 
 use super::bbs04_group::BBS04;
-use super::damage::{doubled, flipped, identity, unreduced};
+use super::damage::{Damage, identity};
+use super::hash;
 use super::key_file::armored;
 use super::opening::{OPENING, Sent, payload};
 use super::packet_trailer::*;
 use super::records::row_of;
 use super::strange::{self, STRANGE};
 use super::xr_group::{XR, place, x};
-use super::{hash, patched, replaced};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -67,7 +67,7 @@ fn texts() -> Vec<Case> {
         sent().case("judge", &format!("opening-{name}"), rule, comment).lines("line", text)
     };
     // A byte behind the row would be `layout`; this text is not base64.
-    let padded = armored(OPENING, &[&good[..], &[0]].concat());
+    let padded = armored(OPENING, &good.plus([0]));
     let unpadded = padded.trim_end_matches('=');
     assert_ne!(padded, unpadded, "it has padding");
     vec![
@@ -86,10 +86,10 @@ fn texts() -> Vec<Case> {
 /// The request: `layout`, then `group`.
 fn requests() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
-    let one = |at: usize, value: u8| patched(&good, at as isize, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
+    let one = |at: usize, value: u8| good.set(at, [value]);
     let id = |epoch| XR.records.epoch_id(epoch);
-    let epoch_1 = replaced(&set(34, &[0, 0, 0, 1]), 38, &id(0).0);
+    let epoch_1 = set(34, &[0, 0, 0, 1]).set(38, id(0).0);
     let beyond = set(34, &[0, 0, 0, 5]);
     let layout = |name: &str, comment: &str, payload: &[u8]| bad(name, "layout", comment, payload);
     let group = |name: &str, comment: &str, payload: &[u8]| bad(&format!("group-{name}"), "group", comment, payload);
@@ -116,7 +116,7 @@ fn requests() -> Vec<Case> {
         group("id", "The request names another group.", &one(18, good[18] ^ 1)),
         group("scheme", "The request names the other scheme.", &one(17, 1)),
         later(group("epoch", "An epoch that the file does not have yet.", &beyond)),
-        group("epoch-of-another", "Such an epoch, and another group.", &flipped(&beyond, 34)),
+        group("epoch-of-another", "Such an epoch, and another group.", &beyond.flip(33)),
         group("epoch-id", "The id of another epoch.", &set(38, &id(1).0)),
         group("epoch-number", "Epoch 1 with the id of epoch 0.", &epoch_1),
         in_file("file", "The file of the other group.", "bbs04", &good),
@@ -136,7 +136,7 @@ fn of_epoch(in_file: &InFile<'_>, name: &str, epoch: usize, file: &str) -> Case 
     let sent = Sent::new(Scheme::Xr, "web-1", epoch, PLAIN);
     let indices = if epoch < 2 { &[1, 3][..] } else { &[1, 2, 3] };
     let opening = payload(&sent.open(indices, None).encode(), OPENING);
-    let opening = replaced(&opening, 38, &hash(&bodies[epoch]));
+    let opening = opening.set(38, hash(&bodies[epoch]));
     let comment = format!("What the file has for epoch {epoch} is bad.");
     in_file(name, &comment, file, &opening)
 }
@@ -164,14 +164,14 @@ fn packets() -> Vec<Case> {
     // A packet whose sd is one bit off, with a request for that packet.
     let mut forged = sent.clone();
     let at = sent.frame.bytes.len() - 31 - 288;
-    forged.frame.bytes = flipped(&sent.frame.bytes, at + 256);
+    forged.frame.bytes = sent.frame.bytes.flip(at + 255);
     let request = forged.request(Question::Opening, None).to_bytes();
-    let payload = replaced(&good, 0, &request);
+    let payload = good.set(0, &request);
     let comment = "The packet's signature is not good, and the request is about that packet.";
     vec![
         on("other", "Another packet.", &other),
         on("unsigned", "A packet that is not signed.", &unsigned),
-        bad("packet-asked", "packet", "The one asked about is another.", &{ flipped(&good, 134) }),
+        bad("packet-asked", "packet", "The one asked about is another.", &good.flip(133)),
         bad_of(&forged, "signature", "signature", comment, &payload),
     ]
 }
@@ -179,7 +179,7 @@ fn packets() -> Vec<Case> {
 /// The fields behind the request.
 fn layouts() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let layout = |name: &str, comment: &str, payload: &[u8]| bad(&format!("layout-{name}"), "layout", comment, payload);
     let second = SHARES + 113;
     let swapped = [&good[..SHARES], &good[second..X], &good[SHARES..second], &good[X..]];
@@ -201,7 +201,7 @@ fn layouts() -> Vec<Case> {
             set(at, &[good[at] & 0x1f | 0x40])
         }),
         layout("s", "s of a proof is not reduced.", &set(second + 81, &[0xff; 32])),
-        layout("x-not-reduced", "x + r in the place of x.", &unreduced(&good, X)),
+        layout("x-not-reduced", "x + r in the place of x.", &good.unreduced(X)),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
         layout("anchor", "An anchor of one byte.", &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat()),
         layout(
@@ -209,8 +209,8 @@ fn layouts() -> Vec<Case> {
             "The anchor is said to have the row.",
             &set(ANCHOR, &((good.len() - ROW) as u16).to_be_bytes()),
         ),
-        layout("no-anchor", "No anchor.", &{ [&good[..ANCHOR], &good[ROW..]].concat() }),
-        layout("long", "A byte behind the row.", &[&good[..], &[0]].concat()),
+        layout("no-anchor", "No anchor.", &[&good[..ANCHOR], &good[ROW..]].concat()),
+        layout("long", "A byte behind the row.", &good.plus([0])),
         layout("cut", "The last byte is missing.", &good[..good.len() - 1]),
         layout("no-row", "No row.", &good[..ROW]),
     ]
@@ -218,7 +218,7 @@ fn layouts() -> Vec<Case> {
 
 fn rows_that_do_not_decode() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let row = |name: &str, comment: &str, payload: &[u8]| bad(&format!("row-{name}"), "layout", comment, payload);
     let length = u16::from_be_bytes([good[ROW], good[ROW + 1]]);
     let (entry, length) = (ROW + 2, usize::from(length));
@@ -245,7 +245,7 @@ fn rows_that_do_not_decode() -> Vec<Case> {
         row("no-proof", "The entry ends with S.", &cut(64)),
         row("proof-cut", "The last byte of the proof is missing.", &cut(1)),
         row("proof-c", "c of the proof has bit 254 set.", &bit_254),
-        row("proof-s", "s of the proof is not reduced.", &unreduced(&good, proof + 32)),
+        row("proof-s", "s of the proof is not reduced.", &good.unreduced(proof + 32)),
         row("bbs04", "A row of the group of bbs04.", &of_bbs04),
         row("hashes", "More than 32 hashes.", &set(hashes, &[33])),
         row("fewer", "A hash is missing.", &good[..good.len() - 32]),
@@ -259,13 +259,13 @@ fn shares() -> Vec<Case> {
         let name = format!("share-{name}");
         bad(&name, "share", comment, payload).hex("culprit", [culprit])
     };
-    let relabelled = replaced(&replaced(&good, SHARES, &[2]), second, &[3]);
+    let relabelled = good.set(SHARES, [2]).set(second, [3]);
     let asked_otherwise = payload(&sent().open(&[1, 3], Some(hash(b"w"))).encode(), OPENING);
-    let of_other = replaced(&good, SHARES, &asked_otherwise[SHARES..X]);
+    let of_other = good.set(SHARES, &asked_otherwise[SHARES..X]);
     vec![
-        share("d", 3, "D of trustee 3 is another point.", &doubled(&good, second + 1, 48)),
-        share("c", 3, "c of trustee 3 is one bit off.", &flipped(&good, second + 81)),
-        share("s", 1, "s of trustee 1 is one bit off.", &flipped(&good, SHARES + 113)),
+        share("d", 3, "D of trustee 3 is another point.", &good.doubled(second + 1, 48)),
+        share("c", 3, "c of trustee 3 is one bit off.", &good.flip(second + 80)),
+        share("s", 1, "s of trustee 1 is one bit off.", &good.flip(SHARES + 112)),
         share("relabelled", 2, "The share of trustee 1 as that of 2.", &relabelled),
         share("other-request", 1, "Shares for the same packet under a warrant.", &of_other),
     ]
@@ -289,13 +289,13 @@ fn shares_of_bbs04() -> Vec<Case> {
     let end = SHARES + 2 * 225;
     let with_row = |row: &Row| [&good[..end + 2], &row.encode()].concat();
     let machine = sent.records().row(place("web-3"));
-    let how = replaced(&good, end + 2 + 2 + 8, &[2]);
+    let how = good.set(end + 2 + 2 + 8, [2]);
     let with_x = [&good[..end], &x("web-1").to_bytes(), &good[end..]].concat();
     let strange = with_row(&strange::bbs04().row(0));
     vec![
-        case("share-first", "share", "The first decryption of trustee 2 is damaged.", &flipped(&good, second + 113))
+        case("share-first", "share", "The first decryption of trustee 2 is damaged.", &good.flip(second + 112))
             .hex("culprit", [2]),
-        case("share-second", "share", "The second of trustee 1 is damaged.", &flipped(&good, SHARES + 225))
+        case("share-second", "share", "The second of trustee 1 is damaged.", &good.flip(SHARES + 224))
             .hex("culprit", [1]),
         case("share-parts", "share", "Both of trustee 2, exchanged.", &parts.concat()).hex("culprit", [2]),
         case("register", "register", "A hash of the proof is another.", &with_row(&row)),
@@ -303,7 +303,7 @@ fn shares_of_bbs04() -> Vec<Case> {
         case("signer", "signer", "The row of another machine.", &with_row(&machine)),
         case("how", "layout", "It joined from its own host.", &how),
         case("x", "layout", "An x, as in xr.", &with_x),
-        case("layout", "layout", "A byte behind the row.", &[&good[..], &[0]].concat()),
+        case("layout", "layout", "A byte behind the row.", &good.plus([0])),
     ]
 }
 
@@ -372,7 +372,7 @@ fn devices() -> Vec<Case> {
     let case = |(at, (name, comment)): (usize, &(&str, &str))| {
         let mut payload = good();
         if at == strange::ACCOMPLICE {
-            payload = replaced(&payload, X, &strange::accomplice_x().to_bytes());
+            payload = payload.set(X, &strange::accomplice_x().to_bytes());
         }
         let payload = [&payload[..ROW], &strange::xr().row(at).encode()].concat();
         let case = bad(&format!("device-{name}"), "device", comment, &payload);
@@ -384,15 +384,15 @@ fn devices() -> Vec<Case> {
 /// Rows that hold, of which the base or x is another.
 fn credentials() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let of = |machine: &str, row: &Row| [&good[..X], &x(machine).to_bytes(), &[0, 0], &row.encode()].concat();
     let other = XR.records.row(place("web-3"));
     let own = XR.records.row(place("web-1"));
     let twice = Sent::twice("web-1", 0);
     let free = payload(&twice.open(&[1, 3], None).encode(), OPENING);
-    let free_x = replaced(&free, X, &Sent::other_x().to_bytes());
+    let free_x = free.set(X, &Sent::other_x().to_bytes());
     vec![
-        bad("credential-x", "credential", "x is one bit off.", &flipped(&good, X + 32)),
+        bad("credential-x", "credential", "x is one bit off.", &good.flip(X + 31)),
         bad("credential-other-x", "credential", "The x of another machine.", &of("web-3", &own)),
         bad("credential-other-row", "credential", "The row of another machine.", &set(ROW, &other.encode())),
         strange("credential-a", "credential", "The device signed for another A.", strange::CREDENTIAL),

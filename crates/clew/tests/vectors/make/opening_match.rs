@@ -6,7 +6,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match as Asked, Set};
 use clew_group::xr::Signature;
 
-use super::damage::{doubled, flipped, identity, unreduced};
+use super::damage::{Damage, identity};
 use super::key_file::armored;
 use super::matching::blind_with;
 use super::opening::{OPENING, Sent, payload, with_judgement};
@@ -14,7 +14,7 @@ use super::opening_bad::later;
 use super::packet_trailer::*;
 use super::strange::{self, STRANGE};
 use super::xr_group::{XR, place, trustee, x};
-use super::{hash, patched, replaced, rng};
+use super::{hash, rng};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -165,15 +165,15 @@ fn bad(name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
 
 fn requests() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let sent = asking().sent;
     let opening = payload(&sent.open(&[1, 3], None).encode(), OPENING);
     let mut forged = sent.clone();
     let at = sent.frame.bytes.len() - 31 - 288;
-    forged.frame.bytes = flipped(&sent.frame.bytes, at + 256);
+    forged.frame.bytes = sent.frame.bytes.flip(at + 255);
     let machine = asking().row().entry.leaf_hash();
     let request = forged.request(Question::Match { machine }, None).to_bytes();
-    let of_forged = replaced(&good, 0, &request);
+    let of_forged = good.set(0, &request);
     let other = signed(&raw(packet()), "xr-ipv4-udp");
     let comment = "The packet's signature is not good, and the request is about that packet.";
     let id = XR.records.epoch_id(1);
@@ -192,7 +192,7 @@ fn requests() -> Vec<Case> {
 
 fn layouts() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let layout = |name: &str, comment: &str, payload: &[u8]| bad(&format!("layout-{name}"), "layout", comment, payload);
     vec![
         layout("set-one", "A set of one, where two open.", &set(SET, &[0, 0, 0, 1])),
@@ -200,17 +200,17 @@ fn layouts() -> Vec<Case> {
         layout("set-empty", "Nobody in the set.", &set(SET, &[0, 0, 0, 0])),
         layout("base", "B_X is the identity.", &set(BASE, &identity(48))),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
-        layout("x-not-reduced", "x + r in the place of x.", &unreduced(&good, X)),
+        layout("x-not-reduced", "x + r in the place of x.", &good.unreduced(X)),
         layout("anchor", "An anchor of one byte.", &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat()),
-        layout("no-anchor", "No anchor.", &{ [&good[..ANCHOR], &good[ROW..]].concat() }),
+        layout("no-anchor", "No anchor.", &[&good[..ANCHOR], &good[ROW..]].concat()),
         layout("e", "E of trustee 1 is the identity.", &set(BLINDS, &identity(48))),
         layout("f", "F of trustee 3 is the identity.", &set(BLINDS + 208, &identity(48))),
         layout("blind-s", "s of a blind is not reduced.", &set(BLINDS + 128, &[0xff; 32])),
         layout("d", "D of trustee 1 is the identity.", &set(DECRYPTIONS, &identity(48))),
-        layout("share-c", "c of a share has bit 254 set.", &{ patched(&good, DECRYPTIONS as isize + 48, 0x7f) }),
+        layout("share-c", "c of a share has bit 254 set.", &good.set(DECRYPTIONS + 48, [0x7f])),
         layout("no-row", "No row.", &good[..ROW]),
         layout("cut", "The last byte is missing.", &good[..good.len() - 1]),
-        layout("long", "A byte behind the row.", &[&good[..], &[0]].concat()),
+        layout("long", "A byte behind the row.", &good.plus([0])),
     ]
 }
 
@@ -244,8 +244,8 @@ fn rows() -> Vec<Case> {
         strange("credential", "credential", "The device signed for another A.", strange::CREDENTIAL),
         bad("credential-x", "credential", "The x of another machine.", &about(&x("web-3"), &own)),
         bad("signer-row", "signer", "B_X is of another machine than row and x.", &about(&x("web-3"), &other)),
-        bad("signer", "signer", "B_X is another point.", &doubled(&good, BASE, 48)),
-        bad("signer-epoch", "signer", "B_X is of epoch 1.", &replaced(&good, BASE, &of_epoch_1)),
+        bad("signer", "signer", "B_X is another point.", &good.doubled(BASE, 48)),
+        bad("signer-epoch", "signer", "B_X is of epoch 1.", &good.set(BASE, &of_epoch_1)),
     ]
 }
 
@@ -265,20 +265,18 @@ fn blinds_and_shares() -> Vec<Case> {
     let cancelling = [blind(1, rho), blind(3, -rho)].concat();
     assert_ne!(hash(&cancelling), hash(&good[first..DECRYPTIONS]));
     vec![
-        case("blind", "e", "E of trustee 3 is another point.", &doubled(&good, third, 48)).hex("culprit", [3]),
-        case("blind", "f", "F of trustee 1 is another point.", &doubled(&good, first + 48, 48)).hex("culprit", [1]),
-        case("blind", "c", "c of trustee 3 is one bit off.", &flipped(&good, third + 128)).hex("culprit", [3]),
-        case("blind", "s", "s of trustee 1 is one bit off.", &flipped(&good, first + 160)).hex("culprit", [1]),
+        case("blind", "e", "E of trustee 3 is another point.", &good.doubled(third, 48)).hex("culprit", [3]),
+        case("blind", "f", "F of trustee 1 is another point.", &good.doubled(first + 48, 48)).hex("culprit", [1]),
+        case("blind", "c", "c of trustee 3 is one bit off.", &good.flip(third + 127)).hex("culprit", [3]),
+        case("blind", "s", "s of trustee 1 is one bit off.", &good.flip(first + 159)).hex("culprit", [1]),
         case("blind", "order", "Each in the other's place.", &swapped.concat()).hex("culprit", [1]),
-        case("blind", "other-match", "Blinds of another match.", &{
-            replaced(&good, first, &of_other[first..DECRYPTIONS])
-        })
-        .hex("culprit", [1]),
-        case("blind", "cancelled", "Both blinds hold, and E is the identity.", &replaced(&good, first, &cancelling)),
-        case("share", "d", "D of trustee 3 is another point.", &doubled(&good, three, 48)).hex("culprit", [3]),
-        case("share", "c", "c of trustee 1 is one bit off.", &flipped(&good, one + 80)).hex("culprit", [1]),
-        case("share", "s", "s of trustee 3 is one bit off.", &flipped(&good, three + 112)).hex("culprit", [3]),
-        case("share", "other-match", "Shares of another match.", &{ replaced(&good, one, &of_other[one..ANCHOR]) })
+        case("blind", "other-match", "Blinds of another match.", &good.set(first, &of_other[first..DECRYPTIONS]))
+            .hex("culprit", [1]),
+        case("blind", "cancelled", "Both blinds hold, and E is the identity.", &good.set(first, &cancelling)),
+        case("share", "d", "D of trustee 3 is another point.", &good.doubled(three, 48)).hex("culprit", [3]),
+        case("share", "c", "c of trustee 1 is one bit off.", &good.flip(one + 79)).hex("culprit", [1]),
+        case("share", "s", "s of trustee 3 is one bit off.", &good.flip(three + 111)).hex("culprit", [3]),
+        case("share", "other-match", "Shares of another match.", &good.set(one, &of_other[one..ANCHOR]))
             .hex("culprit", [1]),
     ]
 }

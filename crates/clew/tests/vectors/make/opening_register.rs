@@ -4,12 +4,12 @@ use clew_evidence::{LineValue, RegisterFileHeader, RegisterLine, base_hash};
 use clew_group::Scheme;
 
 use super::bbs04_group::BBS04;
-use super::damage::{another, identity};
+use super::damage::{Damage, another, identity};
 use super::packet_trailer::group_file;
 use super::records::Records;
 use super::strange;
+use super::with_all;
 use super::xr_group::{XR, x};
-use super::{patched, replaced, with_all};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -123,7 +123,7 @@ fn bad_layouts() -> Vec<Case> {
     let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| case(Scheme::Xr, name, rule, comment, file);
     // Magic, group, values, count, one epoch; then the first line's length.
     let start = 38;
-    let length = |value: u32| replaced(&good, start, &value.to_be_bytes());
+    let length = |value: u32| good.set(start, &value.to_be_bytes());
     let row = u32::from_be_bytes(good[start..start + 4].try_into().unwrap());
     let x = start + 4 + row as usize;
     let of_bbs04 = file(&one, &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])));
@@ -131,25 +131,20 @@ fn bad_layouts() -> Vec<Case> {
     let many: Vec<u32> = (0..17).collect();
     vec![
         bad("no-byte", "header", "No byte.", b""),
-        bad("header", "header", "Another line end in the header.", &patched(&good, 15, b'\r')),
+        bad("header", "header", "Another line end in the header.", &good.set(15, [b'\r'])),
         bad("header-cut", "header", "The header lacks its last byte.", &good[..start - 1]),
-        bad("values-0", "header", "Values of kind 0.", &patched(&good, 32, 0)),
-        bad("values-3", "header", "Values of kind 3.", &patched(&good, 32, 3)),
+        bad("values-0", "header", "Values of kind 0.", &good.set(32, [0])),
+        bad("values-3", "header", "Values of kind 3.", &good.set(32, [3])),
         bad("epochs-none", "header", "No epoch.", &epochs(&[])),
         bad("epochs-17", "header", "17 epochs.", &epochs(&many)),
         bad("epochs-equal", "header", "An epoch twice.", &epochs(&[1, 1])),
         bad("epochs-falling", "header", "Epochs in falling order.", &epochs(&[1, 0])),
         bad("too-long", "too-long", "A row of 70,000 bytes.", &length(70_000)),
         bad("layout", "layout", "A byte of the row is missing.", &length(row - 1)),
-        bad(
-            "layout-entry",
-            "layout",
-            "The entry is one byte longer.",
-            &patched(&good, start as isize + 5, good[start + 5] + 1),
-        ),
+        bad("layout-entry", "layout", "The entry is one byte longer.", &good.set(start + 5, [good[start + 5] + 1])),
         bad("layout-scheme", "layout", "Entries of the other scheme.", &of_bbs04),
-        bad("layout-x-zero", "layout", "x is zero.", &replaced(&good, x, &[0; 32])),
-        bad("layout-x", "layout", "x is not reduced.", &replaced(&good, x, &[0xff; 32])),
+        bad("layout-x-zero", "layout", "x is zero.", &good.set(x, [0; 32])),
+        bad("layout-x", "layout", "x is not reduced.", &good.set(x, [0xff; 32])),
         bad("truncated", "truncated", "The last byte is missing.", &good[..good.len() - 1]),
         bad("truncated-length", "truncated", "The file ends within a length.", &good[..start + 2]),
     ]

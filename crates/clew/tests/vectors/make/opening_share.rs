@@ -4,13 +4,13 @@ use clew_evidence::{Question, Request, Share, Step};
 use clew_group::Scheme;
 use clew_group::quorum::Trustee;
 
-use super::damage::{doubled, flipped, identity};
+use super::damage::{Damage, identity};
 use super::key_file::armored;
 use super::opening::{Sent, payload};
 use super::opening_match::Asking;
 use super::packet_trailer::*;
 use super::xr_group::{XR, trustee};
-use super::{hash, patched, replaced, rng, with_all};
+use super::{hash, rng, with_all};
 use crate::case::Case;
 
 const SHARE: &str = "clew-share-1";
@@ -103,7 +103,7 @@ fn damaged() -> Vec<Case> {
     let (sent, good) = good();
     let bad =
         |name: &str, comment: &str, payload: &[u8]| case(&sent, name, "damaged", comment, &armored(SHARE, payload));
-    let one = |name: &str, comment: &str, at: usize, value: u8| bad(name, comment, &patched(&good, at as isize, value));
+    let one = |name: &str, comment: &str, at: usize, value: u8| bad(name, comment, &good.set(at, [value]));
     let text = |name: &str, rule: &str, comment: &str, text: &str| case(&sent, name, rule, comment, text);
     let line = armored(SHARE, &good);
     vec![
@@ -126,9 +126,9 @@ fn damaged() -> Vec<Case> {
         one("log", "The request has a place in a log.", 206, 1),
         one("index-0", "Trustee 0.", TRUSTEE, 0),
         one("index-33", "Trustee 33.", TRUSTEE, 33),
-        bad("d", "D is the identity.", &replaced(&good, REST, &identity(48))),
-        bad("s", "s is not reduced.", &replaced(&good, REST + 80, &[0xff; 32])),
-        bad("long", "A byte too many.", &[&good[..], &[0]].concat()),
+        bad("d", "D is the identity.", &good.set(REST, identity(48))),
+        bad("s", "s is not reduced.", &good.set(REST + 80, [0xff; 32])),
+        bad("long", "A byte too many.", &good.plus([0])),
         bad("cut", "The last byte is missing.", &good[..good.len() - 1]),
     ]
 }
@@ -139,18 +139,18 @@ fn damaged_matches() -> Vec<Case> {
     let bad = |name: &str, comment: &str, payload: &[u8]| {
         case(&asking.sent, name, "damaged", comment, &armored(SHARE, payload))
     };
-    let without = |bytes: &[u8]| replaced(bytes, REST, &[0, 0, 0, 3]);
+    let without = |bytes: &[u8]| bytes.set(REST, [0, 0, 0, 3]);
     vec![
-        bad("step-1-match", "Step 1 of a request for a match.", &patched(&answer, 0, 1)),
-        bad("match-scheme", "A match of scheme bbs04.", &patched(&commitment, 18, 1)),
+        bad("step-1-match", "Step 1 of a request for a match.", &answer.set(0, [1])),
+        bad("match-scheme", "A match of scheme bbs04.", &commitment.set(18, [1])),
         bad("set-commitment", "A set without the trustee.", &without(&commitment)),
         bad("set-blind", "A set without the trustee.", &without(&blind)),
         bad("set-match", "A set without the trustee.", &without(&answer)),
-        bad("set-size", "A set of three, with two blinds.", &{ replaced(&answer, REST, &[0, 0, 0, 7]) }),
+        bad("set-size", "A set of three, with two blinds.", &answer.set(REST, [0, 0, 0, 7])),
         bad("commitment-cut", "A byte is missing.", &commitment[..commitment.len() - 1]),
-        bad("blind-e", "E is the identity.", &replaced(&blind, REST + 4, &identity(48))),
-        bad("match-f", "F of trustee 1 is the identity.", &{ replaced(&answer, REST + 4 + 48, &identity(48)) }),
-        bad("match-long", "A byte too many.", &[&answer[..], &[0]].concat()),
+        bad("blind-e", "E is the identity.", &blind.set(REST + 4, identity(48))),
+        bad("match-f", "F of trustee 1 is the identity.", &answer.set(REST + 4 + 48, identity(48))),
+        bad("match-long", "A byte too many.", &answer.plus([0])),
     ]
 }
 
@@ -172,46 +172,36 @@ fn wrong() -> Vec<Case> {
     };
     let id = XR.records.epoch_id(1).0;
     vec![
-        bad("group", "group", "Another group.", &patched(&good, 19, good[19] ^ 1)),
-        bad("epoch-id", "group", "The id of another epoch.", &replaced(&good, 39, &id)),
+        bad("group", "group", "Another group.", &good.flip(19)),
+        bad("epoch-id", "group", "The id of another epoch.", &good.set(39, &id)),
         sent.case_with("share", "share-packet", "packet", "Another packet.", &other)
             .lines("line", &armored(SHARE, &good)),
-        bad("asked", "packet", "Another packet is asked about.", &{ flipped(&good, 1 + 134) }),
+        bad("asked", "packet", "Another packet is asked about.", &good.flip(1 + 133)),
         {
             let asked = share(&Sent::in_block(1), 2).encode();
             let comment = "Another packet of the block than the one asked about.";
             case(&Sent::in_block(2), "block-other", "packet", comment, &asked)
         },
-        bad("index-4", "layout", "Trustee 4 of 3.", &patched(&good, TRUSTEE as isize, 4)),
-        of(3)(bad("other-d", "share", "D is another point.", &doubled(&good, REST, 48))),
-        of(3)(bad("other-s", "share", "s is one bit off.", &flipped(&good, good.len()))),
-        of(2)(bad("relabelled", "share", "In the name of trustee 2.", &{ patched(&good, TRUSTEE as isize, 2) })),
-        of_match("set-few", "layout", "A set of one, where two open.", &{ replaced(&commitment, REST, &[0, 0, 0, 4]) })
+        bad("index-4", "layout", "Trustee 4 of 3.", &good.set(TRUSTEE, [4])),
+        of(3)(bad("other-d", "share", "D is another point.", &good.doubled(REST, 48))),
+        of(3)(bad("other-s", "share", "s is one bit off.", &good.flip(-1))),
+        of(2)(bad("relabelled", "share", "In the name of trustee 2.", &good.set(TRUSTEE, [2]))),
+        of_match("set-few", "layout", "A set of one, where two open.", &commitment.set(REST, [0, 0, 0, 4]))
             .hex("blind", shown),
         with_all(
-            of_match("set-beyond", "layout", "Trustee 4 of 3 in the set.", &{ replaced(&blind, REST, &[0, 0, 0, 12]) }),
+            of_match("set-beyond", "layout", "Trustee 4 of 3 in the set.", &blind.set(REST, [0, 0, 0, 12])),
             "blind",
             &blinds,
         ),
-        of(3)(of_match(
-            "other-commitment",
-            "blind",
-            "It binds another blind.",
-            &flipped(&commitment, commitment.len()),
-        ))
-        .hex("blind", shown),
+        of(3)(of_match("other-commitment", "blind", "It binds another blind.", &commitment.flip(-1)))
+            .hex("blind", shown),
         with_all(
-            of(3)(of_match("other-blind", "blind", "E is another point.", &{ doubled(&blind, REST + 4, 48) })),
+            of(3)(of_match("other-blind", "blind", "E is another point.", &blind.doubled(REST + 4, 48))),
             "blind",
             &blinds,
         ),
-        of(1)(of_match(
-            "match-blind",
-            "blind",
-            "The blind of trustee 1 is damaged.",
-            &flipped(&answer, REST + 4 + 160),
-        )),
-        of(3)(of_match("match-share", "share", "The decryption is damaged.", &flipped(&answer, answer.len()))),
+        of(1)(of_match("match-blind", "blind", "The blind of trustee 1 is damaged.", &answer.flip(REST + 4 + 159))),
+        of(3)(of_match("match-share", "share", "The decryption is damaged.", &answer.flip(-1))),
         bad("match-base", "blind", "Asked about another machine.", &answer)
             .hex("b", XR.base("web-2", 0).to_bytes())
             .hex("culprit", [1]),

@@ -3,9 +3,9 @@
 use clew_packet::{GroupTag, LinkType, MAGIC, Mark, Reason, SECOND_NS, Saved, Timestamp, Trailer, Verdict};
 
 use super::bbs04_group::STARTS;
+use super::damage::Damage;
 use super::packet_trailer::*;
 use super::records::NOW;
-use super::{patched, replaced};
 use crate::case::Case;
 use crate::common::Owned;
 use crate::common::packets::*;
@@ -29,13 +29,9 @@ fn unsigned() -> Vec<Case> {
         pass(Reason::LinkType, "Link type 147.", Owned::new(LinkType(147), packet())),
         pass(Reason::NotIp, "ARP.", Owned::new(LinkType::ETHERNET, arp)),
         pass(Reason::BadVersion, "IPv6 where the link type promises IPv4.", Owned::new(LinkType::IPV4, six)),
-        pass(
-            Reason::ZeroLength,
-            "An IPv4 total length of zero: segmentation offload.",
-            raw(replaced(&packet(), 2, &[0, 0])),
-        ),
-        pass(Reason::Jumbo, "An IPv6 jumbo payload.", raw(replaced(&jumbo, 4, &[0, 0]))),
-        pass(Reason::BadLength, "An IPv4 total length beyond the frame.", raw(patched(&packet(), 3, 36))),
+        pass(Reason::ZeroLength, "An IPv4 total length of zero: segmentation offload.", raw(packet().set(2, [0, 0]))),
+        pass(Reason::Jumbo, "An IPv6 jumbo payload.", raw(jumbo.set(4, [0, 0]))),
+        pass(Reason::BadLength, "An IPv4 total length beyond the frame.", raw(packet().set(3, [36]))),
         judged(
             "truncated",
             "truncated",
@@ -43,7 +39,7 @@ fn unsigned() -> Vec<Case> {
             Verdict::Undecided,
             &Owned { missing: 5, ..raw(packet()[..30].to_vec()) },
         ),
-        pass(Reason::Fragment, "More fragments follow.", raw(patched(&packet(), 6, 0x60))),
+        pass(Reason::Fragment, "More fragments follow.", raw(packet().set(6, [0x60]))),
         pass(Reason::ExtensionHeaders, "Nine extension headers.", raw(ipv6(&many, UDP, &udp(b"")))),
         pass(
             Reason::RoutingHeader,
@@ -57,7 +53,7 @@ fn unsigned() -> Vec<Case> {
             "no-trailer",
             "The magic is in the IP header: the destination address.",
             Verdict::Unsigned,
-            &raw(replaced(&ipv4(&[], 132, b""), 16, &MAGIC)),
+            &raw(ipv4(&[], 132, b"").set(16, &MAGIC)),
         ),
     ]
 }
@@ -82,7 +78,7 @@ fn carrying(protocol: u8, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
     trailer.emit(&mut bytes);
     let mut upper = [&udp(b"payload"), &bytes[..]].concat();
     if protocol == UDP {
-        upper = replaced(&upper, 4, &(upper.len() as u16).to_be_bytes());
+        upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
     }
     raw(ipv4(&[], protocol, &upper))
 }
@@ -90,12 +86,12 @@ fn carrying(protocol: u8, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
 /// Section 3, in the order of a reader. Negative offsets are those of foot and head.
 fn bad_layouts() -> Vec<Case> {
     let good = good();
-    let patch = |reason: Reason, more: &str, comment: &str, at: isize, value: u8| {
-        invalid(reason, more, comment, &good.with(patched(&good.bytes, at, value)))
+    let patch = |reason: Reason, more: &str, comment: &str, at: i32, value: u8| {
+        invalid(reason, more, comment, &good.with(good.bytes.set(at, [value])))
     };
     let length = |more: &str, comment: &str, length: u16| {
         let at = good.bytes.len() - 7;
-        let bytes = replaced(&good.bytes, at, &length.to_be_bytes());
+        let bytes = good.bytes.set(at, &length.to_be_bytes());
         invalid(Reason::BadTrailerLength, more, comment, &good.with(bytes))
     };
     let udp_length = carrying(132, |trailer| trailer.saved.udp_length = Some(15));
@@ -138,15 +134,15 @@ fn bad_marks() -> Vec<Case> {
         raw(ipv4(&[], UDP, &[&frame.bytes[20..], &bytes].concat()))
     };
     let (none, one) = (Saved::default(), with_mark(&good, 1, Saved::default()));
-    let broken = good.with(patched(&good.bytes, -10, 2));
+    let broken = good.with(good.bytes.set(-10, [2]));
     let not_udp = {
         let udp_length = Some(15);
         let mut frame = with_mark(&good, 1, Saved { udp_length, ..none });
         frame.bytes[9] = 132;
         frame
     };
-    let patch = |reason, more: &str, comment: &str, at: isize, value: u8| {
-        invalid(reason, more, comment, &one.with(patched(&one.bytes, at, value)))
+    let patch = |reason, more: &str, comment: &str, at: i32, value: u8| {
+        invalid(reason, more, comment, &one.with(one.bytes.set(at, [value])))
     };
     vec![
         invalid(Reason::BadMark, "-count-0", "A count of 0.", &with_mark(&good, 0, none)),
@@ -195,13 +191,13 @@ fn bad_times() -> Vec<Case> {
 fn bad_signatures() -> Vec<Case> {
     let good = good();
     let body = |at: usize, value: &[u8]| {
-        let body = replaced(trailer_of(&good).body, at, value);
+        let body = trailer_of(&good).body.set(at, value);
         carrying(UDP, |trailer| trailer.body = body.leak())
     };
-    let identity = replaced(&[0; 48], 0, &[0xc0]);
+    let identity = [0; 48].set(0, [0xc0]);
     let encoding = |more: &str, comment: &str, frame| invalid(Reason::BadEncoding, more, comment, &frame);
     let bad = |more: &str, comment: &str, frame: Owned| invalid(Reason::BadSignature, more, comment, &frame);
-    let changed = |at: usize, value: u8| good.with(patched(&good.bytes, at as isize, value));
+    let changed = |at: usize, value: u8| good.with(good.bytes.set(at, [value]));
     let signed = |name: &str, policy| signed_at(&raw(packet()), name, policy, EPOCH, Some(NOW));
     let incremental = signed("bad-signature-incremental", INCREMENTAL);
     let last = incremental.bytes.len() - 32;
@@ -217,13 +213,9 @@ fn bad_signatures() -> Vec<Case> {
         bad("-nat", "The flag nat was set on the way.", carrying(UDP, |t| t.nat = true)),
         bad("-tolerant", "The flag tolerant was set on the way.", carrying(UDP, |t| t.tolerant = true)),
         bad("-saved", "A value to restore was added on the way.", carrying(UDP, |t| t.saved.l4_checksum = Some(1))),
-        bad(
-            "-incremental",
-            "R5 is another: the hash says so.",
-            incremental.with(patched(&incremental.bytes, last as isize, wrong)),
-        ),
+        bad("-incremental", "R5 is another: the hash says so.", incremental.with(incremental.bytes.set(last, [wrong]))),
         bad("-incremental-t1", "T1 is the identity, and the hash says no before.", {
-            let body = replaced(trailer_of(&incremental).body, 0, &identity);
+            let body = trailer_of(&incremental).body.set(0, &identity);
             carrying(UDP, |trailer| {
                 trailer.incremental = true;
                 trailer.body = body.leak();
@@ -238,7 +230,7 @@ fn bad_epoch() -> Case {
     let time = Some(Timestamp(STARTS[1] + 10 * SECOND_NS));
     let frame = signed_at(&raw(packet()), "bad-signature-epoch", PLAIN, EPOCH, time);
     let epoch_at = frame.bytes.len() - 9 - 22 + 8 + 3;
-    let other = frame.with(patched(&frame.bytes, epoch_at as isize, 1));
+    let other = frame.with(frame.bytes.set(epoch_at, [1]));
     let comment = "Epoch 1 in the place of 2, while both are accepted.";
     judged_at("bad-signature-epoch", "bad-signature", comment, Verdict::Invalid, &other, time)
 }

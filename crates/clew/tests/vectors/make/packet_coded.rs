@@ -4,9 +4,10 @@
 use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_packet::{Candidate, Carriage, Mode, Policy, Reason, Sender, Trailer, Verdict, read};
 
+use super::damage::Damage;
 use super::packet_trailer::*;
 use super::records::NOW;
-use super::replaced;
+
 use super::xr_group::{NEWEST, XR};
 use crate::case::Case;
 use crate::common::Owned;
@@ -52,7 +53,7 @@ fn with(i: usize, frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned
     let mut bytes = vec![0; trailer.length()];
     trailer.emit(&mut bytes);
     let upper = [&upper(i), &bytes[..]].concat();
-    let upper = replaced(&upper, 4, &(upper.len() as u16).to_be_bytes());
+    let upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
     raw(ipv4(&[], UDP, &upper))
 }
 
@@ -117,7 +118,7 @@ fn helped() -> Vec<Case> {
     let earlier: Vec<&Owned> = packets[..5].iter().collect();
     let polluted = with(7, &packets[7], |trailer| trailer.body = flipped(trailer.body, 2));
     let changed = with(0, &packets[0], |_| {});
-    let changed = changed.with(replaced(&changed.bytes, 30, b"?"));
+    let changed = changed.with(changed.bytes.set(30, b"?"));
     let known: Vec<&Owned> = packets[..6].iter().collect();
     let among = [&[&changed, &polluted], &earlier[..]].concat();
     vec![
@@ -146,7 +147,7 @@ fn helped() -> Vec<Case> {
 /// One bit of a body, flipped.
 fn flipped(body: &[u8], at: usize) -> &'static [u8] {
     let value = [body[at] ^ 1];
-    replaced(body, at, &value).leak()
+    body.set(at, &value).leak()
 }
 
 fn too_few() -> Vec<Case> {
@@ -175,7 +176,7 @@ fn too_few() -> Vec<Case> {
 /// Bins whose blob is refused; all their packets are `bad-signature`.
 fn refused_bins() -> Vec<Case> {
     let signature = trailer_of(&block(12, false, false)[0]).body.to_vec();
-    let wrong = replaced(&signature, 287, &[signature[287] ^ 1]);
+    let wrong = signature.set(287, [signature[287] ^ 1]);
     let padded = [&signature[..], &[0, 1]].concat();
     let case = |more: &str, comment: &str, packets: &[Owned], sixth: usize| {
         let earlier: Vec<&Owned> = packets[..sixth].iter().collect();
@@ -237,7 +238,7 @@ fn bad_lengths() -> Vec<Case> {
     };
     let index = with(0, &packets[0], |_| {});
     let at = index.bytes.len() - 31 - trailer.body.len() - 4 * 16 - 6;
-    let index = index.with(replaced(&index.bytes, at, &[0, 12]));
+    let index = index.with(index.bytes.set(at, [0, 12]));
     let short = with(0, &packets[0], |trailer| trailer.body = &[]);
     let length = Reason::BadTrailerLength;
     vec![
@@ -253,7 +254,7 @@ fn unknown() -> Vec<Case> {
     let packets = twelve();
     let patched = |from_end: usize, value: u8| {
         let at = packets[0].bytes.len() - from_end;
-        raw(replaced(&packets[0].bytes, at, &[value]))
+        raw(packets[0].bytes.set(at, [value]))
     };
     let carriage = Reason::UnknownCarriage;
     vec![

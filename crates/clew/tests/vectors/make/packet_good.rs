@@ -3,9 +3,9 @@
 use clew_packet::{Reason, SECOND_NS, Timestamp, mark};
 
 use super::bbs04_group::STARTS;
+use super::damage::Damage;
 use super::packet_trailer::*;
 use super::records::NOW;
-use super::{patched, replaced};
 use crate::case::Case;
 use crate::common::Owned;
 use crate::common::packets::*;
@@ -108,10 +108,10 @@ fn policies() -> Vec<Case> {
 }
 
 fn saved() -> Vec<Case> {
-    let wrong = |bytes: &[u8], at: usize| raw(patched(bytes, at as isize, bytes[at] ^ 0x5a));
+    let wrong = |bytes: &[u8], at: usize| raw(bytes.set(at, [bytes[at] ^ 0x5a]));
     let (udp_4, tcp_4) = (packet(), ipv4(&[], TCP, &syn()));
-    let unchecked = raw(replaced(&udp_4, 26, &[0, 0]));
-    let all = replaced(&replaced(&udp_4, 24, &[0, 8, 1, 2]), 10, &[3, 4]);
+    let unchecked = raw(udp_4.set(26, [0, 0]));
+    let all = udp_4.set(24, [0, 8, 1, 2]).set(10, [3, 4]);
     vec![
         plain("udp-checksum-zero", "UDP without a checksum: the zero is saved.", unchecked),
         plain("saved-ipv4-checksum", "A wrong header checksum is saved.", wrong(&udp_4, 10)),
@@ -150,23 +150,23 @@ fn on_the_way() -> Vec<Case> {
     let case = |name: &str, comment: &str, frame: &Owned| valid(name, comment, frame, Some(NOW));
     let forwarded = {
         let frame = signed(&raw(packet()), "forwarded");
-        frame.with(replaced(&replaced(&frame.bytes, 1, &[0xb9]), 8, &[41]))
+        frame.with(frame.bytes.set(1, [0xb9]).set(8, [41]))
     };
     let translated = {
         let frame = signed_at(&raw(ipv4(&[], TCP, &syn())), "translated", NAT, EPOCH, Some(NOW));
-        let address = replaced(&frame.bytes, 12, &[203, 0, 113, 77]);
-        frame.with(replaced(&address, 20, &[0xab, 0xcd]))
+        let address = frame.bytes.set(12, [203, 0, 113, 77]);
+        frame.with(address.set(20, [0xab, 0xcd]))
     };
     let clamped = {
         let frame = signed_at(&raw(ipv4(&[], TCP, &syn())), "clamped", TOLERANT, EPOCH, Some(NOW));
-        let bleached = replaced(&frame.bytes, 33, &[0x02]);
-        frame.with(replaced(&bleached, 42, &[5, 0x64]))
+        let bleached = frame.bytes.set(33, [0x02]);
+        frame.with(bleached.set(42, [5, 0x64]))
     };
     let routed = {
         let before = [routing(0, 1, &[FINAL_6])];
         let frame = signed(&raw(ipv6_to(FINAL_6, &before, UDP, &udp(b"payload"))), "routed");
-        let swapped = replaced(&replaced(&frame.bytes, 24, &FINAL_6), 48, &DESTINATION_6);
-        frame.with(replaced(&swapped, 43, &[0]))
+        let swapped = frame.bytes.set(24, &FINAL_6).set(48, &DESTINATION_6);
+        frame.with(swapped.set(43, [0]))
     };
     vec![
         case("changed-ttl", "Another TTL and DSCP.", &forwarded),

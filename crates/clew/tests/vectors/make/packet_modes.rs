@@ -4,6 +4,7 @@
 use clew_flow::DigestSize;
 use clew_packet::{Candidate, Mode, Policy, Reason, Sender, Verdict, Window, read};
 
+use super::damage::Damage;
 use super::packet_trailer::*;
 use super::records::NOW;
 use super::xr_group::{NEWEST, XR};
@@ -106,7 +107,7 @@ fn second_of_five() -> Owned {
 
 fn patched(frame: &Owned, from_end: usize, values: &[u8]) -> Owned {
     let at = frame.bytes.len() - from_end;
-    raw(super::replaced(&frame.bytes, at, values))
+    raw(frame.bytes.set(at, values))
 }
 
 fn refused(reason: Reason, more: &str, comment: &str, frame: &Owned) -> Case {

@@ -3,11 +3,11 @@
 use clew_group::Scheme;
 use clew_packet::{MessageKind, Policy, Reason, SECOND_NS, Timestamp, Trailer, Verdict};
 
-use super::damage::{doubled, flipped, identity, unreduced};
+use super::damage::{Damage, identity, order_3};
+use super::hash;
 use super::packet_trailer::*;
 use super::records::NOW;
 use super::xr_group::{NEWEST, STARTS, XR};
-use super::{hash, replaced};
 use crate::case::Case;
 use crate::common::Owned;
 use crate::common::packets::*;
@@ -44,7 +44,7 @@ fn with_trailer(frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
     let mut bytes = vec![0; trailer.length()];
     trailer.emit(&mut bytes);
     let upper = [&udp(b"payload"), &bytes[..]].concat();
-    let upper = replaced(&upper, 4, &(upper.len() as u16).to_be_bytes());
+    let upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
     raw(ipv4(&[], UDP, &upper))
 }
 
@@ -120,14 +120,13 @@ fn bad_encodings() -> Vec<Case> {
         let name = format!("xr-bad-encoding-{name}");
         invalid(&name, Reason::BadEncoding, comment, &with_body(frame, body))
     };
-    let order_3 = replaced(&[0; 48], 0, &[0x80]);
-    let t1 = replaced(&body, 0, &identity(48));
-    let t2 = replaced(&body, 48, &order_3);
-    let r1 = refitted(&long, replaced(&long_body, 288, &identity(48)));
+    let t1 = body.set(0, identity(48));
+    let t2 = body.set(48, order_3());
+    let r1 = refitted(&long, long_body.set(288, identity(48)));
     vec![
         bad("t1", "T1 is the identity.", &frame, &t1),
         bad("t2", "T2 is (0, 2), which has order 3.", &frame, &t2),
-        bad("sy", "sy is not reduced.", &frame, &unreduced(&body, 256)),
+        bad("sy", "sy is not reduced.", &frame, &body.unreduced(256)),
         bad("r1", "R1 is the identity, and c is the hash of it.", &long, &r1),
     ]
 }
@@ -153,10 +152,10 @@ fn bad_signatures() -> Vec<Case> {
         let name = format!("xr-bad-signature-{name}");
         invalid(&name, Reason::BadSignature, comment, frame)
     };
-    let t2 = with_body(&frame, &doubled(&body, 48, 48));
-    let sd = with_body(&frame, &flipped(&body, 256));
-    let r1 = with_body(&long, &doubled(&long_body, 288, 48));
-    let payload = frame.with(replaced(&frame.bytes, 30, b"P"));
+    let t2 = with_body(&frame, &body.doubled(48, 48));
+    let sd = with_body(&frame, &body.flip(255));
+    let r1 = with_body(&long, &long_body.doubled(288, 48));
+    let payload = frame.with(frame.bytes.set(30, b"P"));
     let epoch = Some(Timestamp(STARTS[2] + 10 * SECOND_NS));
     let earlier = signed_at(&raw(packet()), "xr-bad-epoch", PLAIN, 3, epoch);
     let earlier = with_trailer(&earlier, |trailer| trailer.epoch = 2);
@@ -166,9 +165,11 @@ fn bad_signatures() -> Vec<Case> {
         bad("t2", "T2 is another point.", &t2),
         bad("sd", "sd is one bit off: only the pairing says so.", &sd),
         bad("r1", "R1 is another point: the hash says so.", &r1),
-        bad("r1-identity", "R1 is the identity, and the hash says no before.", &{
-            with_body(&long, &replaced(&long_body, 288, &identity(48)))
-        }),
+        bad(
+            "r1-identity",
+            "R1 is the identity, and the hash says no before.",
+            &with_body(&long, &long_body.set(288, identity(48))),
+        ),
         bad("nat", "The flag nat was set on the way.", &with_trailer(&frame, |t| t.nat = true)),
         bad("kind", "The signature is over a call record with these fields.", &of_call_record()),
         judged_at(name, "bad-signature", comment, Verdict::Invalid, &earlier, epoch),
@@ -180,7 +181,7 @@ fn of_call_record() -> Owned {
     let frame = plain();
     let (packet, mut message) = (frame.frame(), Vec::new());
     clew_packet::read(&packet).unwrap().write_message(&mut message);
-    let record = replaced(&message, 16, &[MessageKind::CallRecord as u8]);
+    let record = message.set(16, [MessageKind::CallRecord as u8]);
     let precursor = XR.precursor_of("web-1", NEWEST, "xr-ipv4-udp");
     let mut body = [0; 288];
     precursor.sign(&[&record], false, &mut body);

@@ -5,9 +5,9 @@ use clew_group::quorum::{Decryption, Part, Quorum, SecretShare, Set, Sharing, Tr
 use clew_group::{bbs04, xr};
 
 use super::bbs04_group::BBS04;
-use super::damage::{TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::xr_group::{XR, trustee, u};
-use super::{bbs04_signatures, hash, replaced, rng, scalar, with_all, with_key, xr_signatures};
+use super::{bbs04_signatures, hash, rng, scalar, with_all, with_key, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -93,9 +93,9 @@ fn bad_shares() -> Vec<Case> {
     vec![
         share("", "valid", "A share fits its share key.", 2, &good).hex("share-key", key),
         share("-other", "invalid", "The share of another trustee.", 1, &good),
-        share("-one-bit", "invalid", "The share is one bit off.", 2, &flipped(&good, 32)),
+        share("-one-bit", "invalid", "The share is one bit off.", 2, &good.flip(31)),
         share("-zero", "scalar", "A share of zero.", 2, &[0; 32]),
-        share("-not-reduced", "scalar", "share + r in its place.", 2, &unreduced(&good, 0)),
+        share("-not-reduced", "scalar", "share + r in its place.", 2, &good.unreduced(0)),
         share("-short", "length", "A byte is missing.", 2, &good[..31]),
         share("-index-0", "index", "Index 0.", 0, &good),
         share("-index-4", "index", "Trustee 4 of 3.", 4, &good),
@@ -178,7 +178,7 @@ fn bad_decryptions() -> Vec<Case> {
     };
     let mut cases = vec![
         bad("-short", "length", "A byte is missing.", &good[..111]),
-        bad("-other-d", "invalid", "D is another point.", &doubled(&good, 0, 48)),
+        bad("-other-d", "invalid", "D is another point.", &good.doubled(0, 48)),
         elsewhere(
             "-other-context",
             "Of another request.",
@@ -186,13 +186,13 @@ fn bad_decryptions() -> Vec<Case> {
         ),
         elsewhere("-other-trustee", "In the name of trustee 3.", Place { index: 3, ..place(&ours.0) }),
         elsewhere("-other-part", "As the second of two.", Place { part: 2, ..place(&ours.0) }),
-        elsewhere("-other-point", "Of another point.", Place { point: doubled(&here.point, 0, 48), ..place(&ours.0) }),
+        elsewhere("-other-point", "Of another point.", Place { point: here.point.doubled(0, 48), ..place(&ours.0) }),
         elsewhere("-other-sharing", "Under other share keys.", place(&dealt(3, 5).0)),
         decryption("-index", "index", "Trustee 4 of 3.", &Place { index: 4, ..place(&ours.0) }, &good),
     ];
     cases.push(bad("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 80)));
     for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = replaced(&good, 0, &bytes);
+        let bytes = good.set(0, &bytes);
         cases.push(bad(&format!("-d-{what}"), rule, &sentence("D", what), &bytes));
     }
     for (what, rule, bytes) in bad_proofs(&good, 48) {
@@ -237,7 +237,7 @@ fn bad_combinations() -> Vec<Case> {
     let bad =
         |name: &str, rule: &str, comment: &str, given: &[(u8, Vec<u8>)]| combine(name, rule, comment, &of.0, given);
     let mut broken = good.clone();
-    broken[1].1 = flipped(&broken[1].1, 112);
+    broken[1].1 = broken[1].1.flip(111);
     let mut swapped = good.clone();
     (swapped[0].0, swapped[1].0) = (3, 1);
     let (twice, mut beyond) = ([good[0].clone(), good[0].clone()], good.clone());
@@ -268,9 +268,11 @@ fn openings() -> Vec<Case> {
     let given = [first, third].map(|i| (i, by(i).unwrap()));
     let a = *signature.t2() - of_t1.combine(&given).unwrap();
     let case = with_sharing(with_key(opening("xr-open-shares", bytes), &XR.public[0]), sharing);
-    let of_xr = with_all(case.hex("index", [1]).hex("index", [3]), "decryption", {
-        given.iter().map(|(_, given)| given.to_bytes())
-    })
+    let of_xr = with_all(
+        case.hex("index", [1]).hex("index", [3]),
+        "decryption",
+        given.iter().map(|(_, given)| given.to_bytes()),
+    )
     .hex("b", a.to_bytes());
 
     let bytes = &bbs04_signatures::sign(0, "open-shares", b"a message")[..336];

@@ -6,7 +6,8 @@ use clew_tunnel::wire::packet::{Header, Side, StaleKey, Tid};
 use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::{Public, Secret};
 
-use super::{hash, replaced};
+use super::damage::Damage;
+use super::hash;
 use crate::case::Case;
 
 pub const FOLDER: &str = "tunnel";
@@ -147,7 +148,7 @@ fn calls() -> Vec<Case> {
     let create = written(&rpcs()[2]);
     let wrong = "The server creates a connection.";
     all.push(case("wrong-side", "wrong-side", wrong, Side::Server, &create));
-    let other = replaced(&create, 8, b"Create");
+    let other = create.set(8, b"Create");
     all.push(case("unknown", "unknown-rpc", "A name that nobody knows.", Side::Client, &other));
     all
 }
@@ -164,7 +165,7 @@ fn controls() -> Vec<Case> {
     let twin = next(*tid().as_bytes(), public("other"));
     let order = |name: &str, expect: &str, comment: &str, seq: u32, rpcs: &[u8]| {
         let case = Case::new(FOLDER, &format!("order-{name}"), expect, comment);
-        let plaintext = replaced(&plaintext(rpcs), 0, &seq.to_be_bytes());
+        let plaintext = plaintext(rpcs).set(0, &seq.to_be_bytes());
         case.text("check", "order").hex("plaintext", plaintext)
     };
     let both = [&good[..], &ok].concat();
@@ -207,12 +208,12 @@ fn packets() -> Vec<Case> {
     let client = sealed(Side::Client, None, 0);
     let server = sealed(Side::Server, None, 256);
     let first = sealed(Side::Client, Some(public("client")), 1_024);
-    let flagged = |packet: &[u8], flags: u8| replaced(packet, 0, &[packet[0] & 0x3f | flags]);
+    let flagged = |packet: &[u8], flags: u8| packet.set(0, [packet[0] & 0x3f | flags]);
     let mut stale = Vec::new();
     let nonce = Nonce::new(NANOS, Side::Server);
     StaleKey { tid: tid(), nonce, ecert: &[1; 209] }.write(&mut stale);
-    let changed = replaced(&client, 40, &[client[40] ^ 1]);
-    let high = replaced(&first, 16, &[0xff; 32]);
+    let changed = client.set(40, [client[40] ^ 1]);
+    let high = first.set(16, [0xff; 32]);
     vec![
         good("client", "client", "A client's packet.", &client, 23),
         good("answer", "server", "A server's first packet.", &server, 224),
@@ -269,7 +270,7 @@ fn keys() -> Vec<Case> {
     };
     let mut prime = [0xff; 32];
     (prime[0], prime[31]) = (0xed, 0x7f);
-    let high = replaced(&server.0, 31, &[server.0[31] | 0x80]).try_into().unwrap();
+    let high = server.0.set(31, [server.0[31] | 0x80]).try_into().unwrap();
     vec![
         good,
         bad("zero", "Of small order.", [0; 32]),

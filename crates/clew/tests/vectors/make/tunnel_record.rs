@@ -9,8 +9,9 @@ use clew_tunnel::record::{Authenticators, Cert, CertBody, Ecert, EcertBody, Iden
 use clew_tunnel::x25519::Public;
 use ed25519_dalek::{Signer, SigningKey};
 
+use super::damage::Damage;
+use super::hash;
 use super::tunnel::{FOLDER, NANOS, public, secret, tid};
-use super::{hash, replaced};
 use crate::case::Case;
 
 const NOW: u64 = NANOS / 1_000_000;
@@ -57,7 +58,7 @@ fn record() -> Record {
 
 /// A part once more, with bytes at a place of its body replaced, signed again.
 fn again(part: &[u8], who: &str, label: &[u8; 16], at: usize, value: &[u8]) -> Vec<u8> {
-    let body = replaced(&part[64..], at, value);
+    let body = part[64..].set(at, value);
     let message = [label, &body[..]].concat();
     let signature = SigningKey::from_bytes(&seed(who)).sign(&message);
     [&signature.to_bytes()[..], &body].concat()
@@ -121,12 +122,12 @@ fn records() -> Vec<Case> {
     ];
     let changed = [
         ("short", "record-length", "A byte is missing.", whole[..whole.len() - 1].to_vec()),
-        ("long", "record-length", "A byte behind it.", [&whole[..], &[0]].concat()),
+        ("long", "record-length", "A byte behind it.", whole.plus([0])),
         ("family", "record-length", "An address of family 5.", of_ecert(119, &[5])),
         ("version", "record-version", "Version 1.", of_ecert(0, &[0, 1])),
         ("issuer", "untrusted", "Another issuer.", of_cert(ISSUER, &other)),
-        ("signature", "record-signature", "A bit of cert's.", { joined(&replaced(&c, 9, &[c[9] ^ 1]), &e) }),
-        ("ecert-signature", "record-signature", "A bit of ecert's.", { joined(&c, &replaced(&e, 9, &[e[9] ^ 1])) }),
+        ("signature", "record-signature", "A bit of cert's.", joined(&c.set(9, [c[9] ^ 1]), &e)),
+        ("ecert-signature", "record-signature", "A bit of ecert's.", joined(&c, &e.set(9, [e[9] ^ 1]))),
         ("keys", "record-keys", "Another boxing key.", of_ecert(BOXING, &other)),
         ("hostname", "bad-hostname", "A capital.", of_cert(CERT_HOST, b"F")),
         ("host", "wrong-host", "Of another host.", of_cert(CERT_HOST, b"g")),
@@ -139,7 +140,7 @@ fn records() -> Vec<Case> {
         ("boxing", "bad-key", "The boxing key is 32 ff.", both),
         ("lifetime", "bad-lifetime", "A day and more.", of_ecert(END, &time(NOW + DAY + 1))),
         ("backwards", "bad-lifetime", "It ends at its start.", of_ecert(END, &time(NOW))),
-        ("cert-early", "not-yet-valid", "cert starts later.", { of_cert(CERT_START, &time(NOW + 30_001)) }),
+        ("cert-early", "not-yet-valid", "cert starts later.", of_cert(CERT_START, &time(NOW + 30_001))),
         ("cert-past", "expired", "cert has ended.", of_cert(CERT_END, &time(NOW - 1))),
     ];
     let case = |(name, rule, comment, record): (&str, &str, &str, Vec<u8>)| judged(name, rule, comment, &record, NOW);
@@ -210,7 +211,7 @@ fn authenticators() -> Vec<Case> {
             .text("service", "files")
             .hex("authenticator", &bound)
     };
-    let changed = replaced(&made, 71, &[made[71] ^ 1]);
+    let changed = made.set(71, [made[71] ^ 1]);
     vec![
         boxed("good", "valid", "The paper's.", user, &made),
         boxed("user", "authenticator", "Of another user.", public("other"), &made),
@@ -245,7 +246,7 @@ fn puzzles() -> Vec<Case> {
         case.hex("now", now.to_be_bytes()).hex("solution", bytes)
     };
     let life = 60_000_000_000;
-    let zeros = replaced(&solution, 147, &[1]);
+    let zeros = solution.set(147, [1]);
     let mut all = vec![
         solved("good", "valid", "At once.", 4321, NANOS, &solution),
         solved("late", "valid", "After 60 s.", 4321, NANOS + life, &solution),
@@ -272,7 +273,7 @@ fn searches() -> Vec<Case> {
             .hex("digest", digest)
             .hex("w", w.to_be_bytes())
     };
-    let other = replaced(&digest, 0, &[digest[0] ^ 1]);
+    let other = digest.set(0, [digest[0] ^ 1]);
     vec![
         case("good", "valid", "It is found.", &digest, 6).hex("r", r),
         case("none", "unsolvable", "A bit of the hash is another.", &other, 6),

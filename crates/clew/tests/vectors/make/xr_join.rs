@@ -2,10 +2,10 @@
 
 use clew_group::curve::Scalar;
 
-use super::damage::{TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::xr_group::{Machine, XR, join_nonce, place, row_rng, s, x, y_and_k};
 use super::xr_keys::case;
-use super::{hash, replaced, rng, with_key};
+use super::{hash, rng, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -45,13 +45,13 @@ fn requests() -> Vec<Case> {
     let mut cases = vec![
         request("", "valid", comment, &session, &good).hex("y", y.to_bytes()).hex("k", k.to_bytes()),
         request("-short", "length", "A byte is missing.", &session, &good[..111]),
-        request("-other-c0", "invalid", "C is another point.", &session, &doubled(&good, 0, 48)),
+        request("-other-c0", "invalid", "C is another point.", &session, &good.doubled(0, 48)),
         request("-other-session", "invalid", "A proof of another session.", &hash(b"another session"), &good),
     ];
     let both = two_rules(&good, 0, 80);
     cases.push(request("-two-rules", "scalar", TWO_RULES, &session, &both));
     for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = replaced(&good, 0, &bytes);
+        let bytes = good.set(0, &bytes);
         let (name, comment) = (format!("-c0-{what}"), sentence("C", what));
         cases.push(request(&name, rule, &comment, &session, &bytes));
     }
@@ -80,7 +80,7 @@ fn offer_of_another_key() -> [u8; 112] {
 fn offers() -> Vec<Case> {
     let good = machine().offer.to_bytes();
     let [y, _] = y_and_k(NAME);
-    let cancels = replaced(&good, 80, &(-y).to_bytes());
+    let cancels = good.set(80, &(-y).to_bytes());
     let valid = offer("", "valid", "The issuer's offer, with these x and s.", &good)
         .hex("session", machine().session)
         .hex("request", machine().request.to_bytes())
@@ -93,19 +93,19 @@ fn offers() -> Vec<Case> {
     let mut cases = vec![
         valid,
         offer("-short", "length", "A byte is missing.", &good[..111]),
-        offer("-other-a", "invalid", "A is another point.", &doubled(&good, 0, 48)),
-        offer("-other-x", "invalid", "x is one bit off.", &flipped(&good, 80)),
-        offer("-other-s", "invalid", "s is one bit off.", &flipped(&good, 112)),
+        offer("-other-a", "invalid", "A is another point.", &good.doubled(0, 48)),
+        offer("-other-x", "invalid", "x is one bit off.", &good.flip(79)),
+        offer("-other-s", "invalid", "s is one bit off.", &good.flip(111)),
         offer("-other-gamma", "invalid", "A is of another gamma.", &offer_of_another_key()),
         offer("-other-machine", "invalid", "The offer to another machine.", &other),
         offer("-cancels", "invalid", "s is -y': y would be zero.", &cancels),
-        offer("-x-zero", "scalar", "x is zero.", &replaced(&good, 48, &[0; 32])),
-        offer("-x-not-reduced", "scalar", "x + r in the place of x.", &unreduced(&good, 48)),
-        offer("-s-not-reduced", "scalar", "s + r in the place of s.", &unreduced(&good, 80)),
+        offer("-x-zero", "scalar", "x is zero.", &good.set(48, [0; 32])),
+        offer("-x-not-reduced", "scalar", "x + r in the place of x.", &good.unreduced(48)),
+        offer("-s-not-reduced", "scalar", "s + r in the place of s.", &good.unreduced(80)),
         offer("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 48)),
     ];
     for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = replaced(&good, 0, &bytes);
+        let bytes = good.set(0, &bytes);
         cases.push(offer(&format!("-a-{what}"), rule, &sentence("A", what), &bytes));
     }
     cases
@@ -133,7 +133,7 @@ fn row_proofs() -> Vec<Case> {
             .hex("member-key", machine().key.to_bytes().as_slice())
             .hex("k", k.to_bytes()),
         row_proof("-other-statement", "invalid", "The statement of another row.", [&others, c, good]),
-        row_proof("-other-c0", "invalid", "C is another point.", [&statement, &doubled(c, 0, 48), good]),
+        row_proof("-other-c0", "invalid", "C is another point.", [&statement, &c.doubled(0, 48), good]),
         row_proof("-copied-c0", "invalid", "C of another machine.", [&statement, &other.commitment, good]),
         row_proof("-other-machine", "invalid", of_another, [&statement, c, &other.proof]),
         row_proof("-request", "invalid", "The proof of the request.", [&statement, c, of_request]),

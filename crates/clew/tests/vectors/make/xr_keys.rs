@@ -3,12 +3,10 @@
 use clew_group::DecodeError;
 use clew_group::xr::Generators;
 
-use super::damage::{
-    R, TWO_RULES, bad_points, bad_proofs, doubled, flipped, near, of_proof, sentence, two_rules, unreduced,
-};
+use super::damage::{Damage, R, TWO_RULES, bad_points, bad_proofs, near, of_proof, sentence, two_rules};
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, x};
-use super::{Key, hash, replaced, rng, with_key};
+use super::{Key, hash, rng, with_key};
 use crate::case::Case;
 
 /// Where a founding key has its points.
@@ -61,7 +59,7 @@ fn bad_public_keys() -> Vec<Case> {
             .hex("founding-key", key)
             .hex("v", v)
     };
-    let longer = [&good[..], &[0]].concat();
+    let longer = good.plus([0]);
     let minus_g1 = (-Generators::of(&NONCE).g1).to_bytes();
     let mut cases = vec![
         refused("short", "length", "A byte is missing.", &good[..191], &v),
@@ -72,7 +70,7 @@ fn bad_public_keys() -> Vec<Case> {
     for (point, at, length) in POINTS {
         for (what, rule, bytes) in bad_points(&good[at..at + length]) {
             let name = format!("{point}-{what}");
-            let key = replaced(&good, at, &bytes);
+            let key = good.set(at, &bytes);
             cases.push(refused(&name, rule, &sentence(point, what), &key, &v));
         }
     }
@@ -103,7 +101,7 @@ fn genesis_checks() -> Vec<Case> {
     let mut cases = vec![genesis_case("", "valid", good, &key, &proof)];
     for (point, at, length) in POINTS {
         let (name, comment) = (format!("-other-{point}"), format!("{point} is another point."));
-        let key = doubled(&key, at, length);
+        let key = key.doubled(at, length);
         cases.push(genesis_case(&name, "invalid", &comment, &key, &proof));
     }
     for (what, rule, proof) in bad_proofs(&proof, 0) {
@@ -155,13 +153,13 @@ fn secret_keys() -> Vec<Case> {
     let damaged: [(&str, &str, &str, Vec<u8>); 9] = [
         ("two-rules", "scalar", TWO_RULES, two_rules(&key, 0, 80)),
         ("short", "length", "A byte is missing.", key[..111].to_vec()),
-        ("a-off-curve", "point", "A is no point of the curve.", replaced(&key, 0, &off_curve)),
-        ("other-a", "invalid", "A is another point.", doubled(&key, 0, 48)),
-        ("other-x", "invalid", "x is one bit off.", flipped(&key, 80)),
-        ("other-y", "invalid", "y is one bit off.", flipped(&key, 112)),
-        ("x-not-reduced", "scalar", "x + r in the place of x.", unreduced(&key, 48)),
-        ("x-zero", "scalar", "x is zero.", replaced(&key, 48, &[0; 32])),
-        ("y-zero", "scalar", "y is zero.", replaced(&key, 80, &[0; 32])),
+        ("a-off-curve", "point", "A is no point of the curve.", key.set(0, &off_curve)),
+        ("other-a", "invalid", "A is another point.", key.doubled(0, 48)),
+        ("other-x", "invalid", "x is one bit off.", key.flip(79)),
+        ("other-y", "invalid", "y is one bit off.", key.flip(111)),
+        ("x-not-reduced", "scalar", "x + r in the place of x.", key.unreduced(48)),
+        ("x-zero", "scalar", "x is zero.", key.set(48, [0; 32])),
+        ("y-zero", "scalar", "y is zero.", key.set(80, [0; 32])),
     ];
     for (name, rule, comment, key) in damaged {
         let name = format!("member-key-{name}");
@@ -184,7 +182,7 @@ fn witnesses() -> Vec<Case> {
         bad("old", "invalid", "The witness of the epoch before.", &of("web-1", NEWEST - 1)),
         bad("other-machine", "invalid", "The witness of another machine.", &of("web-4", NEWEST)),
         bad("v", "invalid", "V in the place of the witness.", &v),
-        bad("other", "invalid", "Another point.", &doubled(&good, 0, 48)),
+        bad("other", "invalid", "Another point.", &good.doubled(0, 48)),
     ];
     for (what, rule, bytes) in bad_points(&good) {
         cases.push(bad(what, rule, &sentence("W", what), &bytes));

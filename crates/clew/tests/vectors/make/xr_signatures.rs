@@ -4,10 +4,10 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{SecretShare, Set};
 use clew_group::xr::{INCREMENTAL_BYTES, Signature};
 
-use super::damage::{bad_points, doubled, sentence};
+use super::damage::{Damage, bad_points, sentence};
 use super::xr_group::{NEWEST, XR};
 use super::xr_keys::case;
-use super::{replaced, with_key, with_xr_nonces, xr_nonces};
+use super::{with_key, with_xr_nonces, xr_nonces};
 use crate::case::Case;
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -111,15 +111,15 @@ fn bad_pseudonyms() -> Vec<Case> {
         bad("short", "length", "A byte is missing.", &good[..335]),
         bad("none", "length", "No name behind the signature.", &good[..288]),
         verify_in("other-scope", "invalid", "In another scope.", b"another", &good),
-        bad("other", "invalid", "The name is another point.", &doubled(&good, 288, 48)),
-        bad("of-other-scope", "invalid", "The machine's name in another scope.", &replaced(&good, 288, &other[288..])),
+        bad("other", "invalid", "The name is another point.", &good.doubled(288, 48)),
+        bad("of-other-scope", "invalid", "The machine's name in another scope.", &good.set(288, &other[288..])),
         bad("plain", "invalid", "A signature without a scope, and the name.", &{
             let plain = sign(0, "good pseudonym", MESSAGE);
             [&plain[..288], &good[288..]].concat()
         }),
     ];
     for (what, rule, bytes) in bad_points(&good[288..]) {
-        let bytes = replaced(&good, 288, &bytes);
+        let bytes = good.set(288, &bytes);
         cases.push(bad(&format!("point-{what}"), rule, &sentence("nym", what), &bytes));
     }
     cases

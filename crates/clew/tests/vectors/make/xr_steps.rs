@@ -2,10 +2,10 @@
 
 use clew_group::Step;
 
-use super::damage::{bad_points, doubled, flipped, sentence, unreduced};
+use super::damage::{Damage, bad_points, sentence};
 use super::xr_group::{XR, x};
 use super::xr_keys::case;
-use super::{Key, replaced, scalar, with_all, with_key};
+use super::{Key, scalar, with_all, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -37,19 +37,19 @@ fn steps() -> Vec<Case> {
 fn bad_steps() -> Vec<Case> {
     let good = chain()[0];
     let bad = |name: &str, rule: &str, comment: &str, bytes: &[u8]| step(name, rule, comment, 0, bytes);
-    let longer = [&good[..], &[0]].concat();
-    let other_x = replaced(&good, 0, &scalar("another x").to_bytes());
+    let longer = good.plus([0]);
+    let other_x = good.set(0, scalar("another x").to_bytes());
     let mut cases = vec![
         bad("short", "length", "A byte is missing.", &good[..79]),
         bad("long", "length", "A byte too many.", &longer),
-        bad("x-not-reduced", "scalar", "x + r in the place of x.", &unreduced(&good, 0)),
-        bad("x-zero", "scalar", "x is zero.", &replaced(&good, 0, &[0; 32])),
+        bad("x-not-reduced", "scalar", "x + r in the place of x.", &good.unreduced(0)),
+        bad("x-zero", "scalar", "x is zero.", &good.set(0, [0; 32])),
         bad("other-x", "invalid", "x is of nobody.", &other_x),
-        bad("other-v", "invalid", "V is another point.", &doubled(&good, 32, 48)),
+        bad("other-v", "invalid", "V is another point.", &good.doubled(32, 48)),
         step("again", "invalid", "The same step a second time.", 1, &good),
     ];
     for (what, rule, bytes) in bad_points(&good[32..]) {
-        let bytes = replaced(&good, 32, &bytes);
+        let bytes = good.set(32, &bytes);
         cases.push(bad(&format!("v-{what}"), rule, &sentence("V", what), &bytes));
     }
     cases
@@ -67,9 +67,9 @@ fn chains() -> Vec<Case> {
     swapped.swap(1, 2);
     let without_second = [good[0], good[2]];
     let mut wrong_x = good.clone();
-    wrong_x[1] = flipped(&good[1], 32).try_into().unwrap();
+    wrong_x[1] = good[1].flip(31).try_into().unwrap();
     let mut wrong_v = good.clone();
-    wrong_v[1] = doubled(&good[1], 32, 48).try_into().unwrap();
+    wrong_v[1] = good[1].doubled(32, 48).try_into().unwrap();
     vec![
         checked("", "valid", "Three steps from epoch 0 on.", &good),
         checked("-swapped", "invalid", "Two steps in the other order.", &swapped),

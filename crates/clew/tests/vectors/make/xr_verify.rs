@@ -4,14 +4,12 @@ use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
-use super::damage::{
-    TWO_RULES, another, bad_points, doubled, flipped, not_canonical, sentence, two_rules, unreduced, unreduced_x,
-};
+use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced_x};
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
 use super::xr_keys::case;
 use super::xr_signatures::{MESSAGE, sign};
-use super::{hash, replaced, rng, scalar, with_all, with_key, xr_nonces};
+use super::{hash, rng, scalar, with_all, with_key, xr_nonces};
 use crate::case::Case;
 
 /// Where a signature has its points and scalars.
@@ -87,19 +85,19 @@ fn bad_fields() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, at) in POINTS {
         let (file, comment) = (format!("signature-other-{name}"), format!("{name} is another point."));
-        cases.push(verify(&file, "invalid", &comment, &doubled(good, at, 48)));
+        cases.push(verify(&file, "invalid", &comment, &good.doubled(at, 48)));
     }
     let scalars = SCALARS.into_iter().map(|(name, at)| (name, at + 32));
     for (name, end) in [("c", C + 16), ("c1", C + 8)].into_iter().chain(scalars) {
         let (file, comment) = (format!("signature-other-{name}"), format!("{name} is one bit off."));
-        cases.push(verify(&file, "invalid", &comment, &flipped(good, end)));
+        cases.push(verify(&file, "invalid", &comment, &good.flip(end - 1)));
     }
     for (name, at) in SCALARS {
         let (file, comment) = (
             format!("signature-{name}-not-reduced"),
             format!("{name} + r in the place of {name}: who reduces would accept."),
         );
-        cases.push(verify(&file, "scalar", &comment, &unreduced(good, at)));
+        cases.push(verify(&file, "scalar", &comment, &good.unreduced(at)));
     }
     let both = two_rules(good, 0, 256);
     cases.push(verify("signature-two-rules", "scalar", TWO_RULES, &both));
@@ -127,7 +125,7 @@ fn forged() -> Vec<u8> {
     let rest = [n.rx, n.rd, n.ry].map(|s| s.to_bytes());
     let mut signature = [&body[..144], &[0; 48], rest.as_flattened(), &r1].concat();
     let c = refit(&mut signature);
-    replaced(&signature, 160, &(n.ra + c * n.alpha).to_bytes())
+    signature.set(160, &(n.ra + c * n.alpha).to_bytes())
 }
 
 /// Writes the c of the points that an incremental form carries, and gives its value.
@@ -148,7 +146,7 @@ fn bad_encodings() -> Vec<Case> {
     for (point, at) in POINTS {
         let (of, name) = (&good[at..at + 48], |what| format!("signature-{point}-{what}"));
         for (what, rule, bytes) in bad_points(of).into_iter().chain(not_canonical(of)) {
-            let bytes = replaced(good, at, &bytes);
+            let bytes = good.set(at, &bytes);
             cases.push(verify(&name(what), rule, &sentence(point, what), &bytes));
         }
         let comment = format!("{point} with x + p in the place of x: who reduces would accept.");
@@ -171,12 +169,12 @@ fn incremental() -> Vec<Case> {
         case_of("verify-incremental", &name, expect, comment, signature)
     };
     let other_r1 = another(&good[288..]);
-    let mut refitted = replaced(&good, 288, &other_r1);
+    let mut refitted = good.set(288, &other_r1);
     let c = refit(&mut refitted);
     let (n, key) = (xr_nonces("xr good"), XR.machine("web-1").key.to_bytes());
     let [x, y] = [48, 80].map(|at| Scalar::from_bytes(&key[at..at + 32]).unwrap());
     let responses = [n.ra + c * n.alpha, n.rx + c * x, n.rd + c * n.alpha * x, n.ry + c * y].map(|s| s.to_bytes());
-    let refitted = replaced(&refitted, 160, responses.as_flattened());
+    let refitted = refitted.set(160, responses.as_flattened());
     let mut cases = vec![
         bad("", "valid", "The form that carries R1.", &good),
         under(
@@ -189,15 +187,15 @@ fn incremental() -> Vec<Case> {
             &good,
         ),
         bad("-short", "length", "A byte is missing.", &good[..335]),
-        bad("-long", "length", "A byte too many.", &[&good[..], &[0]].concat()),
+        bad("-long", "length", "A byte too many.", &good.plus([0])),
         bad("-plain", "length", "The plain form in its place.", &good[..288]),
-        bad("-other-r1", "invalid", "R1 is another point.", &doubled(&good, 288, 48)),
+        bad("-other-r1", "invalid", "R1 is another point.", &good.doubled(288, 48)),
         bad("-fitting-r1", "invalid", "c and all responses fit an R1 that is not the derived one.", &refitted),
         bad("-forged", "invalid", "c and R1 fit, and no credential is known: only the pairing says no.", &forged()),
         bad("-r1-is-identity", "identity", "R1 is the identity, c fits, and all else holds.", &without_r1()),
     ];
     for (what, rule, bytes) in bad_points(&good[288..]) {
-        let mut damaged = replaced(&good, 288, &bytes);
+        let mut damaged = good.set(288, &bytes);
         refit(&mut damaged);
         let comment = format!("{} c is the hash of it.", sentence("R1", what));
         cases.push(bad(&format!("-r1-{what}"), rule, &comment, &damaged));
@@ -222,13 +220,13 @@ fn batches() -> Vec<Case> {
     let good: Vec<Vec<u8>> = (0..4).map(form).collect();
     let mut mixed: Vec<Vec<u8>> = (0..7).map(form).collect();
     // T2 of the first: the pairing. R1 of the fourth: the hash. sx of the last: the pairing.
-    mixed[0] = flipped(&mixed[0], 256);
-    mixed[3] = doubled(&mixed[3], 288, 48);
-    mixed[6] = flipped(&mixed[6], 224);
+    mixed[0] = mixed[0].flip(255);
+    mixed[3] = mixed[3].doubled(288, 48);
+    mixed[6] = mixed[6].flip(223);
     let comment = "Of seven, the first and the last fail in the pairing, the fourth by its hash.";
     vec![
         batch("batch", "Four good ones, of both forms.", good, &[]),
         batch("batch-bad", comment, mixed, &[0, 3, 6]),
-        batch("batch-all-bad", "Two, both bad.", vec![flipped(&form(0), 288), doubled(&form(1), 0, 48)], &[0, 1]),
+        batch("batch-all-bad", "Two, both bad.", vec![form(0).flip(287), form(1).doubled(0, 48)], &[0, 1]),
     ]
 }
