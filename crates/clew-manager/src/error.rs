@@ -1,8 +1,8 @@
 //! What can go wrong with a store, in sentences for people.
 
 use crate::dkg::DkgError;
-use crate::keys::KeyError;
 use clew_group::xr::JoinError;
+use clew_keys::KeyError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

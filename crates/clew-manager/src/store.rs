@@ -31,10 +31,10 @@ pub use revoke::{AHEAD_NS, FAR_NS, When};
 pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;
-use crate::files::{self, MODE_PUBLIC};
-use crate::keys::IssuerKeyFile;
 use clew_evidence::{GroupFile, HEADER, root};
 use clew_group::PublicKey;
+use clew_keys::IssuerKeyFile;
+use clew_keys::files::{self, MODE_PUBLIC};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ mod common;
 use clew_evidence::{CheckedGroup, EntryKey, How};
 use clew_group::xr::JoinError;
 use clew_group::{Proof, Scheme};
-use clew_manager::join::{
+use clew_keys::MemberKeyFile;
+use clew_keys::join::{
     AcceptanceFile, CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, RequestFile,
     Round, TextFile, round,
 };
-use clew_manager::keys::MemberKeyFile;
 use clew_manager::store::GROUP_FILE;
 use clew_manager::{Store, StoreError, When};
 use common::*;

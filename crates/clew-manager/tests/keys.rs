@@ -5,9 +5,9 @@ mod common;
 
 use clew_evidence::TextError;
 use clew_group::Scheme;
-use clew_manager::files::{MODE_SECRET, write_atomically};
-use clew_manager::keys::{IssuerKeyFile, KeyError, MemberKeyFile, TrusteeKeyFile};
-use clew_manager::sealed::{self, Needs, Secret};
+use clew_keys::encryption::{self, Needs, Secret};
+use clew_keys::files::{MODE_SECRET, write_atomically};
+use clew_keys::{IssuerKeyFile, KeyError, MemberKeyFile, TrusteeKeyFile};
 use common::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -115,19 +115,19 @@ fn sealed_keys_open_with_their_secret_only() {
         ),
         (key_file(&[1; 32]), key_file(&[2; 32]), Needs::KeyFile),
     ] {
-        let sealed = sealed::seal(&key.encode(), &key.comment(), &good, &mut rng(4));
-        assert_eq!(sealed::needs(&sealed), Ok(needs));
-        assert_eq!(sealed::unseal(&sealed, &good), Ok(key.encode()));
-        assert_eq!(sealed::unseal(&sealed, &bad), wrong);
+        let sealed = encryption::encrypt(&key.encode(), &key.comment(), &good, &mut rng(4));
+        assert_eq!(encryption::needs(&sealed), Ok(needs));
+        assert_eq!(encryption::decrypt(&sealed, &good), Ok(key.encode()));
+        assert_eq!(encryption::decrypt(&sealed, &bad), wrong);
         let other = match needs {
             Needs::KeyFile => passphrase("x"),
             _ => key_file(&[1; 32]),
         };
-        assert_eq!(sealed::unseal(&sealed, &other), wrong);
+        assert_eq!(encryption::decrypt(&sealed, &other), wrong);
         let mut bytes = sealed.as_bytes().to_vec();
         bytes[sealed.find("-1 ").unwrap() + 90] ^= 1;
         let changed = String::from_utf8(bytes).unwrap();
-        assert_eq!(sealed::unseal(&changed, &good), Err(KeyError::DAMAGED));
+        assert_eq!(encryption::decrypt(&changed, &good), Err(KeyError::DAMAGED));
     }
-    assert_eq!(sealed::needs(&key.encode()), Ok(Needs::Nothing));
+    assert_eq!(encryption::needs(&key.encode()), Ok(Needs::Nothing));
 }

@@ -17,8 +17,8 @@ use clew_evidence::{
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Set;
 use clew_group::{MemberKey, Scheme, SigningKey, Witness, domain_separator, xr};
-use clew_manager::join::Joining;
-use clew_manager::keys::{IssuerKey, MemberKeyFile, OpeningShare};
+use clew_keys::join::Joining;
+use clew_keys::{IssuerKey, MemberKeyFile, OpeningShare};
 use common::*;
 use court::*;
 use ed25519_dalek::Signer;

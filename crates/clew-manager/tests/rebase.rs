@@ -5,9 +5,9 @@
 mod common;
 
 use clew_group::Scheme;
+use clew_keys::update::{NoWitnesses, UpdateError, update};
+use clew_keys::witness_file::{self, BUCKET_ROWS, BucketFault, Need};
 use clew_manager::store::WITNESSES;
-use clew_manager::update::{NoWitnesses, UpdateError, update};
-use clew_manager::witness_file::{self, BUCKET_ROWS, BucketFault, Need};
 use clew_manager::{Store, StoreError, When};
 use common::*;
 use std::fs;

@@ -6,8 +6,8 @@ mod common;
 use clew_evidence::{Change, EpochRecord, Name, RegisterHead, seal};
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
+use clew_keys::update::UpdateError;
 use clew_manager::store::{AHEAD_NS, FAR_NS, GROUP_FILE};
-use clew_manager::update::UpdateError;
 use clew_manager::{Store, StoreError, When};
 use common::*;
 use std::fs;
@@ -147,8 +147,7 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
             "the record stands"
         );
         let mut witnesses = office.published_witnesses();
-        let key =
-            clew_manager::update::update(&stays, &office.checked(), LATER + day, &mut witnesses);
+        let key = clew_keys::update::update(&stays, &office.checked(), LATER + day, &mut witnesses);
         let key = key.unwrap().key;
         assert_eq!(key.newest().unwrap().epoch, 2);
         assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
@@ -297,11 +296,11 @@ fn a_planned_revocation_locks_out_when_it_starts() {
         .try_revoke(&["leaves"], false, at(LATER, LATER + 5 * SECOND))
         .unwrap();
     let update = |now| {
-        clew_manager::update::update(
+        clew_keys::update::update(
             &key,
             &office.checked(),
             now,
-            &mut clew_manager::update::NoWitnesses,
+            &mut clew_keys::update::NoWitnesses,
         )
     };
     let before = update(LATER).unwrap();

@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use clew_evidence::{OpenedBase, Origin, combine_opening};
 use clew_group::Scheme;
 use clew_group::curve::G1;
+use clew_keys::update::UpdateError;
 use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
-use clew_manager::update::UpdateError;
 use clew_manager::{Store, StoreError, When};
 use common::*;
 use court::*;
@@ -182,7 +182,7 @@ fn files_with(dir: &Path, secret: &[u8]) -> Vec<PathBuf> {
 }
 
 /// x and s of a machine, and of an xr machine y, y' and the device's seed.
-fn secrets_of(office: &Office, key: &clew_manager::keys::MemberKeyFile) -> Vec<[u8; 32]> {
+fn secrets_of(office: &Office, key: &clew_keys::MemberKeyFile) -> Vec<[u8; 32]> {
     let machine = office.store.machine(key.machine.as_str()).unwrap().unwrap();
     let x = key.key.x().to_bytes();
     assert_eq!(x, machine.x(&office.issuer).to_bytes());
@@ -196,10 +196,7 @@ fn secrets_of(office: &Office, key: &clew_manager::keys::MemberKeyFile) -> Vec<[
 }
 
 /// s of a machine's offer.
-fn offered_s(
-    office: &Office,
-    key: &clew_manager::keys::MemberKeyFile,
-) -> clew_group::curve::Scalar {
+fn offered_s(office: &Office, key: &clew_keys::MemberKeyFile) -> clew_group::curve::Scalar {
     let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
     let query = "SELECT salt FROM machine WHERE idx = ?1";
     let salt: Vec<u8> = database

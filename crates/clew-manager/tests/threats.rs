@@ -10,9 +10,9 @@ use clew_evidence::{
     Caveat, CheckedGroup, EpochRecord, GroupFile, HEADER, RegisterHead, Rule, seal,
 };
 use clew_group::{Scheme, SigningKey, Witness};
-use clew_manager::keys::{HeldEpoch, MemberKeyFile};
-use clew_manager::update::{NoWitnesses, UpdateError, update};
-use clew_manager::witness_file::{self, Need};
+use clew_keys::update::{NoWitnesses, UpdateError, update};
+use clew_keys::witness_file::{self, Need};
+use clew_keys::{HeldEpoch, MemberKeyFile};
 use clew_manager::{Store, StoreError, When};
 use common::*;
 use court::*;

@@ -7,8 +7,8 @@ use clew_evidence::{Change, EpochRecord, GroupFile, Origin, SharingRecord};
 use clew_group::curve::Scalar;
 use clew_group::quorum::Sharing;
 use clew_group::{EpochId, Scheme};
-use clew_manager::keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
-use clew_manager::update::{NoWitnesses, UpdateError, Updated, update};
+use clew_keys::update::{NoWitnesses, UpdateError, Updated, update};
+use clew_keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 use clew_manager::{Store, StoreError, When};
 use common::*;
 use std::path::Path;
@@ -104,8 +104,8 @@ fn a_wrong_clock_harms_nothing() {
 /// Witnesses that the manager gave again.
 struct Again(Vec<(u32, clew_group::Witness)>);
 
-impl clew_manager::update::Witnesses for Again {
-    fn find(&mut self, _: &clew_manager::witness_file::Need) -> Option<clew_group::Witness> {
+impl clew_keys::update::Witnesses for Again {
+    fn find(&mut self, _: &clew_keys::witness_file::Need) -> Option<clew_group::Witness> {
         None
     }
 

@@ -2,8 +2,8 @@
 
 use crate::clock;
 use crate::output::{OutputError, STANDARD_STREAM};
+use clew_keys::files::directory;
 use clew_manager::StoreError;
-use clew_manager::files::directory;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;

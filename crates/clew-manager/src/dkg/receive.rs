@@ -1,9 +1,9 @@
 //! A trustee's share, from what all dealers sealed for it.
 
 use super::{Deal, Dealing, DkgError, Plan, State};
-use crate::keys::{OpeningShare, TrusteeKeyFile};
 use clew_evidence::GroupFile;
 use clew_group::quorum::{DealtShare, SecretShare, Trustee};
+use clew_keys::{OpeningShare, TrusteeKeyFile};
 
 /// What a trustee received: its share, and the sum of which it is one. Secret.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use super::seal::SealKey;
 use super::{Deal, DkgError, Hello, Participant, Participants, Plan, Role};
-use crate::keys::{KeyError, OpeningShare, TrusteeKeyFile};
 use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::quorum::{SecretShare, Trustee};
+use clew_keys::{KeyError, OpeningShare, TrusteeKeyFile};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use std::fmt;

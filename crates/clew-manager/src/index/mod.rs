@@ -165,7 +165,7 @@ impl Index {
     }
 
     fn write(&self, head: &Head, entries: &mut [Entry]) -> io::Result<()> {
-        let directory = crate::files::directory(&self.path);
+        let directory = clew_keys::files::directory(&self.path);
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(MODE_DIRECTORY);
         builder.create(directory)?;

@@ -6,13 +6,13 @@ use super::{
 };
 use crate::dkg::Dealing;
 use crate::error::StoreError;
-use crate::files::{self, MODE_SECRET, directory};
-use crate::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
-use crate::sealed::{self, Secret};
 use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, seal};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
+use clew_keys::encryption::{self, Secret};
+use clew_keys::files::{self, MODE_SECRET, directory};
+use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use rusqlite::Connection;
@@ -69,7 +69,10 @@ impl Store {
     ) -> Result<Created, StoreError> {
         let parent = directory(dir);
         fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
-        let making = files::temporary_folder(parent).map_err(StoreError::io(parent))?;
+        // Of mode 0700. If the process is killed, it stays.
+        let mut making = tempfile::Builder::new();
+        making.prefix(".clew-group-").rand_bytes(16);
+        let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
         place(making, dir)?;
@@ -309,7 +312,7 @@ fn write_key(
     rng: &mut impl CryptoRng,
 ) -> Result<(), StoreError> {
     let text = match secret {
-        Some(secret) => sealed::seal(&text, &comment, secret, rng),
+        Some(secret) => encryption::encrypt(&text, &comment, secret, rng),
         None => text,
     };
     files::write_atomically(path, text.as_bytes(), MODE_SECRET, false).map_err(StoreError::io(path))

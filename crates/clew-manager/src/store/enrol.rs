@@ -9,12 +9,11 @@ use super::register::{append, last_of_name};
 use super::revoke::not_before_newest;
 use super::{Store, begin, read_group};
 use crate::error::StoreError;
-use crate::join::{AcceptanceFile, Applicant, OfferFile, RequestFile, entry};
-use crate::keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile};
-use crate::update::held_epoch;
 use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, join_session};
 use clew_group::curve::{G2, Scalar};
 use clew_group::{MemberKey, PublicKey, bbs04, xr};
+use clew_keys::join::{AcceptanceFile, Applicant, OfferFile, RequestFile};
+use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use rusqlite::Transaction;
@@ -151,7 +150,7 @@ impl<'a> Place<'a> {
         offer: &OfferFile,
         acceptance: &AcceptanceFile,
     ) -> Result<RegisterEntry, StoreError> {
-        let mut entry = entry(&self.name, request, offer, self.genesis()?);
+        let mut entry = offer.entry(&self.name, request, self.genesis()?);
         entry.index = self.group.register().machines;
         if let EntryKey::Xr(device) = &mut entry.key {
             device.signature = acceptance.signature;
@@ -244,7 +243,7 @@ impl<'a> Place<'a> {
         let x = self.x();
         let witnesses = revoked.witnesses_of(&self.group, self.issuer, &x, self.now)?;
         let each = witnesses.into_iter().map(|(epoch, witness)| {
-            held_epoch(&self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
+            HeldEpoch::of(&self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
         });
         each.collect()
     }

@@ -2,11 +2,11 @@
 
 use super::{Store, key_of};
 use crate::error::StoreError;
-use crate::keys::IssuerKeyFile;
-use crate::update::held_epochs;
 use clew_evidence::GroupFile;
 use clew_group::curve::Scalar;
 use clew_group::{EpochIssuer, Witness};
+use clew_keys::IssuerKeyFile;
+use clew_keys::update::held_epochs;
 use rusqlite::Connection;
 use zeroize::Zeroizing;
 

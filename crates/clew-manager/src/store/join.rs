@@ -1,4 +1,4 @@
-//! The issuer's side of a join from the device's own host, one call a round (`crate::join`).
+//! The issuer's side of a join from the device's own host, one call a round (`clew_keys::join`).
 //!
 //! Many joins may be under way at once, in any order, and each round may be repeated: the argument
 //! for that is the algebraic group model with a random oracle (`spec/security.md`), and it needs a
@@ -10,12 +10,12 @@ use super::epochs::RevokedRows;
 use super::revoke::not_before_newest;
 use super::{Machine, Store, begin, read_group, register};
 use crate::error::StoreError;
-use crate::join::{
-    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
-};
-use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{How, Name};
 use clew_group::xr;
+use clew_keys::join::{
+    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
+};
+use clew_keys::{IssuerKey, IssuerKeyFile};
 use rand_core::CryptoRng;
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -2,13 +2,13 @@
 
 use super::{Store, begin, read_group};
 use crate::error::StoreError;
-use crate::keys::IssuerKeyFile;
 use clew_evidence::{
     Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, appended_nodes,
     consistency, inclusion, root, seal,
 };
 use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
+use clew_keys::IssuerKeyFile;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// A machine's row in the register.

@@ -5,12 +5,12 @@ use super::witnesses;
 use super::{Machine, Store, begin, key_of, read_group};
 use crate::error::StoreError;
 use crate::index::Progress;
-use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
     Name, seal,
 };
 use clew_group::{PublicKey, xr};
+use clew_keys::{IssuerKey, IssuerKeyFile};
 use rusqlite::{Transaction, params};
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@
 //! requests in a day than [`REQUESTS_PER_DAY`], and more machines compared with one packet than
 //! [`MATCHES_PER_PACKET`].
 
-use crate::files::{directory, sync_directory};
+use clew_keys::files::{directory, sync_directory};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{File, OpenOptions};

@@ -7,13 +7,13 @@ mod pending;
 
 pub use error::TrusteeError;
 
-use crate::keys::{OpeningShare, TrusteeKeyFile};
 use clew_evidence::{
     Asked, CheckedGroup, Found, JudgeRule, Packet, Question, Request, Share, Step, gather_blinds,
     gather_commitments,
 };
 use clew_group::curve::G1;
 use clew_group::quorum::{Blinding, Match, Revealed, SecretShare, Set};
+use clew_keys::{OpeningShare, TrusteeKeyFile};
 use ledger::Entry;
 use pending::Pending;
 use rand_core::CryptoRng;

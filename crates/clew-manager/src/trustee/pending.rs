@@ -4,9 +4,9 @@
 //! twice, whoever chose the other blinds could turn a match into an opening
 //! (`spec/group-signature.md` 5.4).
 
-use crate::files::{self, MODE_SECRET};
 use clew_evidence::TextError;
 use clew_evidence::armor;
+use clew_keys::files::{self, MODE_SECRET};
 use std::io;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;

@@ -6,10 +6,10 @@ use clew_evidence::{CheckedGroup, EpochRecord, GroupFile, HEADER, Name, Register
 use clew_group::curve::G1;
 use clew_group::quorum::{Quorum, Set, Trustee};
 use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, VerifyingKey, Witness};
-use clew_manager::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::update::{UpdateError, Witnesses, update};
+use clew_keys::witness_file::{self, Need};
+use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::store::{GROUP_FILE, ISSUER_KEY};
-use clew_manager::update::{UpdateError, Witnesses, update};
-use clew_manager::witness_file::{self, Need};
 use clew_manager::{NewGroup, Opening, Store, StoreError, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -5,8 +5,8 @@ use super::groups::{Manager, forged, named, trusted_dealer};
 use super::run::{Run, handing_on, plan, quorum, rng, set, who};
 use clew_group::quorum::{Founding, QuorumError, Resharing, Sharing};
 use clew_group::xr;
+use clew_keys::{OpeningShare, TrusteeKeyFile};
 use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, OldKey, Place, Plan, State};
-use clew_manager::keys::{OpeningShare, TrusteeKeyFile};
 
 fn rule<T>(result: Result<T, DkgError>) -> &'static str {
     result.err().map_or("none", |error| error.as_str())

@@ -203,7 +203,7 @@ fn damaged_and_foreign_files() {
         "clew-dkg-deal-1" => clew_manager::dkg::Deal::decode(text).map(|deal| deal.encode()),
         _ => match State::decode(text) {
             Ok(state) => Ok(state.encode().to_string()),
-            Err(clew_manager::keys::KeyError::Text(error)) => Err(error),
+            Err(clew_keys::KeyError::Text(error)) => Err(error),
             Err(error) => unreachable!("{error}"),
         },
     };

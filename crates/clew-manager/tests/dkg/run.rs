@@ -2,8 +2,8 @@
 
 use clew_evidence::{GroupFile, Name};
 use clew_group::quorum::{Quorum, Set, Trustee};
+use clew_keys::TrusteeKeyFile;
 use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, OldKey, Place, Plan, Purpose, State};
-use clew_manager::keys::TrusteeKeyFile;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 

@@ -7,8 +7,8 @@ use clew_evidence::Origin;
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Part, QuorumError, SecretShare, Sharing};
+use clew_keys::{IssuerKeyFile, OpeningShare, TrusteeKeyFile};
 use clew_manager::dkg::{Dealing, DkgError, Plan, State};
-use clew_manager::keys::{IssuerKeyFile, OpeningShare, TrusteeKeyFile};
 use clew_manager::{NewGroup, Opening, Store, When};
 
 fn share(key: &TrusteeKeyFile) -> &SecretShare {

@@ -8,8 +8,8 @@ use clew_group::EpochId;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Resharing, SecretShare, Sharing};
 use clew_group::xr::Generators;
+use clew_keys::{OpeningShare, TrusteeKeyFile};
 use clew_manager::dkg::{Deal, Dealing, OldKey, Place, Plan, State};
-use clew_manager::keys::{OpeningShare, TrusteeKeyFile};
 use std::path::PathBuf;
 use std::{env, fs};
 

@@ -1,6 +1,6 @@
 //! `clew sign`
 
-use crate::batch::Capture;
+use crate::capture::Capture;
 use crate::cli::{BlockCarriage, ModeName, Sign};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::report;
 use crate::sign::{Cover, Options, Signed, Signer, sign_capture};
 use clap::ArgMatches;
-use clew_manager::keys::MemberKeyFile;
+use clew_keys::MemberKeyFile;
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clew::capture::Reader;
+use clew_capture::Reader;
 use serde_json::Value as Json;
 
 use crate::flows;

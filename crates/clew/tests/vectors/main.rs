@@ -9,7 +9,7 @@ mod drawn;
 mod judge;
 mod make;
 
-#[path = "../../../clew-packet/tests/common/mod.rs"]
+#[path = "../../../clew-packet/tests/all/common/mod.rs"]
 #[rustfmt::skip]
 mod common;
 

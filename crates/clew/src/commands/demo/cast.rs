@@ -2,17 +2,17 @@
 
 use super::changes::copy;
 use super::{CAPTURE, Stage};
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::{Capture, frame};
 use crate::clock;
 use crate::commands::group::issue;
 use crate::failure::Failure;
 use crate::random;
 use crate::secrets;
 use crate::sign::Signer;
+use clew_capture::Record;
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
-use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use clew_manager::{NewGroup, Opening, Store};
 use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
 use ipnet::IpNet;

@@ -25,8 +25,8 @@ use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, T
 use clew_group::quorum::QuorumError;
 use clew_group::xr::JoinError;
 use clew_group::{DecodeError, Invalid, Revoked};
-use clew_manager::join::JoinFault;
-use clew_manager::keys::KeyError;
+use clew_keys::KeyError;
+use clew_keys::join::JoinFault;
 use clew_packet::{Reason, Replay};
 
 use crate::case::Case;

@@ -1,8 +1,8 @@
 //! Vectors of flows that eFFS signs.
 
-use clew_flow::carriage::TagSize;
 use clew_flow::effs::{Instance, SecretKey, Signer};
-use clew_flow::{Algorithm, Carry, Chaining, Descriptor, FlowSender};
+use clew_flow::{Algorithm, Chaining, Descriptor, Distribution, FlowSender};
+use clew_tree::carriage::TagSize;
 
 use super::damage::Damage;
 use super::effs::{SHORT, TWO, shortened};
@@ -45,7 +45,7 @@ fn descriptors() -> Vec<Case> {
     ]
 }
 
-fn sign(key: &SecretKey, label: &str, count: u16, carry: Carry) -> Vec<Vec<u8>> {
+fn sign(key: &SecretKey, label: &str, count: u16, distribution: Distribution) -> Vec<Vec<u8>> {
     let (place, contents) = (Place::new(label), contents(count));
     let drawn = [&place.tag[..], &place.seq.to_be_bytes(), &place.id, &hash(label.as_bytes())];
     let mut drawn = Drawn::new(&drawn);
@@ -53,7 +53,7 @@ fn sign(key: &SecretKey, label: &str, count: u16, carry: Carry) -> Vec<Vec<u8>> 
     let mut sender = FlowSender::new(flow(key), signer, &mut drawn).unwrap();
     let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    sender.sign_block(&packets, carry, TIME, &mut drawn, &mut outs).unwrap();
+    sender.sign_block(&packets, distribution, TIME, &mut drawn, &mut outs).unwrap();
     outs
 }
 
@@ -65,7 +65,7 @@ fn judged(name: &str, comment: &str, key: &SecretKey, (expect, reason): (&str, &
 }
 
 fn blocks() -> Vec<Case> {
-    let full = sign(&TWO, "effs full", 2, Carry::Every);
+    let full = sign(&TWO, "effs full", 2, Distribution::Every);
     let shares = sign(&SHORT, "effs coded", 9, coded(25, Some(TagSize::T8)));
     // The last byte of y_2, behind which the hash of x_2 and the fixed fields stand.
     let at = full[0].len() - 40 - 32 - 1;

@@ -1,7 +1,7 @@
 //! Vectors of proofs and of signed files.
 
-use clew_flow::carriage::TagSize;
-use clew_flow::{Carry, Chaining};
+use clew_flow::{Chaining, Distribution};
+use clew_tree::carriage::TagSize;
 
 use super::damage::Damage;
 use super::flow_signature::{FOLDER, Flow, Place, coded, contents};
@@ -21,14 +21,14 @@ fn proofs() -> Vec<Case> {
     let salted = Chaining { salted: true, ..Chaining::default() };
     let (flow, open) = (Flow::new("a witness", salted), Flow::new("open", Chaining::default()));
     let (place, all) = (Place::new("proof"), contents(12));
-    let sign = |carry: Carry| flow.sign(&place, &all, carry)[7].clone();
-    let (full, own) = (sign(Carry::Every), flow.descriptor.to_bytes());
+    let sign = |distribution: Distribution| flow.sign(&place, &all, distribution)[7].clone();
+    let (full, own) = (sign(Distribution::Every), flow.descriptor.to_bytes());
     let good = proof_of(&own, &full);
     let case = |name: &str, expect: &str, comment: &str, proof: &[u8]| {
         Case::new(FOLDER, &format!("proof-{name}"), expect, comment).text("check", "proof").hex("proof", proof)
     };
     let holds = |name: &str, comment: &str, flow: &Flow| {
-        let packet = &flow.sign(&place, &all, Carry::Every)[7];
+        let packet = &flow.sign(&place, &all, Distribution::Every)[7];
         let own = flow.descriptor.to_bytes();
         case(name, "valid", comment, &proof_of(&own, packet)).hex("descriptor", own).hex("content", &all[7])
     };
@@ -38,7 +38,7 @@ fn proofs() -> Vec<Case> {
     vec![
         holds("salted", "One of twelve packets, salted.", &flow),
         holds("plain", "One of twelve, not salted.", &open),
-        bad("sparse", "A packet without the signature.", &proof_of(&own, &sign(Carry::OneIn(8)))),
+        bad("sparse", "A packet without the signature.", &proof_of(&own, &sign(Distribution::OneIn(8)))),
         bad("coded", "A packet with a share.", &proof_of(&own, &sign(coded(25, Some(TagSize::T8))))),
         bad("magic", "Another magic.", &flipped(15)),
         bad("name", "A bit of the flow's name.", &flipped(name_end)),
@@ -65,7 +65,7 @@ fn packets(flow: &Flow, label: &str, sentences: u32) -> (Vec<Vec<u8>>, Vec<u8>) 
         let id = Place::new(&format!("{label} {block}")).id;
         let seq = 7000 + block as u32;
         let place = Place { id, seq, ..Place::new(label) };
-        flow.sign(&place, contents, Carry::OneIn(4))
+        flow.sign(&place, contents, Distribution::OneIn(4))
     };
     (contents.chunks(4).enumerate().flat_map(sign).collect(), bytes)
 }
@@ -105,9 +105,9 @@ fn files() -> Vec<Case> {
     late.swap(4, 5);
     let misplaced = {
         let place = Place::new("misplaced");
-        flow.sign(&place, &[[&[0; 7][..], &[1], b"one"].concat(), vec![0; 8]], Carry::Every)
+        flow.sign(&place, &[[&[0; 7][..], &[1], b"one"].concat(), vec![0; 8]], Distribution::Every)
     };
-    let short = flow.sign(&Place::new("short"), &[vec![0; 7]], Carry::Every);
+    let short = flow.sign(&Place::new("short"), &[vec![0; 7]], Distribution::Every);
     vec![
         whole("whole", "Nine sentences, ten packets, three blocks.", 9),
         whole("empty", "A file of no bytes.", 0),

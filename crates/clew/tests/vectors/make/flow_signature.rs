@@ -1,10 +1,8 @@
 //! Vectors of flow signatures: descriptors, signed blocks, padded RTP.
 
-use clew_flow::carriage::{Rate, TagSize};
-use clew_flow::{
-    Algorithm, BlockSigner, Carry, Chaining, Degree, Descriptor, DigestSize, Ed25519Signer, FlowSender, Suite, Tree,
-    rtp,
-};
+use clew_flow::{Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, rtp};
+use clew_tree::carriage::{Rate, TagSize};
+use clew_tree::{Degree, DigestSize, Suite, Tree};
 
 use super::damage::Damage;
 use super::{hash, rng, with_all};
@@ -73,14 +71,14 @@ impl Flow {
     }
 
     /// All packets of a block.
-    pub fn sign(&self, place: &Place, contents: &[Vec<u8>], carry: Carry) -> Vec<Vec<u8>> {
+    pub fn sign(&self, place: &Place, contents: &[Vec<u8>], distribution: Distribution) -> Vec<Vec<u8>> {
         let salts = self.salts(place, contents.len()).concat();
         let mut drawn = Drawn::new(&[&place.tag, &place.seq.to_be_bytes(), &place.id, &salts]);
         let signer = Ed25519Signer::from_secret(&self.secret);
         let mut sender = FlowSender::new(self.descriptor.clone(), signer, &mut drawn).unwrap();
         let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
         let mut outs = vec![Vec::new(); packets.len()];
-        sender.sign_block(&packets, carry, place.time, &mut drawn, &mut outs).unwrap();
+        sender.sign_block(&packets, distribution, place.time, &mut drawn, &mut outs).unwrap();
         outs
     }
 
@@ -131,8 +129,8 @@ pub fn contents(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(content).collect()
 }
 
-pub fn coded(percent: u8, tags: Option<TagSize>) -> Carry {
-    Carry::Coded { rate: Rate::new(percent).unwrap(), tags }
+pub fn coded(percent: u8, tags: Option<TagSize>) -> Distribution {
+    Distribution::Coded { rate: Rate::new(percent).unwrap(), tags }
 }
 
 fn descriptor(name: &str, expect: &str, comment: &str, bytes: &[u8]) -> Case {
@@ -211,10 +209,11 @@ fn bad_descriptors() -> Vec<Case> {
 }
 
 /// Carriages of good blocks: a name, and what it is for people.
-fn carriages(count: u16, degree: Degree) -> Vec<(&'static str, &'static str, Carry)> {
+fn carriages(count: u16, degree: Degree) -> Vec<(&'static str, &'static str, Distribution)> {
     // Long paths are in few packets.
     let percent = if degree == Degree::BINARY { 25 } else { 6 };
-    let mut all = vec![("full", "all in full", Carry::Every), ("sparse", "one of eight in full", Carry::OneIn(8))];
+    let mut all =
+        vec![("full", "all in full", Distribution::Every), ("sparse", "one of eight in full", Distribution::OneIn(8))];
     if count > 8 {
         for (name, words, tags) in [
             ("t8", "shares with 8-byte tags", Some(TagSize::T8)),
@@ -235,7 +234,7 @@ fn blocks() -> Vec<Case> {
     for suite in [Suite::Blake3, Suite::Sha256] {
         for degree in degrees {
             for count in [1, 2, 5, 64] {
-                for (carriage, words, carry) in carriages(count, degree) {
+                for (carriage, words, distribution) in carriages(count, degree) {
                     let chaining = Chaining {
                         suite,
                         degree,
@@ -243,7 +242,7 @@ fn blocks() -> Vec<Case> {
                         salted: out.len() / 2 % 2 == 1,
                         ..Chaining::default()
                     };
-                    out.push(block(chaining, count, (carriage, words, carry)));
+                    out.push(block(chaining, count, (carriage, words, distribution)));
                 }
             }
         }
@@ -253,7 +252,7 @@ fn blocks() -> Vec<Case> {
     out.push(block(Chaining::default(), 9, shares));
     let few = ("t8", "shares with 8-byte tags", coded(2, Some(TagSize::T8)));
     out.push(block(large, 256, few));
-    out.push(block(large, 1024, ("full", "all in full", Carry::Every)));
+    out.push(block(large, 1024, ("full", "all in full", Distribution::Every)));
     let short = ("full-for-t8", "too few for shares", shares.2);
     out.push(block(Chaining::default(), 8, short));
     out
@@ -268,7 +267,7 @@ fn picked(count: u16, carriage: &str) -> Vec<u16> {
     }
 }
 
-fn block(chaining: Chaining, count: u16, (carriage, words, carry): (&str, &str, Carry)) -> Case {
+fn block(chaining: Chaining, count: u16, (carriage, words, distribution): (&str, &str, Distribution)) -> Case {
     let suite = match chaining.suite {
         Suite::Blake3 => "blake3",
         Suite::Sha256 => "sha256",
@@ -289,10 +288,10 @@ fn block(chaining: Chaining, count: u16, (carriage, words, carry): (&str, &str, 
         .hex("seq", place.seq.to_be_bytes())
         .hex("id", place.id)
         .hex("timestamp", place.time.to_be_bytes());
-    let case = match carry {
-        Carry::Every => case.hex("one-in", [0, 1]),
-        Carry::OneIn(one_in) => case.hex("one-in", one_in.to_be_bytes()),
-        Carry::Coded { rate, tags } => {
+    let case = match distribution {
+        Distribution::Every => case.hex("one-in", [0, 1]),
+        Distribution::OneIn(one_in) => case.hex("one-in", one_in.to_be_bytes()),
+        Distribution::Coded { rate, tags } => {
             let percent = (1..=100).find(|p| Rate::new(*p) == Some(rate)).unwrap();
             let size = tags.map_or(0, |tags| tags.bytes() as u8);
             case.hex("percent", [percent]).hex("tag-size", [size])
@@ -308,7 +307,7 @@ fn block(chaining: Chaining, count: u16, (carriage, words, carry): (&str, &str, 
         "t0" => case.hex("untagged", [1]),
         _ => case,
     };
-    let signed = flow.sign(&place, &contents, carry);
+    let signed = flow.sign(&place, &contents, distribution);
     let packets = picked(count, carriage);
     packets.into_iter().fold(case, |case, index| case.hex("packet", &signed[usize::from(index)]).text("reason", "ok"))
 }
@@ -318,7 +317,7 @@ fn padded() -> Vec<Case> {
     let (flow, place) = (Flow::new("a phone", Chaining::default()), Place::new("rtp"));
     let header = [0x80, 96, 0, 1, 0, 0, 0, 9, 1, 2, 3, 4];
     let content = [&header[..], b"sound"].concat();
-    let signed = flow.sign(&place, &[content, b"more".to_vec()], Carry::Every);
+    let signed = flow.sign(&place, &[content, b"more".to_vec()], Distribution::Every);
     let signed = &signed[0];
     let mut received = signed.clone();
     let length = signed.len() - 17;

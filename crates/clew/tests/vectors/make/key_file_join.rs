@@ -3,7 +3,7 @@
 use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
-use clew_manager::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile};
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile};
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;

@@ -1,6 +1,6 @@
 //! Vectors of key files that are sealed.
 
-use clew_manager::sealed::{Secret, seal};
+use clew_keys::encryption::{Secret, encrypt};
 use zeroize::Zeroizing;
 
 use super::damage::Damage;
@@ -17,8 +17,8 @@ pub fn all() -> Vec<Case> {
     let (by_passphrase, by_key_file) =
         (Secret::Passphrase(Zeroizing::new(PASSPHRASE.to_owned())), Secret::KeyFile(Zeroizing::new(KEY_FILE.to_vec())));
     let (plain, comment) = (trustee().encode(), trustee().comment());
-    let first = seal(&plain, &comment, &by_passphrase, &mut rng("sealed by passphrase"));
-    let second = seal(&plain, &comment, &by_key_file, &mut rng("sealed by key file"));
+    let first = encrypt(&plain, &comment, &by_passphrase, &mut rng("sealed by passphrase"));
+    let second = encrypt(&plain, &comment, &by_key_file, &mut rng("sealed by key file"));
     let bad = |name: &str, expect: &str, comment: &str, payload: &[u8]| {
         let text = armored(SEALED, payload);
         case(name, expect, comment, SEALED, &text).hex("key-file", KEY_FILE)

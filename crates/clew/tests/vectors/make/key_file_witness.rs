@@ -1,7 +1,7 @@
 //! Vectors of witness buckets.
 
 use clew_group::DecodeError;
-use clew_manager::witness_file::encode;
+use clew_keys::witness_file::encode;
 
 use super::damage::{Damage, identity, near};
 use super::records::NONCE;
