@@ -2,13 +2,13 @@
 
 use clew_evidence::wire::Fields;
 use clew_evidence::{GroupFile, GroupId, MAX_STEPS, armor};
-use clew_manager::join::{
+use clew_keys::encryption::{Needs, Secret, decrypt, needs};
+use clew_keys::join::{
     AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile,
     round,
 };
-use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
-use clew_manager::sealed::{Needs, Secret, needs, unseal};
-use clew_manager::witness_file::{self, Need};
+use clew_keys::witness_file::{self, Need};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use zeroize::Zeroizing;
@@ -125,6 +125,6 @@ fn sealed(text: &str) {
     // Not with a passphrase: a file may ask for 1 GiB.
     if needs(text) == Ok(Needs::KeyFile) {
         let secret = Secret::KeyFile(Zeroizing::new(b"the content of a key file".to_vec()));
-        let _ = unseal(text, &secret);
+        let _ = decrypt(text, &secret);
     }
 }

@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "all/common/mod.rs"]
+#[allow(dead_code, reason = "this program uses a part")]
 mod common;
 #[path = "../../clew-group/tests/memory/scan.rs"]
 mod scan;
@@ -13,10 +15,9 @@ use base64::engine::general_purpose::STANDARD;
 use clew_evidence::{GroupId, Search};
 use clew_group::quorum::SecretShare;
 use clew_group::{Scheme, xr};
-use clew_manager::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
-use clew_manager::sealed::{self, Secret as Seal};
-use clew_manager::store::keys_of;
-use clew_manager::{Store, StoreError};
+use clew_keys::encryption::{self, Secret as Seal};
+use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_manager::{Store, StoreError, keys_of};
 use common::*;
 use ed25519_dalek::SigningKey;
 use scan::{Secret, Watch, overwritten};
@@ -86,10 +87,10 @@ fn key_files() {
     let texts = [issuer.encode(), trustee.encode()];
     let by = Seal::KeyFile(Zeroizing::new(vec![7; 32]));
     let sealed = texts.each_ref();
-    let sealed = sealed.map(|text| sealed::seal(text, "", &by, &mut rng(1)));
+    let sealed = sealed.map(|text| encryption::encrypt(text, "", &by, &mut rng(1)));
     drop(texts);
     nothing(&watch, "encoding and sealing");
-    let [issuers, trustees] = sealed.map(|sealed| sealed::unseal(&sealed, &by).unwrap());
+    let [issuers, trustees] = sealed.map(|sealed| encryption::decrypt(&sealed, &by).unwrap());
     drop(IssuerKeyFile::decode(&issuers).unwrap());
     drop(TrusteeKeyFile::decode(&trustees).unwrap());
     drop((issuers, trustees));

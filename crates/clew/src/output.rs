@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{error, fmt};
 
-use clew_manager::files::{MODE_PUBLIC, Pending};
+use clew_keys::files::{MODE_PUBLIC, Pending};
 
-use crate::capture::Sink;
 use crate::failure::Failure;
+use clew_capture::Sink;
 
 /// Stands for standard input or output among the paths of a command line.
 pub const STANDARD_STREAM: &str = "-";

@@ -5,9 +5,9 @@ use crate::output::STANDARD_STREAM;
 use crate::random;
 use clap::Args;
 use clew_evidence::TextError;
-use clew_manager::files::{MODE_SECRET, Written};
-use clew_manager::keys::KeyError;
-use clew_manager::sealed::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
+use clew_keys::KeyError;
+use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
+use clew_keys::files::{MODE_SECRET, Written};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -64,12 +64,12 @@ impl Unlock {
     pub fn read(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
         let text = read_text(path)?;
         warn_if_exposed(path);
-        let secret = match sealed::needs(&text).map_err(|e| Failure::file(path, e))? {
+        let secret = match encryption::needs(&text).map_err(|e| Failure::file(path, e))? {
             Needs::Nothing => return Ok((text, None)),
             Needs::Passphrase => self.passphrase(path)?,
             Needs::KeyFile => self.content(path)?,
         };
-        let clear = sealed::unseal(&text, &secret).map_err(|e| Failure::file(path, e))?;
+        let clear = encryption::decrypt(&text, &secret).map_err(|e| Failure::file(path, e))?;
         Ok((clear, Some(secret)))
     }
 
@@ -138,7 +138,7 @@ pub fn write(
 /// The text as it is written.
 fn sealed(text: &Zeroizing<String>, comment: &str, secret: Option<&Secret>) -> Zeroizing<String> {
     match secret {
-        Some(secret) => sealed::seal(text, comment, secret, &mut random::os()),
+        Some(secret) => encryption::encrypt(text, comment, secret, &mut random::os()),
         None => text.clone(),
     }
 }

@@ -6,7 +6,7 @@
 //! together; [`suspicions`] says what each look contributes. What it would find is shown by signers
 //! that are broken on purpose ([`broken_signers_are_found`]). That a signature tells nothing at all is
 //! proven in `spec/group-signature.md` section 6, not tested: this finds mistakes of the program. Times
-//! are not looked at here: `crates/clew-bench/ct` measures those of signing, and judges them.
+//! are not looked at here: `tools/ct/ct` measures those of signing, and judges them.
 
 use std::collections::HashSet;
 

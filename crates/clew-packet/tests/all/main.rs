@@ -1,4 +1,5 @@
-//! Signing and verifying packets, from outside.
+//! The integration tests of `clew-packet`, one binary: linking is what takes the time.
+
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod anonymity;

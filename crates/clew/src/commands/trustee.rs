@@ -3,14 +3,14 @@
 use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_manager::dkg::{Deal, DkgError, Hello, Plan, State};
-use clew_manager::keys::TrusteeKeyFile;
-use clew_manager::sealed::{self, Secret};
+use clew_keys::TrusteeKeyFile;
+use clew_keys::encryption::{self, Secret};
+use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::fs;
 use std::path::Path;
 
@@ -159,7 +159,7 @@ fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Resu
         let found = fs::read_to_string(path).map(zeroize::Zeroizing::new);
         let found = found.map_err(|e| Failure::io(path, &e))?;
         let clear = match secret {
-            Some(secret) => sealed::unseal(&found, secret).ok(),
+            Some(secret) => encryption::decrypt(&found, secret).ok(),
             None => Some(found),
         };
         if clear.is_some_and(|clear| *clear == *text) {

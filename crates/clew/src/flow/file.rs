@@ -7,7 +7,7 @@
 
 use super::keys::{FlowKey, cannot_sign};
 use super::schemes::{Flows, Signer};
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;

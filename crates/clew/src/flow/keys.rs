@@ -10,7 +10,7 @@ use clew_flow::effs::{self, Parameters, PublicKey};
 use clew_flow::{
     Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender, Unsignable,
 };
-use clew_manager::keys::KeyError;
+use clew_keys::KeyError;
 use rand_core::Rng;
 use sha2::{Digest as _, Sha256};
 use std::fmt;

@@ -3,7 +3,7 @@
 use crate::random;
 use crate::report::hex;
 use clew_evidence::armor;
-use clew_manager::keys::KeyError;
+use clew_keys::KeyError;
 use clew_tunnel::keys::{canonical, public};
 use clew_tunnel::record::{
     Cert, CertBody, SERVER_LABEL, ServerSecret, SigningSecret, USER_LABEL, UserSecret,

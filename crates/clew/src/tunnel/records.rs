@@ -4,7 +4,7 @@ use super::keys::{self, PublicKey};
 use crate::clock;
 use crate::failure::Failure;
 use clew_evidence::{TextError, armor};
-use clew_manager::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::files::{MODE_PUBLIC, write_atomically};
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::Config;
 use clew_tunnel::record::{Cert, RECORD_LABEL, Record, Wanted};

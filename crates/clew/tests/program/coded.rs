@@ -15,7 +15,7 @@ use std::path::Path;
 const CODED: [&str; 2] = ["--carriage", "coded"];
 
 /// One flow of TCP after another, 400 packets in all: blocks of many sizes.
-fn signed(desk: &Desk, more: &[&str]) -> Vec<clew::capture::Record> {
+fn signed(desk: &Desk, more: &[&str]) -> Vec<clew_capture::Record> {
     let ssh = fs::read(Path::new(CAPTURES).join("zeek--ssh-ssh.pcap")).unwrap();
     let records = packets(&ssh).into_iter().skip(1000).take(400);
     let records: Vec<_> = records.collect();

@@ -2,8 +2,6 @@
 //!
 //! Keys are made here and nowhere else.
 #![allow(dead_code, reason = "each test program uses its part")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
 pub mod groups;
 pub mod packets;
 pub mod trailers;

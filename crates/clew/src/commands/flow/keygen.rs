@@ -6,7 +6,7 @@ use crate::flow::keys::{self, FlowKey, Scheme};
 use crate::secrets;
 use clew_flow::effs::{Parameters, Rule, Size};
 use clew_flow::{Chaining, NAME_BYTES_MAX, SIGNATURE_BYTES_MAX};
-use clew_manager::files::{MODE_PUBLIC, Written};
+use clew_keys::files::{MODE_PUBLIC, Written};
 use clew_tree::{Degree, DigestSize, Suite};
 use std::path::{Path, PathBuf};
 

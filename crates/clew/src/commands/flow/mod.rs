@@ -7,13 +7,13 @@ mod relay;
 mod sign;
 mod verify;
 
-use crate::capture::is_capture;
 use crate::cli::{CarriageName, Carrying, Flow, Known};
 use crate::failure::{Failure, Status};
 use crate::flow::file::MAGIC;
 use crate::flow::keys::{self, FlowKey};
 use crate::flow::schemes::Flows;
 use crate::output::open_input;
+use clew_capture::is_capture;
 use clew_flow::Distribution;
 use clew_flow::rtp::RTP_SIGNATURE_MAX;
 use clew_tree::carriage::COUNT_MAX;

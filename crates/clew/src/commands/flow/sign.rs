@@ -1,7 +1,7 @@
 //! `clew flow sign`
 
 use super::{Kind, distribution, peek};
-use crate::batch::Capture;
+use crate::capture::Capture;
 use crate::cli::{CarriageName, FlowSign};
 use crate::failure::{Failure, Status};
 use crate::flow::file;

@@ -2,8 +2,7 @@
 
 use super::listing::{Json, Listing, Quiet, Table, tell};
 use super::{Kind, peek};
-use crate::batch::Capture;
-use crate::capture::{PacketLengths, Writer};
+use crate::capture::Capture;
 use crate::cli::{FlowInspect, FlowVerify, Known};
 use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
@@ -12,10 +11,10 @@ use crate::flow::keys::title;
 use crate::flow::policy::Gate;
 use crate::flow::schemes::Flows;
 use crate::flow::sidecar::{self, Sidecar};
-use crate::flow::verify::{Judged, Verified, verify_capture};
+use crate::flow::verify::{Freshness, Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
 use crate::report;
-use crate::verify::Freshness;
+use clew_capture::{PacketLengths, Writer};
 use clew_flow::{Descriptor, Fixed, Reason, Verdict};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! `clew revoke` and `clew group rebase`: new epochs.
 
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::cli::{GroupRebase, Revoke, Start};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::progress;
 use crate::secrets::Unlock;
 use clew_evidence::{Change, GroupFile, Name};
-use clew_manager::keys::IssuerKeyFile;
+use clew_keys::IssuerKeyFile;
 use clew_manager::{Store, StoreError, When};
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -3,16 +3,16 @@
 use super::enrol::write;
 use crate::cli::Join;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_checked;
+use crate::groups::read_checked;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};
-use clew_manager::files::{directory, sync_directory};
-use clew_manager::join::{
+use clew_keys::MemberKeyFile;
+use clew_keys::encryption::Secret;
+use clew_keys::files::{directory, sync_directory};
+use clew_keys::join::{
     CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, TextFile, round,
 };
-use clew_manager::keys::MemberKeyFile;
-use clew_manager::sealed::Secret;
 use std::fs;
 use std::path::Path;
 

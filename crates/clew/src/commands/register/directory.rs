@@ -1,7 +1,7 @@
 //! The register in the group's directory, with the issuer key.
 
 use super::{Candidate, InUse, no_such_machine, not_a_member};
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::clock;
 use crate::failure::Failure;
 use crate::progress;
@@ -9,7 +9,7 @@ use crate::secrets::Unlock;
 use clew_evidence::{Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
-use clew_manager::keys::IssuerKeyFile;
+use clew_keys::IssuerKeyFile;
 use clew_manager::{Machine, Store};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 
 use super::directory::rows_named;
 use super::no_such_machine;
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::cli::GroupRegister;
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -12,9 +12,8 @@ use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
 use clew_group::{EpochIssuer, Scheme};
-use clew_manager::keys::IssuerKeyFile;
-use clew_manager::store::keys_of;
-use clew_manager::{Machine, Store};
+use clew_keys::IssuerKeyFile;
+use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{Read, Write};

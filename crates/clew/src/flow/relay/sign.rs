@@ -1,11 +1,12 @@
 //! Datagrams in, signed ones out.
 
-use super::{BATCH, Metrics, NAP, Until, Wire};
+use super::{BATCH, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
 use crate::flow::keys::{FlowKey, cannot_sign};
 use crate::flow::schemes::Signer;
 use crate::flow::sign::IDLE_NS;
+use crate::metrics::RelayMetrics;
 use crate::random;
 use clew_flow::manifest::sent_max;
 use clew_flow::{Distribution, FlowSender, Schedule, delay_bound, rtp};
@@ -83,7 +84,7 @@ pub fn sign(
     wire: &mut Wire,
     key: &FlowKey,
     signing: Signing,
-    metrics: &Metrics,
+    metrics: &RelayMetrics,
     until: Until,
 ) -> Result<(), Failure> {
     let most = signing.most(key);
@@ -142,7 +143,12 @@ impl Line {
         left.map_or(NAP, Duration::from_nanos)
     }
 
-    fn take(&mut self, datagram: Vec<u8>, wire: &Wire, metrics: &Metrics) -> Result<(), Failure> {
+    fn take(
+        &mut self,
+        datagram: Vec<u8>,
+        wire: &Wire,
+        metrics: &RelayMetrics,
+    ) -> Result<(), Failure> {
         let now = self.now();
         if self.schedule.tick(now) {
             self.sign(wire, metrics)?;
@@ -162,7 +168,7 @@ impl Line {
     }
 
     /// Signs and sends what waits.
-    fn sign(&mut self, wire: &Wire, metrics: &Metrics) -> Result<(), Failure> {
+    fn sign(&mut self, wire: &Wire, metrics: &RelayMetrics) -> Result<(), Failure> {
         if self.waiting.is_empty() {
             return Ok(());
         }
@@ -205,7 +211,7 @@ impl Line {
     }
 }
 
-fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
+fn pass(wire: &Wire, datagram: &[u8], metrics: &RelayMetrics) {
     match wire.send(datagram) {
         true => metrics.sent.inc(),
         false => metrics.refused.inc(),

@@ -20,13 +20,11 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
     let (sharing, _) = dealt.unwrap();
     let mut records = XR.records.clone();
     let nonce = records.genesis.nonce;
-    let found = XR
-        .issuer
-        .found(&nonce, sharing.public(), &mut rng("small proof"));
+    let found = XR.issuer.found(&nonce, sharing.public(), &mut rng("small proof"));
     records.genesis.name = "klein ☘".parse().unwrap();
     records.genesis.founding = Box::new(found.0.founding_bytes());
     records.genesis.issuer_proof = Some(found.1.to_bytes());
-    records.genesis.sharing = SharingRecord::xr(Origin::Dealt, &sharing);
+    records.genesis.sharing = SharingRecord::xr(Origin::TrustedDealer, &sharing);
     records.epochs.clear();
     records.checkpoints.clear();
     records.entries.clear();
@@ -34,31 +32,20 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
 });
 
 pub fn all() -> Vec<Case> {
-    vec![
-        of_bbs04(),
-        of_xr(),
-        urgent(),
-        small(),
-        strange_xr(),
-        strange_bbs04(),
-    ]
+    vec![of_bbs04(), of_xr(), urgent(), small(), strange_xr(), strange_bbs04()]
 }
 
 /// The manager can sign any register: whoever reads a row says what is wrong.
 fn strange_xr() -> Case {
     let comment = "The group of xr with a register whose entries nobody takes.";
-    let name = stem(strange::STRANGE);
+    let name = strange::STRANGE;
     of_xr_with(name, comment, &strange::xr())
 }
 
 fn strange_bbs04() -> Case {
     let comment = "The group of bbs04 with a register whose entry nobody takes.";
-    let name = stem(strange::BBS04_FILE);
+    let name = strange::BBS04_FILE;
     of_bbs04_with(name, comment, &strange::bbs04())
-}
-
-fn stem(file: &str) -> &str {
-    file.strip_suffix(".txt").unwrap()
 }
 
 /// `keys` are the founding key and the V of each epoch.
@@ -73,11 +60,7 @@ fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8;
     let case = with_all(case, "epoch-id", epochs.map(|e| records.epoch_id(e)));
     let short = (0..keys.len()).map(|e| short_epoch_id(&records.epoch_id(e)));
     let case = short.fold(case, |case, id| case.text("short-id", &id));
-    let case = with_all(
-        case,
-        "founding-key",
-        keys.iter().map(|(founding, _)| founding),
-    );
+    let case = with_all(case, "founding-key", keys.iter().map(|(founding, _)| founding));
     let case = with_all(case, "v", keys.iter().map(|(_, v)| v));
     let made = records.epochs.iter().map(|e| e.made.to_be_bytes());
     let case = with_all(case, "made", made);
@@ -109,7 +92,7 @@ fn with_register(case: Case, records: &Records) -> Case {
 
 fn of_bbs04() -> Case {
     let comment = "Scheme bbs04: two rebases that revoke, and a register of three machines.";
-    of_bbs04_with(stem(bbs04_group::FILE), comment, &BBS04.records)
+    of_bbs04_with(bbs04_group::FILE, comment, &BBS04.records)
 }
 
 fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
@@ -123,7 +106,7 @@ fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
 
 fn of_xr() -> Case {
     let comment = "Scheme xr: a step, a new opening key, two steps, a rebase; five machines.";
-    of_xr_with(stem(xr_group::FILE), comment, &XR.records)
+    of_xr_with(xr_group::FILE, comment, &XR.records)
 }
 
 fn of_xr_with(name: &str, comment: &str, records: &Records) -> Case {
