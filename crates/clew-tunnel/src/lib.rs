@@ -1,11 +1,11 @@
-//! The cryptographic kernels of MinimaLT's tunnels (Petullo and others, *MinimaLT: Minimal-latency
-//! Networking Through Better Security*, 2013): [`x25519`] for many peers at once, and [`boxes`], NaCl's
-//! authenticated encryption, for many packets at once (`docs/decisions/0014-tunnel-kernels.md`). Upon them
-//! stand the formats of `spec/tunnel.md`: [`wire`] has packets and RPCs, [`record`] service records,
-//! [`keys`] keys and nonces, [`authenticator`] and [`puzzle`] what their names say.
+//! MinimaLT's tunnels (Petullo and others, *MinimaLT: Minimal-latency Networking Through Better
+//! Security*, 2013): [`engine`] is the protocol, [`x25519`] has keys, and [`boxes`] NaCl's authenticated
+//! encryption, for many packets at once (`docs/decisions/0014-tunnel-kernels.md`). The formats are those of
+//! `spec/tunnel.md`: [`wire`] has packets and RPCs, [`record`] service records, [`keys`] keys and nonces.
 //!
 //! No IO, no clock, no randomness: all are arguments.
 #![no_std]
+#![deny(unreachable_pub)]
 
 extern crate alloc;
 #[cfg(test)]

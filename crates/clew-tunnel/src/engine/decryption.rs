@@ -8,11 +8,11 @@ use crate::reason::{Counters, Reason};
 use crate::wire::packet::Boxed;
 
 /// Packets that are decrypted in one call.
-pub const GROUP: usize = 16;
+pub(super) const GROUP: usize = 16;
 
 /// Decrypts the boxes of a group, [`GROUP`] at most, each with the key that `keys` finds for what stands beside
 /// it. Those whose nonces do not allow it are counted and leave the group; which of the others are good.
-pub fn decrypt<'t, W>(
+pub(super) fn decrypt<'t, W>(
     group: &mut Vec<(W, Boxed<'_>)>,
     keys: impl Fn(&W) -> Option<&'t PacketKeys>,
     counters: &mut Counters,

@@ -9,7 +9,7 @@ const WORDS: usize = NONCES / 64;
 /// Which of the last [`NONCES`] of one key and direction were decrypted. The bits are a ring: t is at t modulo
 /// their number.
 #[derive(Clone, Debug, Default)]
-pub struct NonceMemory {
+pub(super) struct NonceMemory {
     highest: Option<u64>,
     seen: [u64; WORDS],
 }
@@ -19,7 +19,7 @@ impl NonceMemory {
     ///
     /// # Errors
     /// `duplicate-nonce`, `old-nonce`.
-    pub fn check(&self, nonce: Nonce) -> Result<(), Reason> {
+    pub(super) fn check(&self, nonce: Nonce) -> Result<(), Reason> {
         let t = nonce.t();
         match self.highest {
             Some(highest) if t <= highest => {
@@ -36,7 +36,7 @@ impl NonceMemory {
     }
 
     /// Writes down that the nonce was decrypted. Whether it is above all before it.
-    pub fn note(&mut self, nonce: Nonce) -> bool {
+    pub(super) fn note(&mut self, nonce: Nonce) -> bool {
         let t = nonce.t();
         let is_highest = self.highest.is_none_or(|highest| t > highest);
         if is_highest {

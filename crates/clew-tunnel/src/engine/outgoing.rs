@@ -105,7 +105,7 @@ impl Outgoing {
     }
 
     /// Adds a datagram without a box.
-    pub fn push_plain(&mut self, (from, to): (u32, SocketAddr), bytes: &[u8]) {
+    pub(crate) fn push_plain(&mut self, (from, to): (u32, SocketAddr), bytes: &[u8]) {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.datagrams.push(Datagram { from, to, begin });

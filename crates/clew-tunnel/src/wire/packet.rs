@@ -126,7 +126,7 @@ pub struct Initiation<'a> {
 
 impl Initiation<'_> {
     /// Appends the packet as it came, box still closed.
-    pub fn write_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
         let flags = self.solution.map_or(KEY, |_| KEY | PUZZLE);
         out.extend_from_slice(&self.boxed.tid.with(flags));
         out.extend_from_slice(&self.boxed.nonce.to_bytes());

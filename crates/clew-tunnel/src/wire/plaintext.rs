@@ -86,7 +86,7 @@ impl<'a> Plaintext<'a> {
     }
 
     /// Whether it has a nextTid, wherever that stands.
-    pub fn has_next_tid(&self) -> bool {
+    pub(crate) fn has_next_tid(&self) -> bool {
         let mut calls = self.calls;
         calls.any(|call| call.connection == 0 && call.name == "nextTid")
     }

@@ -26,7 +26,7 @@ const NONCES_MAX: usize = 16;
 
 /// An attempt to open a tunnel.
 #[derive(Debug)]
-pub struct Attempt {
+pub(super) struct Attempt {
     tid: Tid,
     secret: Secret,
     /// C', once it is computed.
@@ -48,7 +48,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// An attempt with a TID and a secret c' of its own.
-    pub fn new(tid: Tid, secret: Secret, is_held: bool, now: &mut Now<'_>) -> Self {
+    pub(super) fn new(tid: Tid, secret: Secret, is_held: bool, now: &mut Now<'_>) -> Self {
         Self {
             tid,
             secret,
@@ -67,17 +67,17 @@ impl Attempt {
     }
 
     /// A copy of c', for who computes with it.
-    pub fn secret(&self) -> Secret {
+    pub(super) fn secret(&self) -> Secret {
         Secret::from_bytes(*self.secret.as_bytes())
     }
 
     /// Its TID.
-    pub const fn tid(&self) -> Tid {
+    pub(super) const fn tid(&self) -> Tid {
         self.tid
     }
 
     /// Its keys were computed.
-    pub fn start(&mut self, client: Public, key: Key, server: &Public) {
+    pub(super) fn start(&mut self, client: Public, key: Key, server: &Public) {
         self.client = Some(client);
         let binder = Binder::new(&key, self.tid, &client, server);
         let first = Nonce::new(0, Side::Client);
@@ -86,7 +86,7 @@ impl Attempt {
     }
 
     /// When it has something to do; none while its keys are computed, and while nobody wants its tunnel.
-    pub fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         if self.client.is_none() || self.is_held {
             return None;
         }
@@ -95,34 +95,34 @@ impl Attempt {
     }
 
     /// Its tunnel is wanted.
-    pub const fn release(&mut self) {
+    pub(crate) const fn release(&mut self) {
         self.is_held = false;
     }
 
     /// It is sent at once.
-    pub fn hurry(&mut self, now: Instant) {
+    pub(super) fn hurry(&mut self, now: Instant) {
         self.sends.hurry(now);
     }
 
     /// It is sent from another address, where nobody has answered yet.
-    pub fn moved(&mut self, now: Instant) {
+    pub(super) fn moved(&mut self, now: Instant) {
         self.sends.anew(now);
     }
 
     /// Opens the server's first packet, if any of its keys does: which one.
-    pub fn decrypt(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
+    pub(super) fn decrypt(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
         let mut newest_first = (0..self.keys.len()).rev();
         newest_first.find(|place| boxed.decrypt(&self.keys[*place].0.stream))
     }
 
     /// The key that opened it. All others are erased, and c'.
-    pub fn into_keys(mut self, place: usize) -> (PacketKeys, Binder, u32) {
+    pub(crate) fn into_keys(mut self, place: usize) -> (PacketKeys, Binder, u32) {
         let (keys, binder) = self.keys.swap_remove(place);
         (keys, binder, self.sends.count)
     }
 
     /// A puzzle was solved.
-    pub fn solved(&mut self, r: [u8; R_BYTES], nonce: Nonce, now: Instant) {
+    pub(super) fn solved(&mut self, r: [u8; R_BYTES], nonce: Nonce, now: Instant) {
         self.solution = Some(Solution { r, nonce });
         self.sends.hurry(now);
     }
@@ -133,7 +133,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `no-answer`.
-    pub fn tick_attempt(&mut self, now: Instant) -> Result<(), Reason> {
+    pub(crate) fn tick_attempt(&mut self, now: Instant) -> Result<(), Reason> {
         let State::First(attempt) = &self.state else {
             return Ok(());
         };
@@ -151,7 +151,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// A reason that ends the attempt.
-    pub fn send_first(
+    pub(crate) fn send_first(
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
@@ -241,7 +241,7 @@ impl Tunnel {
     /// # Errors
     /// The reason for which it is not taken. `too-long`, if what was to be sent does not fit any more,
     /// ends the attempt.
-    pub fn stale(
+    pub(super) fn stale(
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
@@ -291,7 +291,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// The reason for which it is not taken.
-    pub fn stale_rekey(
+    pub(crate) fn stale_rekey(
         &mut self,
         shared: &mut Shared,
         now: &Now<'_>,
@@ -333,7 +333,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// The reason for which it gets none.
-    pub fn interrogated(
+    pub(crate) fn interrogated(
         &mut self,
         shared: &mut Shared,
         asked: &Interrogation,
@@ -353,7 +353,7 @@ impl Tunnel {
 }
 
 /// A connection that cannot be asked for.
-pub fn drop_wish(channel: &mut Channel, shared: &mut Shared, wish: &Wish, reason: Reason) {
+pub(crate) fn drop_wish(channel: &mut Channel, shared: &mut Shared, wish: &Wish, reason: Reason) {
     channel.connections.remove(wish.number);
     shared.common.counters.count(reason);
     let connection = ConnectionId {
@@ -364,7 +364,7 @@ pub fn drop_wish(channel: &mut Channel, shared: &mut Shared, wish: &Wish, reason
 }
 
 /// Writes the RPC that asks for a connection.
-pub fn write_wish(
+pub(crate) fn write_wish(
     wish: &Wish,
     target: &Target,
     binder: &Binder,
@@ -390,4 +390,4 @@ pub fn write_wish(
 }
 
 /// Bytes of nextTid with its connection id.
-pub const NEXT_TID_BYTES: usize = 60;
+pub(super) const NEXT_TID_BYTES: usize = 60;

@@ -20,7 +20,7 @@ use crate::x25519::Public;
 
 /// The initiation packet of a rekey.
 #[derive(Debug)]
-pub struct Rekeying {
+pub(super) struct Rekeying {
     /// C': nobody has its secret.
     client: Public,
     /// When it is sent.
@@ -114,7 +114,7 @@ impl Tunnel {
     }
 
     /// A packet under the new key was opened.
-    pub fn rekeyed(&mut self, now: &mut Now<'_>) {
+    pub(super) fn rekeyed(&mut self, now: &mut Now<'_>) {
         self.state = State::Open;
         self.rekey_at = next_rekey(now);
     }
@@ -123,7 +123,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// A reason that ends the tunnel.
-    pub fn send_rekey(
+    pub(crate) fn send_rekey(
         &mut self,
         shared: &mut Shared,
         now: &Now<'_>,

@@ -83,7 +83,12 @@ impl Tunnel {
     }
 
     /// Sends one packet of the tunnel, if there is one to be sent now.
-    pub fn send(&mut self, shared: &mut Shared, now: &mut Now<'_>, out: &mut Outgoing) -> bool {
+    pub(super) fn send(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> bool {
         self.ask_wishes(shared, now);
         let to = (self.from, self.address());
         let Some(keys) = &mut self.keys else {
@@ -120,7 +125,7 @@ impl Tunnel {
 
 impl Tunnel {
     /// Sends close(0), alone, whatever waits: it is not sent again, and nothing that waits will be.
-    pub fn say_last(&mut self, now: Instant, out: &mut Outgoing) {
+    pub(crate) fn say_last(&mut self, now: Instant, out: &mut Outgoing) {
         let to = (self.from, self.address());
         let mut rpcs = Vec::new();
         let written = Rpc::Close { connection: 0 }.write(&mut rpcs);

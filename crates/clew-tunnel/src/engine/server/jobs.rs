@@ -22,7 +22,7 @@ const GROUP: usize = 16;
 
 /// A first packet whose box is still closed.
 #[derive(Debug)]
-pub struct Decryption {
+pub(super) struct Decryption {
     /// Where it came from.
     pub source: SocketAddr,
     /// It had a solution, which is right.
@@ -37,7 +37,7 @@ pub struct Decryption {
 
 /// An authenticator that is to be verified.
 #[derive(Debug)]
-pub struct Verify {
+pub(super) struct Verify {
     /// Whose connection.
     pub tunnel: TunnelId,
     /// Which.
@@ -54,7 +54,7 @@ pub struct Verify {
 
 /// An authenticator, with what it is tied to.
 #[derive(Debug)]
-pub enum Proof {
+pub(super) enum Proof {
     /// The paper's.
     Box([u8; BOX_BYTES]),
     /// For this tunnel, connection and service.
@@ -70,7 +70,7 @@ pub enum Proof {
 
 impl Proof {
     /// Which authenticator it is.
-    pub const fn kind(&self) -> Authenticators {
+    pub(super) const fn kind(&self) -> Authenticators {
         match self {
             Self::Box(_) => Authenticators::BOX,
             Self::Bound { .. } => Authenticators::BOUND,

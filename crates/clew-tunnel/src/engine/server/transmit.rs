@@ -107,7 +107,7 @@ impl Tunnel {
 
     /// The packet with close(0), if the address has room for it. It stands alone, whatever waits: it is not
     /// sent again, and nothing that waits will be.
-    pub fn last_word(&mut self, shared: &Shared, now: Instant) -> Option<Box<[u8]>> {
+    pub(crate) fn last_word(&mut self, shared: &Shared, now: Instant) -> Option<Box<[u8]>> {
         let mut rpcs = Vec::new();
         Rpc::Close { connection: 0 }.write(&mut rpcs).ok()?;
         // What is kept back is of no use any more.
