@@ -16,6 +16,12 @@
 //!
 //! No IO and no clock; randomness is an argument. Whatever the bytes are, nothing panics, and nothing
 //! allocates beyond a small multiple of them.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+#[macro_use]
+extern crate std;
 
 pub mod armor;
 mod credential;

@@ -4,10 +4,11 @@
 use crate::row::{MAX_ROW_BYTES, Row};
 use crate::search::base_hash;
 use crate::wire::Fields;
+use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_packet::GroupId;
-use std::fmt;
+use core::fmt;
 
 const MAGIC: &[u8; 16] = b"clew-register-1\n";
 const FIXED_HEADER_BYTES: usize = MAGIC.len() + 16 + 1 + 1;
@@ -324,4 +325,4 @@ impl fmt::Display for RegisterFileError {
     }
 }
 
-impl std::error::Error for RegisterFileError {}
+impl core::error::Error for RegisterFileError {}

@@ -59,7 +59,6 @@ extern crate std;
 mod any;
 pub mod bbs04;
 pub mod curve;
-mod disclose;
 mod epoch_issuer;
 mod error;
 mod pairings;

@@ -3,8 +3,8 @@
 
 use alloc::{boxed::Box, sync::Arc, vec, vec::Vec};
 
-use clew_flow::carriage::Key;
 use clew_group::{Fault, Signed, VerifyingKey};
+use clew_tree::carriage::Key;
 use rand_core::CryptoRng;
 
 use crate::{

@@ -11,8 +11,8 @@ use std::{error, fmt};
 
 use clew_keys::files::{MODE_PUBLIC, Pending};
 
-use crate::capture::Sink;
 use crate::failure::Failure;
+use clew_capture::Sink;
 
 /// Stands for standard input or output among the paths of a command line.
 pub const STANDARD_STREAM: &str = "-";

@@ -4,9 +4,9 @@ mod units;
 
 pub use units::{Cover, WindowSize};
 
-use crate::batch::Capture;
-use crate::capture::{PacketLengths, Record, Sink, Writer};
+use crate::capture::Capture;
 use crate::failure::Failure;
+use clew_capture::{PacketLengths, Record, Sink, Writer};
 use clew_group::SigningKey;
 use clew_keys::MemberKeyFile;
 use clew_packet::{Counters, Policy, Reason, Sender};

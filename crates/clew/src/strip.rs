@@ -1,8 +1,8 @@
 //! Undoing one run of signing on a capture.
 
-use crate::batch::{Capture, frame};
-use crate::capture::{PacketLengths, Record, Sink, Writer};
+use crate::capture::{Capture, frame};
 use crate::failure::Failure;
+use clew_capture::{PacketLengths, Record, Sink, Writer};
 use clew_packet::{Stripped, strip};
 
 /// What strip did.

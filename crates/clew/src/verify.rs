@@ -2,12 +2,12 @@
 
 mod queue;
 
-use crate::batch::{Capture, frame};
-use crate::capture::{PacketInfo, Record};
+use crate::capture::{Capture, frame};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
 use crate::random;
+use clew_capture::{PacketInfo, Record};
 use clew_packet::{
     Acceptance, Checked, Conclusion, Counters, GroupTag, Looked, Pending, Reason, Received,
     Receiver, Timestamp, Verdict, Windows,

@@ -13,7 +13,7 @@ mod made;
 mod openings;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
-#[path = "capture/support.rs"]
+#[path = "../../clew-capture/tests/capture/support.rs"]
 #[allow(dead_code, reason = "the capture tests use the rest")]
 mod support;
 #[path = "fuzz/tunnels.rs"]

@@ -17,12 +17,16 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 use source::{Source, functions, tests};
 
 /// Which member may depend on which others, programs and tests alike but for [`OF_TESTS`].
-const EDGES: [(&str, &[&str]); 10] = [
-    ("clew-group", &[]),
-    ("clew-flow", &[]),
-    ("clew-tunnel", &[]),
-    ("clew-tunnel-udp", &["clew-tunnel"]),
-    ("clew-packet", &["clew-group", "clew-flow"]),
+const EDGES: [(&str, &[&str]); 13] = [
+    ("clew-wire", &[]),
+    ("clew-simd", &["clew-wire"]),
+    ("clew-capture", &[]),
+    ("clew-group", &["clew-wire"]),
+    ("clew-tree", &["clew-simd"]),
+    ("clew-flow", &["clew-wire", "clew-simd", "clew-tree"]),
+    ("clew-tunnel", &["clew-wire", "clew-simd"]),
+    ("clew-tunnel-udp", &["clew-wire", "clew-tunnel"]),
+    ("clew-packet", &["clew-wire", "clew-group", "clew-tree"]),
     ("clew-evidence", &["clew-group", "clew-packet"]),
     ("clew-keys", &["clew-group", "clew-evidence"]),
     (
@@ -30,15 +34,18 @@ const EDGES: [(&str, &[&str]); 10] = [
         &["clew-group", "clew-evidence", "clew-keys"],
     ),
     ("clew", ALL),
-    ("clew-bench", ALL),
 ];
 
 const ALL: &[&str] = &[
+    "clew-wire",
+    "clew-simd",
+    "clew-tree",
     "clew-group",
     "clew-flow",
     "clew-tunnel",
     "clew-tunnel-udp",
     "clew-packet",
+    "clew-capture",
     "clew-evidence",
     "clew-keys",
     "clew-manager",
@@ -46,10 +53,22 @@ const ALL: &[&str] = &[
 ];
 
 /// Edges that tests alone may have.
-const OF_TESTS: [(&str, &str); 1] = [("clew-manager", "clew-packet")];
+const OF_TESTS: [(&str, &str); 2] = [
+    ("clew-manager", "clew-packet"),
+    ("clew-packet", "clew-capture"),
+];
 
 /// Members that have no IO, and therefore neither `std` nor a dependency that brings it.
-const NO_STD: [&str; 4] = ["clew-group", "clew-flow", "clew-tunnel", "clew-packet"];
+const NO_STD: [&str; 8] = [
+    "clew-wire",
+    "clew-simd",
+    "clew-tree",
+    "clew-group",
+    "clew-flow",
+    "clew-tunnel",
+    "clew-packet",
+    "clew-evidence",
+];
 
 /// Crates that one part of the program has to itself, and `clew-bench` where the part is the program.
 const PROGRAM: &[&str] = &["clew", "clew-bench"];
@@ -80,13 +99,13 @@ const RESERVED: [(&str, &[&str]); 13] = [
 const UNSAFE: [&str; 10] = [
     "crates/clew-group/src/curve/",
     // Vector instructions.
-    "crates/clew-flow/src/lanes/avx2.rs",
-    "crates/clew-flow/src/lanes/avx512.rs",
-    "crates/clew-flow/src/mont/ifma/",
-    "crates/clew-tunnel/src/boxes/poly1305/ifma.rs",
-    "crates/clew-tunnel/src/boxes/salsa/avx2.rs",
-    "crates/clew-tunnel/src/boxes/salsa/avx512.rs",
-    "crates/clew-tunnel/src/x25519/ifma/",
+    "crates/clew-simd/src/hash/avx2.rs",
+    "crates/clew-simd/src/hash/avx512.rs",
+    "crates/clew-simd/src/mont/ifma/",
+    "crates/clew-simd/src/poly1305/ifma.rs",
+    "crates/clew-simd/src/salsa20/avx2.rs",
+    "crates/clew-simd/src/salsa20/avx512.rs",
+    "crates/clew-simd/src/x25519/ifma/",
     // Asks valgrind to follow secrets, in a program that is not shipped.
     "crates/clew-bench/src/bin/ct/valgrind.rs",
     // Calls AWS-LC's big numbers, in a program that is not shipped.

@@ -2,12 +2,12 @@
 //! one run. See [`system`] for what a row must provide.
 
 mod line;
-#[path = "../../../crates/clew-bench/src/machine.rs"]
+#[path = "../../../tools/bench/src/machine.rs"]
 mod machine;
 mod measure;
 mod options;
 mod place;
-#[path = "../../../crates/clew-bench/src/plot.rs"]
+#[path = "../../../tools/bench/src/plot.rs"]
 mod plot;
 mod programs;
 mod system;

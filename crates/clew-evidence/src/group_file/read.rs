@@ -8,6 +8,8 @@ use crate::parts::{
     body_hash, kind, signed_message,
 };
 use crate::signed::{holds, strict_key};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use clew_group::{Proof, PublicKey};
 use ed25519_dalek::VerifyingKey;
 
@@ -62,8 +64,8 @@ impl GroupFileReader {
             self.waiting.extend_from_slice(piece);
             bytes = rest;
             if self.length()? == self.waiting.len() {
-                let whole = std::mem::take(&mut self.waiting);
-                let state = std::mem::take(&mut self.state);
+                let whole = core::mem::take(&mut self.waiting);
+                let state = core::mem::take(&mut self.state);
                 self.state = self.take(state, &whole)?;
             }
         }

@@ -1,6 +1,6 @@
 //! The rules of spec section 3.
 
-use std::fmt;
+use core::fmt;
 
 /// A rule of spec section 3, and the part (from 0) that broke it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,4 +111,4 @@ impl fmt::Display for GroupFileError {
     }
 }
 
-impl std::error::Error for GroupFileError {}
+impl core::error::Error for GroupFileError {}

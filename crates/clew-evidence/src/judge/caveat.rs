@@ -4,8 +4,9 @@ use crate::group_file::GroupFile;
 use crate::parts::Origin;
 use crate::request::Request;
 use crate::search::Found;
+use alloc::vec::Vec;
 use clew_group::Scheme;
-use std::fmt;
+use core::fmt;
 
 /// What evidence cannot say, to be said beside what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,11 @@ use crate::group_file::CheckedGroup;
 use crate::request::{Packet, Request};
 use crate::search::{Found, OpenedBase};
 use crate::share::{Share, Step};
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::curve::G1;
 use clew_group::quorum::{Blind, Decryption, QuorumError, Set, Trustee};
-use std::fmt;
+use core::fmt;
 
 /// Evidence that holds, and the trustees whose shares were left out of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ fn list(refused: &[Refused], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     refused.iter().try_for_each(|one| write!(f, "; {one}"))
 }
 
-impl std::error::Error for CombineError {}
+impl core::error::Error for CombineError {}
 
 impl From<Fault> for CombineError {
     fn from(fault: Fault) -> Self {

@@ -1,7 +1,7 @@
 //! The rules of `spec/opening.md` sections 6 and 7.
 
 use clew_group::quorum::Trustee;
-use std::fmt;
+use core::fmt;
 
 /// The first rule that evidence broke, and by whose contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,4 +94,4 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl core::error::Error for Fault {}

@@ -3,8 +3,9 @@
 use super::CombineError;
 use crate::request::Request;
 use crate::share::{Share, Step};
+use alloc::vec::Vec;
 use clew_group::quorum::{Blind, BlindCommitment, Set, Trustee};
-use std::fmt;
+use core::fmt;
 
 /// A trustee's share that was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

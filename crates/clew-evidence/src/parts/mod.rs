@@ -16,6 +16,7 @@ pub use sharing::{Origin, SharingRecord};
 use crate::merkle::{MAX_CONSISTENCY_HASHES, Size};
 use crate::signed::SIGNATURE_BYTES;
 use crate::wire::Fields;
+use alloc::vec::Vec;
 use ed25519_dalek::{Signer, SigningKey};
 use sha2::{Digest, Sha256};
 

@@ -1,6 +1,7 @@
 //! How an opening key is shared (spec 2.5).
 
 use crate::wire::Fields;
+use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::quorum::{Quorum, Sharing};
 

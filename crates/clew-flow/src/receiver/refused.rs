@@ -1,19 +1,19 @@
 //! Signatures that do not hold, and how many are looked at.
 
 use crate::reason::Reason;
-use crate::recent::Recent;
 use crate::wire::Carriage;
+use clew_tree::LruMap;
 
 /// Refused signatures that are remembered: about 400 kB.
 const REFUSED_MAX: usize = 4096;
 
 /// What was refused before is refused again without a look, for the same reason.
 #[derive(Debug)]
-pub(crate) struct Refused(Recent<[u8; 32], Reason>);
+pub(crate) struct Refused(LruMap<[u8; 32], Reason>);
 
 impl Refused {
     pub const fn new() -> Self {
-        Self(Recent::new())
+        Self(LruMap::new())
     }
 
     pub fn get(&self, name: &[u8; 32]) -> Option<Reason> {

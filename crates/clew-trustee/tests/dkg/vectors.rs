@@ -1,5 +1,5 @@
-//! `spec/vectors/opening-key`: one trustee's view of a run, and what it makes of it. An independent
-//! reader is in `spec/check`. `CLEW_BLESS=1` writes them.
+//! `spec/vectors/opening-key.jsonl`: one trustee's view of a run, and what it makes of it. An independent
+//! reader is in `spec/check`. `CLEW_BLESS=1` writes it.
 
 use super::forge::{Parts, Secrets, payload};
 use super::run::{Run, handing_on, plan, quorum, rng, set, who};
@@ -10,7 +10,6 @@ use clew_group::quorum::{Resharing, SecretShare, Sharing};
 use clew_group::xr::Generators;
 use clew_keys::{OpeningShare, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, Dealing, OldKey, Place, Plan, State};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs};
 
@@ -24,49 +23,64 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn text(&self) -> String {
+    /// The rule that the view breaks, and its case.
+    fn case(&self, name: &str) -> (&'static str, String) {
         let state = &self.run.states[self.viewer];
         let received = state.receive(&self.run.plan, self.deals.clone());
         let rule = received.as_ref().err().map_or("valid", |e| e.as_str());
-        let mut lines = vec![
-            format!("expect: {rule}"),
-            format!("comment: {}", self.comment),
-            "check: \"dkg\"".to_owned(),
-            line("plan", &payload(&self.run.plan.encode())),
-            line("state", &payload(&state.encode())),
+        let deals: Vec<_> = self.deals.iter().map(|d| payload(&d.encode())).collect();
+        let mut values = vec![
+            text("case", name),
+            text("expect", rule),
+            text("comment", self.comment),
+            text("check", "dkg"),
+            value("plan", &payload(&self.run.plan.encode())),
+            value("state", &payload(&state.encode())),
+            list("deal", deals.iter().map(Vec::as_slice)),
         ];
-        let deals = self.deals.iter().map(|deal| payload(&deal.encode()));
-        lines.extend(deals.map(|deal| line("deal", &deal)));
         match &received {
-            Ok(received) => lines.extend(results(&self.run.plan, received.dealing(), state, self)),
+            Ok(received) => values.extend(results(&self.run.plan, received.dealing(), state, self)),
             Err(error) => {
-                let culprit = error
-                    .culprit()
-                    .map(|trustee| line("culprit", &[trustee.index()]));
-                lines.extend(culprit);
+                let culprit = error.culprit();
+                values.extend(culprit.map(|trustee| value("culprit", &[trustee.index()])));
             }
         }
-        lines.join("\n") + "\n"
+        (rule, format!("{{{}}}\n", values.join(", ")))
     }
 }
 
-fn line(name: &str, bytes: &[u8]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name}: {hex}")
+fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("\"0x{digits}\"")
+}
+
+fn text(name: &str, text: &str) -> String {
+    format!("\"{name}\": \"{text}\"")
+}
+
+fn value(name: &str, bytes: &[u8]) -> String {
+    format!("\"{name}\": {}", hex(bytes))
+}
+
+fn list<'a>(name: &str, all: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let all: Vec<String> = all.into_iter().map(hex).collect();
+    format!("\"{name}\": [{}]", all.join(", "))
 }
 
 fn results(plan: &Plan, dealing: &Dealing, state: &State, view: &View<'_>) -> Vec<String> {
-    let mut lines = vec![
-        line("plan-id", &plan.id()),
-        line("context", dealing.context()),
-        format!("check-code: \"{}\"", short_form(dealing.context())),
-    ];
     let sharing = dealing.sharing();
-    lines.push(line("commitment", &sharing.public().to_bytes()));
-    lines.extend(sharing.to_bytes().chunks(48).map(|c| line("commitment", c)));
-    lines.push(line("origin", &[plan.origin() as u8]));
-    lines.push(line("share", &share(plan, state, view)));
-    lines
+    let (public, bytes) = (sharing.public().to_bytes(), sharing.to_bytes());
+    vec![
+        value("plan-id", &plan.id()),
+        value("context", dealing.context()),
+        text("check-code", &short_form(dealing.context())),
+        list(
+            "commitment",
+            [&public[..]].into_iter().chain(bytes.chunks(48)),
+        ),
+        value("origin", &[plan.origin() as u8]),
+        value("share", &share(plan, state, view)),
+    ]
 }
 
 /// The share as the specification adds it up, from the shares that were sealed.
@@ -83,8 +97,8 @@ fn share(plan: &Plan, state: &State, view: &View<'_>) -> [u8; 32] {
     sum.to_bytes()
 }
 
-/// All cases by their file names.
-fn cases() -> BTreeMap<&'static str, String> {
+/// All cases; those that break a rule have its name.
+fn cases() -> String {
     let founding = Run::new(plan(2, 3, 1), 2);
     let (handed, old) = handed_on();
     let first = Parts::of(&founding.deals[0]);
@@ -175,10 +189,13 @@ fn cases() -> BTreeMap<&'static str, String> {
             },
         ),
     ];
-    views
-        .iter()
-        .map(|(name, view)| (*name, view.text()))
-        .collect()
+    let case = |(name, view): &(&'static str, View<'_>)| {
+        let (rule, line) = view.case(name);
+        let valid = ["founding", "resharing"].contains(name);
+        assert_eq!(rule, if valid { "valid" } else { name });
+        line
+    };
+    views.iter().map(case).collect()
 }
 
 /// What trustee 1 deals if it is shown another hello of trustee 2.
@@ -235,26 +252,11 @@ fn other_key(run: &Run, old: &Sharing) -> Deal {
 
 #[test]
 fn the_vectors_are_what_the_program_makes() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/opening-key");
-    let cases = cases();
-    for (name, text) in &cases {
-        let path = folder.join(format!("{name}.txt"));
-        let rule = text
-            .lines()
-            .next()
-            .unwrap()
-            .strip_prefix("expect: ")
-            .unwrap();
-        let valid = ["founding", "resharing"].contains(name);
-        assert_eq!(rule, if valid { "valid" } else { name });
-        if env::var_os("CLEW_BLESS").is_some() {
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(&path, text).unwrap();
-        }
-        assert!(
-            fs::read_to_string(&path).unwrap() == *text,
-            "{name} is another"
-        );
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors");
+    let (path, cases) = (folder.join("opening-key.jsonl"), cases());
+    if env::var_os("CLEW_BLESS").is_some() {
+        fs::write(&path, &cases).unwrap();
     }
-    assert_eq!(fs::read_dir(folder).unwrap().count(), cases.len());
+    let same = fs::read_to_string(path).unwrap() == cases;
+    assert!(same, "the vectors changed: CLEW_BLESS=1 approves it");
 }

@@ -1,9 +1,9 @@
 //! Which packets of a capture one signature covers, and which of them was asked about.
 
 use super::evidence::Evidence;
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::{Capture, frame};
 use crate::failure::Failure;
+use clew_capture::Record;
 use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, VecDeque};

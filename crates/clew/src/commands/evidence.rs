@@ -3,12 +3,12 @@
 use super::coverage::Window;
 use super::packet;
 use super::restore::in_full;
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::{Capture, frame};
 use crate::failure::Failure;
 use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
+use clew_capture::Record;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
     Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,

@@ -2,12 +2,12 @@
 
 use super::evidence::Evidence;
 use super::restore::in_full;
-use crate::batch::Capture;
-use crate::capture::{PacketLengths, Record, Writer};
+use crate::capture::Capture;
 use crate::cli::Extract;
 use crate::failure::{Failure, Status};
 use crate::keyring::read_group_file;
 use crate::output::Output;
+use clew_capture::{PacketLengths, Record, Writer};
 
 pub fn run(arguments: &Extract) -> Result<Status, Failure> {
     let (of, path) = (&arguments.of, &arguments.output);

@@ -1,8 +1,8 @@
 //! Finding one packet of a capture by its number.
 
-use crate::batch::Capture;
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::failure::Failure;
+use clew_capture::Record;
 use std::path::Path;
 
 /// The record that holds packet `number`, as Wireshark numbers them.

@@ -1,10 +1,10 @@
 //! Packets in coded carriage, brought into full form by the others of their block.
 
 use super::evidence::conclude;
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::{Capture, frame};
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
+use clew_capture::Record;
 use clew_evidence::GroupFile;
 use clew_packet::{Carriage, Reason, Restorer, SignedPacket, read};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! `clew show`
 
 use super::packet;
-use crate::batch::frame;
+use crate::capture::frame;
 use crate::cli::Show;
 use crate::clock;
 use crate::failure::{Failure, Status};

@@ -1,6 +1,6 @@
 //! `clew sign`
 
-use crate::batch::Capture;
+use crate::capture::Capture;
 use crate::cli::{BlockCarriage, ModeName, Sign};
 use crate::clock;
 use crate::failure::{Failure, Status};

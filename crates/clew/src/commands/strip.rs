@@ -1,6 +1,6 @@
 //! `clew strip`
 
-use crate::batch::Capture;
+use crate::capture::Capture;
 use crate::cli::Strip;
 use crate::failure::{Failure, Status};
 use crate::output::Output;

@@ -1,7 +1,6 @@
 //! `clew verify`
 
-use crate::batch::{Capture, frame};
-use crate::capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
+use crate::capture::{Capture, frame};
 use crate::cli::Verify;
 use crate::failure::{Failure, Status};
 use crate::keyring::Keyring;
@@ -10,6 +9,7 @@ use crate::plot::Plot;
 use crate::records::{Finding, Records, json, records};
 use crate::report;
 use crate::verify::{Freshness, Rules, Verified, verify_capture};
+use clew_capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
 use clew_packet::{Conclusion, Windows};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

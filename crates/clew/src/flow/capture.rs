@@ -1,7 +1,7 @@
 //! UDP payloads of captures.
 
-use crate::batch::frame;
-use crate::capture::Record;
+use crate::capture::frame;
+use clew_capture::Record;
 use clew_flow::rtp;
 use clew_packet::Udp;
 use std::borrow::Cow;

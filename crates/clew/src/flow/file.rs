@@ -7,11 +7,11 @@
 
 use super::keys::{FlowKey, cannot_sign};
 use super::schemes::{Flows, Signer};
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
-use clew_flow::{Acceptance, Carry, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
+use clew_flow::{Acceptance, Distribution, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
 use std::io::{self, Read, Write};
 use std::sync::atomic::Ordering;
 
@@ -67,11 +67,11 @@ fn write_block(
 ) -> Result<(), Failure> {
     let packets: Vec<&[u8]> = block.iter().map(|packet| &packet[..]).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    let carry = Carry::OneIn(packets.len() as u16);
+    let distribution = Distribution::OneIn(packets.len() as u16);
     sender
         .sign_block(
             &packets,
-            carry,
+            distribution,
             clock::now_ns(),
             &mut random::os(),
             &mut outs,

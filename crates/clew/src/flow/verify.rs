@@ -2,11 +2,11 @@
 
 use super::capture::{datagram, signed, time};
 use super::schemes::Flows;
-use crate::batch::Capture;
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::verify::Freshness;
+use clew_capture::Record;
 use clew_flow::{Acceptance, Effort, FlowReceiver, Lost, Reason, Verdict};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};

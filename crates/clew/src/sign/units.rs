@@ -1,11 +1,11 @@
 //! Which packets are signed together: units that need nothing of each other, for all cores.
 
 use super::{Options, Signer, TimeSource};
-use crate::batch::frame;
-use crate::capture::Record;
+use crate::capture::frame;
 use crate::clock;
 use crate::failure::Failure;
 use crate::random;
+use clew_capture::Record;
 use clew_group::SigningKey;
 use clew_packet::{
     Candidate, Flow, Frame, Mode, Reason, SECOND_NS, Sender, Timestamp, WINDOW_MAX, Window, flow,

@@ -1,13 +1,12 @@
 //! What every server of tunnels does: it is bound, keeps its record published, counts, and stops.
 
-use super::counted::Counted;
 use super::link;
 use super::records;
 use super::traces;
 use crate::cli::Serving;
-use crate::counters;
 use crate::failure::Failure;
 use crate::flow::relay::Until;
+use crate::metrics::{Endpoint, TunnelMetrics};
 use crate::tunnel::keys::{self, PublicKey};
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client;
@@ -20,6 +19,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tracing::warn;
 
 /// Shortest and longest time between two short-lived keys.
 const ROTATION: std::ops::RangeInclusive<Duration> =
@@ -32,8 +32,8 @@ const AGAIN: Duration = Duration::from_secs(10);
 pub struct Begun {
     /// The server.
     pub server: Server,
-    /// Its counters.
-    pub counted: Counted,
+    /// What it counts.
+    pub metrics: TunnelMetrics,
     /// When it stops.
     pub until: Until,
 }
@@ -74,7 +74,7 @@ pub async fn begin(
     let server = Server::bind(&secret, config, options)
         .map_err(|error| cannot_serve(&serving.listen, error))?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-    let counted = Counted::new(server.stats());
+    let metrics = TunnelMetrics::new(server.stats());
     let first = server.record().await;
     let first = first.ok_or_else(|| Failure::new("the server ended as it began"))?;
     if let Some(path) = &serving.record {
@@ -92,13 +92,14 @@ pub async fn begin(
         eprintln!("traces: {}", names.join(", "));
     }
     if let Some(at) = serving.metrics {
-        let counted = counted.clone();
-        let at = counters::serve(at, move || counted.text())?;
-        eprintln!("counters: http://{at}/metrics");
+        let metrics = metrics.clone();
+        let endpoint = Endpoint::listen(at, move || metrics.text())?;
+        endpoint.ready.set(true);
+        eprintln!("metrics: http://{}/metrics", endpoint.at);
     }
     Ok(Begun {
         server,
-        counted,
+        metrics,
         until: Until::after(serving.stop_after),
     })
 }
@@ -172,7 +173,7 @@ async fn keep_published(mut records: tokio::sync::watch::Receiver<Option<Record>
         let to = path.clone();
         let written = tokio::task::spawn_blocking(move || publish(&to, &record)).await;
         if let Ok(Err(error)) = written {
-            eprintln!("clew: warning: cannot write {}: {error}", path.display());
+            warn!(file = %path.display(), %error, "cannot write the record");
         }
     }
 }
@@ -192,7 +193,7 @@ pub async fn keep_registered(
         if let Err(failure) = &given
             && !is_down
         {
-            eprintln!("clew: warning: not registered: {}", failure.message);
+            warn!("not registered: {}", failure.message);
         }
         is_down = given.is_err();
         let changed = match given {

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use tracing::warn;
 
 /// The files of a trace of so many parts: the one that was named, or one for each with its number.
 pub fn names(path: &Path, parts: usize) -> Vec<PathBuf> {
@@ -65,8 +66,7 @@ impl Kept {
             && !self.is_broken
         {
             self.is_broken = true;
-            let name = self.name.display();
-            eprintln!("clew: warning: cannot write {name}: {error}; the trace ends");
+            warn!(file = %self.name.display(), %error, "cannot write: the trace ends");
         }
         written
     }

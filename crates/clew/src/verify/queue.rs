@@ -1,7 +1,7 @@
 //! Records in the order of the capture, held back until the packets among them have their verdicts.
 
-use crate::capture::Record;
 use crate::keyring::Keyring;
+use clew_capture::Record;
 use clew_packet::{Conclusion, Receiver, Ticket};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -71,7 +71,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Reader;
+    use clew_capture::Reader;
     use clew_packet::{Acceptance, Reason, Verdict};
 
     /// The header of a pcap file without packets.

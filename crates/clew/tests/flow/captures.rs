@@ -1,7 +1,7 @@
 //! Captures: signed, changed, verified, and back to what they were.
 
 use crate::desk::{CAPTURES, Desk, QUIC};
-use clew::capture::{PacketLengths, Reader, Record, Writer};
+use clew_capture::{PacketLengths, Reader, Record, Writer};
 use std::fs;
 use std::path::Path;
 

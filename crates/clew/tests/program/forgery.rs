@@ -9,9 +9,9 @@
 //!
 //! All times come from the group file, so that no clock matters.
 
-#[path = "../../../clew-group/tests/common/textbook.rs"]
+#[path = "../../../clew-group/tests/all/common/textbook.rs"]
 mod textbook;
-#[path = "../../../clew-group/tests/common/xr_textbook.rs"]
+#[path = "../../../clew-group/tests/all/common/xr_textbook.rs"]
 mod xr_textbook;
 
 use crate::captures::CAPTURES;

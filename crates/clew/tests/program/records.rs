@@ -229,7 +229,7 @@ fn fields_are_those_of_the_trailer() {
         let records = packets(&signed);
         assert_eq!(said.len(), records.len());
         for (said, record) in said.iter().zip(&records) {
-            let (frame, time) = clew::batch::frame(record).unwrap();
+            let (frame, time) = clew::capture::frame(record).unwrap();
             assert_eq!(nanoseconds(said["time"].as_str().unwrap()), time.unwrap().0);
             match clew_packet::read(&frame) {
                 Ok(packet) => compare_trailer(said, packet.trailer()),

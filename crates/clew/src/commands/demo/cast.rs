@@ -2,14 +2,14 @@
 
 use super::changes::copy;
 use super::{CAPTURE, Stage};
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::{Capture, frame};
 use crate::clock;
 use crate::commands::group::issue;
 use crate::failure::Failure;
 use crate::random;
 use crate::secrets;
 use crate::sign::Signer;
+use clew_capture::Record;
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
 use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};

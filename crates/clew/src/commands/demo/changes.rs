@@ -1,10 +1,10 @@
 //! What happens to packets on their way: somebody edits a capture, a router forwards.
 
 use super::Stage;
-use crate::batch::{Capture, frame};
-use crate::capture::{NotExact, PacketLengths, Record, Writer};
+use crate::capture::{Capture, frame};
 use crate::failure::Failure;
 use crate::output::Output;
+use clew_capture::{NotExact, PacketLengths, Record, Writer};
 use clew_packet::{Frame, flow};
 use std::net::IpAddr;
 use std::path::Path;

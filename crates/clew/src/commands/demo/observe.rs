@@ -3,11 +3,11 @@
 use super::Stage;
 use super::cast::{Cast, Machine};
 use super::scenes::{GROUP_FILE, verify_file};
-use crate::batch::frame;
-use crate::capture::{PacketInfo, Record};
+use crate::capture::frame;
 use crate::failure::Failure;
 use crate::keyring::{Keyring, read_group_file};
 use crate::records::{Finding, json};
+use clew_capture::{PacketInfo, Record};
 use clew_packet::{Block, Conclusion, Flow, Frame, Verdict, flow, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

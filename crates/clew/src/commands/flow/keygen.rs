@@ -5,8 +5,9 @@ use crate::failure::{Failure, Status};
 use crate::flow::keys::{self, FlowKey, Scheme};
 use crate::secrets;
 use clew_flow::effs::{Parameters, Rule, Size};
-use clew_flow::{Chaining, Degree, DigestSize, NAME_BYTES_MAX, SIGNATURE_BYTES_MAX, Suite};
+use clew_flow::{Chaining, NAME_BYTES_MAX, SIGNATURE_BYTES_MAX};
 use clew_keys::files::{MODE_PUBLIC, Written};
+use clew_tree::{Degree, DigestSize, Suite};
 use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {

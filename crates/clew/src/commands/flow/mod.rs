@@ -7,16 +7,16 @@ mod relay;
 mod sign;
 mod verify;
 
-use crate::capture::is_capture;
 use crate::cli::{CarriageName, Carrying, Flow, Known};
 use crate::failure::{Failure, Status};
 use crate::flow::file::MAGIC;
 use crate::flow::keys::{self, FlowKey};
 use crate::flow::schemes::Flows;
 use crate::output::open_input;
-use clew_flow::Carry;
-use clew_flow::carriage::COUNT_MAX;
+use clew_capture::is_capture;
+use clew_flow::Distribution;
 use clew_flow::rtp::RTP_SIGNATURE_MAX;
+use clew_tree::carriage::COUNT_MAX;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub fn run(command: Flow) -> Result<Status, Failure> {
 /// # Errors
 /// The flow's blocks are larger than coded carriage takes, it has salts and manifests have none, or its
 /// packet signatures are longer than the padding of RTP.
-fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
+fn distribution(carrying: &Carrying, key: &FlowKey) -> Result<Distribution, Failure> {
     let most = key.descriptor().chaining().most;
     let longest = key.descriptor().signature_bytes_max();
     if carrying.rtp && longest > RTP_SIGNATURE_MAX {
@@ -52,13 +52,13 @@ fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
             Err(Failure::new("packets that stay as they are have no salts")
                 .hint("make a key without --salted, or choose another carriage"))
         }
-        CarriageName::Full | CarriageName::Manifest => Ok(Carry::Every),
-        CarriageName::Sparse => Ok(Carry::OneIn(carrying.every)),
+        CarriageName::Full | CarriageName::Manifest => Ok(Distribution::Every),
+        CarriageName::Sparse => Ok(Distribution::OneIn(carrying.every)),
         CarriageName::Coded if most > COUNT_MAX => Err(Failure::new(format!(
             "the flow has blocks of up to {most} packets, and coded carriage takes {COUNT_MAX}"
         ))
         .hint("make a key with smaller blocks (keygen --block), or choose another carriage")),
-        CarriageName::Coded => Ok(Carry::CODED),
+        CarriageName::Coded => Ok(Distribution::CODED),
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::verify::{explain, not_signed};
 use super::{Kind, peek};
-use crate::batch::Capture;
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::cli::{FlowCheck, FlowExtract};
 use crate::clock;
 use crate::commands::packet;
@@ -16,6 +15,7 @@ use crate::flow::schemes::Flows;
 use crate::flow::sidecar;
 use crate::output::{Output, STANDARD_STREAM, open_input};
 use crate::report::hex;
+use clew_capture::Record;
 use clew_flow::{Descriptor, Fixed, Reason, Verdict};
 use std::io::{Read, Write};
 use std::path::Path;

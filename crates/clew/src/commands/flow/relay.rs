@@ -1,12 +1,12 @@
 //! `clew flow relay`
 
 use super::verify::say_assurance;
-use super::{carry, flows};
+use super::{distribution, flows};
 use crate::cli::{CarriageName, FlowRelay};
-use crate::counters;
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{FlowKey, title};
-use crate::flow::relay::{self, Ends, Metrics, Signing, Until, Verifying, Wire};
+use crate::flow::relay::{self, Ends, Signing, Until, Verifying, Wire};
+use crate::metrics::{Endpoint, RelayMetrics};
 use clew_flow::Reason;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
     let key = arguments.unlock.load(key, FlowKey::decode)?;
     let carrying = &arguments.carrying;
     let signing = Signing {
-        carry: carry(carrying, &key)?,
+        distribution: distribution(carrying, &key)?,
         period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
         manifests: manifests(arguments)?,
@@ -77,7 +77,7 @@ fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
 }
 
 /// Opens the sockets, and serves the counters where that was asked for.
-fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
+fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<RelayMetrics>), Failure> {
     let wire = Wire::open(&Ends {
         listen: arguments.listen,
         listen_on: arguments.listen_on.clone(),
@@ -86,18 +86,19 @@ fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
         ttl: arguments.ttl,
         manifests: arguments.manifest_listen,
     })?;
-    let metrics = Arc::new(Metrics::new());
+    let metrics = Arc::new(RelayMetrics::new());
     let local = wire.local().unwrap_or(arguments.listen);
     eprintln!("from {local} to {}", arguments.to);
     if let Some(at) = arguments.metrics {
-        let counted = Arc::clone(&metrics);
-        let at = counters::serve(at, move || counted.text())?;
-        eprintln!("counters: http://{at}/metrics");
+        let shown = Arc::clone(&metrics);
+        let endpoint = Endpoint::listen(at, move || shown.text())?;
+        endpoint.ready.set(true);
+        eprintln!("metrics: http://{}/metrics", endpoint.at);
     }
     Ok((wire, metrics))
 }
 
-fn tell(metrics: &Metrics) {
+fn tell(metrics: &RelayMetrics) {
     let (received, sent) = (metrics.received.get(), metrics.sent.get());
     eprintln!("{received} datagrams came, {sent} went on");
     for reason in Reason::ALL {
@@ -113,7 +114,7 @@ fn tell(metrics: &Metrics) {
     warn_refused(metrics);
 }
 
-fn warn_refused(metrics: &Metrics) {
+fn warn_refused(metrics: &RelayMetrics) {
     let refused = metrics.refused.get();
     if refused > 0 {
         eprintln!("clew: warning: the network refused {refused} datagrams");

@@ -1,7 +1,7 @@
 //! `clew flow sign`
 
-use super::{Kind, carry, peek};
-use crate::batch::Capture;
+use super::{Kind, distribution, peek};
+use crate::capture::Capture;
 use crate::cli::{CarriageName, FlowSign};
 use crate::failure::{Failure, Status};
 use crate::flow::file;
@@ -39,7 +39,7 @@ fn capture(
     let carrying = &arguments.carrying;
     let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
-        carry: carry(carrying, key)?,
+        distribution: distribution(carrying, key)?,
         period_ns: carrying
             .period
             .map_or(PERIOD_NS, |period| period.as_nanos() as u64),

@@ -2,8 +2,7 @@
 
 use super::listing::{Json, Listing, Quiet, Table, tell};
 use super::{Kind, peek};
-use crate::batch::Capture;
-use crate::capture::{PacketLengths, Writer};
+use crate::capture::Capture;
 use crate::cli::{FlowInspect, FlowVerify, Known};
 use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
@@ -16,6 +15,7 @@ use crate::flow::verify::{Judged, Verified, verify_capture};
 use crate::output::{Output, STANDARD_STREAM};
 use crate::report;
 use crate::verify::Freshness;
+use clew_capture::{PacketLengths, Writer};
 use clew_flow::{Descriptor, Fixed, Reason, Verdict};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! `clew revoke` and `clew group rebase`: new epochs.
 
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::cli::{GroupRebase, Revoke, Start};
 use crate::clock;
 use crate::failure::{Failure, Status};

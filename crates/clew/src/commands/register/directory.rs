@@ -1,7 +1,7 @@
 //! The register in the group's directory, with the issuer key.
 
 use super::{Candidate, InUse, no_such_machine, not_a_member};
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::clock;
 use crate::failure::Failure;
 use crate::progress;

@@ -2,7 +2,7 @@
 
 use super::directory::rows_named;
 use super::no_such_machine;
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::cli::GroupRegister;
 use crate::clock;
 use crate::failure::{Failure, Status};

@@ -1,6 +1,6 @@
 //! A register file, read line by line.
 
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::failure::Failure;
 use clew_evidence::{RegisterFileHeader, RegisterLine, RegisterReader};
 use clew_group::Scheme;

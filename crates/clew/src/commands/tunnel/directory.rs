@@ -56,7 +56,7 @@ async fn answer(
     };
     let Begun {
         mut server,
-        counted,
+        metrics,
         until,
     } = serving::begin(serving, configure, Some(registry)).await?;
     eprintln!("{what}");
@@ -65,7 +65,7 @@ async fn answer(
         () = crate::tunnel::over(until) => Ok(Status::Yes),
     };
     crate::tunnel::last_words(server.end()).await;
-    counted.tell();
+    metrics.tell();
     stopped
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::TunnelStatus;
 use crate::failure::{Failure, Status};
-use crate::tunnel::counted::PREFIX;
+use crate::metrics::tunnel::PREFIX;
 use serde_json::{Map, Value, json};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -3,11 +3,11 @@
 use clew::flow::file;
 use clew::flow::proof::Proof;
 use clew::flow::schemes::{self, Flows};
-use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::{
-    Acceptance, BadDescriptor, BlockVerifier, Carry, Descriptor, Ed25519Signer, Finding, Fixed,
-    FlowReceiver, FlowSender, Reason, SignedPacket, rtp,
+    Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding,
+    Fixed, FlowReceiver, FlowSender, Reason, SignedPacket, rtp,
 };
+use clew_tree::carriage::{Rate, TagSize};
 use ed25519_dalek::{Signature, VerifyingKey};
 
 use super::{Stop, check_all, holds};
@@ -148,7 +148,13 @@ fn signed_block(case: &Case) -> Result<(), Stop> {
     let mut sender = FlowSender::new(own.clone(), signer, &mut drawn)?;
     let mut signed = vec![Vec::new(); contents.len()];
     let timestamp = case.u64("timestamp")?;
-    let done = sender.sign_block(&contents, carry(case)?, timestamp, &mut drawn, &mut signed);
+    let done = sender.sign_block(
+        &contents,
+        distribution(case)?,
+        timestamp,
+        &mut drawn,
+        &mut signed,
+    );
     holds(done.is_ok(), "the block can be signed")?;
     for packet in case.all("packet") {
         let fixed = Fixed::of(packet).map_err(|r| Stop::Rule(r.as_str()))?;
@@ -175,17 +181,17 @@ pub fn signs(case: &Case, of: &Descriptor) -> Result<(), Stop> {
     case.check("timestamp", timestamp)
 }
 
-fn carry(case: &Case) -> Result<Carry, Stop> {
+fn distribution(case: &Case) -> Result<Distribution, Stop> {
     if case.has("one-in") {
         return Ok(match case.array("one-in").map(u16::from_be_bytes)? {
-            1 => Carry::Every,
-            one_in => Carry::OneIn(one_in),
+            1 => Distribution::Every,
+            one_in => Distribution::OneIn(one_in),
         });
     }
     let ([percent], [size]) = (case.array("percent")?, case.array("tag-size")?);
     let rate = Rate::new(percent).ok_or(Stop::Rule("percent"))?;
     let tags = TagSize::from_bytes(size);
-    Ok(Carry::Coded { rate, tags })
+    Ok(Distribution::Coded { rate, tags })
 }
 
 /// Each packet of a verified block has a full form, valid by itself.

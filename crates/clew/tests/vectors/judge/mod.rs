@@ -21,8 +21,6 @@ mod tunnel;
 mod tunnel_run;
 mod xr;
 
-use std::fs;
-
 use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, TextError};
 use clew_group::quorum::QuorumError;
 use clew_group::xr::JoinError;
@@ -40,7 +38,7 @@ pub enum Stop {
     Rule(&'static str),
     /// The rule, and the index of the trustee to blame.
     Blames(&'static str, u8),
-    /// The file itself is wrong: a value is missing, or is not what the code computes.
+    /// The case itself is wrong: a value is missing, or is not what the code computes.
     Wrong(String),
 }
 
@@ -48,7 +46,7 @@ pub enum Stop {
 type Check = fn(&Case) -> Result<(), Stop>;
 
 pub fn judge(case: &Case) -> Result<(), Stop> {
-    let outcome = match case.folder() {
+    let outcome = match case.format.as_str() {
         "group-signature" => group_signature(case),
         "packet-trailer" => packet_trailer::judge(case),
         "group-file" => group_file::judge(case),
@@ -87,17 +85,17 @@ fn group_signature(case: &Case) -> Result<(), Stop> {
     check.ok_or(Stop::Wrong("no such check".to_owned()))?.1(case)
 }
 
-/// A vector of this or another folder, by its file name.
-fn other(folder: &str, name: &str) -> Result<Case, Stop> {
-    let path = format!("{folder}/{name}");
-    let text = fs::read_to_string(crate::root().join(&path)).ok();
-    let case = text.and_then(|text| Case::parse(&path, &text));
-    case.ok_or_else(|| Stop::Wrong(format!("no {path}")))
+/// A case of this or another format.
+fn other(format: &str, name: &str) -> Result<Case, Stop> {
+    let mut lines = crate::FILES[format].lines();
+    let line = lines.find(|line| line.starts_with(&Case::head(name)));
+    let case = line.and_then(|line| Case::parse(format, line));
+    case.ok_or_else(|| Stop::Wrong(format!("no {format}/{name}")))
 }
 
-/// Everything that the files of a folder have to expect, each at least once.
-pub fn rules(folder: &str) -> Vec<&'static str> {
-    match folder {
+/// Everything that the cases of a format have to expect, each at least once.
+pub fn rules(format: &str) -> Vec<&'static str> {
+    match format {
         "group-signature" => vec![
             "valid",
             "length",

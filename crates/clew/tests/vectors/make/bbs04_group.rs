@@ -13,7 +13,7 @@ use super::records::{NONCE, Records};
 use super::{hash, nonces, rng, scalar};
 
 /// Name of the group file's vector.
-pub const FILE: &str = "bbs04.txt";
+pub const FILE: &str = "bbs04";
 
 /// Starts of epochs 1 and 2.
 pub const STARTS: [u64; 2] = [1_750_000_000 * SECOND_NS, 1_760_000_000 * SECOND_NS];

@@ -1,6 +1,6 @@
 //! Vectors of the coded carriage: codes, restoring, tags.
 
-use clew_flow::carriage::{Code, Rate, ShareTree, TagSize, Tags};
+use clew_tree::carriage::{Code, Rate, ShareTree, TagSize, Tags};
 
 use super::{patched, with_all};
 use crate::case::Case;

@@ -1,8 +1,8 @@
 //! Vectors of flows that eFFS signs.
 
-use clew_flow::carriage::TagSize;
 use clew_flow::effs::{Instance, SecretKey, Signer};
-use clew_flow::{Algorithm, Carry, Chaining, Descriptor, FlowSender};
+use clew_flow::{Algorithm, Chaining, Descriptor, Distribution, FlowSender};
+use clew_tree::carriage::TagSize;
 
 use super::effs::{SHORT, TWO, shortened};
 use super::flow_signature::{FOLDER, Place, TIME, coded, contents};
@@ -44,7 +44,7 @@ fn descriptors() -> Vec<Case> {
     ]
 }
 
-fn sign(key: &SecretKey, label: &str, count: u16, carry: Carry) -> Vec<Vec<u8>> {
+fn sign(key: &SecretKey, label: &str, count: u16, distribution: Distribution) -> Vec<Vec<u8>> {
     let (place, contents) = (Place::new(label), contents(count));
     let drawn = [
         &place.tag[..],
@@ -58,7 +58,7 @@ fn sign(key: &SecretKey, label: &str, count: u16, carry: Carry) -> Vec<Vec<u8>> 
     let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
     let mut outs = vec![Vec::new(); packets.len()];
     sender
-        .sign_block(&packets, carry, TIME, &mut drawn, &mut outs)
+        .sign_block(&packets, distribution, TIME, &mut drawn, &mut outs)
         .unwrap();
     outs
 }
@@ -80,7 +80,7 @@ fn judged(
 }
 
 fn blocks() -> Vec<Case> {
-    let full = sign(&TWO, "effs full", 2, Carry::Every);
+    let full = sign(&TWO, "effs full", 2, Distribution::Every);
     let shares = sign(&SHORT, "effs coded", 9, coded(25, Some(TagSize::T8)));
     // The last byte of y_2, behind which the hash of x_2 and the fixed fields stand.
     let at = full[0].len() - 40 - 32 - 1;

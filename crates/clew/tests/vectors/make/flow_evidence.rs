@@ -1,7 +1,7 @@
 //! Vectors of proofs and of signed files.
 
-use clew_flow::carriage::TagSize;
-use clew_flow::{Carry, Chaining};
+use clew_flow::{Chaining, Distribution};
+use clew_tree::carriage::TagSize;
 
 use super::flow_signature::{FOLDER, Flow, Place, coded, contents};
 use super::{patched, replaced};
@@ -27,8 +27,8 @@ fn proofs() -> Vec<Case> {
         Flow::new("open", Chaining::default()),
     );
     let (place, all) = (Place::new("proof"), contents(12));
-    let sign = |carry: Carry| flow.sign(&place, &all, carry)[7].clone();
-    let (full, own) = (sign(Carry::Every), flow.descriptor.to_bytes());
+    let sign = |distribution: Distribution| flow.sign(&place, &all, distribution)[7].clone();
+    let (full, own) = (sign(Distribution::Every), flow.descriptor.to_bytes());
     let good = proof_of(&own, &full);
     let case = |name: &str, expect: &str, comment: &str, proof: &[u8]| {
         Case::new(FOLDER, &format!("proof-{name}"), expect, comment)
@@ -36,7 +36,7 @@ fn proofs() -> Vec<Case> {
             .hex("proof", proof)
     };
     let holds = |name: &str, comment: &str, flow: &Flow| {
-        let packet = &flow.sign(&place, &all, Carry::Every)[7];
+        let packet = &flow.sign(&place, &all, Distribution::Every)[7];
         let own = flow.descriptor.to_bytes();
         case(name, "valid", comment, &proof_of(&own, packet))
             .hex("descriptor", own)
@@ -51,7 +51,7 @@ fn proofs() -> Vec<Case> {
         bad(
             "sparse",
             "A packet without the signature.",
-            &proof_of(&own, &sign(Carry::OneIn(8))),
+            &proof_of(&own, &sign(Distribution::OneIn(8))),
         ),
         bad(
             "coded",
@@ -103,7 +103,7 @@ fn packets(flow: &Flow, label: &str, sentences: u32) -> (Vec<Vec<u8>>, Vec<u8>) 
             seq,
             ..Place::new(label)
         };
-        flow.sign(&place, contents, Carry::OneIn(4))
+        flow.sign(&place, contents, Distribution::OneIn(4))
     };
     (
         contents.chunks(4).enumerate().flat_map(sign).collect(),
@@ -151,10 +151,10 @@ fn files() -> Vec<Case> {
         flow.sign(
             &place,
             &[[&[0; 7][..], &[1], b"one"].concat(), vec![0; 8]],
-            Carry::Every,
+            Distribution::Every,
         )
     };
-    let short = flow.sign(&Place::new("short"), &[vec![0; 7]], Carry::Every);
+    let short = flow.sign(&Place::new("short"), &[vec![0; 7]], Distribution::Every);
     vec![
         whole("whole", "Nine sentences, ten packets, three blocks.", 9),
         whole("empty", "A file of no bytes.", 0),

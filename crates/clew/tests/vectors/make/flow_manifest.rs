@@ -1,7 +1,8 @@
 //! Vectors of manifests: signatures beside packets that stay as they are.
 
 use clew_flow::manifest::Manifest;
-use clew_flow::{BlockSigner, Carry, Chaining, Ed25519Signer, Fixed, FlowSender, Suite};
+use clew_flow::{BlockSigner, Chaining, Distribution, Ed25519Signer, Fixed, FlowSender};
+use clew_tree::Suite;
 use sha2::{Digest, Sha256};
 
 use super::flow_evidence::proof_of;
@@ -132,7 +133,7 @@ fn bad() -> Vec<Case> {
     let short = length(&good[32..], good.len() - 32);
     let long = length(&[&[0; 32][..], &good].concat(), good.len() + 32);
     let full = full_form(&flow, &good, &all[2]);
-    let signed = flow.sign(&place, &all, Carry::Every).remove(0);
+    let signed = flow.sign(&place, &all, Distribution::Every).remove(0);
     let mut of_packets = place.time.to_be_bytes().to_vec();
     // The message of section 4, over the root that manifests have.
     let message = message(&flow, &place, &good);
@@ -228,7 +229,7 @@ fn packets() -> Vec<Case> {
     let twice = list(&flow, &place, &same);
     let next = Place { seq: 7001, ..place };
     let later = list(&flow, &next, &same[..1]);
-    let signed = flow.sign(&place, &all, Carry::Every).remove(0);
+    let signed = flow.sign(&place, &all, Distribution::Every).remove(0);
     let of_signed = list(&flow, &place, std::slice::from_ref(&signed));
     let of = |name: &str, comment: &str, came: &[Came]| case(name, comment, &flow, came);
     let waits = [

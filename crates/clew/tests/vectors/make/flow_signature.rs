@@ -1,10 +1,10 @@
 //! Vectors of flow signatures: descriptors, signed blocks, padded RTP.
 
-use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::{
-    Algorithm, BlockSigner, Carry, Chaining, Degree, Descriptor, DigestSize, Ed25519Signer,
-    FlowSender, Suite, Tree, rtp,
+    Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, rtp,
 };
+use clew_tree::carriage::{Rate, TagSize};
+use clew_tree::{Degree, DigestSize, Suite, Tree};
 
 use super::{hash, patched, replaced, rng, with_all};
 use crate::case::Case;
@@ -87,7 +87,12 @@ impl Flow {
     }
 
     /// All packets of a block.
-    pub fn sign(&self, place: &Place, contents: &[Vec<u8>], carry: Carry) -> Vec<Vec<u8>> {
+    pub fn sign(
+        &self,
+        place: &Place,
+        contents: &[Vec<u8>],
+        distribution: Distribution,
+    ) -> Vec<Vec<u8>> {
         let salts = self.salts(place, contents.len()).concat();
         let mut drawn = Drawn::new(&[&place.tag, &place.seq.to_be_bytes(), &place.id, &salts]);
         let signer = Ed25519Signer::from_secret(&self.secret);
@@ -95,7 +100,7 @@ impl Flow {
         let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
         let mut outs = vec![Vec::new(); packets.len()];
         sender
-            .sign_block(&packets, carry, place.time, &mut drawn, &mut outs)
+            .sign_block(&packets, distribution, place.time, &mut drawn, &mut outs)
             .unwrap();
         outs
     }
@@ -147,8 +152,8 @@ pub fn contents(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(content).collect()
 }
 
-pub fn coded(percent: u8, tags: Option<TagSize>) -> Carry {
-    Carry::Coded {
+pub fn coded(percent: u8, tags: Option<TagSize>) -> Distribution {
+    Distribution::Coded {
         rate: Rate::new(percent).unwrap(),
         tags,
     }
@@ -269,12 +274,12 @@ fn bad_descriptors() -> Vec<Case> {
 }
 
 /// Carriages of good blocks: a name, and what it is for people.
-fn carriages(count: u16, degree: Degree) -> Vec<(&'static str, &'static str, Carry)> {
+fn carriages(count: u16, degree: Degree) -> Vec<(&'static str, &'static str, Distribution)> {
     // Long paths are in few packets.
     let percent = if degree == Degree::BINARY { 25 } else { 6 };
     let mut all = vec![
-        ("full", "all in full", Carry::Every),
-        ("sparse", "one of eight in full", Carry::OneIn(8)),
+        ("full", "all in full", Distribution::Every),
+        ("sparse", "one of eight in full", Distribution::OneIn(8)),
     ];
     if count > 8 {
         for (name, words, tags) in [
@@ -296,7 +301,7 @@ fn blocks() -> Vec<Case> {
     for suite in [Suite::Blake3, Suite::Sha256] {
         for degree in degrees {
             for count in [1, 2, 5, 64] {
-                for (carriage, words, carry) in carriages(count, degree) {
+                for (carriage, words, distribution) in carriages(count, degree) {
                     let chaining = Chaining {
                         suite,
                         degree,
@@ -304,7 +309,7 @@ fn blocks() -> Vec<Case> {
                         salted: out.len() / 2 % 2 == 1,
                         ..Chaining::default()
                     };
-                    out.push(block(chaining, count, (carriage, words, carry)));
+                    out.push(block(chaining, count, (carriage, words, distribution)));
                 }
             }
         }
@@ -321,7 +326,11 @@ fn blocks() -> Vec<Case> {
     out.push(block(Chaining::default(), 9, shares));
     let few = ("t8", "shares with 8-byte tags", coded(2, Some(TagSize::T8)));
     out.push(block(large, 256, few));
-    out.push(block(large, 1024, ("full", "all in full", Carry::Every)));
+    out.push(block(
+        large,
+        1024,
+        ("full", "all in full", Distribution::Every),
+    ));
     let short = ("full-for-t8", "too few for shares", shares.2);
     out.push(block(Chaining::default(), 8, short));
     out
@@ -339,7 +348,11 @@ fn picked(count: u16, carriage: &str) -> Vec<u16> {
     }
 }
 
-fn block(chaining: Chaining, count: u16, (carriage, words, carry): (&str, &str, Carry)) -> Case {
+fn block(
+    chaining: Chaining,
+    count: u16,
+    (carriage, words, distribution): (&str, &str, Distribution),
+) -> Case {
     let suite = match chaining.suite {
         Suite::Blake3 => "blake3",
         Suite::Sha256 => "sha256",
@@ -367,10 +380,10 @@ fn block(chaining: Chaining, count: u16, (carriage, words, carry): (&str, &str, 
         .hex("seq", place.seq.to_be_bytes())
         .hex("id", place.id)
         .hex("timestamp", place.time.to_be_bytes());
-    let case = match carry {
-        Carry::Every => case.hex("one-in", [0, 1]),
-        Carry::OneIn(one_in) => case.hex("one-in", one_in.to_be_bytes()),
-        Carry::Coded { rate, tags } => {
+    let case = match distribution {
+        Distribution::Every => case.hex("one-in", [0, 1]),
+        Distribution::OneIn(one_in) => case.hex("one-in", one_in.to_be_bytes()),
+        Distribution::Coded { rate, tags } => {
             let percent = (1..=100).find(|p| Rate::new(*p) == Some(rate)).unwrap();
             let size = tags.map_or(0, |tags| tags.bytes() as u8);
             case.hex("percent", [percent]).hex("tag-size", [size])
@@ -386,7 +399,7 @@ fn block(chaining: Chaining, count: u16, (carriage, words, carry): (&str, &str, 
         "t0" => case.hex("untagged", [1]),
         _ => case,
     };
-    let signed = flow.sign(&place, &contents, carry);
+    let signed = flow.sign(&place, &contents, distribution);
     let packets = picked(count, carriage);
     packets.into_iter().fold(case, |case, index| {
         case.hex("packet", &signed[usize::from(index)])
@@ -399,7 +412,7 @@ fn padded() -> Vec<Case> {
     let (flow, place) = (Flow::new("a phone", Chaining::default()), Place::new("rtp"));
     let header = [0x80, 96, 0, 1, 0, 0, 0, 9, 1, 2, 3, 4];
     let content = [&header[..], b"sound"].concat();
-    let signed = flow.sign(&place, &[content, b"more".to_vec()], Carry::Every);
+    let signed = flow.sign(&place, &[content, b"more".to_vec()], Distribution::Every);
     let signed = &signed[0];
     let mut received = signed.clone();
     let length = signed.len() - 17;

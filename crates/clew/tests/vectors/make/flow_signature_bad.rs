@@ -1,7 +1,7 @@
 //! Vectors of flow signatures that are refused, alone or after others.
 
-use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
-use clew_flow::{Carry, Chaining};
+use clew_flow::{Chaining, Distribution};
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use ed25519_dalek::SigningKey;
 use sha2::{Digest, Sha512};
 
@@ -44,12 +44,12 @@ fn salted() -> Flow {
 }
 
 /// A block of the stage.
-fn sign(label: &str, count: u16, carry: Carry) -> Vec<Vec<u8>> {
-    flow().sign(&Place::new(label), &contents(count), carry)
+fn sign(label: &str, count: u16, distribution: Distribution) -> Vec<Vec<u8>> {
+    flow().sign(&Place::new(label), &contents(count), distribution)
 }
 
-fn five(carry: Carry) -> Vec<Vec<u8>> {
-    sign("five", 5, carry)
+fn five(distribution: Distribution) -> Vec<Vec<u8>> {
+    sign("five", 5, distribution)
 }
 
 /// Twelve packets, of which any four are enough.
@@ -122,7 +122,11 @@ fn with_length(packet: &[u8], length: u16) -> Vec<u8> {
 
 /// Steps 1, 2, and lengths of step 5.
 fn lengths() -> Vec<Case> {
-    let (full, sparse, shares) = (five(Carry::Every), five(Carry::OneIn(8)), twelve());
+    let (full, sparse, shares) = (
+        five(Distribution::Every),
+        five(Distribution::OneIn(8)),
+        twelve(),
+    );
     let (full, sparse, share) = (&full[3], &sparse[3], &shares[11]);
     let end = &full[full.len() - 39..];
     let long = |bytes: &[u8], more: &[u8]| respelt(bytes, FIXED, FIXED, more);
@@ -225,15 +229,15 @@ fn lengths() -> Vec<Case> {
 
 /// Steps 3 to 5 but for lengths.
 fn fields() -> Vec<Case> {
-    let (full, shares) = (five(Carry::Every), twelve());
+    let (full, shares) = (five(Distribution::Every), twelve());
     let (full, share) = (&full[3], &shares[11]);
     let block =
         |name: &str, comment: &str, packet: Vec<u8>| alone(name, "bad-block", comment, packet);
     let k = |k: u16| from_end(share, FIXED + 24 + 18 + 2, &k.to_be_bytes());
     let plain = sign("plain", 12, coded(25, None));
     let (eight, many) = (
-        sign("eight", 8, Carry::Every),
-        sign("many", 257, Carry::Every),
+        sign("eight", 8, Distribution::Every),
+        sign("many", 257, Distribution::Every),
     );
     let last = patched(full, -13, full[full.len() - 13] ^ 1);
     vec![
@@ -284,14 +288,14 @@ fn fields() -> Vec<Case> {
 
 /// Step 6.
 fn replays() -> Vec<Case> {
-    let (full, sparse) = (five(Carry::Every), five(Carry::OneIn(8)));
+    let (full, sparse) = (five(Distribution::Every), five(Distribution::OneIn(8)));
     let at = |seq: u32, id: &str, number: u16| {
         let place = Place {
             seq,
             id: Place::new(id).id,
             ..Place::new("five")
         };
-        flow().sign(&place, &contents(number), Carry::Every)
+        flow().sign(&place, &contents(number), Distribution::Every)
     };
     let of = |name: &str, comment: &str, packets: &[Judged]| case(name, comment, &flow(), packets);
     let (seq, last) = (7000, at(7063, "last", 3));
@@ -342,16 +346,16 @@ fn replays() -> Vec<Case> {
         of(
             "conflict-tag",
             "Another tag is another sequence.",
-            &[ok(&first[0]), ok(&sign("else", 5, Carry::Every)[0])],
+            &[ok(&first[0]), ok(&sign("else", 5, Distribution::Every)[0])],
         ),
     ]
 }
 
 /// Step 7, and packets that waited.
 fn digests() -> Vec<Case> {
-    let (full, sparse) = (five(Carry::Every), five(Carry::OneIn(8)));
+    let (full, sparse) = (five(Distribution::Every), five(Distribution::OneIn(8)));
     let salted = salted();
-    let salty = salted.sign(&Place::new("salty"), &contents(5), Carry::Every);
+    let salty = salted.sign(&Place::new("salty"), &contents(5), Distribution::Every);
     let after = |name: &str, reason: &'static str, comment: &str, packet: Vec<u8>| {
         let first = (full[0].clone(), "ok");
         case(name, comment, &flow(), &[first, (packet, reason)])
@@ -365,7 +369,7 @@ fn digests() -> Vec<Case> {
         id: Place::new("other").id,
         ..Place::new("five")
     };
-    let of_other = flow().sign(&place, &contents(5), Carry::OneIn(8));
+    let of_other = flow().sign(&place, &contents(5), Distribution::OneIn(8));
     let waiting = |name: &str, comment: &str, packet: Vec<u8>| {
         let packets = [(packet, "bad-digest"), (full[0].clone(), "ok")];
         case(name, comment, &flow(), &packets)
@@ -434,7 +438,7 @@ fn digests() -> Vec<Case> {
 
 /// Steps 8 and 10.
 fn signatures() -> Vec<Case> {
-    let (full, sparse) = (five(Carry::Every), five(Carry::OneIn(8)));
+    let (full, sparse) = (five(Distribution::Every), five(Distribution::OneIn(8)));
     let one = &full[3];
     let blob = one.len() - FIXED - BLOB;
     let bad =
@@ -511,11 +515,11 @@ fn signatures() -> Vec<Case> {
 /// A scalar, little-endian, with the order of the group added.
 fn plus_order(scalar: &[u8]) -> Vec<u8> {
     let order = "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010";
-    let mut carry = 0;
+    let mut distribution = 0;
     let add = |(a, b): (&u8, u8)| {
-        carry += u16::from(*a) + u16::from(b);
-        let digit = carry as u8;
-        carry >>= 8;
+        distribution += u16::from(*a) + u16::from(b);
+        let digit = distribution as u8;
+        distribution >>= 8;
         digit
     };
     let digits = hex::decode(order).unwrap();
@@ -539,7 +543,7 @@ fn small_r() -> Vec<u8> {
         k * number(256) + number((*digit).into())
     });
     let signature = [neutral, (k * a).to_bytes()].concat();
-    let packet = &flow.sign(&place, &one, Carry::Every)[0];
+    let packet = &flow.sign(&place, &one, Distribution::Every)[0];
     replaced(packet, packet.len() - FIXED - 64, &signature)
 }
 
@@ -569,10 +573,10 @@ fn reshared(packets: &[Vec<u8>], place: &Place, blob: &[u8]) -> Vec<Vec<u8>> {
 /// Steps 8 and 10 of coded packets.
 fn shares() -> Vec<Case> {
     let (place, all) = (Place::new("twenty"), contents(20));
-    let sign = |carry: Carry| flow().sign(&place, &all, carry);
+    let sign = |distribution: Distribution| flow().sign(&place, &all, distribution);
     let honest = sign(coded(25, Some(TagSize::T8)));
     let short = sign(coded(25, Some(TagSize::T4)));
-    let (full, sparse) = (sign(Carry::Every), sign(Carry::OneIn(30)));
+    let (full, sparse) = (sign(Distribution::Every), sign(Distribution::OneIn(30)));
     // 5 shares of 15 bytes: the blob has 72, three are filled with zeros.
     let mut blob = flow().blob(&place, &all);
     let padded = reshared(&honest, &place, &[&blob[..], &[0, 0, 1]].concat());
@@ -651,7 +655,7 @@ fn shares() -> Vec<Case> {
 
 /// Step 9.
 fn times() -> Vec<Case> {
-    let (full, shares) = (five(Carry::Every), twelve());
+    let (full, shares) = (five(Distribution::Every), twelve());
     let at = |time: u64, packet: &[u8], reason: &'static str| (time, (packet.to_vec(), reason));
     let (late, early) = (TIME + WINDOW, TIME - WINDOW);
     let coded = |time: u64, reason: &'static str| {

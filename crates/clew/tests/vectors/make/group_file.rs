@@ -47,18 +47,14 @@ pub fn all() -> Vec<Case> {
 /// The manager can sign any register: whoever reads a row says what is wrong.
 fn strange_xr() -> Case {
     let comment = "The group of xr with a register whose entries nobody takes.";
-    let name = stem(strange::STRANGE);
+    let name = strange::STRANGE;
     of_xr_with(name, comment, &strange::xr())
 }
 
 fn strange_bbs04() -> Case {
     let comment = "The group of bbs04 with a register whose entry nobody takes.";
-    let name = stem(strange::BBS04_FILE);
+    let name = strange::BBS04_FILE;
     of_bbs04_with(name, comment, &strange::bbs04())
-}
-
-fn stem(file: &str) -> &str {
-    file.strip_suffix(".txt").unwrap()
 }
 
 /// `keys` are the founding key and the V of each epoch.
@@ -109,7 +105,7 @@ fn with_register(case: Case, records: &Records) -> Case {
 
 fn of_bbs04() -> Case {
     let comment = "Scheme bbs04: two rebases that revoke, and a register of three machines.";
-    of_bbs04_with(stem(bbs04_group::FILE), comment, &BBS04.records)
+    of_bbs04_with(bbs04_group::FILE, comment, &BBS04.records)
 }
 
 fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
@@ -123,7 +119,7 @@ fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
 
 fn of_xr() -> Case {
     let comment = "Scheme xr: a step, a new opening key, two steps, a rebase; five machines.";
-    of_xr_with(stem(xr_group::FILE), comment, &XR.records)
+    of_xr_with(xr_group::FILE, comment, &XR.records)
 }
 
 fn of_xr_with(name: &str, comment: &str, records: &Records) -> Case {

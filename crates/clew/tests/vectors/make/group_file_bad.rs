@@ -307,12 +307,12 @@ fn bad_values() -> Vec<Case> {
             &with_bodies(|b| b[4][41..45].fill(0)),
         ),
     ]);
-    cases.extend(invisible_names());
+    cases.extend(names());
     cases
 }
 
-/// Rule 4: names with characters that nobody sees.
-fn invisible_names() -> Vec<Case> {
+/// Rule 4: names with characters that nobody sees, or that are blank.
+fn names() -> Vec<Case> {
     let named = |name: &str, comment: &str, hidden: char| {
         let file = with_bodies(|b| {
             let mut bytes = [0; 4];
@@ -334,6 +334,17 @@ fn invisible_names() -> Vec<Case> {
             "glyphs",
             "A sign of Unicode 15 that joins hieroglyphs.",
             '\u{1343f}',
+        ),
+        named("selector", "A variation selector, as in emoji.", '\u{fe0f}'),
+        named("filler", "A letter that is blank.", '\u{3164}'),
+        named("space-no-break", "A no-break space.", '\u{a0}'),
+        named("space-wide", "An ideographic space.", '\u{3000}'),
+        named("line", "A line separator.", '\u{2028}'),
+        named("braille", "A Braille pattern without dots.", '\u{2800}'),
+        named(
+            "reserved",
+            "The last of those that Unicode has reserved for invisible characters.",
+            '\u{e0fff}',
         ),
     ]
 }

@@ -38,8 +38,8 @@ pub fn case(name: &str, expect: &str, comment: &str, wanted: &str, text: &str) -
 /// File of the vector that has the key of `web-1` for an epoch.
 pub fn member_file(scheme: Scheme, epoch: usize) -> String {
     match scheme {
-        Scheme::Bbs04 => format!("member-epoch-{epoch}.txt"),
-        Scheme::Xr => format!("xr-member-epoch-{epoch}.txt"),
+        Scheme::Bbs04 => format!("member-epoch-{epoch}"),
+        Scheme::Xr => format!("xr-member-epoch-{epoch}"),
     }
 }
 
@@ -105,10 +105,9 @@ pub fn with_member(case: Case, key: &MemberKeyFile) -> Case {
 
 fn members() -> Vec<Case> {
     let one = |scheme: Scheme, epoch: usize| {
-        let file = member_file(scheme, epoch);
-        let name = file.strip_suffix(".txt").unwrap();
+        let name = member_file(scheme, epoch);
         let comment = format!("Machine web-1 of {scheme} in epoch {epoch}.");
-        member_case(name, &comment, &member(scheme, &[epoch]))
+        member_case(&name, &comment, &member(scheme, &[epoch]))
     };
     let mut cases: Vec<Case> = (0..=2).map(|epoch| one(Scheme::Bbs04, epoch)).collect();
     cases.extend((0..=NEWEST).map(|epoch| one(Scheme::Xr, epoch)));

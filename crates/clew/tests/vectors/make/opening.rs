@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use clew_evidence::{
     Asked, CheckedGroup, GroupFile, Opening, Packet, Question, Request, Row, armor,
 };
-use clew_flow::DigestSize;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Decryption, SecretShare, Trustee};
 use clew_packet::{Block, Policy, read};
+use clew_tree::DigestSize;
 
 use super::bbs04_group::BBS04;
 use super::packet_modes;

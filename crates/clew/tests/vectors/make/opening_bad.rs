@@ -155,15 +155,15 @@ fn requests() -> Vec<Case> {
         ),
         group("epoch-id", "The id of another epoch.", &set(38, &id(1).0)),
         group("epoch-number", "Epoch 1 with the id of epoch 0.", &epoch_1),
-        in_file("file", "The file of the other group.", "bbs04.txt", &good),
+        in_file("file", "The file of the other group.", "bbs04", &good),
         in_file(
             "chain",
             "A later epoch does not descend from epoch 0.",
-            "xr-public-key-step-v.txt",
+            "xr-public-key-step-v",
             &good,
         ),
-        of_epoch(&in_file, "public-key", 1, "xr-public-key-step-v.txt"),
-        of_epoch(&in_file, "sharing", 2, "xr-sharing-epoch-2.txt"),
+        of_epoch(&in_file, "public-key", 1, "xr-public-key-step-v"),
+        of_epoch(&in_file, "sharing", 2, "xr-sharing-epoch-2"),
     ]
 }
 
@@ -172,8 +172,7 @@ type InFile<'a> = dyn Fn(&str, &str, &str, &[u8]) -> Case + 'a;
 /// A request for an epoch of a file that is bad there.
 fn of_epoch(in_file: &InFile<'_>, name: &str, epoch: usize, file: &str) -> Case {
     let made = super::group_file_bad::all();
-    let path = format!("group-file/{file}");
-    let case = made.iter().find(|case| case.path == path).unwrap();
+    let case = made.iter().find(|case| case.name == file).unwrap();
     let bodies = bodies(case.bytes("file").unwrap());
     let sent = Sent::new(Scheme::Xr, "web-1", epoch, PLAIN);
     let indices = if epoch < 2 { &[1, 3][..] } else { &[1, 2, 3] };

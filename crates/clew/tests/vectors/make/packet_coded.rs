@@ -1,8 +1,8 @@
 //! Vectors of blocks in coded carriage, in the group of xr. Twelve packets of one flow, each with its own
 //! payload, under one signature, of which any six restore it; and blocks of other sizes.
 
-use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_packet::{Candidate, Carriage, Mode, Policy, Reason, Sender, Trailer, Verdict, read};
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 
 use super::packet_trailer::*;
 use super::records::NOW;
@@ -82,11 +82,11 @@ fn carrying(needed: u16, padded: &[u8]) -> Vec<Owned> {
     let tree = ShareTree::new(tags, &shares).unwrap();
     let shares = shares.chunks(code.share_bytes());
     let packets = (0..).zip(twelve()).zip(shares);
-    let carry = |((i, frame), share): ((u16, Owned), &[u8])| {
+    let distribution = |((i, frame), share): ((u16, Owned), &[u8])| {
         let body = body(needed, share, &tree.tag(i).unwrap());
         with(i.into(), &frame, |trailer| trailer.body = body.leak())
     };
-    packets.map(carry).collect()
+    packets.map(distribution).collect()
 }
 
 fn after(case: Case, earlier: &[&Owned]) -> Case {

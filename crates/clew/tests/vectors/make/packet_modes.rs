@@ -1,8 +1,8 @@
 //! Vectors of windows and blocks, in the group of xr. Three packets of one flow, each with its own
 //! payload; the nonces of a block are those of its first packet's label.
 
-use clew_flow::DigestSize;
 use clew_packet::{Candidate, Mode, Policy, Reason, Sender, Verdict, Window, read};
+use clew_tree::DigestSize;
 
 use super::packet_trailer::*;
 use super::records::NOW;

@@ -54,7 +54,7 @@ pub const PLAIN: Policy = Policy {
     incremental: false,
     resolution_ns: SECOND_NS,
     mtu: None,
-    digest: clew_flow::DigestSize::D16,
+    digest: clew_tree::DigestSize::D16,
     coded: false,
 };
 pub const NAT: Policy = Policy { nat: true, ..PLAIN };

@@ -14,10 +14,10 @@ use super::xr_group::{Machine, XR, place, row_rng, vouched_by};
 use super::{hash, scalar};
 
 /// Name of the group file of xr.
-pub const STRANGE: &str = "xr-strange.txt";
+pub const STRANGE: &str = "xr-strange";
 
 /// And of bbs04: its one entry has A of `web-1` with X of `web-2`.
-pub const BBS04_FILE: &str = "bbs04-strange.txt";
+pub const BBS04_FILE: &str = "bbs04-strange";
 
 /// The first entries, with what is wrong: in each the device did not vouch for what it says.
 pub const DEVICES: [(&str, &str); 13] = [

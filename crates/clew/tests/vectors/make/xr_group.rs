@@ -22,7 +22,7 @@ use super::records::{NONCE, Records};
 use super::{hash, rng, scalar, xr_nonces};
 
 /// Name of the group file's vector.
-pub const FILE: &str = "xr.txt";
+pub const FILE: &str = "xr";
 
 /// Starts of epochs 1 to 4.
 pub const STARTS: [u64; 4] = [

@@ -1,0 +1,13 @@
+//! Captures from outside: real files, files built byte by byte, damaged and hostile ones.
+
+mod ahead;
+mod annotated;
+mod built;
+mod damage;
+mod files;
+mod hostile;
+mod pipes;
+mod support;
+
+#[path = "../../../../fuzz/src/capture.rs"]
+mod fuzz;

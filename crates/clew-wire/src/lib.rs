@@ -1,0 +1,4 @@
+//! Small tools that several formats share.
+#![no_std]
+
+pub mod disclose;
