@@ -321,7 +321,7 @@ fn a_directory_that_is_no_store_is_refused() {
     create(&dir, Scheme::Xr, quorum(2, 3), 1).unwrap();
     let database = dir.join("issuer/store.db");
     fs::write(&database, "not a database at all, whatever its name").unwrap();
-    assert!(matches!(refused(), StoreError::NotAStore(_)));
+    assert!(matches!(refused(), StoreError::OtherDatabase(path) if path == database));
 }
 
 /// Layout 2 published credentials, and records of layout 3 bind no register; nothing of them is read as
