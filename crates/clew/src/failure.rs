@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::output::{OutputError, STANDARD_STREAM};
+use clew_engine::{SignError, captures};
 use clew_keys::files::directory;
 use clew_manager::StoreError;
 use std::fmt::Display;
@@ -179,6 +180,30 @@ fn hint(error: &StoreError) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+impl From<SignError> for Failure {
+    fn from(error: SignError) -> Self {
+        let failure = Self::new(&error);
+        match error {
+            SignError::NoEpoch(_) | SignError::Unfit(..) => failure
+                .hint("bring the key up to date with clew update, or enrol the machine again"),
+            SignError::NotABlock(_) => failure,
+        }
+    }
+}
+
+impl From<captures::Error> for Failure {
+    fn from(error: captures::Error) -> Self {
+        match error {
+            captures::Error::Write(error) => Self::write(error),
+            captures::Error::Sign(error) => error.into(),
+            captures::Error::Oversize(..) => {
+                Self::new(error).hint("raise --mtu, or let such packets pass with --oversize pass")
+            }
+            captures::Error::Read(_) => Self::new(error),
+        }
+    }
 }
 
 impl From<OutputError> for Failure {

@@ -4,7 +4,7 @@ use super::group::{tell_brought_forward, tell_created, when};
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{GroupFile, TextError, short_form};

@@ -7,7 +7,7 @@ use super::register::{Candidate, Register};
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::{check, read_group_file};
+use crate::groups::{check, read_group_file};
 use crate::random;
 use crate::secrets;
 use clew_capture::is_capture;

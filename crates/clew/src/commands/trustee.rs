@@ -3,7 +3,7 @@
 use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;

@@ -13,7 +13,7 @@ use crate::commands::open::{Q, compare, open as combine};
 use crate::commands::register::{self, Register};
 use crate::commands::share::{request, write};
 use crate::failure::Failure;
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets::Unlock;
 use clew_capture::Record;

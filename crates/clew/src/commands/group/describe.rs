@@ -3,7 +3,7 @@
 use super::BBS04_WARNING;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::report;
 use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
 use clew_group::Scheme;
