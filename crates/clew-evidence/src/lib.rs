@@ -61,7 +61,7 @@ pub use merkle::{
 pub use name::{BadName, MAX_NAME_BYTES, Name};
 pub use parts::{
     Change, Checkpoint, EpochRecord, Genesis, MAX_PART_BYTES, MAX_REBASE_ROWS,
-    MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, seal,
+    MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,
 };
 pub use register::{DeviceEntry, EntryKey, How, MAX_ENTRY_BYTES, RegisterEntry, join_session};
 pub use register_file::{
