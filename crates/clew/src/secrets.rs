@@ -28,7 +28,7 @@ pub struct Unlock {
     pub passphrase_file: Option<PathBuf>,
     /// The key is encrypted with the content of FILE
     #[arg(long, value_name = "FILE", conflicts_with = "passphrase_file")]
-    pub key_file: Option<PathBuf>,
+    pub unlock_with: Option<PathBuf>,
 }
 
 /// What encrypts the secret files that a command writes; nothing leaves them in clear, with
@@ -43,13 +43,13 @@ pub struct Seal {
     pub new_passphrase_file: Option<PathBuf>,
     /// Encrypt new secret files with the content of FILE, at least 16 random bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
-    pub new_key_file: Option<PathBuf>,
+    pub encrypt_with: Option<PathBuf>,
 }
 
 impl Seal {
     /// The secret to encrypt with, asked for twice if it is typed.
     pub fn secret(&self) -> Result<Option<Secret>, Failure> {
-        match (&self.new_passphrase_file, &self.new_key_file) {
+        match (&self.new_passphrase_file, &self.encrypt_with) {
             (Some(path), _) => passphrase_from(path).map(Some),
             (_, Some(path)) => key_file_from(path).map(Some),
             _ if self.encrypt => ask_twice().map(Some),
@@ -91,8 +91,8 @@ impl Unlock {
     }
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
-        let file = self.key_file.as_ref().ok_or_else(|| {
-            Failure::file(path, "it is encrypted with a key file").hint("give it with --key-file")
+        let file = self.unlock_with.as_ref().ok_or_else(|| {
+            Failure::file(path, "it is encrypted with a key file").hint("--unlock-with FILE")
         })?;
         key_file_from(file)
     }

@@ -1,5 +1,6 @@
 //! Who sent a packet: `clew extract`, `share`, `open`, `match`, `judge`.
 
+use super::{NewFile, OutputFile};
 use crate::secrets::Unlock;
 use clap::Args;
 use clew_evidence::{DeviceFingerprint, Name};
@@ -48,12 +49,9 @@ pub struct Extract {
     /// Which packet.
     #[command(flatten)]
     pub of: PacketOf,
-    /// The capture to write
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
 }
 
 /// `clew share`
@@ -81,9 +79,9 @@ pub struct Share {
     /// What all of them gave in the step before (repeat; comparing only)
     #[arg(long, value_name = "S.share", requires = "matched")]
     pub share: Vec<PathBuf>,
-    /// The share to write
-    #[arg(short, long, value_name = "S.share")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What unlocks the trustee's key (and, with --register DIR, the issuer key).
     #[command(flatten)]
     pub unlock: Unlock,
@@ -102,9 +100,9 @@ pub struct Open {
     /// The register that names machines: the group's directory, or a register file
     #[arg(long, value_name = "DIR|REGISTER")]
     pub register: PathBuf,
-    /// The opening to write, which anybody can judge
-    #[arg(short, long, value_name = "OPENING")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// Also write Q, by which an auditor finds the row in a register file (needs --register DIR; xr)
     #[arg(long, value_name = "FILE")]
     pub write_q: Option<PathBuf>,
@@ -135,9 +133,9 @@ pub struct Match {
     /// The register that names machines: a register file with points, or the group's directory
     #[arg(long, value_name = "DIR|REGISTER")]
     pub register: PathBuf,
-    /// The result to write, which anybody can judge
-    #[arg(short, long, value_name = "RESULT")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// Answer as a JSON object
     #[arg(long)]
     pub json: bool,

@@ -1,5 +1,6 @@
 //! Flow signatures: `clew flow`.
 
+use super::OutputFile;
 use crate::clock::parse_duration;
 use crate::flow::file::CONTENT_BYTES_MAX;
 use crate::flow::policy::Policy;
@@ -206,9 +207,9 @@ pub struct FlowSign {
     /// Capture whose UDP datagrams are signed, or any other file; - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The signed capture or file, or the manifests of a capture; - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
     /// Sign IN as a file, even if it is a capture
     #[arg(long)]
     pub file: bool,
@@ -224,9 +225,6 @@ pub struct FlowSign {
     /// How packets carry the signature of their block.
     #[command(flatten)]
     pub carrying: Carrying,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
     /// What unlocks the key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -260,7 +258,7 @@ pub struct FlowVerify {
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// Write what passes the policy, without signatures; - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
+    #[arg(short, long, visible_short_alias = 'w', value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// What passes into OUT
     #[arg(long, value_enum, default_value = "balanced")]
@@ -302,12 +300,9 @@ pub struct FlowExtract {
     /// Frame number of a capture, packet of a signed file; from 1
     #[arg(long, value_name = "N")]
     pub packet: u64,
-    /// The proof to write
-    #[arg(short = 'w', value_name = "PROOF")]
-    pub output: PathBuf,
-    /// Replace PROOF if it exists
-    #[arg(long)]
-    pub force: bool,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
 }
 
 /// `clew flow check`
@@ -320,7 +315,7 @@ pub struct FlowCheck {
     #[arg(long, value_name = "NAME.flow")]
     pub flow: Option<PathBuf>,
     /// Write the packet's content, - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
+    #[arg(short, long, visible_short_alias = 'w', value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace OUT if it exists
     #[arg(long)]
@@ -377,8 +372,8 @@ pub struct FlowRelay {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
     /// Stop after so long (default: when interrupted)
-    #[arg(long = "for", value_name = "D", value_parser = duration)]
-    pub stop_after: Option<Duration>,
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub duration: Option<Duration>,
     /// What unlocks the key.
     #[command(flatten)]
     pub unlock: Unlock,

@@ -1,6 +1,6 @@
 //! The life of a group: `clew group`, `enrol`, `join`, `revoke`, `update`.
 
-use super::{GroupPlan, GroupReopen};
+use super::{GroupPlan, GroupReopen, NewFile, OutputFile};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::Name;
@@ -70,9 +70,9 @@ pub enum SchemeName {
 pub struct GroupRegister {
     /// The group's directory
     pub dir: PathBuf,
-    /// The register file to write
-    #[arg(short, long, short_alias = 'w', value_name = "REGISTER")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
     /// Only this machine (repeat)
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Name>,
@@ -82,9 +82,6 @@ pub struct GroupRegister {
     /// With the points that matches need, in the place of the hashes that find a row
     #[arg(long)]
     pub points: bool,
-    /// Replace REGISTER if it exists
-    #[arg(long)]
-    pub force: bool,
     /// What unlocks the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -115,9 +112,9 @@ pub struct GroupWitness {
     pub dir: PathBuf,
     /// Name of the machine, which is registered and not revoked
     pub machine: Name,
-    /// The credential to write, with the witnesses of the epochs in force and announced
-    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What unlocks the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -183,7 +180,7 @@ pub struct Enrol {
     #[arg(
         short,
         long,
-        short_alias = 'w',
+        visible_short_alias = 'w',
         value_name = "FILE",
         required_unless_present = "withdraw"
     )]
@@ -208,9 +205,9 @@ pub struct Join {
     /// What the device keeps between the rounds. Secret; removed once the key is written
     #[arg(long, value_name = "FILE")]
     pub state: PathBuf,
-    /// The file to write: a request, an acceptance, or the machine's key
-    #[arg(short, long, short_alias = 'w', value_name = "FILE")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What unlocks the state.
     #[command(flatten)]
     pub unlock: Unlock,

@@ -103,13 +103,38 @@ pub enum Command {
     Man(Man),
 }
 
+/// An output that replaces a file only if asked to.
+#[derive(Args, Debug)]
+pub struct OutputFile {
+    /// Output file, or - for standard output
+    #[arg(short, long, visible_short_alias = 'w', value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// An output that never replaces a file.
+#[derive(Args, Debug)]
+pub struct NewFile {
+    /// File to write; an existing file is not replaced
+    #[arg(short, long, visible_short_alias = 'w', value_name = "FILE")]
+    pub output: PathBuf,
+}
+
 /// `clew demo`
 #[derive(Args, Debug)]
 pub struct Demo {
     /// A capture to use instead of the built-in one
     pub capture: Option<PathBuf>,
     /// The folder for everything that the demo makes
-    #[arg(short, long, value_name = "DIR", default_value = "clew-demo")]
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "DIR",
+        default_value = "clew-demo"
+    )]
     pub output: PathBuf,
     /// Replace the folder of an earlier demo
     #[arg(long)]
@@ -128,9 +153,9 @@ pub struct Sign {
     /// Capture to sign, - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Signed capture, - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
     /// What one signature covers
     #[arg(long, value_enum, default_value = "tree")]
     pub mode: ModeName,
@@ -162,9 +187,6 @@ pub struct Sign {
     /// Where timestamps come from
     #[arg(long, value_enum, default_value = "record")]
     pub time: TimeSource,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
     /// What unlocks the keys.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -202,7 +224,12 @@ pub struct Verify {
     pub input: PathBuf,
     /// Write a pcapng whose packets carry their verdict as a comment, - for standard output (the
     /// result is then told on standard error)
-    #[arg(short = 'w', value_name = "ANNOTATED.pcapng")]
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "ANNOTATED.pcapng"
+    )]
     pub output: Option<PathBuf>,
     /// How the result is told
     #[arg(long, value_enum, default_value = "table")]
@@ -250,12 +277,9 @@ pub struct Strip {
     /// Signed capture, - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Original capture, - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
 }
 
 /// `clew show`
@@ -280,7 +304,13 @@ pub struct Completions {
 #[derive(Args, Debug)]
 pub struct Man {
     /// Folder for one page per command
-    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "DIR",
+        default_value = "."
+    )]
     pub output: PathBuf,
 }
 
@@ -300,6 +330,32 @@ mod tests {
     #[test]
     fn the_table_does_not_contradict_itself() {
         Cli::command().debug_assert();
+    }
+
+    fn leaves(command: &clap::Command, found: &mut Vec<clap::Command>) {
+        command.get_subcommands().for_each(|c| leaves(c, found));
+        found.push(command.clone());
+    }
+
+    #[test]
+    fn a_flag_is_the_same_in_every_command() {
+        let mut commands = Vec::new();
+        leaves(&Cli::command(), &mut commands);
+        let arguments = commands.iter().flat_map(clap::Command::get_arguments);
+        let mut group = None;
+        for argument in arguments {
+            let (Some(long), text) = (argument.get_long(), argument.get_help()) else {
+                continue;
+            };
+            let letter = (long == "output").then_some('o');
+            assert_eq!(argument.get_short(), letter, "--{long}");
+            let second = letter.map(|_| vec!['w']);
+            assert_eq!(argument.get_visible_short_aliases(), second, "--{long}");
+            if long == "group" && argument.get_num_args() == Some(1.into()) {
+                let text = text.map(ToString::to_string);
+                assert_eq!(*group.get_or_insert(text.clone()), text);
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Opening keys that trustees make themselves: `clew trustee`, `clew group plan`, `group reopen`.
 
-use super::Start;
+use super::{NewFile, Start};
 use crate::secrets::{Seal, Unlock};
 use clap::{ArgGroup, Args, Subcommand};
 use clew_evidence::Name;
@@ -62,9 +62,9 @@ pub struct TrusteeBegin {
     /// Hand on the share of this old trustee key (resharing only)
     #[arg(long, value_name = "OLD.key")]
     pub key: Option<PathBuf>,
-    /// The hello to write, for all who deal
-    #[arg(short, long, value_name = "I.hello")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What unlocks the old key, or a state that is there already.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -85,9 +85,9 @@ pub struct TrusteeDeal {
     /// The hello of each participant, this trustee included (repeat)
     #[arg(long, value_name = "I.hello", required = true)]
     pub hello: Vec<PathBuf>,
-    /// The deal to write, for all trustees and the manager
-    #[arg(short, long, value_name = "I.deal")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What unlocks the state and the old key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -119,9 +119,9 @@ pub struct TrusteeFinish {
     /// Group file
     #[arg(long, value_name = "GROUPFILE")]
     pub group: PathBuf,
-    /// The trustee key to write
-    #[arg(short, long, value_name = "I.key")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What unlocks the state.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -141,20 +141,20 @@ pub struct GroupPlan {
     #[arg(long, value_name = "GROUPFILE")]
     pub group: Option<PathBuf>,
     /// Keep the opening key and hand it on to these trustees (default: make a new one)
-    #[arg(long, requires = "group", requires = "from")]
+    #[arg(long, requires = "group", requires = "with")]
     pub reshare: bool,
     /// The old trustees who hand it on, as 1,3: at least as many as open together
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "reshare")]
-    pub from: Vec<u8>,
+    pub with: Vec<u8>,
     /// How many trustees share the opening key
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub trustees: u8,
     /// How many of them open together
     #[arg(long, value_name = "T", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub threshold: u8,
-    /// The plan to write, for every trustee
-    #[arg(short, long, value_name = "PLAN")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
 }
 
 /// What trustees dealt, for `clew group create` and `group reopen`.
@@ -175,7 +175,7 @@ A new opening key, for the packets of later epochs:
   3. manager   clew group reopen acme --plan new.plan --deal 1.deal --deal 2.deal --deal 3.deal
   4. trustees  clew trustee finish, with the new group file
 Other trustees for the same opening key, which old trustees 1 and 3 hand on (resharing):
-  1. manager   clew group plan --group group.clew --reshare --from 1,3 --trustees 4 --threshold 3
+  1. manager   clew group plan --group group.clew --reshare --with 1,3 --trustees 4 --threshold 3
                -o on.plan
   2. new       clew trustee begin on.plan --index 2 --state n2.state -o n2.hello
      old       clew trustee begin on.plan --key 3.key --state o3.state -o o3.hello

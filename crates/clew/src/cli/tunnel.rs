@@ -1,5 +1,6 @@
 //! MinimaLT tunnels: `clew tunnel`.
 
+use super::NewFile;
 use super::flow::duration;
 use crate::secrets::{Seal, Unlock};
 use crate::tunnel::keys::{PublicKey, parse_key};
@@ -58,9 +59,9 @@ pub struct TunnelKeygenServer {
     /// The server's name, in small letters
     #[arg(long, value_name = "NAME")]
     pub host: String,
-    /// The key to write
-    #[arg(short, long, value_name = "SERVER.key")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// How long the certificate holds
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=730))]
     pub days: u64,
@@ -78,9 +79,9 @@ pub struct TunnelKeygenServer {
 /// `clew tunnel keygen user`
 #[derive(Args, Debug)]
 pub struct TunnelKeygenUser {
-    /// The key to write
-    #[arg(short, long, value_name = "USER.key")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What encrypts the new key.
     #[command(flatten)]
     pub seal: Seal,
@@ -111,7 +112,7 @@ pub struct Serving {
     /// Leave public-key work to other threads where it is for N newcomers or more at once, so that open
     /// tunnels do not wait for it (default: never, since each core that does its own does most in all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub help_from: Option<u32>,
+    pub offload_handshakes: Option<u32>,
     /// Write what happens to each packet to FILE, as qlog (JSON text sequences): neither keys nor content, but
     /// who talked to whom. On several cores a file for each: trace-1.sqlog, trace-2.sqlog for trace.sqlog
     #[arg(long, value_name = "FILE")]
@@ -120,8 +121,8 @@ pub struct Serving {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
     /// Stop after so long (default: when interrupted)
-    #[arg(long = "for", value_name = "D", value_parser = duration)]
-    pub stop_after: Option<Duration>,
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub duration: Option<Duration>,
     /// What unlocks the key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -149,7 +150,7 @@ pub struct TunnelServe {
     pub authenticators: AuthenticatorNames,
     /// Give each new record to this name service (may be given several times)
     #[arg(long, value_name = "NAME-SERVER.record")]
-    pub register: Vec<PathBuf>,
+    pub publish_to: Vec<PathBuf>,
 }
 
 /// Authenticators by name.
@@ -167,22 +168,22 @@ pub enum AuthenticatorNames {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("whom").required(true).args(["record", "directory"]))]
 pub struct TunnelConnect {
-    /// The server's record. It is trusted as it is, unless --pin or --issuer is given. If it has ended, the
+    /// The server's record. It is trusted as it is, unless --pin or --trust is given. If it has ended, the
     /// server is asked for a newer one
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// The record of a directory, which is asked for the server's
-    #[arg(long, value_name = "DIRECTORY.record", requires_all = ["host", "trust"])]
+    #[arg(long, value_name = "DIRECTORY.record", requires_all = ["host", "anchor"])]
     pub directory: Option<PathBuf>,
     /// The server's name
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     /// The server's key, as keygen printed it: another one is refused
-    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "trust")]
+    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "anchor")]
     pub pin: Option<PublicKey>,
     /// The key of an issuer that is trusted for the server's name
-    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "trust")]
-    pub issuer: Option<PublicKey>,
+    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "anchor")]
+    pub trust: Option<PublicKey>,
     /// The service
     #[arg(value_name = "SERVICE")]
     pub service: String,
@@ -207,7 +208,7 @@ pub struct TunnelConnect {
 
 /// `clew tunnel directory`
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("whence").required(true).multiple(true).args(["records", "name"]))]
+#[command(group = ArgGroup::new("whence").required(true).multiple(true).args(["records", "name_server"]))]
 pub struct TunnelDirectory {
     /// What every server is told.
     #[command(flatten)]
@@ -218,7 +219,7 @@ pub struct TunnelDirectory {
     /// A name service, which is asked for hosts that the folder does not have; its answers are kept for a
     /// minute (may be given several times: the first that has the host)
     #[arg(long, value_name = "NAME-SERVER.record")]
-    pub name: Vec<PathBuf>,
+    pub name_server: Vec<PathBuf>,
 }
 
 /// `clew tunnel name`

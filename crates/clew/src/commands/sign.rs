@@ -17,7 +17,7 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     check_carriage(arguments)?;
     let signers = signers(arguments, matches)?;
     let capture = Capture::open(&arguments.input, "signing")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let options = Options {
         cover: cover(arguments),
         time: arguments.time,
@@ -25,7 +25,7 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     };
     let (signed, output) = sign_capture(capture, output, &signers, options)?;
     output.commit()?;
-    report(&signed, &arguments.output);
+    report(&signed, &arguments.out.output);
     Ok(if signed.damage.is_some() {
         Status::CouldNotTell
     } else {
