@@ -79,21 +79,21 @@ impl Signer {
     }
 }
 
-/// Where a packet's timestamp comes from.
+/// Source of a packet's timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TimeSource {
-    /// The record's own time
+    /// The capture's record
     Record,
-    /// The clock
+    /// The clock of this host
     Now,
 }
 
-/// What to do with a packet that does not fit the MTU.
+/// Treatment of packets that would exceed the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Oversize {
-    /// Let it pass unsigned
+    /// Copy them unsigned
     Pass,
-    /// Stop
+    /// Stop with an error
     Refuse,
 }
 

@@ -81,7 +81,7 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
 
 pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let when = when(&arguments.start)?;
-    let dealing = dealing(&arguments.dealt.plan, &arguments.dealt.deal)?;
+    let dealing = dealing(&arguments.plan, &arguments.deal)?;
     let mut store = Store::open(&arguments.dir)?;
     let issuer = arguments
         .unlock
