@@ -26,8 +26,8 @@ For the three steps before, see clew help share.
 Exit status: 0 this machine sent it, 1 it did not, 2 could not tell";
 
 const JUDGE_HELP: &str = "\
-A valid match exits with 0 whichever answer it proves; the output tells the answer. The manager chose
-the machine's name, the device made its key: use --device to require a key that you know.
+A valid match exits with 0 whichever answer it proves; the output tells the answer. The manager
+chose the machine's name, the device made its key: use --device to require a key that you know.
 
 Exit status: 0 the evidence is valid, 1 it is not, 2 could not tell";
 

@@ -26,8 +26,9 @@ pub use tunnel::{
 use crate::clock::parse_duration;
 use crate::records::Format;
 use crate::secrets::Unlock;
-use crate::sign::{Oversize, TimeSource, WindowSize};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clew_engine::WindowSize;
+use clew_packet::WINDOW_MAX;
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -158,7 +159,7 @@ pub struct Sign {
     pub mode: ModeName,
     /// Largest window, in packets, or "adaptive": all packets since the flow last paused for 10 ms.
     /// Requires --mode window
-    #[arg(long, value_name = "K", default_value = "8")]
+    #[arg(long, value_name = "K", default_value = "8", value_parser = parse_window)]
     pub window: WindowSize,
     /// Largest block, in packets (1 to 1024). Requires --mode tree
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -180,10 +181,10 @@ pub struct Sign {
     pub mtu: Option<usize>,
     /// Treatment of packets that would become too large
     #[arg(long, value_enum, default_value = "pass")]
-    pub oversize: Oversize,
+    pub oversize: OversizeName,
     /// Source of the signed timestamps
     #[arg(long, value_enum, default_value = "record")]
-    pub time: TimeSource,
+    pub time: TimeName,
     /// What unlocks the keys.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -208,6 +209,24 @@ pub enum BlockCarriage {
     /// A part of it in every packet, in blocks of 9 to 128: shorter trailers, but verifying one
     /// packet needs several of its block (clew show tells how many)
     Coded,
+}
+
+/// Treatment of packets that would exceed the MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OversizeName {
+    /// Copy them unsigned
+    Pass,
+    /// Stop with an error
+    Refuse,
+}
+
+/// Source of a packet's timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimeName {
+    /// The capture's record
+    Record,
+    /// The clock of this host
+    Now,
 }
 
 /// `clew verify`
@@ -310,6 +329,15 @@ pub struct Man {
         default_value = "."
     )]
     pub output: PathBuf,
+}
+
+fn parse_window(text: &str) -> Result<WindowSize, String> {
+    if text == "adaptive" {
+        return Ok(WindowSize::Adaptive);
+    }
+    let number = text.parse().ok().filter(|k| (1..=WINDOW_MAX).contains(k));
+    let number = number.ok_or_else(|| format!("neither 1 to {WINDOW_MAX} nor adaptive"))?;
+    Ok(WindowSize::Fixed(number))
 }
 
 /// A network in CIDR form, or one address.
