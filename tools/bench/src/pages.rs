@@ -4,7 +4,7 @@
 //! says where and when that run was recorded:
 //!
 //! ```text
-//! <!-- table: RUN/NAME | columns: median; p10 | rows: xr-*; bbs04-sign -->
+//! <!-- table: RUN/NAME | columns: median+p10 | rows: xr-*+bbs04-sign -->
 //! <!-- end -->
 //! <!-- run: RUN -->
 //! <!-- end -->
@@ -98,7 +98,7 @@ impl<'a> Wanted<'a> {
         let (run, table) = parts.next()?.split_once('/')?;
         let list = |label: &str| {
             let list = parts.clone().find_map(|part| part.strip_prefix(label));
-            list.map_or(Vec::new(), |list| list.split("; ").collect())
+            list.map_or(Vec::new(), |list| list.split('+').collect())
         };
         let (columns, rows) = (list("columns: "), list("rows: "));
         Some(Self {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     const PAGE: &str =
-        "# Page\n<!-- table: a/t | columns: x; us | rows: 2 -->\nold\n<!-- end -->\nend\n";
+        "# Page\n<!-- table: a/t | columns: x+us | rows: 2 -->\nold\n<!-- end -->\nend\n";
 
     fn record(run: &str) -> Result<Record, String> {
         let facts = serde_json::to_string(&crate::machine::Run::read());
@@ -143,7 +143,7 @@ mod tests {
     fn a_table_is_replaced_and_nothing_else() {
         let new = filled(PAGE, record).unwrap();
         let table = "Microseconds:\n\n| x   |  us |\n|-----|----:|\n| 2   |   7 |";
-        let comment = "<!-- table: a/t | columns: x; us | rows: 2 -->";
+        let comment = "<!-- table: a/t | columns: x+us | rows: 2 -->";
         assert_eq!(new, format!("# Page\n{comment}\n\n{table}\n\n{END}\nend\n"));
         assert_eq!(filled(&new, record), Ok(new));
     }
@@ -153,7 +153,7 @@ mod tests {
         let faults = [
             ("a/t", "a/u"),
             ("a/t", "b/t"),
-            ("x; us", "x; ms"),
+            ("x+us", "x+ms"),
             (END, ""),
         ];
         for (old, new) in faults {

@@ -196,8 +196,7 @@ fn times(measured: &Measured) -> Vec<Finding> {
         "eFFS signs fastest of all, by a large margin",
         fastest,
         format!(
-            "{for_which}; the next takes {} times as long from 384 to 3072 bits (paper: 1.7, 1.8, 2.0, 2.0); AWS-LC's RSA, with vector \
-             instructions, {:.0} times for 2048 bits and {:.0} times for 3072",
+            "{for_which}; the next takes {} times (paper: 1.7, 1.8, 2.0, 2.0); AWS-LC's RSA {:.0} and {:.0} (2048, 3072)",
             gains.join(", "),
             library[0],
             library[1]
@@ -222,7 +221,7 @@ fn times(measured: &Measured) -> Vec<Finding> {
         "FFS is inefficient in both: it signs slower than DSA and verifies slower than RSA",
         inefficient,
         format!(
-            "{for_which}; of 512 bits it takes {:.2} times DSA's signing and {:.1} times RSA's verification (paper: 2.4, 34)",
+            "{for_which}; with 512 bits {:.2} times DSA's signing and {:.1} times RSA's verification (paper: 2.4, 34)",
             sign(FFS, 512) / sign(DSA, 512),
             verify(FFS, 512) / verify(RSA, 512)
         ),
@@ -249,7 +248,7 @@ fn as_fast(verify: &impl Fn(&'static str, usize) -> f64) -> Finding {
         "eFFS verifies as fast as RSA",
         holds,
         format!(
-            "within what the paper calls that {for_which}: {} times RSA's time (paper: {})",
+            "{for_which}: {} times RSA's time (paper: {})",
             ours.join(", "),
             theirs[..SIZES.len()].join(", ")
         ),

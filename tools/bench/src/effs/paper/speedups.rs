@@ -178,8 +178,8 @@ fn order(ours: &[[f64; 6]], measured: &Measured) -> Finding {
         "each extension but the small v-key speeds signing up: the remainder theorem, then 4 bits of precomputation, then 8",
         steps.all(faster) && same <= SAME,
         format!(
-            "for (128,1) they sign {:.1}, {:.1} and {:.1} times as fast as basic FFS (paper: {:.1}, {:.1} and {:.1}); the small \
-             v-key changes no time by more than {:.0} %; a product of {} bits takes {:.2} of the time of one of {MODULUS}",
+            "(128,1): {:.1}, {:.1}, {:.1} times basic FFS (paper: {:.1}, {:.1}, {:.1}); small v-key within {:.0} %; a {}-bit product takes \
+             {:.2} of a {MODULUS}-bit one",
             gain(2),
             gain(3),
             gain(4),

@@ -28,8 +28,7 @@ fn work_ns(measured: &Measured, degree: u16, block: u16) -> (u64, u64) {
 
 fn bounds(measured: &Measured) -> (Table, Vec<Finding>) {
     let title = format!(
-        "Table 1: bound of the delay D_s, in ms, for a period T of {PERIOD_MS} ms, by packets of the period; \
-         least: the smallest possible D_s"
+        "Table 1: bound of the delay D_s in ms for a period of {PERIOD_MS} ms, by packets; least: the smallest possible D_s"
     );
     let columns = ["tree".into()]
         .into_iter()
@@ -112,24 +111,13 @@ fn periods(measured: &Measured) -> (Table, Finding) {
         table.row(us(period), [bound, us(start), us(later)]);
     }
     let mut because = format!(
-        "{}; with a shorter T the wait {}",
-        if bounded {
-            "in the second half no wait is above its bound"
-        } else {
-            "a wait is above its bound"
-        },
-        if grows {
-            "grows with the flow"
-        } else {
-            "does not grow"
-        }
+        "{} of the second half exceeds its bound, with a shorter T waits {}",
+        if bounded { "no wait" } else { "a wait" },
+        if grows { "grow" } else { "do not grow" }
     );
     if at_first > 0 {
-        because += &format!(
-            "; not the paper's: while our blocks grow from one packet on there are more of them, and with a T of {:.1} times \
-             chain + T_sign or less the first packets wait longer than the bound",
-            at_first as f64 / work as f64
-        );
+        let most = at_first as f64 / work as f64;
+        because += &format!("; at first T up to {most:.1} (chain + T_sign) exceeds it");
     }
     let says = "no packet waits longer than T + chain + T_sign, if T is longer than chain + T_sign";
     let finding = Finding::new(says, bounded && grows, because);
