@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "all/common/mod.rs"]
+#[allow(dead_code, reason = "this program uses a part")]
 mod common;
 #[path = "../../clew-group/tests/memory/scan.rs"]
 mod scan;
@@ -15,8 +17,7 @@ use clew_group::quorum::SecretShare;
 use clew_group::{Scheme, xr};
 use clew_keys::encryption::{self, Secret as Seal};
 use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
-use clew_manager::store::keys_of;
-use clew_manager::{Store, StoreError};
+use clew_manager::{Store, StoreError, keys_of};
 use common::*;
 use ed25519_dalek::SigningKey;
 use scan::{Secret, Watch, overwritten};

@@ -4,6 +4,7 @@
 mod settling;
 
 use alloc::{boxed::Box, collections::VecDeque, sync::Arc};
+use core::ops::Deref;
 
 use clew_group::{Scheme, VerifyingKey};
 
@@ -39,6 +40,20 @@ pub trait KeySource {
     /// Returns the public key of a known group and epoch, prepared; without one the epoch counts as
     /// unknown.
     fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>>;
+}
+
+impl<P: Deref<Target: KeySource>> KeySource for P {
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
+        (**self).scheme(group)
+    }
+
+    fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
+        (**self).successor_start(group, epoch)
+    }
+
+    fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
+        (**self).key(group, epoch)
+    }
 }
 
 /// What a [`KeySource`] does not know.

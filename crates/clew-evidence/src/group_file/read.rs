@@ -286,7 +286,7 @@ mod tests {
             founding: Box::new([0; 192]),
             issuer_proof: None,
             sharing: SharingRecord {
-                origin: Origin::Dealt,
+                origin: Origin::TrustedDealer,
                 quorum: Quorum::new(1, 1).unwrap(),
                 commitments: vec![],
             },

@@ -87,10 +87,10 @@ fn sharings_count_from_their_epoch_on() {
         let sharing = XR.group.sharing(epoch).unwrap().unwrap();
         (sharing.since, sharing.origin, sharing.quorum.trustees())
     };
-    assert_eq!(since(0), (0, Origin::Dealt, 3));
-    assert_eq!(since(1), (0, Origin::Dealt, 3));
-    assert_eq!(since(2), (2, Origin::Distributed, 4));
-    assert_eq!(since(4), (2, Origin::Distributed, 4));
+    assert_eq!(since(0), (0, Origin::TrustedDealer, 3));
+    assert_eq!(since(1), (0, Origin::TrustedDealer, 3));
+    assert_eq!(since(2), (2, Origin::Dkg, 4));
+    assert_eq!(since(4), (2, Origin::Dkg, 4));
     for world in worlds() {
         let sharing = world.group.sharing(3).unwrap().unwrap();
         assert_eq!(sharing.parts, world.sharings);
@@ -191,7 +191,7 @@ fn layout_values_of_record_0() {
             assert_eq!(found, (0, Rule::Layout), "{at}: {value}");
         }
     }
-    let distributed = BBS04.with(|g, _| g.sharing.origin = Origin::Distributed);
+    let distributed = BBS04.with(|g, _| g.sharing.origin = Origin::Dkg);
     assert_eq!(refused(&distributed), (0, Rule::Layout));
 }
 

@@ -32,7 +32,8 @@ impl OpeningShare {
         }
     }
 
-    fn shares(&self) -> &[SecretShare] {
+    /// The shares of xi1 and xi2, or of xi.
+    pub fn shares(&self) -> &[SecretShare] {
         match self {
             Self::Bbs04(both) => both,
             Self::Xr(one) => std::slice::from_ref(one),

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use super::signing::{self, SigningSecret};
 use super::{KEY_BYTES, SIGNATURE_BYTES, VERSION, split};
 use crate::reason::Reason;
-use crate::wire::Reader;
 use crate::x25519::Public;
+use clew_wire::Reader;
 
 /// Bytes of a certificate without its hostname, signature included.
 pub const CERT_BYTES_FIXED: usize = SIGNATURE_BYTES + 2 + 3 * KEY_BYTES + 2 * 8 + 1;

@@ -7,8 +7,8 @@ use super::signing::{self, SigningSecret};
 use super::{KEY_BYTES, SIGNATURE_BYTES, VERSION, split};
 use crate::limits::{ADDRESSES_MAX, M_MAX, M_MIN, W_MAX};
 use crate::reason::Reason;
-use crate::wire::Reader;
 use crate::x25519::{BYTES, Public};
+use clew_wire::Reader;
 
 /// Bytes of an ephemeral certificate without its addresses, signature included.
 pub const ECERT_BYTES_FIXED: usize =

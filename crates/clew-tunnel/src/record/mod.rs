@@ -21,7 +21,7 @@ pub use signing::SigningSecret;
 pub use verify::Wanted;
 
 use crate::reason::Reason;
-use crate::wire::Reader;
+use clew_wire::Reader;
 
 /// Bytes of a signature of Ed25519, and of its public keys.
 const SIGNATURE_BYTES: usize = 64;

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::Reader;
 use super::plaintext;
 use crate::boxes::{self, Stream, TAG};
 use crate::keys::{Nonce, canonical};
@@ -11,6 +10,7 @@ use crate::puzzle::{HASH_BYTES, Interrogation, R_BYTES, SOLUTION_BYTES, Solution
 use crate::reason::Reason;
 use crate::record::{ECERT_BYTES_MAX, ECERT_BYTES_MIN};
 use crate::x25519::{BYTES, Public};
+use clew_wire::Reader;
 
 /// Bytes of TID and nonce.
 pub const HEADER_BYTES: usize = 16;

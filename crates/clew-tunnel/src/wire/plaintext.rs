@@ -1,9 +1,9 @@
 //! What is in a box: `spec/tunnel.md` section 4.2, and which RPCs stand where (6.1, 7.1).
 
-use super::Reader;
 use super::values::Call;
 use crate::limits::RPCS_MAX;
 use crate::reason::Reason;
+use clew_wire::Reader;
 
 /// Bytes of seq and ack.
 pub const FIXED_BYTES: usize = 8;

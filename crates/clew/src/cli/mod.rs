@@ -27,8 +27,9 @@ pub use tunnel::{
 use crate::clock::parse_duration;
 use crate::records::Format;
 use crate::secrets::Unlock;
-use crate::sign::{Oversize, TimeSource, WindowSize};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clew_engine::WindowSize;
+use clew_packet::WINDOW_MAX;
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -136,7 +137,7 @@ pub struct Sign {
     pub mode: ModeName,
     /// Packets of a window, at most, or "adaptive": those since the flow last paused for 10 ms (mode
     /// window)
-    #[arg(long, value_name = "K", default_value = "8")]
+    #[arg(long, value_name = "K", default_value = "8", value_parser = parse_window)]
     pub window: WindowSize,
     /// Packets of a block, at most (mode tree)
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -158,10 +159,10 @@ pub struct Sign {
     pub mtu: Option<usize>,
     /// What to do with a packet that does not fit
     #[arg(long, value_enum, default_value = "pass")]
-    pub oversize: Oversize,
+    pub oversize: OversizeName,
     /// Where timestamps come from
     #[arg(long, value_enum, default_value = "record")]
-    pub time: TimeSource,
+    pub time: TimeName,
     /// Replace OUT if it exists
     #[arg(long)]
     pub force: bool,
@@ -189,6 +190,24 @@ pub enum BlockCarriage {
     /// A share of it in every packet, in blocks of 9 to 128: shorter, but it takes a part of the block
     /// to verify any of them (clew show says how many packets)
     Coded,
+}
+
+/// What to do with a packet that does not fit the MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OversizeName {
+    /// Let it pass unsigned
+    Pass,
+    /// Stop
+    Refuse,
+}
+
+/// Where a packet's timestamp comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimeName {
+    /// The record's own time
+    Record,
+    /// The clock
+    Now,
 }
 
 /// `clew verify`
@@ -282,6 +301,15 @@ pub struct Man {
     /// Folder for one page per command
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub output: PathBuf,
+}
+
+fn parse_window(text: &str) -> Result<WindowSize, String> {
+    if text == "adaptive" {
+        return Ok(WindowSize::Adaptive);
+    }
+    let number = text.parse().ok().filter(|k| (1..=WINDOW_MAX).contains(k));
+    let number = number.ok_or_else(|| format!("neither 1 to {WINDOW_MAX} nor adaptive"))?;
+    Ok(WindowSize::Fixed(number))
 }
 
 /// A network in CIDR form, or one address.

@@ -5,7 +5,7 @@ use super::restore::in_full;
 use crate::capture::Capture;
 use crate::cli::Extract;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::output::Output;
 use clew_capture::{PacketLengths, Record, Writer};
 

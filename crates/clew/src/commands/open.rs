@@ -7,7 +7,7 @@ use super::register::{Candidate, Register};
 use super::share::{check_new, read_shares, read_text, request, write};
 use crate::cli::{Match as MatchArguments, Open, PacketOf};
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::secrets::Unlock;
 use clew_evidence::{
     CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,

@@ -4,15 +4,15 @@ use super::group::{tell_brought_forward, tell_created, when};
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{GroupFile, TextError, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
 use clew_keys::IssuerKeyFile;
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
-use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
-use clew_manager::{Store, StoreError};
+use clew_manager::{NewGroup, Store, StoreError};
+use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result
 /// `clew group create` with an opening key that trustees made.
 pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let dealing = dealing(plan, &arguments.deal)?;
-    let group = dealing.new_group(clock::now_ns()).map_err(failed)?;
+    let group = NewGroup::with_dkg(dealing.clone(), clock::now_ns()).map_err(failed)?;
     let named = arguments.name.as_ref();
     if named.is_some_and(|name| *name != group.name) {
         let message = format!("the plan is for a group named {}", group.name);

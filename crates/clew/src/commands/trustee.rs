@@ -3,14 +3,14 @@
 use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
 use clew_keys::TrusteeKeyFile;
 use clew_keys::encryption::{self, Secret};
-use clew_manager::dkg::{Deal, DkgError, Hello, Plan, State};
+use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::fs;
 use std::path::Path;
 

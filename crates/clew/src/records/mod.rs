@@ -15,7 +15,8 @@ mod tsv;
 pub use finding::Finding;
 
 use crate::cli::Verify;
-use crate::verify::Verified;
+use clew_engine::Keyring;
+use clew_engine::captures::Verified;
 use std::io::{self, Write};
 
 /// How the result is told.
@@ -41,9 +42,13 @@ pub trait Records {
 }
 
 /// What writes the format that was asked for.
-pub fn records(arguments: &Verify) -> Box<dyn Records + '_> {
+pub fn records<'a>(arguments: &'a Verify, keyring: &'a Keyring) -> Box<dyn Records + 'a> {
     match arguments.format() {
-        Format::Table => Box::new(table::Table::new(&arguments.input, arguments.strict)),
+        Format::Table => Box::new(table::Table::new(
+            &arguments.input,
+            keyring,
+            arguments.strict,
+        )),
         Format::Json => Box::new(json::Json),
         Format::Tsv => Box::new(tsv::Tsv::default()),
         Format::Eve => Box::new(eve::Eve::default()),

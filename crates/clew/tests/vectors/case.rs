@@ -106,10 +106,7 @@ impl Case {
             let all = all.iter().map(|value| Value::parse(value.as_str()?));
             Some((name, all.collect::<Option<_>>()?))
         });
-        let case = Self {
-            values: values.collect::<Option<_>>()?,
-            ..Self::new(format, &name, &expect, &comment)
-        };
+        let case = Self { values: values.collect::<Option<_>>()?, ..Self::new(format, &name, &expect, &comment) };
         (case.render() == line).then_some(case)
     }
 
@@ -146,8 +143,7 @@ impl Case {
     }
 
     pub fn word(&self, name: &str) -> Result<&str, Stop> {
-        std::str::from_utf8(self.bytes(name)?)
-            .map_err(|_| Stop::Wrong(format!("{name} is no text")))
+        std::str::from_utf8(self.bytes(name)?).map_err(|_| Stop::Wrong(format!("{name} is no text")))
     }
 
     /// The text that the lines of a name make.

@@ -10,6 +10,7 @@ mod judge;
 mod make;
 
 #[path = "../../../clew-packet/tests/all/common/mod.rs"]
+#[rustfmt::skip]
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,20 +47,14 @@ static FILES: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
             fs::write(path(format), lines.concat()).unwrap();
         }
     }
-    let read = |format| {
-        (
-            format,
-            fs::read_to_string(path(format)).expect("it is text"),
-        )
-    };
+    let read = |format| (format, fs::read_to_string(path(format)).expect("it is text"));
     FORMATS.into_iter().map(read).collect()
 });
 
 fn cases() -> Vec<Case> {
     let of_format = |(format, text): (&'static &str, &'static String)| {
         let parse = |line| Case::parse(format, line);
-        text.lines()
-            .map(move |line| parse(line).unwrap_or_else(|| panic!("{format}: {line}")))
+        text.lines().map(move |line| parse(line).unwrap_or_else(|| panic!("{format}: {line}")))
     };
     FILES.iter().flat_map(of_format).collect()
 }
@@ -104,10 +99,7 @@ fn files_are_what_the_generator_makes() {
         let mut lines = FILES[format].split_inclusive('\n');
         for line in &made {
             let about: String = line.chars().take(100).collect();
-            assert!(
-                lines.next() == Some(line),
-                "{format} changed, CLEW_BLESS=1 approves: {about}"
-            );
+            assert!(lines.next() == Some(line), "{format} changed, CLEW_BLESS=1 approves: {about}");
         }
         assert_eq!(lines.next(), None, "{format} has cases that are not made");
     }

@@ -78,10 +78,11 @@ pub struct World {
     pub nodes: Nodes,
 }
 
-pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Distributed));
-pub static BBS04: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Bbs04, Origin::Dealt));
+pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dkg));
+pub static BBS04: LazyLock<World> =
+    LazyLock::new(|| World::new(Scheme::Bbs04, Origin::TrustedDealer));
 /// As [`XR`], with a trusted dealer in the packets' epoch.
-pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dealt));
+pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::TrustedDealer));
 
 pub fn worlds() -> [&'static World; 2] {
     [&BBS04, &XR]
@@ -352,7 +353,7 @@ fn found(scheme: Scheme, manager: &DeviceKey, rng: &mut ChaCha20Rng) -> Growing 
             let u = G1::hash(b"clew-xr-u-1:BLS12381G1_XMD:SHA-256_SSWU_RO_", &NONCE);
             let (sharing, shares) = Sharing::deal(&u, &Scalar::random(rng), quorum, rng).unwrap();
             let (key, proof) = issuer.found(&NONCE, sharing.public(), rng);
-            let record = SharingRecord::xr(Origin::Dealt, &sharing);
+            let record = SharingRecord::xr(Origin::TrustedDealer, &sharing);
             let proof = Some(proof.to_bytes());
             (
                 PublicKey::Xr(key),

@@ -3,7 +3,7 @@
 use super::enrol::write;
 use crate::cli::Join;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_checked;
+use crate::groups::read_checked;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};

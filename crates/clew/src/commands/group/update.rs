@@ -3,7 +3,7 @@
 use crate::cli::Update;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_checked;
+use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{GroupFile, short_epoch_id};
 use clew_group::Witness;

@@ -13,8 +13,7 @@ use clew_evidence::{
 };
 use clew_group::{EpochIssuer, Scheme};
 use clew_keys::IssuerKeyFile;
-use clew_manager::store::keys_of;
-use clew_manager::{Machine, Store};
+use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{Read, Write};

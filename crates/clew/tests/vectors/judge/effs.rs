@@ -56,16 +56,8 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
 fn public_key(case: &Case, key: &PublicKey) -> Result<(), Stop> {
     let parameters = key.parameters();
     case.check("name", parameters.to_string())?;
-    case.check(
-        "pkid",
-        Sha256::new_with_prefix(b"pk")
-            .chain_update(key.as_bytes())
-            .finalize(),
-    )?;
-    case.check(
-        "signature-length",
-        (parameters.signature_bytes() as u16).to_be_bytes(),
-    )
+    case.check("pkid", Sha256::new_with_prefix(b"pk").chain_update(key.as_bytes()).finalize())?;
+    case.check("signature-length", (parameters.signature_bytes() as u16).to_be_bytes())
 }
 
 /// The same in every way of computing; levels from the start, and raised one by one.
@@ -82,13 +74,8 @@ fn signature(case: &Case, key: &PublicKey) -> Result<(), Stop> {
         });
         let told: Vec<String> = told.collect();
         check_all(case, "outcome", &told)?;
-        holds(
-            raised(&verifier, message, signature) == told,
-            "the same, raised",
-        )?;
-        outcome = verifier
-            .verify(message, signature, level)
-            .map_err(Stop::from);
+        holds(raised(&verifier, message, signature) == told, "the same, raised")?;
+        outcome = verifier.verify(message, signature, level).map_err(Stop::from);
     }
     case.check("bits", outcome?.bits().to_be_bytes())?;
     if case.has("secret-key") {

@@ -4,8 +4,8 @@ use clew::flow::file;
 use clew::flow::proof::Proof;
 use clew::flow::schemes::{self, Flows};
 use clew_flow::{
-    Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding,
-    Fixed, FlowReceiver, FlowSender, Reason, SignedPacket, rtp,
+    Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding, Fixed, FlowReceiver,
+    FlowSender, Reason, SignedPacket, rtp,
 };
 use clew_tree::carriage::{Rate, TagSize};
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -19,10 +19,7 @@ pub fn rules() -> Vec<&'static str> {
     let bounds = [Reason::Ok, Reason::Busy, Reason::NoSignature];
     let of_packets = Reason::ALL.into_iter().filter(|r| !bounds.contains(r));
     let others = ["valid", "bad-descriptor", "bad-proof", "bad-file"];
-    others
-        .into_iter()
-        .chain(of_packets.map(Reason::as_str))
-        .collect()
+    others.into_iter().chain(of_packets.map(Reason::as_str)).collect()
 }
 
 impl From<BadDescriptor> for Stop {
@@ -60,10 +57,7 @@ pub fn descriptor(bytes: &[u8]) -> Result<Descriptor, Stop> {
 type Verifier = fn(&Descriptor, u16) -> Result<Box<dyn BlockVerifier>, BadDescriptor>;
 
 fn receiver(case: &Case, verifier: Verifier) -> Result<FlowReceiver, Stop> {
-    let acceptance = Acceptance {
-        untagged: !case.all("untagged").is_empty(),
-        ..Acceptance::default()
-    };
+    let acceptance = Acceptance { untagged: !case.all("untagged").is_empty(), ..Acceptance::default() };
     let own = descriptor(case.bytes("descriptor")?)?;
     let bits = match case.has("assurance") {
         true => u16::from_be_bytes(case.array("assurance")?),
@@ -97,10 +91,7 @@ fn packets(case: &Case) -> Result<(), Stop> {
     check_all(case, "reason", told.iter().map(|reason| reason.as_str()))?;
     let (_, again) = received(case, schemes::verifier)?;
     holds(told == again, "the same by the program's Ed25519")?;
-    holds(
-        together(case)?.is_none_or(|all| all == told),
-        "the same together",
-    )?;
+    holds(together(case)?.is_none_or(|all| all == told), "the same together")?;
     if case.has("content") {
         signed_block(case)?;
         full_forms(case, &receiver)?;
@@ -148,23 +139,14 @@ fn signed_block(case: &Case) -> Result<(), Stop> {
     let mut sender = FlowSender::new(own.clone(), signer, &mut drawn)?;
     let mut signed = vec![Vec::new(); contents.len()];
     let timestamp = case.u64("timestamp")?;
-    let done = sender.sign_block(
-        &contents,
-        distribution(case)?,
-        timestamp,
-        &mut drawn,
-        &mut signed,
-    );
+    let done = sender.sign_block(&contents, distribution(case)?, timestamp, &mut drawn, &mut signed);
     holds(done.is_ok(), "the block can be signed")?;
     for packet in case.all("packet") {
         let fixed = Fixed::of(packet).map_err(|r| Stop::Rule(r.as_str()))?;
         let parts = SignedPacket::of(packet, fixed, &own).map_err(|r| Stop::Rule(r.as_str()))?;
         let root = parts.block.root(fixed.index, &parts.leaf(), parts.path);
         case.check("root", root.unwrap_or_default())?;
-        holds(
-            signed[usize::from(fixed.index)] == packet,
-            "it is signed so",
-        )?;
+        holds(signed[usize::from(fixed.index)] == packet, "it is signed so")?;
     }
     signs(case, &own)
 }

@@ -71,11 +71,7 @@ fn says(case: &Case, key: &MemberKeyFile) -> Result<(), Stop> {
     let founding = held.iter().map(|h| h.public.founding_bytes());
     check_all(case, "founding-key", founding)?;
     check_all(case, "v", held.iter().map(|h| h.public.v().to_bytes()))?;
-    check_all(
-        case,
-        "witness",
-        held.iter().map(|h| h.witness.to_bytes().to_vec()),
-    )?;
+    check_all(case, "witness", held.iter().map(|h| h.witness.to_bytes().to_vec()))?;
     let signs = held.iter().all(|held| key.signing_key(held).is_ok());
     holds(signs, "the key signs")
 }

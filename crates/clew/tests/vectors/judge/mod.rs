@@ -64,23 +64,14 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
             case.check("culprit", [culprit])?;
             Err(Stop::Rule(rule))
         }
-        Err(Stop::Rule(_)) if case.has("culprit") => {
-            Err(Stop::Wrong("nobody is to blame".to_owned()))
-        }
+        Err(Stop::Rule(_)) if case.has("culprit") => Err(Stop::Wrong("nobody is to blame".to_owned())),
         other => other,
     }
 }
 
 fn group_signature(case: &Case) -> Result<(), Stop> {
     let wanted = case.word("check")?;
-    let all = [
-        &bbs04::CHECKS[..],
-        &xr::CHECKS,
-        &join::CHECKS,
-        &quorum::CHECKS,
-        &ceremony::CHECKS,
-        &matching::CHECKS,
-    ];
+    let all = [&bbs04::CHECKS[..], &xr::CHECKS, &join::CHECKS, &quorum::CHECKS, &ceremony::CHECKS, &matching::CHECKS];
     let check = all.into_iter().flatten().find(|(name, _)| *name == wanted);
     check.ok_or(Stop::Wrong("no such check".to_owned()))?.1(case)
 }
@@ -114,9 +105,7 @@ pub fn rules(format: &str) -> Vec<&'static str> {
         ],
         "packet-trailer" => {
             // The files have single packets: nothing vouches for them.
-            let of_readers = |reason: &Reason| {
-                *reason != Reason::Vouched && reason.verdict(Replay::Flag).is_some()
-            };
+            let of_readers = |reason: &Reason| *reason != Reason::Vouched && reason.verdict(Replay::Flag).is_some();
             let reasons = Reason::ALL.into_iter().filter(of_readers);
             let name = |reason: Reason| match reason {
                 Reason::Ok => "valid",
@@ -166,10 +155,7 @@ pub fn rules(format: &str) -> Vec<&'static str> {
         "effs" => effs::RULES.to_vec(),
         "flow-signature" => flow_signature::rules(),
         "flow-manifest" => flow_manifest::RULES.to_vec(),
-        "tunnel" => tunnel::RULES
-            .split(' ')
-            .filter(|rule| !rule.is_empty())
-            .collect(),
+        "tunnel" => tunnel::RULES.split(' ').filter(|rule| !rule.is_empty()).collect(),
         _ => key_file::RULES.to_vec(),
     }
 }
@@ -274,23 +260,12 @@ impl From<KeyError> for Stop {
 
 /// A claim about the vector that is not an encoding of its own.
 fn holds(claim: bool, what: &str) -> Result<(), Stop> {
-    if claim {
-        Ok(())
-    } else {
-        Err(Stop::Wrong(format!("not so: {what}")))
-    }
+    if claim { Ok(()) } else { Err(Stop::Wrong(format!("not so: {what}"))) }
 }
 
 /// The values of a name are these, in this order.
-fn check_all<T: AsRef<[u8]>>(
-    case: &Case,
-    name: &str,
-    computed: impl IntoIterator<Item = T>,
-) -> Result<(), Stop> {
+fn check_all<T: AsRef<[u8]>>(case: &Case, name: &str, computed: impl IntoIterator<Item = T>) -> Result<(), Stop> {
     let computed: Vec<T> = computed.into_iter().collect();
-    let same = case
-        .all(name)
-        .into_iter()
-        .eq(computed.iter().map(AsRef::as_ref));
+    let same = case.all(name).into_iter().eq(computed.iter().map(AsRef::as_ref));
     holds(same, name)
 }

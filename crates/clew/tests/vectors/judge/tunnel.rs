@@ -170,10 +170,7 @@ fn boxed(case: &Case) -> Result<(), Stop> {
 }
 
 fn bound(case: &Case) -> Result<(), Stop> {
-    let (boxing, ephemeral) = (
-        secret(case, "boxing-secret")?,
-        secret(case, "ephemeral-secret")?,
-    );
+    let (boxing, ephemeral) = (secret(case, "boxing-secret")?, secret(case, "ephemeral-secret")?);
     let context = Context {
         binder: &Binder::from_bytes(case.array("binder")?),
         user: &key(case, "user")?,
@@ -192,24 +189,13 @@ fn puzzle(case: &Case) -> Result<(), Stop> {
     let port = u16::from_be_bytes(case.array("port")?);
     let (tid, client) = (tid(case)?, key(case, "client-key")?);
     let (server, source) = (key(case, "ephemeral-key")?, SocketAddr::new(address, port));
-    let asked = Asked {
-        tid,
-        client: &client,
-        source,
-        live: &[server],
-        now: case.u64("now")?,
-    };
+    let asked = Asked { tid, client: &client, source, live: &[server], now: case.u64("now")? };
     asked.verify(&case.array("solution")?, &[&k])?;
     let bytes = case.bytes("interrogation")?;
     let Packet::Interrogation(sent) = Packet::parse(&mut bytes.to_vec(), 0)? else {
         return Err(Stop::Wrong("no interrogation".to_owned()));
     };
-    let made = k.interrogation(
-        (tid, &client, source),
-        &server,
-        sent.nonce.t(),
-        sent.w as u8,
-    );
+    let made = k.interrogation((tid, &client, source), &server, sent.nonce.t(), sent.w as u8);
     holds(made == sent, "the interrogation")
 }
 

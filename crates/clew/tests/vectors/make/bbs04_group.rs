@@ -50,21 +50,8 @@ impl Bbs04 {
             sharing: SharingRecord::bbs04(&sharings),
         };
         let entries = ["web-1", "web-2", "web-3"].map(|name| entry(&issuer, name));
-        let records = Records {
-            genesis,
-            epochs: vec![],
-            entries: entries.into(),
-            checkpoints: vec![3],
-            manager,
-        };
-        let mut group = Self {
-            public: vec![first],
-            records,
-            issuer,
-            opener,
-            sharings,
-            shares,
-        };
+        let records = Records { genesis, epochs: vec![], entries: entries.into(), checkpoints: vec![3], manager };
+        let mut group = Self { public: vec![first], records, issuer, opener, sharings, shares };
         group.revoke("web-2");
         group.revoke("web-3");
         group
@@ -80,9 +67,7 @@ impl Bbs04 {
             start,
             machines,
             root,
-            change: Change::Rebase {
-                revoked: vec![place(machine)],
-            },
+            change: Change::Rebase { revoked: vec![place(machine)] },
         };
         let v = PublicKey::rebased_v(&NONCE, record.epoch, &record.epoch_id());
         self.public.push(self.public[0].in_epoch(&v).unwrap());
@@ -103,9 +88,7 @@ impl Bbs04 {
     /// What a machine signs with in an epoch: B.
     pub fn base(&self, machine: &str, epoch: usize) -> G1 {
         let issuer = self.issuer.in_epoch(&self.public[epoch], []);
-        issuer
-            .base(&self.member(machine).credential(), &x(machine))
-            .unwrap()
+        issuer.base(&self.member(machine).credential(), &x(machine)).unwrap()
     }
 
     pub fn signer(&self, epoch: usize) -> SigningKey {

@@ -6,9 +6,9 @@ use clew_group::curve::{G1, G2};
 
 use super::bbs04_group::{BBS04, x};
 use super::bbs04_signatures::{MESSAGE, sign};
-use super::damage::{R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
+use super::damage::{Damage, R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
 use super::records::NONCE;
-use super::{Key, replaced, with_key};
+use super::{Key, with_key};
 use crate::case::Case;
 
 /// Where a founding key has its points.
@@ -18,14 +18,7 @@ const POINTS: [(&str, usize, usize); 3] = [("u", 0, 48), ("v", 48, 48), ("w", 96
 const NEWEST: usize = 2;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        keys(),
-        bad_public_keys(),
-        bad_secret_keys(),
-        witnesses(),
-        rows(),
-        opening(),
-    ];
+    let groups = [keys(), bad_public_keys(), bad_secret_keys(), witnesses(), rows(), opening()];
     groups.into_iter().flatten().collect()
 }
 
@@ -50,10 +43,7 @@ fn keys() -> Vec<Case> {
             .hex("rebased-v", BBS04.public[1].v().to_bytes()),
     ];
     for (epoch, key) in BBS04.public.iter().enumerate() {
-        let (name, comment) = (
-            format!("public-key-{epoch}"),
-            format!("The public key of epoch {epoch}."),
-        );
+        let (name, comment) = (format!("public-key-{epoch}"), format!("The public key of epoch {epoch}."));
         cases.push(with_key(case("public-key", &name, "valid", &comment), key));
     }
     let comment = "The issuer makes the member key of an x.";
@@ -64,19 +54,14 @@ fn keys() -> Vec<Case> {
             .hex("member-key", BBS04.member("web-1").to_bytes().as_slice()),
     );
     for epoch in [0, NEWEST] {
-        let (name, comment) = (
-            format!("member-key-{epoch}"),
-            format!("A member key with its witness of epoch {epoch}."),
-        );
+        let (name, comment) =
+            (format!("member-key-{epoch}"), format!("A member key with its witness of epoch {epoch}."));
         let witness = BBS04.witness("web-1", epoch).to_bytes();
         let key = BBS04.member("web-1").to_bytes();
         cases.push(member(&name, "valid", &comment, epoch, [&key, &witness]));
     }
     let comment = "The opener key fits u, v and h.";
-    let case = with_key(
-        case("opener-key", "opener-key", "valid", comment),
-        &BBS04.public[0],
-    );
+    let case = with_key(case("opener-key", "opener-key", "valid", comment), &BBS04.public[0]);
     cases.push(case.hex("opener-key", BBS04.opener.to_bytes().as_slice()));
     cases
 }
@@ -89,51 +74,30 @@ fn bad_public_keys() -> Vec<Case> {
             .hex("founding-key", key)
             .hex("v", v)
     };
-    let longer = [&good[..], &[0]].concat();
+    let longer = good.plus([0]);
     let minus_g1 = (-G1::generator()).to_bytes();
     let mut cases = vec![
         refused("short", "length", "A byte is missing.", &good[..191], &v),
         refused("long", "length", "A byte too many.", &longer, &v),
-        refused(
-            "no-base",
-            "invalid",
-            "V is 1/g1: the base is the identity.",
-            &good,
-            &minus_g1,
-        ),
+        refused("no-base", "invalid", "V is 1/g1: the base is the identity.", &good, &minus_g1),
     ];
     for (point, at, length) in POINTS {
         for (what, rule, bytes) in bad_encodings(&good[at..at + length]) {
             let (name, comment) = (format!("{point}-{what}"), sentence(point, what));
-            cases.push(refused(
-                &name,
-                rule,
-                &comment,
-                &replaced(&good, at, &bytes),
-                &v,
-            ));
+            cases.push(refused(&name, rule, &comment, &good.set(at, &bytes), &v));
         }
     }
     for (what, rule, bytes) in bad_encodings(&v) {
-        cases.push(refused(
-            &format!("base-{what}"),
-            rule,
-            &sentence("V", what),
-            &good,
-            &bytes,
-        ));
+        cases.push(refused(&format!("base-{what}"), rule, &sentence("V", what), &good, &bytes));
     }
     cases
 }
 
 fn member(name: &str, expect: &str, comment: &str, epoch: usize, parts: [&[u8]; 2]) -> Case {
     let [key, witness] = parts;
-    with_key(
-        case("member-key", name, expect, comment),
-        &BBS04.public[epoch],
-    )
-    .hex("member-key", key)
-    .hex("witness", witness)
+    with_key(case("member-key", name, expect, comment), &BBS04.public[epoch])
+        .hex("member-key", key)
+        .hex("witness", witness)
 }
 
 /// A good member key with a witness that is none.
@@ -147,18 +111,8 @@ fn witnesses() -> Vec<Case> {
     let of = |name: &str, epoch| BBS04.witness(name, epoch).to_bytes();
     let mut cases = vec![
         bad("short", "length", "A byte is missing.", &good[..47]),
-        bad(
-            "old",
-            "invalid",
-            "The witness of the epoch before.",
-            &of("web-1", 1),
-        ),
-        bad(
-            "other-machine",
-            "invalid",
-            "That of another machine.",
-            &of("web-2", NEWEST),
-        ),
+        bad("old", "invalid", "The witness of the epoch before.", &of("web-1", 1)),
+        bad("other-machine", "invalid", "That of another machine.", &of("web-2", NEWEST)),
         bad("other", "invalid", "Another point.", &another(&good)),
     ];
     for (what, rule, bytes) in bad_encodings(&good) {
@@ -168,13 +122,10 @@ fn witnesses() -> Vec<Case> {
 }
 
 fn row(name: &str, expect: &str, comment: &str, epoch: usize, [a, x, b]: [&[u8]; 3]) -> Case {
-    with_key(
-        case("row", &format!("row{name}"), expect, comment),
-        &BBS04.public[epoch],
-    )
-    .hex("a", a)
-    .hex("public-x", x)
-    .hex("b", b)
+    with_key(case("row", &format!("row{name}"), expect, comment), &BBS04.public[epoch])
+        .hex("a", a)
+        .hex("public-x", x)
+        .hex("b", b)
 }
 
 /// What a judge checks of a row.
@@ -187,26 +138,13 @@ fn rows() -> Vec<Case> {
     };
     let (a, of_x, b) = parts("web-1", NEWEST);
     let (other_a, other_x, other_b) = parts("web-2", NEWEST);
-    let bad =
-        |name: &str, comment: &str, parts: [&[u8]; 3]| row(name, "invalid", comment, NEWEST, parts);
+    let bad = |name: &str, comment: &str, parts: [&[u8]; 3]| row(name, "invalid", comment, NEWEST, parts);
     vec![
-        row(
-            "",
-            "valid",
-            "The row of a machine.",
-            NEWEST,
-            [&a, &of_x, &b],
-        ),
+        row("", "valid", "The row of a machine.", NEWEST, [&a, &of_x, &b]),
         bad("-other-a", "A of another row.", [&other_a, &of_x, &b]),
         bad("-other-x", "X of another row.", [&a, &other_x, &b]),
         bad("-other-b", "B of another machine.", [&a, &of_x, &other_b]),
-        row(
-            "-other-epoch",
-            "invalid",
-            "B of another epoch.",
-            0,
-            [&a, &of_x, &b],
-        ),
+        row("-other-epoch", "invalid", "B of another epoch.", 0, [&a, &of_x, &b]),
     ]
 }
 
@@ -214,9 +152,8 @@ fn bad_secret_keys() -> Vec<Case> {
     let key = BBS04.member("web-1").to_bytes();
     let witness = BBS04.witness("web-1", NEWEST).to_bytes();
     let x = &key[48..];
-    let bad_member = |name: &str, rule: &str, comment: &str, key: &[u8]| {
-        member(name, rule, comment, NEWEST, [key, &witness])
-    };
+    let bad_member =
+        |name: &str, rule: &str, comment: &str, key: &[u8]| member(name, rule, comment, NEWEST, [key, &witness]);
     let a_off = near(&key[..48], DecodeError::Point);
     let opener = BBS04.opener.to_bytes();
     let bad_opener = |name: &str, rule: &str, comment: &str, key: &[u8]| {
@@ -227,67 +164,22 @@ fn bad_secret_keys() -> Vec<Case> {
         case("issuer-key", name, rule, comment).hex("gamma", gamma)
     };
     vec![
-        bad_member(
-            "member-key-short",
-            "length",
-            "A byte is missing.",
-            &key[..79],
-        ),
-        bad_member(
-            "member-key-a-off-curve",
-            "point",
-            "A is no point of the curve.",
-            &replaced(&key[..], 0, &a_off),
-        ),
-        bad_member(
-            "member-key-x-not-reduced",
-            "scalar",
-            "x + r in the place of x.",
-            &replaced(&key[..], 48, &add(x, R)),
-        ),
-        bad_member(
-            "member-key-x-zero",
-            "scalar",
-            "x is zero.",
-            &replaced(&key[..], 48, &[0; 32]),
-        ),
-        bad_member(
-            "member-key-two-rules",
-            "scalar",
-            TWO_RULES,
-            &two_rules(&key[..], 0, 48),
-        ),
+        bad_member("member-key-short", "length", "A byte is missing.", &key[..79]),
+        bad_member("member-key-a-off-curve", "point", "A is no point of the curve.", &key.set(0, &a_off)),
+        bad_member("member-key-x-not-reduced", "scalar", "x + r in the place of x.", &key.set(48, add(x, R))),
+        bad_member("member-key-x-zero", "scalar", "x is zero.", &key.set(48, [0; 32])),
+        bad_member("member-key-two-rules", "scalar", TWO_RULES, &two_rules(&key[..], 0, 48)),
         bad_member(
             "member-key-other-x",
             "invalid",
             "x is of another machine.",
-            &replaced(&key[..], 48, &super::bbs04_group::x("web-2").to_bytes()),
+            &key.set(48, &super::bbs04_group::x("web-2").to_bytes()),
         ),
-        bad_opener(
-            "opener-key-short",
-            "length",
-            "A byte is missing.",
-            &opener[..63],
-        ),
-        bad_opener(
-            "opener-key-zero",
-            "scalar",
-            "xi2 is zero.",
-            &replaced(&opener[..], 32, &[0; 32]),
-        ),
-        bad_opener(
-            "opener-key-swapped",
-            "invalid",
-            "xi1 and xi2 are exchanged.",
-            &swapped,
-        ),
+        bad_opener("opener-key-short", "length", "A byte is missing.", &opener[..63]),
+        bad_opener("opener-key-zero", "scalar", "xi2 is zero.", &opener.set(32, [0; 32])),
+        bad_opener("opener-key-swapped", "invalid", "xi1 and xi2 are exchanged.", &swapped),
         bad_issuer("issuer-key-zero", "scalar", "gamma is zero.", &[0; 32]),
-        bad_issuer(
-            "issuer-key-not-reduced",
-            "scalar",
-            "gamma is r.",
-            &hex::decode(R).unwrap(),
-        ),
+        bad_issuer("issuer-key-not-reduced", "scalar", "gamma is r.", &hex::decode(R).unwrap()),
     ]
 }
 

@@ -5,8 +5,8 @@ use clew_group::bbs04::{INCREMENTAL_BYTES, PublicKey};
 
 use super::bbs04_group::BBS04;
 use super::bbs04_keys::case;
-use super::damage::another;
-use super::{nonces, patched, replaced, rng, with_key, with_nonces};
+use super::damage::{Damage, another};
+use super::{nonces, rng, with_key, with_nonces};
 use crate::case::Case;
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -16,14 +16,10 @@ pub const SCALARS: [&str; 6] = ["c", "s-alpha", "s-beta", "s-x", "s-delta1", "s-
 pub const SCALARS_AT: usize = 144;
 
 /// Where the incremental form has R1..R5, and how long they are.
-pub const COMMITMENTS: [(usize, usize); 5] =
-    [(336, 48), (384, 48), (432, 576), (1008, 48), (1056, 48)];
+pub const COMMITMENTS: [(usize, usize); 5] = [(336, 48), (384, 48), (432, 576), (1008, 48), (1056, 48)];
 
 pub fn all() -> Vec<Case> {
-    [signatures(), bad_signatures()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [signatures(), bad_signatures()].into_iter().flatten().collect()
 }
 
 /// The incremental form of the signature that `web-1` makes with the nonces of `label`.
@@ -35,18 +31,8 @@ pub fn sign(epoch: usize, label: &str, message: &[u8]) -> [u8; INCREMENTAL_BYTES
 fn signatures() -> Vec<Case> {
     let long: Vec<u8> = (0..4096u32).map(|i| (i * i / 7) as u8).collect();
     vec![
-        signed(
-            "sign",
-            "Every secret and every value on the way.",
-            0,
-            MESSAGE,
-        ),
-        signed(
-            "sign-epoch-2",
-            "The same member after two rebases.",
-            2,
-            MESSAGE,
-        ),
+        signed("sign", "Every secret and every value on the way.", 0, MESSAGE),
+        signed("sign-epoch-2", "The same member after two rebases.", 2, MESSAGE),
         signed("sign-empty", "The empty message.", 0, b""),
         signed("sign-long", "A message of 4,096 bytes.", 0, &long),
     ]
@@ -71,8 +57,7 @@ fn signed(name: &str, comment: &str, epoch: usize, message: &[u8]) -> Case {
     for (s, bytes) in SCALARS.into_iter().zip(bytes[SCALARS_AT..].chunks(32)) {
         case = case.hex(s, bytes);
     }
-    case.hex("signature", &bytes[..336])
-        .hex("incremental", bytes)
+    case.hex("signature", &bytes[..336]).hex("incremental", bytes)
 }
 
 /// The signature that most cases break.
@@ -102,40 +87,18 @@ pub fn verify_under(
 fn bad_signatures() -> Vec<Case> {
     let (good, longer) = (good(), sign(0, "good", MESSAGE));
     let (other, (_, id)) = (other_group(), first());
-    let under = |name, comment, key, message| {
-        verify_under("verify", name, "invalid", comment, key, message, &good)
-    };
+    let under = |name, comment, key, message| verify_under("verify", name, "invalid", comment, key, message, &good);
     let mut cases = vec![
-        verify(
-            "verify",
-            "valid",
-            "The signature that the next files break.",
-            &good,
-        ),
-        under(
-            "wrong-message",
-            "A signature of another message.",
-            first(),
-            b"a massage",
-        ),
-        under(
-            "wrong-epoch",
-            "A signature of epoch 0 under the key of epoch 1.",
-            (&BBS04.public[1], id),
-            MESSAGE,
-        ),
+        verify("verify", "valid", "The signature that the next files break.", &good),
+        under("wrong-message", "A signature of another message.", first(), b"a massage"),
+        under("wrong-epoch", "A signature of epoch 0 under the key of epoch 1.", (&BBS04.public[1], id), MESSAGE),
         under(
             "wrong-epoch-id",
             "A signature of epoch 0 under the id of epoch 1.",
             (&BBS04.public[0], BBS04.records.epoch_id(1)),
             MESSAGE,
         ),
-        under(
-            "wrong-group",
-            "A signature under the key of another group.",
-            (&other, id),
-            MESSAGE,
-        ),
+        under("wrong-group", "A signature under the key of another group.", (&other, id), MESSAGE),
     ];
     for (name, signature) in [
         ("signature-empty", &[][..]),
@@ -147,20 +110,14 @@ fn bad_signatures() -> Vec<Case> {
         cases.push(verify(name, "length", &comment, signature));
     }
     for (name, at) in ["t1", "t2", "t3"].into_iter().zip([0, 48, 96]) {
-        let (file, comment) = (
-            format!("signature-other-{name}"),
-            format!("{name} is another point."),
-        );
-        let signature = replaced(&good, at, &another(&good[at..at + 48]));
+        let (file, comment) = (format!("signature-other-{name}"), format!("{name} is another point."));
+        let signature = good.set(at, another(&good[at..at + 48]));
         cases.push(verify(&file, "invalid", &comment, &signature));
     }
     for (i, name) in SCALARS.into_iter().enumerate() {
-        let (file, comment) = (
-            format!("signature-other-{name}"),
-            format!("{name} is one bit off."),
-        );
+        let (file, comment) = (format!("signature-other-{name}"), format!("{name} is one bit off."));
         let at = SCALARS_AT + 32 * i + 31;
-        let signature = patched(&good, at as isize, good[at] ^ 1);
+        let signature = good.flip(at);
         cases.push(verify(&file, "invalid", &comment, &signature));
     }
     cases

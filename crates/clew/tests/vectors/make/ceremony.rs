@@ -1,27 +1,16 @@
 //! Vectors of the ceremonies: a key that never exists anywhere, and its handing on.
 
 use clew_group::curve::Scalar;
-use clew_group::quorum::{
-    Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing,
-};
+use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing};
 
-use super::damage::{
-    TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules,
-};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::quorum::case;
 use super::xr_group::{XR, context, trustee, u};
-use super::{hash, replaced, rng, scalar, with_all};
+use super::{hash, rng, scalar, with_all};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        deals(),
-        foundings(),
-        bad_broadcasts(),
-        bad_dealt_shares(),
-        resharings(),
-        bad_resharings(),
-    ];
+    let groups = [deals(), foundings(), bad_broadcasts(), bad_dealt_shares(), resharings(), bad_resharings()];
     groups.into_iter().flatten().collect()
 }
 
@@ -38,10 +27,7 @@ fn drawn(label: &str) -> [Scalar; 3] {
 }
 
 fn with_ceremony(case: Case) -> Case {
-    case.hex("context", context())
-        .hex("base", u().to_bytes())
-        .hex("threshold", [QUORUM.0])
-        .hex("trustees", [QUORUM.1])
+    case.hex("context", context()).hex("base", u().to_bytes()).hex("threshold", [QUORUM.0]).hex("trustees", [QUORUM.1])
 }
 
 /// Of each dealer: all that it publishes and gives.
@@ -66,13 +52,7 @@ fn deals() -> Vec<Case> {
 }
 
 /// What trustee 2 receives.
-fn ceremony(
-    name: &str,
-    expect: &str,
-    comment: &str,
-    broadcasts: &[Vec<u8>],
-    dealt: &[Vec<u8>],
-) -> Case {
+fn ceremony(name: &str, expect: &str, comment: &str, broadcasts: &[Vec<u8>], dealt: &[Vec<u8>]) -> Case {
     let case = case("ceremony", &format!("ceremony{name}"), expect, comment);
     let case = with_all(with_ceremony(case), "broadcast", broadcasts);
     with_all(case.hex("index", [2]), "dealt", dealt)
@@ -101,10 +81,7 @@ fn foundings() -> Vec<Case> {
     let mut reversed = broadcasts();
     reversed.reverse();
     let comment = "What trustee 2 receives, its share, and h with the other commitment.";
-    vec![
-        good("", comment, &broadcasts()),
-        good("-order", "The broadcasts come in another order.", &reversed),
-    ]
+    vec![good("", comment, &broadcasts()), good("-order", "The broadcasts come in another order.", &reversed)]
 }
 
 /// The broadcast of a dealer with a polynomial of its choice, under a context of its choice.
@@ -119,14 +96,7 @@ fn broadcast_of(context: [u8; 32], head: [u8; 3], [a0, a1, k]: [Scalar; 3]) -> V
     let points = [u().mul(&a0).to_bytes(), u().mul(&a1).to_bytes()];
     let mut domain = [0; 32];
     domain[..11].copy_from_slice(b"clew-deal-1");
-    let parts = [
-        &domain,
-        &context[..],
-        &head,
-        &u().to_bytes(),
-        points.as_flattened(),
-        &u().mul(&k).to_bytes(),
-    ];
+    let parts = [&domain, &context[..], &head, &u().to_bytes(), points.as_flattened(), &u().mul(&k).to_bytes()];
     let c = Scalar::from_254_bits(hash(&parts.concat()));
     let s = k + c * a0;
     [&head, points.as_flattened(), &c.to_bytes(), &s.to_bytes()].concat()
@@ -149,79 +119,25 @@ fn bad_broadcasts() -> Vec<Case> {
         let all = [good[0].clone(), good[1].clone(), third];
         ceremony(&format!("-{name}"), rule, comment, &all, &dealt)
     };
-    let bad = |name: &str, comment: &str, third: Vec<u8>| {
-        with(name, "invalid", comment, third).hex("culprit", [3])
-    };
+    let bad = |name: &str, comment: &str, third: Vec<u8>| with(name, "invalid", comment, third).hex("culprit", [3]);
     let third = &good[2];
-    let twice = [
-        good[0].clone(),
-        good[1].clone(),
-        good[1].clone(),
-        third.clone(),
-    ];
+    let twice = [good[0].clone(), good[1].clone(), good[1].clone(), third.clone()];
     let other = hash(b"another ceremony");
     let (cancelling, dealt_by_it) = cancelling();
     let cancelled = [good[0].clone(), good[1].clone(), cancelling];
     let mut cases = vec![
-        bad(
-            "other-context",
-            "Dealt in another ceremony.",
-            made(3, "dealer 3", other, QUORUM),
-        ),
-        bad(
-            "other-threshold",
-            "Dealt for one of three.",
-            made(3, "dealer 3", context(), (1, 3)),
-        ),
-        bad(
-            "other-trustees",
-            "Dealt for two of four.",
-            made(3, "dealer 3", context(), (2, 4)),
-        ),
-        bad("copied", "The broadcast of dealer 2 in its own name.", {
-            replaced(&good[1], 0, &[3])
-        }),
-        bad(
-            "other-c0",
-            "Its constant is another point.",
-            doubled(third, 3, 48),
-        ),
-        bad(
-            "other-c1",
-            "Its second commitment is another point.",
-            doubled(third, 51, 48),
-        ),
-        with(
-            "short",
-            "length",
-            "A byte is missing.",
-            third[..third.len() - 1].to_vec(),
-        ),
-        with(
-            "index-0",
-            "index",
-            "A dealer of index 0.",
-            replaced(third, 0, &[0]),
-        ),
-        with("index-4", "index", "A dealer 4 of 3, and none 3.", {
-            made(4, "dealer 3", context(), (2, 4))
-        }),
-        with("threshold-0", "quorum", "A broadcast for none of three.", {
-            replaced(third, 1, &[3, 0])
-        }),
-        with(
-            "trustees-33",
-            "quorum",
-            "A broadcast for two of 33.",
-            replaced(third, 1, &[33]),
-        ),
-        ceremony(
-            "-missing",
-            "missing",
-            "Nothing of dealer 3.",
-            &good[..2],
-            &dealt,
-        ),
+        bad("other-context", "Dealt in another ceremony.", made(3, "dealer 3", other, QUORUM)),
+        bad("other-threshold", "Dealt for one of three.", made(3, "dealer 3", context(), (1, 3))),
+        bad("other-trustees", "Dealt for two of four.", made(3, "dealer 3", context(), (2, 4))),
+        bad("copied", "The broadcast of dealer 2 in its own name.", good[1].set(0, [3])),
+        bad("other-c0", "Its constant is another point.", third.doubled(3, 48)),
+        bad("other-c1", "Its second commitment is another point.", third.doubled(51, 48)),
+        with("short", "length", "A byte is missing.", third[..third.len() - 1].to_vec()),
+        with("index-0", "index", "A dealer of index 0.", third.set(0, [0])),
+        with("index-4", "index", "A dealer 4 of 3, and none 3.", made(4, "dealer 3", context(), (2, 4))),
+        with("threshold-0", "quorum", "A broadcast for none of three.", third.set(1, [3, 0])),
+        with("trustees-33", "quorum", "A broadcast for two of 33.", third.set(1, [33])),
+        ceremony("-missing", "missing", "Nothing of dealer 3.", &good[..2], &dealt),
         ceremony("-twice", "index", "Dealer 2 twice.", &twice, &dealt),
         ceremony(
             "-cancelled",
@@ -237,16 +153,11 @@ fn bad_broadcasts() -> Vec<Case> {
             _ => with(&format!("proof-{what}"), rule, of_proof(what), bytes),
         });
     }
-    cases.push(with(
-        "two-rules",
-        "scalar",
-        TWO_RULES,
-        two_rules(third, 3, 131),
-    ));
+    cases.push(with("two-rules", "scalar", TWO_RULES, two_rules(third, 3, 131)));
     for (i, at) in [3, 51].into_iter().enumerate() {
         for (what, rule, bytes) in bad_points(&third[at..at + 48]) {
             let comment = sentence(&format!("Commitment {i}"), what);
-            let bytes = replaced(third, at, &bytes);
+            let bytes = third.set(at, &bytes);
             cases.push(with(&format!("c{i}-{what}"), rule, &comment, bytes));
         }
     }
@@ -262,52 +173,13 @@ fn bad_dealt_shares() -> Vec<Case> {
     let third = &good[2];
     let of_other = dealt_to(1)[2].clone();
     vec![
-        with(
-            "wrong",
-            "invalid",
-            "The share of dealer 3 is one bit off.",
-            flipped(third, 34),
-        )
-        .hex("culprit", [3]),
-        with(
-            "to-other",
-            "invalid",
-            "The share of dealer 3 for another.",
-            of_other.clone(),
-        )
-        .hex("culprit", [3]),
-        with(
-            "of-other",
-            "invalid",
-            "The same, with this trustee's index.",
-            replaced(&of_other, 1, &[2]),
-        )
-        .hex("culprit", [3]),
-        with(
-            "not-reduced",
-            "scalar",
-            "A share of r and more.",
-            replaced(third, 2, &[0xff; 32]),
-        ),
-        with(
-            "short",
-            "length",
-            "A byte is missing.",
-            third[..33].to_vec(),
-        ),
-        with(
-            "index-0",
-            "index",
-            "Of a dealer with index 0.",
-            replaced(third, 0, &[0]),
-        ),
-        ceremony(
-            "-dealt-missing",
-            "missing",
-            "Nothing dealt by 3.",
-            &all,
-            &good[..2],
-        ),
+        with("wrong", "invalid", "The share of dealer 3 is one bit off.", third.flip(33)).hex("culprit", [3]),
+        with("to-other", "invalid", "The share of dealer 3 for another.", of_other.clone()).hex("culprit", [3]),
+        with("of-other", "invalid", "The same, with this trustee's index.", of_other.set(1, [2])).hex("culprit", [3]),
+        with("not-reduced", "scalar", "A share of r and more.", third.set(2, [0xff; 32])),
+        with("short", "length", "A byte is missing.", third[..33].to_vec()),
+        with("index-0", "index", "Of a dealer with index 0.", third.set(0, [0])),
+        ceremony("-dealt-missing", "missing", "Nothing dealt by 3.", &all, &good[..2]),
     ]
 }
 
@@ -347,10 +219,7 @@ fn reshared() -> (Handing, Sharing, SecretShare) {
 fn with_old(case: Case, dealers: Set) -> Case {
     let old = &XR.sharing(0).0;
     let commitments = [old.public().to_bytes().to_vec(), old.to_bytes()].concat();
-    let case = case
-        .hex("context", reshare_context())
-        .hex("base", u().to_bytes())
-        .hex("old-trustees", [3]);
+    let case = case.hex("context", reshare_context()).hex("base", u().to_bytes()).hex("old-trustees", [3]);
     with_all(case, "old-commitment", commitments.chunks(48))
         .hex("dealers", dealers.to_bytes())
         .hex("threshold", [2])
@@ -368,34 +237,21 @@ fn resharings() -> Vec<Case> {
     let (_, shares) = XR.sharing(0);
     let [a1, k, _] = drawn("reshare 3").map(|s| s.to_bytes());
     let comment = "Trustee 3 deals its share to two of two.";
-    let deal = with_old(
-        case("reshare-deal", "reshare-deal", "valid", comment),
-        dealers(),
-    )
-    .hex("dealer", [3])
-    .hex("share", shares[2].to_bytes().as_slice())
-    .hex("coefficient", a1)
-    .hex("k", k)
-    .hex("broadcast", &handing.broadcasts[1]);
+    let deal = with_old(case("reshare-deal", "reshare-deal", "valid", comment), dealers())
+        .hex("dealer", [3])
+        .hex("share", shares[2].to_bytes().as_slice())
+        .hex("coefficient", a1)
+        .hex("k", k)
+        .hex("broadcast", &handing.broadcasts[1]);
     assert_eq!(sharing.public(), XR.sharing(0).0.public());
     let comment = "Trustees 1 and 3 of three hand on to two of two: what the new trustee 1 gets.";
-    vec![
-        deal,
-        with_result(
-            resharing("", "valid", comment, dealers(), &handing),
-            &sharing,
-            &share,
-        ),
-    ]
+    vec![deal, with_result(resharing("", "valid", comment, dealers(), &handing), &sharing, &share)]
 }
 
 fn bad_resharings() -> Vec<Case> {
     let (good, _, _) = reshared();
     let with = |name: &str, rule: &str, comment: &str, third: Vec<u8>| {
-        let handing = Handing {
-            broadcasts: vec![good.broadcasts[0].clone(), third],
-            dealt: good.dealt.clone(),
-        };
+        let handing = Handing { broadcasts: vec![good.broadcasts[0].clone(), third], dealt: good.dealt.clone() };
         resharing(&format!("-{name}"), rule, comment, dealers(), &handing)
     };
     let share = Scalar::from_bytes(XR.sharing(0).1[2].to_bytes().as_slice()).unwrap();
@@ -412,39 +268,14 @@ fn bad_resharings() -> Vec<Case> {
         broadcast.to_bytes()
     };
     let mut wrong = reshared().0;
-    wrong.dealt[1] = flipped(&wrong.dealt[1], 34);
+    wrong.dealt[1] = wrong.dealt[1].flip(33);
     let one = Set::of([trustee(1)]).unwrap();
     let beyond = Set::of([trustee(1), trustee(4)]).unwrap();
     vec![
-        with(
-            "other-share",
-            "invalid",
-            "Dealer 3 deals what is not its share.",
-            other,
-        )
-        .hex("culprit", [3]),
-        with(
-            "as-founding",
-            "invalid",
-            "Dealer 3 proves as in a ceremony for a new key.",
-            founding,
-        )
-        .hex("culprit", [3]),
-        resharing(
-            "-dealt-wrong",
-            "invalid",
-            "What 3 dealt is one bit off.",
-            dealers(),
-            &wrong,
-        )
-        .hex("culprit", [3]),
-        resharing(
-            "-too-few",
-            "too-few",
-            "One dealer, where two open.",
-            one,
-            &good,
-        ),
+        with("other-share", "invalid", "Dealer 3 deals what is not its share.", other).hex("culprit", [3]),
+        with("as-founding", "invalid", "Dealer 3 proves as in a ceremony for a new key.", founding).hex("culprit", [3]),
+        resharing("-dealt-wrong", "invalid", "What 3 dealt is one bit off.", dealers(), &wrong).hex("culprit", [3]),
+        resharing("-too-few", "too-few", "One dealer, where two open.", one, &good),
         resharing("-beyond", "index", "A dealer 4 of the 3.", beyond, &good),
     ]
 }

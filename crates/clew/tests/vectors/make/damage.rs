@@ -1,9 +1,86 @@
 //! Ways to damage encoded points and scalars.
 
+use std::ops::RangeBounds;
+
 use clew_group::DecodeError;
 use clew_group::curve::{G1, G2, Scalar};
 
-use super::{patched, replaced};
+/// What is wrong with encoded bytes. Places count from the end if they are negative.
+pub trait Damage {
+    /// Other bytes at a place.
+    fn set(&self, at: impl Into<Place>, value: impl AsRef<[u8]>) -> Vec<u8>;
+    /// A byte with its last bit changed.
+    fn flip(&self, at: impl Into<Place>) -> Vec<u8>;
+    /// Bytes behind the last.
+    fn plus(&self, more: impl AsRef<[u8]>) -> Vec<u8>;
+    /// The last bytes missing.
+    fn cut(&self, bytes: usize) -> Vec<u8>;
+    /// Other bytes in the place of these, as many or not.
+    fn splice(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8>;
+    /// Another point of the subgroup: twice the one there.
+    fn doubled(&self, at: usize, length: usize) -> Vec<u8>;
+    /// r added to the scalar there.
+    fn unreduced(&self, at: usize) -> Vec<u8>;
+}
+
+/// A place from the start, or if negative from the end.
+pub struct Place(isize);
+
+impl From<usize> for Place {
+    fn from(at: usize) -> Self {
+        Self(at as isize)
+    }
+}
+
+impl From<i32> for Place {
+    fn from(at: i32) -> Self {
+        Self(at as isize)
+    }
+}
+
+impl Place {
+    fn of(self, bytes: &[u8]) -> usize {
+        match self.0 {
+            at @ 0.. => at.unsigned_abs(),
+            at => bytes.len() - at.unsigned_abs(),
+        }
+    }
+}
+
+impl Damage for [u8] {
+    fn set(&self, at: impl Into<Place>, value: impl AsRef<[u8]>) -> Vec<u8> {
+        let (at, value) = (at.into().of(self), value.as_ref());
+        assert_ne!(&self[at..at + value.len()], value, "nothing changes");
+        self.splice(at..at + value.len(), value)
+    }
+
+    fn flip(&self, at: impl Into<Place>) -> Vec<u8> {
+        let at = at.into().of(self);
+        self.set(at, [self[at] ^ 1])
+    }
+
+    fn plus(&self, more: impl AsRef<[u8]>) -> Vec<u8> {
+        [self, more.as_ref()].concat()
+    }
+
+    fn cut(&self, bytes: usize) -> Vec<u8> {
+        self[..self.len() - bytes].to_vec()
+    }
+
+    fn splice(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+        let mut all = self.to_vec();
+        all.splice(range, bytes.as_ref().iter().copied());
+        all
+    }
+
+    fn doubled(&self, at: usize, length: usize) -> Vec<u8> {
+        self.set(at, another(&self[at..at + length]))
+    }
+
+    fn unreduced(&self, at: usize) -> Vec<u8> {
+        self.set(at, add(&self[at..at + 32], R))
+    }
+}
 
 /// p and r of BLS12-381, big-endian.
 pub const P: &str = "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab";
@@ -16,11 +93,7 @@ pub type Damaged = (&'static str, &'static str, Vec<u8>);
 pub fn bad_encodings(point: &[u8]) -> [Damaged; 3] {
     [
         ("off-curve", "point", near(point, DecodeError::Point)),
-        (
-            "outside-subgroup",
-            "subgroup",
-            near(point, DecodeError::Subgroup),
-        ),
+        ("outside-subgroup", "subgroup", near(point, DecodeError::Subgroup)),
         ("identity", "identity", identity(point.len())),
     ]
 }
@@ -30,7 +103,7 @@ pub fn bad_points(point: &[u8]) -> Vec<Damaged> {
     let mut all = bad_encodings(point).to_vec();
     if point.len() == 48 {
         for (what, first) in [("order-3", 0x80), ("order-3-negative", 0xa0)] {
-            all.push((what, "subgroup", replaced(&[0; 48], 0, &[first])));
+            all.push((what, "subgroup", [0; 48].set(0, [first])));
         }
     }
     all
@@ -39,21 +112,9 @@ pub fn bad_points(point: &[u8]) -> Vec<Damaged> {
 /// Encodings of a point of G1 that are not its one encoding.
 pub fn not_canonical(point: &[u8]) -> [Damaged; 3] {
     [
-        (
-            "not-compressed",
-            "point",
-            patched(point, 0, point[0] & 0x7f),
-        ),
-        (
-            "identity-with-x",
-            "point",
-            patched(point, 0, point[0] | 0x40),
-        ),
-        (
-            "identity-with-sign",
-            "point",
-            patched(&identity(48), 0, 0xe0),
-        ),
+        ("not-compressed", "point", point.set(0, [point[0] & 0x7f])),
+        ("identity-with-x", "point", point.set(0, [point[0] | 0x40])),
+        ("identity-with-sign", "point", identity(48).set(0, [0xe0])),
     ]
 }
 
@@ -73,8 +134,13 @@ pub fn sentence(point: &str, what: &str) -> String {
     }
 }
 
+/// The point (0, 2) of G1, which has order 3.
+pub fn order_3() -> Vec<u8> {
+    [0; 48].set(0, [0x80])
+}
+
 pub fn identity(length: usize) -> Vec<u8> {
-    replaced(&vec![0; length], 0, &[0xc0])
+    vec![0; length].set(0, [0xc0])
 }
 
 /// The first encoding with another last byte that breaks this rule.
@@ -84,7 +150,7 @@ pub fn near(point: &[u8], rule: DecodeError) -> Vec<u8> {
         _ => G2::from_bytes(bytes).err(),
     };
     let last = point[point.len() - 1];
-    let mut others = (1..=255).map(|step| patched(point, -1, last.wrapping_add(step)));
+    let mut others = (1..=255).map(|step| point.set(-1, [last.wrapping_add(step)]));
     others.find(|bytes| read(bytes) == Some(rule)).unwrap()
 }
 
@@ -97,28 +163,12 @@ pub fn another(point: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The bytes with another point of the subgroup at `at`.
-pub fn doubled(bytes: &[u8], at: usize, length: usize) -> Vec<u8> {
-    replaced(bytes, at, &another(&bytes[at..at + length]))
-}
-
-/// The bytes with the last bit before `end` flipped.
-pub fn flipped(bytes: &[u8], end: usize) -> Vec<u8> {
-    patched(bytes, end as isize - 1, bytes[end - 1] ^ 1)
-}
-
-/// The bytes with r added to the scalar at `at`.
-pub fn unreduced(bytes: &[u8], at: usize) -> Vec<u8> {
-    replaced(bytes, at, &add(&bytes[at..at + 32], R))
-}
-
 /// The bytes with a point and a scalar that break one rule each: a reader names that of the scalar.
 pub fn two_rules(bytes: &[u8], point: usize, scalar: usize) -> Vec<u8> {
-    replaced(&unreduced(bytes, scalar), point, &identity(48))
+    bytes.unreduced(scalar).set(point, identity(48))
 }
 
-pub const TWO_RULES: &str =
-    "A point is the identity, and a scalar not reduced: scalars come first.";
+pub const TWO_RULES: &str = "A point is the identity, and a scalar not reduced: scalars come first.";
 
 /// The sum of two big-endian integers of one size.
 pub fn add(a: &[u8], b: &str) -> Vec<u8> {
@@ -134,19 +184,19 @@ pub fn add(a: &[u8], b: &str) -> Vec<u8> {
 /// The bytes with x + p in the place of the x of the point at `at`, if there is room for it.
 pub fn unreduced_x(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     let flags = bytes[at] & 0xe0;
-    let x = replaced(&bytes[at..at + 48], 0, &[bytes[at] & 0x1f]);
+    let x = bytes[at..at + 48].set(0, [bytes[at] & 0x1f]);
     let sum = add(&x, P);
-    (sum[0] & 0xe0 == 0).then(|| replaced(bytes, at, &replaced(&sum, 0, &[sum[0] | flags])))
+    (sum[0] & 0xe0 == 0).then(|| bytes.set(at, &sum.set(0, [sum[0] | flags])))
 }
 
 /// Everything that can be wrong with a proof `c || s` at `at`: the rule, and whether it decodes.
 pub fn bad_proofs(bytes: &[u8], at: usize) -> Vec<Damaged> {
-    let bit_254 = replaced(bytes, at, &[bytes[at] & 0x1f | 0x40]);
+    let bit_254 = bytes.set(at, [bytes[at] & 0x1f | 0x40]);
     vec![
-        ("other-c", "invalid", flipped(bytes, at + 32)),
-        ("other-s", "invalid", flipped(bytes, at + 64)),
+        ("other-c", "invalid", bytes.flip(at + 31)),
+        ("other-s", "invalid", bytes.flip(at + 63)),
         ("c-bit-254", "scalar", bit_254),
-        ("s-not-reduced", "scalar", unreduced(bytes, at + 32)),
+        ("s-not-reduced", "scalar", bytes.unreduced(at + 32)),
     ]
 }
 

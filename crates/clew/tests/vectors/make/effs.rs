@@ -2,11 +2,10 @@
 
 use std::sync::LazyLock;
 
-use clew_flow::effs::{
-    Form, Instance, Parameters, PublicKey, Rule, SecretKey, Signer, Size, Verifier,
-};
+use clew_flow::effs::{Form, Instance, Parameters, PublicKey, Rule, SecretKey, Signer, Size, Verifier};
 
-use super::{hash, replaced, rng};
+use super::damage::Damage;
+use super::{hash, rng};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -21,20 +20,16 @@ pub fn all() -> Vec<Case> {
 }
 
 /// The key of 128 columns and one row, by Williams' rule: the shortest.
-pub static SHORT: LazyLock<SecretKey> =
-    LazyLock::new(|| secret(Size::N2048, (128, 1), Rule::Williams, Form::Paper));
+pub static SHORT: LazyLock<SecretKey> = LazyLock::new(|| secret(Size::N2048, (128, 1), Rule::Williams, Form::Paper));
 
 /// By the paper's rule, of two rows, compact.
-pub static TWO: LazyLock<SecretKey> =
-    LazyLock::new(|| secret(Size::N2048, (64, 2), Rule::Paper, Form::Compact));
+pub static TWO: LazyLock<SecretKey> = LazyLock::new(|| secret(Size::N2048, (64, 2), Rule::Paper, Form::Compact));
 
 /// By Williams' rule, of two rows, in the paper's form.
-pub static WHOLE: LazyLock<SecretKey> =
-    LazyLock::new(|| secret(Size::N2048, (64, 2), Rule::Williams, Form::Paper));
+pub static WHOLE: LazyLock<SecretKey> = LazyLock::new(|| secret(Size::N2048, (64, 2), Rule::Williams, Form::Paper));
 
 /// Of four rows.
-pub static FOUR: LazyLock<SecretKey> =
-    LazyLock::new(|| secret(Size::N2048, (32, 4), Rule::Williams, Form::Compact));
+pub static FOUR: LazyLock<SecretKey> = LazyLock::new(|| secret(Size::N2048, (32, 4), Rule::Williams, Form::Compact));
 
 fn secret(size: Size, (k, t): (u16, u8), rule: Rule, form: Form) -> SecretKey {
     let parameters = Parameters::new(size, k, t).unwrap().with_rule(rule);
@@ -52,7 +47,7 @@ pub fn case(check: &str, name: &str, expect: &str, comment: &str) -> Case {
 
 /// The same n with eight rows of 16, compact.
 pub fn shortened(short: &[u8]) -> Vec<u8> {
-    let mut key = replaced(short, 0, &[18, 8, 0, 2, 8]);
+    let mut key = short.set(0, [18, 8, 0, 2, 8]);
     key.truncate(5 + 256 + 4);
     key
 }
@@ -68,10 +63,7 @@ fn public_keys() -> Vec<Case> {
             .hex("public-key", key)
             .text("name", &parameters.to_string())
             .hex("pkid", pkid(key))
-            .hex(
-                "signature-length",
-                (parameters.signature_bytes() as u16).to_be_bytes(),
-            )
+            .hex("signature-length", (parameters.signature_bytes() as u16).to_be_bytes())
     };
     vec![
         good("key-williams", "By Williams' rule.", &SHORT),
@@ -86,10 +78,7 @@ fn secret_keys() -> Vec<Case> {
             .hex("public-key", key.public().as_bytes())
             .hex("secret-key", key.to_bytes())
     };
-    vec![
-        good("secret-paper", "By the paper's rule.", &TWO),
-        good("secret-williams", "By Williams' rule.", &SHORT),
-    ]
+    vec![good("secret-paper", "By the paper's rule.", &TWO), good("secret-williams", "By Williams' rule.", &SHORT)]
 }
 
 /// Randomness that is drawn, and the signature that it gives.
@@ -100,30 +89,16 @@ pub struct Signed {
 }
 
 pub fn sign(key: &SecretKey, message: &[u8]) -> Signed {
-    let label = format!(
-        "effs {} {}",
-        key.public().parameters(),
-        hex::encode(message)
-    );
+    let label = format!("effs {} {}", key.public().parameters(), hex::encode(message));
     let fresh = hash(format!("{label} fresh").as_bytes());
     let instance = hash(format!("{label} instance").as_bytes());
     let mut signer = Signer::new(key, move || Instance(instance));
     let signature = signer.sign(message, &mut Drawn::new(&[&fresh])).unwrap();
-    Signed {
-        fresh,
-        instance,
-        signature,
-    }
+    Signed { fresh, instance, signature }
 }
 
 /// A signature with what comes of it at each level, of which that of `level` is expected.
-pub fn judged(
-    name: &str,
-    comment: &str,
-    key: &[u8],
-    (message, signature): (&[u8], &[u8]),
-    level: u8,
-) -> Case {
+pub fn judged(name: &str, comment: &str, key: &[u8], (message, signature): (&[u8], &[u8]), level: u8) -> Case {
     let verifier = Verifier::new(&PublicKey::from_bytes(key).unwrap());
     let verify = |level| verifier.verify(message, signature, level);
     let outcome = verify(level);
@@ -162,59 +137,13 @@ fn signatures() -> Vec<Case> {
     vec![
         good("signature", "Of one row.", &SHORT, MESSAGE, 1),
         good("signature-empty", "Of no bytes.", &SHORT, b"", 1),
-        good(
-            "signature-compact",
-            "Of two rows, compact.",
-            &TWO,
-            MESSAGE,
-            2,
-        ),
-        good(
-            "signature-compact-1",
-            "At level 1 it is worth 64 bits.",
-            &TWO,
-            b"another",
-            1,
-        ),
-        good(
-            "signature-whole",
-            "Of two rows, with the whole of x_2.",
-            &WHOLE,
-            MESSAGE,
-            2,
-        ),
+        good("signature-compact", "Of two rows, compact.", &TWO, MESSAGE, 2),
+        good("signature-compact-1", "At level 1 it is worth 64 bits.", &TWO, b"another", 1),
+        good("signature-whole", "Of two rows, with the whole of x_2.", &WHOLE, MESSAGE, 2),
         good("signature-4", "Of four rows.", &FOUR, MESSAGE, 4),
-        of(
-            "signature-8",
-            "Of eight rows.",
-            N2048,
-            (32, 8),
-            Rule::Paper,
-            Compact,
-        ),
-        of(
-            "signature-256",
-            "Of 256 columns.",
-            N2048,
-            (256, 1),
-            Rule::Paper,
-            Form::Paper,
-        ),
-        of(
-            "signature-3072",
-            "The default.",
-            N3072,
-            (128, 1),
-            Rule::Paper,
-            Form::Paper,
-        ),
-        of(
-            "signature-3072-256",
-            "By Williams' rule.",
-            N3072,
-            (128, 2),
-            Williams,
-            Compact,
-        ),
+        of("signature-8", "Of eight rows.", N2048, (32, 8), Rule::Paper, Compact),
+        of("signature-256", "Of 256 columns.", N2048, (256, 1), Rule::Paper, Form::Paper),
+        of("signature-3072", "The default.", N3072, (128, 1), Rule::Paper, Form::Paper),
+        of("signature-3072-256", "By Williams' rule.", N3072, (128, 2), Williams, Compact),
     ]
 }

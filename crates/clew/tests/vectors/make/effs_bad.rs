@@ -3,8 +3,8 @@
 use clew_flow::effs::SecretKey;
 use sha2::{Digest as _, Sha256};
 
+use super::damage::Damage;
 use super::effs::{FOUR, MESSAGE, SHORT, TWO, WHOLE, case, judged, pkid, shortened, sign};
-use super::{patched, replaced};
 use crate::case::Case;
 
 /// Bytes before n, and of n.
@@ -21,16 +21,7 @@ fn square() -> [u8; N] {
 }
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        headers(),
-        moduli(),
-        small_numbers(),
-        secrets(),
-        lengths(),
-        roots(),
-        challenges(),
-        forged(),
-    ];
+    let groups = [headers(), moduli(), small_numbers(), secrets(), lengths(), roots(), challenges(), forged()];
     groups.into_iter().flatten().collect()
 }
 
@@ -45,77 +36,26 @@ fn bad_key(name: &str, expect: &str, comment: &str, key: impl AsRef<[u8]>) -> Ca
 fn headers() -> Vec<Case> {
     let (key, two) = (bytes(&SHORT), bytes(&TWO));
     let bad = |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| {
-        bad_key(name, expect, comment, replaced(&key, at, value))
+        bad_key(name, expect, comment, key.set(at, value))
     };
     vec![
         bad("rule-0", "rule", "The first byte is 0.", 0, &[0]),
         bad("rule-3", "rule", "There is no third rule.", 0, &[3]),
         bad("rule-16", "rule", "A form without a rule.", 0, &[16]),
         bad("rule-34", "rule", "There are no other forms.", 0, &[34]),
-        bad(
-            "rule-first",
-            "rule",
-            "All is wrong: the first is named.",
-            0,
-            &[9, 9, 9, 9, 9],
-        ),
-        bad(
-            "size-1024",
-            "modulus-size",
-            "A modulus too short for this version.",
-            1,
-            &[4, 0],
-        ),
-        bad(
-            "size-4096",
-            "modulus-size",
-            "And one too long.",
-            1,
-            &[16, 0],
-        ),
+        bad("rule-first", "rule", "All is wrong: the first is named.", 0, &[9, 9, 9, 9, 9]),
+        bad("size-1024", "modulus-size", "A modulus too short for this version.", 1, &[4, 0]),
+        bad("size-4096", "modulus-size", "And one too long.", 1, &[16, 0]),
         bad("kt-64", "parameters", "64 bits of challenge.", 3, &[8, 1]),
-        bad(
-            "kt-512",
-            "parameters",
-            "512 bits of challenge.",
-            3,
-            &[32, 2],
-        ),
+        bad("kt-512", "parameters", "512 bits of challenge.", 3, &[32, 2]),
         bad("kt-0", "parameters", "No columns.", 3, &[0, 1]),
         bad("rows-0", "parameters", "No rows.", 3, &[16, 0]),
         bad("rows-16", "parameters", "16 rows of 8.", 3, &[1, 16]),
-        bad(
-            "compact-1",
-            "parameters",
-            "One row has nothing to be compact about.",
-            0,
-            &[18],
-        ),
-        bad(
-            "length-other",
-            "length",
-            "The v of another number of columns.",
-            3,
-            &[32, 1],
-        ),
-        bad_key(
-            "key-short",
-            "length",
-            "A byte is missing.",
-            &key[..key.len() - 1],
-        ),
-        bad_key(
-            "key-long",
-            "length",
-            "A byte too many.",
-            [&two[..], &[0]].concat(),
-        ),
-        bad_key(
-            "key-header",
-            "length",
-            "Nothing but the parameters.",
-            &key[..HEADER],
-        ),
+        bad("compact-1", "parameters", "One row has nothing to be compact about.", 0, &[18]),
+        bad("length-other", "length", "The v of another number of columns.", 3, &[32, 1]),
+        bad_key("key-short", "length", "A byte is missing.", &key[..key.len() - 1]),
+        bad_key("key-long", "length", "A byte too many.", two.plus([0])),
+        bad_key("key-header", "length", "Nothing but the parameters.", &key[..HEADER]),
     ]
 }
 
@@ -123,34 +63,14 @@ fn moduli() -> Vec<Case> {
     let (key, two) = (bytes(&SHORT), bytes(&TWO));
     let last = HEADER + N - 1;
     // n stays what it is but for its lowest bits.
-    let ending = |key: &[u8], bits: u8| patched(key, last as isize, key[last] & !7 | bits);
+    let ending = |key: &[u8], bits: u8| key.set(last, [key[last] & !7 | bits]);
     let of_paper = two[last] & 7;
     vec![
-        bad_key(
-            "modulus-short",
-            "modulus",
-            "n has 2047 bits.",
-            patched(&key, 5, key[5] & 0x7f),
-        ),
+        bad_key("modulus-short", "modulus", "n has 2047 bits.", key.set(5, [key[5] & 0x7f])),
         bad_key("modulus-even", "modulus", "n is even.", ending(&two, 0)),
-        bad_key(
-            "modulus-3",
-            "modulus",
-            "n is 3 modulo 4.",
-            ending(&two, of_paper ^ 2),
-        ),
-        bad_key(
-            "modulus-1",
-            "modulus",
-            "n is 1 modulo 8, by Williams' rule.",
-            ending(&key, 1),
-        ),
-        bad_key(
-            "modulus-7",
-            "modulus",
-            "n is 7 modulo 8, by Williams' rule.",
-            ending(&key, 7),
-        ),
+        bad_key("modulus-3", "modulus", "n is 3 modulo 4.", ending(&two, of_paper ^ 2)),
+        bad_key("modulus-1", "modulus", "n is 1 modulo 8, by Williams' rule.", ending(&key, 1)),
+        bad_key("modulus-7", "modulus", "n is 7 modulo 8, by Williams' rule.", ending(&key, 7)),
     ]
 }
 
@@ -160,56 +80,24 @@ fn small_numbers() -> Vec<Case> {
     let v = |number: u16| number.to_be_bytes();
     let own = &two[first..first + 4];
     let bad = |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| {
-        bad_key(name, expect, comment, replaced(&two, at, value))
+        bad_key(name, expect, comment, two.set(at, value))
     };
     let swapped = [&own[2..], &own[..2]].concat();
     let twice = own[..2].repeat(2);
     vec![
-        bad(
-            "v-swapped",
-            "v-order",
-            "The second v is before the first.",
-            first,
-            &swapped,
-        ),
-        bad(
-            "v-twice",
-            "v-order",
-            "The first v is there twice.",
-            first,
-            &twice,
-        ),
-        bad(
-            "v-low",
-            "v-order",
-            "The last v is 0: they do not ascend.",
-            last,
-            &v(0),
-        ),
+        bad("v-swapped", "v-order", "The second v is before the first.", first, &swapped),
+        bad("v-twice", "v-order", "The first v is there twice.", first, &twice),
+        bad("v-low", "v-order", "The last v is 0: they do not ascend.", last, &v(0)),
         bad("v-0", "v-prime", "The first v is 0.", first, &v(0)),
         bad("v-1", "v-prime", "The first v is 1.", first, &v(1)),
-        bad(
-            "v-square",
-            "v-prime",
-            "The last v is the square of 251.",
-            last,
-            &v(63_001),
-        ),
-        bad(
-            "v-composite",
-            "v-prime",
-            "The last v is 3 times 5 times 17 times 257.",
-            last,
-            &v(65_535),
-        ),
+        bad("v-square", "v-prime", "The last v is the square of 251.", last, &v(63_001)),
+        bad("v-composite", "v-prime", "The last v is 3 times 5 times 17 times 257.", last, &v(65_535)),
     ]
 }
 
 fn secrets() -> Vec<Case> {
     let bad = |name: &str, comment: &str, public: &[u8], secret: &[u8]| {
-        case("secret-key", name, "secret", comment)
-            .hex("public-key", public)
-            .hex("secret-key", secret)
+        case("secret-key", name, "secret", comment).hex("public-key", public).hex("secret-key", secret)
     };
     let (key, two) = (bytes(&SHORT), bytes(&TWO));
     let (own, own_two) = (SHORT.to_bytes(), TWO.to_bytes());
@@ -218,37 +106,12 @@ fn secrets() -> Vec<Case> {
     let twin = [&[0xff; 256][..], &[0; 32]].concat();
     let last = two.len() - 2;
     vec![
-        bad(
-            "secret-other",
-            "Of another public key.",
-            &key,
-            &FOUR.to_bytes(),
-        ),
-        bad(
-            "secret-changed",
-            "A bit of q is another.",
-            &key,
-            &patched(&own, 255, own[255] ^ 8),
-        ),
+        bad("secret-other", "Of another public key.", &key, &FOUR.to_bytes()),
+        bad("secret-changed", "A bit of q is another.", &key, &own.set(255, [own[255] ^ 8])),
         bad("secret-turned", "p is 7, and q 3 modulo 8.", &key, &turned),
-        bad(
-            "secret-twin",
-            "p is q.",
-            &replaced(&two, HEADER, &square()),
-            &twin,
-        ),
-        bad(
-            "secret-v",
-            "A v that is prime, and not the one.",
-            &replaced(&two, last, &65_521u16.to_be_bytes()),
-            &own_two,
-        ),
-        bad(
-            "secret-tweak",
-            "The last v has the other sign.",
-            &patched(&key, -1, key[key.len() - 1] ^ 1),
-            &own,
-        ),
+        bad("secret-twin", "p is q.", &two.set(HEADER, square()), &twin),
+        bad("secret-v", "A v that is prime, and not the one.", &two.set(last, &65_521u16.to_be_bytes()), &own_two),
+        bad("secret-tweak", "The last v has the other sign.", &key.flip(-1), &own),
     ]
 }
 
@@ -260,28 +123,10 @@ fn lengths() -> Vec<Case> {
     };
     vec![
         bad("short", "A byte is missing.", &key, &signature[1..], 1),
-        bad(
-            "long",
-            "A byte too many.",
-            &key,
-            &[&signature[..], &[0]].concat(),
-            1,
-        ),
-        bad(
-            "nothing",
-            "The length is looked at before the level.",
-            &key,
-            &[],
-            9,
-        ),
+        bad("long", "A byte too many.", &key, &signature.plus([0]), 1),
+        bad("nothing", "The length is looked at before the level.", &key, &[], 9),
         bad("level-0", "There is no level 0.", &key, &signature, 0),
-        bad(
-            "level-2",
-            "There is no level 2 of one row.",
-            &key,
-            &signature,
-            2,
-        ),
+        bad("level-2", "There is no level 2 of one row.", &key, &signature, 2),
         bad("level-3", "Nor level 3 of two.", &two, &of_two, 3),
     ]
 }
@@ -296,61 +141,24 @@ fn mirrored(key: &[u8], signature: &[u8], i: usize) -> Vec<u8> {
         other[place] = digit as u8;
         borrow = i16::from(digit < 0);
     }
-    replaced(signature, at, &other)
+    signature.set(at, &other)
 }
 
 fn roots() -> Vec<Case> {
     let (key, signature) = (bytes(&SHORT), sign(&SHORT, MESSAGE).signature);
     let (two, of_two) = (bytes(&TWO), sign(&TWO, MESSAGE).signature);
     let (four, of_four) = (bytes(&FOUR), sign(&FOUR, MESSAGE).signature);
-    let one = |name: &str, comment: &str, signature: &[u8]| {
-        judged(name, comment, &key, (MESSAGE, signature), 1)
-    };
-    let second = |name: &str, comment: &str, signature: &[u8]| {
-        judged(name, comment, &two, (MESSAGE, signature), 2)
-    };
+    let one = |name: &str, comment: &str, signature: &[u8]| judged(name, comment, &key, (MESSAGE, signature), 1);
+    let second = |name: &str, comment: &str, signature: &[u8]| judged(name, comment, &two, (MESSAGE, signature), 2);
     let n = &key[HEADER..][..N];
     vec![
-        one(
-            "mirrored",
-            "n - y in the place of y.",
-            &mirrored(&key, &signature, 0),
-        ),
-        one(
-            "root-n",
-            "y is n, which is 0.",
-            &replaced(&signature, 16, n),
-        ),
-        one(
-            "root-high",
-            "y has all bits.",
-            &replaced(&signature, 16, &[0xff; N]),
-        ),
-        one("root-zero", "y is 0.", &replaced(&signature, 16, &[0; N])),
-        second(
-            "second-zero",
-            "y_2 is 0: level 1 does not tell.",
-            &replaced(&of_two, 16 + N, &[0; N]),
-        ),
-        second(
-            "second-mirrored",
-            "n - y_2 in the place of y_2.",
-            &mirrored(&two, &of_two, 1),
-        ),
-        judged(
-            "third-changed",
-            "A bit of y_3 is another.",
-            &four,
-            (
-                MESSAGE,
-                &patched(
-                    &of_four,
-                    16 + 3 * N as isize - 1,
-                    of_four[16 + 3 * N - 1] ^ 1,
-                ),
-            ),
-            3,
-        ),
+        one("mirrored", "n - y in the place of y.", &mirrored(&key, &signature, 0)),
+        one("root-n", "y is n, which is 0.", &signature.set(16, n)),
+        one("root-high", "y has all bits.", &signature.set(16, [0xff; N])),
+        one("root-zero", "y is 0.", &signature.set(16, [0; N])),
+        second("second-zero", "y_2 is 0: level 1 does not tell.", &of_two.set(16 + N, [0; N])),
+        second("second-mirrored", "n - y_2 in the place of y_2.", &mirrored(&two, &of_two, 1)),
+        judged("third-changed", "A bit of y_3 is another.", &four, (MESSAGE, &of_four.flip(16 + 3 * N - 1)), 3),
     ]
 }
 
@@ -358,67 +166,19 @@ fn challenges() -> Vec<Case> {
     let (key, signature) = (bytes(&SHORT), sign(&SHORT, MESSAGE).signature);
     let (two, of_two) = (bytes(&TWO), sign(&TWO, MESSAGE).signature);
     let (whole, of_whole) = (bytes(&WHOLE), sign(&WHOLE, MESSAGE).signature);
-    let flipped = |bytes: &[u8], at: usize| patched(bytes, at as isize, bytes[at] ^ 1);
+    let flipped = |bytes: &[u8], at: usize| bytes.flip(at);
     let bad = |name: &str, comment: &str, key: &[u8], signature: Vec<u8>, level: u8| {
         judged(name, comment, key, (MESSAGE, &signature), level)
     };
     vec![
-        judged(
-            "other-message",
-            "Of another message.",
-            &key,
-            (b"what is not", &signature),
-            1,
-        ),
-        judged(
-            "longer-message",
-            "A byte of the message too many.",
-            &key,
-            (b"what is signed\0", &signature),
-            1,
-        ),
-        bad(
-            "bit-of-b",
-            "The last bit of b is another.",
-            &key,
-            flipped(&signature, 15),
-            1,
-        ),
-        bad(
-            "bit-of-y",
-            "The last bit of y is another.",
-            &key,
-            flipped(&signature, 271),
-            1,
-        ),
-        bad(
-            "bit-of-row-2",
-            "The last bit of b: level 1 looks at all.",
-            &two,
-            flipped(&of_two, 15),
-            1,
-        ),
-        bad(
-            "bit-of-part",
-            "The last bit of what is carried of x_2.",
-            &two,
-            flipped(&of_two, 559),
-            1,
-        ),
-        bad(
-            "bit-of-x",
-            "The last bit of x_2.",
-            &whole,
-            flipped(&of_whole, 783),
-            1,
-        ),
-        bad(
-            "other-key",
-            "The v of another rule, of the same n.",
-            &patched(&key, -1, key[key.len() - 1] ^ 1),
-            signature.clone(),
-            1,
-        ),
+        judged("other-message", "Of another message.", &key, (b"what is not", &signature), 1),
+        judged("longer-message", "A byte of the message too many.", &key, (b"what is signed\0", &signature), 1),
+        bad("bit-of-b", "The last bit of b is another.", &key, flipped(&signature, 15), 1),
+        bad("bit-of-y", "The last bit of y is another.", &key, flipped(&signature, 271), 1),
+        bad("bit-of-row-2", "The last bit of b: level 1 looks at all.", &two, flipped(&of_two, 15), 1),
+        bad("bit-of-part", "The last bit of what is carried of x_2.", &two, flipped(&of_two, 559), 1),
+        bad("bit-of-x", "The last bit of x_2.", &whole, flipped(&of_whole, 783), 1),
+        bad("other-key", "The v of another rule, of the same n.", &key.flip(-1), signature.clone(), 1),
     ]
 }
 
@@ -429,9 +189,7 @@ fn challenge(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         .chain_update(pkid(key))
         .chain_update((MESSAGE.len() as u64).to_be_bytes())
         .chain_update(MESSAGE);
-    let hash = parts
-        .iter()
-        .fold(hash, |hash, part| hash.chain_update(part));
+    let hash = parts.iter().fold(hash, |hash, part| hash.chain_update(part));
     hash.finalize()[..usize::from(key[3]) * usize::from(key[4])].to_vec()
 }
 
@@ -447,32 +205,21 @@ fn forged() -> Vec<Case> {
     let key = bytes(&SHORT);
     let zero = number(0);
     let signature = [&challenge(&key, &[&zero])[..], &zero].concat();
-    let everybodys = judged(
-        "forged-zero",
-        "y = 0 fits everybody's key, and every message.",
-        &key,
-        (MESSAGE, &signature),
-        1,
-    );
+    let everybodys =
+        judged("forged-zero", "y = 0 fits everybody's key, and every message.", &key, (MESSAGE, &signature), 1);
     let two = bytes(&TWO);
     vec![everybodys, square_modulus(&two), low_level(&key)]
 }
 
 /// Of a modulus that is a square, and its root as y.
 fn square_modulus(two: &[u8]) -> Case {
-    let mut key = replaced(two, HEADER, &square());
+    let mut key = two.set(HEADER, square());
     key[0] = 1;
     let mut root = [0; N];
     root[128..].fill(0xff);
     let b = challenge(&key, &[&number(0), &number(1)]);
     let signature = [&b[..], &root, &number(1), &number(1)].concat();
-    judged(
-        "commitment-zero",
-        "z is 0, and y is not: n is a square.",
-        &key,
-        (MESSAGE, &signature),
-        1,
-    )
+    judged("commitment-zero", "z is 0, and y is not: n is a square.", &key, (MESSAGE, &signature), 1)
 }
 
 /// Of eight rows of 16: b_1 = 0 and y_1 = 2 fit z_1 = 4, and what is carried of x_8 is varied until the hash

@@ -5,9 +5,10 @@ use clew_flow::{BlockSigner, Chaining, Distribution, Ed25519Signer, Fixed, FlowS
 use clew_tree::Suite;
 use sha2::{Digest, Sha256};
 
+use super::damage::Damage;
 use super::flow_evidence::proof_of;
 use super::flow_signature::{Flow, Place, TIME, contents};
-use super::{patched, replaced, rng, with_all};
+use super::{rng, with_all};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -24,10 +25,7 @@ pub fn all() -> Vec<Case> {
 }
 
 fn flow(suite: Suite) -> Flow {
-    let chaining = Chaining {
-        suite,
-        ..Chaining::default()
-    };
+    let chaining = Chaining { suite, ..Chaining::default() };
     Flow::new("a camera", chaining)
 }
 
@@ -36,9 +34,7 @@ fn list(flow: &Flow, place: &Place, contents: &[Vec<u8>]) -> Vec<u8> {
     let signer = Ed25519Signer::from_secret(flow.secret());
     let mut sender = FlowSender::new(flow.descriptor.clone(), signer, &mut drawn).unwrap();
     let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
-    sender
-        .sign_manifest(&packets, place.time, &mut drawn)
-        .unwrap()
+    sender.sign_manifest(&packets, place.time, &mut drawn).unwrap()
 }
 
 /// What the block's signature covers, by the digests of its manifest.
@@ -80,9 +76,7 @@ fn judged(name: &str, comment: &str, flow: &Flow, all: &[Came]) -> Case {
         .text("check", "manifests")
         .hex("descriptor", flow.descriptor.to_bytes());
     all.iter().fold(case, |case, Came(kind, bytes, reason)| {
-        case.text("kind", kind)
-            .hex("received", bytes)
-            .text("reason", reason)
+        case.text("kind", kind).hex("received", bytes).text("reason", reason)
     })
 }
 
@@ -93,12 +87,7 @@ fn good() -> Vec<Case> {
         let place = Place::new(&name);
         let bytes = list(&flow, &place, &all);
         let mut came = vec![manifest(&bytes, "ok")];
-        came.extend(
-            all.iter()
-                .rev()
-                .take(3)
-                .map(|content| packet(content, "ok")),
-        );
+        came.extend(all.iter().rev().take(3).map(|content| packet(content, "ok")));
         let blob = &bytes[bytes.len() - FIXED - BLOB..bytes.len() - FIXED];
         let case = case(&name, &format!("{count} packets."), &flow, &came)
             .hex("secret", flow.secret())
@@ -119,17 +108,12 @@ fn good() -> Vec<Case> {
 fn bad() -> Vec<Case> {
     let (flow, place, all) = (flow(Suite::Blake3), Place::new("five"), contents(5));
     let good = list(&flow, &place, &all);
-    let salted = Chaining {
-        salted: true,
-        ..Chaining::default()
-    };
+    let salted = Chaining { salted: true, ..Chaining::default() };
     let salted = Flow::new("a salted camera", salted);
-    let end = |back: usize, value: &[u8]| replaced(&good, good.len() - back, value);
-    let bit = |at: usize| patched(&good, at as isize, good[at] ^ 1);
+    let end = |back: usize, value: &[u8]| good.set(good.len() - back, value);
+    let bit = |at: usize| good.flip(at);
     let of_salted = end(16, &salted.descriptor.key_id().0);
-    let length = |bytes: &[u8], length: usize| {
-        replaced(bytes, bytes.len() - 6, &(length as u16).to_be_bytes())
-    };
+    let length = |bytes: &[u8], length: usize| bytes.set(bytes.len() - 6, &(length as u16).to_be_bytes());
     let short = length(&good[32..], good.len() - 32);
     let long = length(&[&[0; 32][..], &good].concat(), good.len() + 32);
     let full = full_form(&flow, &good, &all[2]);
@@ -137,7 +121,7 @@ fn bad() -> Vec<Case> {
     let mut of_packets = place.time.to_be_bytes().to_vec();
     // The message of section 4, over the root that manifests have.
     let message = message(&flow, &place, &good);
-    let message = replaced(&message, 0, b"clew-flow-v1");
+    let message = message.set(0, b"clew-flow-v1");
     let mut signer = Ed25519Signer::from_secret(flow.secret());
     let done = signer.sign(&message, &mut rng("none"), &mut of_packets);
     assert_eq!(done, Ok(()));
@@ -146,56 +130,21 @@ fn bad() -> Vec<Case> {
     };
     let (length_at, signature) = (good.len() - FIXED, "bad-signature");
     vec![
-        one(
-            "unsigned",
-            "unsigned",
-            "Another magic.",
-            bit(good.len() - 1),
-        ),
+        one("unsigned", "unsigned", "Another magic.", bit(good.len() - 1)),
         one("version", "unknown-version", "Version 2.", end(7, &[2])),
-        one(
-            "flow",
-            "unknown-flow",
-            "Another key id.",
-            bit(good.len() - 13),
-        ),
+        one("flow", "unknown-flow", "Another key id.", bit(good.len() - 13)),
         one("count-0", "bad-block", "No packets.", end(10, &[0, 0])),
-        one(
-            "most",
-            "bad-block",
-            "More packets than blocks have.",
-            end(10, &[0, 65]),
-        ),
+        one("most", "bad-block", "More packets than blocks have.", end(10, &[0, 65])),
         one("index", "bad-block", "Index 5 of 5.", end(12, &[0, 5])),
         one("carriage", "unknown-carriage", "Carriage 7.", end(8, &[7])),
-        one(
-            "packet",
-            "unknown-carriage",
-            "A packet in full carriage.",
-            signed,
-        ),
-        one(
-            "in-front",
-            "bad-length",
-            "A byte in front.",
-            [&[0], &good[..]].concat(),
-        ),
+        one("packet", "unknown-carriage", "A packet in full carriage.", signed),
+        one("in-front", "bad-length", "A byte in front.", [&[0], &good[..]].concat()),
         one("full-form", "bad-length", "A packet in full form.", full),
-        one(
-            "index-3",
-            "bad-length",
-            "An empty packet in full form.",
-            end(12, &[0, 3]),
-        ),
+        one("index-3", "bad-length", "An empty packet in full form.", end(12, &[0, 3])),
         one("short", "bad-length", "A digest is missing.", short),
         one("long", "bad-length", "A digest too many.", long),
         one("digest", signature, "A bit of a digest.", bit(70)),
-        one(
-            "time",
-            signature,
-            "A bit of the timestamp.",
-            bit(length_at - BLOB + 7),
-        ),
+        one("time", signature, "A bit of the timestamp.", bit(length_at - BLOB + 7)),
         one("signature", signature, "A bit of S.", bit(length_at - 20)),
         one("id", signature, "A bit of the block id.", bit(length_at)),
         one("tag", signature, "A bit of the tag.", bit(length_at + 16)),
@@ -204,14 +153,9 @@ fn bad() -> Vec<Case> {
             "of-packets",
             signature,
             "A signature of the kind that is over trees.",
-            replaced(&good, length_at - BLOB, &of_packets),
+            good.set(length_at - BLOB, &of_packets),
         ),
-        case(
-            "salted",
-            "A flow whose packets have salts.",
-            &salted,
-            &[manifest(&of_salted, "bad-block")],
-        ),
+        case("salted", "A flow whose packets have salts.", &salted, &[manifest(&of_salted, "bad-block")]),
     ]
 }
 
@@ -232,79 +176,30 @@ fn packets() -> Vec<Case> {
     let signed = flow.sign(&place, &all, Distribution::Every).remove(0);
     let of_signed = list(&flow, &place, std::slice::from_ref(&signed));
     let of = |name: &str, comment: &str, came: &[Came]| case(name, comment, &flow, came);
-    let waits = [
-        packet(&all[0], "ok"),
-        packet(&all[1], "ok"),
-        manifest(&good, "ok"),
-        packet(&all[2], "ok"),
-    ];
-    let changed = [
-        manifest(&good, "ok"),
-        packet(&all[0], "ok"),
-        packet(b"0, and some more", "pending"),
-    ];
-    let again = [
-        manifest(&good, "ok"),
-        packet(&all[0], "ok"),
-        packet(&all[0], "duplicate"),
-    ];
+    let waits = [packet(&all[0], "ok"), packet(&all[1], "ok"), manifest(&good, "ok"), packet(&all[2], "ok")];
+    let changed = [manifest(&good, "ok"), packet(&all[0], "ok"), packet(b"0, and some more", "pending")];
+    let again = [manifest(&good, "ok"), packet(&all[0], "ok"), packet(&all[0], "duplicate")];
     let never = [manifest(&good, "ok"), packet(b"of none", "no-signature")];
-    let twice_in_one = [
-        packet(b"same", "ok"),
-        manifest(&twice, "ok"),
-        packet(b"same", "ok"),
-        packet(b"same", "pending"),
-    ];
-    let twice_in_two = [
-        &twice_in_one[..3],
-        &[packet(b"same", "ok"), manifest(&later, "ok")],
-    ];
+    let twice_in_one =
+        [packet(b"same", "ok"), manifest(&twice, "ok"), packet(b"same", "ok"), packet(b"same", "pending")];
+    let twice_in_two = [&twice_in_one[..3], &[packet(b"same", "ok"), manifest(&later, "ok")]];
     vec![
-        of(
-            "packets-first",
-            "Packets that come before their manifest wait.",
-            &waits,
-        ),
+        of("packets-first", "Packets that come before their manifest wait.", &waits),
         of("packets-other", "A packet that is not listed.", &changed),
-        of(
-            "packets-twice",
-            "A digest that stands there twice is taken twice.",
-            &twice_in_one,
-        ),
-        of(
-            "packets-later",
-            "Once more in a later manifest.",
-            &twice_in_two.concat(),
-        ),
+        of("packets-twice", "A digest that stands there twice is taken twice.", &twice_in_one),
+        of("packets-later", "Once more in a later manifest.", &twice_in_two.concat()),
         of(
             "packets-signed",
             "A packet with a packet signature is a packet as any.",
-            &[
-                manifest(&of_signed, "ok"),
-                packet(&signed, "ok"),
-                packet(&all[0], "pending"),
-            ],
+            &[manifest(&of_signed, "ok"), packet(&signed, "ok"), packet(&all[0], "pending")],
         ),
         of(
             "packets-empty",
             "An empty packet.",
-            &[
-                packet(b"", "ok"),
-                manifest(&list(&flow, &place, &[Vec::new()]), "ok"),
-            ],
+            &[packet(b"", "ok"), manifest(&list(&flow, &place, &[Vec::new()]), "ok")],
         ),
-        of(
-            "packets-end",
-            "Of no manifest, when none comes any more.",
-            &never,
-        )
-        .hex("end", [1]),
-        of(
-            "packets-again",
-            "A packet again, when no manifest comes.",
-            &again,
-        )
-        .hex("end", [1]),
+        of("packets-end", "Of no manifest, when none comes any more.", &never).hex("end", [1]),
+        of("packets-again", "A packet again, when no manifest comes.", &again).hex("end", [1]),
     ]
 }
 
@@ -320,50 +215,17 @@ fn blocks() -> Vec<Case> {
         let came = [manifest(&first, "ok"), manifest(&bytes, reason)];
         case(name, comment, &flow, &came)
     };
-    let spoiled = patched(&first, 5, first[5] ^ 1);
-    let of_old = [
-        manifest(&at(7064, "later", &all[..1]), "ok"),
-        manifest(&first, "old"),
-        packet(&all[1], "pending"),
-    ];
-    let forged = [
-        manifest(&spoiled, "bad-signature"),
-        manifest(&spoiled, "bad-signature"),
-        manifest(&first, "ok"),
-    ];
+    let spoiled = first.flip(5);
+    let of_old = [manifest(&at(7064, "later", &all[..1]), "ok"), manifest(&first, "old"), packet(&all[1], "pending")];
+    let forged = [manifest(&spoiled, "bad-signature"), manifest(&spoiled, "bad-signature"), manifest(&first, "ok")];
     vec![
         after("duplicate", "duplicate", "The same again.", first.clone()),
-        after(
-            "conflict-id",
-            "conflict",
-            "Another block of the seq.",
-            at(7000, "x", &all),
-        ),
-        after(
-            "conflict-count",
-            "conflict",
-            "Another count.",
-            at(7000, "blocks", &all[..3]),
-        ),
-        after(
-            "conflict-digests",
-            "conflict",
-            "Other digests of the same block.",
-            spoiled.clone(),
-        ),
-        after(
-            "old-63",
-            "ok",
-            "63 blocks behind.",
-            at(6937, "before", &all),
-        ),
+        after("conflict-id", "conflict", "Another block of the seq.", at(7000, "x", &all)),
+        after("conflict-count", "conflict", "Another count.", at(7000, "blocks", &all[..3])),
+        after("conflict-digests", "conflict", "Other digests of the same block.", spoiled.clone()),
+        after("old-63", "ok", "63 blocks behind.", at(6937, "before", &all)),
         case("old", "64 blocks behind.", &flow, &of_old),
-        case(
-            "again",
-            "Refused, and refused again; then the good one comes.",
-            &flow,
-            &forged,
-        ),
+        case("again", "Refused, and refused again; then the good one comes.", &flow, &forged),
     ]
 }
 
@@ -393,34 +255,17 @@ fn proofs() -> Vec<Case> {
             .hex("proof", proof_of(&own, packet))
     };
     let bad = |name: &str, comment: &str, packet: &[u8]| case(name, "bad-proof", comment, packet);
-    let bit = |at: usize| patched(&full, at as isize, full[at] ^ 1);
-    let index = replaced(&full, full.len() - 12, &[0, 2]);
+    let bit = |at: usize| full.flip(at);
+    let index = full.set(full.len() - 12, [0, 2]);
     vec![
-        case(
-            "full-form",
-            "valid",
-            "A packet, and the manifest behind it.",
-            &full,
-        )
-        .hex("descriptor", &own)
-        .hex("content", &all[3]),
+        case("full-form", "valid", "A packet, and the manifest behind it.", &full)
+            .hex("descriptor", &own)
+            .hex("content", &all[3]),
         bad("alone", "A manifest alone.", &alone),
         bad("content", "A bit of the content.", &bit(0)),
-        bad(
-            "digest",
-            "A bit of its digest.",
-            &bit(all[3].len() + 3 * 32),
-        ),
-        bad(
-            "other-digest",
-            "A bit of another's digest.",
-            &bit(all[3].len()),
-        ),
+        bad("digest", "A bit of its digest.", &bit(all[3].len() + 3 * 32)),
+        bad("other-digest", "A bit of another's digest.", &bit(all[3].len())),
         bad("index", "Another packet's index.", &index),
-        bad(
-            "signature",
-            "A bit of the signature.",
-            &bit(full.len() - FIXED - 1),
-        ),
+        bad("signature", "A bit of the signature.", &bit(full.len() - FIXED - 1)),
     ]
 }

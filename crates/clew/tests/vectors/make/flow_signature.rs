@@ -1,12 +1,11 @@
 //! Vectors of flow signatures: descriptors, signed blocks, padded RTP.
 
-use clew_flow::{
-    Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, rtp,
-};
+use clew_flow::{Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, rtp};
 use clew_tree::carriage::{Rate, TagSize};
 use clew_tree::{Degree, DigestSize, Suite, Tree};
 
-use super::{hash, patched, replaced, rng, with_all};
+use super::damage::Damage;
+use super::{hash, rng, with_all};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -38,12 +37,7 @@ pub struct Place {
 impl Place {
     pub fn new(label: &str) -> Self {
         let bytes = hash(label.as_bytes());
-        Self {
-            tag: bytes[..4].try_into().unwrap(),
-            seq: 7000,
-            id: bytes[16..].try_into().unwrap(),
-            time: TIME,
-        }
+        Self { tag: bytes[..4].try_into().unwrap(), seq: 7000, id: bytes[16..].try_into().unwrap(), time: TIME }
     }
 }
 
@@ -57,20 +51,14 @@ impl Flow {
 
     /// The same descriptor, and another key.
     pub fn with_other_key(&self) -> Self {
-        Self {
-            descriptor: self.descriptor.clone(),
-            secret: hash(&self.secret),
-        }
+        Self { descriptor: self.descriptor.clone(), secret: hash(&self.secret) }
     }
 
     /// The same key, under another name.
     pub fn renamed(&self, name: &str) -> Self {
         let of = &self.descriptor;
         let descriptor = Descriptor::new(*of.chaining(), of.algorithm(), of.public_key(), name);
-        Self {
-            descriptor: descriptor.unwrap(),
-            secret: self.secret,
-        }
+        Self { descriptor: descriptor.unwrap(), secret: self.secret }
     }
 
     pub fn salts(&self, place: &Place, count: usize) -> Vec<[u8; 16]> {
@@ -78,30 +66,19 @@ impl Flow {
             let bytes = hash(&[&place.id[..], &i.to_be_bytes()].concat());
             bytes[..16].try_into().unwrap()
         };
-        let count = if self.descriptor.chaining().salted {
-            count
-        } else {
-            0
-        };
+        let count = if self.descriptor.chaining().salted { count } else { 0 };
         (0..count).map(salt).collect()
     }
 
     /// All packets of a block.
-    pub fn sign(
-        &self,
-        place: &Place,
-        contents: &[Vec<u8>],
-        distribution: Distribution,
-    ) -> Vec<Vec<u8>> {
+    pub fn sign(&self, place: &Place, contents: &[Vec<u8>], distribution: Distribution) -> Vec<Vec<u8>> {
         let salts = self.salts(place, contents.len()).concat();
         let mut drawn = Drawn::new(&[&place.tag, &place.seq.to_be_bytes(), &place.id, &salts]);
         let signer = Ed25519Signer::from_secret(&self.secret);
         let mut sender = FlowSender::new(self.descriptor.clone(), signer, &mut drawn).unwrap();
         let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
         let mut outs = vec![Vec::new(); packets.len()];
-        sender
-            .sign_block(&packets, distribution, place.time, &mut drawn, &mut outs)
-            .unwrap();
+        sender.sign_block(&packets, distribution, place.time, &mut drawn, &mut outs).unwrap();
         outs
     }
 
@@ -153,16 +130,11 @@ pub fn contents(count: u16) -> Vec<Vec<u8>> {
 }
 
 pub fn coded(percent: u8, tags: Option<TagSize>) -> Distribution {
-    Distribution::Coded {
-        rate: Rate::new(percent).unwrap(),
-        tags,
-    }
+    Distribution::Coded { rate: Rate::new(percent).unwrap(), tags }
 }
 
 fn descriptor(name: &str, expect: &str, comment: &str, bytes: &[u8]) -> Case {
-    Case::new(FOLDER, name, expect, comment)
-        .text("check", "descriptor")
-        .hex("descriptor", bytes)
+    Case::new(FOLDER, name, expect, comment).text("check", "descriptor").hex("descriptor", bytes)
 }
 
 fn descriptors() -> Vec<Case> {
@@ -181,18 +153,9 @@ fn descriptors() -> Vec<Case> {
         every: true,
     };
     let long = "\u{fc}".repeat(32);
-    let least = Chaining {
-        most: 1,
-        every: false,
-        ..Chaining::default()
-    };
+    let least = Chaining { most: 1, every: false, ..Chaining::default() };
     vec![
-        good(
-            "descriptor",
-            "As most are.",
-            "camera 7",
-            Chaining::default(),
-        ),
+        good("descriptor", "As most are.", "camera 7", Chaining::default()),
         good("descriptor-most", "The most of each.", &long, most),
         good("descriptor-least", "No name, no flags.", "", least),
     ]
@@ -202,36 +165,21 @@ fn bad_descriptors() -> Vec<Case> {
     let good = Flow::new("camera 7", Chaining::default());
     let good = good.descriptor.to_bytes();
     let at = |name: &str, comment: &str, at: usize, value: &[u8]| {
-        let bytes = replaced(&good, at, value);
-        descriptor(
-            &format!("descriptor-{name}"),
-            "bad-descriptor",
-            comment,
-            &bytes,
-        )
+        let bytes = good.set(at, value);
+        descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, &bytes)
     };
     let named = |name: &str, comment: &str, text: &[u8]| {
         let bytes = [&good[..43], &[text.len() as u8], text].concat();
-        descriptor(
-            &format!("descriptor-{name}"),
-            "bad-descriptor",
-            comment,
-            &bytes,
-        )
+        descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, &bytes)
     };
-    let long = [&good[..], &[0]].concat();
+    let long = good.plus([0]);
     let key = |first: u8, rest: u8, last: u8| {
         let mut key = [rest; 32];
         (key[0], key[31]) = (first, last);
         key
     };
     let other = |name: &str, comment: &str, bytes: &[u8]| {
-        descriptor(
-            &format!("descriptor-{name}"),
-            "bad-descriptor",
-            comment,
-            bytes,
-        )
+        descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, bytes)
     };
     let short_key = [&good[..9], &[0, 31], &good[12..]].concat();
     vec![
@@ -248,26 +196,13 @@ fn bad_descriptors() -> Vec<Case> {
         other("key-short", "A key of 31 bytes.", &short_key),
         at("key-neutral", "The neutral point.", 11, &key(1, 0, 0)),
         at("key-order-4", "A point of order 4.", 11, &[0; 32]),
-        at(
-            "key-canonical",
-            "y is p + 3: a second encoding of a point.",
-            11,
-            &key(0xf0, 0xff, 0x7f),
-        ),
+        at("key-canonical", "y is p + 3: a second encoding of a point.", 11, &key(0xf0, 0xff, 0x7f)),
         at("key-none", "No point has y = 2.", 11, &key(2, 0, 0)),
         named("name-long", "A name of 65 bytes.", &[b'a'; 65]),
         named("name-control", "A line end in the name.", b"a\nb"),
-        named(
-            "name-c1",
-            "U+0085, a control character.",
-            "\u{85}".as_bytes(),
-        ),
+        named("name-c1", "U+0085, a control character.", "\u{85}".as_bytes()),
         named("name-utf8", "No UTF-8.", b"\xff"),
-        other(
-            "short",
-            "The last byte is missing.",
-            &good[..good.len() - 1],
-        ),
+        other("short", "The last byte is missing.", &good[..good.len() - 1]),
         other("long", "A byte behind the name.", &long),
         other("empty", "No byte.", &[]),
     ]
@@ -277,10 +212,8 @@ fn bad_descriptors() -> Vec<Case> {
 fn carriages(count: u16, degree: Degree) -> Vec<(&'static str, &'static str, Distribution)> {
     // Long paths are in few packets.
     let percent = if degree == Degree::BINARY { 25 } else { 6 };
-    let mut all = vec![
-        ("full", "all in full", Distribution::Every),
-        ("sparse", "one of eight in full", Distribution::OneIn(8)),
-    ];
+    let mut all =
+        vec![("full", "all in full", Distribution::Every), ("sparse", "one of eight in full", Distribution::OneIn(8))];
     if count > 8 {
         for (name, words, tags) in [
             ("t8", "shares with 8-byte tags", Some(TagSize::T8)),
@@ -314,23 +247,12 @@ fn blocks() -> Vec<Case> {
             }
         }
     }
-    let large = Chaining {
-        most: 1024,
-        ..Chaining::default()
-    };
-    let shares = (
-        "t8",
-        "shares with 8-byte tags",
-        coded(25, Some(TagSize::T8)),
-    );
+    let large = Chaining { most: 1024, ..Chaining::default() };
+    let shares = ("t8", "shares with 8-byte tags", coded(25, Some(TagSize::T8)));
     out.push(block(Chaining::default(), 9, shares));
     let few = ("t8", "shares with 8-byte tags", coded(2, Some(TagSize::T8)));
     out.push(block(large, 256, few));
-    out.push(block(
-        large,
-        1024,
-        ("full", "all in full", Distribution::Every),
-    ));
+    out.push(block(large, 1024, ("full", "all in full", Distribution::Every)));
     let short = ("full-for-t8", "too few for shares", shares.2);
     out.push(block(Chaining::default(), 8, short));
     out
@@ -339,20 +261,13 @@ fn blocks() -> Vec<Case> {
 /// Which packets of a block its file has: enough, in an order in which some wait.
 fn picked(count: u16, carriage: &str) -> Vec<u16> {
     match (carriage, count) {
-        ("t8" | "t4" | "t0", _) => (0..count)
-            .rev()
-            .step_by(usize::from(count / 16).max(1))
-            .collect(),
+        ("t8" | "t4" | "t0", _) => (0..count).rev().step_by(usize::from(count / 16).max(1)).collect(),
         (_, 0..=8) => (0..count).rev().collect(),
         _ => vec![count - 1, count / 2, 5],
     }
 }
 
-fn block(
-    chaining: Chaining,
-    count: u16,
-    (carriage, words, distribution): (&str, &str, Distribution),
-) -> Case {
+fn block(chaining: Chaining, count: u16, (carriage, words, distribution): (&str, &str, Distribution)) -> Case {
     let suite = match chaining.suite {
         Suite::Blake3 => "blake3",
         Suite::Sha256 => "sha256",
@@ -362,16 +277,9 @@ fn block(
         degree => degree.to_string(),
     };
     let name = format!("{suite}-{degree}-of-{count}-{carriage}");
-    let (size, salted) = (
-        chaining.digest.bytes(),
-        if chaining.salted { ", salted" } else { "" },
-    );
+    let (size, salted) = (chaining.digest.bytes(), if chaining.salted { ", salted" } else { "" });
     let comment = format!("{count} packets, {words}; D is {size}{salted}.");
-    let (flow, place, contents) = (
-        Flow::new(&name, chaining),
-        Place::new(&name),
-        contents(count),
-    );
+    let (flow, place, contents) = (Flow::new(&name, chaining), Place::new(&name), contents(count));
     let case = Case::new(FOLDER, &name, "valid", &comment)
         .text("check", "packets")
         .hex("descriptor", flow.descriptor.to_bytes())
@@ -401,10 +309,7 @@ fn block(
     };
     let signed = flow.sign(&place, &contents, distribution);
     let packets = picked(count, carriage);
-    packets.into_iter().fold(case, |case, index| {
-        case.hex("packet", &signed[usize::from(index)])
-            .text("reason", "ok")
-    })
+    packets.into_iter().fold(case, |case, index| case.hex("packet", &signed[usize::from(index)]).text("reason", "ok"))
 }
 
 /// Section 7.
@@ -423,43 +328,21 @@ fn padded() -> Vec<Case> {
             .hex("received", received)
             .hex("signed", signed)
     };
-    let as_it_is =
-        |name: &str, comment: &str, received: &[u8]| case(name, comment, received, received);
+    let as_it_is = |name: &str, comment: &str, received: &[u8]| case(name, comment, received, received);
     let bare = &received[17..];
     let least = [&header[..], bare].concat();
     let least_signed = [&header[..], &bare[..bare.len() - 1]].concat();
-    let least = patched(&least, 0, 0xa0);
+    let least = least.set(0, [0xa0]);
     let magic = [&received[..], &signed[signed.len() - 4..]].concat();
     vec![
         case("padded", "Its signature is its padding.", &received, signed),
-        case(
-            "header",
-            "Nothing but the header is signed.",
-            &least,
-            &least_signed,
-        ),
+        case("header", "Nothing but the header is signed.", &least, &least_signed),
         as_it_is("plain", "The signature stands behind it.", signed),
-        as_it_is("version", "Version 1.", &patched(&received, 0, 0x60)),
-        as_it_is(
-            "no-padding",
-            "No padding bit.",
-            &patched(&received, 0, 0x80),
-        ),
-        as_it_is(
-            "padding-40",
-            "Padding too short.",
-            &patched(&received, -1, 40),
-        ),
-        as_it_is(
-            "padding-long",
-            "Padding that leaves 11 bytes.",
-            &patched(&received, -1, received.len() as u8 - 11),
-        ),
-        as_it_is(
-            "other",
-            "Padding that is no signature.",
-            &patched(&received, -2, 0),
-        ),
+        as_it_is("version", "Version 1.", &received.set(0, [0x60])),
+        as_it_is("no-padding", "No padding bit.", &received.set(0, [0x80])),
+        as_it_is("padding-40", "Padding too short.", &received.set(-1, [40])),
+        as_it_is("padding-long", "Padding that leaves 11 bytes.", &received.set(-1, [received.len() as u8 - 11])),
+        as_it_is("other", "Padding that is no signature.", &received.set(-2, [0])),
         as_it_is("magic", "Padding, and a signature's end behind it.", &magic),
         as_it_is("empty", "No byte.", &[]),
     ]

@@ -20,13 +20,11 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
     let (sharing, _) = dealt.unwrap();
     let mut records = XR.records.clone();
     let nonce = records.genesis.nonce;
-    let found = XR
-        .issuer
-        .found(&nonce, sharing.public(), &mut rng("small proof"));
+    let found = XR.issuer.found(&nonce, sharing.public(), &mut rng("small proof"));
     records.genesis.name = "klein ☘".parse().unwrap();
     records.genesis.founding = Box::new(found.0.founding_bytes());
     records.genesis.issuer_proof = Some(found.1.to_bytes());
-    records.genesis.sharing = SharingRecord::xr(Origin::Dealt, &sharing);
+    records.genesis.sharing = SharingRecord::xr(Origin::TrustedDealer, &sharing);
     records.epochs.clear();
     records.checkpoints.clear();
     records.entries.clear();
@@ -34,14 +32,7 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
 });
 
 pub fn all() -> Vec<Case> {
-    vec![
-        of_bbs04(),
-        of_xr(),
-        urgent(),
-        small(),
-        strange_xr(),
-        strange_bbs04(),
-    ]
+    vec![of_bbs04(), of_xr(), urgent(), small(), strange_xr(), strange_bbs04()]
 }
 
 /// The manager can sign any register: whoever reads a row says what is wrong.
@@ -69,11 +60,7 @@ fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8;
     let case = with_all(case, "epoch-id", epochs.map(|e| records.epoch_id(e)));
     let short = (0..keys.len()).map(|e| short_epoch_id(&records.epoch_id(e)));
     let case = short.fold(case, |case, id| case.text("short-id", &id));
-    let case = with_all(
-        case,
-        "founding-key",
-        keys.iter().map(|(founding, _)| founding),
-    );
+    let case = with_all(case, "founding-key", keys.iter().map(|(founding, _)| founding));
     let case = with_all(case, "v", keys.iter().map(|(_, v)| v));
     let made = records.epochs.iter().map(|e| e.made.to_be_bytes());
     let case = with_all(case, "made", made);

@@ -7,10 +7,10 @@ use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare
 use zeroize::Zeroizing;
 
 use super::bbs04_group::BBS04;
-use super::damage::{doubled, identity};
+use super::damage::{Damage, identity};
 use super::records::{NONCE, Records};
 use super::xr_group::{NEWEST, XR, trustee as index};
-use super::{hash, replaced, with_all};
+use super::{hash, with_all};
 use crate::case::Case;
 
 pub const MEMBER: &str = "clew-member-key-1";
@@ -18,21 +18,12 @@ pub const ISSUER: &str = "clew-issuer-key-1";
 pub const TRUSTEE: &str = "clew-trustee-key-1";
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        members(),
-        issuers(),
-        trustees(),
-        bad_text(),
-        bad_members(),
-        bad_payloads(),
-    ];
+    let groups = [members(), issuers(), trustees(), bad_text(), bad_members(), bad_payloads()];
     groups.into_iter().flatten().collect()
 }
 
 pub fn case(name: &str, expect: &str, comment: &str, wanted: &str, text: &str) -> Case {
-    Case::new("key-file", name, expect, comment)
-        .text("wanted", wanted)
-        .lines("line", text)
+    Case::new("key-file", name, expect, comment).text("wanted", wanted).lines("line", text)
 }
 
 /// File of the vector that has the key of `web-1` for an epoch.
@@ -52,11 +43,7 @@ pub fn member(scheme: Scheme, epochs: &[usize]) -> MemberKeyFile {
     let held = |epoch: &usize| HeldEpoch {
         epoch: *epoch as u32,
         id: records.epoch_id(*epoch),
-        start: if *epoch == 0 {
-            0
-        } else {
-            records.start(*epoch)
-        },
+        start: if *epoch == 0 { 0 } else { records.start(*epoch) },
         public: match scheme {
             Scheme::Bbs04 => PublicKey::Bbs04(BBS04.public[*epoch].clone()),
             Scheme::Xr => PublicKey::Xr(XR.public[*epoch].clone()),
@@ -122,9 +109,7 @@ fn several(name: &str, comment: &str, scheme: Scheme, epochs: &[usize]) -> Case 
     let key = member(scheme, epochs);
     let case = member_case(name, comment, &key);
     let first = &key.epochs[0];
-    let case = case
-        .hex("time", [0; 8])
-        .hex("signs", first.epoch.to_be_bytes());
+    let case = case.hex("time", [0; 8]).hex("signs", first.epoch.to_be_bytes());
     key.epochs.iter().skip(1).fold(case, |case, held| {
         case.hex("time", (held.start - 1).to_be_bytes())
             .hex("signs", (held.epoch - 1).to_be_bytes())
@@ -142,9 +127,7 @@ fn issuer(scheme: Scheme) -> IssuerKeyFile {
     IssuerKeyFile {
         group: records.id(),
         issuer: match scheme {
-            Scheme::Bbs04 => {
-                IssuerKey::Bbs04(clew_group::bbs04::IssuerKey::from_bytes(gamma).unwrap())
-            }
+            Scheme::Bbs04 => IssuerKey::Bbs04(clew_group::bbs04::IssuerKey::from_bytes(gamma).unwrap()),
             Scheme::Xr => IssuerKey::Xr(clew_group::xr::IssuerKey::from_bytes(gamma).unwrap()),
         },
         manager: records.manager.clone(),
@@ -202,20 +185,8 @@ fn trustees() -> Vec<Case> {
     [
         ("trustee", Scheme::Bbs04, 0, 1, "Trustee 1 of bbs04."),
         ("trustee-3", Scheme::Bbs04, 0, 3, "Trustee 3 of bbs04."),
-        (
-            "xr-trustee",
-            Scheme::Xr,
-            0,
-            2,
-            "Trustee 2 of xr, since the ceremony.",
-        ),
-        (
-            "xr-trustee-since-2",
-            Scheme::Xr,
-            2,
-            4,
-            "Trustee 4 of xr, since epoch 2.",
-        ),
+        ("xr-trustee", Scheme::Xr, 0, 2, "Trustee 2 of xr, since the ceremony."),
+        ("xr-trustee-since-2", Scheme::Xr, 2, 4, "Trustee 4 of xr, since epoch 2."),
     ]
     .map(|(name, scheme, since, i, comment)| {
         let file = trustee_of(scheme, since, i);
@@ -239,22 +210,14 @@ fn bad_text() -> Vec<Case> {
     let good = trustee().encode();
     let key_line = good.lines().nth(1).unwrap();
     let base64 = key_line.split_once(' ').unwrap().1;
-    let bad = |name: &str, expect: &str, comment: &str, text: &str| {
-        case(name, expect, comment, TRUSTEE, text)
-    };
+    let bad = |name: &str, expect: &str, comment: &str, text: &str| case(name, expect, comment, TRUSTEE, text);
     let unpadded = key_line.strip_suffix("==").expect("it has padding");
     // Of the last character, four bits are spare.
     let last = unpadded.chars().next_back().unwrap();
     let next = char::from_u32(u32::from(last) + 1).unwrap();
     let spare = format!("{}{next}==", unpadded.strip_suffix(last).unwrap());
     vec![
-        case(
-            "wrong-label",
-            "label",
-            "A trustee's key where a member's is wanted.",
-            MEMBER,
-            &good,
-        ),
+        case("wrong-label", "label", "A trustee's key where a member's is wanted.", MEMBER, &good),
         case(
             "unknown-label",
             "label",
@@ -263,55 +226,20 @@ fn bad_text() -> Vec<Case> {
             &format!("clew-trustee-key-2 {base64}"),
         ),
         bad("empty", "not-a-key", "Only a comment.", "# a comment"),
-        bad(
-            "other-program",
-            "not-a-key",
-            "A line of another program.",
-            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==",
-        ),
+        bad("other-program", "not-a-key", "A line of another program.", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA=="),
         bad("no-base64", "not-a-key", "A label alone.", TRUSTEE),
-        bad(
-            "two-keys",
-            "not-a-key",
-            "Two key lines.",
-            &format!("{key_line}\n{key_line}"),
-        ),
-        bad(
-            "too-long",
-            "not-a-key",
-            "More than 16 KiB.",
-            &format!("# {}\n{key_line}", "x".repeat(16_384)),
-        ),
-        bad(
-            "base64-unpadded",
-            "damaged",
-            "The padding is missing.",
-            unpadded,
-        ),
-        bad(
-            "base64-spare-bits",
-            "damaged",
-            "A spare bit is set.",
-            &spare,
-        ),
+        bad("two-keys", "not-a-key", "Two key lines.", &format!("{key_line}\n{key_line}")),
+        bad("too-long", "not-a-key", "More than 16 KiB.", &format!("# {}\n{key_line}", "x".repeat(16_384))),
+        bad("base64-unpadded", "damaged", "The padding is missing.", unpadded),
+        bad("base64-spare-bits", "damaged", "A spare bit is set.", &spare),
         bad(
             "base64-character",
             "damaged",
             "A character that is not of base64.",
             &format!("{TRUSTEE} !{}", &base64[1..]),
         ),
-        bad(
-            "shorter-than-checksum",
-            "damaged",
-            "Seven bytes.",
-            &format!("{TRUSTEE} AAAAAAAAAA=="),
-        ),
-        bad(
-            "checksum",
-            "damaged",
-            "The first character is another.",
-            &format!("{TRUSTEE} B{}", &base64[1..]),
-        ),
+        bad("shorter-than-checksum", "damaged", "Seven bytes.", &format!("{TRUSTEE} AAAAAAAAAA==")),
+        bad("checksum", "damaged", "The first character is another.", &format!("{TRUSTEE} B{}", &base64[1..])),
         bad(
             "checksum-of-other-label",
             "damaged",
@@ -323,107 +251,34 @@ fn bad_text() -> Vec<Case> {
 
 /// Fields that do not decode, under a checksum that holds.
 fn bad_payloads() -> Vec<Case> {
-    let (issuer, trustee) = (
-        payload(&issuer(Scheme::Bbs04).encode()),
-        payload(&trustee().encode()),
-    );
+    let (issuer, trustee) = (payload(&issuer(Scheme::Bbs04).encode()), payload(&trustee().encode()));
     let xr_trustee = payload(&trustee_of(Scheme::Xr, 0, 2).encode());
-    let set = |payload: &[u8], at: usize, value: &[u8]| replaced(payload, at, value);
-    let longer = |payload: &[u8]| [payload, &[0]].concat();
-    let shorter = |payload: &[u8]| payload[..payload.len() - 1].to_vec();
     let zero = [0; 32];
     [
-        ("issuer-scheme", "Scheme 0.", ISSUER, set(&issuer, 0, &[0])),
-        (
-            "issuer-gamma",
-            "gamma is zero.",
-            ISSUER,
-            set(&issuer, 17, &zero),
-        ),
-        (
-            "issuer-long",
-            "A byte behind the fields.",
-            ISSUER,
-            longer(&issuer),
-        ),
-        (
-            "issuer-short",
-            "A byte is missing.",
-            ISSUER,
-            shorter(&issuer),
-        ),
-        (
-            "trustee-scheme",
-            "Scheme 3.",
-            TRUSTEE,
-            set(&trustee, 0, &[3]),
-        ),
-        (
-            "trustee-scheme-xr",
-            "Scheme 2, with one share.",
-            TRUSTEE,
-            set(&trustee, 0, &[2]),
-        ),
-        (
-            "trustee-index",
-            "Index 0.",
-            TRUSTEE,
-            set(&trustee, 21, &[0]),
-        ),
-        (
-            "trustee-index-33",
-            "Index 33.",
-            TRUSTEE,
-            set(&trustee, 21, &[33]),
-        ),
-        (
-            "trustee-share-1",
-            "The share of xi1 is zero.",
-            TRUSTEE,
-            set(&trustee, 22, &zero),
-        ),
-        (
-            "trustee-share-2",
-            "The share of xi2 is zero.",
-            TRUSTEE,
-            set(&trustee, 54, &zero),
-        ),
-        (
-            "trustee-long",
-            "A byte behind the fields.",
-            TRUSTEE,
-            longer(&trustee),
-        ),
-        (
-            "xr-trustee-share",
-            "The share is zero.",
-            TRUSTEE,
-            set(&xr_trustee, 22, &zero),
-        ),
-        (
-            "xr-trustee-short",
-            "A byte is missing.",
-            TRUSTEE,
-            shorter(&xr_trustee),
-        ),
+        ("issuer-scheme", "Scheme 0.", ISSUER, issuer.set(0, [0])),
+        ("issuer-gamma", "gamma is zero.", ISSUER, issuer.set(17, zero)),
+        ("issuer-long", "A byte behind the fields.", ISSUER, issuer.plus([0])),
+        ("issuer-short", "A byte is missing.", ISSUER, issuer.cut(1)),
+        ("trustee-scheme", "Scheme 3.", TRUSTEE, trustee.set(0, [3])),
+        ("trustee-scheme-xr", "Scheme 2, with one share.", TRUSTEE, trustee.set(0, [2])),
+        ("trustee-index", "Index 0.", TRUSTEE, trustee.set(21, [0])),
+        ("trustee-index-33", "Index 33.", TRUSTEE, trustee.set(21, [33])),
+        ("trustee-share-1", "The share of xi1 is zero.", TRUSTEE, trustee.set(22, zero)),
+        ("trustee-share-2", "The share of xi2 is zero.", TRUSTEE, trustee.set(54, zero)),
+        ("trustee-long", "A byte behind the fields.", TRUSTEE, trustee.plus([0])),
+        ("xr-trustee-share", "The share is zero.", TRUSTEE, xr_trustee.set(22, zero)),
+        ("xr-trustee-short", "A byte is missing.", TRUSTEE, xr_trustee.cut(1)),
     ]
-    .map(|(name, comment, label, payload)| {
-        case(name, "damaged", comment, label, &armored(label, &payload))
-    })
+    .map(|(name, comment, label, payload)| case(name, "damaged", comment, label, &armored(label, &payload)))
     .into()
 }
 
 /// A change to a member key's payload, and what it is.
-type Damage<'a> = (&'a str, &'a str, Vec<u8>);
+type Damaged<'a> = (&'a str, &'a str, Vec<u8>);
 
 fn bad_members() -> Vec<Case> {
     let mut cases = bad_members_of("member", Scheme::Bbs04, &[1, 2], 80);
-    cases.extend(bad_members_of(
-        "xr-member",
-        Scheme::Xr,
-        &[1, 2, 3, 4],
-        112 + 32,
-    ));
+    cases.extend(bad_members_of("xr-member", Scheme::Xr, &[1, 2, 3, 4], 112 + 32));
     let key = payload(&member(Scheme::Xr, &[1]).encode());
     // Of the key, A and x; then y and the seed of the device.
     let y = XR_KEY + 80;
@@ -431,15 +286,11 @@ fn bad_members() -> Vec<Case> {
     let other_w = {
         let two = payload(&member(Scheme::Xr, &[1, 2]).encode());
         let w = two.len() - 48 - 48 - 96;
-        doubled(&two, w, 96)
+        two.doubled(w, 96)
     };
-    let more: [Damage<'_>; 4] = [
-        ("y", "y is zero.", replaced(&key, y, &[0; 32])),
-        (
-            "y-high",
-            "y is not reduced.",
-            replaced(&key, y, &[0xff; 32]),
-        ),
+    let more: [Damaged<'_>; 4] = [
+        ("y", "y is zero.", key.set(y, [0; 32])),
+        ("y-high", "y is not reduced.", key.set(y, [0xff; 32])),
         ("no-device", "No seed of the device.", no_device),
         ("other-w", "w of the second epoch is another.", other_w),
     ];
@@ -447,7 +298,7 @@ fn bad_members() -> Vec<Case> {
     cases
 }
 
-fn bad_member(prefix: &str, (name, comment, payload): Damage<'_>) -> Case {
+fn bad_member(prefix: &str, (name, comment, payload): Damaged<'_>) -> Case {
     let (name, text) = (format!("{prefix}-{name}"), armored(MEMBER, &payload));
     case(&name, "damaged", comment, MEMBER, &text)
 }
@@ -459,68 +310,36 @@ const EPOCH: usize = 4 + 32 + 8 + 192 + 48 + 48;
 /// `size` is that of the key, with the seed of a device.
 fn bad_members_of(prefix: &str, scheme: Scheme, epochs: &[usize], size: usize) -> Vec<Case> {
     let key = payload(&member(scheme, epochs).encode());
-    let set = |at: usize, value: &[u8]| replaced(&key, at, value);
     let count = XR_KEY + size;
     let first = count + 1;
     let no_name = [&key[..49], &[0], &key[55..]].concat();
-    let swapped = [
-        &key[..first],
-        &key[first + EPOCH..first + 2 * EPOCH],
-        &key[first..first + EPOCH],
-        &key[first + 2 * EPOCH..],
-    ];
+    let swapped =
+        [&key[..first], &key[first + EPOCH..first + 2 * EPOCH], &key[first..first + EPOCH], &key[first + 2 * EPOCH..]];
     let again = [&key[..first + EPOCH], &key[first..]].concat();
-    let again = replaced(&again, count, &[epochs.len() as u8 + 1]);
+    let again = again.set(count, [epochs.len() as u8 + 1]);
     let none = [&key[..count], &[0]].concat();
     let many = [&key[..first], &key[first..first + EPOCH].repeat(17)].concat();
     let v = first + 44 + 192;
-    let damages: [Damage<'_>; 17] = [
-        ("scheme", "Scheme 3.", set(0, &[3])),
-        (
-            "scheme-other",
-            "The scheme of the other group.",
-            set(0, &[3 - scheme.code()]),
-        ),
+    let damages: [Damaged<'_>; 17] = [
+        ("scheme", "Scheme 3.", key.set(0, &[3])),
+        ("scheme-other", "The scheme of the other group.", key.set(0, &[3 - scheme.code()])),
         ("name", "The machine's name is empty.", no_name),
-        ("a", "A is the identity.", set(XR_KEY, &identity(48))),
-        ("x", "x is not reduced.", set(XR_KEY + 48, &[0xff; 32])),
-        ("x-zero", "x is zero.", set(XR_KEY + 48, &[0; 32])),
+        ("a", "A is the identity.", key.set(XR_KEY, &identity(48))),
+        ("x", "x is not reduced.", key.set(XR_KEY + 48, &[0xff; 32])),
+        ("x-zero", "x is zero.", key.set(XR_KEY + 48, &[0; 32])),
         ("epochs-none", "No epoch.", none),
-        ("epochs-17", "17 epochs.", replaced(&many, count, &[17])),
-        (
-            "epochs-swapped",
-            "The first two epochs in the other order.",
-            swapped.concat(),
-        ),
+        ("epochs-17", "17 epochs.", many.set(count, [17])),
+        ("epochs-swapped", "The first two epochs in the other order.", swapped.concat()),
         ("epochs-equal", "The first epoch twice.", again),
-        (
-            "founding-key",
-            "The first point of the key is the identity.",
-            set(first + 44, &identity(48)),
-        ),
-        (
-            "w",
-            "w is the identity.",
-            set(first + 44 + 96, &identity(96)),
-        ),
-        ("v", "V is the identity.", set(v, &identity(48))),
-        ("witness", "W is the identity.", set(v + 48, &identity(48))),
-        (
-            "more",
-            "One epoch more than it says.",
-            set(count, &[epochs.len() as u8 - 1]),
-        ),
-        (
-            "long",
-            "A byte behind the fields.",
-            [&key[..], &[0]].concat(),
-        ),
-        ("short", "A byte is missing.", key[..key.len() - 1].to_vec()),
+        ("founding-key", "The first point of the key is the identity.", key.set(first + 44, &identity(48))),
+        ("w", "w is the identity.", key.set(first + 44 + 96, &identity(96))),
+        ("v", "V is the identity.", key.set(v, &identity(48))),
+        ("witness", "W is the identity.", key.set(v + 48, &identity(48))),
+        ("more", "One epoch more than it says.", key.set(count, &[epochs.len() as u8 - 1])),
+        ("long", "A byte behind the fields.", key.plus([0])),
+        ("short", "A byte is missing.", key.cut(1)),
     ];
-    damages
-        .into_iter()
-        .map(|damage| bad_member(prefix, damage))
-        .collect()
+    damages.into_iter().map(|damage| bad_member(prefix, damage)).collect()
 }
 
 /// The bytes in the line of a key file.

@@ -3,18 +3,16 @@
 use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
-use clew_keys::join::{
-    AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile,
-};
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile};
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{bad_proofs, doubled, flipped, identity, of_proof, unreduced};
+use super::damage::{Damage, bad_proofs, identity, of_proof};
 use super::key_file::{armored, case};
 use super::opening::checked;
 use super::records::Records;
 use super::xr_group::{NEWEST, XR, join_nonce, row_rng, s, x};
-use super::{bbs04_group, hash, patched, replaced, rng, with_all, xr_group};
+use super::{bbs04_group, hash, rng, with_all, xr_group};
 use crate::case::Case;
 
 const NAME: &str = "web-6";
@@ -26,15 +24,7 @@ const CREDENTIAL: &str = CredentialFile::LABEL;
 const JOINING: &str = "clew-joining-1";
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        invitations(),
-        requests(),
-        offers(),
-        bad_offers(),
-        acceptances(),
-        credentials(),
-        bad_credentials(),
-    ];
+    let groups = [invitations(), requests(), offers(), bad_offers(), acceptances(), credentials(), bad_credentials()];
     groups.into_iter().flatten().collect()
 }
 
@@ -82,12 +72,7 @@ fn statement() -> Vec<u8> {
 
 fn session(joining: &Joining) -> [u8; 32] {
     let (invitation, request) = (joining.invitation(), joining.request());
-    join_session(
-        invitation.group,
-        &invitation.nonce,
-        &request.device,
-        &invitation.name,
-    )
+    join_session(invitation.group, &invitation.nonce, &request.device, &invitation.name)
 }
 
 fn offer_by(issuer: &IssuerKey, label: &str) -> OfferFile {
@@ -123,54 +108,20 @@ fn invitations() -> Vec<Case> {
     let comment = "The issuer invites web-6.";
     let of_bbs04 = "A group of bbs04, whose machines do not join.";
     vec![
-        of_file(case(
-            "invitation",
-            "valid",
-            comment,
-            INVITATION,
-            &file.encode(),
-        ))
-        .hex("group", file.group.0)
-        .hex("nonce", file.nonce)
-        .text("machine", NAME)
-        .hex("signature", file.signature),
-        bad(
-            "other-group",
-            "other-group",
-            "To another group than that of the file.",
-            &other.payload(),
-        ),
-        bad(
-            "stranger",
-            "not-the-managers",
-            "Another key signed.",
-            &stranger.payload(),
-        ),
-        bad(
-            "signature",
-            "not-the-managers",
-            "The signature is one bit off.",
-            &flipped(&good, good.len() - 40),
-        ),
-        bad(
-            "nonce",
-            "not-the-managers",
-            "The nonce is one bit off.",
-            &flipped(&good, 48),
-        ),
-        bad("name", "damaged", "The name is empty.", &{
-            [&good[..48], &[0], &good[54..]].concat()
-        }),
+        of_file(case("invitation", "valid", comment, INVITATION, &file.encode()))
+            .hex("group", file.group.0)
+            .hex("nonce", file.nonce)
+            .text("machine", NAME)
+            .hex("signature", file.signature),
+        bad("other-group", "other-group", "To another group than that of the file.", &other.payload()),
+        bad("stranger", "not-the-managers", "Another key signed.", &stranger.payload()),
+        bad("signature", "not-the-managers", "The signature is one bit off.", &good.flip(good.len() - 40 - 1)),
+        bad("nonce", "not-the-managers", "The nonce is one bit off.", &good.flip(47)),
+        bad("name", "damaged", "The name is empty.", &[&good[..48], &[0], &good[54..]].concat()),
         bad("long", "damaged", "A byte too many.", &longer(&good)),
         bad("short", "damaged", "A byte is missing.", &shorter(&good)),
-        case(
-            "invitation-bbs04",
-            "no-join",
-            of_bbs04,
-            INVITATION,
-            &other.encode(),
-        )
-        .text("group-file", bbs04_group::FILE),
+        case("invitation-bbs04", "no-join", of_bbs04, INVITATION, &other.encode())
+            .text("group-file", bbs04_group::FILE),
         case(
             "invitation-label",
             "label",
@@ -192,7 +143,7 @@ fn requests() -> Vec<Case> {
     let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
         request(name, rule, comment, &armored(REQUEST, payload))
     };
-    let other_key = replaced(&good, 32, &hash(b"another device key"));
+    let other_key = good.set(32, hash(b"another device key"));
     let comment = "The device asks.";
     vec![
         request("", "valid", comment, &file.encode())
@@ -200,30 +151,10 @@ fn requests() -> Vec<Case> {
             .hex("device-key", file.device)
             .hex("request", file.request.to_bytes())
             .hex("session", session(&joining)),
-        bad(
-            "-device-key",
-            "join",
-            "Another device key: another session.",
-            &other_key,
-        ),
-        bad(
-            "-proof",
-            "join",
-            "s of the proof is one bit off.",
-            &flipped(&good, good.len()),
-        ),
-        bad(
-            "-c",
-            "join",
-            "C' is another point.",
-            &doubled(&good, 64, 48),
-        ),
-        bad(
-            "-identity",
-            "damaged",
-            "C' is the identity.",
-            &replaced(&good, 64, &identity(48)),
-        ),
+        bad("-device-key", "join", "Another device key: another session.", &other_key),
+        bad("-proof", "join", "s of the proof is one bit off.", &good.flip(-1)),
+        bad("-c", "join", "C' is another point.", &good.doubled(64, 48)),
+        bad("-identity", "damaged", "C' is the identity.", &good.set(64, identity(48))),
         bad("-long", "damaged", "A byte too many.", &longer(&good)),
         bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
     ]
@@ -265,74 +196,26 @@ fn bad_offers() -> Vec<Case> {
         let case = case(&format!("offer-{name}"), rule, comment, OFFER, &text);
         read_by(case, joining)
     };
-    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        bad_of(&begun(), name, rule, comment, payload)
-    };
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| bad_of(&begun(), name, rule, comment, payload);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let second = offer_by(&XR.issuer, "web-6 again");
     let other_issuer = IssuerKey::generate(&mut rng("another issuer"));
     let of_another = offer_by(&other_issuer, NAME);
     vec![
-        bad(
-            "other-join",
-            "other-join",
-            "The nonce of another invitation.",
-            &set(0, &join_nonce("web-5")),
-        ),
-        bad(
-            "how",
-            "how",
-            "It says that the machine joins on the issuer's host.",
-            &set(HOW, &[1]),
-        ),
-        bad(
-            "how-attested",
-            "how",
-            "It says that the device key is attested.",
-            &set(HOW, &[3]),
-        ),
-        bad_of(
-            &accepted(),
-            "second",
-            "other-offer",
-            "Another offer after one was accepted.",
-            &second.payload(),
-        ),
-        bad(
-            "epoch",
-            "no-such-epoch",
-            "It names epoch 5.",
-            &set(32, &5u32.to_be_bytes()),
-        ),
-        bad(
-            "epoch-id",
-            "other-history",
-            "It has another id of that epoch.",
-            &set(36, &XR.records.epoch_id(3).0),
-        ),
-        bad("a", "join", "A is another point.", &doubled(&good, A, 48)),
-        bad("x", "join", "x is one bit off.", &flipped(&good, A + 80)),
-        bad("s", "join", "s is one bit off.", &flipped(&good, A + 112)),
-        bad(
-            "issuer",
-            "join",
-            "Another issuer made it.",
-            &of_another.payload(),
-        ),
+        bad("other-join", "other-join", "The nonce of another invitation.", &set(0, &join_nonce("web-5"))),
+        bad("how", "how", "It says that the machine joins on the issuer's host.", &set(HOW, &[1])),
+        bad("how-attested", "how", "It says that the device key is attested.", &set(HOW, &[3])),
+        bad_of(&accepted(), "second", "other-offer", "Another offer after one was accepted.", &second.payload()),
+        bad("epoch", "no-such-epoch", "It names epoch 5.", &set(32, &5u32.to_be_bytes())),
+        bad("epoch-id", "other-history", "It has another id of that epoch.", &set(36, &XR.records.epoch_id(3).0)),
+        bad("a", "join", "A is another point.", &good.doubled(A, 48)),
+        bad("x", "join", "x is one bit off.", &good.flip(A + 79)),
+        bad("s", "join", "s is one bit off.", &good.flip(A + 111)),
+        bad("issuer", "join", "Another issuer made it.", &of_another.payload()),
         bad("how-4", "damaged", "How is 4.", &set(HOW, &[4])),
         bad("x-zero", "damaged", "x is zero.", &set(A + 48, &[0; 32])),
-        bad(
-            "x-high",
-            "damaged",
-            "x is not reduced.",
-            &unreduced(&good, A + 48),
-        ),
-        bad(
-            "identity",
-            "damaged",
-            "A is the identity.",
-            &set(A, &identity(48)),
-        ),
+        bad("x-high", "damaged", "x is not reduced.", &good.unreduced(A + 48)),
+        bad("identity", "damaged", "A is the identity.", &set(A, &identity(48))),
         bad("long", "damaged", "A byte too many.", &longer(&good)),
         bad("short", "damaged", "A byte is missing.", &shorter(&good)),
     ]
@@ -380,28 +263,14 @@ fn acceptances() -> Vec<Case> {
             .hex("nonce", file.nonce)
             .hex("signature", file.signature)
             .hex("proof", file.proof.to_bytes()),
-        bad(
-            "-signature",
-            "device",
-            "S is one bit off.",
-            &patched(&good, 40, good[40] ^ 1),
-        ),
-        bad(
-            "-proof-of-another",
-            "device",
-            "The proof of another machine's y, for its row.",
-            &replaced(&good, PROOF, &other),
-        ),
+        bad("-signature", "device", "S is one bit off.", &good.flip(40)),
+        bad("-proof-of-another", "device", "The proof of another machine's y, for its row.", &good.set(PROOF, &other)),
         bad("-no-proof", "damaged", "It ends with S.", &good[..PROOF]),
         bad("-long", "damaged", "A byte too many.", &longer(&good)),
         bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
     ];
     for (what, rule, bytes) in bad_proofs(&good, PROOF) {
-        let rule = if rule == "invalid" {
-            "device"
-        } else {
-            "damaged"
-        };
+        let rule = if rule == "invalid" { "device" } else { "damaged" };
         let name = format!("-proof-{what}");
         cases.push(bad(&name, rule, of_proof(what), &bytes));
     }
@@ -414,7 +283,7 @@ fn accepted_with(at: usize, value: &[u8]) -> Joining {
     let acceptance = accept(&mut joining);
     let payload = armor::decode(&joining.encode(), JOINING).unwrap();
     let offer = payload.len() - acceptance.payload().len() - offer().payload().len();
-    let changed = replaced(&payload, offer + at, value);
+    let changed = payload.set(offer + at, value);
     Joining::decode(&armored(JOINING, &changed)).unwrap()
 }
 
@@ -423,11 +292,7 @@ fn credential_of(epochs: &[usize]) -> CredentialFile {
         let issuer = XR.issuer.in_epoch(&XR.public[*epoch], []);
         (*epoch as u32, issuer.witness(&x(NAME)).unwrap())
     };
-    CredentialFile {
-        nonce: join_nonce(NAME),
-        index: 5,
-        witnesses: epochs.iter().map(witness).collect(),
-    }
+    CredentialFile { nonce: join_nonce(NAME), index: 5, witnesses: epochs.iter().map(witness).collect() }
 }
 
 fn credentials() -> Vec<Case> {
@@ -435,9 +300,7 @@ fn credentials() -> Vec<Case> {
         let (file, joining) = (credential_of(epochs), accepted());
         let key = joining.finish(&file, &checked(&XR.records)).unwrap();
         let case = case(name, "valid", comment, CREDENTIAL, &file.encode());
-        let case = read_by(case, &joining)
-            .hex("nonce", file.nonce)
-            .hex("index", file.index.to_be_bytes());
+        let case = read_by(case, &joining).hex("nonce", file.nonce).hex("index", file.index.to_be_bytes());
         let epochs = file.witnesses.iter().map(|(epoch, _)| epoch.to_be_bytes());
         let case = with_all(case, "epoch", epochs);
         let witnesses = file.witnesses.iter().map(|(_, w)| w.to_bytes().to_vec());
@@ -457,31 +320,18 @@ fn bad_credentials() -> Vec<Case> {
         let name = format!("credential-{name}");
         read_by(case(&name, rule, comment, CREDENTIAL, &text), joining)
     };
-    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        bad_of(&accepted(), name, rule, comment, payload)
-    };
+    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| bad_of(&accepted(), name, rule, comment, payload);
     // nonce, index, count; then an epoch and its witness.
     let (count, first) = (36, 37);
     let second = first + 52;
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let swapped = [&good[..first], &good[second..], &good[first..second]].concat();
     let twice = [&good[..second], &good[first..second]].concat();
     let many = [&good[..first], &good[first..second].repeat(17)].concat();
     let other = XR.witness("web-1", 4).to_bytes();
     vec![
-        bad(
-            "other-join",
-            "other-join",
-            "The nonce of another invitation.",
-            &set(0, &join_nonce("web-5")),
-        ),
-        bad_of(
-            &begun(),
-            "no-offer",
-            "no-offer",
-            "No offer was accepted.",
-            &good,
-        ),
+        bad("other-join", "other-join", "The nonce of another invitation.", &set(0, &join_nonce("web-5"))),
+        bad_of(&begun(), "no-offer", "no-offer", "No offer was accepted.", &good),
         bad_of(
             &accepted_with(32, &5u32.to_be_bytes()),
             "joined",
@@ -496,12 +346,7 @@ fn bad_credentials() -> Vec<Case> {
             "The accepted offer has another id of its epoch.",
             &good,
         ),
-        bad(
-            "epoch",
-            "no-such-epoch",
-            "It has a witness of epoch 5.",
-            &set(second, &5u32.to_be_bytes()),
-        ),
+        bad("epoch", "no-such-epoch", "It has a witness of epoch 5.", &set(second, &5u32.to_be_bytes())),
         bad(
             "witness",
             "witness",
@@ -514,28 +359,11 @@ fn bad_credentials() -> Vec<Case> {
             "The witness of epoch 3 is that of epoch 4.",
             &set(first + 4, &good[second + 4..]),
         ),
-        bad("none", "damaged", "No witness.", &{
-            [&good[..count], &[0]].concat()
-        }),
-        bad(
-            "many",
-            "damaged",
-            "17 witnesses.",
-            &replaced(&many, count, &[17]),
-        ),
-        bad(
-            "swapped",
-            "damaged",
-            "The epochs in the other order.",
-            &swapped,
-        ),
+        bad("none", "damaged", "No witness.", &[&good[..count], &[0]].concat()),
+        bad("many", "damaged", "17 witnesses.", &many.set(count, [17])),
+        bad("swapped", "damaged", "The epochs in the other order.", &swapped),
         bad("equal", "damaged", "An epoch twice.", &twice),
-        bad(
-            "identity",
-            "damaged",
-            "A witness is the identity.",
-            &set(first + 4, &identity(48)),
-        ),
+        bad("identity", "damaged", "A witness is the identity.", &set(first + 4, &identity(48))),
         bad("long", "damaged", "A byte too many.", &longer(&good)),
         bad("short", "damaged", "A byte is missing.", &shorter(&good)),
     ]

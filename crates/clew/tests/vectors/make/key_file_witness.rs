@@ -3,10 +3,10 @@
 use clew_group::DecodeError;
 use clew_keys::witness_file::encode;
 
-use super::damage::{identity, near};
+use super::damage::{Damage, identity, near};
 use super::records::NONCE;
+use super::with_all;
 use super::xr_group::{NEWEST, XR};
-use super::{replaced, with_all};
 use crate::case::Case;
 
 /// Where the witnesses are: magic, group, epoch, first row, count.
@@ -40,10 +40,8 @@ pub fn all() -> Vec<Case> {
         let case = case(name, "valid", comment, &good, index);
         with_all(case, "witness", [witness.to_bytes().to_vec()])
     };
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
-    let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| {
-        case(&format!("-{name}"), rule, comment, file, 0)
-    };
+    let set = |at: usize, value: &[u8]| good.set(at, value);
+    let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| case(&format!("-{name}"), rule, comment, file, 0);
     let none = [&good[..ROWS - 2], &[0, 0]].concat();
     let many = [&good[..ROWS - 2], &1025u16.to_be_bytes(), &[7; 48 * 1025]].concat();
     let next = set(36, &1024u32.to_be_bytes());
@@ -51,61 +49,22 @@ pub fn all() -> Vec<Case> {
         valid("", "The witness of the first machine.", 0),
         valid("-4", "The witness of the fourth.", 3),
         bad("header", "layout", "Another header.", &set(15, &[1])),
-        bad(
-            "header-cut",
-            "layout",
-            "It ends within the header.",
-            &good[..ROWS - 1],
-        ),
+        bad("header-cut", "layout", "It ends within the header.", &good[..ROWS - 1]),
         bad("none", "layout", "No row.", &none),
         bad("many", "layout", "1,025 rows.", &many),
-        bad(
-            "cut",
-            "layout",
-            "The last byte is missing.",
-            &good[..good.len() - 1],
-        ),
-        bad(
-            "long",
-            "layout",
-            "A byte too many.",
-            &[&good[..], &[0]].concat(),
-        ),
-        bad(
-            "group",
-            "other-group",
-            "Of another group.",
-            &set(16, &NONCE[..16]),
-        ),
-        bad(
-            "epoch",
-            "other-epoch",
-            "Of epoch 3.",
-            &set(32, &3u32.to_be_bytes()),
-        ),
+        bad("cut", "layout", "The last byte is missing.", &good[..good.len() - 1]),
+        bad("long", "layout", "A byte too many.", &good.plus([0])),
+        bad("group", "other-group", "Of another group.", &set(16, &NONCE[..16])),
+        bad("epoch", "other-epoch", "Of epoch 3.", &set(32, &3u32.to_be_bytes())),
         bad("rows", "other-rows", "Of rows 1,024 and on.", &next),
-        case(
-            "-revoked",
-            "no-witness",
-            "Zeros: the second machine was revoked.",
-            &good,
-            1,
-        ),
-        case(
-            "-younger",
-            "no-witness",
-            "A machine that enrolled later.",
-            &good,
-            5,
-        ),
+        case("-revoked", "no-witness", "Zeros: the second machine was revoked.", &good, 1),
+        case("-younger", "no-witness", "A machine that enrolled later.", &good, 5),
+        bad("identity", "point", "The witness is the identity.", &set(ROWS, &identity(48))),
         bad(
-            "identity",
+            "off-curve",
             "point",
-            "The witness is the identity.",
-            &set(ROWS, &identity(48)),
+            "The witness is no point.",
+            &set(ROWS, &near(&good[ROWS..ROWS + 48], DecodeError::Point)),
         ),
-        bad("off-curve", "point", "The witness is no point.", &{
-            set(ROWS, &near(&good[ROWS..ROWS + 48], DecodeError::Point))
-        }),
     ]
 }

@@ -4,20 +4,14 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match, Set, Trustee};
 use clew_group::xr::Signature;
 
-use super::damage::{TWO_RULES, bad_points, bad_proofs, doubled, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::quorum::{case, with_sharing};
 use super::xr_group::{XR, trustee};
-use super::{hash, replaced, rng, with_all, xr_signatures};
+use super::{hash, rng, with_all, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        blinds(),
-        answers(),
-        bad_blinds(),
-        bad_shares(),
-        no_answers(),
-    ];
+    let groups = [blinds(), answers(), bad_blinds(), bad_shares(), no_answers()];
     groups.into_iter().flatten().collect()
 }
 
@@ -48,11 +42,7 @@ struct Asked {
 }
 
 fn asked(name: &str) -> Asked {
-    Asked {
-        set: set(),
-        t: points(),
-        base: base_of(name),
-    }
+    Asked { set: set(), t: points(), base: base_of(name) }
 }
 
 impl Asked {
@@ -137,16 +127,9 @@ fn answers() -> Vec<Case> {
         let answer = if yes { "yes" } else { "no" };
         judged(name, "valid", comment, asked, &transcript).text("answer", answer)
     };
-    let all = Asked {
-        set: XR.sharing(0).0.quorum().all(),
-        ..asked("web-1")
-    };
+    let all = Asked { set: XR.sharing(0).0.quorum().all(), ..asked("web-1") };
     vec![
-        answer(
-            "yes",
-            "The machine that made the signature.",
-            &asked("web-1"),
-        ),
+        answer("yes", "The machine that made the signature.", &asked("web-1")),
         answer("no", "Another machine.", &asked("web-2")),
         answer("all", "Answered by all three, though two are enough.", &all),
     ]
@@ -156,60 +139,25 @@ fn bad_blinds() -> Vec<Case> {
     let asked = asked("web-1");
     let good = transcript(&asked).0;
     let with = |name: &str, rule: &str, comment: &str, second: Vec<u8>| {
-        let given = Transcript {
-            blinds: vec![good.blinds[0].clone(), second],
-            decryptions: good.decryptions.clone(),
-        };
+        let given = Transcript { blinds: vec![good.blinds[0].clone(), second], decryptions: good.decryptions.clone() };
         let case = judged(&format!("blind-{name}"), rule, comment, &asked, &given);
-        if rule == "invalid" {
-            case.hex("culprit", [3])
-        } else {
-            case
-        }
+        if rule == "invalid" { case.hex("culprit", [3]) } else { case }
     };
     let second = &good.blinds[1];
     let mut cases = vec![
-        with(
-            "other-e",
-            "invalid",
-            "E of trustee 3 is another point.",
-            doubled(second, 0, 48),
-        ),
-        with(
-            "other-f",
-            "invalid",
-            "F of trustee 3 is another point.",
-            doubled(second, 48, 48),
-        ),
-        with(
-            "of-other",
-            "invalid",
-            "The blind of trustee 1 again.",
-            good.blinds[0].clone(),
-        ),
-        with(
-            "short",
-            "length",
-            "A byte is missing.",
-            second[..159].to_vec(),
-        ),
+        with("other-e", "invalid", "E of trustee 3 is another point.", second.doubled(0, 48)),
+        with("other-f", "invalid", "F of trustee 3 is another point.", second.doubled(48, 48)),
+        with("of-other", "invalid", "The blind of trustee 1 again.", good.blinds[0].clone()),
+        with("short", "length", "A byte is missing.", second[..159].to_vec()),
     ];
     for (what, rule, bytes) in bad_proofs(second, 96) {
         cases.push(with(&format!("proof-{what}"), rule, of_proof(what), bytes));
     }
-    cases.push(with(
-        "two-rules",
-        "scalar",
-        TWO_RULES,
-        two_rules(second, 48, 128),
-    ));
+    cases.push(with("two-rules", "scalar", TWO_RULES, two_rules(second, 48, 128)));
     for (point, at) in [("e", 0), ("f", 48)] {
         for (what, rule, bytes) in bad_points(&second[at..at + 48]) {
-            let (name, comment) = (
-                format!("{point}-{what}"),
-                sentence(&point.to_uppercase(), what),
-            );
-            cases.push(with(&name, rule, &comment, replaced(second, at, &bytes)));
+            let (name, comment) = (format!("{point}-{what}"), sentence(&point.to_uppercase(), what));
+            cases.push(with(&name, rule, &comment, second.set(at, &bytes)));
         }
     }
     cases
@@ -218,14 +166,7 @@ fn bad_blinds() -> Vec<Case> {
 /// The blind of a trustee with a rho and a k of its choice, for T1 and Delta.
 pub fn blind_with(session: &[u8; 32], [t1, delta]: [G1; 2], index: u8, rho: &Scalar) -> Vec<u8> {
     let k = Scalar::random(&mut rng("k"));
-    let points = [
-        t1,
-        delta,
-        t1.mul(rho),
-        delta.mul(rho),
-        t1.mul(&k),
-        delta.mul(&k),
-    ];
+    let points = [t1, delta, t1.mul(rho), delta.mul(rho), t1.mul(&k), delta.mul(&k)];
     let points = points.map(|point| point.to_bytes());
     let mut domain = [0; 32];
     domain[..12].copy_from_slice(b"clew-blind-1");
@@ -240,48 +181,21 @@ fn bad_shares() -> Vec<Case> {
     let good = transcript(&yes).0;
     let no = transcript(&asked("web-2")).0;
     let with = |name: &str, rule: &str, comment: &str, decryptions: Vec<Vec<u8>>| {
-        let given = Transcript {
-            blinds: good.blinds.clone(),
-            decryptions,
-        };
+        let given = Transcript { blinds: good.blinds.clone(), decryptions };
         judged(&format!("share-{name}"), rule, comment, &yes, &given)
     };
     let [first, third] = [&good.decryptions[0], &good.decryptions[1]];
     let mut cases = vec![
-        with("other-d", "invalid", "D of trustee 3 is another point.", {
-            vec![first.clone(), doubled(third, 0, 48)]
-        })
-        .hex("culprit", [3]),
-        with("swapped", "invalid", "Each in the other's place.", {
-            vec![third.clone(), first.clone()]
-        })
-        .hex("culprit", [1]),
-        with(
-            "other-match",
-            "invalid",
-            "Shares of another product.",
-            no.decryptions.clone(),
-        )
-        .hex("culprit", [1]),
-        with(
-            "missing",
-            "too-few",
-            "One share for a set of two.",
-            vec![first.clone()],
-        ),
+        with("other-d", "invalid", "D of trustee 3 is another point.", vec![first.clone(), third.doubled(0, 48)])
+            .hex("culprit", [3]),
+        with("swapped", "invalid", "Each in the other's place.", vec![third.clone(), first.clone()])
+            .hex("culprit", [1]),
+        with("other-match", "invalid", "Shares of another product.", no.decryptions.clone()).hex("culprit", [1]),
+        with("missing", "too-few", "One share for a set of two.", vec![first.clone()]),
     ];
     for (what, rule, bytes) in bad_proofs(third, 48) {
-        let case = with(
-            &format!("proof-{what}"),
-            rule,
-            of_proof(what),
-            vec![first.clone(), bytes],
-        );
-        cases.push(if rule == "invalid" {
-            case.hex("culprit", [3])
-        } else {
-            case
-        });
+        let case = with(&format!("proof-{what}"), rule, of_proof(what), vec![first.clone(), bytes]);
+        cases.push(if rule == "invalid" { case.hex("culprit", [3]) } else { case });
     }
     cases
 }
@@ -293,41 +207,14 @@ fn no_answers() -> Vec<Case> {
     let (rho, session) = (Scalar::random(&mut rng("rho")), *yes.question().session());
     let points = [yes.t[0], yes.t[1] - yes.base];
     let blind = |index, rho| blind_with(&session, points, index, &rho);
-    let cancelling = Transcript {
-        blinds: vec![blind(1, rho), blind(3, -rho)],
-        decryptions: good.decryptions.clone(),
-    };
-    let same = Asked {
-        base: yes.t[1],
-        ..asked("web-1")
-    };
-    let of = |indices: &[u8]| Asked {
-        set: Set::of(indices.iter().map(|i| trustee(*i))).unwrap(),
-        ..asked("web-1")
-    };
+    let cancelling = Transcript { blinds: vec![blind(1, rho), blind(3, -rho)], decryptions: good.decryptions.clone() };
+    let same = Asked { base: yes.t[1], ..asked("web-1") };
+    let of = |indices: &[u8]| Asked { set: Set::of(indices.iter().map(|i| trustee(*i))).unwrap(), ..asked("web-1") };
     let comment = "Both blinds hold, and E is the identity.";
     vec![
         judged("cancelled", "cancelled", comment, &yes, &cancelling),
-        judged(
-            "no-answer",
-            "no-answer",
-            "T2 is the base: no blind hides it.",
-            &same,
-            &good,
-        ),
-        judged(
-            "set-too-few",
-            "too-few",
-            "A set of one, where two open.",
-            &of(&[1]),
-            &good,
-        ),
-        judged(
-            "set-beyond",
-            "index",
-            "Trustee 4 of 3 in the set.",
-            &of(&[1, 4]),
-            &good,
-        ),
+        judged("no-answer", "no-answer", "T2 is the base: no blind hides it.", &same, &good),
+        judged("set-too-few", "too-few", "A set of one, where two open.", &of(&[1]), &good),
+        judged("set-beyond", "index", "Trustee 4 of 3 in the set.", &of(&[1, 4]), &good),
     ]
 }

@@ -35,7 +35,8 @@ mod packet_xr;
 mod quorum;
 mod records;
 #[allow(dead_code, reason = "each test program uses its part")]
-#[path = "../../../../clew-tunnel/tests/engine/rogue.rs"]
+#[path = "../../../../clew-tunnel/tests/all/engine/rogue.rs"]
+#[rustfmt::skip]
 mod rogue;
 mod strange;
 mod tunnel;
@@ -173,32 +174,10 @@ impl Key for bbs04::PublicKey {
 /// A public key of an epoch as lines of a case, of a group with the nonce of all vectors.
 fn with_key(case: Case, key: &impl Key) -> Case {
     let (founding, v) = key.parts();
-    case.hex("nonce", records::NONCE)
-        .hex("founding-key", founding)
-        .hex("v", v)
+    case.hex("nonce", records::NONCE).hex("founding-key", founding).hex("v", v)
 }
 
 /// All values of a list under one name.
 fn with_all<T: AsRef<[u8]>>(case: Case, name: &str, all: impl IntoIterator<Item = T>) -> Case {
     all.into_iter().fold(case, |case, one| case.hex(name, one))
-}
-
-/// The bytes with one changed: counted from the end if `at` is negative.
-fn patched(bytes: &[u8], at: isize, value: u8) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    let at = if at < 0 {
-        bytes.len() - at.unsigned_abs()
-    } else {
-        at.unsigned_abs()
-    };
-    assert_ne!(bytes[at], value, "nothing changes");
-    bytes[at] = value;
-    bytes
-}
-
-/// The bytes with `value` written at `at`.
-fn replaced(bytes: &[u8], at: usize, value: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    bytes[at..at + value.len()].copy_from_slice(value);
-    bytes
 }

@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use clew_evidence::{
-    Asked, CheckedGroup, GroupFile, Opening, Packet, Question, Request, Row, armor,
-};
+use clew_evidence::{Asked, CheckedGroup, GroupFile, Opening, Packet, Question, Request, Row, armor};
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Decryption, SecretShare, Trustee};
@@ -46,12 +44,7 @@ impl Sent {
             Scheme::Bbs04 => format!("opened of {machine} in {epoch}"),
             Scheme::Xr => format!("xr-opened of {machine} in {epoch}"),
         };
-        Self {
-            scheme,
-            machine,
-            epoch,
-            frame: signed_by(&raw(packet()), machine, &label, policy, epoch, Some(NOW)),
-        }
+        Self { scheme, machine, epoch, frame: signed_by(&raw(packet()), machine, &label, policy, epoch, Some(NOW)) }
     }
 
     /// A packet that a machine signs with a second credential, which the issuer made on its C.
@@ -62,14 +55,7 @@ impl Sent {
             scheme: Scheme::Xr,
             machine,
             epoch,
-            frame: signed_with(
-                &raw(packet()),
-                Scheme::Xr,
-                PLAIN,
-                epoch,
-                Some(NOW),
-                precursor,
-            ),
+            frame: signed_with(&raw(packet()), Scheme::Xr, PLAIN, epoch, Some(NOW), precursor),
         }
     }
 
@@ -114,12 +100,7 @@ impl Sent {
     }
 
     fn packet<'a>(&self, message: &'a [u8], body: &'a [u8]) -> Packet<'a> {
-        Packet {
-            epoch: self.epoch as u32,
-            message,
-            body,
-            leaf: self.leaf(),
-        }
+        Packet { epoch: self.epoch as u32, message, body, leaf: self.leaf() }
     }
 
     /// What names the packet in its block, if it is in one with a tree.
@@ -133,12 +114,7 @@ impl Sent {
     /// The packet of that place in a signed block of three, of the newest epoch.
     pub fn in_block(index: usize) -> Self {
         let frame = packet_modes::block(3, DigestSize::D16, "xr-opened block").remove(index);
-        Self {
-            scheme: Scheme::Xr,
-            machine: "web-1",
-            epoch: NEWEST,
-            frame,
-        }
+        Self { scheme: Scheme::Xr, machine: "web-1", epoch: NEWEST, frame }
     }
 
     /// The decryptions of a trustee.
@@ -149,9 +125,7 @@ impl Sent {
             Scheme::Xr => vec![&XR.sharing(self.epoch).1[place]],
         };
         let pairs = asked.parts().into_iter().zip(shares);
-        pairs
-            .map(|(part, share)| part.decrypt(share, &mut rng("opening share")).unwrap())
-            .collect()
+        pairs.map(|(part, share)| part.decrypt(share, &mut rng("opening share")).unwrap()).collect()
     }
 
     pub fn row(&self) -> Row {
@@ -168,12 +142,7 @@ impl Sent {
         let request = self.request(Question::Opening, warrant);
         let asked = self.asked(&request);
         let share = |i: &u8| (trustee(*i), self.decrypt(&asked, trustee(*i)));
-        Opening {
-            shares: indices.iter().map(share).collect(),
-            x: self.x(),
-            row: self.row(),
-            request,
-        }
+        Opening { shares: indices.iter().map(share).collect(), x: self.x(), row: self.row(), request }
     }
 
     /// A case of this packet that asks for `check`.
@@ -181,14 +150,7 @@ impl Sent {
         self.case_with(check, name, expect, comment, &self.frame)
     }
 
-    pub fn case_with(
-        &self,
-        check: &str,
-        name: &str,
-        expect: &str,
-        comment: &str,
-        frame: &Owned,
-    ) -> Case {
+    pub fn case_with(&self, check: &str, name: &str, expect: &str, comment: &str, frame: &Owned) -> Case {
         Case::new("opening", name, expect, comment)
             .text("check", check)
             .text("group-file", group_file(self.scheme))
@@ -265,11 +227,7 @@ fn blocks() -> Vec<Case> {
     };
     vec![
         case("xr-block", "A packet of a block.", &sent),
-        case(
-            "xr-block-other",
-            "Another packet of the block stands for the one asked about.",
-            &Sent::in_block(2),
-        ),
+        case("xr-block-other", "Another packet of the block stands for the one asked about.", &Sent::in_block(2)),
     ]
 }
 
@@ -282,41 +240,11 @@ fn plain() -> Vec<Case> {
     };
     let of_bbs04 = [ISSUER, DEALT, HOST, ANCHOR];
     vec![
-        case(
-            "bbs04",
-            "Two of three, scheme bbs04.",
-            (bbs04(0), &[1, 2]),
-            None,
-            &of_bbs04,
-        ),
-        case(
-            "bbs04-epoch-2",
-            "After two rebases, with a warrant.",
-            (bbs04(2), &[2, 3]),
-            warrant,
-            &of_bbs04,
-        ),
-        case(
-            "xr",
-            "Two of three.",
-            (xr("web-1", 0), &[1, 3]),
-            None,
-            &[ANCHOR],
-        ),
-        case(
-            "xr-warrant",
-            "With a warrant.",
-            (xr("web-1", 0), &[1, 3]),
-            warrant,
-            &[ANCHOR],
-        ),
-        case(
-            "xr-incremental",
-            "The packet travels in incremental form.",
-            (incremental, &[2, 3]),
-            None,
-            &[ANCHOR],
-        ),
+        case("bbs04", "Two of three, scheme bbs04.", (bbs04(0), &[1, 2]), None, &of_bbs04),
+        case("bbs04-epoch-2", "After two rebases, with a warrant.", (bbs04(2), &[2, 3]), warrant, &of_bbs04),
+        case("xr", "Two of three.", (xr("web-1", 0), &[1, 3]), None, &[ANCHOR]),
+        case("xr-warrant", "With a warrant.", (xr("web-1", 0), &[1, 3]), warrant, &[ANCHOR]),
+        case("xr-incremental", "The packet travels in incremental form.", (incremental, &[2, 3]), None, &[ANCHOR]),
         case(
             "xr-epoch-3",
             "Under the newer opening key: three of four.",
@@ -324,13 +252,7 @@ fn plain() -> Vec<Case> {
             None,
             &[DEALT, ANCHOR],
         ),
-        case(
-            "xr-epoch-4",
-            "After the rebase.",
-            (xr("web-1", 4), &[1, 2, 4]),
-            None,
-            &[DEALT, ANCHOR],
-        ),
+        case("xr-epoch-4", "After the rebase.", (xr("web-1", 4), &[1, 2, 4]), None, &[DEALT, ANCHOR]),
     ]
 }
 
@@ -362,13 +284,7 @@ fn late_and_revoked() -> Vec<Case> {
             &[1, 2, 3],
             &[DEALT, "revoked-before 3", ANCHOR],
         ),
-        case(
-            "joined-in-2",
-            "A machine that joined in epoch 2.",
-            xr("web-4", 3),
-            &[2, 3, 4],
-            &[DEALT, ANCHOR],
-        ),
+        case("joined-in-2", "A machine that joined in epoch 2.", xr("web-4", 3), &[2, 3, 4], &[DEALT, ANCHOR]),
         case(
             "joined-later",
             "The same machine dates a packet back to epoch 0.",
@@ -381,13 +297,7 @@ fn late_and_revoked() -> Vec<Case> {
             "A machine that joined later, has a name again, and was revoked.",
             xr("web-5", 1),
             &[2, 3],
-            &[
-                HOST,
-                "joined-later 2",
-                "revoked-later 3",
-                ANCHOR,
-                "name-reissued",
-            ],
+            &[HOST, "joined-later 2", "revoked-later 3", ANCHOR, "name-reissued"],
         ),
     ]
 }
@@ -397,10 +307,7 @@ fn checkpointed() -> Vec<Case> {
     let case = |machines: usize, comment: &str| {
         let sent = xr("web-1", 0);
         let row = row_of(&XR.records.entries[..machines], place("web-1"));
-        let opening = Opening {
-            row,
-            ..sent.open(&[1, 3], None)
-        };
+        let opening = Opening { row, ..sent.open(&[1, 3], None) };
         let name = format!("xr-checkpoint-{machines}");
         good(&name, comment, &sent, &opening, &[ANCHOR])
     };

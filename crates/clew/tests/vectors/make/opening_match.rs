@@ -6,7 +6,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match as Asked, Set};
 use clew_group::xr::Signature;
 
-use super::damage::{doubled, flipped, identity, unreduced};
+use super::damage::{Damage, identity};
 use super::key_file::armored;
 use super::matching::blind_with;
 use super::opening::{OPENING, Sent, payload, with_judgement};
@@ -14,17 +14,11 @@ use super::opening_bad::later;
 use super::packet_trailer::*;
 use super::strange::{self, STRANGE};
 use super::xr_group::{XR, place, trustee, x};
-use super::{hash, patched, replaced, rng};
+use super::{hash, rng};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        answers(),
-        requests(),
-        layouts(),
-        rows(),
-        blinds_and_shares(),
-    ];
+    let groups = [answers(), requests(), layouts(), rows(), blinds_and_shares()];
     groups.into_iter().flatten().collect()
 }
 
@@ -83,10 +77,7 @@ impl Asking {
         let shares = &XR.sharing(self.sent.epoch).1;
         let decrypt = |i: clew_group::quorum::Trustee| {
             let share = &shares[usize::from(i.index()) - 1];
-            product
-                .part()
-                .decrypt(share, &mut rng("evidence match share"))
-                .unwrap()
+            product.part().decrypt(share, &mut rng("evidence match share")).unwrap()
         };
         self.set.iter().map(decrypt).collect()
     }
@@ -109,52 +100,19 @@ fn answers() -> Vec<Case> {
     let sent = |machine, epoch| Sent::new(Scheme::Xr, machine, epoch, PLAIN);
     let (anchor, dealt) = ("not-anchored", "trusted-dealer");
     [
-        (
-            ("yes", "The machine that sent it."),
-            (sent("web-1", 0), "web-1", &[1, 3][..]),
-            &[anchor][..],
-        ),
-        (
-            ("no", "Another machine."),
-            (sent("web-1", 0), "web-3", &[1, 3]),
-            &[anchor],
-        ),
-        (
-            ("all", "All three answer."),
-            (sent("web-2", 0), "web-2", &[1, 2, 3]),
-            &["revoked-later 1", anchor],
-        ),
-        (
-            ("epoch-3", "Under the newer opening key."),
-            (sent("web-4", 3), "web-4", &[1, 2, 4]),
-            &[dealt, anchor],
-        ),
-        (
-            ("epoch-3-no", "The same, another machine."),
-            (sent("web-4", 3), "web-1", &[2, 3, 4]),
-            &[dealt, anchor],
-        ),
-        (
-            ("epoch-4", "After the rebase."),
-            (sent("web-1", 4), "web-1", &[1, 2, 3]),
-            &[dealt, anchor],
-        ),
+        (("yes", "The machine that sent it."), (sent("web-1", 0), "web-1", &[1, 3][..]), &[anchor][..]),
+        (("no", "Another machine."), (sent("web-1", 0), "web-3", &[1, 3]), &[anchor]),
+        (("all", "All three answer."), (sent("web-2", 0), "web-2", &[1, 2, 3]), &["revoked-later 1", anchor]),
+        (("epoch-3", "Under the newer opening key."), (sent("web-4", 3), "web-4", &[1, 2, 4]), &[dealt, anchor]),
+        (("epoch-3-no", "The same, another machine."), (sent("web-4", 3), "web-1", &[2, 3, 4]), &[dealt, anchor]),
+        (("epoch-4", "After the rebase."), (sent("web-1", 4), "web-1", &[1, 2, 3]), &[dealt, anchor]),
         (
             ("late", "A machine that joined later dates a packet back."),
             (sent("web-5", 1), "web-5", &[1, 2]),
-            &[
-                "joined-on-issuer-host",
-                "joined-later 2",
-                "revoked-later 3",
-                anchor,
-                "name-reissued",
-            ],
+            &["joined-on-issuer-host", "joined-later 2", "revoked-later 3", anchor, "name-reissued"],
         ),
         (
-            (
-                "late-no",
-                "That machine did not, so nothing is said of it as a signer.",
-            ),
+            ("late-no", "That machine did not, so nothing is said of it as a signer."),
             (sent("web-1", 1), "web-5", &[1, 2]),
             &[anchor, "name-reissued"],
         ),
@@ -198,8 +156,7 @@ const ANCHOR: usize = DECRYPTIONS + 2 * 112;
 const ROW: usize = ANCHOR + 2;
 
 fn bad_of(sent: &Sent, name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
-    sent.case("judge", &format!("match-{name}"), rule, comment)
-        .lines("line", &armored(MATCH, payload))
+    sent.case("judge", &format!("match-{name}"), rule, comment).lines("line", &armored(MATCH, payload))
 }
 
 fn bad(name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
@@ -208,55 +165,25 @@ fn bad(name: &str, rule: &str, comment: &str, payload: &[u8]) -> Case {
 
 fn requests() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
+    let set = |at: usize, value: &[u8]| good.set(at, value);
     let sent = asking().sent;
     let opening = payload(&sent.open(&[1, 3], None).encode(), OPENING);
     let mut forged = sent.clone();
     let at = sent.frame.bytes.len() - 31 - 288;
-    forged.frame.bytes = flipped(&sent.frame.bytes, at + 256);
+    forged.frame.bytes = sent.frame.bytes.flip(at + 255);
     let machine = asking().row().entry.leaf_hash();
     let request = forged.request(Question::Match { machine }, None).to_bytes();
-    let of_forged = replaced(&good, 0, &request);
+    let of_forged = good.set(0, &request);
     let other = signed(&raw(packet()), "xr-ipv4-udp");
     let comment = "The packet's signature is not good, and the request is about that packet.";
     let id = XR.records.epoch_id(1);
     vec![
-        bad(
-            "kind-opening",
-            "layout",
-            "The request asks for an opening.",
-            &opening,
-        ),
-        bad(
-            "kind-3",
-            "layout",
-            "The request has kind 3.",
-            &set(16, &[3]),
-        ),
-        bad(
-            "scheme",
-            "layout",
-            "A match of scheme bbs04.",
-            &set(17, &[1]),
-        ),
-        bad(
-            "group",
-            "group",
-            "Another group.",
-            &set(18, &[good[18] ^ 1]),
-        ),
-        bad(
-            "epoch-id",
-            "group",
-            "The id of another epoch.",
-            &set(38, &id.0),
-        ),
-        later(bad(
-            "epoch",
-            "group",
-            "An epoch that the file does not have yet.",
-            &set(34, &[0, 0, 0, 5]),
-        )),
+        bad("kind-opening", "layout", "The request asks for an opening.", &opening),
+        bad("kind-3", "layout", "The request has kind 3.", &set(16, &[3])),
+        bad("scheme", "layout", "A match of scheme bbs04.", &set(17, &[1])),
+        bad("group", "group", "Another group.", &set(18, &[good[18] ^ 1])),
+        bad("epoch-id", "group", "The id of another epoch.", &set(38, &id.0)),
+        later(bad("epoch", "group", "An epoch that the file does not have yet.", &set(34, &[0, 0, 0, 5]))),
         sent.case_with("judge", "match-packet", "packet", "Another packet.", &other)
             .lines("line", &armored(MATCH, &good)),
         bad_of(&forged, "signature", "signature", comment, &of_forged),
@@ -265,67 +192,25 @@ fn requests() -> Vec<Case> {
 
 fn layouts() -> Vec<Case> {
     let good = good();
-    let set = |at: usize, value: &[u8]| replaced(&good, at, value);
-    let layout = |name: &str, comment: &str, payload: &[u8]| {
-        bad(&format!("layout-{name}"), "layout", comment, payload)
-    };
+    let set = |at: usize, value: &[u8]| good.set(at, value);
+    let layout = |name: &str, comment: &str, payload: &[u8]| bad(&format!("layout-{name}"), "layout", comment, payload);
     vec![
-        layout(
-            "set-one",
-            "A set of one, where two open.",
-            &set(SET, &[0, 0, 0, 1]),
-        ),
-        layout(
-            "set-four",
-            "Trustee 4 of 3 in the set.",
-            &set(SET, &[0, 0, 0, 9]),
-        ),
+        layout("set-one", "A set of one, where two open.", &set(SET, &[0, 0, 0, 1])),
+        layout("set-four", "Trustee 4 of 3 in the set.", &set(SET, &[0, 0, 0, 9])),
         layout("set-empty", "Nobody in the set.", &set(SET, &[0, 0, 0, 0])),
         layout("base", "B_X is the identity.", &set(BASE, &identity(48))),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
-        layout(
-            "x-not-reduced",
-            "x + r in the place of x.",
-            &unreduced(&good, X),
-        ),
-        layout(
-            "anchor",
-            "An anchor of one byte.",
-            &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat(),
-        ),
-        layout("no-anchor", "No anchor.", &{
-            [&good[..ANCHOR], &good[ROW..]].concat()
-        }),
-        layout(
-            "e",
-            "E of trustee 1 is the identity.",
-            &set(BLINDS, &identity(48)),
-        ),
-        layout(
-            "f",
-            "F of trustee 3 is the identity.",
-            &set(BLINDS + 208, &identity(48)),
-        ),
-        layout(
-            "blind-s",
-            "s of a blind is not reduced.",
-            &set(BLINDS + 128, &[0xff; 32]),
-        ),
-        layout(
-            "d",
-            "D of trustee 1 is the identity.",
-            &set(DECRYPTIONS, &identity(48)),
-        ),
-        layout("share-c", "c of a share has bit 254 set.", &{
-            patched(&good, DECRYPTIONS as isize + 48, 0x7f)
-        }),
+        layout("x-not-reduced", "x + r in the place of x.", &good.unreduced(X)),
+        layout("anchor", "An anchor of one byte.", &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat()),
+        layout("no-anchor", "No anchor.", &[&good[..ANCHOR], &good[ROW..]].concat()),
+        layout("e", "E of trustee 1 is the identity.", &set(BLINDS, &identity(48))),
+        layout("f", "F of trustee 3 is the identity.", &set(BLINDS + 208, &identity(48))),
+        layout("blind-s", "s of a blind is not reduced.", &set(BLINDS + 128, &[0xff; 32])),
+        layout("d", "D of trustee 1 is the identity.", &set(DECRYPTIONS, &identity(48))),
+        layout("share-c", "c of a share has bit 254 set.", &good.set(DECRYPTIONS + 48, [0x7f])),
         layout("no-row", "No row.", &good[..ROW]),
         layout("cut", "The last byte is missing.", &good[..good.len() - 1]),
-        layout(
-            "long",
-            "A byte behind the row.",
-            &[&good[..], &[0]].concat(),
-        ),
+        layout("long", "A byte behind the row.", &good.plus([0])),
     ]
 }
 
@@ -339,9 +224,7 @@ fn rows() -> Vec<Case> {
         let (before, after) = (&good[SET..X], &good[BLINDS..ROW]);
         [&request[..], before, &x.to_bytes(), after, &row.encode()].concat()
     };
-    let with = |name: &str, rule: &str, comment: &str, row: &Row| {
-        bad(name, rule, comment, &about(&x("web-1"), row))
-    };
+    let with = |name: &str, rule: &str, comment: &str, row: &Row| bad(name, rule, comment, &about(&x("web-1"), row));
     let strange = |name: &str, rule: &str, comment: &str, index| {
         let case = with(name, rule, comment, &strange::xr().row(index));
         case.without("group-file").text("group-file", STRANGE)
@@ -353,76 +236,25 @@ fn rows() -> Vec<Case> {
     let kept = [&good[..ROW], &other.encode()].concat();
     let of_epoch_1 = XR.base("web-1", 1).to_bytes();
     vec![
-        bad(
-            "register-machine",
-            "register",
-            "The row is not the one asked about.",
-            &kept,
-        ),
-        with(
-            "register-hash",
-            "register",
-            "A hash of the proof is another.",
-            &broken,
-        ),
-        strange(
-            "register-joined",
-            "register",
-            "It joined in an epoch that the file does not have.",
-            strange::JOINED,
-        ),
+        bad("register-machine", "register", "The row is not the one asked about.", &kept),
+        with("register-hash", "register", "A hash of the proof is another.", &broken),
+        strange("register-joined", "register", "It joined in an epoch that the file does not have.", strange::JOINED),
         strange("device", "device", "The device did not sign.", 0),
-        strange(
-            "device-proof",
-            "device",
-            "The proof of y does not hold.",
-            strange::PROOF,
-        ),
-        strange(
-            "credential",
-            "credential",
-            "The device signed for another A.",
-            strange::CREDENTIAL,
-        ),
-        bad(
-            "credential-x",
-            "credential",
-            "The x of another machine.",
-            &about(&x("web-3"), &own),
-        ),
-        bad(
-            "signer-row",
-            "signer",
-            "B_X is of another machine than row and x.",
-            &about(&x("web-3"), &other),
-        ),
-        bad(
-            "signer",
-            "signer",
-            "B_X is another point.",
-            &doubled(&good, BASE, 48),
-        ),
-        bad(
-            "signer-epoch",
-            "signer",
-            "B_X is of epoch 1.",
-            &replaced(&good, BASE, &of_epoch_1),
-        ),
+        strange("device-proof", "device", "The proof of y does not hold.", strange::PROOF),
+        strange("credential", "credential", "The device signed for another A.", strange::CREDENTIAL),
+        bad("credential-x", "credential", "The x of another machine.", &about(&x("web-3"), &own)),
+        bad("signer-row", "signer", "B_X is of another machine than row and x.", &about(&x("web-3"), &other)),
+        bad("signer", "signer", "B_X is another point.", &good.doubled(BASE, 48)),
+        bad("signer-epoch", "signer", "B_X is of epoch 1.", &good.set(BASE, &of_epoch_1)),
     ]
 }
 
 fn blinds_and_shares() -> Vec<Case> {
     let (good, asking) = (good(), asking());
-    let case = |rule: &str, name: &str, comment: &str, payload: &[u8]| {
-        bad(&format!("{rule}-{name}"), rule, comment, payload)
-    };
+    let case =
+        |rule: &str, name: &str, comment: &str, payload: &[u8]| bad(&format!("{rule}-{name}"), rule, comment, payload);
     let [first, third] = [BLINDS, BLINDS + 160];
-    let swapped = [
-        &good[..first],
-        &good[third..DECRYPTIONS],
-        &good[first..third],
-        { &good[DECRYPTIONS..] },
-    ];
+    let swapped = [&good[..first], &good[third..DECRYPTIONS], &good[first..third], { &good[DECRYPTIONS..] }];
     let [one, three] = [DECRYPTIONS, DECRYPTIONS + 112];
     let of_other = Asking::new(asking.sent.clone(), "web-2", &[1, 3]).answered();
     let of_other = payload(&of_other.encode(), MATCH);
@@ -433,75 +265,18 @@ fn blinds_and_shares() -> Vec<Case> {
     let cancelling = [blind(1, rho), blind(3, -rho)].concat();
     assert_ne!(hash(&cancelling), hash(&good[first..DECRYPTIONS]));
     vec![
-        case(
-            "blind",
-            "e",
-            "E of trustee 3 is another point.",
-            &doubled(&good, third, 48),
-        )
-        .hex("culprit", [3]),
-        case(
-            "blind",
-            "f",
-            "F of trustee 1 is another point.",
-            &doubled(&good, first + 48, 48),
-        )
-        .hex("culprit", [1]),
-        case(
-            "blind",
-            "c",
-            "c of trustee 3 is one bit off.",
-            &flipped(&good, third + 128),
-        )
-        .hex("culprit", [3]),
-        case(
-            "blind",
-            "s",
-            "s of trustee 1 is one bit off.",
-            &flipped(&good, first + 160),
-        )
-        .hex("culprit", [1]),
-        case(
-            "blind",
-            "order",
-            "Each in the other's place.",
-            &swapped.concat(),
-        )
-        .hex("culprit", [1]),
-        case("blind", "other-match", "Blinds of another match.", &{
-            replaced(&good, first, &of_other[first..DECRYPTIONS])
-        })
-        .hex("culprit", [1]),
-        case(
-            "blind",
-            "cancelled",
-            "Both blinds hold, and E is the identity.",
-            &replaced(&good, first, &cancelling),
-        ),
-        case(
-            "share",
-            "d",
-            "D of trustee 3 is another point.",
-            &doubled(&good, three, 48),
-        )
-        .hex("culprit", [3]),
-        case(
-            "share",
-            "c",
-            "c of trustee 1 is one bit off.",
-            &flipped(&good, one + 80),
-        )
-        .hex("culprit", [1]),
-        case(
-            "share",
-            "s",
-            "s of trustee 3 is one bit off.",
-            &flipped(&good, three + 112),
-        )
-        .hex("culprit", [3]),
-        case("share", "other-match", "Shares of another match.", &{
-            replaced(&good, one, &of_other[one..ANCHOR])
-        })
-        .hex("culprit", [1]),
+        case("blind", "e", "E of trustee 3 is another point.", &good.doubled(third, 48)).hex("culprit", [3]),
+        case("blind", "f", "F of trustee 1 is another point.", &good.doubled(first + 48, 48)).hex("culprit", [1]),
+        case("blind", "c", "c of trustee 3 is one bit off.", &good.flip(third + 127)).hex("culprit", [3]),
+        case("blind", "s", "s of trustee 1 is one bit off.", &good.flip(first + 159)).hex("culprit", [1]),
+        case("blind", "order", "Each in the other's place.", &swapped.concat()).hex("culprit", [1]),
+        case("blind", "other-match", "Blinds of another match.", &good.set(first, &of_other[first..DECRYPTIONS]))
+            .hex("culprit", [1]),
+        case("blind", "cancelled", "Both blinds hold, and E is the identity.", &good.set(first, &cancelling)),
+        case("share", "d", "D of trustee 3 is another point.", &good.doubled(three, 48)).hex("culprit", [3]),
+        case("share", "c", "c of trustee 1 is one bit off.", &good.flip(one + 79)).hex("culprit", [1]),
+        case("share", "s", "s of trustee 3 is one bit off.", &good.flip(three + 111)).hex("culprit", [3]),
+        case("share", "other-match", "Shares of another match.", &good.set(one, &of_other[one..ANCHOR]))
+            .hex("culprit", [1]),
     ]
 }

@@ -4,12 +4,12 @@ use clew_evidence::{LineValue, RegisterFileHeader, RegisterLine, base_hash};
 use clew_group::Scheme;
 
 use super::bbs04_group::BBS04;
-use super::damage::{another, identity};
+use super::damage::{Damage, another, identity};
 use super::packet_trailer::group_file;
 use super::records::Records;
 use super::strange;
+use super::with_all;
 use super::xr_group::{XR, x};
-use super::{patched, replaced, with_all};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -27,11 +27,7 @@ fn case(scheme: Scheme, name: &str, expect: &str, comment: &str, file: &[u8]) ->
 }
 
 fn header(records: &Records, points: bool, epochs: &[u32]) -> RegisterFileHeader {
-    RegisterFileHeader {
-        group: records.id(),
-        points,
-        epochs: epochs.to_vec(),
-    }
+    RegisterFileHeader { group: records.id(), points, epochs: epochs.to_vec() }
 }
 
 fn file(header: &RegisterFileHeader, lines: &[RegisterLine]) -> Vec<u8> {
@@ -96,11 +92,7 @@ fn with_lines(case: Case, header: &RegisterFileHeader, lines: &[RegisterLine]) -
     let all_x = lines.iter().filter_map(|line| line.x);
     let case = with_all(case, "x", all_x.map(|x| x.to_bytes()));
     let values = lines.iter().flat_map(|line| &line.values);
-    with_all(
-        case,
-        "value",
-        values.map(|value| bytes(value, header.points)),
-    )
+    with_all(case, "value", values.map(|value| bytes(value, header.points)))
 }
 
 fn good() -> Vec<Case> {
@@ -117,14 +109,7 @@ fn good() -> Vec<Case> {
     let (bbs04, xr) = (Scheme::Bbs04, Scheme::Xr);
     let all = "Hashes of all epochs: machines that joined later have them too, revoked ones zeros.";
     vec![
-        of(
-            bbs04,
-            "bbs04",
-            "All machines of bbs04, hashes of all epochs.",
-            false,
-            &[0, 1, 2],
-            3,
-        ),
+        of(bbs04, "bbs04", "All machines of bbs04, hashes of all epochs.", false, &[0, 1, 2], 3),
         of(bbs04, "bbs04-points", "Points of one epoch.", true, &[2], 3),
         of(xr, "xr", all, false, &[0, 1, 2, 3, 4], 5),
         of(xr, "xr-points", "Points of two epochs.", true, &[0, 4], 5),
@@ -135,126 +120,45 @@ fn good() -> Vec<Case> {
 fn bad_layouts() -> Vec<Case> {
     let one = header(&XR.records, false, &[0]);
     let good = file(&one, &lines(Scheme::Xr, &one));
-    let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| {
-        case(Scheme::Xr, name, rule, comment, file)
-    };
+    let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| case(Scheme::Xr, name, rule, comment, file);
     // Magic, group, values, count, one epoch; then the first line's length.
     let start = 38;
-    let length = |value: u32| replaced(&good, start, &value.to_be_bytes());
+    let length = |value: u32| good.set(start, &value.to_be_bytes());
     let row = u32::from_be_bytes(good[start..start + 4].try_into().unwrap());
     let x = start + 4 + row as usize;
-    let of_bbs04 = file(
-        &one,
-        &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])),
-    );
+    let of_bbs04 = file(&one, &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])));
     let epochs = |all: &[u32]| file(&header(&XR.records, false, all), &[]);
     let many: Vec<u32> = (0..17).collect();
     vec![
         bad("no-byte", "header", "No byte.", b""),
-        bad(
-            "header",
-            "header",
-            "Another line end in the header.",
-            &patched(&good, 15, b'\r'),
-        ),
-        bad(
-            "header-cut",
-            "header",
-            "The header lacks its last byte.",
-            &good[..start - 1],
-        ),
-        bad(
-            "values-0",
-            "header",
-            "Values of kind 0.",
-            &patched(&good, 32, 0),
-        ),
-        bad(
-            "values-3",
-            "header",
-            "Values of kind 3.",
-            &patched(&good, 32, 3),
-        ),
+        bad("header", "header", "Another line end in the header.", &good.set(15, [b'\r'])),
+        bad("header-cut", "header", "The header lacks its last byte.", &good[..start - 1]),
+        bad("values-0", "header", "Values of kind 0.", &good.set(32, [0])),
+        bad("values-3", "header", "Values of kind 3.", &good.set(32, [3])),
         bad("epochs-none", "header", "No epoch.", &epochs(&[])),
         bad("epochs-17", "header", "17 epochs.", &epochs(&many)),
-        bad(
-            "epochs-equal",
-            "header",
-            "An epoch twice.",
-            &epochs(&[1, 1]),
-        ),
-        bad(
-            "epochs-falling",
-            "header",
-            "Epochs in falling order.",
-            &epochs(&[1, 0]),
-        ),
-        bad(
-            "too-long",
-            "too-long",
-            "A row of 70,000 bytes.",
-            &length(70_000),
-        ),
-        bad(
-            "layout",
-            "layout",
-            "A byte of the row is missing.",
-            &length(row - 1),
-        ),
-        bad(
-            "layout-entry",
-            "layout",
-            "The entry is one byte longer.",
-            &patched(&good, start as isize + 5, good[start + 5] + 1),
-        ),
-        bad(
-            "layout-scheme",
-            "layout",
-            "Entries of the other scheme.",
-            &of_bbs04,
-        ),
-        bad(
-            "layout-x-zero",
-            "layout",
-            "x is zero.",
-            &replaced(&good, x, &[0; 32]),
-        ),
-        bad(
-            "layout-x",
-            "layout",
-            "x is not reduced.",
-            &replaced(&good, x, &[0xff; 32]),
-        ),
-        bad(
-            "truncated",
-            "truncated",
-            "The last byte is missing.",
-            &good[..good.len() - 1],
-        ),
-        bad(
-            "truncated-length",
-            "truncated",
-            "The file ends within a length.",
-            &good[..start + 2],
-        ),
+        bad("epochs-equal", "header", "An epoch twice.", &epochs(&[1, 1])),
+        bad("epochs-falling", "header", "Epochs in falling order.", &epochs(&[1, 0])),
+        bad("too-long", "too-long", "A row of 70,000 bytes.", &length(70_000)),
+        bad("layout", "layout", "A byte of the row is missing.", &length(row - 1)),
+        bad("layout-entry", "layout", "The entry is one byte longer.", &good.set(start + 5, [good[start + 5] + 1])),
+        bad("layout-scheme", "layout", "Entries of the other scheme.", &of_bbs04),
+        bad("layout-x-zero", "layout", "x is zero.", &good.set(x, [0; 32])),
+        bad("layout-x", "layout", "x is not reduced.", &good.set(x, [0xff; 32])),
+        bad("truncated", "truncated", "The last byte is missing.", &good[..good.len() - 1]),
+        bad("truncated-length", "truncated", "The file ends within a length.", &good[..start + 2]),
     ]
 }
 
 /// What decodes, and is not to be believed.
 fn bad_lines() -> Vec<Case> {
-    let (hashes, points) = (
-        header(&XR.records, false, &[1]),
-        header(&XR.records, true, &[1]),
-    );
-    let with = |header: &RegisterFileHeader,
-                name: &str,
-                rule: &str,
-                comment: &str,
-                change: &dyn Fn(&mut RegisterLine)| {
-        let mut lines = lines(Scheme::Xr, header);
-        change(&mut lines[2]);
-        case(Scheme::Xr, name, rule, comment, &file(header, &lines))
-    };
+    let (hashes, points) = (header(&XR.records, false, &[1]), header(&XR.records, true, &[1]));
+    let with =
+        |header: &RegisterFileHeader, name: &str, rule: &str, comment: &str, change: &dyn Fn(&mut RegisterLine)| {
+            let mut lines = lines(Scheme::Xr, header);
+            change(&mut lines[2]);
+            case(Scheme::Xr, name, rule, comment, &file(header, &lines))
+        };
     let of_epoch_0 = XR.base("web-3", 0).to_bytes();
     let other = another(&XR.base("web-3", 1).to_bytes());
     let weak: [u8; 48] = identity(48).try_into().unwrap();
@@ -266,10 +170,7 @@ fn bad_lines() -> Vec<Case> {
     let all = lines(Scheme::Xr, &hashes);
     let in_strange = |name: &str, rule: &str, comment: &str, index: usize| {
         let of_epoch_0 = header(&XR.records, false, &[0]);
-        let line = RegisterLine {
-            row: strange::xr().row(index),
-            ..lines(Scheme::Xr, &of_epoch_0)[0].clone()
-        };
+        let line = RegisterLine { row: strange::xr().row(index), ..lines(Scheme::Xr, &of_epoch_0)[0].clone() };
         case(Scheme::Xr, name, rule, comment, &file(&of_epoch_0, &[line]))
             .without("group-file")
             .text("group-file", strange::STRANGE)
@@ -278,73 +179,18 @@ fn bad_lines() -> Vec<Case> {
     let beyond = header(&XR.records, false, &[5]);
     let beyond = file(&beyond, &lines(Scheme::Xr, &hashes));
     vec![
-        case(
-            Scheme::Xr,
-            "group",
-            "group",
-            "A file of another group.",
-            &other_group,
-        ),
-        case(
-            Scheme::Xr,
-            "epoch",
-            "group",
-            "An epoch that the group has not.",
-            &beyond,
-        ),
-        with(
-            &hashes,
-            "proof",
-            "register",
-            "A hash of the third proof is another.",
-            &|line| line.row.hashes[0][0] ^= 1,
-        ),
-        in_strange(
-            "joined",
-            "register",
-            "It joined in an epoch that the file does not have.",
-            strange::JOINED,
-        ),
+        case(Scheme::Xr, "group", "group", "A file of another group.", &other_group),
+        case(Scheme::Xr, "epoch", "group", "An epoch that the group has not.", &beyond),
+        with(&hashes, "proof", "register", "A hash of the third proof is another.", &|line| line.row.hashes[0][0] ^= 1),
+        in_strange("joined", "register", "It joined in an epoch that the file does not have.", strange::JOINED),
         in_strange("device", "device", "The device did not sign.", 0),
-        in_strange(
-            "device-proof",
-            "device",
-            "The proof of y does not hold.",
-            strange::PROOF,
-        ),
-        in_strange(
-            "credential",
-            "credential",
-            "The device signed for another A.",
-            strange::CREDENTIAL,
-        ),
-        with(
-            &hashes,
-            "credential-x",
-            "credential",
-            "x of the third is that of another machine.",
-            &|line| line.x = Some(x("web-1")),
-        ),
-        with(
-            &points,
-            "signer-epoch",
-            "signer",
-            "B of the third is of epoch 0.",
-            &point(of_epoch_0),
-        ),
-        with(
-            &points,
-            "signer",
-            "signer",
-            "B of the third is another point.",
-            &point(other.try_into().unwrap()),
-        ),
-        with(
-            &points,
-            "signer-point",
-            "signer",
-            "B of the third is the identity.",
-            &point(weak),
-        ),
+        in_strange("device-proof", "device", "The proof of y does not hold.", strange::PROOF),
+        in_strange("credential", "credential", "The device signed for another A.", strange::CREDENTIAL),
+        with(&hashes, "credential-x", "credential", "x of the third is that of another machine.", &|line| {
+            line.x = Some(x("web-1"))
+        }),
+        with(&points, "signer-epoch", "signer", "B of the third is of epoch 0.", &point(of_epoch_0)),
+        with(&points, "signer", "signer", "B of the third is another point.", &point(other.try_into().unwrap())),
+        with(&points, "signer-point", "signer", "B of the third is the identity.", &point(weak)),
     ]
 }

@@ -4,9 +4,10 @@
 use clew_packet::{Candidate, Carriage, Mode, Policy, Reason, Sender, Trailer, Verdict, read};
 use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 
+use super::damage::Damage;
 use super::packet_trailer::*;
 use super::records::NOW;
-use super::replaced;
+
 use super::xr_group::{NEWEST, XR};
 use crate::case::Case;
 use crate::common::Owned;
@@ -15,15 +16,7 @@ use crate::common::packets::*;
 const ID: &[u8; 16] = b"the block's id..";
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        restored(),
-        helped(),
-        too_few(),
-        refused_bins(),
-        bad_codes(),
-        bad_lengths(),
-        unknown(),
-    ];
+    let groups = [restored(), helped(), too_few(), refused_bins(), bad_codes(), bad_lengths(), unknown()];
     groups.into_iter().flatten().collect()
 }
 
@@ -33,11 +26,7 @@ fn upper(i: usize) -> Vec<u8> {
 
 /// The packets of one block, signed.
 fn block(count: usize, coded: bool, incremental: bool) -> Vec<Owned> {
-    let policy = Policy {
-        coded,
-        incremental,
-        ..PLAIN
-    };
+    let policy = Policy { coded, incremental, ..PLAIN };
     let scheme = clew_group::Scheme::Xr;
     let sender = Sender::new(scheme, XR.records.id(), NEWEST as u32, policy);
     let packets: Vec<Owned> = (0..count).map(|i| raw(ipv4(&[], UDP, &upper(i)))).collect();
@@ -64,7 +53,7 @@ fn with(i: usize, frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned
     let mut bytes = vec![0; trailer.length()];
     trailer.emit(&mut bytes);
     let upper = [&upper(i), &bytes[..]].concat();
-    let upper = replaced(&upper, 4, &(upper.len() as u16).to_be_bytes());
+    let upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
     raw(ipv4(&[], UDP, &upper))
 }
 
@@ -116,30 +105,10 @@ fn restored() -> Vec<Case> {
     };
     let half = |count: usize| (0..count / 2).map(|i| 2 * i + 1).collect::<Vec<_>>();
     vec![
-        case(
-            12,
-            false,
-            &half(12),
-            "six of which restore the signature; tags of 8 bytes",
-        ),
-        case(
-            9,
-            false,
-            &[0, 1, 2, 3, 8],
-            "five of which restore it; tags of 4 bytes",
-        ),
-        case(
-            16,
-            false,
-            &[0, 1, 2, 3, 4, 5],
-            "the first six: their shares are the signature",
-        ),
-        case(
-            16,
-            true,
-            &[0, 1, 5, 7, 8, 9, 14],
-            "seven of which restore it in its incremental form",
-        ),
+        case(12, false, &half(12), "six of which restore the signature; tags of 8 bytes"),
+        case(9, false, &[0, 1, 2, 3, 8], "five of which restore it; tags of 4 bytes"),
+        case(16, false, &[0, 1, 2, 3, 4, 5], "the first six: their shares are the signature"),
+        case(16, true, &[0, 1, 5, 7, 8, 9, 14], "seven of which restore it in its incremental form"),
     ]
 }
 
@@ -147,20 +116,13 @@ fn restored() -> Vec<Case> {
 fn helped() -> Vec<Case> {
     let (packets, full) = (twelve(), block(12, false, false));
     let earlier: Vec<&Owned> = packets[..5].iter().collect();
-    let polluted = with(7, &packets[7], |trailer| {
-        trailer.body = flipped(trailer.body, 2)
-    });
+    let polluted = with(7, &packets[7], |trailer| trailer.body = flipped(trailer.body, 2));
     let changed = with(0, &packets[0], |_| {});
-    let changed = changed.with(replaced(&changed.bytes, 30, b"?"));
+    let changed = changed.with(changed.bytes.set(30, b"?"));
     let known: Vec<&Owned> = packets[..6].iter().collect();
     let among = [&[&changed, &polluted], &earlier[..]].concat();
     vec![
-        good(
-            "xr-coded-after-full",
-            "Another packet of the block came in full carriage.",
-            &[&full[0]],
-            &packets[1],
-        ),
+        good("xr-coded-after-full", "Another packet of the block came in full carriage.", &[&full[0]], &packets[1]),
         good(
             "xr-coded-polluted",
             "Its share was altered, and the others of its block restored the signature.",
@@ -185,7 +147,7 @@ fn helped() -> Vec<Case> {
 /// One bit of a body, flipped.
 fn flipped(body: &[u8], at: usize) -> &'static [u8] {
     let value = [body[at] ^ 1];
-    replaced(body, at, &value).leak()
+    body.set(at, &value).leak()
 }
 
 fn too_few() -> Vec<Case> {
@@ -197,9 +159,7 @@ fn too_few() -> Vec<Case> {
     };
     let four: Vec<&Owned> = packets[..4].iter().collect();
     let twice = [&four[..], &four[2..]].concat();
-    let changed = with(7, &packets[7], |trailer| {
-        trailer.body = flipped(trailer.body, 2)
-    });
+    let changed = with(7, &packets[7], |trailer| trailer.body = flipped(trailer.body, 2));
     let tagged = with(7, &packets[7], |trailer| {
         trailer.body = flipped(trailer.body, trailer.body.len() - 1);
     });
@@ -207,18 +167,8 @@ fn too_few() -> Vec<Case> {
     vec![
         case("", "Five of the six packets needed.", &four, &packets[5]),
         case("-alone", "One of the six packets needed.", &[], &packets[0]),
-        case(
-            "-twice",
-            "Two of five packets came twice.",
-            &twice,
-            &packets[4],
-        ),
-        case(
-            "-share",
-            "The share of the sixth was altered.",
-            &five,
-            &changed,
-        ),
+        case("-twice", "Two of five packets came twice.", &twice, &packets[4]),
+        case("-share", "The share of the sixth was altered.", &five, &changed),
         case("-tag", "The tag of the sixth was altered.", &five, &tagged),
     ]
 }
@@ -226,7 +176,7 @@ fn too_few() -> Vec<Case> {
 /// Bins whose blob is refused; all their packets are `bad-signature`.
 fn refused_bins() -> Vec<Case> {
     let signature = trailer_of(&block(12, false, false)[0]).body.to_vec();
-    let wrong = replaced(&signature, 287, &[signature[287] ^ 1]);
+    let wrong = signature.set(287, [signature[287] ^ 1]);
     let padded = [&signature[..], &[0, 1]].concat();
     let case = |more: &str, comment: &str, packets: &[Owned], sixth: usize| {
         let earlier: Vec<&Owned> = packets[..sixth].iter().collect();
@@ -242,12 +192,7 @@ fn refused_bins() -> Vec<Case> {
     vec![
         case("blob", &format!("{bad} does not hold."), &wrong, 5),
         case("encoding", &format!("{bad} does not decode."), &zeros, 5),
-        case(
-            "padding",
-            "The fifth packet restores a last share that is not filled with zeros.",
-            &padded,
-            4,
-        ),
+        case("padding", "The fifth packet restores a last share that is not filled with zeros.", &padded, 4),
     ]
 }
 
@@ -271,24 +216,11 @@ fn bad_codes() -> Vec<Case> {
             trailer.body = body.leak();
         })
     };
-    let case =
-        |more: &str, comment: &str, frame: &Owned| refused(Reason::BadCode, more, comment, frame);
+    let case = |more: &str, comment: &str, frame: &Owned| refused(Reason::BadCode, more, comment, frame);
     vec![
-        case(
-            "-k-zero",
-            "No packet of twelve restores the signature.",
-            &with_k(0, 0),
-        ),
-        case(
-            "-k-small",
-            "Two packets of twelve, less than a quarter, restore it.",
-            &with_k(2, 144),
-        ),
-        case(
-            "-k-large",
-            "Thirteen packets of twelve restore it.",
-            &with_k(13, 23),
-        ),
+        case("-k-zero", "No packet of twelve restores the signature.", &with_k(0, 0)),
+        case("-k-small", "Two packets of twelve, less than a quarter, restore it.", &with_k(2, 144)),
+        case("-k-large", "Thirteen packets of twelve restore it.", &with_k(13, 23)),
         case("-small", "A block of eight packets.", &of(8, 4, 72, 3)),
         case("-large", "A block of 129 packets.", &of(129, 64, 5, 8)),
     ]
@@ -306,28 +238,13 @@ fn bad_lengths() -> Vec<Case> {
     };
     let index = with(0, &packets[0], |_| {});
     let at = index.bytes.len() - 31 - trailer.body.len() - 4 * 16 - 6;
-    let index = index.with(replaced(&index.bytes, at, &[0, 12]));
+    let index = index.with(index.bytes.set(at, [0, 12]));
     let short = with(0, &packets[0], |trailer| trailer.body = &[]);
     let length = Reason::BadTrailerLength;
     vec![
-        refused(
-            length,
-            "-share",
-            "A share of one byte too many.",
-            &with_body(&longer, tag),
-        ),
-        refused(
-            length,
-            "-share-short",
-            "A share of one byte too few.",
-            &with_body(&share[1..], tag),
-        ),
-        refused(
-            length,
-            "-tag",
-            "A tag of three digests, where the path has four.",
-            &with_body(share, &tag[8..]),
-        ),
+        refused(length, "-share", "A share of one byte too many.", &with_body(&longer, tag)),
+        refused(length, "-share-short", "A share of one byte too few.", &with_body(&share[1..], tag)),
+        refused(length, "-tag", "A tag of three digests, where the path has four.", &with_body(share, &tag[8..])),
         refused(length, "-nothing", "No k.", &short),
         refused(Reason::BadBlock, "", "Packet 12 of 12.", &index),
     ]
@@ -337,22 +254,12 @@ fn unknown() -> Vec<Case> {
     let packets = twelve();
     let patched = |from_end: usize, value: u8| {
         let at = packets[0].bytes.len() - from_end;
-        raw(replaced(&packets[0].bytes, at, &[value]))
+        raw(packets[0].bytes.set(at, [value]))
     };
     let carriage = Reason::UnknownCarriage;
     vec![
-        refused(
-            carriage,
-            "",
-            "Carriage 4, which there is not.",
-            &patched(10, 4),
-        ),
+        refused(carriage, "", "Carriage 4, which there is not.", &patched(10, 4)),
         refused(carriage, "-zero", "Carriage 0.", &patched(10, 0)),
-        refused(
-            carriage,
-            "-window",
-            "A window in carriage 2.",
-            &patched(8, 2),
-        ),
+        refused(carriage, "-window", "A window in carriage 2.", &patched(8, 2)),
     ]
 }

@@ -4,6 +4,7 @@
 use clew_packet::{Candidate, Mode, Policy, Reason, Sender, Verdict, Window, read};
 use clew_tree::DigestSize;
 
+use super::damage::Damage;
 use super::packet_trailer::*;
 use super::records::NOW;
 use super::xr_group::{NEWEST, XR};
@@ -12,13 +13,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        blocks(),
-        vec![reordered()],
-        windows(),
-        bad_blocks(),
-        bad_signatures(),
-    ];
+    let groups = [blocks(), vec![reordered()], windows(), bad_blocks(), bad_signatures()];
     groups.into_iter().flatten().collect()
 }
 
@@ -29,12 +24,7 @@ fn flow(count: usize) -> Vec<Owned> {
 
 fn sender(digest: DigestSize) -> Sender {
     let policy = Policy { digest, ..PLAIN };
-    Sender::new(
-        clew_group::Scheme::Xr,
-        XR.records.id(),
-        NEWEST as u32,
-        policy,
-    )
+    Sender::new(clew_group::Scheme::Xr, XR.records.id(), NEWEST as u32, policy)
 }
 
 fn admitted<'a>(packets: &'a [Owned], mode: Mode) -> Vec<Candidate<'a>> {
@@ -66,13 +56,7 @@ fn in_windows(count: usize, k: u16, label: &str) -> Vec<Owned> {
     let sign = |(i, packet): (usize, Candidate<'_>)| {
         let mut out = Vec::new();
         let precursor = || XR.precursor_of("web-1", NEWEST, &format!("{label}-{i}"));
-        sender(DigestSize::D16).sign_in_window(
-            &packet,
-            Some(NOW),
-            &mut window,
-            precursor,
-            &mut out,
-        );
+        sender(DigestSize::D16).sign_in_window(&packet, Some(NOW), &mut window, precursor, &mut out);
         raw(out)
     };
     let candidates = admitted(&packets, Mode::Window);
@@ -80,22 +64,14 @@ fn in_windows(count: usize, k: u16, label: &str) -> Vec<Owned> {
 }
 
 fn blocks() -> Vec<Case> {
-    let sizes = [
-        (1, DigestSize::D16),
-        (2, DigestSize::D24),
-        (5, DigestSize::D16),
-        (3, DigestSize::D32),
-    ];
+    let sizes = [(1, DigestSize::D16), (2, DigestSize::D24), (5, DigestSize::D16), (3, DigestSize::D32)];
     let mut cases = Vec::new();
     for (count, digest) in sizes {
         let label = format!("xr-tree-{count}");
         for (i, packet) in block(count, digest, &label).iter().enumerate() {
             let (name, comment) = (
                 format!("{label}-{i}"),
-                format!(
-                    "Packet {i} of a block of {count}, digests of {} bytes.",
-                    digest.bytes()
-                ),
+                format!("Packet {i} of a block of {count}, digests of {} bytes.", digest.bytes()),
             );
             cases.push(good(&name, &comment, packet));
         }
@@ -107,23 +83,13 @@ fn blocks() -> Vec<Case> {
 fn reordered() -> Case {
     let packets = block(5, DigestSize::D16, "xr-tree-5");
     let comment = "Of one block, the fourth packet arrived before the second.";
-    judged(
-        "xr-reordered",
-        "reordered",
-        comment,
-        Verdict::Valid,
-        &packets[1],
-    )
-    .hex("earlier-frame", &packets[3].bytes)
+    judged("xr-reordered", "reordered", comment, Verdict::Valid, &packets[1]).hex("earlier-frame", &packets[3].bytes)
 }
 
 fn windows() -> Vec<Case> {
     let packets = in_windows(4, 3, "xr-window");
     let cases = packets.iter().enumerate().map(|(i, packet)| {
-        let (name, comment) = (
-            format!("xr-window-{i}"),
-            format!("Packet {i} of a flow in windows of up to 3."),
-        );
+        let (name, comment) = (format!("xr-window-{i}"), format!("Packet {i} of a flow in windows of up to 3."));
         good(&name, &comment, packet)
     });
     cases.collect()
@@ -141,7 +107,7 @@ fn second_of_five() -> Owned {
 
 fn patched(frame: &Owned, from_end: usize, values: &[u8]) -> Owned {
     let at = frame.bytes.len() - from_end;
-    raw(super::replaced(&frame.bytes, at, values))
+    raw(frame.bytes.set(at, values))
 }
 
 fn refused(reason: Reason, more: &str, comment: &str, frame: &Owned) -> Case {
@@ -157,12 +123,7 @@ fn bad_blocks() -> Vec<Case> {
         refused(Reason::BadBlock, more, comment, &frame)
     };
     let in_window = |more: &str, comment: &str, values: &[u8]| {
-        refused(
-            Reason::BadBlock,
-            more,
-            comment,
-            &patched(&window, WINDOW, values),
-        )
+        refused(Reason::BadBlock, more, comment, &patched(&window, WINDOW, values))
     };
     let longer = patched(&tree, TREE - 21, &[4]);
     let comment = "A path of three digests that says it has four.";
@@ -171,11 +132,7 @@ fn bad_blocks() -> Vec<Case> {
         in_tree("empty", "A block of no packets.", [0, 1, 0, 0, 16, 3]),
         in_tree("count", "A block of 1,025 packets.", [0, 1, 4, 1, 16, 3]),
         in_tree("digest", "Six digests of 8 bytes.", [0, 1, 0, 5, 8, 6]),
-        in_tree(
-            "depth",
-            "Packet 1 of 4 has a path of two digests, not three.",
-            [0, 1, 0, 4, 16, 3],
-        ),
+        in_tree("depth", "Packet 1 of 4 has a path of two digests, not three.", [0, 1, 0, 4, 16, 3]),
         in_window("k-zero", "A window of no packets.", &[0, 0]),
         in_window("k", "A window of 1,025 packets.", &[4, 1]),
         in_window("h", "A window of one packet, and a hash.", &[0, 1, 7]),
@@ -190,31 +147,13 @@ fn bad_signatures() -> Vec<Case> {
         patched(frame, from_end, &[frame.bytes[at] ^ 1])
     };
     let cases = [
-        (
-            "path",
-            "A bit of the path is flipped.",
-            flip(&tree, 31 + 40),
-        ),
-        (
-            "block-id",
-            "A bit of the block's id is flipped.",
-            flip(&tree, TREE - 3),
-        ),
-        (
-            "block-index",
-            "A packet of a block says that it is another.",
-            patched(&tree, TREE - 17, &[2]),
-        ),
-        (
-            "block-payload",
-            "A bit of a packet of a block is flipped.",
-            flip(&tree, TREE + 288 + 3),
-        ),
+        ("path", "A bit of the path is flipped.", flip(&tree, 31 + 40)),
+        ("block-id", "A bit of the block's id is flipped.", flip(&tree, TREE - 3)),
+        ("block-index", "A packet of a block says that it is another.", patched(&tree, TREE - 17, &[2])),
+        ("block-payload", "A bit of a packet of a block is flipped.", flip(&tree, TREE + 288 + 3)),
         ("window-h", "A bit of h is flipped.", flip(&window, 31 + 5)),
     ];
-    let case = |(more, comment, frame): (&str, &str, Owned)| {
-        refused(Reason::BadSignature, more, comment, &frame)
-    };
+    let case = |(more, comment, frame): (&str, &str, Owned)| refused(Reason::BadSignature, more, comment, &frame);
     cases.into_iter().map(case).collect()
 }
 

@@ -3,9 +3,7 @@
 //! labels of nonces.
 
 use clew_group::{Precursor, Scheme};
-use clew_packet::{
-    LinkType, Policy, Reason, SECOND_NS, Saved, Sender, Timestamp, Trailer, Verdict, read,
-};
+use clew_packet::{LinkType, Policy, Reason, SECOND_NS, Saved, Sender, Timestamp, Trailer, Verdict, read};
 
 use super::bbs04_group::{self, BBS04};
 use super::key_file::member_file;
@@ -20,11 +18,7 @@ use crate::common::packets::*;
 pub const EPOCH: usize = 2;
 
 fn scheme_of(name: &str) -> Scheme {
-    if name.starts_with("xr-") {
-        Scheme::Xr
-    } else {
-        Scheme::Bbs04
-    }
+    if name.starts_with("xr-") { Scheme::Xr } else { Scheme::Bbs04 }
 }
 
 fn newest(name: &str) -> usize {
@@ -58,14 +52,8 @@ pub const PLAIN: Policy = Policy {
     coded: false,
 };
 pub const NAT: Policy = Policy { nat: true, ..PLAIN };
-pub const TOLERANT: Policy = Policy {
-    tolerant: true,
-    ..PLAIN
-};
-pub const INCREMENTAL: Policy = Policy {
-    incremental: true,
-    ..PLAIN
-};
+pub const TOLERANT: Policy = Policy { tolerant: true, ..PLAIN };
+pub const INCREMENTAL: Policy = Policy { incremental: true, ..PLAIN };
 
 pub fn raw(bytes: Vec<u8>) -> Owned {
     Owned::new(LinkType::RAW, bytes)
@@ -82,13 +70,7 @@ pub fn syn() -> Vec<u8> {
 }
 
 /// Signs for `web-1` with the nonces of `label`.
-pub fn signed_at(
-    frame: &Owned,
-    label: &str,
-    policy: Policy,
-    epoch: usize,
-    time: Option<Timestamp>,
-) -> Owned {
+pub fn signed_at(frame: &Owned, label: &str, policy: Policy, epoch: usize, time: Option<Timestamp>) -> Owned {
     signed_by(frame, "web-1", label, policy, epoch, time)
 }
 
@@ -150,8 +132,7 @@ pub fn judged_at(
         None => case,
     };
     let wire = (frame.bytes.len() + frame.missing) as u32;
-    case.hex("wire-length", wire.to_be_bytes())
-        .hex("frame", &frame.bytes)
+    case.hex("wire-length", wire.to_be_bytes()).hex("frame", &frame.bytes)
 }
 
 /// A valid frame, with what its signature covers.
@@ -163,8 +144,7 @@ pub fn valid(name: &str, comment: &str, frame: &Owned, time: Option<Timestamp>) 
     let trailer = packet.trailer();
     let fixed = 16 + 5 + 8 + 4 + 8 + 2 + 1 + 4;
     let saved = frame_saved(&trailer.saved);
-    case.hex("message", &message)
-        .hex("fields", &message[fixed + saved..])
+    case.hex("message", &message).hex("fields", &message[fixed + saved..])
 }
 
 pub fn frame_saved(saved: &Saved) -> usize {
@@ -186,16 +166,8 @@ pub fn made(
     time: Option<Timestamp>,
 ) -> Case {
     let frame = signed_at(original, name, policy, epoch, time);
-    let flags = [
-        (policy.nat, "nat"),
-        (policy.tolerant, "tolerant"),
-        (policy.incremental, "incremental"),
-    ];
-    let flags: Vec<_> = flags
-        .iter()
-        .filter(|(set, _)| *set)
-        .map(|(_, f)| *f)
-        .collect();
+    let flags = [(policy.nat, "nat"), (policy.tolerant, "tolerant"), (policy.incremental, "incremental")];
+    let flags: Vec<_> = flags.iter().filter(|(set, _)| *set).map(|(_, f)| *f).collect();
     let case = valid(name, comment, &frame, time)
         .hex("original", &original.bytes)
         .text("policy", &flags.join(" "))

@@ -3,24 +3,17 @@
 use clew_group::Scheme;
 use clew_packet::{MessageKind, Policy, Reason, SECOND_NS, Timestamp, Trailer, Verdict};
 
-use super::damage::{doubled, flipped, identity, unreduced};
+use super::damage::{Damage, identity, order_3};
+use super::hash;
 use super::packet_trailer::*;
 use super::records::NOW;
 use super::xr_group::{NEWEST, STARTS, XR};
-use super::{hash, replaced};
 use crate::case::Case;
 use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        good(),
-        other_scheme(),
-        bad_encodings(),
-        bad_signatures(),
-        duplicates(),
-        times(),
-    ];
+    let groups = [good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()];
     groups.into_iter().flatten().collect()
 }
 
@@ -28,44 +21,15 @@ fn good() -> Vec<Case> {
     let tcp = raw(ipv4(&[], TCP, &syn()));
     let six = raw(ipv6(&[], UDP, &udp(b"payload")));
     let ethernet = Wrap::Ethernet { tags: 1 }.around(&packet(), &[0; 3]);
-    let all = Policy {
-        nat: true,
-        tolerant: true,
-        ..INCREMENTAL
-    };
+    let all = Policy { nat: true, tolerant: true, ..INCREMENTAL };
     let of = before_and_after;
     vec![
-        of(
-            "xr-ipv4-udp",
-            "The packet that the next files break.",
-            &raw(packet()),
-            PLAIN,
-        ),
+        of("xr-ipv4-udp", "The packet that the next files break.", &raw(packet()), PLAIN),
         of("xr-ipv6-udp", "UDP over IPv6.", &six, PLAIN),
-        of(
-            "xr-ethernet",
-            "Ethernet with a VLAN tag and padding.",
-            &ethernet,
-            PLAIN,
-        ),
-        of(
-            "xr-incremental",
-            "The body of 336 bytes.",
-            &raw(packet()),
-            INCREMENTAL,
-        ),
-        of(
-            "xr-all-flags",
-            "nat, tolerant and incremental at once.",
-            &tcp,
-            all,
-        ),
-        of(
-            "xr-empty",
-            "No byte of an upper layer.",
-            &raw(ipv4(&[], 132, b"")),
-            PLAIN,
-        ),
+        of("xr-ethernet", "Ethernet with a VLAN tag and padding.", &ethernet, PLAIN),
+        of("xr-incremental", "The body of 336 bytes.", &raw(packet()), INCREMENTAL),
+        of("xr-all-flags", "nat, tolerant and incremental at once.", &tcp, all),
+        of("xr-empty", "No byte of an upper layer.", &raw(ipv4(&[], 132, b"")), PLAIN),
     ]
 }
 
@@ -80,7 +44,7 @@ fn with_trailer(frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
     let mut bytes = vec![0; trailer.length()];
     trailer.emit(&mut bytes);
     let upper = [&udp(b"payload"), &bytes[..]].concat();
-    let upper = replaced(&upper, 4, &(upper.len() as u16).to_be_bytes());
+    let upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
     raw(ipv4(&[], UDP, &upper))
 }
 
@@ -97,13 +61,7 @@ fn plain() -> Owned {
 }
 
 fn incremental() -> Owned {
-    signed_at(
-        &raw(packet()),
-        "xr-incremental",
-        INCREMENTAL,
-        NEWEST,
-        Some(NOW),
-    )
+    signed_at(&raw(packet()), "xr-incremental", INCREMENTAL, NEWEST, Some(NOW))
 }
 
 /// A trailer with the code of the other scheme, and as long as that wants it.
@@ -133,14 +91,7 @@ fn other_scheme() -> Vec<Case> {
             "A signature of bbs04 in the name of a group of xr.",
             &bbs04_here,
         ),
-        judged_at(
-            name,
-            "unknown-scheme",
-            stale,
-            Verdict::Invalid,
-            &bbs04_here,
-            late,
-        ),
+        judged_at(name, "unknown-scheme", stale, Verdict::Invalid, &bbs04_here, late),
         invalid(
             "unknown-scheme-xr",
             Reason::UnknownScheme,
@@ -169,20 +120,14 @@ fn bad_encodings() -> Vec<Case> {
         let name = format!("xr-bad-encoding-{name}");
         invalid(&name, Reason::BadEncoding, comment, &with_body(frame, body))
     };
-    let order_3 = replaced(&[0; 48], 0, &[0x80]);
-    let t1 = replaced(&body, 0, &identity(48));
-    let t2 = replaced(&body, 48, &order_3);
-    let r1 = refitted(&long, replaced(&long_body, 288, &identity(48)));
+    let t1 = body.set(0, identity(48));
+    let t2 = body.set(48, order_3());
+    let r1 = refitted(&long, long_body.set(288, identity(48)));
     vec![
         bad("t1", "T1 is the identity.", &frame, &t1),
         bad("t2", "T2 is (0, 2), which has order 3.", &frame, &t2),
-        bad("sy", "sy is not reduced.", &frame, &unreduced(&body, 256)),
-        bad(
-            "r1",
-            "R1 is the identity, and c is the hash of it.",
-            &long,
-            &r1,
-        ),
+        bad("sy", "sy is not reduced.", &frame, &body.unreduced(256)),
+        bad("r1", "R1 is the identity, and c is the hash of it.", &long, &r1),
     ]
 }
 
@@ -207,17 +152,14 @@ fn bad_signatures() -> Vec<Case> {
         let name = format!("xr-bad-signature-{name}");
         invalid(&name, Reason::BadSignature, comment, frame)
     };
-    let t2 = with_body(&frame, &doubled(&body, 48, 48));
-    let sd = with_body(&frame, &flipped(&body, 256));
-    let r1 = with_body(&long, &doubled(&long_body, 288, 48));
-    let payload = frame.with(replaced(&frame.bytes, 30, b"P"));
+    let t2 = with_body(&frame, &body.doubled(48, 48));
+    let sd = with_body(&frame, &body.flip(255));
+    let r1 = with_body(&long, &long_body.doubled(288, 48));
+    let payload = frame.with(frame.bytes.set(30, b"P"));
     let epoch = Some(Timestamp(STARTS[2] + 10 * SECOND_NS));
     let earlier = signed_at(&raw(packet()), "xr-bad-epoch", PLAIN, 3, epoch);
     let earlier = with_trailer(&earlier, |trailer| trailer.epoch = 2);
-    let (name, comment) = (
-        "xr-bad-signature-epoch",
-        "Epoch 2 in the place of 3, while both are accepted.",
-    );
+    let (name, comment) = ("xr-bad-signature-epoch", "Epoch 2 in the place of 3, while both are accepted.");
     vec![
         bad("payload", "Another byte of the payload.", &payload),
         bad("t2", "T2 is another point.", &t2),
@@ -226,26 +168,11 @@ fn bad_signatures() -> Vec<Case> {
         bad(
             "r1-identity",
             "R1 is the identity, and the hash says no before.",
-            &{ with_body(&long, &replaced(&long_body, 288, &identity(48))) },
+            &with_body(&long, &long_body.set(288, identity(48))),
         ),
-        bad(
-            "nat",
-            "The flag nat was set on the way.",
-            &with_trailer(&frame, |t| t.nat = true),
-        ),
-        bad(
-            "kind",
-            "The signature is over a call record with these fields.",
-            &of_call_record(),
-        ),
-        judged_at(
-            name,
-            "bad-signature",
-            comment,
-            Verdict::Invalid,
-            &earlier,
-            epoch,
-        ),
+        bad("nat", "The flag nat was set on the way.", &with_trailer(&frame, |t| t.nat = true)),
+        bad("kind", "The signature is over a call record with these fields.", &of_call_record()),
+        judged_at(name, "bad-signature", comment, Verdict::Invalid, &earlier, epoch),
     ]
 }
 
@@ -253,10 +180,8 @@ fn bad_signatures() -> Vec<Case> {
 fn of_call_record() -> Owned {
     let frame = plain();
     let (packet, mut message) = (frame.frame(), Vec::new());
-    clew_packet::read(&packet)
-        .unwrap()
-        .write_message(&mut message);
-    let record = replaced(&message, 16, &[MessageKind::CallRecord as u8]);
+    clew_packet::read(&packet).unwrap().write_message(&mut message);
+    let record = message.set(16, [MessageKind::CallRecord as u8]);
     let precursor = XR.precursor_of("web-1", NEWEST, "xr-ipv4-udp");
     let mut body = [0; 288];
     precursor.sign(&[&record], false, &mut body);
@@ -275,10 +200,7 @@ fn duplicates() -> Vec<Case> {
             .hex("earlier-frame", &earlier.bytes)
             .hex("receiver-start", start)
     };
-    vec![
-        case("xr-duplicate-form", &long, &short),
-        case("xr-duplicate-form-back", &short, &long),
-    ]
+    vec![case("xr-duplicate-form", &long, &short), case("xr-duplicate-form-back", &short, &long)]
 }
 
 /// An epoch that a new opening key ended.
@@ -290,21 +212,7 @@ fn times() -> Vec<Case> {
     let time = Some(Timestamp(end));
     let late = signed_at(&original, "xr-epoch-over", PLAIN, 1, time);
     vec![
-        made(
-            "xr-grace",
-            comment,
-            &original,
-            PLAIN,
-            1,
-            Some(Timestamp(end - 1)),
-        ),
-        judged_at(
-            "xr-epoch-over",
-            "epoch-over",
-            over,
-            Verdict::Invalid,
-            &late,
-            time,
-        ),
+        made("xr-grace", comment, &original, PLAIN, 1, Some(Timestamp(end - 1))),
+        judged_at("xr-epoch-over", "epoch-over", over, Verdict::Invalid, &late, time),
     ]
 }

@@ -5,11 +5,9 @@ use clew_group::quorum::{Decryption, Part, Quorum, SecretShare, Set, Sharing, Tr
 use clew_group::{bbs04, xr};
 
 use super::bbs04_group::BBS04;
-use super::damage::{
-    TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced,
-};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::xr_group::{XR, trustee, u};
-use super::{bbs04_signatures, hash, replaced, rng, scalar, with_all, with_key, xr_signatures};
+use super::{bbs04_signatures, hash, rng, scalar, with_all, with_key, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -35,8 +33,7 @@ pub fn case(check: &str, name: &str, expect: &str, comment: &str) -> Case {
 pub fn with_sharing(case: Case, sharing: &Sharing) -> Case {
     let commitments = [sharing.public().to_bytes().to_vec(), sharing.to_bytes()].concat();
     let case = case.hex("base", sharing.base().to_bytes());
-    with_all(case, "commitment", commitments.chunks(48))
-        .hex("trustees", [sharing.quorum().trustees()])
+    with_all(case, "commitment", commitments.chunks(48)).hex("trustees", [sharing.quorum().trustees()])
 }
 
 fn lagrange() -> Vec<Case> {
@@ -48,11 +45,7 @@ fn lagrange() -> Vec<Case> {
             let comment = format!("The coefficients of trustees {}.", named.join(", "));
             let name = format!("lagrange-{}", named.join("-"));
             let lambdas = set.iter().map(|i| set.lagrange_at_zero(i).to_bytes());
-            with_all(
-                case("lagrange", &name, "valid", &comment).hex("set", set.to_bytes()),
-                "lambda",
-                lambdas,
-            )
+            with_all(case("lagrange", &name, "valid", &comment).hex("set", set.to_bytes()), "lambda", lambdas)
         })
         .collect()
 }
@@ -79,9 +72,7 @@ fn sharings() -> Vec<Case> {
         );
         let all = coefficients(&format!("sharing {t} of {n}"), scalar("a shared xi"), t);
         let (sharing, shares) = dealt(t, n);
-        let keys = shares
-            .iter()
-            .map(|s| sharing.share_key(s.trustee()).to_bytes());
+        let keys = shares.iter().map(|s| sharing.share_key(s.trustee()).to_bytes());
         let case = case("sharing", &name, "valid", &comment);
         let case = with_all(case, "coefficient", all.iter().map(Scalar::to_bytes));
         let case = with_sharing(case, &sharing);
@@ -96,35 +87,15 @@ fn bad_shares() -> Vec<Case> {
     let good = shares[1].to_bytes().to_vec();
     let share = |name: &str, rule: &str, comment: &str, index: u8, share: &[u8]| {
         let case = case("share", &format!("share{name}"), rule, comment);
-        with_sharing(case, &sharing)
-            .hex("index", [index])
-            .hex("share", share)
+        with_sharing(case, &sharing).hex("index", [index]).hex("share", share)
     };
     let key = sharing.share_key(trustee(2)).to_bytes();
     vec![
         share("", "valid", "A share fits its share key.", 2, &good).hex("share-key", key),
-        share(
-            "-other",
-            "invalid",
-            "The share of another trustee.",
-            1,
-            &good,
-        ),
-        share(
-            "-one-bit",
-            "invalid",
-            "The share is one bit off.",
-            2,
-            &flipped(&good, 32),
-        ),
+        share("-other", "invalid", "The share of another trustee.", 1, &good),
+        share("-one-bit", "invalid", "The share is one bit off.", 2, &good.flip(31)),
         share("-zero", "scalar", "A share of zero.", 2, &[0; 32]),
-        share(
-            "-not-reduced",
-            "scalar",
-            "share + r in its place.",
-            2,
-            &unreduced(&good, 0),
-        ),
+        share("-not-reduced", "scalar", "share + r in its place.", 2, &good.unreduced(0)),
         share("-short", "length", "A byte is missing.", 2, &good[..31]),
         share("-index-0", "index", "Index 0.", 0, &good),
         share("-index-4", "index", "Trustee 4 of 3.", 4, &good),
@@ -142,12 +113,7 @@ fn point() -> G1 {
 }
 
 fn part<'a>(sharing: &'a Sharing, point: &'a G1, context: &'a [u8; 32]) -> Part<'a> {
-    Part {
-        number: 1,
-        sharing,
-        point,
-        context,
-    }
+    Part { number: 1, sharing, point, context }
 }
 
 /// What a trustee gives for the point.
@@ -177,13 +143,7 @@ struct Place<'a> {
 }
 
 fn place(sharing: &Sharing) -> Place<'_> {
-    Place {
-        sharing,
-        context: context(),
-        index: 2,
-        part: 1,
-        point: point().to_bytes().to_vec(),
-    }
+    Place { sharing, context: context(), index: 2, part: 1, point: point().to_bytes().to_vec() }
 }
 
 fn decryptions() -> Vec<Case> {
@@ -191,30 +151,18 @@ fn decryptions() -> Vec<Case> {
     let (sharing, shares) = &ours;
     let k = Scalar::random(&mut rng("a decryption")).to_bytes();
     let (point, context) = (point(), context());
-    let of_part_2 = Part {
-        number: 2,
-        ..part(sharing, &point, &context)
-    };
+    let of_part_2 = Part { number: 2, ..part(sharing, &point, &context) };
     let second = of_part_2.decrypt(&shares[1], &mut rng("a decryption"));
-    let in_part_2 = Place {
-        part: 2,
-        ..place(sharing)
-    };
+    let in_part_2 = Place { part: 2, ..place(sharing) };
     let good = decrypt(&ours, 2).to_bytes();
     let second = second.unwrap().to_bytes();
     vec![
         decryption("", "valid", "Trustee 2 decrypts.", &place(sharing), &good)
             .hex("share", shares[1].to_bytes().as_slice())
             .hex("k", k),
-        decryption(
-            "-part-2",
-            "valid",
-            "As the second of two.",
-            &in_part_2,
-            &second,
-        )
-        .hex("share", shares[1].to_bytes().as_slice())
-        .hex("k", k),
+        decryption("-part-2", "valid", "As the second of two.", &in_part_2, &second)
+            .hex("share", shares[1].to_bytes().as_slice())
+            .hex("k", k),
     ]
 }
 
@@ -223,85 +171,29 @@ fn bad_decryptions() -> Vec<Case> {
     let (good, here) = (decrypt(&ours, 2).to_bytes(), place(&ours.0));
     let bad = |name: &str, rule: &str, comment: &str, bytes: &[u8]| {
         let case = decryption(name, rule, comment, &here, bytes);
-        if rule == "invalid" {
-            case.hex("culprit", [2])
-        } else {
-            case
-        }
+        if rule == "invalid" { case.hex("culprit", [2]) } else { case }
     };
     let elsewhere = |name: &str, comment: &str, place: Place<'_>| {
         decryption(name, "invalid", comment, &place, &good).hex("culprit", [place.index])
     };
     let mut cases = vec![
         bad("-short", "length", "A byte is missing.", &good[..111]),
-        bad(
-            "-other-d",
-            "invalid",
-            "D is another point.",
-            &doubled(&good, 0, 48),
-        ),
+        bad("-other-d", "invalid", "D is another point.", &good.doubled(0, 48)),
         elsewhere(
             "-other-context",
             "Of another request.",
-            Place {
-                context: hash(b"another request"),
-                ..place(&ours.0)
-            },
+            Place { context: hash(b"another request"), ..place(&ours.0) },
         ),
-        elsewhere(
-            "-other-trustee",
-            "In the name of trustee 3.",
-            Place {
-                index: 3,
-                ..place(&ours.0)
-            },
-        ),
-        elsewhere(
-            "-other-part",
-            "As the second of two.",
-            Place {
-                part: 2,
-                ..place(&ours.0)
-            },
-        ),
-        elsewhere(
-            "-other-point",
-            "Of another point.",
-            Place {
-                point: doubled(&here.point, 0, 48),
-                ..place(&ours.0)
-            },
-        ),
-        elsewhere(
-            "-other-sharing",
-            "Under other share keys.",
-            place(&dealt(3, 5).0),
-        ),
-        decryption(
-            "-index",
-            "index",
-            "Trustee 4 of 3.",
-            &Place {
-                index: 4,
-                ..place(&ours.0)
-            },
-            &good,
-        ),
+        elsewhere("-other-trustee", "In the name of trustee 3.", Place { index: 3, ..place(&ours.0) }),
+        elsewhere("-other-part", "As the second of two.", Place { part: 2, ..place(&ours.0) }),
+        elsewhere("-other-point", "Of another point.", Place { point: here.point.doubled(0, 48), ..place(&ours.0) }),
+        elsewhere("-other-sharing", "Under other share keys.", place(&dealt(3, 5).0)),
+        decryption("-index", "index", "Trustee 4 of 3.", &Place { index: 4, ..place(&ours.0) }, &good),
     ];
-    cases.push(bad(
-        "-two-rules",
-        "scalar",
-        TWO_RULES,
-        &two_rules(&good, 0, 80),
-    ));
+    cases.push(bad("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 80)));
     for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = replaced(&good, 0, &bytes);
-        cases.push(bad(
-            &format!("-d-{what}"),
-            rule,
-            &sentence("D", what),
-            &bytes,
-        ));
+        let bytes = good.set(0, &bytes);
+        cases.push(bad(&format!("-d-{what}"), rule, &sentence("D", what), &bytes));
     }
     for (what, rule, bytes) in bad_proofs(&good, 48) {
         cases.push(bad(&format!("-{what}"), rule, of_proof(what), &bytes));
@@ -309,18 +201,9 @@ fn bad_decryptions() -> Vec<Case> {
     cases
 }
 
-fn combine(
-    name: &str,
-    expect: &str,
-    comment: &str,
-    sharing: &Sharing,
-    given: &[(u8, Vec<u8>)],
-) -> Case {
+fn combine(name: &str, expect: &str, comment: &str, sharing: &Sharing, given: &[(u8, Vec<u8>)]) -> Case {
     let case = case("combine", &format!("combine-{name}"), expect, comment);
-    let case = with_sharing(case, sharing)
-        .hex("context", context())
-        .hex("part", [1])
-        .hex("point", point().to_bytes());
+    let case = with_sharing(case, sharing).hex("context", context()).hex("part", [1]).hex("point", point().to_bytes());
     let case = with_all(case, "index", given.iter().map(|(index, _)| [*index]));
     with_all(case, "decryption", given.iter().map(|(_, given)| given))
 }
@@ -335,12 +218,7 @@ fn combinations() -> Vec<Case> {
     [
         (1, 1, &[1][..], "One of one."),
         (2, 3, &[1, 2], "Two of three."),
-        (
-            2,
-            3,
-            &[3, 1],
-            "Two others, in another order: the same power.",
-        ),
+        (2, 3, &[3, 1], "Two others, in another order: the same power."),
         (2, 3, &[1, 2, 3], "More than it takes."),
         (3, 5, &[1, 3, 5], "Three of five."),
     ]
@@ -356,11 +234,10 @@ fn combinations() -> Vec<Case> {
 fn bad_combinations() -> Vec<Case> {
     let of = dealt(2, 3);
     let good = given(&of, &[1, 3]);
-    let bad = |name: &str, rule: &str, comment: &str, given: &[(u8, Vec<u8>)]| {
-        combine(name, rule, comment, &of.0, given)
-    };
+    let bad =
+        |name: &str, rule: &str, comment: &str, given: &[(u8, Vec<u8>)]| combine(name, rule, comment, &of.0, given);
     let mut broken = good.clone();
-    broken[1].1 = flipped(&broken[1].1, 112);
+    broken[1].1 = broken[1].1.flip(111);
     let mut swapped = good.clone();
     (swapped[0].0, swapped[1].0) = (3, 1);
     let (twice, mut beyond) = ([good[0].clone(), good[0].clone()], good.clone());
@@ -369,13 +246,7 @@ fn bad_combinations() -> Vec<Case> {
         bad("too-few", "too-few", "One of two.", &good[..1]),
         bad("twice", "index", "One trustee twice.", &twice),
         bad("beyond", "index", "Trustee 4 of 3.", &beyond),
-        bad(
-            "broken",
-            "invalid",
-            "s of the second is one bit off.",
-            &broken,
-        )
-        .hex("culprit", [3]),
+        bad("broken", "invalid", "s of the second is one bit off.", &broken).hex("culprit", [3]),
         bad("swapped", "invalid", "Each in the other's name.", &swapped).hex("culprit", [1]),
     ]
 }
@@ -386,9 +257,7 @@ fn openings() -> Vec<Case> {
     let comment = "Trustees 1 and 3 open: the base.";
     let context = context();
     let opening = |name: &str, signature: &[u8]| {
-        case("open-shares", name, "valid", comment)
-            .hex("signature", signature)
-            .hex("context", context)
+        case("open-shares", name, "valid", comment).hex("signature", signature).hex("context", context)
     };
 
     let bytes = &xr_signatures::sign(0, "xr open-shares", b"a message")[..288];
@@ -398,13 +267,12 @@ fn openings() -> Vec<Case> {
     let by = |i: Trustee| of_t1.decrypt(&shares[usize::from(i.index()) - 1], &mut rng("xr open"));
     let given = [first, third].map(|i| (i, by(i).unwrap()));
     let a = *signature.t2() - of_t1.combine(&given).unwrap();
-    let case = with_sharing(
-        with_key(opening("xr-open-shares", bytes), &XR.public[0]),
-        sharing,
-    );
-    let of_xr = with_all(case.hex("index", [1]).hex("index", [3]), "decryption", {
-        given.iter().map(|(_, given)| given.to_bytes())
-    })
+    let case = with_sharing(with_key(opening("xr-open-shares", bytes), &XR.public[0]), sharing);
+    let of_xr = with_all(
+        case.hex("index", [1]).hex("index", [3]),
+        "decryption",
+        given.iter().map(|(_, given)| given.to_bytes()),
+    )
     .hex("b", a.to_bytes());
 
     let bytes = &bbs04_signatures::sign(0, "open-shares", b"a message")[..336];
@@ -415,19 +283,12 @@ fn openings() -> Vec<Case> {
         parts[part].decrypt(share, &mut rng("bbs04 open")).unwrap()
     };
     let given = [first, third].map(|i| (i, [by(i, 0), by(i, 1)]));
-    let a = signature
-        .open_by_trustees(&BBS04.sharings, &context, &given)
-        .unwrap();
-    let case = with_sharing(
-        with_key(opening("open-shares", bytes), &BBS04.public[0]),
-        &BBS04.sharings[0],
-    );
+    let a = signature.open_by_trustees(&BBS04.sharings, &context, &given).unwrap();
+    let case = with_sharing(with_key(opening("open-shares", bytes), &BBS04.public[0]), &BBS04.sharings[0]);
     let in_v = BBS04.sharings[1].to_bytes();
     let case = with_all(case, "commitment-in-v", in_v.chunks(48));
     let case = case.hex("index", [1]).hex("index", [3]);
-    let all = given
-        .iter()
-        .flat_map(|(_, both)| both.iter().map(Decryption::to_bytes));
+    let all = given.iter().flat_map(|(_, both)| both.iter().map(Decryption::to_bytes));
     let of_bbs04 = with_all(case, "decryption", all).hex("b", a.to_bytes());
     vec![of_xr, of_bbs04]
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use clew_evidence::{
-    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes,
-    consistency, inclusion, root, seal,
+    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root,
+    seal,
 };
 use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};
@@ -74,15 +74,11 @@ impl Records {
     pub fn checkpoint_bodies(&self) -> Vec<Vec<u8>> {
         let tree = Tree::of(&self.entries);
         let before = std::iter::once(None).chain(self.checkpoints.iter().copied().map(Some));
-        let all = self
-            .checkpoints
-            .iter()
-            .zip(before)
-            .map(|(machines, before)| Checkpoint {
-                machines: *machines,
-                root: tree.root(*machines),
-                hashes: before.map_or(vec![], |before| tree.consistency(before, *machines)),
-            });
+        let all = self.checkpoints.iter().zip(before).map(|(machines, before)| Checkpoint {
+            machines: *machines,
+            root: tree.root(*machines),
+            hashes: before.map_or(vec![], |before| tree.consistency(before, *machines)),
+        });
         all.map(|checkpoint| checkpoint.encode()).collect()
     }
 
@@ -107,11 +103,7 @@ impl Records {
 /// A row of these entries.
 pub fn row_of(entries: &[RegisterEntry], index: usize) -> Row {
     let tree = Tree::of(entries);
-    Row {
-        entry: entries[index].clone(),
-        machines: tree.entries,
-        hashes: tree.proof(index as u32),
-    }
+    Row { entry: entries[index].clone(), machines: tree.entries, hashes: tree.proof(index as u32) }
 }
 
 /// A group file of these bodies.

@@ -30,19 +30,10 @@ pub const DEVICES: [(&str, &str); 13] = [
     ("weak-key", "The device key is the neutral point."),
     ("proof-c", "c of the proof of y is one bit off."),
     ("proof-s", "s of the proof of y is one bit off."),
-    (
-        "proof-statement",
-        "The proof of y is for another statement.",
-    ),
+    ("proof-statement", "The proof of y is for another statement."),
     ("proof-y", "The proof is of another machine's y."),
-    (
-        "copied",
-        "A, C and the proof of web-1 in a row of another device.",
-    ),
-    (
-        "accomplice",
-        "A and C that are computed from B of web-1, for another device: nobody knows y.",
-    ),
+    ("copied", "A, C and the proof of web-1 in a row of another device."),
+    ("accomplice", "A and C that are computed from B of web-1, for another device: nobody knows y."),
 ];
 
 /// One of them whose proof of y is wrong, and the one whose x is [`accomplice_x`].
@@ -70,19 +61,12 @@ pub fn xr() -> Records {
     entries.push(vouched(device, key, &|entry| {
         entry.credential = another(&entry.credential).try_into().unwrap();
     }));
-    Records {
-        entries: numbered(entries),
-        ..founded(&XR.records)
-    }
+    Records { entries: numbered(entries), ..founded(&XR.records) }
 }
 
 /// The group before its first epoch.
 fn founded(records: &Records) -> Records {
-    Records {
-        epochs: vec![],
-        checkpoints: vec![],
-        ..records.clone()
-    }
+    Records { epochs: vec![], checkpoints: vec![], ..records.clone() }
 }
 
 fn numbered(entries: Vec<RegisterEntry>) -> Vec<RegisterEntry> {
@@ -98,11 +82,7 @@ fn device(entry: &mut RegisterEntry) -> &mut DeviceEntry {
 }
 
 /// The entry of `web-1`, changed; then it is vouched for with these keys.
-fn vouched(
-    key: &SigningKey,
-    member: &MemberKey,
-    change: &dyn Fn(&mut RegisterEntry),
-) -> RegisterEntry {
+fn vouched(key: &SigningKey, member: &MemberKey, change: &dyn Fn(&mut RegisterEntry)) -> RegisterEntry {
     let mut entry = XR.records.entries[place("web-1")].clone();
     change(&mut entry);
     device(&mut entry).key = key.verifying_key().to_bytes();
@@ -111,9 +91,7 @@ fn vouched(
 
 /// The last of [`DEVICES`]: S holds, and the proof of y does not.
 fn unproved() -> [RegisterEntry; 6] {
-    let Machine {
-        device: own, key, ..
-    } = XR.machine("web-1");
+    let Machine { device: own, key, .. } = XR.machine("web-1");
     let other = &XR.machine("web-2").key;
     let stranger = SigningKey::from_bytes(&hash(b"another device"));
     let damaged = |at: usize| {

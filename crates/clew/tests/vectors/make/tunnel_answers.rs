@@ -10,29 +10,12 @@ use super::tunnel_run::Run;
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let puzz = rpcs(&[Rpc::Puzz {
-        q: &[0; 80],
-        hash: &[1; 64],
-        w: 23,
-        nonce: [2; 8],
-    }]);
+    let puzz = rpcs(&[Rpc::Puzz { q: &[0; 80], hash: &[1; 64], w: 23, nonce: [2; 8] }]);
     vec![
         passed_over(),
-        closes(
-            "sequence-answer-side",
-            "The server creates a connection.",
-            &create(2),
-        ),
-        closes(
-            "sequence-answer-early",
-            "The server sends on a connection before its ack.",
-            &say(1, b"early"),
-        ),
-        closes(
-            "sequence-answer-hard",
-            "A puzz of 23 bits in the tunnel.",
-            &puzz,
-        ),
+        closes("sequence-answer-side", "The server creates a connection.", &create(2)),
+        closes("sequence-answer-early", "The server sends on a connection before its ack.", &say(1, b"early")),
+        closes("sequence-answer-hard", "A puzz of 23 bits in the tunnel.", &puzz),
     ]
 }
 
@@ -63,24 +46,14 @@ impl Impostor {
             unreachable!("a plaintext");
         };
         let ack = u32::from_be_bytes([a, b, c, d]);
-        Self {
-            tid,
-            key,
-            t,
-            seq: 255,
-            ack,
-        }
+        Self { tid, key, t, seq: 255, ack }
     }
 
     /// The next packet; bare if these RPCs are out of sequence.
     fn packet(&mut self, rpcs: &[u8], is_bare: bool) -> Vec<u8> {
         self.t += 1;
         self.seq += u32::from(!is_bare);
-        let header = Header {
-            tid: self.tid,
-            nonce: Nonce::new(self.t, Side::Server),
-            initiation: None,
-        };
+        let header = Header { tid: self.tid, nonce: Nonce::new(self.t, Side::Server), initiation: None };
         let seq = if is_bare { 0 } else { self.seq };
         let (mut out, stream) = (Vec::new(), keys::stream(&self.key, self.tid));
         let sealed = header.seal((seq, self.ack), rpcs, 256, &stream, &mut out);
@@ -101,16 +74,9 @@ fn passed_over() -> Case {
         run.hand_client(packet);
     }
     let control = |rpc| rpcs(&[rpc]);
-    let misplaced = control(Rpc::NextTid {
-        tid: *Tid::from_random([1; 8]).as_bytes(),
-        key: super::tunnel::public("client"),
-    });
-    let window = |bytes| {
-        control(Rpc::WindowSize {
-            connection: 1,
-            bytes,
-        })
-    };
+    let misplaced =
+        control(Rpc::NextTid { tid: *Tid::from_random([1; 8]).as_bytes(), key: super::tunnel::public("client") });
+    let window = |bytes| control(Rpc::WindowSize { connection: 1, bytes });
     let packet = server.packet(&misplaced, true);
     run.hand_client(&packet);
     let all = [

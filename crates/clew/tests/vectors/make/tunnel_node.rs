@@ -35,11 +35,7 @@ pub fn server_secret() -> ServerSecret {
         hostname: "files.example".into(),
     };
     let cert = Cert::sign(body, &signing).unwrap();
-    ServerSecret {
-        signing,
-        boxing,
-        cert,
-    }
+    ServerSecret { signing, boxing, cert }
 }
 
 /// Randomness that remembers which keys it gave.
@@ -107,11 +103,7 @@ pub fn other_host() -> Record {
         ..secret.cert.body
     };
     let cert = Cert::sign(body, &signing).unwrap();
-    let server = ServerSecret {
-        signing,
-        boxing: secret.boxing,
-        cert,
-    };
+    let server = ServerSecret { signing, boxing: secret.boxing, cert };
     let mut rng = Recorder::new("tunnel other host");
     let server = Server::new(server, config(), hash(b"other"), rng.at(0)).unwrap();
     server.record()

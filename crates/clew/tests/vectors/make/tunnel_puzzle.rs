@@ -48,9 +48,7 @@ fn asked(name: &str, w: u8) -> Case {
     let mut run = loaded(name, w);
     let _ = run.open();
     run.wait(SECOND);
-    run.case(&format!(
-        "A server under load asks for {w} bits, and the client's solution opens the tunnel."
-    ))
+    run.case(&format!("A server under load asks for {w} bits, and the client's solution opens the tunnel."))
 }
 
 fn solution(said: &[Vec<u8>]) -> Solution {
@@ -181,9 +179,7 @@ fn odd() -> Case {
     }
     run.wait(2 * SECOND);
     run.hand_client(&good.to_bytes());
-    run.case(
-        "For another TID, too hard for the record, without a solution, and one in an open tunnel.",
-    )
+    run.case("For another TID, too hard for the record, without a solution, and one in an open tunnel.")
 }
 
 fn in_tunnel() -> Case {
@@ -198,10 +194,7 @@ fn in_tunnel() -> Case {
     let packet = rogue.packet((257, 0), &super::rogue::say(1, &[7; 900]));
     let said = run.hand_from(other, &packet);
     let heard = said.iter().filter_map(|packet| rogue.open(packet));
-    let posed = heard
-        .filter_map(|heard| posed(&heard.text))
-        .next_back()
-        .unwrap();
+    let posed = heard.filter_map(|heard| posed(&heard.text)).next_back().unwrap();
     let answer = |r: &[u8; 80]| rpcs(&[Rpc::PuzzSoln { r, nonce: posed.1 }]);
     let wrong = answer(&[1; 80]);
     let right = answer(&posed.0);
@@ -215,10 +208,7 @@ fn in_tunnel() -> Case {
 /// q and n' of a puzz of w = 0, whose q is r.
 fn posed(text: &[u8]) -> Option<([u8; 80], [u8; 8])> {
     let plaintext = clew_tunnel::wire::plaintext::Plaintext::parse(text).ok()?;
-    let call = plaintext
-        .calls
-        .into_iter()
-        .find(|call| call.name == "puzz")?;
+    let call = plaintext.calls.into_iter().find(|call| call.name == "puzz")?;
     match Rpc::of(&call, Side::Server).ok()? {
         Rpc::Puzz { q, nonce, .. } => Some((*q, nonce)),
         _ => None,
@@ -260,17 +250,9 @@ fn ecert(later: u64, change: impl Fn(&mut EcertBody)) -> Vec<u8> {
 /// A stale-key answer to the last packet that was sent.
 fn stale(run: &Run, ecert: &[u8]) -> Vec<u8> {
     let packet = run.last_sent();
-    let (tid, nonce) = (
-        packet[..8].try_into().unwrap(),
-        packet[8..16].try_into().unwrap(),
-    );
+    let (tid, nonce) = (packet[..8].try_into().unwrap(), packet[8..16].try_into().unwrap());
     let mut out = Vec::new();
-    StaleKey {
-        tid: Tid::from_random(tid),
-        nonce: Nonce::from_bytes(nonce).stale(),
-        ecert,
-    }
-    .write(&mut out);
+    StaleKey { tid: Tid::from_random(tid), nonce: Nonce::from_bytes(nonce).stale(), ecert }.write(&mut out);
     out
 }
 
@@ -282,9 +264,7 @@ fn not_followed() -> Case {
     let other = SigningSecret::from_seed(&[7; 32]);
     let signed = |signing: [u8; 32]| {
         let parsed = Ecert::parse(&ecert(1_000, |_| {})).unwrap().body;
-        Ecert::sign(EcertBody { signing, ..parsed }, &other)
-            .unwrap()
-            .to_bytes()
+        Ecert::sign(EcertBody { signing, ..parsed }, &other).unwrap().to_bytes()
     };
     let own = run.server.record().cert.body.signing;
     let answer = stale(&run, &good);

@@ -5,14 +5,13 @@ use std::net::SocketAddr;
 use clew_tunnel::authenticator::{self, Context};
 use clew_tunnel::keys::{self, Binder};
 use clew_tunnel::puzzle::{PuzzleSecret, Solution};
-use clew_tunnel::record::{
-    Authenticators, Cert, CertBody, Ecert, EcertBody, Identity, Record, SigningSecret,
-};
+use clew_tunnel::record::{Authenticators, Cert, CertBody, Ecert, EcertBody, Identity, Record, SigningSecret};
 use clew_tunnel::x25519::Public;
 use ed25519_dalek::{Signer, SigningKey};
 
+use super::damage::Damage;
+use super::hash;
 use super::tunnel::{FOLDER, NANOS, public, secret, tid};
-use super::{hash, replaced};
 use crate::case::Case;
 
 const NOW: u64 = NANOS / 1_000_000;
@@ -20,14 +19,7 @@ const DAY: u64 = 86_400_000;
 const HOST: &str = "files.example";
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        records(),
-        newer(),
-        identities(),
-        authenticators(),
-        puzzles(),
-        searches(),
-    ];
+    let groups = [records(), newer(), identities(), authenticators(), puzzles(), searches()];
     groups.into_iter().flatten().collect()
 }
 
@@ -61,15 +53,12 @@ fn record() -> Record {
         end: NOW + 270_000,
         addresses: addresses.map(|a| a.parse().unwrap()).into(),
     };
-    Record {
-        cert: Cert::sign(cert, &issuer).unwrap(),
-        ecert: Ecert::sign(ecert, &server).unwrap(),
-    }
+    Record { cert: Cert::sign(cert, &issuer).unwrap(), ecert: Ecert::sign(ecert, &server).unwrap() }
 }
 
 /// A part once more, with bytes at a place of its body replaced, signed again.
 fn again(part: &[u8], who: &str, label: &[u8; 16], at: usize, value: &[u8]) -> Vec<u8> {
-    let body = replaced(&part[64..], at, value);
+    let body = part[64..].set(at, value);
     let message = [label, &body[..]].concat();
     let signature = SigningKey::from_bytes(&seed(who)).sign(&message);
     [&signature.to_bytes()[..], &body].concat()
@@ -126,134 +115,35 @@ fn records() -> Vec<Case> {
     let both = joined(&cert(CERT_BOXING, &high), &ecert(BOXING, &high));
     let mut cases = vec![
         judged("good", "valid", "As it is.", &whole, NOW),
-        judged(
-            "start",
-            "valid",
-            "30 s before its start.",
-            &whole,
-            NOW - 30_000,
-        ),
+        judged("start", "valid", "30 s before its start.", &whole, NOW - 30_000),
         judged("end", "valid", "At its end.", &whole, NOW + 270_000),
-        judged(
-            "early",
-            "not-yet-valid",
-            "A millisecond before.",
-            &whole,
-            NOW - 30_001,
-        ),
-        judged(
-            "past",
-            "expired",
-            "A millisecond behind.",
-            &whole,
-            NOW + 270_001,
-        ),
+        judged("early", "not-yet-valid", "A millisecond before.", &whole, NOW - 30_001),
+        judged("past", "expired", "A millisecond behind.", &whole, NOW + 270_001),
     ];
     let changed = [
-        (
-            "short",
-            "record-length",
-            "A byte is missing.",
-            whole[..whole.len() - 1].to_vec(),
-        ),
-        (
-            "long",
-            "record-length",
-            "A byte behind it.",
-            [&whole[..], &[0]].concat(),
-        ),
-        (
-            "family",
-            "record-length",
-            "An address of family 5.",
-            of_ecert(119, &[5]),
-        ),
-        (
-            "version",
-            "record-version",
-            "Version 1.",
-            of_ecert(0, &[0, 1]),
-        ),
-        (
-            "issuer",
-            "untrusted",
-            "Another issuer.",
-            of_cert(ISSUER, &other),
-        ),
-        ("signature", "record-signature", "A bit of cert's.", {
-            joined(&replaced(&c, 9, &[c[9] ^ 1]), &e)
-        }),
-        (
-            "ecert-signature",
-            "record-signature",
-            "A bit of ecert's.",
-            { joined(&c, &replaced(&e, 9, &[e[9] ^ 1])) },
-        ),
-        (
-            "keys",
-            "record-keys",
-            "Another boxing key.",
-            of_ecert(BOXING, &other),
-        ),
-        (
-            "hostname",
-            "bad-hostname",
-            "A capital.",
-            of_cert(CERT_HOST, b"F"),
-        ),
-        (
-            "host",
-            "wrong-host",
-            "Of another host.",
-            of_cert(CERT_HOST, b"g"),
-        ),
+        ("short", "record-length", "A byte is missing.", whole[..whole.len() - 1].to_vec()),
+        ("long", "record-length", "A byte behind it.", whole.plus([0])),
+        ("family", "record-length", "An address of family 5.", of_ecert(119, &[5])),
+        ("version", "record-version", "Version 1.", of_ecert(0, &[0, 1])),
+        ("issuer", "untrusted", "Another issuer.", of_cert(ISSUER, &other)),
+        ("signature", "record-signature", "A bit of cert's.", joined(&c.set(9, [c[9] ^ 1]), &e)),
+        ("ecert-signature", "record-signature", "A bit of ecert's.", joined(&c, &e.set(9, [e[9] ^ 1]))),
+        ("keys", "record-keys", "Another boxing key.", of_ecert(BOXING, &other)),
+        ("hostname", "bad-hostname", "A capital.", of_cert(CERT_HOST, b"F")),
+        ("host", "wrong-host", "Of another host.", of_cert(CERT_HOST, b"g")),
         ("reserved", "reserved-bits", "Bit 2.", of_ecert(BITS, &[7])),
         ("w", "bad-limits", "w is 23.", of_ecert(W, &[23])),
-        (
-            "m",
-            "bad-limits",
-            "M is 1,023.",
-            of_ecert(M, &1_023u16.to_be_bytes()),
-        ),
+        ("m", "bad-limits", "M is 1,023.", of_ecert(M, &1_023u16.to_be_bytes())),
         ("port", "bad-address", "Port 0.", of_ecert(PORT_4, &[0, 0])),
-        (
-            "multicast",
-            "bad-address",
-            "224.0.2.1.",
-            of_ecert(120, &[224]),
-        ),
-        (
-            "ephemeral",
-            "bad-key",
-            "S' is 32 ff.",
-            of_ecert(EPHEMERAL, &high),
-        ),
+        ("multicast", "bad-address", "224.0.2.1.", of_ecert(120, &[224])),
+        ("ephemeral", "bad-key", "S' is 32 ff.", of_ecert(EPHEMERAL, &high)),
         ("boxing", "bad-key", "The boxing key is 32 ff.", both),
-        (
-            "lifetime",
-            "bad-lifetime",
-            "A day and more.",
-            of_ecert(END, &time(NOW + DAY + 1)),
-        ),
-        (
-            "backwards",
-            "bad-lifetime",
-            "It ends at its start.",
-            of_ecert(END, &time(NOW)),
-        ),
-        ("cert-early", "not-yet-valid", "cert starts later.", {
-            of_cert(CERT_START, &time(NOW + 30_001))
-        }),
-        (
-            "cert-past",
-            "expired",
-            "cert has ended.",
-            of_cert(CERT_END, &time(NOW - 1)),
-        ),
+        ("lifetime", "bad-lifetime", "A day and more.", of_ecert(END, &time(NOW + DAY + 1))),
+        ("backwards", "bad-lifetime", "It ends at its start.", of_ecert(END, &time(NOW))),
+        ("cert-early", "not-yet-valid", "cert starts later.", of_cert(CERT_START, &time(NOW + 30_001))),
+        ("cert-past", "expired", "cert has ended.", of_cert(CERT_END, &time(NOW - 1))),
     ];
-    let case = |(name, rule, comment, record): (&str, &str, &str, Vec<u8>)| {
-        judged(name, rule, comment, &record, NOW)
-    };
+    let case = |(name, rule, comment, record): (&str, &str, &str, Vec<u8>)| judged(name, rule, comment, &record, NOW);
     cases.extend(changed.map(case));
     cases
 }
@@ -261,9 +151,7 @@ fn records() -> Vec<Case> {
 fn newer() -> Vec<Case> {
     let case = |name: &str, expect: &str, comment: &str, start: u64| {
         let case = Case::new(FOLDER, &format!("newer-{name}"), expect, comment);
-        let case = case
-            .text("check", "newer")
-            .hex("held", record().ecert.to_bytes());
+        let case = case.text("check", "newer").hex("held", record().ecert.to_bytes());
         case.hex("ecert", ecert(START, &start.to_be_bytes()))
     };
     vec![
@@ -279,14 +167,7 @@ fn identities() -> Vec<Case> {
         case.text("check", "identity").hex("identity", identity)
     };
     let key = signing("server").public();
-    let whole = |signing| {
-        Identity {
-            signing,
-            hostname: HOST,
-        }
-        .to_bytes()
-        .unwrap()
-    };
+    let whole = |signing| Identity { signing, hostname: HOST }.to_bytes().unwrap();
     let long = [&whole(None)[..], &[0]].concat();
     vec![
         case("name", "valid", "A name.", &whole(None)).text("hostname", HOST),
@@ -330,45 +211,15 @@ fn authenticators() -> Vec<Case> {
             .text("service", "files")
             .hex("authenticator", &bound)
     };
-    let changed = replaced(&made, 71, &[made[71] ^ 1]);
+    let changed = made.set(71, [made[71] ^ 1]);
     vec![
         boxed("good", "valid", "The paper's.", user, &made),
-        boxed(
-            "user",
-            "authenticator",
-            "Of another user.",
-            public("other"),
-            &made,
-        ),
-        boxed(
-            "changed",
-            "authenticator",
-            "Its last bit is another.",
-            user,
-            &changed,
-        ),
-        boxed(
-            "key",
-            "bad-key",
-            "A user of small order.",
-            Public([0; 32]),
-            &made,
-        ),
+        boxed("user", "authenticator", "Of another user.", public("other"), &made),
+        boxed("changed", "authenticator", "Its last bit is another.", user, &changed),
+        boxed("key", "bad-key", "A user of small order.", Public([0; 32]), &made),
         bounded("good", "valid", "As it is.", 7, 6),
-        bounded(
-            "connection",
-            "authenticator",
-            "For another connection.",
-            8,
-            6,
-        ),
-        bounded(
-            "host",
-            "authenticator",
-            "For another host, which has the same boxing key.",
-            7,
-            5,
-        ),
+        bounded("connection", "authenticator", "For another connection.", 8, 6),
+        bounded("host", "authenticator", "For another host, which has the same boxing key.", 7, 5),
     ]
 }
 
@@ -378,20 +229,13 @@ fn puzzles() -> Vec<Case> {
     let (client, server) = (public("client"), public("ephemeral"));
     let source: SocketAddr = "192.0.2.1:4321".parse().unwrap();
     let asked = secret.interrogation((tid(), &client, source), &server, NANOS, 0);
-    let solution = Solution {
-        r: asked.q,
-        nonce: asked.nonce,
-    }
-    .to_bytes();
+    let solution = Solution { r: asked.q, nonce: asked.nonce }.to_bytes();
     let case = |name: &str, expect: &str, comment: &str, w: u8| {
         let made = secret.interrogation((tid(), &client, source), &server, NANOS, w);
         Case::new(FOLDER, &format!("puzzle-{name}"), expect, comment)
             .text("check", "puzzle")
             .hex("secret", k)
-            .hex(
-                "address",
-                [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 192, 0, 2, 1],
-            )
+            .hex("address", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 192, 0, 2, 1])
             .hex("tid", tid().as_bytes())
             .hex("client-key", client.0)
             .hex("ephemeral-key", server.0)
@@ -402,64 +246,25 @@ fn puzzles() -> Vec<Case> {
         case.hex("now", now.to_be_bytes()).hex("solution", bytes)
     };
     let life = 60_000_000_000;
-    let zeros = replaced(&solution, 147, &[1]);
+    let zeros = solution.set(147, [1]);
     let mut all = vec![
         solved("good", "valid", "At once.", 4321, NANOS, &solution),
-        solved(
-            "late",
-            "valid",
-            "After 60 s.",
-            4321,
-            NANOS + life,
-            &solution,
-        ),
-        solved(
-            "old",
-            "old-solution",
-            "Later.",
-            4321,
-            NANOS + life + 1,
-            &solution,
-        ),
-        solved(
-            "future",
-            "old-solution",
-            "Before it was asked.",
-            4321,
-            NANOS - 1,
-            &solution,
-        ),
-        solved(
-            "port",
-            "bad-solution",
-            "From another port.",
-            4322,
-            NANOS,
-            &solution,
-        ),
-        solved(
-            "zeros",
-            "bad-solution",
-            "A zero is not.",
-            4321,
-            NANOS,
-            &zeros,
-        ),
+        solved("late", "valid", "After 60 s.", 4321, NANOS + life, &solution),
+        solved("old", "old-solution", "Later.", 4321, NANOS + life + 1, &solution),
+        solved("future", "old-solution", "Before it was asked.", 4321, NANOS - 1, &solution),
+        solved("port", "bad-solution", "From another port.", 4322, NANOS, &solution),
+        solved("zeros", "bad-solution", "A zero is not.", 4321, NANOS, &zeros),
     ];
     for w in [8, 22] {
         let case = case(&format!("{w}"), "valid", "What is sent for w bits.", w);
-        let case = case
-            .hex("port", 4321u16.to_be_bytes())
-            .hex("now", NANOS.to_be_bytes());
+        let case = case.hex("port", 4321u16.to_be_bytes()).hex("now", NANOS.to_be_bytes());
         all.push(case.hex("solution", solution));
     }
     all
 }
 
 fn searches() -> Vec<Case> {
-    let r: [u8; 80] = [hash(b"1"), hash(b"2"), hash(b"3")].concat()[..80]
-        .try_into()
-        .unwrap();
+    let r: [u8; 80] = [hash(b"1"), hash(b"2"), hash(b"3")].concat()[..80].try_into().unwrap();
     let (q, digest) = clew_tunnel::puzzle::pose(&r, 6);
     let case = |name: &str, expect: &str, comment: &str, digest: &[u8], w: u32| {
         Case::new(FOLDER, &format!("search-{name}"), expect, comment)
@@ -468,16 +273,10 @@ fn searches() -> Vec<Case> {
             .hex("digest", digest)
             .hex("w", w.to_be_bytes())
     };
-    let other = replaced(&digest, 0, &[digest[0] ^ 1]);
+    let other = digest.set(0, [digest[0] ^ 1]);
     vec![
         case("good", "valid", "It is found.", &digest, 6).hex("r", r),
-        case(
-            "none",
-            "unsolvable",
-            "A bit of the hash is another.",
-            &other,
-            6,
-        ),
+        case("none", "unsolvable", "A bit of the hash is another.", &other, 6),
         case("hard", "too-hard", "23 bits.", &digest, 23),
     ]
 }

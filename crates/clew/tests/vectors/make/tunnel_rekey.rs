@@ -154,23 +154,15 @@ fn refused() -> Case {
     let mut rogue = opened(&mut run, 3);
     let _ = run.rekeyed(&mut rogue);
     let nothing = Vec::new;
-    for (numbers, rpcs) in [
-        ((0, 0x7fff_ffff), nothing()),
-        ((0, 0), say(1, b"without a place")),
-        ((257, 0), nothing()),
-    ] {
+    for (numbers, rpcs) in [((0, 0x7fff_ffff), nothing()), ((0, 0), say(1, b"without a place")), ((257, 0), nothing())]
+    {
         let first = rogue.first(numbers, &rpcs);
         let _ = run.hand(&first);
     }
     let first = rogue.first((257, 0), &say(1, b"as it should be"));
     let _ = run.hand(&first);
     let mut new = run.rogue(5);
-    for (numbers, rpcs) in [
-        ((256, 1), create(1)),
-        ((257, 0), create(1)),
-        ((0, 0), create(1)),
-        ((256, 0), nothing()),
-    ] {
+    for (numbers, rpcs) in [((256, 1), create(1)), ((257, 0), create(1)), ((0, 0), create(1)), ((256, 0), nothing())] {
         let first = new.first(numbers, &rpcs);
         let _ = run.hand(&first);
     }
@@ -202,16 +194,8 @@ fn changed(name: &str) -> Case {
     let mut all = vec![twin];
     // Flags taken off; a puzzle put on; C' of another length of the numbers.
     all.push([&[first[0] & 0x3f][..], &first[1..]].concat());
-    let r = Solution {
-        r: [1; 80],
-        nonce: Nonce::from_bytes([0, 0, 0, 0, 0, 0, 0, 2]),
-    };
-    let with = [
-        &[first[0] | 0xc0][..],
-        &first[1..48],
-        &r.to_bytes(),
-        &first[48..],
-    ];
+    let r = Solution { r: [1; 80], nonce: Nonce::from_bytes([0, 0, 0, 0, 0, 0, 0, 2]) };
+    let with = [&[first[0] | 0xc0][..], &first[1..48], &r.to_bytes(), &first[48..]];
     all.push(with.concat());
     all.push([&first[..16], &[0xff; 32], &first[48..]].concat());
     all.push([&first[..16], &[0; 32], &first[48..]].concat());

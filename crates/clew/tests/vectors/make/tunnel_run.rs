@@ -112,9 +112,7 @@ impl Run {
     }
 
     pub fn open_to(&mut self, target: Target) -> TunnelId {
-        self.client
-            .open(self.client_rng.at(self.now), target, 1)
-            .unwrap()
+        self.client.open(self.client_rng.at(self.now), target, 1).unwrap()
     }
 
     pub fn connect(&mut self, tunnel: TunnelId, user: Option<client::UserId>) -> ConnectionId {
@@ -123,9 +121,7 @@ impl Run {
     }
 
     pub fn say(&mut self, connection: ConnectionId, bytes: &[u8]) {
-        let written = self
-            .client
-            .write(connection, "say", |call| call.bytes(bytes));
+        let written = self.client.write(connection, "say", |call| call.bytes(bytes));
         assert_eq!(written, Ok(true));
     }
 
@@ -154,9 +150,7 @@ impl Run {
     /// The server's program says something on the connection that it heard last.
     pub fn server_says(&mut self, bytes: &[u8]) {
         let connection = self.last_connection.unwrap();
-        let written = self
-            .server
-            .write(connection, "say", |call| call.bytes(bytes));
+        let written = self.server.write(connection, "say", |call| call.bytes(bytes));
         assert_eq!(written, Ok(true));
         self.settle();
     }
@@ -234,9 +228,7 @@ impl Run {
     fn get(&mut self, at_server: bool, from: SocketAddr, all: &[&[u8]]) {
         let numbers: Vec<usize> = all.iter().map(|bytes| self.number(bytes)).collect();
         let mut copies: Vec<Vec<u8>> = all.iter().map(|bytes| bytes.to_vec()).collect();
-        let datagrams = copies
-            .iter_mut()
-            .map(|bytes| Datagram { peer: from, bytes });
+        let datagrams = copies.iter_mut().map(|bytes| Datagram { peer: from, bytes });
         let before = self.counted(at_server);
         if at_server {
             self.server.receive(self.server_rng.at(self.now), datagrams);
@@ -262,15 +254,8 @@ impl Run {
     }
 
     fn counted(&self, at_server: bool) -> Vec<u64> {
-        let counters = if at_server {
-            self.server.counters()
-        } else {
-            self.client.counters()
-        };
-        Reason::ALL
-            .iter()
-            .map(|reason| counters.of(*reason))
-            .collect()
+        let counters = if at_server { self.server.counters() } else { self.client.counters() };
+        Reason::ALL.iter().map(|reason| counters.of(*reason)).collect()
     }
 
     fn compute(&mut self) -> bool {
@@ -312,23 +297,14 @@ impl Run {
             for bytes in run.bytes.chunks(run.segment) {
                 any = true;
                 let packet = self.number(bytes);
-                let (side, from) = if by_server {
-                    ("server", server_address())
-                } else {
-                    ("client", self.client_at)
-                };
+                let (side, from) = if by_server { ("server", server_address()) } else { ("client", self.client_at) };
                 let to = run.to;
                 self.note(side, &format!("sends {packet} {from} {to}"));
                 if self.lose > 0 {
                     self.lose -= 1;
                 } else {
                     let at = self.now + DELAY;
-                    self.flying.push(Flight {
-                        at,
-                        packet,
-                        from,
-                        to,
-                    });
+                    self.flying.push(Flight { at, packet, from, to });
                 }
             }
         }
@@ -347,9 +323,7 @@ impl Run {
             Event::Readable(connection) if self.echoes => {
                 while let Some(bytes) = self.read(true, *connection) {
                     let begin = &bytes[..bytes.len().min(64)];
-                    let written = self
-                        .server
-                        .write(*connection, "echo", |call| call.bytes(begin));
+                    let written = self.server.write(*connection, "echo", |call| call.bytes(begin));
                     assert!(written.is_ok());
                 }
             }
@@ -366,11 +340,7 @@ impl Run {
         };
         let what = format!("hears create {number} {} {who}", create.service);
         self.note("server", &what);
-        let verb = if self.decision.is_ok() {
-            "accepts"
-        } else {
-            "refuses"
-        };
+        let verb = if self.decision.is_ok() { "accepts" } else { "refuses" };
         self.note("server", &format!("{verb} {number}"));
         assert!(self.server.decide(create.connection, self.decision));
         self.last_connection = Some(create.connection);

@@ -44,14 +44,7 @@ fn start_gap() -> Case {
 
 fn gaps() -> Case {
     let (mut run, mut rogue) = opened("sequence-gap", 256);
-    for (seq, bytes) in [
-        (258, b"2"),
-        (260, b"4"),
-        (258, b"2"),
-        (257, b"1"),
-        (256, b"0"),
-        (259, b"3"),
-    ] {
+    for (seq, bytes) in [(258, b"2"), (260, b"4"), (258, b"2"), (257, b"1"), (256, b"0"), (259, b"3")] {
         let packet = rogue.packet((seq, 0), &say(1, bytes));
         let _ = run.hand(&packet);
         run.wait(30 * MS);
@@ -83,14 +76,7 @@ fn nonces() -> Case {
     let _ = run.hand(&packet);
     let _ = run.hand(&packet);
     let last = rogue.last_nonce() + 5_000;
-    for t in [
-        last,
-        last - 1_023,
-        last - 1_024,
-        last - 1_023,
-        last - 500,
-        last + 1,
-    ] {
+    for t in [last, last - 1_023, last - 1_024, last - 1_023, last - 500, last + 1] {
         let packet = rogue.packet_at(t, (0, 0), &[]);
         let _ = run.hand(&packet);
     }
@@ -119,29 +105,17 @@ fn acks() -> Vec<Case> {
         run.case(comment)
     };
     vec![
-        case(
-            "good",
-            "0, of what was sent, the same, 0, an older one.",
-            |seq| vec![0, seq, seq, 0, seq - 1],
-        ),
-        case(
-            "before",
-            "Of the place before the start, when nothing is acknowledged.",
-            |seq| vec![seq - 1],
-        ),
-        case("beyond", "Of the place behind the last.", |seq| {
-            vec![seq + 1]
-        }),
+        case("good", "0, of what was sent, the same, 0, an older one.", |seq| vec![0, seq, seq, 0, seq - 1]),
+        case("before", "Of the place before the start, when nothing is acknowledged.", |seq| vec![seq - 1]),
+        case("beyond", "Of the place behind the last.", |seq| vec![seq + 1]),
     ]
 }
 
 /// RPCs that close the tunnel, or are passed over.
 fn rpc_faults() -> Vec<Case> {
     let close = rpcs(&[Rpc::Close { connection: 1 }]);
-    let misplaced = rpcs(&[Rpc::NextTid {
-        tid: *Tid::from_random([1; 8]).as_bytes(),
-        key: super::tunnel::public("client"),
-    }]);
+    let misplaced =
+        rpcs(&[Rpc::NextTid { tid: *Tid::from_random([1; 8]).as_bytes(), key: super::tunnel::public("client") }]);
     let case = |name: &str, comment: &str, packets: &[(u32, Vec<u8>)]| {
         let (mut run, mut rogue) = opened(&format!("sequence-{name}"), 256);
         for (seq, rpcs) in packets {
@@ -159,25 +133,12 @@ fn rpc_faults() -> Vec<Case> {
             "nextTid in a packet without key: its nonce is not written down, nor its seq.",
             &[(257, misplaced), (257, short())],
         ),
-        case(
-            "connection",
-            "A connection that was never created.",
-            &[(257, say(2, b"x")), (257, short())],
-        ),
-        case(
-            "again",
-            "A connection id is used again.",
-            &[(257, create(1))],
-        ),
+        case("connection", "A connection that was never created.", &[(257, say(2, b"x")), (257, short())]),
+        case("again", "A connection id is used again.", &[(257, create(1))]),
         case(
             "closed",
             "RPCs on a closed connection, and one that nobody knows, are passed over.",
-            &[
-                (257, close.clone()),
-                (258, short()),
-                (259, unknown),
-                (260, close),
-            ],
+            &[(257, close.clone()), (258, short()), (259, unknown), (260, close)],
         ),
     ]
 }
@@ -196,23 +157,12 @@ fn over_credit() -> Case {
 }
 
 fn window(bytes: u32) -> Vec<u8> {
-    rpcs(&[Rpc::WindowSize {
-        connection: 1,
-        bytes,
-    }])
+    rpcs(&[Rpc::WindowSize { connection: 1, bytes }])
 }
 
 fn raised() -> Case {
     let (mut run, mut rogue) = opened("window-raised", 256);
-    let steps = [
-        16_383,
-        16_385,
-        0x8000_4000,
-        0x8000_4001,
-        0x3fff,
-        0x4000,
-        0x4001,
-    ];
+    let steps = [16_383, 16_385, 0x8000_4000, 0x8000_4001, 0x3fff, 0x4000, 0x4001];
     for (n, bytes) in steps.into_iter().enumerate() {
         let packet = rogue.packet((257 + n as u32, 0), &window(bytes));
         let _ = run.hand(&packet);

@@ -67,53 +67,24 @@ fn refusals() -> Case {
     let (key, service) = (public("client"), "echo");
     let ephemeral = run.ephemeral();
     let mut rogue = run.rogue(3);
-    let asked = |connection| Rpc::CreateAuthBound {
-        connection,
-        service,
-        user: key,
-        ephemeral,
-        authenticator: &[4; 48],
-    };
+    let asked =
+        |connection| Rpc::CreateAuthBound { connection, service, user: key, ephemeral, authenticator: &[4; 48] };
     let record = run.server.record();
     let (cert, ecert) = (record.cert.to_bytes(), record.ecert.to_bytes());
-    let stale = Rpc::CreateAuthBound {
-        connection: 5,
-        service,
-        user: key,
-        ephemeral: key,
-        authenticator: &[4; 48],
-    };
-    let none = Rpc::CreateAuth {
-        connection: 6,
-        service,
-        user: key,
-        authenticator: &[4; 72],
-    };
-    let nameless = Rpc::Create {
-        connection: 7,
-        service: "a\nb",
-    };
+    let stale = Rpc::CreateAuthBound { connection: 5, service, user: key, ephemeral: key, authenticator: &[4; 48] };
+    let none = Rpc::CreateAuth { connection: 6, service, user: key, authenticator: &[4; 72] };
+    let nameless = Rpc::Create { connection: 7, service: "a\nb" };
     let all = [
-        Rpc::Create {
-            connection: 1,
-            service,
-        },
+        Rpc::Create { connection: 1, service },
         asked(3),
         stale,
         none,
         nameless,
         Rpc::CreateAuthGroup { connection: 8 },
-        Rpc::RequestCert {
-            identity: b"\0\x0dfiles.example",
-        },
-        Rpc::RequestCert {
-            identity: b"\0\x0dother.example",
-        },
+        Rpc::RequestCert { identity: b"\0\x0dfiles.example" },
+        Rpc::RequestCert { identity: b"\0\x0dother.example" },
         Rpc::RequestCert { identity: b"\x01" },
-        Rpc::GiveCert {
-            cert: &cert,
-            ecert: &ecert,
-        },
+        Rpc::GiveCert { cert: &cert, ecert: &ecert },
     ];
     let first = rogue.first((256, 0), &rpcs(&all[..1]));
     let said = run.hand(&first);
@@ -253,9 +224,7 @@ fn copied_elsewhere() -> Case {
     run.wait(4 * SECOND);
     run.server_says(b"still there");
     run.wait(SECOND);
-    run.case(
-        "Somebody sends the client's last packet from elsewhere: the tunnel goes there, and comes back.",
-    )
+    run.case("Somebody sends the client's last packet from elsewhere: the tunnel goes there, and comes back.")
 }
 
 fn directory() -> Case {
@@ -264,20 +233,9 @@ fn directory() -> Case {
     let mut run = Run::with("trace-directory", config);
     let record = run.server.record();
     let body = record.cert.body;
-    let target = Target::Directory {
-        addresses: vec![server_address()],
-        m: 1_024,
-        w: 16,
-        boxing: body.boxing,
-    };
-    let own = Identity {
-        signing: Some(body.signing),
-        hostname: "files.example",
-    };
-    let other = Identity {
-        signing: None,
-        hostname: "other.example",
-    };
+    let target = Target::Directory { addresses: vec![server_address()], m: 1_024, w: 16, boxing: body.boxing };
+    let own = Identity { signing: Some(body.signing), hostname: "files.example" };
+    let other = Identity { signing: None, hostname: "other.example" };
     let tunnel = run.open_to(target);
     assert_eq!(run.client.request(tunnel, &own), Ok(true));
     run.wait(100 * MS);

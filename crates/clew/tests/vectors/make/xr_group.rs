@@ -4,14 +4,11 @@
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry,
-    SharingRecord, join_session,
+    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry, SharingRecord, join_session,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, SecretShare, Sharing, Trustee};
-use clew_group::xr::{
-    Device, Generators, IssuerKey, JoinRequest, MemberKey, Offer, PublicKey, SigningKey,
-};
+use clew_group::xr::{Device, Generators, IssuerKey, JoinRequest, MemberKey, Offer, PublicKey, SigningKey};
 use clew_group::{Precursor, Proof, Scheme, Step, Witness};
 use clew_packet::{GroupId, SECOND_NS};
 use ed25519_dalek::{Signer, SigningKey as DeviceKey};
@@ -25,12 +22,8 @@ use super::{hash, rng, scalar, xr_nonces};
 pub const FILE: &str = "xr";
 
 /// Starts of epochs 1 to 4.
-pub const STARTS: [u64; 4] = [
-    1_745_000_000 * SECOND_NS,
-    1_750_000_000 * SECOND_NS,
-    1_760_000_000 * SECOND_NS,
-    1_765_000_000 * SECOND_NS,
-];
+pub const STARTS: [u64; 4] =
+    [1_745_000_000 * SECOND_NS, 1_750_000_000 * SECOND_NS, 1_760_000_000 * SECOND_NS, 1_765_000_000 * SECOND_NS];
 
 /// How long before its start a record was made.
 const AHEAD: u64 = 3600 * SECOND_NS;
@@ -91,8 +84,7 @@ impl Xr {
         let (sharing, _) = receive(1);
         let shares = [1, 2, 3].map(|i| receive(i).1).into();
         let issuer = IssuerKey::generate(&mut rng("xr issuer"));
-        let (first, issuer_proof) =
-            issuer.found(&NONCE, sharing.public(), &mut rng("xr proof of gamma"));
+        let (first, issuer_proof) = issuer.found(&NONCE, sharing.public(), &mut rng("xr proof of gamma"));
         let manager = DeviceKey::from_bytes(&hash(b"xr manager"));
         let genesis = Genesis {
             scheme: Scheme::Xr,
@@ -102,22 +94,11 @@ impl Xr {
             name: "vectors of xr".parse().unwrap(),
             founding: Box::new(first.founding_bytes()),
             issuer_proof: Some(issuer_proof.to_bytes()),
-            sharing: SharingRecord::xr(Origin::Distributed, &sharing),
+            sharing: SharingRecord::xr(Origin::Dkg, &sharing),
         };
-        let dealt_4 = Sharing::deal(
-            &u(),
-            &scalar("xr new xi"),
-            Quorum::new(3, 4).unwrap(),
-            &mut rng("xr new dealer"),
-        );
+        let dealt_4 = Sharing::deal(&u(), &scalar("xr new xi"), Quorum::new(3, 4).unwrap(), &mut rng("xr new dealer"));
         let mut group = Self {
-            records: Records {
-                genesis,
-                epochs: vec![],
-                entries: vec![],
-                checkpoints: vec![2, 3, 5],
-                manager,
-            },
+            records: Records { genesis, epochs: vec![], entries: vec![], checkpoints: vec![2, 3, 5], manager },
             issuer,
             issuer_proof,
             broadcasts,
@@ -168,13 +149,7 @@ impl Xr {
         };
         let entry = vouched_by(&device, &key, genesis, entry, self.records.id());
         self.records.entries.push(entry);
-        self.machines.push(Machine {
-            session,
-            request,
-            offer,
-            device,
-            key,
-        });
+        self.machines.push(Machine { session, request, offer, device, key });
     }
 
     fn revoke(&mut self, names: &[&str]) -> Vec<Step> {
@@ -193,7 +168,7 @@ impl Xr {
         let sharing = &self.sharings[1].0;
         let before = self.public.last().unwrap();
         let public = self.issuer.reopened(before, sharing.public());
-        let record = SharingRecord::xr(Origin::Dealt, sharing);
+        let record = SharingRecord::xr(Origin::TrustedDealer, sharing);
         self.publish(Change::sharing(&public, record), |_| public);
     }
 
@@ -240,9 +215,7 @@ impl Xr {
     /// What a machine signs with in an epoch: B.
     pub fn base(&self, name: &str, epoch: usize) -> G1 {
         let issuer = self.issuer.in_epoch(&self.public[epoch], []);
-        issuer
-            .base(&self.machine(name).key.credential(), &x(name))
-            .unwrap()
+        issuer.base(&self.machine(name).key.credential(), &x(name)).unwrap()
     }
 
     pub fn signer_of(&self, name: &str, epoch: usize) -> SigningKey {
@@ -318,15 +291,9 @@ pub fn dealt_by_all(founding: &Founding, quorum: Quorum) -> (Vec<Broadcast>, Vec
         dealt.unwrap()
     };
     let all: Vec<_> = (1..=quorum.trustees()).map(deal).collect();
-    let of = |j: u8| {
-        all.iter()
-            .map(move |(_, dealt)| dealt[usize::from(j) - 1].clone())
-    };
+    let of = |j: u8| all.iter().map(move |(_, dealt)| dealt[usize::from(j) - 1].clone());
     let dealt = (1..=quorum.trustees()).map(|j| of(j).collect()).collect();
-    (
-        all.iter().map(|(broadcast, _)| broadcast.clone()).collect(),
-        dealt,
-    )
+    (all.iter().map(|(broadcast, _)| broadcast.clone()).collect(), dealt)
 }
 
 /// Place of a machine in the register.

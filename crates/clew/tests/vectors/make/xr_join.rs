@@ -2,12 +2,10 @@
 
 use clew_group::curve::Scalar;
 
-use super::damage::{
-    TWO_RULES, bad_points, bad_proofs, doubled, flipped, of_proof, sentence, two_rules, unreduced,
-};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
 use super::xr_group::{Machine, XR, join_nonce, place, row_rng, s, x, y_and_k};
 use super::xr_keys::case;
-use super::{hash, replaced, rng, with_key};
+use super::{hash, rng, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -35,15 +33,8 @@ fn sessions() -> Vec<Case> {
 }
 
 fn request(name: &str, expect: &str, comment: &str, session: &[u8], request: &[u8]) -> Case {
-    let case = case(
-        "join-request",
-        &format!("join-request{name}"),
-        expect,
-        comment,
-    );
-    with_key(case, &XR.public[0])
-        .hex("session", session)
-        .hex("request", request)
+    let case = case("join-request", &format!("join-request{name}"), expect, comment);
+    with_key(case, &XR.public[0]).hex("session", session).hex("request", request)
 }
 
 /// Step 1.
@@ -52,35 +43,15 @@ fn requests() -> Vec<Case> {
     let [y, k] = y_and_k(NAME);
     let comment = "A device asks to join, with these y and k.";
     let mut cases = vec![
-        request("", "valid", comment, &session, &good)
-            .hex("y", y.to_bytes())
-            .hex("k", k.to_bytes()),
-        request(
-            "-short",
-            "length",
-            "A byte is missing.",
-            &session,
-            &good[..111],
-        ),
-        request(
-            "-other-c0",
-            "invalid",
-            "C is another point.",
-            &session,
-            &doubled(&good, 0, 48),
-        ),
-        request(
-            "-other-session",
-            "invalid",
-            "A proof of another session.",
-            &hash(b"another session"),
-            &good,
-        ),
+        request("", "valid", comment, &session, &good).hex("y", y.to_bytes()).hex("k", k.to_bytes()),
+        request("-short", "length", "A byte is missing.", &session, &good[..111]),
+        request("-other-c0", "invalid", "C is another point.", &session, &good.doubled(0, 48)),
+        request("-other-session", "invalid", "A proof of another session.", &hash(b"another session"), &good),
     ];
     let both = two_rules(&good, 0, 80);
     cases.push(request("-two-rules", "scalar", TWO_RULES, &session, &both));
     for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = replaced(&good, 0, &bytes);
+        let bytes = good.set(0, &bytes);
         let (name, comment) = (format!("-c0-{what}"), sentence("C", what));
         cases.push(request(&name, rule, &comment, &session, &bytes));
     }
@@ -94,17 +65,13 @@ fn requests() -> Vec<Case> {
 fn offer(name: &str, expect: &str, comment: &str, offer: &[u8]) -> Case {
     let [y, _] = y_and_k(NAME);
     let case = case("join-offer", &format!("join-offer{name}"), expect, comment);
-    with_key(case, &XR.public[0])
-        .hex("y", y.to_bytes())
-        .hex("offer", offer)
+    with_key(case, &XR.public[0]).hex("y", y.to_bytes()).hex("offer", offer)
 }
 
 /// The offer of another issuer.
 fn offer_of_another_key() -> [u8; 112] {
     let other = clew_group::xr::IssuerKey::generate(&mut rng("another issuer"));
-    let Machine {
-        session, request, ..
-    } = machine();
+    let Machine { session, request, .. } = machine();
     let offer = other.offer(&XR.public[0], session, request, &x(NAME), &s(NAME));
     offer.unwrap().to_bytes()
 }
@@ -113,91 +80,33 @@ fn offer_of_another_key() -> [u8; 112] {
 fn offers() -> Vec<Case> {
     let good = machine().offer.to_bytes();
     let [y, _] = y_and_k(NAME);
-    let cancels = replaced(&good, 80, &(-y).to_bytes());
-    let valid = offer(
-        "",
-        "valid",
-        "The issuer's offer, with these x and s.",
-        &good,
-    )
-    .hex("session", machine().session)
-    .hex("request", machine().request.to_bytes())
-    .hex("gamma", XR.issuer.to_bytes().as_slice())
-    .hex("x", x(NAME).to_bytes())
-    .hex("s", s(NAME).to_bytes())
-    .hex("member-key", machine().key.to_bytes().as_slice())
-    .hex(
-        "commitment",
-        machine().key.commitment(&XR.public[0]).to_bytes(),
-    );
+    let cancels = good.set(80, &(-y).to_bytes());
+    let valid = offer("", "valid", "The issuer's offer, with these x and s.", &good)
+        .hex("session", machine().session)
+        .hex("request", machine().request.to_bytes())
+        .hex("gamma", XR.issuer.to_bytes().as_slice())
+        .hex("x", x(NAME).to_bytes())
+        .hex("s", s(NAME).to_bytes())
+        .hex("member-key", machine().key.to_bytes().as_slice())
+        .hex("commitment", machine().key.commitment(&XR.public[0]).to_bytes());
     let other = XR.machine("web-1").offer.to_bytes();
     let mut cases = vec![
         valid,
         offer("-short", "length", "A byte is missing.", &good[..111]),
-        offer(
-            "-other-a",
-            "invalid",
-            "A is another point.",
-            &doubled(&good, 0, 48),
-        ),
-        offer(
-            "-other-x",
-            "invalid",
-            "x is one bit off.",
-            &flipped(&good, 80),
-        ),
-        offer(
-            "-other-s",
-            "invalid",
-            "s is one bit off.",
-            &flipped(&good, 112),
-        ),
-        offer(
-            "-other-gamma",
-            "invalid",
-            "A is of another gamma.",
-            &offer_of_another_key(),
-        ),
-        offer(
-            "-other-machine",
-            "invalid",
-            "The offer to another machine.",
-            &other,
-        ),
-        offer(
-            "-cancels",
-            "invalid",
-            "s is -y': y would be zero.",
-            &cancels,
-        ),
-        offer(
-            "-x-zero",
-            "scalar",
-            "x is zero.",
-            &replaced(&good, 48, &[0; 32]),
-        ),
-        offer(
-            "-x-not-reduced",
-            "scalar",
-            "x + r in the place of x.",
-            &unreduced(&good, 48),
-        ),
-        offer(
-            "-s-not-reduced",
-            "scalar",
-            "s + r in the place of s.",
-            &unreduced(&good, 80),
-        ),
+        offer("-other-a", "invalid", "A is another point.", &good.doubled(0, 48)),
+        offer("-other-x", "invalid", "x is one bit off.", &good.flip(79)),
+        offer("-other-s", "invalid", "s is one bit off.", &good.flip(111)),
+        offer("-other-gamma", "invalid", "A is of another gamma.", &offer_of_another_key()),
+        offer("-other-machine", "invalid", "The offer to another machine.", &other),
+        offer("-cancels", "invalid", "s is -y': y would be zero.", &cancels),
+        offer("-x-zero", "scalar", "x is zero.", &good.set(48, [0; 32])),
+        offer("-x-not-reduced", "scalar", "x + r in the place of x.", &good.unreduced(48)),
+        offer("-s-not-reduced", "scalar", "s + r in the place of s.", &good.unreduced(80)),
         offer("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 48)),
     ];
     for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = replaced(&good, 0, &bytes);
-        cases.push(offer(
-            &format!("-a-{what}"),
-            rule,
-            &sentence("A", what),
-            &bytes,
-        ));
+        let bytes = good.set(0, &bytes);
+        cases.push(offer(&format!("-a-{what}"), rule, &sentence("A", what), &bytes));
     }
     cases
 }
@@ -205,10 +114,7 @@ fn offers() -> Vec<Case> {
 fn row_proof(name: &str, expect: &str, comment: &str, of: [&[u8]; 3]) -> Case {
     let [statement, commitment, proof] = of;
     let case = case("row-proof", &format!("row-proof{name}"), expect, comment);
-    with_key(case, &XR.public[0])
-        .hex("statement", statement)
-        .hex("commitment", commitment)
-        .hex("proof", proof)
+    with_key(case, &XR.public[0]).hex("statement", statement).hex("commitment", commitment).hex("proof", proof)
 }
 
 /// Step 3: what the device says of its row, beside S.
@@ -226,51 +132,16 @@ fn row_proofs() -> Vec<Case> {
         row_proof("", "valid", comment, [&statement, c, good])
             .hex("member-key", machine().key.to_bytes().as_slice())
             .hex("k", k.to_bytes()),
-        row_proof(
-            "-other-statement",
-            "invalid",
-            "The statement of another row.",
-            [&others, c, good],
-        ),
-        row_proof(
-            "-other-c0",
-            "invalid",
-            "C is another point.",
-            [&statement, &doubled(c, 0, 48), good],
-        ),
-        row_proof(
-            "-copied-c0",
-            "invalid",
-            "C of another machine.",
-            [&statement, &other.commitment, good],
-        ),
-        row_proof(
-            "-other-machine",
-            "invalid",
-            of_another,
-            [&statement, c, &other.proof],
-        ),
-        row_proof(
-            "-request",
-            "invalid",
-            "The proof of the request.",
-            [&statement, c, of_request],
-        ),
-        row_proof(
-            "-short",
-            "length",
-            "A byte is missing.",
-            [&statement, c, &good[..63]],
-        ),
+        row_proof("-other-statement", "invalid", "The statement of another row.", [&others, c, good]),
+        row_proof("-other-c0", "invalid", "C is another point.", [&statement, &c.doubled(0, 48), good]),
+        row_proof("-copied-c0", "invalid", "C of another machine.", [&statement, &other.commitment, good]),
+        row_proof("-other-machine", "invalid", of_another, [&statement, c, &other.proof]),
+        row_proof("-request", "invalid", "The proof of the request.", [&statement, c, of_request]),
+        row_proof("-short", "length", "A byte is missing.", [&statement, c, &good[..63]]),
     ];
     for (what, rule, bytes) in bad_proofs(good, 0) {
         let name = format!("-{what}");
-        cases.push(row_proof(
-            &name,
-            rule,
-            of_proof(what),
-            [&statement, c, &bytes],
-        ));
+        cases.push(row_proof(&name, rule, of_proof(what), [&statement, c, &bytes]));
     }
     cases
 }

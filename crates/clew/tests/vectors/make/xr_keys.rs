@@ -3,27 +3,17 @@
 use clew_group::DecodeError;
 use clew_group::xr::Generators;
 
-use super::damage::{
-    R, TWO_RULES, bad_points, bad_proofs, doubled, flipped, near, of_proof, sentence, two_rules,
-    unreduced,
-};
+use super::damage::{Damage, R, TWO_RULES, bad_points, bad_proofs, near, of_proof, sentence, two_rules};
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, x};
-use super::{Key, hash, replaced, rng, with_key};
+use super::{Key, hash, rng, with_key};
 use crate::case::Case;
 
 /// Where a founding key has its points.
 const POINTS: [(&str, usize, usize); 3] = [("h", 0, 48), ("h-w", 48, 48), ("w", 96, 96)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        keys(),
-        bad_public_keys(),
-        genesis_checks(),
-        secret_keys(),
-        witnesses(),
-        rows(),
-    ];
+    let groups = [keys(), bad_public_keys(), genesis_checks(), secret_keys(), witnesses(), rows()];
     groups.into_iter().flatten().collect()
 }
 
@@ -55,10 +45,7 @@ fn keys() -> Vec<Case> {
             .hex("v", XR.public[NEWEST].v().to_bytes()),
     ];
     for (epoch, key) in XR.public.iter().enumerate() {
-        let (name, comment) = (
-            format!("public-key-{epoch}"),
-            format!("The public key of epoch {epoch}."),
-        );
+        let (name, comment) = (format!("public-key-{epoch}"), format!("The public key of epoch {epoch}."));
         cases.push(with_key(case("public-key", &name, "valid", &comment), key));
     }
     cases
@@ -72,41 +59,23 @@ fn bad_public_keys() -> Vec<Case> {
             .hex("founding-key", key)
             .hex("v", v)
     };
-    let longer = [&good[..], &[0]].concat();
+    let longer = good.plus([0]);
     let minus_g1 = (-Generators::of(&NONCE).g1).to_bytes();
     let mut cases = vec![
         refused("short", "length", "A byte is missing.", &good[..191], &v),
         refused("long", "length", "A byte too many.", &longer, &v),
-        refused(
-            "v-short",
-            "length",
-            "A byte of V is missing.",
-            &good,
-            &v[..47],
-        ),
-        refused(
-            "no-base",
-            "invalid",
-            "V is 1/g1: the base is the identity.",
-            &good,
-            &minus_g1,
-        ),
+        refused("v-short", "length", "A byte of V is missing.", &good, &v[..47]),
+        refused("no-base", "invalid", "V is 1/g1: the base is the identity.", &good, &minus_g1),
     ];
     for (point, at, length) in POINTS {
         for (what, rule, bytes) in bad_points(&good[at..at + length]) {
             let name = format!("{point}-{what}");
-            let key = replaced(&good, at, &bytes);
+            let key = good.set(at, &bytes);
             cases.push(refused(&name, rule, &sentence(point, what), &key, &v));
         }
     }
     for (what, rule, bytes) in bad_points(&v) {
-        cases.push(refused(
-            &format!("v-{what}"),
-            rule,
-            &sentence("V", what),
-            &good,
-            &bytes,
-        ));
+        cases.push(refused(&format!("v-{what}"), rule, &sentence("V", what), &good, &bytes));
     }
     cases
 }
@@ -121,9 +90,7 @@ fn genesis_case(name: &str, expect: &str, comment: &str, key: &[u8], proof: &[u8
 /// The proof of gamma that the issuer makes for another nonce.
 fn proof_of_other_nonce() -> [u8; 64] {
     let h = XR.public[0].h();
-    let (_, proof) = XR
-        .issuer
-        .found(&hash(b"other"), h, &mut rng("proof of other nonce"));
+    let (_, proof) = XR.issuer.found(&hash(b"other"), h, &mut rng("proof of other nonce"));
     proof.to_bytes()
 }
 
@@ -133,28 +100,16 @@ fn genesis_checks() -> Vec<Case> {
     let good = "The first key passes the checks of epoch 0.";
     let mut cases = vec![genesis_case("", "valid", good, &key, &proof)];
     for (point, at, length) in POINTS {
-        let (name, comment) = (
-            format!("-other-{point}"),
-            format!("{point} is another point."),
-        );
-        let key = doubled(&key, at, length);
+        let (name, comment) = (format!("-other-{point}"), format!("{point} is another point."));
+        let key = key.doubled(at, length);
         cases.push(genesis_case(&name, "invalid", &comment, &key, &proof));
     }
     for (what, rule, proof) in bad_proofs(&proof, 0) {
         let name = format!("-proof-{what}");
         cases.push(genesis_case(&name, rule, of_proof(what), &key, &proof));
     }
-    let (other, comment) = (
-        proof_of_other_nonce(),
-        "A proof of the same gamma for another nonce.",
-    );
-    cases.push(genesis_case(
-        "-proof-other-nonce",
-        "invalid",
-        comment,
-        &key,
-        &other,
-    ));
+    let (other, comment) = (proof_of_other_nonce(), "A proof of the same gamma for another nonce.");
+    cases.push(genesis_case("-proof-other-nonce", "invalid", comment, &key, &other));
     let (short, comment) = (&proof[..63], "A byte of the proof is missing.");
     cases.push(genesis_case("-proof-short", "length", comment, &key, short));
     cases
@@ -178,36 +133,19 @@ fn secret_keys() -> Vec<Case> {
     let issuer = |name: &str, rule: &str, comment: &str, gamma: &[u8]| {
         case("issuer-key", name, rule, comment).hex("gamma", gamma)
     };
-    let good_issuer = issuer(
-        "issuer-key",
-        "valid",
-        "gamma gives the first key.",
-        &gamma[..],
-    )
-    .hex("nonce", NONCE)
-    .hex("h", XR.public[0].h().to_bytes())
-    .hex("founding-key", genesis());
+    let good_issuer = issuer("issuer-key", "valid", "gamma gives the first key.", &gamma[..])
+        .hex("nonce", NONCE)
+        .hex("h", XR.public[0].h().to_bytes())
+        .hex("founding-key", genesis());
     let mut cases = vec![
         good_issuer,
         issuer("issuer-key-zero", "scalar", "gamma is zero.", &[0; 32]),
-        issuer(
-            "issuer-key-not-reduced",
-            "scalar",
-            "gamma is r.",
-            &hex::decode(R).unwrap(),
-        ),
-        issuer(
-            "issuer-key-short",
-            "length",
-            "A byte is missing.",
-            &gamma[..31],
-        ),
+        issuer("issuer-key-not-reduced", "scalar", "gamma is r.", &hex::decode(R).unwrap()),
+        issuer("issuer-key-short", "length", "A byte is missing.", &gamma[..31]),
     ];
     for epoch in [0, 1, NEWEST] {
-        let (name, comment) = (
-            format!("member-key-{epoch}"),
-            format!("A member key with its witness of epoch {epoch}."),
-        );
+        let (name, comment) =
+            (format!("member-key-{epoch}"), format!("A member key with its witness of epoch {epoch}."));
         let witness = XR.witness("web-1", epoch).to_bytes();
         cases.push(member(&name, "valid", &comment, epoch, [&key, &witness]));
     }
@@ -215,43 +153,13 @@ fn secret_keys() -> Vec<Case> {
     let damaged: [(&str, &str, &str, Vec<u8>); 9] = [
         ("two-rules", "scalar", TWO_RULES, two_rules(&key, 0, 80)),
         ("short", "length", "A byte is missing.", key[..111].to_vec()),
-        (
-            "a-off-curve",
-            "point",
-            "A is no point of the curve.",
-            replaced(&key, 0, &off_curve),
-        ),
-        (
-            "other-a",
-            "invalid",
-            "A is another point.",
-            doubled(&key, 0, 48),
-        ),
-        ("other-x", "invalid", "x is one bit off.", flipped(&key, 80)),
-        (
-            "other-y",
-            "invalid",
-            "y is one bit off.",
-            flipped(&key, 112),
-        ),
-        (
-            "x-not-reduced",
-            "scalar",
-            "x + r in the place of x.",
-            unreduced(&key, 48),
-        ),
-        (
-            "x-zero",
-            "scalar",
-            "x is zero.",
-            replaced(&key, 48, &[0; 32]),
-        ),
-        (
-            "y-zero",
-            "scalar",
-            "y is zero.",
-            replaced(&key, 80, &[0; 32]),
-        ),
+        ("a-off-curve", "point", "A is no point of the curve.", key.set(0, &off_curve)),
+        ("other-a", "invalid", "A is another point.", key.doubled(0, 48)),
+        ("other-x", "invalid", "x is one bit off.", key.flip(79)),
+        ("other-y", "invalid", "y is one bit off.", key.flip(111)),
+        ("x-not-reduced", "scalar", "x + r in the place of x.", key.unreduced(48)),
+        ("x-zero", "scalar", "x is zero.", key.set(48, [0; 32])),
+        ("y-zero", "scalar", "y is zero.", key.set(80, [0; 32])),
     ];
     for (name, rule, comment, key) in damaged {
         let name = format!("member-key-{name}");
@@ -271,20 +179,10 @@ fn witnesses() -> Vec<Case> {
     let v = XR.public[NEWEST].v().to_bytes();
     let mut cases = vec![
         bad("short", "length", "A byte is missing.", &good[..47]),
-        bad(
-            "old",
-            "invalid",
-            "The witness of the epoch before.",
-            &of("web-1", NEWEST - 1),
-        ),
-        bad(
-            "other-machine",
-            "invalid",
-            "The witness of another machine.",
-            &of("web-4", NEWEST),
-        ),
+        bad("old", "invalid", "The witness of the epoch before.", &of("web-1", NEWEST - 1)),
+        bad("other-machine", "invalid", "The witness of another machine.", &of("web-4", NEWEST)),
         bad("v", "invalid", "V in the place of the witness.", &v),
-        bad("other", "invalid", "Another point.", &doubled(&good, 0, 48)),
+        bad("other", "invalid", "Another point.", &good.doubled(0, 48)),
     ];
     for (what, rule, bytes) in bad_points(&good) {
         cases.push(bad(what, rule, &sentence("W", what), &bytes));
@@ -294,14 +192,11 @@ fn witnesses() -> Vec<Case> {
 
 /// A row with an opened base: A, C, x, B.
 fn row(name: &str, expect: &str, comment: &str, epoch: usize, [a, c, x, b]: [&[u8]; 4]) -> Case {
-    with_key(
-        case("row", &format!("row{name}"), expect, comment),
-        &XR.public[epoch],
-    )
-    .hex("a", a)
-    .hex("c", c)
-    .hex("x", x)
-    .hex("b", b)
+    with_key(case("row", &format!("row{name}"), expect, comment), &XR.public[epoch])
+        .hex("a", a)
+        .hex("c", c)
+        .hex("x", x)
+        .hex("b", b)
 }
 
 /// What a judge checks of a row (3.6), and Q, by which an auditor finds it.
@@ -317,41 +212,16 @@ fn rows() -> Vec<Case> {
     let bytes = b.to_bytes();
     let q = XR.issuer.locator(&b);
     let (chosen_x, chosen_b) = free_x(&c);
-    let bad =
-        |name: &str, comment: &str, parts: [&[u8]; 4]| row(name, "invalid", comment, NEWEST, parts);
+    let bad = |name: &str, comment: &str, parts: [&[u8]; 4]| row(name, "invalid", comment, NEWEST, parts);
     vec![
-        row(
-            "",
-            "valid",
-            "The row of a machine, and Q.",
-            NEWEST,
-            [&a, &c, &of_x, &bytes],
-        )
-        .hex("gamma", XR.issuer.to_bytes().as_slice())
-        .hex("q", q.to_bytes()),
-        bad(
-            "-other-a",
-            "A of another row.",
-            [&other_a, &c, &of_x, &bytes],
-        ),
-        bad(
-            "-other-c",
-            "C of another row.",
-            [&a, &other_c, &of_x, &bytes],
-        ),
+        row("", "valid", "The row of a machine, and Q.", NEWEST, [&a, &c, &of_x, &bytes])
+            .hex("gamma", XR.issuer.to_bytes().as_slice())
+            .hex("q", q.to_bytes()),
+        bad("-other-a", "A of another row.", [&other_a, &c, &of_x, &bytes]),
+        bad("-other-c", "C of another row.", [&a, &other_c, &of_x, &bytes]),
         bad("-other-x", "x of another row.", [&a, &c, &other_x, &bytes]),
-        bad(
-            "-other-b",
-            "B of another machine.",
-            [&a, &c, &of_x, &other_b.to_bytes()],
-        ),
-        row(
-            "-other-epoch",
-            "invalid",
-            "B of another epoch.",
-            0,
-            [&a, &c, &of_x, &bytes],
-        ),
+        bad("-other-b", "B of another machine.", [&a, &c, &of_x, &other_b.to_bytes()]),
+        row("-other-epoch", "invalid", "B of another epoch.", 0, [&a, &c, &of_x, &bytes]),
         bad(
             "-free-x",
             "An x' of the manager's choice with the B' that fits it: only A says no.",

@@ -4,10 +4,10 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{SecretShare, Set};
 use clew_group::xr::{INCREMENTAL_BYTES, Signature};
 
-use super::damage::{bad_points, doubled, sentence};
+use super::damage::{Damage, bad_points, sentence};
 use super::xr_group::{NEWEST, XR};
 use super::xr_keys::case;
-use super::{replaced, with_key, with_xr_nonces, xr_nonces};
+use super::{with_key, with_xr_nonces, xr_nonces};
 use crate::case::Case;
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -21,33 +21,16 @@ pub fn all() -> Vec<Case> {
 
 /// The incremental form of the signature that `web-1` makes with the nonces of `label`.
 pub fn sign(epoch: usize, label: &str, message: &[u8]) -> [u8; INCREMENTAL_BYTES] {
-    let precursor = XR
-        .signer_of("web-1", epoch)
-        .precursor_from(&xr_nonces(label));
+    let precursor = XR.signer_of("web-1", epoch).precursor_from(&xr_nonces(label));
     precursor.sign_incremental(&[message]).to_bytes()
 }
 
 fn signatures() -> Vec<Case> {
     let long: Vec<u8> = (0..4096u32).map(|i| (i * i / 7) as u8).collect();
     vec![
-        signed(
-            "sign",
-            "Every secret and every value on the way.",
-            0,
-            MESSAGE,
-        ),
-        signed(
-            "sign-epoch-1",
-            "The same member after a revocation.",
-            1,
-            MESSAGE,
-        ),
-        signed(
-            "sign-rebase",
-            "After a new opening key, two more steps and a rebase.",
-            NEWEST,
-            MESSAGE,
-        ),
+        signed("sign", "Every secret and every value on the way.", 0, MESSAGE),
+        signed("sign-epoch-1", "The same member after a revocation.", 1, MESSAGE),
+        signed("sign-rebase", "After a new opening key, two more steps and a rebase.", NEWEST, MESSAGE),
         signed("sign-empty", "The empty message.", 0, b""),
         signed("sign-long", "A message of 4,096 bytes.", 0, &long),
     ]
@@ -80,14 +63,10 @@ fn signed(name: &str, comment: &str, epoch: usize, message: &[u8]) -> Case {
         .hex("r3", r3)
         .hex("before-message", before_message)
         .hex("c", &bytes[144..160]);
-    for (s, bytes) in ["sa", "sx", "sd", "sy"]
-        .into_iter()
-        .zip(bytes[160..].chunks(32))
-    {
+    for (s, bytes) in ["sa", "sx", "sd", "sy"].into_iter().zip(bytes[160..].chunks(32)) {
         case = case.hex(s, bytes);
     }
-    case.hex("signature", &bytes[..288])
-        .hex("incremental", bytes)
+    case.hex("signature", &bytes[..288]).hex("incremental", bytes)
 }
 
 /// The signature of `web-1` with its name in a scope.
@@ -99,24 +78,9 @@ fn in_scope(epoch: usize, label: &str, scope: &[u8]) -> Vec<u8> {
 
 fn pseudonyms() -> Vec<Case> {
     [
-        (
-            "pseudonym",
-            "A machine shows its name in a scope.",
-            0,
-            SCOPE,
-        ),
-        (
-            "pseudonym-rebase",
-            "The same name in a later epoch.",
-            NEWEST,
-            SCOPE,
-        ),
-        (
-            "pseudonym-other-scope",
-            "Its name in another scope.",
-            0,
-            b"another",
-        ),
+        ("pseudonym", "A machine shows its name in a scope.", 0, SCOPE),
+        ("pseudonym-rebase", "The same name in a later epoch.", NEWEST, SCOPE),
+        ("pseudonym-other-scope", "Its name in another scope.", 0, b"another"),
         ("pseudonym-empty-scope", "The scope without a byte.", 0, b""),
     ]
     .map(|(name, comment, epoch, scope)| {
@@ -131,68 +95,32 @@ fn pseudonyms() -> Vec<Case> {
 
 fn verify_in(name: &str, expect: &str, comment: &str, scope: &[u8], signature: &[u8]) -> Case {
     let name = format!("nym-{name}");
-    with_key(
-        case("verify-pseudonym", &name, expect, comment),
-        &XR.public[0],
-    )
-    .hex("epoch-id", XR.records.epoch_id(0))
-    .hex("scope", scope)
-    .hex("message", MESSAGE)
-    .hex("signature", signature)
+    with_key(case("verify-pseudonym", &name, expect, comment), &XR.public[0])
+        .hex("epoch-id", XR.records.epoch_id(0))
+        .hex("scope", scope)
+        .hex("message", MESSAGE)
+        .hex("signature", signature)
 }
 
 fn bad_pseudonyms() -> Vec<Case> {
     let good = in_scope(0, "good pseudonym", SCOPE);
     let other = in_scope(0, "good pseudonym", b"another");
-    let bad = |name: &str, rule: &str, comment: &str, bytes: &[u8]| {
-        verify_in(name, rule, comment, SCOPE, bytes)
-    };
+    let bad = |name: &str, rule: &str, comment: &str, bytes: &[u8]| verify_in(name, rule, comment, SCOPE, bytes);
     let mut cases = vec![
         bad("good", "valid", "The one that the next files break.", &good),
         bad("short", "length", "A byte is missing.", &good[..335]),
-        bad(
-            "none",
-            "length",
-            "No name behind the signature.",
-            &good[..288],
-        ),
-        verify_in(
-            "other-scope",
-            "invalid",
-            "In another scope.",
-            b"another",
-            &good,
-        ),
-        bad(
-            "other",
-            "invalid",
-            "The name is another point.",
-            &doubled(&good, 288, 48),
-        ),
-        bad(
-            "of-other-scope",
-            "invalid",
-            "The machine's name in another scope.",
-            &replaced(&good, 288, &other[288..]),
-        ),
-        bad(
-            "plain",
-            "invalid",
-            "A signature without a scope, and the name.",
-            &{
-                let plain = sign(0, "good pseudonym", MESSAGE);
-                [&plain[..288], &good[288..]].concat()
-            },
-        ),
+        bad("none", "length", "No name behind the signature.", &good[..288]),
+        verify_in("other-scope", "invalid", "In another scope.", b"another", &good),
+        bad("other", "invalid", "The name is another point.", &good.doubled(288, 48)),
+        bad("of-other-scope", "invalid", "The machine's name in another scope.", &good.set(288, &other[288..])),
+        bad("plain", "invalid", "A signature without a scope, and the name.", &{
+            let plain = sign(0, "good pseudonym", MESSAGE);
+            [&plain[..288], &good[288..]].concat()
+        }),
     ];
     for (what, rule, bytes) in bad_points(&good[288..]) {
-        let bytes = replaced(&good, 288, &bytes);
-        cases.push(bad(
-            &format!("point-{what}"),
-            rule,
-            &sentence("nym", what),
-            &bytes,
-        ));
+        let bytes = good.set(288, &bytes);
+        cases.push(bad(&format!("point-{what}"), rule, &sentence("nym", what), &bytes));
     }
     cases
 }
@@ -202,12 +130,10 @@ fn xi(epoch: usize) -> Scalar {
     let (sharing, shares) = XR.sharing(epoch);
     let needed = usize::from(sharing.quorum().threshold());
     let set = Set::of(shares[..needed].iter().map(SecretShare::trustee)).unwrap();
-    shares[..needed]
-        .iter()
-        .fold(Scalar::default(), |sum, share| {
-            let value = Scalar::from_bytes(share.to_bytes().as_slice()).unwrap();
-            sum + set.lagrange_at_zero(share.trustee()) * value
-        })
+    shares[..needed].iter().fold(Scalar::default(), |sum, share| {
+        let value = Scalar::from_bytes(share.to_bytes().as_slice()).unwrap();
+        sum + set.lagrange_at_zero(share.trustee()) * value
+    })
 }
 
 fn openings() -> Vec<Case> {

@@ -2,10 +2,10 @@
 
 use clew_group::Step;
 
-use super::damage::{bad_points, doubled, flipped, sentence, unreduced};
+use super::damage::{Damage, bad_points, sentence};
 use super::xr_group::{XR, x};
 use super::xr_keys::case;
-use super::{Key, replaced, scalar, with_all, with_key};
+use super::{Key, scalar, with_all, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
@@ -36,42 +36,21 @@ fn steps() -> Vec<Case> {
 
 fn bad_steps() -> Vec<Case> {
     let good = chain()[0];
-    let bad =
-        |name: &str, rule: &str, comment: &str, bytes: &[u8]| step(name, rule, comment, 0, bytes);
-    let longer = [&good[..], &[0]].concat();
-    let other_x = replaced(&good, 0, &scalar("another x").to_bytes());
+    let bad = |name: &str, rule: &str, comment: &str, bytes: &[u8]| step(name, rule, comment, 0, bytes);
+    let longer = good.plus([0]);
+    let other_x = good.set(0, scalar("another x").to_bytes());
     let mut cases = vec![
         bad("short", "length", "A byte is missing.", &good[..79]),
         bad("long", "length", "A byte too many.", &longer),
-        bad(
-            "x-not-reduced",
-            "scalar",
-            "x + r in the place of x.",
-            &unreduced(&good, 0),
-        ),
-        bad(
-            "x-zero",
-            "scalar",
-            "x is zero.",
-            &replaced(&good, 0, &[0; 32]),
-        ),
+        bad("x-not-reduced", "scalar", "x + r in the place of x.", &good.unreduced(0)),
+        bad("x-zero", "scalar", "x is zero.", &good.set(0, [0; 32])),
         bad("other-x", "invalid", "x is of nobody.", &other_x),
-        bad(
-            "other-v",
-            "invalid",
-            "V is another point.",
-            &doubled(&good, 32, 48),
-        ),
+        bad("other-v", "invalid", "V is another point.", &good.doubled(32, 48)),
         step("again", "invalid", "The same step a second time.", 1, &good),
     ];
     for (what, rule, bytes) in bad_points(&good[32..]) {
-        let bytes = replaced(&good, 32, &bytes);
-        cases.push(bad(
-            &format!("v-{what}"),
-            rule,
-            &sentence("V", what),
-            &bytes,
-        ));
+        let bytes = good.set(32, &bytes);
+        cases.push(bad(&format!("v-{what}"), rule, &sentence("V", what), &bytes));
     }
     cases
 }
@@ -88,43 +67,23 @@ fn chains() -> Vec<Case> {
     swapped.swap(1, 2);
     let without_second = [good[0], good[2]];
     let mut wrong_x = good.clone();
-    wrong_x[1] = flipped(&good[1], 32).try_into().unwrap();
+    wrong_x[1] = good[1].flip(31).try_into().unwrap();
     let mut wrong_v = good.clone();
-    wrong_v[1] = doubled(&good[1], 32, 48).try_into().unwrap();
+    wrong_v[1] = good[1].doubled(32, 48).try_into().unwrap();
     vec![
         checked("", "valid", "Three steps from epoch 0 on.", &good),
-        checked(
-            "-swapped",
-            "invalid",
-            "Two steps in the other order.",
-            &swapped,
-        ),
+        checked("-swapped", "invalid", "Two steps in the other order.", &swapped),
         checked("-gap", "invalid", "A step is missing.", &without_second),
         checked("-late", "invalid", "The first step is missing.", &good[1..]),
-        checked(
-            "-other-x",
-            "invalid",
-            "x of the second step is one bit off.",
-            &wrong_x,
-        ),
-        checked(
-            "-other-v",
-            "invalid",
-            "V of the second step is another point.",
-            &wrong_v,
-        ),
+        checked("-other-x", "invalid", "x of the second step is one bit off.", &wrong_x),
+        checked("-other-v", "invalid", "V of the second step is another point.", &wrong_v),
     ]
 }
 
 fn update(name: &str, expect: &str, comment: &str, member: &str, steps: &[[u8; 80]]) -> Case {
-    let case = case(
-        "witness-update",
-        &format!("witness-update-{name}"),
-        expect,
-        comment,
-    )
-    .hex("x", x(member).to_bytes())
-    .hex("witness", XR.witness(member, 0).to_bytes());
+    let case = case("witness-update", &format!("witness-update-{name}"), expect, comment)
+        .hex("x", x(member).to_bytes())
+        .hex("witness", XR.witness(member, 0).to_bytes());
     with_all(case, "step", steps)
 }
 
@@ -139,14 +98,8 @@ fn updates() -> Vec<Case> {
     vec![
         update("1", "valid", one, "web-1", &steps[..1]).hex("next-witness", followed(1)),
         update("3", "valid", all, "web-1", &steps).hex("next-witness", followed(3)),
-        update(
-            "until",
-            "valid",
-            "Until its own step it follows.",
-            "web-3",
-            &steps[..1],
-        )
-        .hex("next-witness", XR.witness("web-3", 1).to_bytes()),
+        update("until", "valid", "Until its own step it follows.", "web-3", &steps[..1])
+            .hex("next-witness", XR.witness("web-3", 1).to_bytes()),
         update("revoked", "revoked", revoked, "web-2", &steps[..1]),
         update("revoked-later", "revoked", later, "web-3", &steps),
     ]
@@ -157,9 +110,7 @@ fn openings() -> Vec<Case> {
     let (before, _) = XR.public[1].parts();
     let (after, _) = XR.public[2].parts();
     let opening = |name: &str, expect: &str, comment: &str, h: &[u8], h_w: &[u8]| {
-        with_key(case("new-opening", name, expect, comment), &XR.public[1])
-            .hex("h", h)
-            .hex("h-w", h_w)
+        with_key(case("new-opening", name, expect, comment), &XR.public[1]).hex("h", h).hex("h-w", h_w)
     };
     let (h, h_w) = (&after[..48], &after[48..96]);
     let comment = "Other h and h_w; all else stays.";
@@ -167,12 +118,6 @@ fn openings() -> Vec<Case> {
         opening("new-opening", "valid", comment, h, h_w)
             .hex("gamma", XR.issuer.to_bytes().as_slice())
             .hex("next-founding-key", after),
-        opening(
-            "new-opening-old-h-w",
-            "invalid",
-            "h_w is still the old one.",
-            h,
-            &before[48..96],
-        ),
+        opening("new-opening-old-h-w", "invalid", "h_w is still the old one.", h, &before[48..96]),
     ]
 }

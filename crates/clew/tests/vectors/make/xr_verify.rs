@@ -4,15 +4,12 @@ use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
-use super::damage::{
-    TWO_RULES, another, bad_points, doubled, flipped, not_canonical, sentence, two_rules,
-    unreduced, unreduced_x,
-};
+use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced_x};
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
 use super::xr_keys::case;
 use super::xr_signatures::{MESSAGE, sign};
-use super::{hash, replaced, rng, scalar, with_all, with_key, xr_nonces};
+use super::{hash, rng, scalar, with_all, with_key, xr_nonces};
 use crate::case::Case;
 
 /// Where a signature has its points and scalars.
@@ -21,13 +18,7 @@ const C: usize = 144;
 const SCALARS: [(&str, usize); 4] = [("sa", 160), ("sx", 192), ("sd", 224), ("sy", 256)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [
-        wrong_places(),
-        bad_fields(),
-        bad_encodings(),
-        incremental(),
-        batches(),
-    ];
+    let groups = [wrong_places(), bad_fields(), bad_encodings(), incremental(), batches()];
     groups.into_iter().flatten().collect()
 }
 
@@ -68,42 +59,14 @@ fn wrong_places() -> Vec<Case> {
     let other = IssuerKey::generate(&mut rng("other xr issuer"));
     let (other, _) = other.found(&NONCE, XR.public[0].h(), &mut rng("other xr proof"));
     let wrong = |name: &str, comment: &str, place, message| {
-        under(
-            "verify",
-            name,
-            "invalid",
-            comment,
-            place,
-            message,
-            &good[..288],
-        )
+        under("verify", name, "invalid", comment, place, message, &good[..288])
     };
     let mut cases = vec![
-        verify(
-            "verify",
-            "valid",
-            "The signature that the next files break.",
-            &good[..288],
-        ),
+        verify("verify", "valid", "The signature that the next files break.", &good[..288]),
         wrong("wrong-message", "Another message.", first(), b"a massage"),
-        wrong(
-            "wrong-epoch",
-            "The public key of epoch 1.",
-            (&XR.public[1], id),
-            MESSAGE,
-        ),
-        wrong(
-            "wrong-epoch-id",
-            "The id of epoch 1.",
-            (&XR.public[0], XR.records.epoch_id(1)),
-            MESSAGE,
-        ),
-        wrong(
-            "wrong-group",
-            "The key of another issuer.",
-            (&other, id),
-            MESSAGE,
-        ),
+        wrong("wrong-epoch", "The public key of epoch 1.", (&XR.public[1], id), MESSAGE),
+        wrong("wrong-epoch-id", "The id of epoch 1.", (&XR.public[0], XR.records.epoch_id(1)), MESSAGE),
+        wrong("wrong-group", "The key of another issuer.", (&other, id), MESSAGE),
     ];
     for (name, signature) in [
         ("signature-empty", &[][..]),
@@ -121,56 +84,34 @@ fn bad_fields() -> Vec<Case> {
     let good = &good()[..288];
     let mut cases = Vec::new();
     for (name, at) in POINTS {
-        let (file, comment) = (
-            format!("signature-other-{name}"),
-            format!("{name} is another point."),
-        );
-        cases.push(verify(&file, "invalid", &comment, &doubled(good, at, 48)));
+        let (file, comment) = (format!("signature-other-{name}"), format!("{name} is another point."));
+        cases.push(verify(&file, "invalid", &comment, &good.doubled(at, 48)));
     }
     let scalars = SCALARS.into_iter().map(|(name, at)| (name, at + 32));
     for (name, end) in [("c", C + 16), ("c1", C + 8)].into_iter().chain(scalars) {
-        let (file, comment) = (
-            format!("signature-other-{name}"),
-            format!("{name} is one bit off."),
-        );
-        cases.push(verify(&file, "invalid", &comment, &flipped(good, end)));
+        let (file, comment) = (format!("signature-other-{name}"), format!("{name} is one bit off."));
+        cases.push(verify(&file, "invalid", &comment, &good.flip(end - 1)));
     }
     for (name, at) in SCALARS {
         let (file, comment) = (
             format!("signature-{name}-not-reduced"),
             format!("{name} + r in the place of {name}: who reduces would accept."),
         );
-        cases.push(verify(&file, "scalar", &comment, &unreduced(good, at)));
+        cases.push(verify(&file, "scalar", &comment, &good.unreduced(at)));
     }
     let both = two_rules(good, 0, 256);
     cases.push(verify("signature-two-rules", "scalar", TWO_RULES, &both));
     let comment = "R1' is the identity: ra was zero. All else holds.";
-    cases.push(verify(
-        "signature-r1-identity",
-        "invalid",
-        comment,
-        &without_r1()[..288],
-    ));
+    cases.push(verify("signature-r1-identity", "invalid", comment, &without_r1()[..288]));
     let comment = "c fits, and no credential is known: only the pairing says no.";
-    cases.push(verify(
-        "signature-forged",
-        "invalid",
-        comment,
-        &forged()[..288],
-    ));
+    cases.push(verify("signature-forged", "invalid", comment, &forged()[..288]));
     cases
 }
 
 /// A signature whose ra is zero.
 fn without_r1() -> Vec<u8> {
     let n = xr_nonces("xr without r1");
-    let nonces = Nonces {
-        alpha: n.alpha,
-        ra: Scalar::default(),
-        rx: n.rx,
-        rd: n.rd,
-        ry: n.ry,
-    };
+    let nonces = Nonces { alpha: n.alpha, ra: Scalar::default(), rx: n.rx, rd: n.rd, ry: n.ry };
     let precursor = XR.signer_of("web-1", 0).precursor_from(&nonces);
     precursor.sign_incremental(&[MESSAGE]).to_bytes().to_vec()
 }
@@ -184,7 +125,7 @@ fn forged() -> Vec<u8> {
     let rest = [n.rx, n.rd, n.ry].map(|s| s.to_bytes());
     let mut signature = [&body[..144], &[0; 48], rest.as_flattened(), &r1].concat();
     let c = refit(&mut signature);
-    replaced(&signature, 160, &(n.ra + c * n.alpha).to_bytes())
+    signature.set(160, &(n.ra + c * n.alpha).to_bytes())
 }
 
 /// Writes the c of the points that an incremental form carries, and gives its value.
@@ -203,21 +144,14 @@ fn bad_encodings() -> Vec<Case> {
     let good = &good()[..288];
     let mut cases = Vec::new();
     for (point, at) in POINTS {
-        let (of, name) = (&good[at..at + 48], |what| {
-            format!("signature-{point}-{what}")
-        });
+        let (of, name) = (&good[at..at + 48], |what| format!("signature-{point}-{what}"));
         for (what, rule, bytes) in bad_points(of).into_iter().chain(not_canonical(of)) {
-            let bytes = replaced(good, at, &bytes);
+            let bytes = good.set(at, &bytes);
             cases.push(verify(&name(what), rule, &sentence(point, what), &bytes));
         }
         let comment = format!("{point} with x + p in the place of x: who reduces would accept.");
         let unreduced = with_unreduced_x(at);
-        cases.push(verify(
-            &name("x-not-reduced"),
-            "point",
-            &comment,
-            &unreduced,
-        ));
+        cases.push(verify(&name("x-not-reduced"), "point", &comment, &unreduced));
     }
     cases
 }
@@ -225,8 +159,7 @@ fn bad_encodings() -> Vec<Case> {
 /// A signature whose point at that place is written with x + p, which has room for few x only.
 fn with_unreduced_x(at: usize) -> Vec<u8> {
     let mut all = (0..).map(|n| sign(0, &format!("small x {n}"), MESSAGE)[..288].to_vec());
-    all.find_map(|signature| unreduced_x(&signature, at))
-        .unwrap()
+    all.find_map(|signature| unreduced_x(&signature, at)).unwrap()
 }
 
 fn incremental() -> Vec<Case> {
@@ -236,18 +169,12 @@ fn incremental() -> Vec<Case> {
         case_of("verify-incremental", &name, expect, comment, signature)
     };
     let other_r1 = another(&good[288..]);
-    let mut refitted = replaced(&good, 288, &other_r1);
+    let mut refitted = good.set(288, &other_r1);
     let c = refit(&mut refitted);
     let (n, key) = (xr_nonces("xr good"), XR.machine("web-1").key.to_bytes());
     let [x, y] = [48, 80].map(|at| Scalar::from_bytes(&key[at..at + 32]).unwrap());
-    let responses = [
-        n.ra + c * n.alpha,
-        n.rx + c * x,
-        n.rd + c * n.alpha * x,
-        n.ry + c * y,
-    ]
-    .map(|s| s.to_bytes());
-    let refitted = replaced(&refitted, 160, responses.as_flattened());
+    let responses = [n.ra + c * n.alpha, n.rx + c * x, n.rd + c * n.alpha * x, n.ry + c * y].map(|s| s.to_bytes());
+    let refitted = refitted.set(160, responses.as_flattened());
     let mut cases = vec![
         bad("", "valid", "The form that carries R1.", &good),
         under(
@@ -260,45 +187,15 @@ fn incremental() -> Vec<Case> {
             &good,
         ),
         bad("-short", "length", "A byte is missing.", &good[..335]),
-        bad(
-            "-long",
-            "length",
-            "A byte too many.",
-            &[&good[..], &[0]].concat(),
-        ),
-        bad(
-            "-plain",
-            "length",
-            "The plain form in its place.",
-            &good[..288],
-        ),
-        bad(
-            "-other-r1",
-            "invalid",
-            "R1 is another point.",
-            &doubled(&good, 288, 48),
-        ),
-        bad(
-            "-fitting-r1",
-            "invalid",
-            "c and all responses fit an R1 that is not the derived one.",
-            &refitted,
-        ),
-        bad(
-            "-forged",
-            "invalid",
-            "c and R1 fit, and no credential is known: only the pairing says no.",
-            &forged(),
-        ),
-        bad(
-            "-r1-is-identity",
-            "identity",
-            "R1 is the identity, c fits, and all else holds.",
-            &without_r1(),
-        ),
+        bad("-long", "length", "A byte too many.", &good.plus([0])),
+        bad("-plain", "length", "The plain form in its place.", &good[..288]),
+        bad("-other-r1", "invalid", "R1 is another point.", &good.doubled(288, 48)),
+        bad("-fitting-r1", "invalid", "c and all responses fit an R1 that is not the derived one.", &refitted),
+        bad("-forged", "invalid", "c and R1 fit, and no credential is known: only the pairing says no.", &forged()),
+        bad("-r1-is-identity", "identity", "R1 is the identity, c fits, and all else holds.", &without_r1()),
     ];
     for (what, rule, bytes) in bad_points(&good[288..]) {
-        let mut damaged = replaced(&good, 288, &bytes);
+        let mut damaged = good.set(288, &bytes);
         refit(&mut damaged);
         let comment = format!("{} c is the hash of it.", sentence("R1", what));
         cases.push(bad(&format!("-r1-{what}"), rule, &comment, &damaged));
@@ -314,32 +211,22 @@ fn batches() -> Vec<Case> {
         _ => signed(i).to_vec(),
     };
     let batch = |name: &str, comment: &str, all: Vec<Vec<u8>>, bad: &[usize]| {
-        let verdicts: Vec<&str> = (0..all.len())
-            .map(|i| if bad.contains(&i) { "invalid" } else { "valid" })
-            .collect();
-        let case = with_key(
-            case("verify-batch", name, "valid", comment),
-            &XR.public[NEWEST],
-        )
-        .hex("epoch-id", XR.records.epoch_id(NEWEST))
-        .hex("message", MESSAGE);
+        let verdicts: Vec<&str> = (0..all.len()).map(|i| if bad.contains(&i) { "invalid" } else { "valid" }).collect();
+        let case = with_key(case("verify-batch", name, "valid", comment), &XR.public[NEWEST])
+            .hex("epoch-id", XR.records.epoch_id(NEWEST))
+            .hex("message", MESSAGE);
         with_all(case, "signature", all).text("verdicts", &verdicts.join(" "))
     };
     let good: Vec<Vec<u8>> = (0..4).map(form).collect();
     let mut mixed: Vec<Vec<u8>> = (0..7).map(form).collect();
     // T2 of the first: the pairing. R1 of the fourth: the hash. sx of the last: the pairing.
-    mixed[0] = flipped(&mixed[0], 256);
-    mixed[3] = doubled(&mixed[3], 288, 48);
-    mixed[6] = flipped(&mixed[6], 224);
+    mixed[0] = mixed[0].flip(255);
+    mixed[3] = mixed[3].doubled(288, 48);
+    mixed[6] = mixed[6].flip(223);
     let comment = "Of seven, the first and the last fail in the pairing, the fourth by its hash.";
     vec![
         batch("batch", "Four good ones, of both forms.", good, &[]),
         batch("batch-bad", comment, mixed, &[0, 3, 6]),
-        batch(
-            "batch-all-bad",
-            "Two, both bad.",
-            vec![flipped(&form(0), 288), doubled(&form(1), 0, 48)],
-            &[0, 1],
-        ),
+        batch("batch-all-bad", "Two, both bad.", vec![form(0).flip(287), form(1).doubled(0, 48)], &[0, 1]),
     ]
 }
