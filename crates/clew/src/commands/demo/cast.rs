@@ -12,7 +12,7 @@ use clew_capture::Record;
 use clew_engine::{AsFrame, Signer};
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
-use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{NewGroup, Opening, Store};
 use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
 use ipnet::IpNet;

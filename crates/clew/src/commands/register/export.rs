@@ -12,7 +12,7 @@ use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
 use clew_group::{EpochIssuer, Scheme};
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
