@@ -40,6 +40,7 @@ fn signers(key: &str) -> Result<Signers, Failure> {
     Ok(Signers::new(vec![machine], options))
 }
 
+// ANCHOR: sign
 /// Waits for packets, signs them and sends them on.
 fn sign(signers: &Signers, socket: &UdpSocket, to: SocketAddr) -> Result<(), Failure> {
     let batch = receive(socket)?;
@@ -53,6 +54,7 @@ fn sign(signers: &Signers, socket: &UdpSocket, to: SocketAddr) -> Result<(), Fai
     }
     Ok(())
 }
+// ANCHOR_END: sign
 
 /// Waits for a packet, and takes along those that follow in a row.
 fn receive(socket: &UdpSocket) -> io::Result<Vec<Arrival>> {

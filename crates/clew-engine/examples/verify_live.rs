@@ -35,6 +35,7 @@ fn main() -> Result<(), Failure> {
     }
 }
 
+// ANCHOR: verify
 /// Waits for packets. Returns what is known of them, and of earlier ones that waited.
 fn verify(
     verifier: &mut Verifier<&Keyring, Arrival>,
@@ -47,6 +48,7 @@ fn verify(
         .map(|known| (known.verdict, known.reason))
         .collect())
 }
+// ANCHOR_END: verify
 
 /// Waits for a packet, and takes along those that follow in a row. None came if a tick is over.
 fn receive(socket: &UdpSocket) -> io::Result<Vec<Arrival>> {

@@ -1,4 +1,5 @@
-//! Key files, and all that a machine or a trustee needs around them: no database, no network.
+//! Key files, and everything else that a machine or a trustee needs to use them: encryption, updates,
+//! and the device's side of a join. No database, no network.
 //!
 //! - [`MemberKeyFile`], [`IssuerKeyFile`] and [`TrusteeKeyFile`] are the key files, and [`encryption`]
 //!   is their encryption; `spec/key-file.md` is the format.

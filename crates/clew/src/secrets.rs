@@ -20,36 +20,36 @@ const MAX_SECRET_BYTES: u64 = 1 << 20;
 /// With so much room behind its end a file is read without growing the buffer.
 const READ_AHEAD_BYTES: usize = 64;
 
-/// What unlocks a key file that is encrypted.
+/// What decrypts an encrypted key file.
 #[derive(Args, Debug, Default)]
 pub struct Unlock {
-    /// The key's passphrase is the first line of FILE (asked for if needed)
+    /// File whose first line is the key's passphrase [default: prompt]
     #[arg(long, value_name = "FILE")]
     pub passphrase_file: Option<PathBuf>,
-    /// The key is encrypted with the content of FILE
+    /// File whose content decrypts the key
     #[arg(long, value_name = "FILE", conflicts_with = "passphrase_file")]
-    pub key_file: Option<PathBuf>,
+    pub unlock_with: Option<PathBuf>,
 }
 
-/// What encrypts the secret files that a command writes; nothing leaves them in clear, with
+/// What encrypts the secret files that a command writes. By default they are not encrypted, with
 /// permissions 0600.
 #[derive(Args, Debug, Default)]
 pub struct Seal {
-    /// Encrypt new secret files with a passphrase that is asked for
+    /// Prompt for a passphrase and encrypt new secret files with it
     #[arg(long)]
     pub encrypt: bool,
-    /// Encrypt new secret files with the passphrase in the first line of FILE
+    /// File whose first line is the passphrase for new secret files
     #[arg(long, value_name = "FILE", conflicts_with = "encrypt")]
     pub new_passphrase_file: Option<PathBuf>,
-    /// Encrypt new secret files with the content of FILE, at least 16 random bytes
+    /// File whose content encrypts new secret files: at least 16 random bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
-    pub new_key_file: Option<PathBuf>,
+    pub encrypt_with: Option<PathBuf>,
 }
 
 impl Seal {
     /// The secret to encrypt with, asked for twice if it is typed.
     pub fn secret(&self) -> Result<Option<Secret>, Failure> {
-        match (&self.new_passphrase_file, &self.new_key_file) {
+        match (&self.new_passphrase_file, &self.encrypt_with) {
             (Some(path), _) => passphrase_from(path).map(Some),
             (_, Some(path)) => key_file_from(path).map(Some),
             _ if self.encrypt => ask_twice().map(Some),
@@ -91,8 +91,8 @@ impl Unlock {
     }
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
-        let file = self.key_file.as_ref().ok_or_else(|| {
-            Failure::file(path, "it is encrypted with a key file").hint("give it with --key-file")
+        let file = self.unlock_with.as_ref().ok_or_else(|| {
+            Failure::file(path, "it is encrypted with a key file").hint("--unlock-with FILE")
         })?;
         key_file_from(file)
     }

@@ -3,7 +3,7 @@
 use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
 use crate::storage;
-use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, seal};
+use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, sign_part};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
@@ -210,8 +210,8 @@ impl Founding {
             hashes: Vec::new(),
         };
         let manager = &self.issuer.manager;
-        let record = seal(&self.genesis.encode(), manager);
-        storage::create(dir, &record, &seal(&head.encode(), manager))
+        let record = sign_part(&self.genesis.encode(), manager);
+        storage::create(dir, &record, &sign_part(&head.encode(), manager))
     }
 }
 

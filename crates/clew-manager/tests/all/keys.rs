@@ -12,12 +12,12 @@ use zeroize::Zeroizing;
 
 /// The three keys of a group as texts, each with the word of its label.
 fn texts(scheme: Scheme) -> [(&'static str, String); 3] {
-    let mut office = Office::new(scheme);
-    let member = office.enrol("web-1").encode().to_string();
+    let mut acme = TestGroup::new(scheme);
+    let member = acme.enrol("web-1").encode().to_string();
     [
         ("member", member),
-        ("issuer", office.issuer.encode().to_string()),
-        ("trustee", office.trustee(2).encode().to_string()),
+        ("issuer", acme.issuer.encode().to_string()),
+        ("trustee", acme.trustee(2).encode().to_string()),
     ]
 }
 
@@ -100,7 +100,7 @@ fn replacing_a_file_keeps_a_link_to_it() {
 
 #[test]
 fn sealed_keys_open_with_their_secret_only() {
-    let key = Office::new(Scheme::Xr).enrol("web-1");
+    let key = TestGroup::new(Scheme::Xr).enrol("web-1");
     let passphrase = |p: &str| Secret::Passphrase(Zeroizing::new(p.to_owned()));
     let key_file = |k: &[u8]| Secret::KeyFile(Zeroizing::new(k.to_vec()));
     let wrong = Err(KeyError::WrongSecret);

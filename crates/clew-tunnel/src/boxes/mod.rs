@@ -168,7 +168,7 @@ pub fn decrypt(packets: &mut [Packet<'_>], are_good: &mut [bool]) {
 /// # Panics
 ///
 /// If this machine does not have the backend.
-pub(crate) fn seal_with(backend: Backend, packets: &mut [Packet<'_>]) {
+pub fn seal_with(backend: Backend, packets: &mut [Packet<'_>]) {
     for group in packets.chunks_mut(batch::GROUP) {
         batch::seal(backend, group);
     }
@@ -179,7 +179,7 @@ pub(crate) fn seal_with(backend: Backend, packets: &mut [Packet<'_>]) {
 /// # Panics
 ///
 /// If `are_good` is not as long as `packets`, or this machine does not have the backend.
-pub(crate) fn decrypt_with(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+pub fn decrypt_with(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
     assert_eq!(packets.len(), are_good.len(), "a place for each packet");
     let groups = packets.chunks_mut(batch::GROUP);
     for (group, are_good) in groups.zip(are_good.chunks_mut(batch::GROUP)) {

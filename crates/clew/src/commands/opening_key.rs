@@ -27,7 +27,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
         (None, Some(path)) => for_group(arguments, &read_group_file(path)?, quorum)?,
         (None, None) => return Err(Failure::new("a plan is for a --name or a --group")),
     };
-    write_same(&arguments.output, &plan.encode())?;
+    write_same(&arguments.out.output, &plan.encode())?;
     let what = match plan.purpose {
         Purpose::Founding => "opening key of the new group",
         Purpose::NewKey(_) => "new opening key of group",
@@ -36,7 +36,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
     let (t, n) = (quorum.threshold(), quorum.trustees());
     say!(
         "plan: {}  (give it to everybody who takes part)",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     say!(
         "  {what} {}: any {t} of {n} trustees open together",
@@ -49,7 +49,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
 fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result<Plan, Failure> {
     let mut rng = random::os();
     let plan = if arguments.reshare {
-        let from = arguments.from.iter().map(|index| Trustee::new(*index));
+        let from = arguments.with.iter().map(|index| Trustee::new(*index));
         let from: Result<Vec<_>, _> = from.collect();
         let from = from.and_then(Set::of).map_err(Failure::new)?;
         Plan::resharing(group, from, quorum, &mut rng)
@@ -81,7 +81,7 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
 
 pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let when = when(&arguments.start)?;
-    let dealing = dealing(&arguments.dealt.plan, &arguments.dealt.deal)?;
+    let dealing = dealing(&arguments.plan, &arguments.deal)?;
     let mut store = Store::open(&arguments.dir)?;
     let issuer = arguments
         .unlock

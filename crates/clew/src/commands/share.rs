@@ -27,7 +27,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
-    check_new(&arguments.output)?; // before a step of a match uses up its state
+    check_new(&arguments.out.output)?; // before a step of a match uses up its state
     check_rereadable(&of.input)?;
     let key = arguments
         .unlock
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
         None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
         Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,
     };
-    write(&arguments.output, &share.encode())?;
+    write(&arguments.out.output, &share.encode())?;
     tell(arguments, &share, &coverage, &responder);
     Ok(Status::Yes)
 }
@@ -132,7 +132,7 @@ fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, responder: &R
     say!(
         "{who}: {what} for packet {}: {}",
         arguments.of.packet,
-        arguments.output.display()
+        arguments.out.output.display()
     );
     match &share.step {
         Step::Opening(_) => {

@@ -30,11 +30,11 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     };
     let signers = Signers::new(signers(arguments, matches)?, options);
     let mut capture = Capture::open(&arguments.input, "signing")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let (capture, now) = (&mut capture, clock::now);
     let (signed, output) = captures::sign(capture, output, &signers, oversize, now, &random::os)?;
     output.commit()?;
-    report(&signed, &arguments.output);
+    report(&signed, &arguments.out.output);
     Ok(if signed.damage.is_some() {
         Status::CouldNotTell
     } else {

@@ -129,7 +129,7 @@ pub fn witness(arguments: &GroupWitness) -> Result<Status, Failure> {
     let issuer = arguments
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
-    let (machine, output) = (&arguments.machine, &arguments.output);
+    let (machine, output) = (&arguments.machine, &arguments.out.output);
     let credential = store.witnesses(&issuer, machine, clock::now_ns())?;
     write(output, &credential)?;
     let epochs = credential

@@ -33,7 +33,7 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
     let header = header(arguments, store.group())?;
-    check_is_register(&arguments.output)?;
+    check_is_register(&arguments.out.output)?;
     let named = named(arguments, &store)?;
     let last = match arguments.machine.is_empty() {
         true => store.group().register().machines.checked_sub(1),
@@ -41,7 +41,7 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     };
     let machines = last.map_or(0, |last| store.size_with(last));
     store.keep(&issuer, machines, clock::now_ns())?;
-    let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.dir, arguments.out.force)?;
     output.write_all(&header.encode()).map_err(Failure::write)?;
     let mut lines = LineWriter::new(&store, &issuer, header, output)?;
     match arguments.machine.is_empty() {
@@ -120,7 +120,7 @@ fn tell(arguments: &GroupRegister, header: &RegisterFileHeader, written: u64) {
     let epochs = epochs.join(", ");
     say!(
         "{written} rows with {values} of {of} {epochs}: {}",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     say!("Its rows stay good under this group's file of today and every later one.");
     if header.points {
