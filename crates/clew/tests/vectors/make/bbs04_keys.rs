@@ -7,6 +7,7 @@ use clew_group::curve::{G1, G2};
 use super::bbs04_group::{BBS04, x};
 use super::bbs04_signatures::{MESSAGE, sign};
 use super::damage::{Damage, R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
+use super::flat;
 use super::records::NONCE;
 use super::{Key, with_key};
 use crate::case::Case;
@@ -18,8 +19,7 @@ const POINTS: [(&str, usize, usize); 3] = [("u", 0, 48), ("v", 48, 48), ("w", 96
 const NEWEST: usize = 2;
 
 pub fn all() -> Vec<Case> {
-    let groups = [keys(), bad_public_keys(), bad_secret_keys(), witnesses(), rows(), opening()];
-    groups.into_iter().flatten().collect()
+    flat([keys(), bad_public_keys(), bad_secret_keys(), witnesses(), rows(), opening()])
 }
 
 /// A case that asks for `check`.

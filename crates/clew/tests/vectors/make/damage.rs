@@ -8,15 +8,17 @@ use clew_group::curve::{G1, G2, Scalar};
 /// What is wrong with encoded bytes. Places count from the end if they are negative.
 pub trait Damage {
     /// Other bytes at a place.
+    #[track_caller]
     fn set(&self, at: impl Into<Place>, value: impl AsRef<[u8]>) -> Vec<u8>;
     /// A byte with its last bit changed.
+    #[track_caller]
     fn flip(&self, at: impl Into<Place>) -> Vec<u8>;
     /// Bytes behind the last.
     fn plus(&self, more: impl AsRef<[u8]>) -> Vec<u8>;
     /// The last bytes missing.
     fn cut(&self, bytes: usize) -> Vec<u8>;
     /// Other bytes in the place of these, as many or not.
-    fn splice(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8>;
+    fn replace(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8>;
     /// Another point of the subgroup: twice the one there.
     fn doubled(&self, at: usize, length: usize) -> Vec<u8>;
     /// r added to the scalar there.
@@ -48,12 +50,14 @@ impl Place {
 }
 
 impl Damage for [u8] {
+    #[track_caller]
     fn set(&self, at: impl Into<Place>, value: impl AsRef<[u8]>) -> Vec<u8> {
         let (at, value) = (at.into().of(self), value.as_ref());
         assert_ne!(&self[at..at + value.len()], value, "nothing changes");
-        self.splice(at..at + value.len(), value)
+        self.replace(at..at + value.len(), value)
     }
 
+    #[track_caller]
     fn flip(&self, at: impl Into<Place>) -> Vec<u8> {
         let at = at.into().of(self);
         self.set(at, [self[at] ^ 1])
@@ -67,7 +71,7 @@ impl Damage for [u8] {
         self[..self.len() - bytes].to_vec()
     }
 
-    fn splice(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    fn replace(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let mut all = self.to_vec();
         all.splice(range, bytes.as_ref().iter().copied());
         all

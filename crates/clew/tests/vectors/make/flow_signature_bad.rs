@@ -6,8 +6,8 @@ use ed25519_dalek::SigningKey;
 use sha2::{Digest, Sha512};
 
 use super::damage::Damage;
+use super::flat;
 use super::flow_signature::{FOLDER, Flow, Place, TIME, coded, contents};
-use super::with_all;
 use crate::case::Case;
 
 /// Length of what full packets carry, and of the fixed fields.
@@ -16,8 +16,7 @@ const FIXED: usize = 40;
 const WINDOW: u64 = 30_000_000_000;
 
 pub fn all() -> Vec<Case> {
-    let groups = [lengths(), fields(), replays(), digests(), signatures(), shares(), times()];
-    groups.into_iter().flatten().collect()
+    flat([lengths(), fields(), replays(), digests(), signatures(), shares(), times()])
 }
 
 fn flow() -> Flow {
@@ -55,8 +54,7 @@ fn case(name: &str, comment: &str, flow: &Flow, packets: &[Judged]) -> Case {
 /// Packets with the time of each.
 fn timed(name: &str, comment: &str, packets: &[(u64, Judged)]) -> Case {
     let (times, packets): (Vec<_>, Vec<_>) = packets.iter().cloned().unzip();
-    let case = judged(name, comment, &flow(), &packets);
-    with_all(case, "time", times.iter().map(|time| time.to_be_bytes()))
+    judged(name, comment, &flow(), &packets).each("time", times.iter().map(|time| time.to_be_bytes()))
 }
 
 fn judged(name: &str, comment: &str, flow: &Flow, packets: &[Judged]) -> Case {
@@ -102,7 +100,7 @@ fn respelt(packet: &[u8], from: usize, to: usize, bytes: &[u8]) -> Vec<u8> {
 
 fn with_length(packet: &[u8], length: u16) -> Vec<u8> {
     let at = packet.len() - 6;
-    packet.set(at, &length.to_be_bytes())
+    packet.replace(at..at + 2, length.to_be_bytes())
 }
 
 /// Steps 1, 2, and lengths of step 5.

@@ -5,13 +5,14 @@ use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
 use super::damage::{Damage, identity, order_3};
+use super::flat;
 use super::hash;
 use super::records::{HEADER, Records, file_by};
 use super::xr_group::XR;
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
+    flat([
         bad_frames(),
         bad_lengths("", &BBS04.records, &["genesis", "epoch", "epoch-2", "checkpoint", "register"]),
         bad_lengths(
@@ -39,8 +40,7 @@ pub fn all() -> Vec<Case> {
         bad_keys(),
         bad_xr_keys(),
         bad_sharings(),
-    ];
-    groups.into_iter().flatten().collect()
+    ])
 }
 
 fn bad(name: &str, rule: &str, part: u32, comment: &str, file: &[u8]) -> Case {
@@ -85,7 +85,7 @@ fn bad_frames() -> Vec<Case> {
     let good = file(&bodies);
     let long = vec![vec![0; MAX_PART_BYTES + 1]];
     let genesis_twice = with_bodies(|b| b[1] = b[0].clone());
-    let last = &good[..good.len() - 1];
+    let last = &good.cut(1);
     let other_line_end = good.set(15, [b'\r']);
     let early = {
         let mut records = BBS04.records.clone();

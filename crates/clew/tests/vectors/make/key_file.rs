@@ -8,9 +8,10 @@ use zeroize::Zeroizing;
 
 use super::bbs04_group::BBS04;
 use super::damage::{Damage, identity};
+use super::flat;
+use super::hash;
 use super::records::{NONCE, Records};
 use super::xr_group::{NEWEST, XR, trustee as index};
-use super::{hash, with_all};
 use crate::case::Case;
 
 pub const MEMBER: &str = "clew-member-key-1";
@@ -18,8 +19,7 @@ pub const ISSUER: &str = "clew-issuer-key-1";
 pub const TRUSTEE: &str = "clew-trustee-key-1";
 
 pub fn all() -> Vec<Case> {
-    let groups = [members(), issuers(), trustees(), bad_text(), bad_members(), bad_payloads()];
-    groups.into_iter().flatten().collect()
+    flat([members(), issuers(), trustees(), bad_text(), bad_members(), bad_payloads()])
 }
 
 pub fn case(name: &str, expect: &str, comment: &str, wanted: &str, text: &str) -> Case {
@@ -78,8 +78,8 @@ pub fn with_member(case: Case, key: &MemberKeyFile) -> Case {
         .hex("nonce", key.nonce)
         .text("machine", key.machine.as_str())
         .hex("index", key.index.to_be_bytes())
-        .hex("member-key", key.key.to_bytes().as_slice());
-    let case = with_all(case, "device-seed", key.device.iter().map(|d| d.to_bytes()));
+        .hex("member-key", key.key.to_bytes().as_slice())
+        .each("device-seed", key.device.iter().map(|d| d.to_bytes()));
     key.epochs.iter().fold(case, |case, held| {
         case.hex("epoch", held.epoch.to_be_bytes())
             .hex("epoch-id", held.id)
@@ -195,12 +195,12 @@ fn trustees() -> Vec<Case> {
             OpeningShare::Xr(share) => vec![share.to_bytes()],
         };
         assert_eq!(file.trustee(), index(i));
-        let case = case(name, "valid", comment, TRUSTEE, &file.encode())
+        case(name, "valid", comment, TRUSTEE, &file.encode())
             .hex("scheme", [scheme.code()])
             .hex("group", file.group.0)
             .hex("since", since.to_be_bytes())
-            .hex("index", [i]);
-        with_all(case, "share", shares.iter().map(|share| share.to_vec()))
+            .hex("index", [i])
+            .each("share", shares.iter().map(|share| share.to_vec()))
     })
     .into()
 }
@@ -282,7 +282,7 @@ fn bad_members() -> Vec<Case> {
     let key = payload(&member(Scheme::Xr, &[1]).encode());
     // Of the key, A and x; then y and the seed of the device.
     let y = XR_KEY + 80;
-    let no_device = [&key[..y + 32], &key[y + 64..]].concat();
+    let no_device = key.replace(y + 32..y + 64, []);
     let other_w = {
         let two = payload(&member(Scheme::Xr, &[1, 2]).encode());
         let w = two.len() - 48 - 48 - 96;
@@ -312,10 +312,10 @@ fn bad_members_of(prefix: &str, scheme: Scheme, epochs: &[usize], size: usize) -
     let key = payload(&member(scheme, epochs).encode());
     let count = XR_KEY + size;
     let first = count + 1;
-    let no_name = [&key[..49], &[0], &key[55..]].concat();
+    let no_name = key.replace(49..55, [0]);
     let swapped =
         [&key[..first], &key[first + EPOCH..first + 2 * EPOCH], &key[first..first + EPOCH], &key[first + 2 * EPOCH..]];
-    let again = [&key[..first + EPOCH], &key[first..]].concat();
+    let again = key.replace(first..first, &key[first..first + EPOCH]);
     let again = again.set(count, [epochs.len() as u8 + 1]);
     let none = [&key[..count], &[0]].concat();
     let many = [&key[..first], &key[first..first + EPOCH].repeat(17)].concat();

@@ -14,7 +14,7 @@ use super::packet_modes;
 use super::packet_trailer::*;
 use super::records::{NOW, Records, row_of};
 use super::xr_group::{NEWEST, XR, place, trustee, x};
-use super::{hash, rng, scalar, with_all};
+use super::{hash, rng, scalar};
 use crate::case::Case;
 use crate::common::Owned;
 
@@ -187,7 +187,7 @@ fn good(name: &str, comment: &str, sent: &Sent, opening: &Opening, caveats: &[&s
         .case("judge", &format!("opening-{name}"), "valid", comment)
         .lines("line", &opening.encode())
         .text("answer", opening.row.entry.name.as_str());
-    let case = with_all(case, "x", opening.x.iter().map(Scalar::to_bytes));
+    let case = case.each("x", opening.x.iter().map(Scalar::to_bytes));
     with_judgement(case, &opening.request, &opening.row, caveats)
 }
 

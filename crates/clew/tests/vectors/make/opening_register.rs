@@ -8,7 +8,6 @@ use super::damage::{Damage, another, identity};
 use super::packet_trailer::group_file;
 use super::records::Records;
 use super::strange;
-use super::with_all;
 use super::xr_group::{XR, x};
 use crate::case::Case;
 
@@ -84,15 +83,15 @@ fn bytes(value: &LineValue, points: bool) -> Vec<u8> {
 fn with_lines(case: Case, header: &RegisterFileHeader, lines: &[RegisterLine]) -> Case {
     let case = case.hex("values", [if header.points { 2 } else { 1 }]);
     let epochs = header.epochs.iter().map(|epoch| epoch.to_be_bytes());
-    let case = with_all(case, "epoch", epochs);
+    let case = case.each("epoch", epochs);
     let entries = lines.iter().map(|line| line.row.entry.encode());
-    let case = with_all(case, "entry", entries);
+    let case = case.each("entry", entries);
     let leaves = lines.iter().map(|line| line.row.entry.leaf_hash());
-    let case = with_all(case, "leaf-hash", leaves);
+    let case = case.each("leaf-hash", leaves);
     let all_x = lines.iter().filter_map(|line| line.x);
-    let case = with_all(case, "x", all_x.map(|x| x.to_bytes()));
+    let case = case.each("x", all_x.map(|x| x.to_bytes()));
     let values = lines.iter().flat_map(|line| &line.values);
-    with_all(case, "value", values.map(|value| bytes(value, header.points)))
+    case.each("value", values.map(|value| bytes(value, header.points)))
 }
 
 fn good() -> Vec<Case> {
@@ -145,7 +144,7 @@ fn bad_layouts() -> Vec<Case> {
         bad("layout-scheme", "layout", "Entries of the other scheme.", &of_bbs04),
         bad("layout-x-zero", "layout", "x is zero.", &good.set(x, [0; 32])),
         bad("layout-x", "layout", "x is not reduced.", &good.set(x, [0xff; 32])),
-        bad("truncated", "truncated", "The last byte is missing.", &good[..good.len() - 1]),
+        bad("truncated", "truncated", "The last byte is missing.", &good.cut(1)),
         bad("truncated-length", "truncated", "The file ends within a length.", &good[..start + 2]),
     ]
 }

@@ -4,6 +4,7 @@ use clew_packet::{GroupTag, LinkType, MAGIC, Mark, Reason, SECOND_NS, Saved, Tim
 
 use super::bbs04_group::STARTS;
 use super::damage::Damage;
+use super::flat;
 use super::packet_trailer::*;
 use super::records::NOW;
 use crate::case::Case;
@@ -11,8 +12,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [unsigned(), bad_layouts(), bad_marks(), bad_times(), bad_signatures(), duplicates()];
-    groups.into_iter().flatten().collect()
+    flat([unsigned(), bad_layouts(), bad_marks(), bad_times(), bad_signatures(), duplicates()])
 }
 
 /// One frame for each reason of section 2, in its order.

@@ -5,6 +5,7 @@ use clew_packet::{Candidate, Carriage, Mode, Policy, Reason, Sender, Trailer, Ve
 use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 
 use super::damage::Damage;
+use super::flat;
 use super::packet_trailer::*;
 use super::records::NOW;
 
@@ -16,8 +17,7 @@ use crate::common::packets::*;
 const ID: &[u8; 16] = b"the block's id..";
 
 pub fn all() -> Vec<Case> {
-    let groups = [restored(), helped(), too_few(), refused_bins(), bad_codes(), bad_lengths(), unknown()];
-    groups.into_iter().flatten().collect()
+    flat([restored(), helped(), too_few(), refused_bins(), bad_codes(), bad_lengths(), unknown()])
 }
 
 fn upper(i: usize) -> Vec<u8> {

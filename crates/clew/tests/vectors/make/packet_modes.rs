@@ -5,6 +5,7 @@ use clew_packet::{Candidate, Mode, Policy, Reason, Sender, Verdict, Window, read
 use clew_tree::DigestSize;
 
 use super::damage::Damage;
+use super::flat;
 use super::packet_trailer::*;
 use super::records::NOW;
 use super::xr_group::{NEWEST, XR};
@@ -13,8 +14,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [blocks(), vec![reordered()], windows(), bad_blocks(), bad_signatures()];
-    groups.into_iter().flatten().collect()
+    flat([blocks(), vec![reordered()], windows(), bad_blocks(), bad_signatures()])
 }
 
 fn flow(count: usize) -> Vec<Owned> {

@@ -4,6 +4,7 @@ use clew_group::Scheme;
 use clew_packet::{MessageKind, Policy, Reason, SECOND_NS, Timestamp, Trailer, Verdict};
 
 use super::damage::{Damage, identity, order_3};
+use super::flat;
 use super::hash;
 use super::packet_trailer::*;
 use super::records::NOW;
@@ -13,8 +14,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()];
-    groups.into_iter().flatten().collect()
+    flat([good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()])
 }
 
 fn good() -> Vec<Case> {

@@ -3,14 +3,14 @@
 use clew_group::curve::Scalar;
 
 use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::flat;
 use super::xr_group::{Machine, XR, join_nonce, place, row_rng, s, x, y_and_k};
 use super::xr_keys::case;
 use super::{hash, rng, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [sessions(), requests(), offers(), row_proofs()];
-    groups.into_iter().flatten().collect()
+    flat([sessions(), requests(), offers(), row_proofs()])
 }
 
 /// The machine whose join the cases follow: it joined in epoch 2.

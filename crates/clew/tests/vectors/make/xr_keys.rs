@@ -4,6 +4,7 @@ use clew_group::DecodeError;
 use clew_group::xr::Generators;
 
 use super::damage::{Damage, R, TWO_RULES, bad_points, bad_proofs, near, of_proof, sentence, two_rules};
+use super::flat;
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, x};
 use super::{Key, hash, rng, with_key};
@@ -13,8 +14,7 @@ use crate::case::Case;
 const POINTS: [(&str, usize, usize); 3] = [("h", 0, 48), ("h-w", 48, 48), ("w", 96, 96)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [keys(), bad_public_keys(), genesis_checks(), secret_keys(), witnesses(), rows()];
-    groups.into_iter().flatten().collect()
+    flat([keys(), bad_public_keys(), genesis_checks(), secret_keys(), witnesses(), rows()])
 }
 
 /// A case that asks for `check`; the name begins with that of the scheme.

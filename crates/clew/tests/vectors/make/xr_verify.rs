@@ -5,11 +5,12 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
 use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced_x};
+use super::flat;
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
 use super::xr_keys::case;
 use super::xr_signatures::{MESSAGE, sign};
-use super::{hash, rng, scalar, with_all, with_key, xr_nonces};
+use super::{hash, rng, scalar, with_key, xr_nonces};
 use crate::case::Case;
 
 /// Where a signature has its points and scalars.
@@ -18,8 +19,7 @@ const C: usize = 144;
 const SCALARS: [(&str, usize); 4] = [("sa", 160), ("sx", 192), ("sd", 224), ("sy", 256)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [wrong_places(), bad_fields(), bad_encodings(), incremental(), batches()];
-    groups.into_iter().flatten().collect()
+    flat([wrong_places(), bad_fields(), bad_encodings(), incremental(), batches()])
 }
 
 /// The incremental form that most cases break.
@@ -212,10 +212,11 @@ fn batches() -> Vec<Case> {
     };
     let batch = |name: &str, comment: &str, all: Vec<Vec<u8>>, bad: &[usize]| {
         let verdicts: Vec<&str> = (0..all.len()).map(|i| if bad.contains(&i) { "invalid" } else { "valid" }).collect();
-        let case = with_key(case("verify-batch", name, "valid", comment), &XR.public[NEWEST])
+        with_key(case("verify-batch", name, "valid", comment), &XR.public[NEWEST])
             .hex("epoch-id", XR.records.epoch_id(NEWEST))
-            .hex("message", MESSAGE);
-        with_all(case, "signature", all).text("verdicts", &verdicts.join(" "))
+            .hex("message", MESSAGE)
+            .each("signature", all)
+            .text("verdicts", &verdicts.join(" "))
     };
     let good: Vec<Vec<u8>> = (0..4).map(form).collect();
     let mut mixed: Vec<Vec<u8>> = (0..7).map(form).collect();
