@@ -3,7 +3,7 @@
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing};
 
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
 use super::flat;
 use super::quorum::case;
 use super::xr_group::{XR, context, trustee, u};
@@ -146,17 +146,13 @@ fn bad_broadcasts() -> Vec<Case> {
             &[dealt[0].clone(), dealt[1].clone(), dealt_by_it],
         ),
     ];
-    for (what, rule, bytes) in bad_proofs(third, 99) {
-        cases.push(match rule {
-            "invalid" => bad(&format!("proof-{what}"), of_proof(what), bytes),
-            _ => with(&format!("proof-{what}"), rule, of_proof(what), bytes),
-        });
+    for (what, rule, comment, bytes) in bad_proofs(third, 99) {
+        let case = with(&format!("proof-{what}"), rule, &comment, bytes);
+        cases.push(if rule == "invalid" { case.blames(3) } else { case });
     }
     cases.push(with("two-rules", "scalar", TWO_RULES, two_rules(third, 3, 131)));
     for (i, at) in [3, 51].into_iter().enumerate() {
-        for (what, rule, bytes) in bad_points(&third[at..at + 48]) {
-            let comment = sentence(&format!("Commitment {i}"), what);
-            let bytes = third.set(at, &bytes);
+        for (what, rule, comment, bytes) in bad_points(third, &format!("Commitment {i}"), at..at + 48) {
             cases.push(with(&format!("c{i}-{what}"), rule, &comment, bytes));
         }
     }

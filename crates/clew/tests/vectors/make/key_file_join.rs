@@ -7,7 +7,7 @@ use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, O
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{Damage, bad_proofs, identity, of_proof};
+use super::damage::{Damage, bad_proofs, identity};
 use super::flat;
 use super::key_file::{armored, case};
 use super::opening::checked;
@@ -261,10 +261,9 @@ fn acceptances() -> Vec<Case> {
         bad("-long", "damaged", "A byte too many.", &good.plus([0])),
         bad("-short", "damaged", "A byte is missing.", &good.cut(1)),
     ];
-    for (what, rule, bytes) in bad_proofs(&good, PROOF) {
+    for (what, rule, comment, bytes) in bad_proofs(&good, PROOF) {
         let rule = if rule == "invalid" { "device" } else { "damaged" };
-        let name = format!("-proof-{what}");
-        cases.push(bad(&name, rule, of_proof(what), &bytes));
+        cases.push(bad(&format!("-proof-{what}"), rule, &comment, &bytes));
     }
     cases
 }

@@ -4,7 +4,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match, Set, Trustee};
 use clew_group::xr::Signature;
 
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
 use super::flat;
 use super::quorum::{case, with_sharing};
 use super::xr_group::{XR, trustee};
@@ -149,14 +149,13 @@ fn bad_blinds() -> Vec<Case> {
         with("of-other", "invalid", "The blind of trustee 1 again.", good.blinds[0].clone()),
         with("short", "length", "A byte is missing.", second[..159].to_vec()),
     ];
-    for (what, rule, bytes) in bad_proofs(second, 96) {
-        cases.push(with(&format!("proof-{what}"), rule, of_proof(what), bytes));
+    for (what, rule, comment, bytes) in bad_proofs(second, 96) {
+        cases.push(with(&format!("proof-{what}"), rule, &comment, bytes));
     }
     cases.push(with("two-rules", "scalar", TWO_RULES, two_rules(second, 48, 128)));
-    for (point, at) in [("e", 0), ("f", 48)] {
-        for (what, rule, bytes) in bad_points(&second[at..at + 48]) {
-            let (name, comment) = (format!("{point}-{what}"), sentence(&point.to_uppercase(), what));
-            cases.push(with(&name, rule, &comment, second.set(at, &bytes)));
+    for (point, at) in [("E", 0), ("F", 48)] {
+        for (what, rule, comment, bytes) in bad_points(second, point, at..at + 48) {
+            cases.push(with(&format!("{}-{what}", point.to_lowercase()), rule, &comment, bytes));
         }
     }
     cases
@@ -191,8 +190,8 @@ fn bad_shares() -> Vec<Case> {
         with("other-match", "invalid", "Shares of another product.", no.decryptions.clone()).blames(1),
         with("missing", "too-few", "One share for a set of two.", vec![first.clone()]),
     ];
-    for (what, rule, bytes) in bad_proofs(third, 48) {
-        let case = with(&format!("proof-{what}"), rule, of_proof(what), vec![first.clone(), bytes]);
+    for (what, rule, comment, bytes) in bad_proofs(third, 48) {
+        let case = with(&format!("proof-{what}"), rule, &comment, vec![first.clone(), bytes]);
         cases.push(if rule == "invalid" { case.blames(3) } else { case });
     }
     cases

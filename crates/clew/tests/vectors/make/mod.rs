@@ -110,8 +110,8 @@ pub fn all() -> Vec<Case> {
     ])
 }
 
-/// The cases of several tables.
-fn flat<const N: usize>(tables: [Vec<Case>; N]) -> Vec<Case> {
+/// The rows of several tables.
+fn flat<T, const N: usize>(tables: [Vec<T>; N]) -> Vec<T> {
     tables.into_iter().flatten().collect()
 }
 

@@ -5,7 +5,7 @@ use clew_group::quorum::{Decryption, Part, Quorum, SecretShare, Set, Sharing, Tr
 use clew_group::{bbs04, xr};
 
 use super::bbs04_group::BBS04;
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
 use super::flat;
 use super::xr_group::{XR, trustee, u};
 use super::{bbs04_signatures, hash, rng, scalar, with_key, xr_signatures};
@@ -189,12 +189,11 @@ fn bad_decryptions() -> Vec<Case> {
         decryption("-index", "index", "Trustee 4 of 3.", &Place { index: 4, ..place(&ours.0) }, &good),
     ];
     cases.push(bad("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 80)));
-    for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = good.set(0, &bytes);
-        cases.push(bad(&format!("-d-{what}"), rule, &sentence("D", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "D", 0..48) {
+        cases.push(bad(&format!("-d-{what}"), rule, &comment, &bytes));
     }
-    for (what, rule, bytes) in bad_proofs(&good, 48) {
-        cases.push(bad(&format!("-{what}"), rule, of_proof(what), &bytes));
+    for (what, rule, comment, bytes) in bad_proofs(&good, 48) {
+        cases.push(bad(&format!("-{what}"), rule, &comment, &bytes));
     }
     cases
 }

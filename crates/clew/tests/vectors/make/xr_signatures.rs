@@ -4,7 +4,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{SecretShare, Set};
 use clew_group::xr::{INCREMENTAL_BYTES, Signature};
 
-use super::damage::{Damage, bad_points, sentence};
+use super::damage::{Damage, bad_points};
 use super::flat;
 use super::xr_group::{NEWEST, XR};
 use super::xr_keys::case;
@@ -118,9 +118,8 @@ fn bad_pseudonyms() -> Vec<Case> {
             [&plain[..288], &good[288..]].concat()
         }),
     ];
-    for (what, rule, bytes) in bad_points(&good[288..]) {
-        let bytes = good.set(288, &bytes);
-        cases.push(bad(&format!("point-{what}"), rule, &sentence("nym", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "nym", 288..336) {
+        cases.push(bad(&format!("point-{what}"), rule, &comment, &bytes));
     }
     cases
 }

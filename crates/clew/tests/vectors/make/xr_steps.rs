@@ -2,7 +2,7 @@
 
 use clew_group::Step;
 
-use super::damage::{Damage, bad_points, sentence};
+use super::damage::{Damage, bad_points};
 use super::flat;
 use super::xr_group::{XR, x};
 use super::xr_keys::case;
@@ -48,9 +48,8 @@ fn bad_steps() -> Vec<Case> {
         bad("other-v", "invalid", "V is another point.", &good.doubled(32, 48)),
         step("again", "invalid", "The same step a second time.", 1, &good),
     ];
-    for (what, rule, bytes) in bad_points(&good[32..]) {
-        let bytes = good.set(32, &bytes);
-        cases.push(bad(&format!("v-{what}"), rule, &sentence("V", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "V", 32..80) {
+        cases.push(bad(&format!("v-{what}"), rule, &comment, &bytes));
     }
     cases
 }
