@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clew_group::quorum::SecretShare;
-use clew_group::{MemberKey, PublicKey, Scheme};
+use clew_group::{MemberKey, PublicKey, Scheme, bbs04, xr};
 use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TrusteeKeyFile};
 use zeroize::Zeroizing;
 
@@ -10,7 +10,8 @@ use super::bbs04_group::BBS04;
 use super::damage::{Damage, identity};
 use super::flat;
 use super::hash;
-use super::records::{NONCE, Records};
+use super::packet_trailer::records;
+use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, trustee as index};
 use crate::case::Case;
 
@@ -36,9 +37,10 @@ pub fn member_file(scheme: Scheme, epoch: usize) -> String {
 
 /// The key file of `web-1` that holds these epochs.
 pub fn member(scheme: Scheme, epochs: &[usize]) -> MemberKeyFile {
-    let (records, key): (&Records, _) = match scheme {
-        Scheme::Bbs04 => (&BBS04.records, MemberKey::Bbs04(BBS04.member("web-1"))),
-        Scheme::Xr => (&XR.records, MemberKey::Xr(XR.machine("web-1").key.clone())),
+    let records = records(scheme);
+    let key = match scheme {
+        Scheme::Bbs04 => MemberKey::Bbs04(BBS04.member("web-1")),
+        Scheme::Xr => MemberKey::Xr(XR.machine("web-1").key.clone()),
     };
     let held = |epoch: &usize| HeldEpoch {
         epoch: *epoch as u32,
@@ -119,18 +121,13 @@ fn several(name: &str, comment: &str, scheme: Scheme, epochs: &[usize]) -> Case 
 }
 
 fn issuer(scheme: Scheme) -> IssuerKeyFile {
-    let (records, gamma): (&Records, _) = match scheme {
-        Scheme::Bbs04 => (&BBS04.records, BBS04.issuer.to_bytes()),
-        Scheme::Xr => (&XR.records, XR.issuer.to_bytes()),
-    };
-    let gamma = gamma.as_slice();
     IssuerKeyFile {
-        group: records.id(),
+        group: records(scheme).id(),
         issuer: match scheme {
-            Scheme::Bbs04 => IssuerKey::Bbs04(clew_group::bbs04::IssuerKey::from_bytes(gamma).unwrap()),
-            Scheme::Xr => IssuerKey::Xr(clew_group::xr::IssuerKey::from_bytes(gamma).unwrap()),
+            Scheme::Bbs04 => IssuerKey::Bbs04(bbs04::IssuerKey::from_bytes(&BBS04.issuer.to_bytes()[..]).unwrap()),
+            Scheme::Xr => IssuerKey::Xr(xr::IssuerKey::from_bytes(&XR.issuer.to_bytes()[..]).unwrap()),
         },
-        manager: records.manager.clone(),
+        manager: records(scheme).manager.clone(),
         seed: Zeroizing::new(hash(b"seed")),
     }
 }
@@ -164,10 +161,7 @@ fn trustee_of(scheme: Scheme, since: u32, i: u8) -> TrusteeKeyFile {
     let of = |shares: &[SecretShare]| shares[usize::from(i) - 1].clone();
     let [first, second] = [&BBS04.shares[0], &BBS04.shares[1]];
     TrusteeKeyFile {
-        group: match scheme {
-            Scheme::Bbs04 => BBS04.records.id(),
-            Scheme::Xr => XR.records.id(),
-        },
+        group: records(scheme).id(),
         since,
         share: match scheme {
             Scheme::Bbs04 => OpeningShare::Bbs04([of(first), of(second)]),

@@ -7,7 +7,6 @@ use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Decryption, SecretShare, Trustee};
 use clew_packet::{Block, Policy, read};
-use clew_tree::DigestSize;
 
 use super::bbs04_group::BBS04;
 use super::packet_modes;
@@ -72,19 +71,13 @@ impl Sent {
     }
 
     pub fn records(&self) -> &'static Records {
-        match self.scheme {
-            Scheme::Bbs04 => &BBS04.records,
-            Scheme::Xr => &XR.records,
-        }
+        records(self.scheme)
     }
 
     /// The message, and the signature in its plain form.
     pub fn signed(&self) -> (Vec<u8>, Vec<u8>) {
-        let (frame, mut message) = (self.frame.frame(), Vec::new());
-        let packet = read(&frame).unwrap();
-        packet.write_message(&mut message);
         let plain = self.scheme.signature_bytes(false);
-        (message, packet.trailer().body[..plain].to_vec())
+        (message_of(&self.frame), trailer_of(&self.frame).body[..plain].to_vec())
     }
 
     pub fn request(&self, question: Question, warrant: Option<[u8; 32]>) -> Request {
@@ -113,7 +106,7 @@ impl Sent {
 
     /// The packet of that place in a signed block of three, of the newest epoch.
     pub fn in_block(index: usize) -> Self {
-        let frame = packet_modes::block(3, DigestSize::D16, "xr-opened block").remove(index);
+        let frame = packet_modes::block(3, PLAIN, "xr-opened block").remove(index);
         Self { scheme: Scheme::Xr, machine: "web-1", epoch: NEWEST, frame }
     }
 

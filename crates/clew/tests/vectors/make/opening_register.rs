@@ -5,7 +5,7 @@ use clew_group::Scheme;
 
 use super::bbs04_group::BBS04;
 use super::damage::{Damage, another, identity};
-use super::packet_trailer::group_file;
+use super::packet_trailer::{group_file, records};
 use super::records::Records;
 use super::strange;
 use super::xr_group::{XR, x};
@@ -44,10 +44,7 @@ fn revoked(scheme: Scheme, at: usize) -> Option<u32> {
 
 /// The lines of all machines.
 fn lines(scheme: Scheme, header: &RegisterFileHeader) -> Vec<RegisterLine> {
-    let records = match scheme {
-        Scheme::Bbs04 => &BBS04.records,
-        Scheme::Xr => &XR.records,
-    };
+    let records = records(scheme);
     let line = |at: usize| {
         let name = format!("web-{}", at + 1);
         let value = |epoch: &u32| {
@@ -96,10 +93,7 @@ fn with_lines(case: Case, header: &RegisterFileHeader, lines: &[RegisterLine]) -
 
 fn good() -> Vec<Case> {
     let of = |scheme: Scheme, name: &str, comment: &str, points, epochs: &[u32], take: usize| {
-        let records = match scheme {
-            Scheme::Bbs04 => &BBS04.records,
-            Scheme::Xr => &XR.records,
-        };
+        let records = records(scheme);
         let header = header(records, points, epochs);
         let lines = &lines(scheme, &header)[..take];
         let case = case(scheme, name, "valid", comment, &file(&header, lines));
