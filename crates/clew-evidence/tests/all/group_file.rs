@@ -304,6 +304,11 @@ fn signature() {
     let mut forged = XR.file_of(&all[..PARTS - 1]);
     forged.extend(stranger);
     assert_eq!(refused(&forged), (PARTS - 1, Rule::Signature));
+    // The signature of a register covers what it says.
+    let mut later = XR.with_register(|_, head| head.time += 1);
+    let at = later.len() - 64;
+    later[at..].copy_from_slice(&XR.file()[at..]);
+    assert_eq!(refused(&later), (PARTS - 1, Rule::Signature));
     let weak = XR.with(|g, _| g.manager = [0; 32]);
     assert_eq!(refused(&weak), (0, Rule::Signature));
 }
