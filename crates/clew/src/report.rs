@@ -1,7 +1,7 @@
 //! What people and programs are told about packets.
 
 use crate::failure::Status;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use clew_packet::{Flow, Mode, Reason, Summary, Verdict};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +25,7 @@ pub fn damage(damage: Option<impl Display>, consequence: &str) {
 
 /// The answer: no if any packet is invalid (strict: or an IP packet unsigned); could not tell if any
 /// is undecided, the file is damaged, or nothing was signed; else yes.
-pub fn status(verified: &Verified, strict: bool) -> Status {
+pub fn status(verified: &VerifyReport, strict: bool) -> Status {
     let totals = &verified.totals;
     if totals.of(Verdict::Invalid) > 0 || strict && totals.unsigned_ip > 0 {
         return Status::No;

@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::random;
 use crate::report;
 use clap::ArgMatches;
-use clew_engine::captures::{self, Oversize, Signed};
+use clew_engine::captures::{self, Oversize, SignReport};
 use clew_engine::{Cover, Options, Signer, Signers, TimeSource};
 use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
@@ -120,7 +120,7 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
     Ok(owned)
 }
 
-fn report(signed: &Signed, output: &Path) {
+fn report(signed: &SignReport, output: &Path) {
     let count = signed.reasons.of(Reason::Signed);
     eprintln!(
         "signed {count} of {} packets: {}",

@@ -12,7 +12,7 @@ use crate::records::{Finding, Records, json, records};
 use crate::report;
 use clew_capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
 use clew_engine::AsFrame;
-use clew_engine::captures::{self, Verified};
+use clew_engine::captures::{self, VerifyReport};
 use clew_engine::{Keyring, Rules, TimeSource, Verifier};
 use clew_packet::{Acceptance, Conclusion, Windows};
 use std::io::{self, BufWriter, Write};
@@ -127,7 +127,7 @@ impl<'a> Report<'a> {
         Ok(self.annotated.is_some().then(texts))
     }
 
-    fn finish(mut self, verified: &Verified) -> Result<(), Failure> {
+    fn finish(mut self, verified: &VerifyReport) -> Result<(), Failure> {
         if let Some(annotated) = self.annotated.take() {
             annotated.finish().map_err(Failure::write)?.commit()?;
             if self.without_note > 0 {
