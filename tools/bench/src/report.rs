@@ -71,7 +71,7 @@ impl Record {
     /// Adds a table with a paper's findings, and a note that counts them.
     pub fn conclude(&mut self, findings: &[Finding]) {
         let columns = ["where", "the paper says", "here", "measured"];
-        let mut table = Table::new("findings", "What the paper found, and this run", columns);
+        let mut table = Table::new("findings", "The paper's findings, and this run", columns);
         for finding in findings {
             let verdict = if finding.holds {
                 "reproduced"
