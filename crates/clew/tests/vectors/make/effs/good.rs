@@ -7,8 +7,7 @@ use clew_flow::effs::{Form, Instance, Parameters, PublicKey, Rule, SecretKey, Si
 use crate::case::Case;
 use crate::drawn::Drawn;
 use crate::make::damage::Damage;
-use crate::make::flat;
-use crate::make::{hash, rng};
+use crate::make::{flat, hash, rng};
 
 const FORMAT: &str = "effs";
 
@@ -113,7 +112,7 @@ pub fn judged(name: &str, comment: &str, key: &[u8], (message, signature): (&[u8
         Ok(assurance) => assurance.bits().to_string(),
         Err(refusal) => refusal.name().to_owned(),
     });
-    let case = told.fold(case, |case, told| case.text("outcome", &told));
+    let case = case.texts("outcome", told);
     match outcome {
         Ok(assurance) => case.hex("bits", assurance.bits().to_be_bytes()),
         Err(_) => case,

@@ -8,10 +8,9 @@ use sha2::{Digest, Sha256};
 use crate::case::Case;
 use crate::drawn::Drawn;
 use crate::make::damage::Damage;
-use crate::make::flat;
 use crate::make::flow::evidence::proof_of;
 use crate::make::flow::signature::{Flow, Place, TIME, contents};
-use crate::make::rng;
+use crate::make::{flat, rng};
 
 const FORMAT: &str = "flow-manifest";
 const WINDOW: u64 = 30_000_000_000;

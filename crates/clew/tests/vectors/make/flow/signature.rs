@@ -7,8 +7,7 @@ use clew_tree::{Degree, DigestSize, Suite, Tree};
 use crate::case::Case;
 use crate::drawn::Drawn;
 use crate::make::damage::Damage;
-use crate::make::flat;
-use crate::make::{hash, rng};
+use crate::make::{flat, hash, rng};
 
 pub const FORMAT: &str = "flow-signature";
 

@@ -4,12 +4,11 @@ use clew_group::curve::Scalar;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, two_rules, unreduced_x};
-use crate::make::flat;
 use crate::make::group_signature::bbs04_signatures::{
     COMMITMENTS, MESSAGE, SCALARS, SCALARS_AT, first, good, sign, verify, verify_under,
 };
 use crate::make::groups::bbs04_group::x;
-use crate::make::{hash, nonces};
+use crate::make::{flat, hash, nonces};
 
 pub fn all() -> Vec<Case> {
     flat([bad_scalars(), bad_points_of_t(), bad_incremental()])

@@ -6,11 +6,10 @@ use clew_group::curve::{G1, G2};
 
 use crate::case::Case;
 use crate::make::damage::{Damage, R, TWO_RULES, add, another, bad_encodings, near, two_rules};
-use crate::make::flat;
 use crate::make::group_signature::bbs04_signatures::{MESSAGE, sign};
 use crate::make::groups::bbs04_group::{BBS04, x};
 use crate::make::groups::records::NONCE;
-use crate::make::{Key, with_key};
+use crate::make::{Key, flat, with_key};
 
 /// Where a founding key has its points.
 const POINTS: [(&str, usize, usize); 3] = [("u", 0, 48), ("v", 48, 48), ("w", 96, 96)];
@@ -150,7 +149,6 @@ fn rows() -> Vec<Case> {
 fn bad_secret_keys() -> Vec<Case> {
     let key = BBS04.member("web-1").to_bytes();
     let witness = BBS04.witness("web-1", NEWEST).to_bytes();
-    let x = &key[48..];
     let bad_member =
         |name: &str, rule: &str, comment: &str, key: &[u8]| member(name, rule, comment, NEWEST, [key, &witness]);
     let a_off = near(&key[..48], DecodeError::Point);
@@ -165,15 +163,10 @@ fn bad_secret_keys() -> Vec<Case> {
     vec![
         bad_member("member-key-short", "length", "A byte is missing.", &key[..79]),
         bad_member("member-key-a-off-curve", "point", "A is no point of the curve.", &key.set(0, &a_off)),
-        bad_member("member-key-x-not-reduced", "scalar", "x + r in the place of x.", &key.set(48, add(x, R))),
+        bad_member("member-key-x-not-reduced", "scalar", "x + r in the place of x.", &key.set(48, add(&key[48..], R))),
         bad_member("member-key-x-zero", "scalar", "x is zero.", &key.set(48, [0; 32])),
         bad_member("member-key-two-rules", "scalar", TWO_RULES, &two_rules(&key[..], 0, 48)),
-        bad_member(
-            "member-key-other-x",
-            "invalid",
-            "x is of another machine.",
-            &key.set(48, &crate::make::groups::bbs04_group::x("web-2").to_bytes()),
-        ),
+        bad_member("member-key-other-x", "invalid", "x is of another machine.", &key.set(48, &x("web-2").to_bytes())),
         bad_opener("opener-key-short", "length", "A byte is missing.", &opener[..63]),
         bad_opener("opener-key-zero", "scalar", "xi2 is zero.", &opener.set(32, [0; 32])),
         bad_opener("opener-key-swapped", "invalid", "xi1 and xi2 are exchanged.", &swapped),

@@ -7,6 +7,7 @@ use crate::case::Case;
 use crate::make::damage::{Damage, another};
 use crate::make::group_signature::bbs04_keys::case;
 use crate::make::groups::bbs04_group::BBS04;
+use crate::make::groups::records::NONCE;
 use crate::make::{nonces, rng, with_key, with_nonces};
 
 pub const MESSAGE: &[u8] = b"a message";
@@ -125,9 +126,9 @@ fn bad_signatures() -> Vec<Case> {
 
 fn other_group() -> PublicKey {
     use clew_group::bbs04::{IssuerKey, OpenerKey};
-    let (_, opening) = OpenerKey::generate(&crate::make::groups::records::NONCE, &mut rng("other opener"));
+    let (_, opening) = OpenerKey::generate(&NONCE, &mut rng("other opener"));
     let (_, issuing) = IssuerKey::generate(&mut rng("other issuer"));
-    PublicKey::genesis(&crate::make::groups::records::NONCE, &opening, &issuing)
+    PublicKey::genesis(&NONCE, &opening, &issuing)
 }
 
 /// The key and the id of epoch 0.

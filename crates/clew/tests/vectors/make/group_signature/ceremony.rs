@@ -5,10 +5,9 @@ use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, Resharing, Sec
 
 use crate::case::Case;
 use crate::make::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
-use crate::make::flat;
 use crate::make::group_signature::quorum::case;
 use crate::make::groups::xr_group::{XR, context, trustee, u};
-use crate::make::{hash, rng, scalar};
+use crate::make::{flat, hash, rng, scalar};
 
 pub fn all() -> Vec<Case> {
     flat([deals(), foundings(), bad_broadcasts(), bad_dealt_shares(), resharings(), bad_resharings()])

@@ -6,11 +6,10 @@ use clew_group::xr::Signature;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
-use crate::make::flat;
 use crate::make::group_signature::quorum::{case, with_sharing};
 use crate::make::group_signature::xr_signatures;
 use crate::make::groups::xr_group::{XR, trustee};
-use crate::make::{hash, rng};
+use crate::make::{flat, hash, rng};
 
 pub fn all() -> Vec<Case> {
     flat([blinds(), answers(), bad_blinds(), bad_shares(), no_answers()])

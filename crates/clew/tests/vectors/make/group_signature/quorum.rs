@@ -6,12 +6,11 @@ use clew_group::{bbs04, xr};
 
 use crate::case::Case;
 use crate::make::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
-use crate::make::flat;
 use crate::make::group_signature::bbs04_signatures;
 use crate::make::group_signature::xr_signatures;
 use crate::make::groups::bbs04_group::BBS04;
 use crate::make::groups::xr_group::{XR, trustee, u};
-use crate::make::{hash, rng, scalar, with_key};
+use crate::make::{flat, hash, rng, scalar, with_key};
 
 pub fn all() -> Vec<Case> {
     flat([

@@ -4,10 +4,9 @@ use clew_group::curve::Scalar;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
-use crate::make::flat;
 use crate::make::group_signature::xr_keys::case;
 use crate::make::groups::xr_group::{Machine, XR, join_nonce, place, row_rng, s, x, y_and_k};
-use crate::make::{hash, rng, with_key};
+use crate::make::{flat, hash, rng, with_key};
 
 pub fn all() -> Vec<Case> {
     flat([sessions(), requests(), offers(), row_proofs()])

@@ -1,14 +1,14 @@
 //! Vectors of xr: generators, public keys, the checks when one is loaded, secret keys, rows.
 
 use clew_group::DecodeError;
+use clew_group::curve::{G1, Scalar};
 use clew_group::xr::Generators;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, R, TWO_RULES, bad_points, bad_proofs, near, two_rules};
-use crate::make::flat;
 use crate::make::groups::records::NONCE;
 use crate::make::groups::xr_group::{NEWEST, XR, x};
-use crate::make::{Key, hash, rng, with_key};
+use crate::make::{Key, flat, hash, rng, scalar, with_key};
 
 /// Where a founding key has its points.
 const POINTS: [(&str, usize, usize); 3] = [("h", 0, 48), ("h-w", 48, 48), ("w", 96, 96)];
@@ -229,8 +229,7 @@ fn rows() -> Vec<Case> {
 
 /// B' = (g1 V C)^(1/(gamma + x')) for an x' that is nobody's: it passes the second equation.
 fn free_x(c: &[u8; 48]) -> (Vec<u8>, Vec<u8>) {
-    use clew_group::curve::{G1, Scalar};
-    let x = crate::make::scalar("a free x");
+    let x = scalar("a free x");
     let gamma = Scalar::from_bytes(XR.issuer.to_bytes().as_slice()).unwrap();
     let base = Generators::of(&NONCE).g1 + *XR.public[NEWEST].v() + G1::from_bytes(c).unwrap();
     let b = base.mul(&(gamma + x).invert().unwrap());

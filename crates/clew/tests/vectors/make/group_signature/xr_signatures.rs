@@ -6,10 +6,9 @@ use clew_group::xr::{INCREMENTAL_BYTES, Signature};
 
 use crate::case::Case;
 use crate::make::damage::{Damage, bad_points};
-use crate::make::flat;
 use crate::make::group_signature::xr_keys::case;
 use crate::make::groups::xr_group::{NEWEST, XR};
-use crate::make::{with_key, with_xr_nonces, xr_nonces};
+use crate::make::{flat, with_key, with_xr_nonces, xr_nonces};
 
 pub const MESSAGE: &[u8] = b"a message";
 

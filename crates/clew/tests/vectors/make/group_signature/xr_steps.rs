@@ -4,10 +4,9 @@ use clew_group::Step;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, bad_points};
-use crate::make::flat;
 use crate::make::group_signature::xr_keys::case;
 use crate::make::groups::xr_group::{XR, x};
-use crate::make::{Key, scalar, with_key};
+use crate::make::{Key, flat, scalar, with_key};
 
 pub fn all() -> Vec<Case> {
     flat([steps(), bad_steps(), chains(), updates(), openings()])

@@ -6,12 +6,11 @@ use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
 use crate::case::Case;
 use crate::make::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, two_rules, unreduced_x};
-use crate::make::flat;
 use crate::make::group_signature::xr_keys::case;
 use crate::make::group_signature::xr_signatures::{MESSAGE, sign};
 use crate::make::groups::records::NONCE;
 use crate::make::groups::xr_group::{NEWEST, XR, u};
-use crate::make::{hash, rng, scalar, with_key, xr_nonces};
+use crate::make::{flat, hash, rng, scalar, with_key, xr_nonces};
 
 /// Where a signature has its points and scalars.
 const POINTS: [(&str, usize); 3] = [("t1", 0), ("t2", 48), ("r3", 96)];

@@ -8,7 +8,6 @@ use ed25519_dalek::SigningKey;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, bad_proofs, identity};
-use crate::make::flat;
 use crate::make::groups::bbs04_group;
 use crate::make::groups::bbs04_group::BBS04;
 use crate::make::groups::records::Records;
@@ -16,7 +15,7 @@ use crate::make::groups::xr_group;
 use crate::make::groups::xr_group::{NEWEST, XR, join_nonce, row_rng, s, x};
 use crate::make::key_file::keys::{armored, case};
 use crate::make::opening::good::checked;
-use crate::make::{hash, rng};
+use crate::make::{flat, hash, rng};
 
 const NAME: &str = "web-6";
 const INVITATION: &str = InvitationFile::LABEL;

@@ -8,12 +8,11 @@ use zeroize::Zeroizing;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, identity};
-use crate::make::flat;
 use crate::make::groups::bbs04_group::BBS04;
 use crate::make::groups::records::NONCE;
 use crate::make::groups::xr_group::{NEWEST, XR, trustee as index};
-use crate::make::hash;
 use crate::make::packet::frames::records;
+use crate::make::{flat, hash};
 
 pub const MEMBER: &str = "clew-member-key-1";
 pub const ISSUER: &str = "clew-issuer-key-1";

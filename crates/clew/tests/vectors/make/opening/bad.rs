@@ -5,15 +5,15 @@ use clew_group::Scheme;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, identity};
-use crate::make::flat;
+use crate::make::group_file;
 use crate::make::groups::bbs04_group::BBS04;
 use crate::make::groups::records::row_of;
 use crate::make::groups::strange::{self, STRANGE};
 use crate::make::groups::xr_group::{XR, place, x};
-use crate::make::hash;
 use crate::make::key_file::keys::armored;
 use crate::make::opening::good::{OPENING, Sent, payload};
 use crate::make::packet::frames::*;
+use crate::make::{flat, hash};
 
 pub fn all() -> Vec<Case> {
     flat([
@@ -130,7 +130,7 @@ type InFile<'a> = dyn Fn(&str, &str, &str, &[u8]) -> Case + 'a;
 
 /// A request for an epoch of a file that is bad there.
 fn of_epoch(in_file: &InFile<'_>, name: &str, epoch: usize, file: &str) -> Case {
-    let made = crate::make::group_file::bad::all();
+    let made = group_file::bad::all();
     let case = made.iter().find(|case| case.name == file).unwrap();
     let bodies = bodies(case.bytes("file").unwrap());
     let sent = Sent::new(Scheme::Xr, "web-1", epoch, PLAIN);

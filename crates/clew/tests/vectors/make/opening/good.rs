@@ -170,8 +170,7 @@ pub fn with_judgement(case: Case, request: &Request, row: &Row, caveats: &[&str]
         Some(fingerprint) => case.text("fingerprint", &fingerprint.to_string()),
         None => case,
     };
-    let text = |case: Case, caveat: &&str| case.text("caveat", caveat);
-    caveats.iter().fold(case, text)
+    case.texts("caveat", caveats)
 }
 
 /// A good opening: who is named, and what is said besides.

@@ -8,7 +8,6 @@ use clew_group::xr::Signature;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, identity};
-use crate::make::flat;
 use crate::make::group_signature::matching::blind_with;
 use crate::make::groups::strange::{self, STRANGE};
 use crate::make::groups::xr_group::{XR, place, trustee, x};
@@ -16,7 +15,7 @@ use crate::make::key_file::keys::armored;
 use crate::make::opening::bad::later;
 use crate::make::opening::good::{OPENING, Sent, payload, with_judgement};
 use crate::make::packet::frames::*;
-use crate::make::{hash, rng};
+use crate::make::{flat, hash, rng};
 
 pub fn all() -> Vec<Case> {
     flat([answers(), requests(), layouts(), rows(), blinds_and_shares()])

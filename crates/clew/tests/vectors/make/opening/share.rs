@@ -6,13 +6,12 @@ use clew_group::quorum::Trustee;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, identity};
-use crate::make::flat;
 use crate::make::groups::xr_group::{XR, trustee};
 use crate::make::key_file::keys::armored;
 use crate::make::opening::good::{Sent, payload};
 use crate::make::opening::matches::Asking;
 use crate::make::packet::frames::*;
-use crate::make::{hash, rng};
+use crate::make::{flat, hash, rng};
 
 const SHARE: &str = "clew-share-1";
 

@@ -7,11 +7,10 @@ use crate::case::Case;
 use crate::common::Owned;
 use crate::common::packets::*;
 use crate::make::damage::{Damage, identity, order_3};
-use crate::make::flat;
 use crate::make::groups::records::NOW;
 use crate::make::groups::xr_group::{NEWEST, STARTS, XR};
-use crate::make::hash;
 use crate::make::packet::frames::*;
+use crate::make::{flat, hash};
 
 pub fn all() -> Vec<Case> {
     flat([good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()])

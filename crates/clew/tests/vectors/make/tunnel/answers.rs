@@ -7,8 +7,10 @@ use clew_tunnel::wire::rpc::Rpc;
 
 use crate::case::Case;
 use crate::make::damage::Damage;
+use crate::make::tunnel::bytes::public;
 use crate::make::tunnel::rogue::{create, rpcs, say};
-use crate::make::tunnel::run::{Run, script};
+use crate::make::tunnel::run::Run;
+use crate::make::tunnel::script::script;
 
 pub fn all() -> Vec<Case> {
     let puzz = rpcs(&[Rpc::Puzz { q: &[0; 80], hash: &[1; 64], w: 23, nonce: [2; 8] }]);
@@ -26,10 +28,8 @@ pub fn all() -> Vec<Case> {
                     run.hand_client(packet);
                 }
                 let control = |rpc| rpcs(&[rpc]);
-                let misplaced = control(Rpc::NextTid {
-                    tid: *Tid::from_random([1; 8]).as_bytes(),
-                    key: crate::make::tunnel::bytes::public("client"),
-                });
+                let misplaced =
+                    control(Rpc::NextTid { tid: *Tid::from_random([1; 8]).as_bytes(), key: public("client") });
                 let window = |bytes| control(Rpc::WindowSize { connection: 1, bytes });
                 run.hand_client(&server.packet(&misplaced, true));
                 let all = [

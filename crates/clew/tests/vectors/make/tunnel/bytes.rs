@@ -8,8 +8,7 @@ use clew_tunnel::x25519::{Public, Secret};
 
 use crate::case::Case;
 use crate::make::damage::Damage;
-use crate::make::flat;
-use crate::make::hash;
+use crate::make::{flat, hash};
 
 pub const FORMAT: &str = "tunnel";
 
@@ -49,8 +48,7 @@ fn named(values: &[u8]) -> Vec<u8> {
 
 fn parsed(name: &str, expect: &str, comment: &str, rpcs: &[u8], lengths: &[u32]) -> Case {
     let case = Case::new(FORMAT, name, expect, comment).text("check", "plaintext").hex("plaintext", plaintext(rpcs));
-    let add = |case: Case, length: &u32| case.hex("value-length", length.to_be_bytes());
-    lengths.iter().fold(case, add)
+    case.each("value-length", lengths.iter().map(|length| length.to_be_bytes()))
 }
 
 fn values() -> Vec<Case> {

@@ -7,6 +7,7 @@ pub mod puzzle;
 pub mod record;
 pub mod rekey;
 pub mod run;
+pub mod script;
 pub mod sequence;
 pub mod trace;
 #[allow(dead_code, reason = "each test program uses its part")]

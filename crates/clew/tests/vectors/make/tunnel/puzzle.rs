@@ -11,8 +11,9 @@ use crate::case::Case;
 use crate::make::damage::Damage;
 use crate::make::tunnel::bytes::{NANOS, public, secret};
 use crate::make::tunnel::node::{config, server_secret};
-use crate::make::tunnel::rogue::{Rogue, create, rpcs};
-use crate::make::tunnel::run::{MS, Run, SECOND, script, script_of};
+use crate::make::tunnel::rogue::{Rogue, create, rpcs, say};
+use crate::make::tunnel::run::{MS, Run, SECOND};
+use crate::make::tunnel::script::{script, script_of};
 use crate::make::{flat, hash};
 
 pub fn all() -> Vec<Case> {
@@ -116,7 +117,7 @@ fn puzzles() -> Vec<Case> {
             let packet = rogue.packet((0, 0), &[]);
             run.hand_from(other, &packet);
             // As much as one unproven address may get needs more than one packet from there.
-            let packet = rogue.packet((257, 0), &crate::make::tunnel::rogue::say(1, &[7; 900]));
+            let packet = rogue.packet((257, 0), &say(1, &[7; 900]));
             let said = run.hand_from(other, &packet);
             let heard = said.iter().filter_map(|packet| rogue.open(packet));
             let posed = heard.filter_map(|heard| posed(&heard.text)).next_back().unwrap();

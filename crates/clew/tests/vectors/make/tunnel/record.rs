@@ -11,9 +11,8 @@ use ed25519_dalek::{Signer, SigningKey};
 
 use crate::case::Case;
 use crate::make::damage::Damage;
-use crate::make::flat;
-use crate::make::hash;
 use crate::make::tunnel::bytes::{FORMAT, NANOS, public, secret, tid};
+use crate::make::{flat, hash};
 
 const NOW: u64 = NANOS / 1_000_000;
 const DAY: u64 = 86_400_000;

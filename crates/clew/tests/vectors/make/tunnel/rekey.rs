@@ -11,7 +11,8 @@ use crate::make::flat;
 use crate::make::tunnel::bytes::{NANOS, public, secret};
 use crate::make::tunnel::node::config;
 use crate::make::tunnel::rogue::{Rogue, create, say};
-use crate::make::tunnel::run::{MS, Run, SECOND, rogue_address, script, script_of};
+use crate::make::tunnel::run::{MS, Run, SECOND, rogue_address};
+use crate::make::tunnel::script::{script, script_of};
 
 pub fn all() -> Vec<Case> {
     flat([rekeys(), bad_rekeys(), replays()])

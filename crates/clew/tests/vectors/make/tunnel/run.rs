@@ -1,6 +1,5 @@
 //! Runs of real engines in virtual time, written down packet by packet.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use clew_tunnel::Reason;
@@ -12,10 +11,9 @@ use clew_tunnel::keys;
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::{Public, Secret};
 
-use crate::case::Case;
 use crate::make::hash;
-use crate::make::tunnel::bytes::{FORMAT, NANOS};
-use crate::make::tunnel::node::{Recorder, bounds, config, other_host, server_address, server_secret};
+use crate::make::tunnel::bytes::NANOS;
+use crate::make::tunnel::node::{Recorder, bounds, other_host, server_address, server_secret};
 use crate::make::tunnel::rogue::Rogue;
 
 pub const MS: u64 = 1_000_000;
@@ -35,26 +33,14 @@ struct Flight {
     to: SocketAddr,
 }
 
-/// The case of a run in which this happens.
-pub fn script(name: &str, comment: &str, act: impl FnOnce(&mut Run)) -> Case {
-    script_of(config(), name, comment, act)
-}
-
-/// The same with another configuration of the server.
-pub fn script_of(config: Config, name: &str, comment: &str, act: impl FnOnce(&mut Run)) -> Case {
-    let mut run = Run::new(name, config);
-    act(&mut run);
-    run.case(comment)
-}
-
 /// One server and one client engine, the network between them, and all that happens.
 pub struct Run {
-    name: String,
+    pub(super) name: String,
     pub now: u64,
     pub server: Server,
     pub client: Client,
     server_rng: Recorder,
-    client_rng: Recorder,
+    pub(super) client_rng: Recorder,
     /// The client's address; what is for another of its own is lost.
     pub client_at: SocketAddr,
     /// So many of the next datagrams are lost.
@@ -64,18 +50,18 @@ pub struct Run {
     /// It reads RPCs, and sends the beginning of each back.
     pub echoes: bool,
     pub packets: Vec<Vec<u8>>,
-    events: Vec<String>,
+    pub(super) events: Vec<String>,
     flying: Vec<Flight>,
-    ecerts: Vec<Vec<u8>>,
+    pub(super) ecerts: Vec<Vec<u8>>,
     /// What the server's ephemeral keys are drawn from.
-    seed: [u8; 32],
-    bounds: Vec<(&'static str, u32)>,
-    expect: Option<String>,
+    pub(super) seed: [u8; 32],
+    pub(super) bounds: Vec<(&'static str, u32)>,
+    pub(super) expect: Option<String>,
     pub last_connection: Option<ConnectionId>,
 }
 
 impl Run {
-    fn new(name: &str, config: Config) -> Self {
+    pub(super) fn new(name: &str, config: Config) -> Self {
         let seed = hash(format!("tunnel {name} seed").as_bytes());
         let mut server_rng = Recorder::new(&format!("tunnel {name} server"));
         let mut client_rng = Recorder::new(&format!("tunnel {name} client"));
@@ -434,50 +420,5 @@ impl Run {
                 self.hand_client(&bytes);
             }
         }
-    }
-
-    /// The file of this run.
-    fn case(mut self, comment: &str) -> Case {
-        self.settle();
-        let expect = self.expect.clone().unwrap_or("valid".to_owned());
-        let case = Case::new(FORMAT, &self.name, &expect, comment).text("check", "run");
-        let own = server_secret();
-        let case = case
-            .hex("start", NANOS.to_be_bytes())
-            .hex("cert", own.cert.to_bytes())
-            .hex("boxing-secret", own.boxing.as_bytes());
-        let case = self.with_drawn(case);
-        let bound = |case: Case, (name, bound): &(&str, u32)| case.hex(name, bound.to_be_bytes());
-        let case = self.bounds.iter().fold(case, bound);
-        let add = |case: Case, packet: &Vec<u8>| case.hex("packet", packet);
-        let case = self.packets.iter().fold(case, add);
-        let add = |case: Case, event: &String| case.text("event", event);
-        self.events.iter().fold(case, add)
-    }
-
-    /// The secrets of all C', and the server's ephemeral ones with their certificates.
-    fn with_drawn(&self, case: Case) -> Case {
-        let initiations = self.packets.iter().filter(|packet| packet.len() >= 1_024);
-        let shown: BTreeSet<&[u8]> = initiations.map(|packet| &packet[16..48]).collect();
-        let is_shown = |drawn: &&[u8; 32]| {
-            let public = keys::public(&Secret::from_bytes(**drawn));
-            shown.contains(&public.0[..])
-        };
-        let drawn: BTreeSet<&[u8; 32]> = self.client_rng.drawn.iter().filter(is_shown).collect();
-        let add = |case: Case, secret: &&[u8; 32]| case.hex("client-secret", secret);
-        let mut case = drawn.iter().fold(case, add);
-        let part = |label: &[u8; 16], seed: &[u8; 32]| hash(&[&label[..], seed].concat());
-        let mut seed = self.seed;
-        for ecert in &self.ecerts {
-            let ephemeral = part(b"clew-mlt-seed-s'", &seed);
-            let public = keys::public(&Secret::from_bytes(ephemeral));
-            assert!(ecert.windows(32).any(|part| part == public.0));
-            case = case
-                .hex("ecert", ecert)
-                .hex("ephemeral-secret", ephemeral)
-                .hex("puzzle-secret", part(b"clew-mlt-seed-k0", &seed));
-            seed = part(b"clew-mlt-seed-go", &seed);
-        }
-        case
     }
 }

@@ -6,8 +6,10 @@ use clew_tunnel::wire::rpc::Rpc;
 use crate::case::Case;
 use crate::make::damage::Damage;
 use crate::make::flat;
+use crate::make::tunnel::bytes::public;
 use crate::make::tunnel::rogue::{Rogue, create, rpcs, say};
-use crate::make::tunnel::run::{MS, Run, SECOND, script};
+use crate::make::tunnel::run::{MS, Run, SECOND};
+use crate::make::tunnel::script::script;
 
 pub fn all() -> Vec<Case> {
     flat([places(), acks(), rpc_faults(), windows()])
@@ -102,10 +104,7 @@ fn acks() -> Vec<Case> {
 /// RPCs that close the tunnel, or are passed over.
 fn rpc_faults() -> Vec<Case> {
     let close = rpcs(&[Rpc::Close { connection: 1 }]);
-    let misplaced = rpcs(&[Rpc::NextTid {
-        tid: *Tid::from_random([1; 8]).as_bytes(),
-        key: crate::make::tunnel::bytes::public("client"),
-    }]);
+    let misplaced = rpcs(&[Rpc::NextTid { tid: *Tid::from_random([1; 8]).as_bytes(), key: public("client") }]);
     let case = |name: &str, comment: &str, packets: &[(u32, Vec<u8>)]| {
         opened(&format!("sequence-{name}"), comment, 256, |run, rogue| {
             for (seq, rpcs) in packets {

@@ -10,7 +10,8 @@ use crate::make::flat;
 use crate::make::tunnel::bytes::{public, secret};
 use crate::make::tunnel::node::{config, server_address};
 use crate::make::tunnel::rogue::rpcs;
-use crate::make::tunnel::run::{MS, SECOND, script, script_of};
+use crate::make::tunnel::run::{MS, SECOND};
+use crate::make::tunnel::script::{script, script_of};
 
 pub fn all() -> Vec<Case> {
     flat([traces(), refusals(), losses(), moves(), vec![directory()]])
