@@ -35,9 +35,8 @@ fn bad_key(name: &str, expect: &str, comment: &str, key: impl AsRef<[u8]>) -> Ca
 
 fn headers() -> Vec<Case> {
     let (key, two) = (bytes(&SHORT), bytes(&TWO));
-    let bad = |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| {
-        bad_key(name, expect, comment, key.set(at, value))
-    };
+    let bad =
+        |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| bad_key(name, expect, comment, key.set(at, value));
     vec![
         bad("rule-0", "rule", "The first byte is 0.", 0, &[0]),
         bad("rule-3", "rule", "There is no third rule.", 0, &[3]),
@@ -79,9 +78,8 @@ fn small_numbers() -> Vec<Case> {
     let (first, last) = (HEADER + N, two.len() - 2);
     let v = |number: u16| number.to_be_bytes();
     let own = &two[first..first + 4];
-    let bad = |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| {
-        bad_key(name, expect, comment, two.set(at, value))
-    };
+    let bad =
+        |name: &str, expect: &str, comment: &str, at: usize, value: &[u8]| bad_key(name, expect, comment, two.set(at, value));
     let swapped = [&own[2..], &own[..2]].concat();
     let twice = own[..2].repeat(2);
     vec![
@@ -205,8 +203,7 @@ fn forged() -> Vec<Case> {
     let key = bytes(&SHORT);
     let zero = number(0);
     let signature = [&challenge(&key, &[&zero])[..], &zero].concat();
-    let everybodys =
-        judged("forged-zero", "y = 0 fits everybody's key, and every message.", &key, (MESSAGE, &signature), 1);
+    let everybodys = judged("forged-zero", "y = 0 fits everybody's key, and every message.", &key, (MESSAGE, &signature), 1);
     let two = bytes(&TWO);
     vec![everybodys, square_modulus(&two), low_level(&key)]
 }

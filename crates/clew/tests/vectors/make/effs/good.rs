@@ -73,9 +73,7 @@ fn public_keys() -> Vec<Case> {
 
 fn secret_keys() -> Vec<Case> {
     let good = |name: &str, comment: &str, key: &SecretKey| {
-        case("secret-key", name, "valid", comment)
-            .hex("public-key", key.public().as_bytes())
-            .hex("secret-key", key.to_bytes())
+        case("secret-key", name, "valid", comment).hex("public-key", key.public().as_bytes()).hex("secret-key", key.to_bytes())
     };
     vec![good("secret-paper", "By the paper's rule.", &TWO), good("secret-williams", "By Williams' rule.", &SHORT)]
 }

@@ -200,16 +200,8 @@ fn replays() -> Vec<Case> {
             &[ok(&first[0]), is(&other[1], "conflict"), ok(&first[1])],
         ),
         of("conflict-count", "Another count.", &[ok(&first[0]), is(&fewer[1], "conflict")]),
-        of(
-            "conflict-index",
-            "Another block, and an index that was accepted.",
-            &[ok(&first[0]), is(&other[0], "conflict")],
-        ),
-        of(
-            "conflict-tag",
-            "Another tag is another sequence.",
-            &[ok(&first[0]), ok(&sign("else", 5, Distribution::Every)[0])],
-        ),
+        of("conflict-index", "Another block, and an index that was accepted.", &[ok(&first[0]), is(&other[0], "conflict")]),
+        of("conflict-tag", "Another tag is another sequence.", &[ok(&first[0]), ok(&sign("else", 5, Distribution::Every)[0])]),
     ]
 }
 
@@ -250,11 +242,7 @@ fn digests() -> Vec<Case> {
         ),
         case("digest-salt", "A bit of the salt.", &salted, &[ok(&salty[0]), (salty[1].flip(16), "bad-digest")]),
         waiting("digest-waiting", "It waited for the block's signature.", changed(0)),
-        waiting(
-            "digest-waiting-other",
-            "It waited, of another block of the seq that is verified.",
-            of_other[3].clone(),
-        ),
+        waiting("digest-waiting-other", "It waited, of another block of the seq that is verified.", of_other[3].clone()),
     ]
 }
 
@@ -289,12 +277,7 @@ fn signatures() -> Vec<Case> {
         bad("signature-s-order", "S, and the order of the group added.", large_s),
         bad("signature-neutral", "R is the neutral point, S is 0.", zero_s),
         bad("signature-small-r", "R is the neutral point, and the equation holds.", small_r()),
-        case(
-            "signature-descriptor",
-            "The same key, and another descriptor.",
-            &renamed,
-            &[(of_renamed, "bad-signature")],
-        ),
+        case("signature-descriptor", "The same key, and another descriptor.", &renamed, &[(of_renamed, "bad-signature")]),
         case(
             "signature-again",
             "Refused, and refused again; then the block comes.",
@@ -325,8 +308,7 @@ fn small_r() -> Vec<u8> {
     let key = SigningKey::from_bytes(flow.secret());
     let mut neutral = [0; 32];
     neutral[0] = 1;
-    let hash =
-        Sha512::new_with_prefix(neutral).chain_update(key.verifying_key()).chain_update(flow.message(&place, &one));
+    let hash = Sha512::new_with_prefix(neutral).chain_update(key.verifying_key()).chain_update(flow.message(&place, &one));
     let a = key.to_scalar();
     let number = |n: u64| from_number(&a, n);
     let digits = hash.finalize();
@@ -374,8 +356,7 @@ fn shares() -> Vec<Case> {
     let some = |from: &[Vec<u8>], indices: &[usize], reason: &'static str| -> Vec<Judged> {
         indices.iter().map(|i| (from[*i].clone(), reason)).collect()
     };
-    let mixed =
-        [some(&honest, &[1, 2], "ok"), some(&short, &[3], "ok"), some(&sparse, &[4], "ok"), some(&full, &[5], "ok")];
+    let mixed = [some(&honest, &[1, 2], "ok"), some(&short, &[3], "ok"), some(&sparse, &[4], "ok"), some(&full, &[5], "ok")];
     let apart = [some(&honest, &[1, 2, 3], "pending"), some(&short, &[4, 5, 6], "pending")];
     let spoiled = [
         some(&padded, &[1, 2, 3, 4, 5], "padding"),
@@ -384,9 +365,8 @@ fn shares() -> Vec<Case> {
     ];
     let refused = [some(&forged, &[1, 2, 3, 4, 5, 6], "bad-signature"), some(&honest, &[7, 8, 9, 10, 11], "ok")];
     let changed = honest[0].flip(0);
-    let before = |packet: &Vec<u8>, reason: &'static str, indices: &[usize]| {
-        [vec![is(&packet, reason)], some(&honest, indices, "ok")]
-    };
+    let before =
+        |packet: &Vec<u8>, reason: &'static str, indices: &[usize]| [vec![is(&packet, reason)], some(&honest, indices, "ok")];
     let twice = [some(&honest, &[2], "ok"), some(&honest, &[2], "duplicate"), some(&honest, &[3, 4, 5, 6], "ok")];
     let of = |name: &str, comment: &str, packets: &[Vec<Judged>]| case(name, comment, &flow(), &packets.concat());
     vec![
@@ -427,11 +407,7 @@ fn times() -> Vec<Case> {
             "A nanosecond older; once the block is verified, time is no matter.",
             &[at(late + 1, &full[0], "stale"), at(late, &full[0], "ok"), at(late + 1, &full[1], "ok")],
         ),
-        timed(
-            "future",
-            "A nanosecond more than 30 s ahead.",
-            &[at(early - 1, &full[0], "future"), at(early, &full[0], "ok")],
-        ),
+        timed("future", "A nanosecond more than 30 s ahead.", &[at(early - 1, &full[0], "future"), at(early, &full[0], "ok")]),
         timed("stale-first", "The time is looked at before the signature.", &[at(late + 1, &changed, "stale")]),
         timed("stale-coded", "A restored blob is kept, and its shares are spent.", &coded(late + 1, "stale")),
         timed("future-coded", "The same ahead of its time.", &coded(early - 1, "future")),

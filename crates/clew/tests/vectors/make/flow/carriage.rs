@@ -160,8 +160,7 @@ fn bad_codes() -> Vec<Case> {
 
 fn bad_sets() -> Vec<Case> {
     let block = Block::new(16, 4, 287);
-    let bad =
-        |name: &str, expect: &str, comment: &str, set: &[(u16, Vec<u8>)]| restore(name, expect, comment, &block, set);
+    let bad = |name: &str, expect: &str, comment: &str, set: &[(u16, Vec<u8>)]| restore(name, expect, comment, &block, set);
     let with = |place: usize, share: (u16, Vec<u8>)| {
         let mut set = set(&block, &[9, 2, 15, 0, 5]);
         set[place] = share;

@@ -22,9 +22,7 @@ fn flow(key: &SecretKey) -> Descriptor {
 
 fn descriptors() -> Vec<Case> {
     let case = |name: &str, expect: &str, comment: &str, bytes: &[u8]| {
-        Case::new(FORMAT, &format!("effs-descriptor{name}"), expect, comment)
-            .text("check", "descriptor")
-            .hex("descriptor", bytes)
+        Case::new(FORMAT, &format!("effs-descriptor{name}"), expect, comment).text("check", "descriptor").hex("descriptor", bytes)
     };
     let good = flow(&SHORT);
     let key = SHORT.public().as_bytes();
@@ -35,9 +33,7 @@ fn descriptors() -> Vec<Case> {
     };
     let n_last = key[5 + 255];
     vec![
-        case("", "valid", "A key of eFFS.", &good.to_bytes())
-            .hex("digest", good.digest())
-            .hex("key-id", good.key_id().0),
+        case("", "valid", "A key of eFFS.", &good.to_bytes()).hex("digest", good.digest()).hex("key-id", good.key_id().0),
         bad("-long", "Its signatures have 2,288 bytes.", &shortened(key)),
         bad("-even", "n is even.", &key.set(260, [n_last ^ 1])),
         bad("-short", "A byte of the key is missing.", &key[1..]),
@@ -58,12 +54,8 @@ fn sign(key: &SecretKey, label: &str, count: u16, distribution: Distribution) ->
 }
 
 fn judged(name: &str, comment: &str, key: &SecretKey, (expect, reason): (&str, &str), packets: &[Vec<u8>]) -> Case {
-    let case =
-        Case::new(FORMAT, name, expect, comment).text("check", "packets").hex("descriptor", flow(key).to_bytes());
-    packets
-        .iter()
-        .fold(case, |case, packet| case.hex("packet", packet).text("reason", reason))
-        .hex("time", TIME.to_be_bytes())
+    let case = Case::new(FORMAT, name, expect, comment).text("check", "packets").hex("descriptor", flow(key).to_bytes());
+    packets.iter().fold(case, |case, packet| case.hex("packet", packet).text("reason", reason)).hex("time", TIME.to_be_bytes())
 }
 
 fn blocks() -> Vec<Case> {

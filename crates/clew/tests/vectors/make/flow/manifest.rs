@@ -74,9 +74,7 @@ fn judged(name: &str, comment: &str, flow: &Flow, all: &[Came]) -> Case {
     let case = Case::new(FORMAT, name, wrong.map_or("valid", |w| w.2), comment)
         .text("check", "manifests")
         .hex("descriptor", flow.descriptor.to_bytes());
-    all.iter().fold(case, |case, Came(kind, bytes, reason)| {
-        case.text("kind", kind).hex("received", bytes).text("reason", reason)
-    })
+    all.iter().fold(case, |case, Came(kind, bytes, reason)| case.text("kind", kind).hex("received", bytes).text("reason", reason))
 }
 
 fn good() -> Vec<Case> {
@@ -124,9 +122,8 @@ fn bad() -> Vec<Case> {
     let mut signer = Ed25519Signer::from_secret(flow.secret());
     let done = signer.sign(&message, &mut rng("none"), &mut of_packets);
     assert_eq!(done, Ok(()));
-    let one = |name: &str, reason: &'static str, comment: &str, bytes: Vec<u8>| {
-        case(name, comment, &flow, &[manifest(&bytes, reason)])
-    };
+    let one =
+        |name: &str, reason: &'static str, comment: &str, bytes: Vec<u8>| case(name, comment, &flow, &[manifest(&bytes, reason)]);
     let (length_at, signature) = (good.len() - FIXED, "bad-signature");
     vec![
         one("unsigned", "unsigned", "Another magic.", bit(good.len() - 1)),
@@ -148,12 +145,7 @@ fn bad() -> Vec<Case> {
         one("id", signature, "A bit of the block id.", bit(length_at)),
         one("tag", signature, "A bit of the tag.", bit(length_at + 16)),
         one("seq", signature, "A bit of the seq.", bit(length_at + 23)),
-        one(
-            "of-packets",
-            signature,
-            "A signature of the kind that is over trees.",
-            good.set(length_at - BLOB, &of_packets),
-        ),
+        one("of-packets", signature, "A signature of the kind that is over trees.", good.set(length_at - BLOB, &of_packets)),
         case("salted", "A flow whose packets have salts.", &salted, &[manifest(&of_salted, "bad-block")]),
     ]
 }
@@ -179,8 +171,7 @@ fn packets() -> Vec<Case> {
     let changed = [manifest(&good, "ok"), packet(&all[0], "ok"), packet(b"0, and some more", "pending")];
     let again = [manifest(&good, "ok"), packet(&all[0], "ok"), packet(&all[0], "duplicate")];
     let never = [manifest(&good, "ok"), packet(b"of none", "no-signature")];
-    let twice_in_one =
-        [packet(b"same", "ok"), manifest(&twice, "ok"), packet(b"same", "ok"), packet(b"same", "pending")];
+    let twice_in_one = [packet(b"same", "ok"), manifest(&twice, "ok"), packet(b"same", "ok"), packet(b"same", "pending")];
     let twice_in_two = [&twice_in_one[..3], &[packet(b"same", "ok"), manifest(&later, "ok")]];
     vec![
         of("packets-first", "Packets that come before their manifest wait.", &waits),
@@ -192,11 +183,7 @@ fn packets() -> Vec<Case> {
             "A packet with a packet signature is a packet as any.",
             &[manifest(&of_signed, "ok"), packet(&signed, "ok"), packet(&all[0], "pending")],
         ),
-        of(
-            "packets-empty",
-            "An empty packet.",
-            &[packet(b"", "ok"), manifest(&list(&flow, &place, &[Vec::new()]), "ok")],
-        ),
+        of("packets-empty", "An empty packet.", &[packet(b"", "ok"), manifest(&list(&flow, &place, &[Vec::new()]), "ok")]),
         of("packets-end", "Of no manifest, when none comes any more.", &never).hex("end", [1]),
         of("packets-again", "A packet again, when no manifest comes.", &again).hex("end", [1]),
     ]
@@ -248,9 +235,7 @@ fn proofs() -> Vec<Case> {
     let (own, alone) = (flow.descriptor.to_bytes(), list(&flow, &place, &all));
     let full = full_form(&flow, &alone, &all[3]);
     let case = |name: &str, expect: &str, comment: &str, packet: &[u8]| {
-        Case::new(FORMAT, &format!("proof-{name}"), expect, comment)
-            .text("check", "proof")
-            .hex("proof", proof_of(&own, packet))
+        Case::new(FORMAT, &format!("proof-{name}"), expect, comment).text("check", "proof").hex("proof", proof_of(&own, packet))
     };
     let bad = |name: &str, comment: &str, packet: &[u8]| case(name, "bad-proof", comment, packet);
     let bit = |at: usize| full.flip(at);

@@ -139,18 +139,10 @@ fn descriptor(name: &str, expect: &str, comment: &str, bytes: &[u8]) -> Case {
 fn descriptors() -> Vec<Case> {
     let good = |name: &str, comment: &str, flow: &str, chaining: Chaining| {
         let found = Flow::new(flow, chaining).descriptor;
-        descriptor(name, "valid", comment, &found.to_bytes())
-            .hex("digest", found.digest())
-            .hex("key-id", found.key_id().0)
+        descriptor(name, "valid", comment, &found.to_bytes()).hex("digest", found.digest()).hex("key-id", found.key_id().0)
     };
-    let most = Chaining {
-        suite: Suite::Sha256,
-        digest: DigestSize::D32,
-        degree: Degree::STAR,
-        most: 1024,
-        salted: true,
-        every: true,
-    };
+    let most =
+        Chaining { suite: Suite::Sha256, digest: DigestSize::D32, degree: Degree::STAR, most: 1024, salted: true, every: true };
     let long = "\u{fc}".repeat(32);
     let least = Chaining { most: 1, every: false, ..Chaining::default() };
     vec![
@@ -177,9 +169,8 @@ fn bad_descriptors() -> Vec<Case> {
         (key[0], key[31]) = (first, last);
         key
     };
-    let other = |name: &str, comment: &str, bytes: &[u8]| {
-        descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, bytes)
-    };
+    let other =
+        |name: &str, comment: &str, bytes: &[u8]| descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, bytes);
     let short_key = good.replace(9..12, [0, 31]);
     vec![
         at("version", "Version 2.", 0, &[2]),
@@ -211,8 +202,7 @@ fn bad_descriptors() -> Vec<Case> {
 fn carriages(count: u16, degree: Degree) -> Vec<(&'static str, &'static str, Distribution)> {
     // Long paths are in few packets.
     let percent = if degree == Degree::BINARY { 25 } else { 6 };
-    let mut all =
-        vec![("full", "all in full", Distribution::Every), ("sparse", "one of eight in full", Distribution::OneIn(8))];
+    let mut all = vec![("full", "all in full", Distribution::Every), ("sparse", "one of eight in full", Distribution::OneIn(8))];
     if count > 8 {
         for (name, words, tags) in [
             ("t8", "shares with 8-byte tags", Some(TagSize::T8)),

@@ -271,9 +271,8 @@ fn revocations() -> Vec<Case> {
 
 /// Rules 7 and 8, the register's sizes.
 fn checkpoints() -> Vec<Case> {
-    let bad = |name: &str, part, comment: &str, file: Vec<u8>| {
-        bad(&format!("xr-checkpoint-{name}"), "checkpoint", part, comment, file)
-    };
+    let bad =
+        |name: &str, part, comment: &str, file: Vec<u8>| bad(&format!("xr-checkpoint-{name}"), "checkpoint", part, comment, file);
     let of = |part: usize, change: fn(&mut Vec<u8>)| body(xr(), part, change);
     // The body has a proof of one hash, whose number is there.
     let proof = |part: usize, at: usize| body(xr(), part, |b| *b = b.set(at, [1]).plus([0; 32]));
@@ -309,9 +308,8 @@ fn bindings() -> Vec<Case> {
     let bad = |name: &str, part, comment: &str, file: Vec<u8>| {
         bad(&format!("xr-checkpoint-record-{name}"), "checkpoint", part, comment, file)
     };
-    let bound = |of: &Records, number: usize, size: (u32, [u8; 32])| {
-        epoch(of, number, |record| (record.machines, record.root) = size)
-    };
+    let bound =
+        |of: &Records, number: usize, size: (u32, [u8; 32])| epoch(of, number, |record| (record.machines, record.root) = size);
     let mut missing = xr().clone();
     missing.checkpoints.pop();
     let (five, root) = xr().size(5);
@@ -351,8 +349,7 @@ fn first_bad_parts() -> Vec<Case> {
 
 /// Rule 9 of bbs04.
 fn keys() -> Vec<Case> {
-    let founding =
-        |at: usize, point: Vec<u8>| genesis(bbs04(), |g| *g.founding = g.founding.set(at, point).try_into().unwrap());
+    let founding = |at: usize, point: Vec<u8>| genesis(bbs04(), |g| *g.founding = g.founding.set(at, point).try_into().unwrap());
     vec![
         bad("public-key-identity", "public-key", 0, "u is the identity.", founding(0, identity(48))),
         bad("public-key-off-curve", "public-key", 0, "v is no point.", founding(48, vec![0xff; 48])),
@@ -365,8 +362,7 @@ fn xr_keys() -> Vec<Case> {
     let bad = |name: &str, part: u32, comment: &str, file: Vec<u8>| {
         bad(&format!("xr-public-key-{name}"), "public-key", part, comment, file)
     };
-    let founding =
-        |damage: fn(&[u8]) -> Vec<u8>| genesis(xr(), |g| *g.founding = damage(&g.founding[..]).try_into().unwrap());
+    let founding = |damage: fn(&[u8]) -> Vec<u8>| genesis(xr(), |g| *g.founding = damage(&g.founding[..]).try_into().unwrap());
     let proof = |at: usize| genesis(xr(), |g| g.issuer_proof.as_mut().unwrap()[at] ^= 1);
     let steps = |number: usize, change: &dyn Fn(&mut Vec<[u8; 80]>)| {
         epoch(xr(), number, |record| {
@@ -402,9 +398,8 @@ fn xr_keys() -> Vec<Case> {
 
 /// Rule 10.
 fn sharings() -> Vec<Case> {
-    let first = |of: &Records, at: usize, point: Vec<u8>| {
-        genesis(of, |g| g.sharing.commitments = g.sharing.commitments.set(at, point))
-    };
+    let first =
+        |of: &Records, at: usize, point: Vec<u8>| genesis(of, |g| g.sharing.commitments = g.sharing.commitments.set(at, point));
     let later = epoch(xr(), 2, |record| {
         if let Change::Sharing(new) = &mut record.change {
             new.sharing.commitments = new.sharing.commitments.set(48, identity(48));

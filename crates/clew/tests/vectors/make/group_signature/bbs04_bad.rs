@@ -19,10 +19,8 @@ fn bad_scalars() -> Vec<Case> {
     let mut cases = Vec::new();
     for (i, name) in SCALARS.into_iter().enumerate() {
         let at = SCALARS_AT + 32 * i;
-        let (file, comment) = (
-            format!("signature-{name}-not-reduced"),
-            format!("{name} + r in the place of {name}: who reduces would accept."),
-        );
+        let (file, comment) =
+            (format!("signature-{name}-not-reduced"), format!("{name} + r in the place of {name}: who reduces would accept."));
         let signature = good.unreduced(at);
         cases.push(verify(&file, "scalar", &comment, &signature));
     }
@@ -42,8 +40,7 @@ fn bad_points_of_t() -> Vec<Case> {
         let mut add = |what: &str, rule: &str, comment: &str, signature: &[u8]| {
             cases.push(verify(&format!("signature-{t}-{what}"), rule, comment, signature));
         };
-        for (what, rule, comment, bytes) in flat([bad_points(&good, t, point.clone()), not_canonical(&good, t, point)])
-        {
+        for (what, rule, comment, bytes) in flat([bad_points(&good, t, point.clone()), not_canonical(&good, t, point)]) {
             add(what, rule, &comment, &bytes);
         }
         let comment = format!("{t} with x + p in the place of x: who reduces would accept.");
@@ -62,13 +59,7 @@ fn bad_incremental() -> Vec<Case> {
         verify("incremental-wrong-message", "invalid", "Another message: the hash alone says no.", b"a massage", &good),
         verify("incremental-short", "length", "A byte is missing.", MESSAGE, &good[..1103]),
         verify("incremental-long", "length", "A byte too many.", MESSAGE, &good.plus([0])),
-        verify(
-            "incremental-plain",
-            "length",
-            "The plain form in the place of the incremental one.",
-            MESSAGE,
-            &good[..336],
-        ),
+        verify("incremental-plain", "length", "The plain form in the place of the incremental one.", MESSAGE, &good[..336]),
     ];
     for (i, (at, length)) in COMMITMENTS.into_iter().enumerate() {
         let (name, comment) = (

@@ -31,10 +31,7 @@ fn keys() -> Vec<Case> {
     let comment = "h of the group's nonce, and the V of epoch 0.";
     let rebase = &BBS04.records.epochs[0];
     let mut cases = vec![
-        case("hash-h", "h", "valid", comment)
-            .hex("nonce", NONCE)
-            .hex("h", h)
-            .hex("first-v", BBS04.public[0].v().to_bytes()),
+        case("hash-h", "h", "valid", comment).hex("nonce", NONCE).hex("h", h).hex("first-v", BBS04.public[0].v().to_bytes()),
         case("rebased-v", "rebased-v", "valid", "The V of a rebase.")
             .hex("nonce", NONCE)
             .hex("epoch", rebase.epoch.to_be_bytes())
@@ -53,8 +50,7 @@ fn keys() -> Vec<Case> {
             .hex("member-key", BBS04.member("web-1").to_bytes().as_slice()),
     );
     for epoch in [0, NEWEST] {
-        let (name, comment) =
-            (format!("member-key-{epoch}"), format!("A member key with its witness of epoch {epoch}."));
+        let (name, comment) = (format!("member-key-{epoch}"), format!("A member key with its witness of epoch {epoch}."));
         let witness = BBS04.witness("web-1", epoch).to_bytes();
         let key = BBS04.member("web-1").to_bytes();
         cases.push(member(&name, "valid", &comment, epoch, [&key, &witness]));
@@ -68,10 +64,7 @@ fn keys() -> Vec<Case> {
 fn bad_public_keys() -> Vec<Case> {
     let (good, v) = BBS04.public[NEWEST].parts();
     let refused = |name: &str, rule: &str, comment: &str, key: &[u8], v: &[u8]| {
-        case("public-key", &format!("public-key-{name}"), rule, comment)
-            .hex("nonce", NONCE)
-            .hex("founding-key", key)
-            .hex("v", v)
+        case("public-key", &format!("public-key-{name}"), rule, comment).hex("nonce", NONCE).hex("founding-key", key).hex("v", v)
     };
     let longer = good.plus([0]);
     let minus_g1 = (-G1::generator()).to_bytes();
@@ -93,9 +86,7 @@ fn bad_public_keys() -> Vec<Case> {
 
 fn member(name: &str, expect: &str, comment: &str, epoch: usize, parts: [&[u8]; 2]) -> Case {
     let [key, witness] = parts;
-    with_key(case("member-key", name, expect, comment), &BBS04.public[epoch])
-        .hex("member-key", key)
-        .hex("witness", witness)
+    with_key(case("member-key", name, expect, comment), &BBS04.public[epoch]).hex("member-key", key).hex("witness", witness)
 }
 
 /// A good member key with a witness that is none.
@@ -120,10 +111,7 @@ fn witnesses() -> Vec<Case> {
 }
 
 fn row(name: &str, expect: &str, comment: &str, epoch: usize, [a, x, b]: [&[u8]; 3]) -> Case {
-    with_key(case("row", &format!("row{name}"), expect, comment), &BBS04.public[epoch])
-        .hex("a", a)
-        .hex("public-x", x)
-        .hex("b", b)
+    with_key(case("row", &format!("row{name}"), expect, comment), &BBS04.public[epoch]).hex("a", a).hex("public-x", x).hex("b", b)
 }
 
 /// What a judge checks of a row.
@@ -149,17 +137,15 @@ fn rows() -> Vec<Case> {
 fn bad_secret_keys() -> Vec<Case> {
     let key = BBS04.member("web-1").to_bytes();
     let witness = BBS04.witness("web-1", NEWEST).to_bytes();
-    let bad_member =
-        |name: &str, rule: &str, comment: &str, key: &[u8]| member(name, rule, comment, NEWEST, [key, &witness]);
+    let bad_member = |name: &str, rule: &str, comment: &str, key: &[u8]| member(name, rule, comment, NEWEST, [key, &witness]);
     let a_off = near(&key[..48], DecodeError::Point);
     let opener = BBS04.opener.to_bytes();
     let bad_opener = |name: &str, rule: &str, comment: &str, key: &[u8]| {
         with_key(case("opener-key", name, rule, comment), &BBS04.public[0]).hex("opener-key", key)
     };
     let swapped = [&opener[32..], &opener[..32]].concat();
-    let bad_issuer = |name: &str, rule: &str, comment: &str, gamma: &[u8]| {
-        case("issuer-key", name, rule, comment).hex("gamma", gamma)
-    };
+    let bad_issuer =
+        |name: &str, rule: &str, comment: &str, gamma: &[u8]| case("issuer-key", name, rule, comment).hex("gamma", gamma);
     vec![
         bad_member("member-key-short", "length", "A byte is missing.", &key[..79]),
         bad_member("member-key-a-off-curve", "point", "A is no point of the curve.", &key.set(0, &a_off)),

@@ -79,10 +79,7 @@ pub fn verify_under(
     message: &[u8],
     signature: &[u8],
 ) -> Case {
-    with_key(case(check, name, expect, comment), key)
-        .hex("epoch-id", id)
-        .hex("message", message)
-        .hex("signature", signature)
+    with_key(case(check, name, expect, comment), key).hex("epoch-id", id).hex("message", message).hex("signature", signature)
 }
 
 fn bad_signatures() -> Vec<Case> {

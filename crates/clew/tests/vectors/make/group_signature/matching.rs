@@ -184,8 +184,7 @@ fn bad_shares() -> Vec<Case> {
     };
     let [first, third] = [&good.decryptions[0], &good.decryptions[1]];
     let mut cases = vec![
-        with("other-d", "invalid", "D of trustee 3 is another point.", vec![first.clone(), third.doubled(0, 48)])
-            .blames(3),
+        with("other-d", "invalid", "D of trustee 3 is another point.", vec![first.clone(), third.doubled(0, 48)]).blames(3),
         with("swapped", "invalid", "Each in the other's place.", vec![third.clone(), first.clone()]).blames(1),
         with("other-match", "invalid", "Shares of another product.", no.decryptions.clone()).blames(1),
         with("missing", "too-few", "One share for a set of two.", vec![first.clone()]),

@@ -13,16 +13,7 @@ use crate::make::groups::xr_group::{XR, trustee, u};
 use crate::make::{flat, hash, rng, scalar, with_key};
 
 pub fn all() -> Vec<Case> {
-    flat([
-        lagrange(),
-        sharings(),
-        bad_shares(),
-        decryptions(),
-        bad_decryptions(),
-        combinations(),
-        bad_combinations(),
-        openings(),
-    ])
+    flat([lagrange(), sharings(), bad_shares(), decryptions(), bad_decryptions(), combinations(), bad_combinations(), openings()])
 }
 
 /// A case that asks for `check`.
@@ -68,10 +59,8 @@ fn dealt(t: u8, n: u8) -> (Sharing, Vec<SecretShare>) {
 
 fn sharings() -> Vec<Case> {
     let cases = [(1, 1), (2, 3), (3, 5)].map(|(t, n)| {
-        let (name, comment) = (
-            format!("sharing-{t}-of-{n}"),
-            format!("A polynomial with {t} coefficients, and the shares of {n} trustees."),
-        );
+        let (name, comment) =
+            (format!("sharing-{t}-of-{n}"), format!("A polynomial with {t} coefficients, and the shares of {n} trustees."));
         let all = coefficients(&format!("sharing {t} of {n}"), scalar("a shared xi"), t);
         let (sharing, shares) = dealt(t, n);
         let keys = shares.iter().map(|s| sharing.share_key(s.trustee()).to_bytes());
@@ -178,11 +167,7 @@ fn bad_decryptions() -> Vec<Case> {
     let mut cases = vec![
         bad("-short", "length", "A byte is missing.", &good[..111]),
         bad("-other-d", "invalid", "D is another point.", &good.doubled(0, 48)),
-        elsewhere(
-            "-other-context",
-            "Of another request.",
-            Place { context: hash(b"another request"), ..place(&ours.0) },
-        ),
+        elsewhere("-other-context", "Of another request.", Place { context: hash(b"another request"), ..place(&ours.0) }),
         elsewhere("-other-trustee", "In the name of trustee 3.", Place { index: 3, ..place(&ours.0) }),
         elsewhere("-other-part", "As the second of two.", Place { part: 2, ..place(&ours.0) }),
         elsewhere("-other-point", "Of another point.", Place { point: here.point.doubled(0, 48), ..place(&ours.0) }),
@@ -235,8 +220,7 @@ fn combinations() -> Vec<Case> {
 fn bad_combinations() -> Vec<Case> {
     let of = dealt(2, 3);
     let good = given(&of, &[1, 3]);
-    let bad =
-        |name: &str, rule: &str, comment: &str, given: &[(u8, Vec<u8>)]| combine(name, rule, comment, &of.0, given);
+    let bad = |name: &str, rule: &str, comment: &str, given: &[(u8, Vec<u8>)]| combine(name, rule, comment, &of.0, given);
     let mut broken = good.clone();
     broken[1].1 = broken[1].1.flip(111);
     let mut swapped = good.clone();

@@ -54,10 +54,7 @@ fn keys() -> Vec<Case> {
 fn bad_public_keys() -> Vec<Case> {
     let (good, v) = XR.public[NEWEST].parts();
     let refused = |name: &str, rule: &str, comment: &str, key: &[u8], v: &[u8]| {
-        case("public-key", &format!("public-key-{name}"), rule, comment)
-            .hex("nonce", NONCE)
-            .hex("founding-key", key)
-            .hex("v", v)
+        case("public-key", &format!("public-key-{name}"), rule, comment).hex("nonce", NONCE).hex("founding-key", key).hex("v", v)
     };
     let longer = good.plus([0]);
     let minus_g1 = (-Generators::of(&NONCE).g1).to_bytes();
@@ -79,10 +76,7 @@ fn bad_public_keys() -> Vec<Case> {
 }
 
 fn genesis_case(name: &str, expect: &str, comment: &str, key: &[u8], proof: &[u8]) -> Case {
-    case("genesis", &format!("genesis{name}"), expect, comment)
-        .hex("nonce", NONCE)
-        .hex("founding-key", key)
-        .hex("proof", proof)
+    case("genesis", &format!("genesis{name}"), expect, comment).hex("nonce", NONCE).hex("founding-key", key).hex("proof", proof)
 }
 
 /// The proof of gamma that the issuer makes for another nonce.
@@ -114,9 +108,7 @@ fn genesis_checks() -> Vec<Case> {
 
 fn member(name: &str, expect: &str, comment: &str, epoch: usize, parts: [&[u8]; 2]) -> Case {
     let [key, witness] = parts;
-    with_key(case("member-key", name, expect, comment), &XR.public[epoch])
-        .hex("member-key", key)
-        .hex("witness", witness)
+    with_key(case("member-key", name, expect, comment), &XR.public[epoch]).hex("member-key", key).hex("witness", witness)
 }
 
 /// The member key and the witness that most cases break.
@@ -127,9 +119,8 @@ fn member_key() -> (Vec<u8>, [u8; 48]) {
 
 fn secret_keys() -> Vec<Case> {
     let (gamma, (key, witness)) = (XR.issuer.to_bytes(), member_key());
-    let issuer = |name: &str, rule: &str, comment: &str, gamma: &[u8]| {
-        case("issuer-key", name, rule, comment).hex("gamma", gamma)
-    };
+    let issuer =
+        |name: &str, rule: &str, comment: &str, gamma: &[u8]| case("issuer-key", name, rule, comment).hex("gamma", gamma);
     let good_issuer = issuer("issuer-key", "valid", "gamma gives the first key.", &gamma[..])
         .hex("nonce", NONCE)
         .hex("h", XR.public[0].h().to_bytes())
@@ -141,8 +132,7 @@ fn secret_keys() -> Vec<Case> {
         issuer("issuer-key-short", "length", "A byte is missing.", &gamma[..31]),
     ];
     for epoch in [0, 1, NEWEST] {
-        let (name, comment) =
-            (format!("member-key-{epoch}"), format!("A member key with its witness of epoch {epoch}."));
+        let (name, comment) = (format!("member-key-{epoch}"), format!("A member key with its witness of epoch {epoch}."));
         let witness = XR.witness("web-1", epoch).to_bytes();
         cases.push(member(&name, "valid", &comment, epoch, [&key, &witness]));
     }
@@ -219,11 +209,7 @@ fn rows() -> Vec<Case> {
         bad("-other-x", "x of another row.", [&a, &c, &other_x, &bytes]),
         bad("-other-b", "B of another machine.", [&a, &c, &of_x, &other_b.to_bytes()]),
         row("-other-epoch", "invalid", "B of another epoch.", 0, [&a, &c, &of_x, &bytes]),
-        bad(
-            "-free-x",
-            "An x' of the manager's choice with the B' that fits it: only A says no.",
-            [&a, &c, &chosen_x, &chosen_b],
-        ),
+        bad("-free-x", "An x' of the manager's choice with the B' that fits it: only A says no.", [&a, &c, &chosen_x, &chosen_b]),
     ]
 }
 

@@ -43,10 +43,7 @@ fn under(
     message: &[u8],
     signature: &[u8],
 ) -> Case {
-    with_key(case(check, name, expect, comment), key)
-        .hex("epoch-id", id)
-        .hex("message", message)
-        .hex("signature", signature)
+    with_key(case(check, name, expect, comment), key).hex("epoch-id", id).hex("message", message).hex("signature", signature)
 }
 
 fn verify(name: &str, expect: &str, comment: &str, signature: &[u8]) -> Case {
@@ -57,9 +54,8 @@ fn wrong_places() -> Vec<Case> {
     let (good, id) = (good(), first().1);
     let other = IssuerKey::generate(&mut rng("other xr issuer"));
     let (other, _) = other.found(&NONCE, XR.public[0].h(), &mut rng("other xr proof"));
-    let wrong = |name: &str, comment: &str, place, message| {
-        under("verify", name, "invalid", comment, place, message, &good[..288])
-    };
+    let wrong =
+        |name: &str, comment: &str, place, message| under("verify", name, "invalid", comment, place, message, &good[..288]);
     let mut cases = vec![
         verify("verify", "valid", "The signature that the next files break.", &good[..288]),
         wrong("wrong-message", "Another message.", first(), b"a massage"),
@@ -92,10 +88,8 @@ fn bad_fields() -> Vec<Case> {
         cases.push(verify(&file, "invalid", &comment, &good.flip(end - 1)));
     }
     for (name, at) in SCALARS {
-        let (file, comment) = (
-            format!("signature-{name}-not-reduced"),
-            format!("{name} + r in the place of {name}: who reduces would accept."),
-        );
+        let (file, comment) =
+            (format!("signature-{name}-not-reduced"), format!("{name} + r in the place of {name}: who reduces would accept."));
         cases.push(verify(&file, "scalar", &comment, &good.unreduced(at)));
     }
     let both = two_rules(good, 0, 256);
@@ -144,8 +138,7 @@ fn bad_encodings() -> Vec<Case> {
     let mut cases = Vec::new();
     for (point, at) in POINTS {
         let (of, name) = (at..at + 48, |what| format!("signature-{point}-{what}"));
-        for (what, rule, comment, bytes) in flat([bad_points(good, point, of.clone()), not_canonical(good, point, of)])
-        {
+        for (what, rule, comment, bytes) in flat([bad_points(good, point, of.clone()), not_canonical(good, point, of)]) {
             cases.push(verify(&name(what), rule, &comment, &bytes));
         }
         let comment = format!("{point} with x + p in the place of x: who reduces would accept.");

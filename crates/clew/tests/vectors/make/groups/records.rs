@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use clew_evidence::{
-    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root,
-    seal,
+    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root, seal,
 };
 use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};

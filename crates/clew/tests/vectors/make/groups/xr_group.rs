@@ -132,12 +132,8 @@ impl Xr {
         let offer = issuer.offer(genesis, &session, &request, &x(name), &s(name));
         let offer = offer.unwrap();
         let key = asking.accept(genesis, &offer).unwrap();
-        let entry = DeviceEntry {
-            commitment: key.commitment(genesis).to_bytes(),
-            key: public,
-            signature: [0; 64],
-            proof: [0; 64],
-        };
+        let entry =
+            DeviceEntry { commitment: key.commitment(genesis).to_bytes(), key: public, signature: [0; 64], proof: [0; 64] };
         let entry = RegisterEntry {
             index: self.records.entries.len() as u32,
             joined: self.records.epochs.len() as u32,

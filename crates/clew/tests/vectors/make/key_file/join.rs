@@ -113,15 +113,8 @@ fn invitations() -> Vec<Case> {
         bad("name", "damaged", "The name is empty.", &good.replace(48..54, [0])),
         bad("long", "damaged", "A byte too many.", &good.plus([0])),
         bad("short", "damaged", "A byte is missing.", &good.cut(1)),
-        case("invitation-bbs04", "no-join", of_bbs04, INVITATION, &other.encode())
-            .text("group-file", bbs04_group::FILE),
-        case(
-            "invitation-label",
-            "label",
-            "A request where an invitation is wanted.",
-            INVITATION,
-            &begun().request().encode(),
-        ),
+        case("invitation-bbs04", "no-join", of_bbs04, INVITATION, &other.encode()).text("group-file", bbs04_group::FILE),
+        case("invitation-label", "label", "A request where an invitation is wanted.", INVITATION, &begun().request().encode()),
     ]
 }
 
@@ -133,9 +126,7 @@ fn requests() -> Vec<Case> {
         let name = format!("join-request{name}");
         of_file(case(&name, expect, comment, REQUEST, text)).text("machine", NAME)
     };
-    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        request(name, rule, comment, &armored(REQUEST, payload))
-    };
+    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| request(name, rule, comment, &armored(REQUEST, payload));
     let other_key = good.set(32, hash(b"another device key"));
     let comment = "The device asks.";
     vec![
@@ -247,9 +238,8 @@ fn acceptances() -> Vec<Case> {
         let name = format!("acceptance{name}");
         of_file(case(&name, expect, comment, ACCEPTANCE, text)).hex("entry", &entry)
     };
-    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        acceptance(name, rule, comment, &armored(ACCEPTANCE, payload))
-    };
+    let bad =
+        |name: &str, rule: &str, comment: &str, payload: &[u8]| acceptance(name, rule, comment, &armored(ACCEPTANCE, payload));
     let comment = "The device accepts: S and the proof of y are in its entry.";
     let mut cases = vec![
         acceptance("", "valid", comment, &file.encode())
@@ -299,10 +289,7 @@ fn credentials() -> Vec<Case> {
         case.each("witness", witnesses).lines("key-line", &key.encode())
     };
     let announced = "With the witnesses of the epoch in force and of the one announced.";
-    vec![
-        good("credential", "The last word of the issuer.", &[NEWEST]),
-        good("credential-announced", announced, &[3, 4]),
-    ]
+    vec![good("credential", "The last word of the issuer.", &[NEWEST]), good("credential-announced", announced, &[3, 4])]
 }
 
 fn bad_credentials() -> Vec<Case> {
@@ -324,13 +311,7 @@ fn bad_credentials() -> Vec<Case> {
     vec![
         bad("other-join", "other-join", "The nonce of another invitation.", &set(0, &join_nonce("web-5"))),
         bad_of(&begun(), "no-offer", "no-offer", "No offer was accepted.", &good),
-        bad_of(
-            &accepted_with(32, &5u32.to_be_bytes()),
-            "joined",
-            "no-such-epoch",
-            "The accepted offer names epoch 5.",
-            &good,
-        ),
+        bad_of(&accepted_with(32, &5u32.to_be_bytes()), "joined", "no-such-epoch", "The accepted offer names epoch 5.", &good),
         bad_of(
             &accepted_with(36, &XR.records.epoch_id(3).0),
             "epoch-id",
@@ -339,18 +320,8 @@ fn bad_credentials() -> Vec<Case> {
             &good,
         ),
         bad("epoch", "no-such-epoch", "It has a witness of epoch 5.", &set(second, &5u32.to_be_bytes())),
-        bad(
-            "witness",
-            "witness",
-            "The witness of epoch 4 is that of another machine.",
-            &set(second + 4, other.as_slice()),
-        ),
-        bad(
-            "witness-epoch",
-            "witness",
-            "The witness of epoch 3 is that of epoch 4.",
-            &set(first + 4, &good[second + 4..]),
-        ),
+        bad("witness", "witness", "The witness of epoch 4 is that of another machine.", &set(second + 4, other.as_slice())),
+        bad("witness-epoch", "witness", "The witness of epoch 3 is that of epoch 4.", &set(first + 4, &good[second + 4..])),
         bad("none", "damaged", "No witness.", &[&good[..count], &[0]].concat()),
         bad("many", "damaged", "17 witnesses.", &many.set(count, [17])),
         bad("swapped", "damaged", "The epochs in the other order.", &swapped),

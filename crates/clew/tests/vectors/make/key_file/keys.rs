@@ -211,13 +211,7 @@ fn bad_text() -> Vec<Case> {
     let spare = format!("{}{next}==", unpadded.strip_suffix(last).unwrap());
     vec![
         case("wrong-label", "label", "A trustee's key where a member's is wanted.", MEMBER, &good),
-        case(
-            "unknown-label",
-            "label",
-            "A version that nobody knows yet.",
-            TRUSTEE,
-            &format!("clew-trustee-key-2 {base64}"),
-        ),
+        case("unknown-label", "label", "A version that nobody knows yet.", TRUSTEE, &format!("clew-trustee-key-2 {base64}")),
         bad("empty", "not-a-key", "Only a comment.", "# a comment"),
         bad("other-program", "not-a-key", "A line of another program.", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA=="),
         bad("no-base64", "not-a-key", "A label alone.", TRUSTEE),
@@ -225,12 +219,7 @@ fn bad_text() -> Vec<Case> {
         bad("too-long", "not-a-key", "More than 16 KiB.", &format!("# {}\n{key_line}", "x".repeat(16_384))),
         bad("base64-unpadded", "damaged", "The padding is missing.", unpadded),
         bad("base64-spare-bits", "damaged", "A spare bit is set.", &spare),
-        bad(
-            "base64-character",
-            "damaged",
-            "A character that is not of base64.",
-            &format!("{TRUSTEE} !{}", &base64[1..]),
-        ),
+        bad("base64-character", "damaged", "A character that is not of base64.", &format!("{TRUSTEE} !{}", &base64[1..])),
         bad("shorter-than-checksum", "damaged", "Seven bytes.", &format!("{TRUSTEE} AAAAAAAAAA==")),
         bad("checksum", "damaged", "The first character is another.", &format!("{TRUSTEE} B{}", &base64[1..])),
         bad(
@@ -306,8 +295,7 @@ fn bad_members_of(prefix: &str, scheme: Scheme, epochs: &[usize], size: usize) -
     let count = XR_KEY + size;
     let first = count + 1;
     let no_name = key.replace(49..55, [0]);
-    let swapped =
-        [&key[..first], &key[first + EPOCH..first + 2 * EPOCH], &key[first..first + EPOCH], &key[first + 2 * EPOCH..]];
+    let swapped = [&key[..first], &key[first + EPOCH..first + 2 * EPOCH], &key[first..first + EPOCH], &key[first + 2 * EPOCH..]];
     let again = key.replace(first..first, &key[first..first + EPOCH]);
     let again = again.set(count, [epochs.len() as u8 + 1]);
     let none = [&key[..count], &[0]].concat();

@@ -44,12 +44,7 @@ pub fn all() -> Vec<Case> {
         case("sealed-other-kind", "wrong-secret", "A key file for what a passphrase sealed.", SEALED, &first)
             .hex("key-file", KEY_FILE),
         bad("sealed-salt", "wrong-secret", "One bit of the salt is flipped.", &flipped(1)),
-        bad(
-            "sealed-passes",
-            "wrong-secret",
-            "The passes, which a key file does not use, are covered too.",
-            &flipped(24),
-        ),
+        bad("sealed-passes", "wrong-secret", "The passes, which a key file does not use, are covered too.", &flipped(24)),
         bad("sealed-nonce", "wrong-secret", "One bit of the nonce is flipped.", &flipped(29)),
         bad("sealed-ciphertext", "wrong-secret", "One bit of the ciphertext is flipped.", &flipped(60)),
         bad("sealed-cut", "wrong-secret", "The last byte is missing.", &head.cut(1)),

@@ -58,11 +58,6 @@ pub fn all() -> Vec<Case> {
         case("-revoked", "no-witness", "Zeros: the second machine was revoked.", &good, 1),
         case("-younger", "no-witness", "A machine that enrolled later.", &good, 5),
         bad("identity", "point", "The witness is the identity.", &set(ROWS, &identity(48))),
-        bad(
-            "off-curve",
-            "point",
-            "The witness is no point.",
-            &set(ROWS, &near(&good[ROWS..ROWS + 48], DecodeError::Point)),
-        ),
+        bad("off-curve", "point", "The witness is no point.", &set(ROWS, &near(&good[ROWS..ROWS + 48], DecodeError::Point))),
     ]
 }

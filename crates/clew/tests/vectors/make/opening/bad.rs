@@ -204,11 +204,7 @@ fn layouts() -> Vec<Case> {
         layout("x-not-reduced", "x + r in the place of x.", &good.unreduced(X)),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
         layout("anchor", "An anchor of one byte.", &good.replace(ANCHOR..ROW, [0, 1, 7])),
-        layout(
-            "anchor-length",
-            "The anchor is said to have the row.",
-            &set(ANCHOR, &((good.len() - ROW) as u16).to_be_bytes()),
-        ),
+        layout("anchor-length", "The anchor is said to have the row.", &set(ANCHOR, &((good.len() - ROW) as u16).to_be_bytes())),
         layout("no-anchor", "No anchor.", &good.replace(ANCHOR..ROW, [])),
         layout("long", "A byte behind the row.", &good.plus([0])),
         layout("cut", "The last byte is missing.", &good.cut(1)),
@@ -275,15 +271,9 @@ fn shares_of_bbs04() -> Vec<Case> {
     let sent = Sent::new(Scheme::Bbs04, "web-1", 0, PLAIN);
     let good = payload(&sent.open(&[1, 2], None).encode(), OPENING);
     let second = SHARES + 225;
-    let case = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        bad_of(&sent, &format!("bbs04-{name}"), rule, comment, payload)
-    };
-    let parts = [
-        &good[..second + 1],
-        &good[second + 113..second + 225],
-        &good[second + 1..second + 113],
-        &good[second + 225..],
-    ];
+    let case =
+        |name: &str, rule: &str, comment: &str, payload: &[u8]| bad_of(&sent, &format!("bbs04-{name}"), rule, comment, payload);
+    let parts = [&good[..second + 1], &good[second + 113..second + 225], &good[second + 1..second + 113], &good[second + 225..]];
     let mut row = sent.row();
     row.hashes[0][0] ^= 1;
     let end = SHARES + 2 * 225;
@@ -293,8 +283,7 @@ fn shares_of_bbs04() -> Vec<Case> {
     let with_x = [&good[..end], &x("web-1").to_bytes(), &good[end..]].concat();
     let strange = with_row(&strange::bbs04().row(0));
     vec![
-        case("share-first", "share", "The first decryption of trustee 2 is damaged.", &good.flip(second + 112))
-            .blames(2),
+        case("share-first", "share", "The first decryption of trustee 2 is damaged.", &good.flip(second + 112)).blames(2),
         case("share-second", "share", "The second of trustee 1 is damaged.", &good.flip(SHARES + 224)).blames(1),
         case("share-parts", "share", "Both of trustee 2, exchanged.", &parts.concat()).blames(2),
         case("register", "register", "A hash of the proof is another.", &with_row(&row)),
@@ -348,16 +337,8 @@ fn registers() -> Vec<Case> {
         row("more", "A hash too many.", changed(&|r| r.hashes.push([0; 32]))),
         row("index", "The entry has another index.", changed(&|r| r.entry.index = 1)),
         row("beyond", "The index is not below the number of machines.", changed(&|r| r.entry.index = 5)),
-        row(
-            "no-checkpoint",
-            "A register of four machines, of which there is no checkpoint.",
-            row_of(&records.entries[..4], at),
-        ),
-        row(
-            "other-size",
-            "The proof of four machines as one of five.",
-            Row { machines: 5, ..row_of(&records.entries[..4], at) },
-        ),
+        row("no-checkpoint", "A register of four machines, of which there is no checkpoint.", row_of(&records.entries[..4], at)),
+        row("other-size", "The proof of four machines as one of five.", Row { machines: 5, ..row_of(&records.entries[..4], at) }),
         later(row("longer", "A register that the manager may sign later.", longer)),
         row("fork", "A register of the same size with another last machine.", forked(4)),
         row("fork-early", "A register of the same size with another second machine.", forked(1)),
@@ -402,13 +383,7 @@ fn credentials() -> Vec<Case> {
             "Signed with a second credential on the same C: its x fits B, and not A of the row.",
             &free_x,
         ),
-        bad_of(
-            &twice,
-            "signer-second-credential",
-            "signer",
-            "The same with x of the row, which does not fit B.",
-            &free,
-        ),
+        bad_of(&twice, "signer-second-credential", "signer", "The same with x of the row, which does not fit B.", &free),
         bad("signer", "signer", "Row and x of another machine.", &of("web-3", &other)),
     ]
 }
@@ -424,9 +399,6 @@ fn pins() -> Vec<Case> {
     let opened = payload(&of_bbs04.open(&[1, 2], None).encode(), OPENING);
     vec![
         pinned(bad("pin", "device-pin", "Another device is expected.", &good()), "web-2"),
-        pinned(
-            bad_of(&of_bbs04, "bbs04-pin", "device-pin", "A device is expected, and bbs04 has none.", &opened),
-            "web-1",
-        ),
+        pinned(bad_of(&of_bbs04, "bbs04-pin", "device-pin", "A device is expected, and bbs04 has none.", &opened), "web-1"),
     ]
 }

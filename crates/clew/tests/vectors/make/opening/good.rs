@@ -212,10 +212,7 @@ fn blocks() -> Vec<Case> {
     let case = |name: &str, comment: &str, shown: &Sent| {
         let case = good(name, comment, &sent, &opening, &[DEALT, ANCHOR]);
         let frame = &shown.frame.bytes;
-        case.without("frame")
-            .without("wire-length")
-            .hex("wire-length", (frame.len() as u32).to_be_bytes())
-            .hex("frame", frame)
+        case.without("frame").without("wire-length").hex("wire-length", (frame.len() as u32).to_be_bytes()).hex("frame", frame)
     };
     vec![
         case("xr-block", "A packet of a block.", &sent),
@@ -237,13 +234,7 @@ fn plain() -> Vec<Case> {
         case("xr", "Two of three.", (xr("web-1", 0), &[1, 3]), None, &[ANCHOR]),
         case("xr-warrant", "With a warrant.", (xr("web-1", 0), &[1, 3]), warrant, &[ANCHOR]),
         case("xr-incremental", "The packet travels in incremental form.", (incremental, &[2, 3]), None, &[ANCHOR]),
-        case(
-            "xr-epoch-3",
-            "Under the newer opening key: three of four.",
-            (xr("web-1", 3), &[1, 2, 4]),
-            None,
-            &[DEALT, ANCHOR],
-        ),
+        case("xr-epoch-3", "Under the newer opening key: three of four.", (xr("web-1", 3), &[1, 2, 4]), None, &[DEALT, ANCHOR]),
         case("xr-epoch-4", "After the rebase.", (xr("web-1", 4), &[1, 2, 4]), None, &[DEALT, ANCHOR]),
     ]
 }
@@ -255,13 +246,7 @@ fn late_and_revoked() -> Vec<Case> {
         good(&format!("xr-{name}"), comment, &sent, &opening, caveats)
     };
     vec![
-        case(
-            "revoked-later",
-            "A machine that a later step revokes.",
-            xr("web-2", 0),
-            &[1, 2],
-            &["revoked-later 1", ANCHOR],
-        ),
+        case("revoked-later", "A machine that a later step revokes.", xr("web-2", 0), &[1, 2], &["revoked-later 1", ANCHOR]),
         case(
             "revoked-before",
             "A machine that was revoked before: the issuer helped it.",

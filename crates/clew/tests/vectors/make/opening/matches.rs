@@ -183,8 +183,7 @@ fn requests() -> Vec<Case> {
         bad("group", "group", "Another group.", &set(18, &[good[18] ^ 1])),
         bad("epoch-id", "group", "The id of another epoch.", &set(38, &id.0)),
         later(bad("epoch", "group", "An epoch that the file does not have yet.", &set(34, &[0, 0, 0, 5]))),
-        sent.case_with("judge", "match-packet", "packet", "Another packet.", &other)
-            .lines("line", &armored(MATCH, &good)),
+        sent.case_with("judge", "match-packet", "packet", "Another packet.", &other).lines("line", &armored(MATCH, &good)),
         bad_of(&forged, "signature", "signature", comment, &of_forged),
     ]
 }
@@ -224,9 +223,8 @@ fn rows() -> Vec<Case> {
         [&request[..], before, &x.to_bytes(), after, &row.encode()].concat()
     };
     let with = |name: &str, rule: &str, comment: &str, row: &Row| bad(name, rule, comment, &about(&x("web-1"), row));
-    let strange = |name: &str, rule: &str, comment: &str, index| {
-        with(name, rule, comment, &strange::xr().row(index)).in_file(STRANGE)
-    };
+    let strange =
+        |name: &str, rule: &str, comment: &str, index| with(name, rule, comment, &strange::xr().row(index)).in_file(STRANGE);
     let mut broken = records.row(place("web-1"));
     broken.hashes[1][5] ^= 1;
     let own = records.row(place("web-1"));
@@ -249,8 +247,7 @@ fn rows() -> Vec<Case> {
 
 fn blinds_and_shares() -> Vec<Case> {
     let (good, asking) = (good(), asking());
-    let case =
-        |rule: &str, name: &str, comment: &str, payload: &[u8]| bad(&format!("{rule}-{name}"), rule, comment, payload);
+    let case = |rule: &str, name: &str, comment: &str, payload: &[u8]| bad(&format!("{rule}-{name}"), rule, comment, payload);
     let [first, third] = [BLINDS, BLINDS + 160];
     let swapped = [&good[..first], &good[third..DECRYPTIONS], &good[first..third], { &good[DECRYPTIONS..] }];
     let [one, three] = [DECRYPTIONS, DECRYPTIONS + 112];
@@ -268,8 +265,7 @@ fn blinds_and_shares() -> Vec<Case> {
         case("blind", "c", "c of trustee 3 is one bit off.", &good.flip(third + 127)).blames(3),
         case("blind", "s", "s of trustee 1 is one bit off.", &good.flip(first + 159)).blames(1),
         case("blind", "order", "Each in the other's place.", &swapped.concat()).blames(1),
-        case("blind", "other-match", "Blinds of another match.", &good.set(first, &of_other[first..DECRYPTIONS]))
-            .blames(1),
+        case("blind", "other-match", "Blinds of another match.", &good.set(first, &of_other[first..DECRYPTIONS])).blames(1),
         case("blind", "cancelled", "Both blinds hold, and E is the identity.", &good.set(first, &cancelling)),
         case("share", "d", "D of trustee 3 is another point.", &good.doubled(three, 48)).blames(3),
         case("share", "c", "c of trustee 1 is one bit off.", &good.flip(one + 79)).blames(1),

@@ -146,12 +146,11 @@ fn bad_layouts() -> Vec<Case> {
 /// What decodes, and is not to be believed.
 fn bad_lines() -> Vec<Case> {
     let (hashes, points) = (header(&XR.records, false, &[1]), header(&XR.records, true, &[1]));
-    let with =
-        |header: &RegisterFileHeader, name: &str, rule: &str, comment: &str, change: &dyn Fn(&mut RegisterLine)| {
-            let mut lines = lines(Scheme::Xr, header);
-            change(&mut lines[2]);
-            case(Scheme::Xr, name, rule, comment, &file(header, &lines))
-        };
+    let with = |header: &RegisterFileHeader, name: &str, rule: &str, comment: &str, change: &dyn Fn(&mut RegisterLine)| {
+        let mut lines = lines(Scheme::Xr, header);
+        change(&mut lines[2]);
+        case(Scheme::Xr, name, rule, comment, &file(header, &lines))
+    };
     let of_epoch_0 = XR.base("web-3", 0).to_bytes();
     let other = another(&XR.base("web-3", 1).to_bytes());
     let weak: [u8; 48] = identity(48).try_into().unwrap();

@@ -80,9 +80,8 @@ fn matches() -> Vec<Case> {
     let [commitment, blind, answer] = steps(&asking);
     let base = asking.base().to_bytes();
     let blinds: Vec<_> = asking.blinds().iter().map(|b| b.to_bytes()).collect();
-    let of = |name: &str, comment: &str, share: &Share, step: u8| {
-        good_case(&asking.sent, name, comment, share, step).hex("b", base)
-    };
+    let of =
+        |name: &str, comment: &str, share: &Share, step: u8| good_case(&asking.sent, name, comment, share, step).hex("b", base);
     vec![
         of("commitment", "Step 2 of a match, and the blind that it binds.", &commitment, 2).hex("blind", blinds[1]),
         of("blind", "Step 3: the blind.", &blind, 3).each("blind", &blinds),
@@ -100,8 +99,7 @@ fn good() -> (Sent, Vec<u8>) {
 /// What does not decode.
 fn damaged() -> Vec<Case> {
     let (sent, good) = good();
-    let bad =
-        |name: &str, comment: &str, payload: &[u8]| case(&sent, name, "damaged", comment, &armored(SHARE, payload));
+    let bad = |name: &str, comment: &str, payload: &[u8]| case(&sent, name, "damaged", comment, &armored(SHARE, payload));
     let one = |name: &str, comment: &str, at: usize, value: u8| bad(name, comment, &good.set(at, [value]));
     let text = |name: &str, rule: &str, comment: &str, text: &str| case(&sent, name, rule, comment, text);
     let line = armored(SHARE, &good);
@@ -135,9 +133,7 @@ fn damaged() -> Vec<Case> {
 fn damaged_matches() -> Vec<Case> {
     let asking = asking();
     let [commitment, blind, answer] = steps(&asking).map(|share| payload(&share.encode(), SHARE));
-    let bad = |name: &str, comment: &str, payload: &[u8]| {
-        case(&asking.sent, name, "damaged", comment, &armored(SHARE, payload))
-    };
+    let bad = |name: &str, comment: &str, payload: &[u8]| case(&asking.sent, name, "damaged", comment, &armored(SHARE, payload));
     let without = |bytes: &[u8]| bytes.set(REST, [0, 0, 0, 3]);
     vec![
         bad("step-1-match", "Step 1 of a request for a match.", &answer.set(0, [1])),
@@ -156,9 +152,7 @@ fn damaged_matches() -> Vec<Case> {
 /// What decodes, and does not hold: the rules of `judge`.
 fn wrong() -> Vec<Case> {
     let (sent, good) = good();
-    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
-        case(&sent, name, rule, comment, &armored(SHARE, payload))
-    };
+    let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| case(&sent, name, rule, comment, &armored(SHARE, payload));
     let of = |i: u8| move |case: Case| case.blames(i);
     let other = signed(&raw(packet()), "xr-ipv4-udp");
     let asking = asking();
@@ -173,8 +167,7 @@ fn wrong() -> Vec<Case> {
     vec![
         bad("group", "group", "Another group.", &good.flip(19)),
         bad("epoch-id", "group", "The id of another epoch.", &good.set(39, &id)),
-        sent.case_with("share", "share-packet", "packet", "Another packet.", &other)
-            .lines("line", &armored(SHARE, &good)),
+        sent.case_with("share", "share-packet", "packet", "Another packet.", &other).lines("line", &armored(SHARE, &good)),
         bad("asked", "packet", "Another packet is asked about.", &good.flip(1 + 133)),
         {
             let asked = share(&Sent::in_block(1), 2).encode();
@@ -185,18 +178,12 @@ fn wrong() -> Vec<Case> {
         of(3)(bad("other-d", "share", "D is another point.", &good.doubled(REST, 48))),
         of(3)(bad("other-s", "share", "s is one bit off.", &good.flip(-1))),
         of(2)(bad("relabelled", "share", "In the name of trustee 2.", &good.set(TRUSTEE, [2]))),
-        of_match("set-few", "layout", "A set of one, where two open.", &commitment.set(REST, [0, 0, 0, 4]))
-            .hex("blind", shown),
-        of_match("set-beyond", "layout", "Trustee 4 of 3 in the set.", &blind.set(REST, [0, 0, 0, 12]))
-            .each("blind", &blinds),
-        of(3)(of_match("other-commitment", "blind", "It binds another blind.", &commitment.flip(-1)))
-            .hex("blind", shown),
-        of(3)(of_match("other-blind", "blind", "E is another point.", &blind.doubled(REST + 4, 48)))
-            .each("blind", &blinds),
+        of_match("set-few", "layout", "A set of one, where two open.", &commitment.set(REST, [0, 0, 0, 4])).hex("blind", shown),
+        of_match("set-beyond", "layout", "Trustee 4 of 3 in the set.", &blind.set(REST, [0, 0, 0, 12])).each("blind", &blinds),
+        of(3)(of_match("other-commitment", "blind", "It binds another blind.", &commitment.flip(-1))).hex("blind", shown),
+        of(3)(of_match("other-blind", "blind", "E is another point.", &blind.doubled(REST + 4, 48))).each("blind", &blinds),
         of(1)(of_match("match-blind", "blind", "The blind of trustee 1 is damaged.", &answer.flip(REST + 4 + 159))),
         of(3)(of_match("match-share", "share", "The decryption is damaged.", &answer.flip(-1))),
-        bad("match-base", "blind", "Asked about another machine.", &answer)
-            .hex("b", XR.base("web-2", 0).to_bytes())
-            .blames(1),
+        bad("match-base", "blind", "Asked about another machine.", &answer).hex("b", XR.base("web-2", 0).to_bytes()).blames(1),
     ]
 }

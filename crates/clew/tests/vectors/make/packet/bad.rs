@@ -41,11 +41,7 @@ fn unsigned() -> Vec<Case> {
         ),
         pass(Reason::Fragment, "More fragments follow.", raw(packet().set(6, [0x60]))),
         pass(Reason::ExtensionHeaders, "Nine extension headers.", raw(ipv6(&many, UDP, &udp(b"")))),
-        pass(
-            Reason::RoutingHeader,
-            "A routing header of type 3 with a segment left.",
-            raw(ipv6(&unread, UDP, &udp(b""))),
-        ),
+        pass(Reason::RoutingHeader, "A routing header of type 3 with a segment left.", raw(ipv6(&unread, UDP, &udp(b"")))),
         pass(Reason::TooBig, "A trailer in an 802.3 frame of 1,485 bytes: no room for a mark.", too_big()),
         pass(Reason::NoTrailer, "No magic at the end.", raw(packet())),
         judged(
@@ -102,12 +98,7 @@ fn bad_layouts() -> Vec<Case> {
         patch(Reason::UnknownScheme, "-zero", "Scheme 0.", -11, 0),
         patch(Reason::BadTrailerLength, "-scheme", "Scheme 2, xr, whose signature is shorter.", -11, 2),
         invalid(Reason::ReservedBits, "-saved", "A UDP length is saved, and the packet is not UDP.", &udp_length),
-        invalid(
-            Reason::ReservedBits,
-            "-saved-ipv6",
-            "An IPv4 header checksum is saved in IPv6.",
-            &ipv4_checksum_in_ipv6(),
-        ),
+        invalid(Reason::ReservedBits, "-saved-ipv6", "An IPv4 header checksum is saved in IPv6.", &ipv4_checksum_in_ipv6()),
     ]
 }
 
@@ -141,12 +132,7 @@ fn bad_marks() -> Vec<Case> {
         invalid(Reason::BadMark, "-ill-formed", "The trailer within has carriage 2.", &with_mark(&broken, 1, none)),
         invalid(Reason::BadMark, "-mark", "A mark within the mark.", &with_mark(&one, 1, none)),
         patch(Reason::ReservedBits, "-mark", "The mark has the flag nat.", -9, 1),
-        invalid(
-            Reason::ReservedBits,
-            "-mark-saved",
-            "The mark saves a UDP length, and the packet is not UDP.",
-            &not_udp,
-        ),
+        invalid(Reason::ReservedBits, "-mark-saved", "The mark saves a UDP length, and the packet is not UDP.", &not_udp),
         patch(Reason::BadTrailerLength, "-mark", "A byte more than the parts of the mark.", -6, 11),
         patch(Reason::UnknownVersion, "-mark", "The mark has version 2.", -5, 2),
     ]

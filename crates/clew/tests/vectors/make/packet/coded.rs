@@ -105,12 +105,7 @@ fn helped() -> Vec<Case> {
             &among,
             &packets[8],
         ),
-        good(
-            "xr-full-after-coded",
-            "In full carriage, after those that restore its block's signature.",
-            &known,
-            &full[11],
-        ),
+        good("xr-full-after-coded", "In full carriage, after those that restore its block's signature.", &known, &full[11]),
     ]
 }
 

@@ -77,14 +77,7 @@ pub fn signed_at(frame: &Owned, label: &str, policy: Policy, epoch: usize, time:
 }
 
 /// Signs for a machine of the group of xr, or for `web-1` of bbs04.
-pub fn signed_by(
-    frame: &Owned,
-    machine: &str,
-    label: &str,
-    policy: Policy,
-    epoch: usize,
-    time: Option<Timestamp>,
-) -> Owned {
+pub fn signed_by(frame: &Owned, machine: &str, label: &str, policy: Policy, epoch: usize, time: Option<Timestamp>) -> Owned {
     let scheme = scheme_of(label);
     let precursor = || match scheme {
         Scheme::Bbs04 => BBS04.precursor(epoch, label),
@@ -117,14 +110,7 @@ pub fn judged(name: &str, expect: &str, comment: &str, verdict: Verdict, frame: 
     judged_at(name, expect, comment, verdict, frame, Some(NOW))
 }
 
-pub fn judged_at(
-    name: &str,
-    expect: &str,
-    comment: &str,
-    verdict: Verdict,
-    frame: &Owned,
-    time: Option<Timestamp>,
-) -> Case {
+pub fn judged_at(name: &str, expect: &str, comment: &str, verdict: Verdict, frame: &Owned, time: Option<Timestamp>) -> Case {
     let case = Case::new("packet-trailer", name, expect, comment)
         .text("verdict", verdict.as_str())
         .text("group-file", group_file(scheme_of(name)))
@@ -174,14 +160,7 @@ pub fn before_and_after(name: &str, comment: &str, original: &Owned, policy: Pol
     made(name, comment, original, policy, newest(name), Some(NOW))
 }
 
-pub fn made(
-    name: &str,
-    comment: &str,
-    original: &Owned,
-    policy: Policy,
-    epoch: usize,
-    time: Option<Timestamp>,
-) -> Case {
+pub fn made(name: &str, comment: &str, original: &Owned, policy: Policy, epoch: usize, time: Option<Timestamp>) -> Case {
     let frame = signed_at(original, name, policy, epoch, time);
     let flags = [(policy.nat, "nat"), (policy.tolerant, "tolerant"), (policy.incremental, "incremental")];
     let flags: Vec<_> = flags.iter().filter(|(set, _)| *set).map(|(_, f)| *f).collect();

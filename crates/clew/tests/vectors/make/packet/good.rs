@@ -24,11 +24,7 @@ fn uppers() -> Vec<Case> {
         plain("ipv4-icmp", "An echo request.", raw(ipv4(&[], ICMP, &echo))),
         plain("ipv4-other", "An upper layer without a checksum that is known.", raw(ipv4(&[], 132, b"sctp"))),
         plain("ipv4-empty", "No byte of an upper layer.", raw(ipv4(&[], 132, b""))),
-        plain(
-            "ipv4-short-tcp",
-            "Too short for a TCP header: left as it is.",
-            raw(ipv4(&[], TCP, b"nineteen bytes long")),
-        ),
+        plain("ipv4-short-tcp", "Too short for a TCP header: left as it is.", raw(ipv4(&[], TCP, b"nineteen bytes long"))),
         plain("ipv6-tcp", "The same segment.", raw(ipv6(&[], TCP, &syn()))),
         plain("ipv6-udp", "UDP over IPv6.", raw(ipv6(&[], UDP, &udp(b"payload")))),
         plain("ipv6-icmpv6", "An echo request.", raw(ipv6(&[], ICMPV6, &icmp(128, b"payload")))),
@@ -52,21 +48,13 @@ fn headers() -> Vec<Case> {
     vec![
         plain("ipv4-options", "Options that may change are signed as zeros.", raw(ipv4(&options_4, UDP, &u))),
         plain("ipv4-options-misfit", "From an option that does not fit, all is zero.", raw(ipv4(&misfit, UDP, &u))),
-        plain(
-            "ipv6-extensions",
-            "Hop-by-hop, destination options twice, and routing of type 0.",
-            six(FINAL_6, &extensions),
-        ),
+        plain("ipv6-extensions", "Hop-by-hop, destination options twice, and routing of type 0.", six(FINAL_6, &extensions)),
         plain(
             "ipv6-segment-routing",
             "Routing of type 4: the final destination is the first segment.",
             six(FINAL_6, &segment_routing),
         ),
-        plain(
-            "ipv6-routing-finished",
-            "A routing header of unknown type without segments left.",
-            six(DESTINATION_6, &finished),
-        ),
+        plain("ipv6-routing-finished", "A routing header of unknown type without segments left.", six(DESTINATION_6, &finished)),
     ]
 }
 
@@ -139,9 +127,7 @@ fn marks() -> Vec<Case> {
         ("mark-saved-2", "A wrong checksum stays wrong in the same bits.", marked(&wrong)),
     ];
     cases
-        .map(|(name, comment, original)| {
-            valid(name, comment, &marked(&original), Some(NOW)).hex("original", &original.bytes)
-        })
+        .map(|(name, comment, original)| valid(name, comment, &marked(&original), Some(NOW)).hex("original", &original.bytes))
         .into()
 }
 
@@ -183,11 +169,7 @@ fn times() -> Vec<Case> {
     let grace = STARTS[0] + 60 * SECOND_NS - 1;
     let original = raw(packet());
     vec![
-        at(
-            "oldest",
-            "The packet's time is the window and the resolution after the timestamp.",
-            floor + window + SECOND_NS,
-        ),
+        at("oldest", "The packet's time is the window and the resolution after the timestamp.", floor + window + SECOND_NS),
         at("newest", "The packet's time is the window before the timestamp.", floor - window),
         made("grace", "The last nanosecond in which epoch 0 is accepted.", &original, PLAIN, 0, Some(Timestamp(grace))),
         made("no-time", "A packet without a time: the timestamp is 0.", &original, PLAIN, EPOCH, None),

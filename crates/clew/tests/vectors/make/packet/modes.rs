@@ -63,10 +63,8 @@ fn blocks() -> Vec<Case> {
     for (count, digest) in sizes {
         let label = format!("xr-tree-{count}");
         for (i, packet) in block(count, Policy { digest, ..PLAIN }, &label).iter().enumerate() {
-            let (name, comment) = (
-                format!("{label}-{i}"),
-                format!("Packet {i} of a block of {count}, digests of {} bytes.", digest.bytes()),
-            );
+            let (name, comment) =
+                (format!("{label}-{i}"), format!("Packet {i} of a block of {count}, digests of {} bytes.", digest.bytes()));
             cases.push(valid_in_block(&name, &comment, packet));
         }
     }
@@ -115,9 +113,8 @@ fn bad_blocks() -> Vec<Case> {
         let frame = patched(&tree, TREE - 16, &values);
         refused(Reason::BadBlock, more, comment, &frame)
     };
-    let in_window = |more: &str, comment: &str, values: &[u8]| {
-        refused(Reason::BadBlock, more, comment, &patched(&window, WINDOW, values))
-    };
+    let in_window =
+        |more: &str, comment: &str, values: &[u8]| refused(Reason::BadBlock, more, comment, &patched(&window, WINDOW, values));
     let longer = patched(&tree, TREE - 21, &[4]);
     let comment = "A path of three digests that says it has four.";
     vec![

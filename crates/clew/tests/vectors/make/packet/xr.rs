@@ -78,19 +78,9 @@ fn other_scheme() -> Vec<Case> {
     let stale = "The same an hour later: the scheme is judged before the time.";
     let name = "xr-unknown-scheme-stale";
     vec![
-        invalid(
-            "xr-unknown-scheme",
-            Reason::UnknownScheme,
-            "A signature of bbs04 in the name of a group of xr.",
-            &bbs04_here,
-        ),
+        invalid("xr-unknown-scheme", Reason::UnknownScheme, "A signature of bbs04 in the name of a group of xr.", &bbs04_here),
         judged_at(name, "unknown-scheme", stale, Verdict::Invalid, &bbs04_here, late),
-        invalid(
-            "unknown-scheme-xr",
-            Reason::UnknownScheme,
-            "A signature of xr in the name of a group of bbs04.",
-            &xr_there,
-        ),
+        invalid("unknown-scheme-xr", Reason::UnknownScheme, "A signature of xr in the name of a group of bbs04.", &xr_there),
         invalid(
             "xr-unknown-scheme-relabelled",
             Reason::UnknownScheme,

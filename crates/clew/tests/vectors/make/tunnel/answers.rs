@@ -28,8 +28,7 @@ pub fn all() -> Vec<Case> {
                     run.hand_client(packet);
                 }
                 let control = |rpc| rpcs(&[rpc]);
-                let misplaced =
-                    control(Rpc::NextTid { tid: *Tid::from_random([1; 8]).as_bytes(), key: public("client") });
+                let misplaced = control(Rpc::NextTid { tid: *Tid::from_random([1; 8]).as_bytes(), key: public("client") });
                 let window = |bytes| control(Rpc::WindowSize { connection: 1, bytes });
                 run.hand_client(&server.packet(&misplaced, true));
                 let all = [

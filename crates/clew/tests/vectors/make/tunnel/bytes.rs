@@ -59,9 +59,7 @@ fn values() -> Vec<Case> {
     let good = |name: &str, comment: &str, rpcs: &[u8], lengths: &[u32]| {
         parsed(&format!("values-{name}"), "valid", comment, rpcs, lengths)
     };
-    let bad = |name: &str, rule: &str, comment: &str, rpcs: &[u8]| {
-        parsed(&format!("values-{name}"), rule, comment, rpcs, &[])
-    };
+    let bad = |name: &str, rule: &str, comment: &str, rpcs: &[u8]| parsed(&format!("values-{name}"), rule, comment, rpcs, &[]);
     let longest = [&b"\0\0\0\x07l"[..], &text(65), b"e"].concat();
     let padded = |zeros: usize| [named(b""), vec![0; zeros]].concat();
     vec![
@@ -264,10 +262,5 @@ fn keys() -> Vec<Case> {
     let mut prime = [0xff; 32];
     (prime[0], prime[31]) = (0xed, 0x7f);
     let high = server.0.set(31, [server.0[31] | 0x80]).try_into().unwrap();
-    vec![
-        good,
-        bad("zero", "Of small order.", [0; 32]),
-        bad("prime", "2^255 - 19.", prime),
-        bad("high", "Bit 255 is set.", high),
-    ]
+    vec![good, bad("zero", "Of small order.", [0; 32]), bad("prime", "2^255 - 19.", prime), bad("high", "Bit 255 is set.", high)]
 }

@@ -96,12 +96,8 @@ pub fn bounds(config: &Config) -> Vec<(&'static str, u32)> {
 pub fn other_host() -> Record {
     let signing = SigningSecret::from_seed(&hash(b"tunnel other host"));
     let secret = server_secret();
-    let body = CertBody {
-        issuer: signing.public(),
-        signing: signing.public(),
-        hostname: "other.example".into(),
-        ..secret.cert.body
-    };
+    let body =
+        CertBody { issuer: signing.public(), signing: signing.public(), hostname: "other.example".into(), ..secret.cert.body };
     let cert = Cert::sign(body, &signing).unwrap();
     let server = ServerSecret { signing, boxing: secret.boxing, cert };
     let mut rng = Recorder::new("tunnel other host");

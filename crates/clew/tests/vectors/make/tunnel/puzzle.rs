@@ -62,19 +62,14 @@ fn solutions() -> Vec<Case> {
             run.wait(2 * SECOND);
             try_now(run, rogue);
         }),
-        loaded(
-            "puzzle-secrets",
-            "Under the k before the newest a solution counts, under an older one not.",
-            4,
-            |run| {
-                run.wait(149 * SECOND);
-                let mut rogue = asked_rogue(run);
-                run.wait(2 * SECOND);
-                try_now(run, &mut rogue);
-                run.wait(150 * SECOND);
-                try_now(run, &mut rogue);
-            },
-        ),
+        loaded("puzzle-secrets", "Under the k before the newest a solution counts, under an older one not.", 4, |run| {
+            run.wait(149 * SECOND);
+            let mut rogue = asked_rogue(run);
+            run.wait(2 * SECOND);
+            try_now(run, &mut rogue);
+            run.wait(150 * SECOND);
+            try_now(run, &mut rogue);
+        }),
     ]
 }
 
@@ -91,25 +86,21 @@ fn puzzles() -> Vec<Case> {
                 run.hand_client(&asked.to_bytes());
             }
         }),
-        script(
-            "puzzle-odd",
-            "For another TID, too hard for the record, without a solution, and one in an open tunnel.",
-            |run| {
-                run.open();
-                run.lose = 1;
-                run.settle();
-                let good = interrogation(run, 1, 4);
-                let mut all = [good; 3];
-                all[0].tid = Tid::from_random([9; 8]);
-                all[1].w = 17;
-                all[2].hash[0] ^= 1;
-                for asked in &all {
-                    run.hand_client(&asked.to_bytes());
-                }
-                run.wait(2 * SECOND);
-                run.hand_client(&good.to_bytes());
-            },
-        ),
+        script("puzzle-odd", "For another TID, too hard for the record, without a solution, and one in an open tunnel.", |run| {
+            run.open();
+            run.lose = 1;
+            run.settle();
+            let good = interrogation(run, 1, 4);
+            let mut all = [good; 3];
+            all[0].tid = Tid::from_random([9; 8]);
+            all[1].w = 17;
+            all[2].hash[0] ^= 1;
+            for asked in &all {
+                run.hand_client(&asked.to_bytes());
+            }
+            run.wait(2 * SECOND);
+            run.hand_client(&good.to_bytes());
+        }),
         script("puzzle-tunnel", "puzz to a new address: a wrong answer, the right one, and one to no puzzle.", |run| {
             let mut rogue = run.rogue(3);
             run.hand(&rogue.first((256, 0), &create(1)));

@@ -150,9 +150,7 @@ fn records() -> Vec<Case> {
 fn newer() -> Vec<Case> {
     let case = |name: &str, expect: &str, comment: &str, start: u64| {
         let case = Case::new(FORMAT, &format!("newer-{name}"), expect, comment);
-        case.text("check", "newer")
-            .hex("held", record().ecert.to_bytes())
-            .hex("ecert", ecert(START, &start.to_be_bytes()))
+        case.text("check", "newer").hex("held", record().ecert.to_bytes()).hex("ecert", ecert(START, &start.to_be_bytes()))
     };
     vec![
         case("later", "valid", "It starts a millisecond later.", NOW + 1),
@@ -242,10 +240,7 @@ fn puzzles() -> Vec<Case> {
             .hex("interrogation", made.to_bytes())
     };
     let solved = |name: &str, expect: &str, comment: &str, port: u16, now: u64, bytes: &[u8]| {
-        case(name, expect, comment, 0)
-            .hex("port", port.to_be_bytes())
-            .hex("now", now.to_be_bytes())
-            .hex("solution", bytes)
+        case(name, expect, comment, 0).hex("port", port.to_be_bytes()).hex("now", now.to_be_bytes()).hex("solution", bytes)
     };
     let life = 60_000_000_000;
     let zeros = solution.set(147, [1]);

@@ -32,47 +32,35 @@ fn rekeys() -> Vec<Case> {
             run.say(connection, b"under the third key");
             run.wait(4 * SECOND);
         }),
-        script(
-            "rekey-again",
-            "The packet of a rekey is lost and sent again; what follows it has no tunnel before.",
-            |run| {
-                let (tunnel, connection) = run.open();
-                run.wait(SECOND);
-                run.rekey(tunnel);
-                run.lose = 1;
-                run.wait(500 * MS);
-                run.say(connection, b"under a key that the server has not");
-                run.wait(3 * SECOND);
-            },
-        ),
-        script(
-            "rekey-elsewhere",
-            "A rekey from another address; a packet under the key before does not bring it back.",
-            |run| {
-                let mut rogue = opened(run, 3);
-                run.wait(SECOND);
-                let mut old = run.rekeyed(&mut rogue);
-                run.hand_from("198.51.100.77:7000".parse().unwrap(), &rogue.first((257, 0), &say(1, b"here")));
-                // From where it was: the old key moves nothing.
-                run.hand(&old.packet((0, 0), &[]));
-            },
-        ),
-        script(
-            "rekey-draining",
-            "What comes under the key before: within DRAIN, with a key flag, and too late.",
-            |run| {
-                let mut rogue = opened(run, 3);
-                let mut old = run.rekeyed(&mut rogue);
-                let first = rogue.first((0, 0), &[]);
-                run.hand(&first);
-                run.wait(2_900 * MS);
-                run.hand(&old.packet((257, 0), &say(1, b"on its way")));
-                old.at(NANOS + run.now).client = Public([9; 32]);
-                run.hand(&old.first((0, 0), &[]));
-                run.wait(200 * MS);
-                run.hand(&old.packet((258, 0), &say(1, b"too late")));
-            },
-        ),
+        script("rekey-again", "The packet of a rekey is lost and sent again; what follows it has no tunnel before.", |run| {
+            let (tunnel, connection) = run.open();
+            run.wait(SECOND);
+            run.rekey(tunnel);
+            run.lose = 1;
+            run.wait(500 * MS);
+            run.say(connection, b"under a key that the server has not");
+            run.wait(3 * SECOND);
+        }),
+        script("rekey-elsewhere", "A rekey from another address; a packet under the key before does not bring it back.", |run| {
+            let mut rogue = opened(run, 3);
+            run.wait(SECOND);
+            let mut old = run.rekeyed(&mut rogue);
+            run.hand_from("198.51.100.77:7000".parse().unwrap(), &rogue.first((257, 0), &say(1, b"here")));
+            // From where it was: the old key moves nothing.
+            run.hand(&old.packet((0, 0), &[]));
+        }),
+        script("rekey-draining", "What comes under the key before: within DRAIN, with a key flag, and too late.", |run| {
+            let mut rogue = opened(run, 3);
+            let mut old = run.rekeyed(&mut rogue);
+            let first = rogue.first((0, 0), &[]);
+            run.hand(&first);
+            run.wait(2_900 * MS);
+            run.hand(&old.packet((257, 0), &say(1, b"on its way")));
+            old.at(NANOS + run.now).client = Public([9; 32]);
+            run.hand(&old.first((0, 0), &[]));
+            run.wait(200 * MS);
+            run.hand(&old.packet((258, 0), &say(1, b"too late")));
+        }),
         script(
             "rekey-dormant",
             "rekeyNow is not followed: the old key is erased, and the announced TID brings the tunnel back.",
@@ -132,8 +120,7 @@ fn bad_rekeys() -> Vec<Case> {
                 }
                 run.hand(&rogue.first((257, 0), &say(1, b"as it should be")));
                 let mut new = run.rogue(5);
-                for (numbers, rpcs) in
-                    [((256, 1), create(1)), ((257, 0), create(1)), ((0, 0), create(1)), ((256, 0), nothing())]
+                for (numbers, rpcs) in [((256, 1), create(1)), ((257, 0), create(1)), ((0, 0), create(1)), ((256, 0), nothing())]
                 {
                     run.hand(&new.first(numbers, &rpcs));
                 }
@@ -173,22 +160,18 @@ fn replays() -> Vec<Case> {
                 run.hand(&other.first((256, 0), &create(1)));
             },
         ),
-        script(
-            "replay-rekey",
-            "The packet of a rekey again: under the current key, while it drains, and after that.",
-            |run| {
-                let mut rogue = opened(run, 3);
-                run.rekeyed(&mut rogue);
-                let first = rogue.first((257, 0), &say(1, b"once"));
-                run.hand(&first);
-                run.hand(&first);
-                run.rekeyed(&mut rogue);
-                run.hand(&rogue.first((0, 0), &[]));
-                run.hand(&first);
-                run.wait(4 * SECOND);
-                run.hand(&first);
-            },
-        ),
+        script("replay-rekey", "The packet of a rekey again: under the current key, while it drains, and after that.", |run| {
+            let mut rogue = opened(run, 3);
+            run.rekeyed(&mut rogue);
+            let first = rogue.first((257, 0), &say(1, b"once"));
+            run.hand(&first);
+            run.hand(&first);
+            run.rekeyed(&mut rogue);
+            run.hand(&rogue.first((0, 0), &[]));
+            run.hand(&first);
+            run.wait(4 * SECOND);
+            run.hand(&first);
+        }),
         script("replay-late", "A first packet within the acceptance window and beyond it.", |run| {
             let mut rogue = run.rogue(3);
             let first = rogue.first((256, 0), &create(1));

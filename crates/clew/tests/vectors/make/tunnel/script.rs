@@ -31,10 +31,8 @@ impl Run {
         let expect = self.expect.clone().unwrap_or("valid".to_owned());
         let case = Case::new(FORMAT, &self.name, &expect, comment).text("check", "run");
         let own = server_secret();
-        let case = case
-            .hex("start", NANOS.to_be_bytes())
-            .hex("cert", own.cert.to_bytes())
-            .hex("boxing-secret", own.boxing.as_bytes());
+        let case =
+            case.hex("start", NANOS.to_be_bytes()).hex("cert", own.cert.to_bytes()).hex("boxing-secret", own.boxing.as_bytes());
         let bound = |case: Case, (name, bound): &(&str, u32)| case.hex(name, bound.to_be_bytes());
         let case = self.bounds.iter().fold(self.with_drawn(case), bound);
         case.each("packet", &self.packets).texts("event", &self.events)

@@ -33,17 +33,13 @@ fn short() -> Vec<u8> {
 /// Places in the sequence, and nonces.
 fn places() -> Vec<Case> {
     vec![
-        script(
-            "sequence-start",
-            "The first two of a sequence come behind its third: all wait for its start, 256.",
-            |run| {
-                let mut rogue = run.rogue(3);
-                run.hand(&rogue.first((0, 0), &[]));
-                for (seq, rpcs) in [(257, say(1, b"b")), (258, say(1, b"c")), (256, create(1))] {
-                    run.hand(&rogue.packet((seq, 0), &rpcs));
-                }
-            },
-        ),
+        script("sequence-start", "The first two of a sequence come behind its third: all wait for its start, 256.", |run| {
+            let mut rogue = run.rogue(3);
+            run.hand(&rogue.first((0, 0), &[]));
+            for (seq, rpcs) in [(257, say(1, b"b")), (258, say(1, b"c")), (256, create(1))] {
+                run.hand(&rogue.packet((seq, 0), &rpcs));
+            }
+        }),
         opened("sequence-gap", "Gaps and duplicates, with the acks that follow.", 256, |run, rogue| {
             for (seq, bytes) in [(258, b"2"), (260, b"4"), (258, b"2"), (257, b"1"), (256, b"0"), (259, b"3")] {
                 run.hand(&rogue.packet((seq, 0), &say(1, bytes)));
@@ -143,17 +139,12 @@ fn windows() -> Vec<Case> {
             }
             run.hand(&rogue.packet((273, 0), &short()));
         }),
-        opened(
-            "window-raised",
-            "windowSize: behind, ahead by less than 2^31 and not, and around 2^32.",
-            256,
-            |run, rogue| {
-                let steps = [16_383, 16_385, 0x8000_4000, 0x8000_4001, 0x3fff, 0x4000, 0x4001];
-                for (seq, bytes) in (257..).zip(steps) {
-                    run.hand(&rogue.packet((seq, 0), &window(bytes)));
-                }
-            },
-        ),
+        opened("window-raised", "windowSize: behind, ahead by less than 2^31 and not, and around 2^32.", 256, |run, rogue| {
+            let steps = [16_383, 16_385, 0x8000_4000, 0x8000_4001, 0x3fff, 0x4000, 0x4001];
+            for (seq, bytes) in (257..).zip(steps) {
+                run.hand(&rogue.packet((seq, 0), &window(bytes)));
+            }
+        }),
         script("window-granted", "What was read is granted again, by windowSize.", |run| {
             let (_, connection) = run.open();
             run.wait(SECOND);

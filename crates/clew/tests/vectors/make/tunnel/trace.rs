@@ -37,16 +37,12 @@ fn traces() -> Vec<Case> {
             run.lose = 1;
             run.wait(2 * SECOND);
         }),
-        script(
-            "trace-answer-lost",
-            "What answers the first packet is lost: it comes again under a current TID.",
-            |run| {
-                run.open();
-                run.settle();
-                run.lose = 2;
-                run.wait(3 * SECOND);
-            },
-        ),
+        script("trace-answer-lost", "What answers the first packet is lost: it comes again under a current TID.", |run| {
+            run.open();
+            run.settle();
+            run.lose = 2;
+            run.wait(3 * SECOND);
+        }),
         script("trace-silent", "Nobody answers, and the attempt ends.", |run| {
             run.open();
             run.lose = 100;
@@ -79,17 +75,11 @@ fn refusals() -> Vec<Case> {
                 let (key, service) = (public("client"), "echo");
                 let ephemeral = run.ephemeral();
                 let mut rogue = run.rogue(3);
-                let asked = |connection| Rpc::CreateAuthBound {
-                    connection,
-                    service,
-                    user: key,
-                    ephemeral,
-                    authenticator: &[4; 48],
-                };
+                let asked =
+                    |connection| Rpc::CreateAuthBound { connection, service, user: key, ephemeral, authenticator: &[4; 48] };
                 let record = run.server.record();
                 let (cert, ecert) = (record.cert.to_bytes(), record.ecert.to_bytes());
-                let stale =
-                    Rpc::CreateAuthBound { connection: 5, service, user: key, ephemeral: key, authenticator: &[4; 48] };
+                let stale = Rpc::CreateAuthBound { connection: 5, service, user: key, ephemeral: key, authenticator: &[4; 48] };
                 let none = Rpc::CreateAuth { connection: 6, service, user: key, authenticator: &[4; 72] };
                 let nameless = Rpc::Create { connection: 7, service: "a\nb" };
                 let all = [
@@ -150,20 +140,16 @@ fn moves() -> Vec<Case> {
             run.say(connection, b"here");
             run.wait(SECOND);
         }),
-        script(
-            "trace-moved-rekey",
-            "The client moves while its rekey is unanswered: the same packet from there.",
-            |run| {
-                let (tunnel, connection) = run.open();
-                run.wait(SECOND);
-                run.rekey(tunnel);
-                run.lose = 1;
-                run.wait(100 * MS);
-                run.move_to(tunnel, "10.0.0.2:5001");
-                run.say(connection, b"here");
-                run.wait(SECOND);
-            },
-        ),
+        script("trace-moved-rekey", "The client moves while its rekey is unanswered: the same packet from there.", |run| {
+            let (tunnel, connection) = run.open();
+            run.wait(SECOND);
+            run.rekey(tunnel);
+            run.lose = 1;
+            run.wait(100 * MS);
+            run.move_to(tunnel, "10.0.0.2:5001");
+            run.say(connection, b"here");
+            run.wait(SECOND);
+        }),
         script("trace-nat", "A NAT gives the client another port: the tunnel follows it.", |run| {
             let (_, connection) = run.open();
             run.wait(SECOND);
@@ -190,17 +176,13 @@ fn moves() -> Vec<Case> {
             },
         ),
         // MOVE_RATE.
-        script(
-            "trace-moves",
-            "A client that changes its port six times at once: the last two are not followed.",
-            |run| {
-                let mut rogue = run.rogue(3);
-                run.hand(&rogue.first((0, 0), &[]));
-                for port in 7_001..=7_006 {
-                    run.hand_from(([198, 51, 100, 9], port).into(), &rogue.packet((0, 0), &[]));
-                }
-            },
-        ),
+        script("trace-moves", "A client that changes its port six times at once: the last two are not followed.", |run| {
+            let mut rogue = run.rogue(3);
+            run.hand(&rogue.first((0, 0), &[]));
+            for port in 7_001..=7_006 {
+                run.hand_from(([198, 51, 100, 9], port).into(), &rogue.packet((0, 0), &[]));
+            }
+        }),
     ]
 }
 
