@@ -124,11 +124,7 @@ pub fn not_canonical(bytes: &[u8], name: &str, field: Range<usize>) -> Vec<Damag
     vec![
         row("not-compressed", "without the bit of the compressed form", bytes.set(at, [first & 0x7f])),
         row("identity-with-x", "has the bit of the identity, and an x", bytes.set(at, [first | 0x40])),
-        row(
-            "identity-with-sign",
-            "is the identity with the bit of the larger y",
-            bytes.set(at, identity(48).set(0, [0xe0])),
-        ),
+        row("identity-with-sign", "is the identity with the bit of the larger y", bytes.set(at, identity(48).set(0, [0xe0]))),
     ]
 }
 
