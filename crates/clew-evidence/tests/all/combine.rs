@@ -300,7 +300,7 @@ fn culprits_of_a_match_are_named() {
     assert_eq!(swapped, expected);
     assert_eq!(
         refused(1, Why::Missing).to_string(),
-        "trustee 1: its share is missing"
+        "trustee 1: share missing"
     );
 }
 

@@ -73,7 +73,7 @@ impl<'a> Report<'a> {
     fn new(arguments: &'a Verify, keyring: &'a Keyring) -> Result<Self, Failure> {
         let files = [&arguments.output, &arguments.plot];
         if files[0].is_some() && files[0] == files[1] {
-            return Err(Failure::new("-w and --plot name the same file"));
+            return Err(Failure::new("--output and --plot name the same file"));
         }
         let file = |path: &Option<PathBuf>| {
             let create = |path| Output::create(path, &arguments.input, arguments.force);
@@ -133,8 +133,8 @@ impl<'a> Report<'a> {
             if self.without_note > 0 {
                 let packets = self.without_note;
                 eprintln!(
-                    "clew: warning: {packets} packets of the annotated capture have no verdict: \
-                     their blocks cannot hold one"
+                    "clew: warning: {packets} packets of the annotated capture do not show their \
+                     verdict: their blocks do not have room"
                 );
             }
         }

@@ -110,10 +110,10 @@ fn answer(verified: &VerifyReport, strict: bool) -> &'static str {
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
         Status::CouldNotTell if totals.reasons.of(Reason::TooFewShares) > 0 => {
-            "could not tell: too little of some blocks came"
+            "could not tell: too few packets of some blocks"
         }
         Status::CouldNotTell if totals.of(Verdict::Undecided) > 0 => {
-            "could not tell: the capture cut packets short"
+            "could not tell: the capture truncated packets"
         }
         Status::CouldNotTell => "could not tell: nothing was signed",
     }
