@@ -92,7 +92,7 @@ fn a_record_by_hand_is_renewed_while_its_server_runs() {
         let mut server = Server::bind(&secret, config, options).unwrap();
         let first = server.record().await.unwrap();
         records::write(&desk.path("hand.record"), &first).unwrap();
-        let counted = TunnelMetrics::new(server.stats());
+        let counted = TunnelMetrics::new(server.metrics());
         let echo = [parse_service("echo=echo").unwrap()];
         let users = Users::new(None, true).unwrap();
         let mut services = Services::new(&echo, users, &counted);
