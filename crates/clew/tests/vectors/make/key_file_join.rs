@@ -1,9 +1,9 @@
 //! Vectors of the files of a join: `web-6` joins the group of xr from its own host.
 
-use clew_keys::TextFile;
 use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
+use clew_keys::TextFile;
 use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile};
 use ed25519_dalek::SigningKey;
 
