@@ -1,8 +1,7 @@
 //! What can go wrong with a store, in sentences for people.
 
-use crate::dkg::DkgError;
 use clew_group::xr::JoinError;
-use clew_keys::KeyError;
+use clew_trustee::dkg::DkgError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -90,19 +89,19 @@ pub enum StoreError {
     Device,
     /// What trustees dealt is not for this group.
     Dkg(DkgError),
-    /// A key file of the store is not readable.
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: KeyError,
-    },
     /// Whoever waited for the work has enough.
     Interrupted,
     /// What the store holds does not fit together: it was damaged.
     Damaged(String),
+    /// The store's database is damaged, or is another program's.
+    OtherDatabase(PathBuf),
     /// The database refused.
-    Database(rusqlite::Error),
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// Its reason.
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The system refused.
     Io {
         /// The file.
@@ -125,12 +124,6 @@ impl StoreError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::Io { path, error }
-    }
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error)
     }
 }
 
@@ -199,10 +192,16 @@ impl fmt::Display for StoreError {
                 "the signature was opened in another group, or in another history of this group",
             ),
             Self::Dkg(error) => error.fmt(f),
-            Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::Database(error) => write!(f, "the database refused: {error}"),
+            Self::OtherDatabase(path) => write!(
+                f,
+                "{}: this database is damaged or of another program",
+                path.display()
+            ),
+            Self::Database { path, error } => {
+                write!(f, "{}: the database refused: {error}", path.display())
+            }
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
             other => other.fmt_of_publishing(f),
         }

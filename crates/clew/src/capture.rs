@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::open_input;
 use crate::progress;
 use clew_capture::{Damage, Input, ReadAhead, ReadError, Reader, Record};
-use clew_packet::{Frame, LinkType, Timestamp};
+use clew_engine::captures::Batches;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,13 +56,14 @@ impl Capture {
     }
 }
 
-/// The frame that a record holds, and its time.
-pub fn frame(record: &Record) -> Option<(Frame<'_>, Option<Timestamp>)> {
-    let packet = record.packet()?;
-    let frame = Frame {
-        link: LinkType(packet.link.into()),
-        bytes: record.data(),
-        wire_len: packet.wire_len as usize,
-    };
-    Some((frame, packet.time_ns.map(Timestamp)))
+impl Batches for Capture {
+    type Error = Failure;
+
+    fn next_batch(&mut self) -> Result<Option<Vec<Record>>, Failure> {
+        self.next_batch()
+    }
+
+    fn damage(&self) -> Option<&Damage> {
+        self.damage()
+    }
 }

@@ -9,6 +9,11 @@ pub fn now_ns() -> u64 {
     u64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(0)
 }
 
+/// Now, for engines.
+pub fn now() -> clew_packet::Timestamp {
+    clew_packet::Timestamp(now_ns())
+}
+
 /// A time as RFC 3339 in UTC, with nanoseconds.
 pub fn rfc3339(ns: u64) -> String {
     match Timestamp::from_nanosecond(i128::from(ns)) {

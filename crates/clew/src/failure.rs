@@ -2,14 +2,12 @@
 
 use crate::clock;
 use crate::output::{OutputError, STANDARD_STREAM};
+use clew_engine::{SignError, captures};
 use clew_keys::files::directory;
 use clew_manager::StoreError;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
-
-/// The database within a group's directory.
-const DATABASE: &str = "issuer/store.db";
 
 /// The first line of clew's binary files is at most so long.
 const BINARY_HEADER: usize = 16;
@@ -125,12 +123,6 @@ impl From<StoreError> for Failure {
         if let StoreError::Io { path, error } = &error {
             return Self::io(path, error);
         }
-        if let StoreError::NotAStore(dir) = &error
-            && dir.join(DATABASE).is_file()
-        {
-            let damaged = format!("its database, {DATABASE}, is damaged or of another program");
-            return Self::file(dir, damaged).hint("restore a backup of that directory");
-        }
         let failure = Self::new(&error);
         match hint(&error) {
             Some(hint) => failure.hint(hint),
@@ -180,12 +172,38 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "invite the machine again, for a join with a new --state: clew enrol DIR MACHINE --invite"
         }
-        StoreError::Damaged(_) => "restore a backup of the group's directory",
+        StoreError::Damaged(_) | StoreError::OtherDatabase(_) => {
+            "restore a backup of the group's directory"
+        }
         StoreError::RegisterMoved => "run the command again",
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+impl From<SignError> for Failure {
+    fn from(error: SignError) -> Self {
+        let failure = Self::new(&error);
+        match error {
+            SignError::NoEpoch(_) | SignError::Unfit(..) => failure
+                .hint("bring the key up to date with clew update, or enrol the machine again"),
+            SignError::NotABlock(_) => failure,
+        }
+    }
+}
+
+impl From<captures::Error> for Failure {
+    fn from(error: captures::Error) -> Self {
+        match error {
+            captures::Error::Write(error) => Self::write(error),
+            captures::Error::Sign(error) => error.into(),
+            captures::Error::Oversize(..) => {
+                Self::new(error).hint("raise --mtu, or let such packets pass with --oversize pass")
+            }
+            captures::Error::Read(_) => Self::new(error),
+        }
+    }
 }
 
 impl From<OutputError> for Failure {

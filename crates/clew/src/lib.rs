@@ -1,8 +1,7 @@
-//! The program `clew`: commands, captures, clocks, files and terminals.
+//! The program `clew`: commands, clocks, files and terminals.
 //!
 //! [`cli`] is the table of commands from which help, man pages and completions are made;
-//! [`commands`] has one module each. The work itself is in [`sign`], [`verify`] and [`strip`], which
-//! know captures but no command line.
+//! [`commands`] has one module each. `clew-engine` signs and verifies.
 
 /// Prints a line: see [`output::say`].
 macro_rules! say {
@@ -18,7 +17,7 @@ pub mod commands;
 pub mod community_id;
 pub mod failure;
 pub mod flow;
-pub mod keyring;
+pub mod groups;
 mod log;
 pub mod metrics;
 pub mod output;
@@ -28,10 +27,7 @@ pub mod random;
 pub mod records;
 pub mod report;
 pub mod secrets;
-pub mod sign;
-pub mod strip;
 pub mod tunnel;
-pub mod verify;
 
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Status};

@@ -1,6 +1,9 @@
 //! What people and programs are told about packets.
 
-use clew_packet::{Flow, Mode, Reason, Summary};
+use crate::failure::Status;
+use clew_engine::captures::Verified;
+use clew_packet::{Flow, Mode, Reason, Summary, Verdict};
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 /// What damage means to a verifier.
@@ -14,9 +17,23 @@ pub fn reasons(counts: impl Iterator<Item = (Reason, u64)>) {
 }
 
 /// Prints what is wrong with a file, if anything is.
-pub fn damage(damage: Option<&str>, consequence: &str) {
+pub fn damage(damage: Option<impl Display>, consequence: &str) {
     if let Some(damage) = damage {
         eprintln!("clew: warning: {damage}; {consequence}");
+    }
+}
+
+/// The answer: no if any packet is invalid (strict: or an IP packet unsigned); could not tell if any
+/// is undecided, the file is damaged, or nothing was signed; else yes.
+pub fn status(verified: &Verified, strict: bool) -> Status {
+    let totals = &verified.totals;
+    if totals.of(Verdict::Invalid) > 0 || strict && totals.unsigned_ip > 0 {
+        return Status::No;
+    }
+    let is_open = totals.of(Verdict::Undecided) > 0 || verified.damage.is_some();
+    match is_open || totals.of(Verdict::Valid) == 0 {
+        true => Status::CouldNotTell,
+        false => Status::Yes,
     }
 }
 

@@ -5,7 +5,6 @@ use crate::output::STANDARD_STREAM;
 use crate::random;
 use clap::Args;
 use clew_evidence::TextError;
-use clew_keys::KeyError;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{MODE_SECRET, Written};
 use std::fs::File;
@@ -20,36 +19,36 @@ const MAX_SECRET_BYTES: u64 = 1 << 20;
 /// With so much room behind its end a file is read without growing the buffer.
 const READ_AHEAD_BYTES: usize = 64;
 
-/// What unlocks a key file that is encrypted.
+/// What decrypts an encrypted key file.
 #[derive(Args, Debug, Default)]
 pub struct Unlock {
-    /// The key's passphrase is the first line of FILE (asked for if needed)
+    /// File whose first line is the key's passphrase [default: prompt]
     #[arg(long, value_name = "FILE")]
     pub passphrase_file: Option<PathBuf>,
-    /// The key is encrypted with the content of FILE
+    /// File whose content decrypts the key
     #[arg(long, value_name = "FILE", conflicts_with = "passphrase_file")]
-    pub key_file: Option<PathBuf>,
+    pub unlock_with: Option<PathBuf>,
 }
 
-/// What encrypts the secret files that a command writes; nothing leaves them in clear, with
+/// What encrypts the secret files that a command writes. By default they are not encrypted, with
 /// permissions 0600.
 #[derive(Args, Debug, Default)]
 pub struct Seal {
-    /// Encrypt new secret files with a passphrase that is asked for
+    /// Prompt for a passphrase and encrypt new secret files with it
     #[arg(long)]
     pub encrypt: bool,
-    /// Encrypt new secret files with the passphrase in the first line of FILE
+    /// File whose first line is the passphrase for new secret files
     #[arg(long, value_name = "FILE", conflicts_with = "encrypt")]
     pub new_passphrase_file: Option<PathBuf>,
-    /// Encrypt new secret files with the content of FILE, at least 16 random bytes
+    /// File whose content encrypts new secret files: at least 16 random bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
-    pub new_key_file: Option<PathBuf>,
+    pub encrypt_with: Option<PathBuf>,
 }
 
 impl Seal {
     /// The secret to encrypt with, asked for twice if it is typed.
     pub fn secret(&self) -> Result<Option<Secret>, Failure> {
-        match (&self.new_passphrase_file, &self.new_key_file) {
+        match (&self.new_passphrase_file, &self.encrypt_with) {
             (Some(path), _) => passphrase_from(path).map(Some),
             (_, Some(path)) => key_file_from(path).map(Some),
             _ if self.encrypt => ask_twice().map(Some),
@@ -77,7 +76,7 @@ impl Unlock {
     pub fn load<T>(
         &self,
         path: &Path,
-        decode: impl FnOnce(&str) -> Result<T, KeyError>,
+        decode: impl FnOnce(&str) -> Result<T, TextError>,
     ) -> Result<T, Failure> {
         let (text, _) = self.read(path)?;
         decode(&text).map_err(|e| Failure::file(path, e))
@@ -91,8 +90,8 @@ impl Unlock {
     }
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
-        let file = self.key_file.as_ref().ok_or_else(|| {
-            Failure::file(path, "it is encrypted with a key file").hint("give it with --key-file")
+        let file = self.unlock_with.as_ref().ok_or_else(|| {
+            Failure::file(path, "it is encrypted with a key file").hint("--unlock-with FILE")
         })?;
         key_file_from(file)
     }
@@ -198,7 +197,7 @@ pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
         .map(Zeroizing::new)
         .map_err(|error| {
             drop(Zeroizing::new(error.into_bytes()));
-            Failure::file(path, KeyError::Text(TextError::NotAKey))
+            Failure::file(path, TextError::NotAKey)
         })
 }
 

@@ -6,9 +6,8 @@ use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
-use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
-use clew_manager::store::ISSUER_KEY;
-use clew_manager::{Created, Machine, NewGroup, Opening, PendingEnrolment, Store};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
+use clew_manager::{Created, ISSUER_KEY, Machine, NewGroup, Opening, PendingEnrolment, Store};
 use rand_chacha::ChaCha20Rng;
 use std::fs;
 use std::path::PathBuf;
@@ -35,7 +34,7 @@ impl Office {
         let group = NewGroup {
             name: name("bench"),
             scheme,
-            opening: Opening::Dealt(quorum),
+            opening: Opening::TrustedDealer(quorum),
             now: NOW,
         };
         let Created {

@@ -78,7 +78,7 @@ impl Caveat {
     ) -> Vec<Self> {
         let entry = &found.row.entry;
         let sharing = group.sharing_record(request.epoch);
-        let dealt = sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::Dealt);
+        let dealt = sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::TrustedDealer);
         let issuer_host = entry.how == crate::How::IssuerHost;
         let later = entry.joined > request.epoch;
         let revoked = group.revoked_in(entry, found.x.as_ref());

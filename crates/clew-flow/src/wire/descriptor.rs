@@ -4,11 +4,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
-use super::bytes::Reader;
 use super::packet::FIXED_BYTES;
 use super::part::TIMESTAMP_BYTES;
 use crate::effs::{Parameters, PublicKey};
 use clew_tree::{Block, Degree, Digest, DigestSize, ID_BYTES, PACKETS_MAX, Suite};
+use clew_wire::Reader;
 
 const VERSION: u8 = 1;
 const DOMAIN: &[u8; 16] = b"clew-flow-desc-1";

@@ -1,6 +1,5 @@
 //! Bytes: descriptors, packet signatures, what is signed (`spec/flow-signature.md` sections 2 to 4).
 
-mod bytes;
 mod descriptor;
 mod message;
 mod packet;

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::bytes::Reader;
 use super::descriptor::{Descriptor, KeyId};
 use super::part::{Carriage, SignaturePart};
 use crate::reason::Reason;
 use clew_tree::{Block, Claim, Content, Digest, ID_BYTES};
+use clew_wire::Reader;
 
 /// Size of the fixed part.
 pub const FIXED_BYTES: usize = 40;

@@ -21,7 +21,7 @@ use std::time::SystemTime;
 use table::{Entry, Head, Table};
 
 /// Most indexes that a store keeps: each has 12 bytes for a machine.
-pub const INDEXES_MAX: usize = 16;
+const INDEXES_MAX: usize = 16;
 
 /// Rows whose bases are computed at once, between two reports of progress.
 const ROWS_AT_ONCE: u32 = 1 << 14;

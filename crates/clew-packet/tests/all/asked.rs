@@ -1,4 +1,5 @@
 //! What evidence says of packets: which one was asked about, and which ones a signature covers.
+
 use crate::common::{NOW, Owned, packets::*, precursor, sender};
 use clew_packet::{Candidate, LinkType, Mode, Policy, Restorer, SignedPacket, Window, read};
 use clew_tree::DigestSize;

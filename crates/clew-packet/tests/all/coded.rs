@@ -1,4 +1,5 @@
 //! Coded carriage: blocks whose packets carry shares of the signature.
+
 use std::collections::BTreeMap;
 
 use crate::common::groups::Group;

@@ -1,4 +1,5 @@
 //! Coded carriage: one trailer for each rule of its layout, and signatures that are none.
+
 use crate::common::trailers::{carrying, emitted, raw, trailer};
 use crate::common::{NOW, Owned, packets::*, precursor, receiver, sender};
 use clew_packet::{

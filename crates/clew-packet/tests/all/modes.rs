@@ -1,4 +1,5 @@
 //! Windows and blocks: packets of one flow under one signature, each verifiable alone.
+
 use crate::common::{NOW, Owned, precursor, receiver, sender};
 use clew_packet::{
     Acceptance, Candidate, Checked, Conclusion, Frame, LinkType, Mode, Pending, Policy, Reason,

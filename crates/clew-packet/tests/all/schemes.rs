@@ -1,5 +1,6 @@
 //! Both schemes through the same engines: what is signed is valid, what is flipped is not, batches
 //! answer as single checks do, and a packet of one scheme is none of a group of the other.
+
 use std::sync::{Arc, LazyLock};
 
 use crate::common::groups::{BOTH, Group};

@@ -1,9 +1,10 @@
 //! Which packets of a capture one signature covers, and which of them was asked about.
 
 use super::evidence::Evidence;
-use crate::capture::{Capture, frame};
+use crate::capture::Capture;
 use crate::failure::Failure;
 use clew_capture::Record;
+use clew_engine::AsFrame;
 use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, VecDeque};
@@ -146,7 +147,7 @@ impl<'e> Scan<'e> {
     }
 
     fn look(&mut self, record: &Record) {
-        let (Some((frame, _)), Some(info)) = (frame(record), record.packet()) else {
+        let (Some((frame, _)), Some(info)) = (record.as_frame(), record.packet()) else {
             return;
         };
         let Ok(packet) = read(&frame) else { return };

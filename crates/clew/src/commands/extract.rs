@@ -5,16 +5,16 @@ use super::restore::in_full;
 use crate::capture::Capture;
 use crate::cli::Extract;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::output::Output;
 use clew_capture::{PacketLengths, Record, Writer};
 
 pub fn run(arguments: &Extract) -> Result<Status, Failure> {
-    let (of, path) = (&arguments.of, &arguments.output);
+    let (of, path) = (&arguments.of, &arguments.out.output);
     let group = read_group_file(&of.group)?;
     let mut capture = Capture::open(&of.input, "reading")?;
     let mut writer = Writer::new(
-        Output::create(path, &of.input, arguments.force)?,
+        Output::create(path, &of.input, arguments.out.force)?,
         PacketLengths::MayGrow,
     );
     let (mut packets, mut found) = (0, false);

@@ -6,7 +6,7 @@ use super::share::{hash_of, read_text};
 use super::verdict;
 use crate::cli::Judge;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_checked;
+use crate::groups::read_checked;
 use clew_evidence::{
     CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, TextError, judge_match,
     judge_opening,

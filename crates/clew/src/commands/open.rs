@@ -7,7 +7,7 @@ use super::register::{Candidate, Register};
 use super::share::{check_new, read_shares, read_text, request, write};
 use crate::cli::{Match as MatchArguments, Open, PacketOf};
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::secrets::Unlock;
 use clew_evidence::{
     CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// `clew open`
 pub fn run(arguments: &Open) -> Result<Status, Failure> {
-    check_new(&arguments.output)?;
+    check_new(&arguments.out.output)?;
     arguments.write_q.as_deref().map_or(Ok(()), check_new)?;
     let Matter {
         mut register,
@@ -34,7 +34,7 @@ pub fn run(arguments: &Open) -> Result<Status, Failure> {
     let (opened, locator) = open(&register, &evidence, &shares, q)?;
     warn(&opened.refused);
     register.keep(&opened.evidence.row)?;
-    write(&arguments.output, &opened.evidence.encode())?;
+    write(&arguments.out.output, &opened.evidence.encode())?;
     if let (Some(path), Some(locator)) = (&arguments.write_q, locator) {
         write(path, &locator.encode())?;
     }
@@ -142,7 +142,7 @@ fn read_locator(path: &Path) -> Result<Locator, Failure> {
 
 /// `clew match`
 pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
-    check_new(&arguments.output)?;
+    check_new(&arguments.out.output)?;
     let Matter {
         mut register,
         evidence,
@@ -151,7 +151,7 @@ pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
     let shares = read_shares(&arguments.share)?;
     let matched = compare(&register, &evidence, arguments.machine.as_str(), &shares)?;
     register.keep(&matched.evidence.row)?;
-    write(&arguments.output, &matched.evidence.encode())?;
+    write(&arguments.out.output, &matched.evidence.encode())?;
     judge::tell(
         register.group(),
         &evidence,

@@ -1,10 +1,11 @@
 //! Packets in coded carriage, brought into full form by the others of their block.
 
 use super::evidence::conclude;
-use crate::capture::{Capture, frame};
+use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
 use clew_capture::Record;
+use clew_engine::AsFrame;
 use clew_evidence::GroupFile;
 use clew_packet::{Carriage, Reason, Restorer, SignedPacket, read};
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ pub fn in_full(
     number: u64,
     group: &GroupFile,
 ) -> Result<Record, Failure> {
-    let Some((frame, _)) = frame(&record) else {
+    let Some((frame, _)) = record.as_frame() else {
         return Ok(record);
     };
     let coded = read(&frame).ok();
@@ -98,7 +99,7 @@ impl Block {
 
     /// A signature of the block that the packet in a record carries or completes.
     fn take(&mut self, record: &Record) -> Option<Vec<u8>> {
-        let (frame, _) = frame(record)?;
+        let (frame, _) = record.as_frame()?;
         let packet = read(&frame).ok()?;
         let is_same = packet.trailer().incremental == self.incremental;
         if !is_same || message(&packet) != self.message {

@@ -7,15 +7,16 @@ use super::register::{Candidate, Register};
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::{check, read_group_file};
+use crate::groups::{check, read_group_file};
 use crate::random;
 use crate::secrets;
 use clew_capture::is_capture;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
-use clew_keys::TrusteeKeyFile;
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
-use clew_manager::trustee::{Case, Desk, TrusteeError};
+use clew_keys::{TextFile, TrusteeKeyFile};
+use clew_trustee::rules::Case;
+use clew_trustee::{Responder, TrusteeError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
@@ -26,7 +27,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
-    check_new(&arguments.output)?; // before a step of a match uses up its state
+    check_new(&arguments.out.output)?; // before a step of a match uses up its state
     check_rereadable(&of.input)?;
     let key = arguments
         .unlock
@@ -34,13 +35,13 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let group = read_group_file(&of.group)?;
     let evidence = Evidence::verified(&of.input, of.packet, &group)?;
     let coverage = Coverage::of(&of.input, &evidence)?;
-    let desk = Desk::new(&key, &arguments.trustee);
+    let responder = Responder::new(&key, &arguments.trustee);
     let share = match &arguments.matched {
-        None => opening(arguments, &check(&of.group, group)?, &evidence, &desk)?,
-        Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &desk)?,
+        None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
+        Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,
     };
-    write(&arguments.output, &share.encode())?;
-    tell(arguments, &share, &coverage, &desk);
+    write(&arguments.out.output, &share.encode())?;
+    tell(arguments, &share, &coverage, &responder);
     Ok(Status::Yes)
 }
 
@@ -48,7 +49,7 @@ fn opening(
     arguments: &Arguments,
     group: &CheckedGroup,
     evidence: &Evidence,
-    desk: &Desk<'_>,
+    responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
     let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
     let request = request(group, Question::Opening, evidence, warrant)?;
@@ -58,7 +59,8 @@ fn opening(
         request: &request,
         packet: &packet,
     };
-    desk.open(case, clock::now_ns(), &mut random::os())
+    responder
+        .open(case, clock::now_ns(), &mut random::os())
         .map_err(refused)
 }
 
@@ -68,7 +70,7 @@ fn matching(
     machine: &str,
     group: GroupFile,
     evidence: &Evidence,
-    desk: &Desk<'_>,
+    responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
     let register = arguments.register.as_deref();
     let register = register.ok_or_else(|| Failure::new("--match needs --register"))?;
@@ -85,16 +87,16 @@ fn matching(
         request: &request,
         packet: &packet,
     };
-    step(arguments, case, &with, desk)
+    step(arguments, case, &with, responder)
 }
 
 fn step(
     arguments: &Arguments,
     case: Case<'_>,
     with: &Candidate,
-    desk: &Desk<'_>,
+    responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
-    let with = clew_manager::trustee::Candidate {
+    let with = clew_trustee::rules::Candidate {
         found: &with.found,
         base: &with.base,
     };
@@ -102,10 +104,10 @@ fn step(
     let share = match given.first().map(|share| &share.step) {
         None => {
             let set = set(&arguments.with)?;
-            desk.commit(case, with, set, clock::now_ns(), &mut random::os())
+            responder.commit(case, with, set, clock::now_ns(), &mut random::os())
         }
-        Some(Step::Commitment { .. }) => desk.reveal(case, with, &given),
-        Some(Step::Blind { .. }) => desk.compare(case, with, &given, &mut random::os()),
+        Some(Step::Commitment { .. }) => responder.reveal(case, with, &given),
+        Some(Step::Blind { .. }) => responder.compare(case, with, &given, &mut random::os()),
         Some(step) => {
             let what = step.as_str();
             return Err(Failure::new(format!(
@@ -125,12 +127,12 @@ fn set(with: &[u8]) -> Result<Set, Failure> {
     trustees.and_then(Set::of).map_err(Failure::new)
 }
 
-fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, desk: &Desk<'_>) {
+fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, responder: &Responder<'_>) {
     let (who, what) = (share.trustee, share.step.as_str());
     say!(
         "{who}: {what} for packet {}: {}",
         arguments.of.packet,
-        arguments.output.display()
+        arguments.out.output.display()
     );
     match &share.step {
         Step::Opening(_) => {
@@ -138,7 +140,7 @@ fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, desk: &Desk<'
             say!("  {}.", coverage.sentence());
             say!(
                 "  The request is in the ledger: {}",
-                desk.ledger().display()
+                responder.ledger().display()
             );
         }
         Step::Match { .. } => say!("  With those of all others, clew match has the answer."),

@@ -1,31 +1,40 @@
 //! `clew sign`
 
 use crate::capture::Capture;
-use crate::cli::{BlockCarriage, ModeName, Sign};
+use crate::cli::{BlockCarriage, ModeName, OversizeName, Sign, TimeName};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::output::Output;
+use crate::random;
 use crate::report;
-use crate::sign::{Cover, Options, Signed, Signer, sign_capture};
 use clap::ArgMatches;
-use clew_keys::MemberKeyFile;
+use clew_engine::captures::{self, Oversize, Signed};
+use clew_engine::{Cover, Options, Signer, Signers, TimeSource};
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;
 
 pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     check_carriage(arguments)?;
-    let signers = signers(arguments, matches)?;
-    let capture = Capture::open(&arguments.input, "signing")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
     let options = Options {
         cover: cover(arguments),
-        time: arguments.time,
-        oversize: arguments.oversize,
+        time: match arguments.time {
+            TimeName::Record => TimeSource::Frame,
+            TimeName::Now => TimeSource::Now,
+        },
     };
-    let (signed, output) = sign_capture(capture, output, &signers, options)?;
+    let oversize = match arguments.oversize {
+        OversizeName::Pass => Oversize::Pass,
+        OversizeName::Refuse => Oversize::Refuse,
+    };
+    let signers = Signers::new(signers(arguments, matches)?, options);
+    let mut capture = Capture::open(&arguments.input, "signing")?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    let (capture, now) = (&mut capture, clock::now);
+    let (signed, output) = captures::sign(capture, output, &signers, oversize, now, &random::os)?;
     output.commit()?;
-    report(&signed, &arguments.output);
+    report(&signed, &arguments.out.output);
     Ok(if signed.damage.is_some() {
         Status::CouldNotTell
     } else {
@@ -68,7 +77,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
         ..Policy::default()
     };
     let owned = sources_by_key(arguments, matches)?;
-    let (several, now) = (arguments.key.len() > 1, clock::now_ns());
+    let (several, now) = (arguments.key.len() > 1, clock::now());
     arguments
         .key
         .iter()
@@ -87,9 +96,9 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
                 );
             }
             let key = arguments.unlock.load(path, MemberKeyFile::decode)?;
-            Signer::new(key, from, policy, now).map_err(|f| Failure {
-                hint: f.hint.clone(),
-                ..Failure::file(path, f.message)
+            Signer::new(key, from, policy, now).map_err(|error| Failure {
+                message: format!("{}: {error}", path.display()),
+                ..error.into()
             })
         })
         .collect()
@@ -124,10 +133,7 @@ fn report(signed: &Signed, output: &Path) {
             .iter()
             .filter(|(reason, _)| *reason != Reason::Signed),
     );
-    report::damage(
-        signed.damage.as_deref(),
-        "what follows was copied as it was",
-    );
+    report::damage(signed.damage.as_ref(), "what follows was copied as it was");
     if count == 0 && signed.packets > 0 {
         eprintln!("clew: warning: no packet was signed");
     }

@@ -3,14 +3,14 @@
 use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_keys::TrusteeKeyFile;
 use clew_keys::encryption::{self, Secret};
-use clew_manager::dkg::{Deal, DkgError, Hello, Plan, State};
+use clew_keys::{TextFile, TrusteeKeyFile};
+use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::fs;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
 }
 
 fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
-    let TrusteeBegin { of, output, .. } = arguments;
+    let (of, output) = (&arguments.of, &arguments.out.output);
     let plan = read_plan(&of.plan)?;
     let state = if of.state.exists() {
         begun(arguments, &plan)?
@@ -83,11 +83,11 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     if fresh {
         put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
     }
-    write_same(&arguments.output, &deal.encode())?;
+    write_same(&arguments.out.output, &deal.encode())?;
     say!(
         "{} dealt: {}  (give it to all trustees and to the manager)",
         state.hello().participant().name(),
-        arguments.output.display()
+        arguments.out.output.display()
     );
     say_check_code(&deal.participants().context(&plan));
     say!("  Compare it with all others by voice before you hand out the deal: whoever has");
@@ -127,7 +127,7 @@ fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
 }
 
 fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
-    let TrusteeFinish { of, output, .. } = arguments;
+    let (of, output) = (&arguments.of, &arguments.out.output);
     let (plan, state, deals) = dealt(of, &arguments.deal, &arguments.unlock)?;
     let group = read_group_file(&arguments.group)?;
     let received = state.receive(&plan, deals).map_err(left)?;
@@ -194,7 +194,7 @@ fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure
 }
 
 fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Result<(), Failure> {
-    secrets::write(path, &state.encode(), state.comment(), secret, replace)
+    secrets::write(path, &state.encode(), &state.comment(), secret, replace)
 }
 
 fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {

@@ -123,8 +123,8 @@ fn place(how: How) -> &'static str {
 
 fn key_sentence(origin: Origin) -> &'static str {
     match origin {
-        Origin::Dealt => "trustees with shares of a key that a trusted dealer made",
-        Origin::Distributed => "trustees with shares of a key that they made together",
+        Origin::TrustedDealer => "trustees with shares of a key that a trusted dealer made",
+        Origin::Dkg => "trustees with shares of a key that they made together",
     }
 }
 

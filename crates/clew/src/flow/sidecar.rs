@@ -3,10 +3,9 @@
 use super::capture::{datagram, time};
 use super::file::record;
 use super::schemes::{Flows, Verifiable};
-use super::verify::{Judged, Verified};
+use super::verify::{Freshness, Judged, Verified};
 use crate::capture::Capture;
 use crate::failure::Failure;
-use crate::verify::Freshness;
 use clew_flow::manifest::{Manifest, digest};
 use clew_flow::{Descriptor, Fixed, Reason};
 use clew_tree::Digest;

@@ -3,7 +3,7 @@
 use super::json::{Members, judged, totals};
 use super::{Finding, Records, protocol};
 use crate::clock;
-use crate::verify::Verified;
+use clew_engine::captures::Verified;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 

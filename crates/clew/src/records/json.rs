@@ -3,7 +3,7 @@
 use super::fields::FIELDS;
 use super::{Finding, Records};
 use crate::clock;
-use crate::verify::Verified;
+use clew_engine::captures::Verified;
 use clew_packet::Flow;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -57,19 +57,19 @@ pub fn judged(finding: &Finding<'_>) -> Members {
 
 /// Packets by verdict and reason, and what went wrong.
 pub fn totals(verified: &Verified) -> Members {
-    let mut out = Map::new();
-    out.insert("packets".into(), json!(verified.packets));
-    for (verdict, count) in verified.verdicts {
+    let (totals, mut out) = (&verified.totals, Map::new());
+    out.insert("packets".into(), json!(totals.packets));
+    for (verdict, count) in totals.verdicts {
         out.insert(verdict.as_str().into(), json!(count));
     }
-    let reasons = verified.reasons.iter();
+    let reasons = totals.reasons.iter();
     let reasons = reasons.map(|(reason, count)| (reason.as_str().to_owned(), json!(count)));
     out.insert("reasons".into(), Value::Object(reasons.collect()));
     if let Some(damage) = &verified.damage {
-        out.insert("damage".into(), json!(damage));
+        out.insert("damage".into(), json!(damage.to_string()));
     }
-    if verified.forgotten > 0 {
-        out.insert("forgotten".into(), json!(verified.forgotten));
+    if totals.forgotten > 0 {
+        out.insert("forgotten".into(), json!(totals.forgotten));
     }
     out
 }

@@ -129,7 +129,7 @@ pub fn refused(what: &str, reason: Reason) -> Failure {
         Reason::Expired => failure.hint("get a newer one from the server, or ask a directory"),
         Reason::NotYetValid => failure.hint("compare this machine's clock with the server's"),
         Reason::Untrusted => failure.no().hint(
-            "compare --pin or --issuer with what keygen printed; do not connect if it is right",
+            "compare --pin or --trust with what keygen printed; do not connect if it is right",
         ),
         _ => failure.no(),
     }

@@ -67,7 +67,7 @@ pub async fn begin(
     let options = Options {
         at: serving.listen.clone(),
         parts,
-        help_from: serving.help_from.unwrap_or_default() as usize,
+        help_from: serving.offload_handshakes.unwrap_or_default() as usize,
         registry,
         traces,
     };
@@ -100,7 +100,7 @@ pub async fn begin(
     Ok(Begun {
         server,
         metrics,
-        until: Until::after(serving.stop_after),
+        until: Until::after(serving.duration),
     })
 }
 

@@ -235,10 +235,10 @@ fn keys_are_never_overwritten() {
     fs::write(desk.path("camera.key"), key).unwrap();
     desk.yes(&["sign", "--key", "camera.key", QUIC, "-w", "signed"]);
     fs::write(desk.path("secret"), [7; 32]).unwrap();
-    desk.yes(&["keygen", "sealed", "--new-key-file", "secret"]);
+    desk.yes(&["keygen", "sealed", "--encrypt-with", "secret"]);
     let sign = ["sign", "--key", "sealed.key", QUIC, "-w", "sealed"];
     assert_eq!(desk.status(&sign), 2);
-    desk.yes(&[&sign[..], &["--key-file", "secret"]].concat());
+    desk.yes(&[&sign[..], &["--unlock-with", "secret"]].concat());
 }
 
 #[test]

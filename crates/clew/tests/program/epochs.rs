@@ -114,8 +114,8 @@ fn a_damaged_store_is_not_called_another_folder() {
     for damaged in [&[][..], &whole[..2000], b"another program's"] {
         fs::write(&database, damaged).unwrap();
         let (status, said) = desk.no(&["group", "list", "acme"]);
-        let expected = "clew: acme: its database, issuer/store.db, is damaged or of another program\n\
-                        hint: restore a backup of that directory\n";
+        let expected = "clew: acme/issuer/store.db: this database is damaged or of another program\n\
+                        hint: restore a backup of the group's directory\n";
         assert!(status == 2 && said == expected, "{said}");
     }
     let (_, said) = desk.no(&["enrol", "elsewhere", "web-2", "-o", "x"]);

@@ -215,8 +215,8 @@ fn a_sealed_join_ends_in_a_sealed_key() {
     let desk = Desk::new();
     fs::write(desk.path("secret"), [7; 32]).unwrap();
     desk.invite("far", "invitation");
-    let seal = ["--new-key-file", "secret"];
-    let unlock = ["--key-file", "secret"];
+    let seal = ["--encrypt-with", "secret"];
+    let unlock = ["--unlock-with", "secret"];
     desk.yes(&[&join("invitation", "state", "request")[..], &seal].concat());
     let sealed = |name| {
         let text = fs::read_to_string(desk.path(name)).unwrap();

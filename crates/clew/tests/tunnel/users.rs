@@ -41,14 +41,14 @@ fn a_record_of_another_key_is_refused() {
     );
     for good in [
         format!("--pin {key}"),
-        format!("--issuer {issuer}"),
+        format!("--trust {issuer}"),
         "--host shop.example".to_owned(),
     ] {
         assert_eq!(desk.says(&format!("{good} echo")).0, 0, "{good}");
     }
     for (bad, reason) in [
         (format!("--pin {issuer}"), "untrusted"),
-        (format!("--issuer {key}"), "untrusted"),
+        (format!("--trust {key}"), "untrusted"),
         ("--host web.example".to_owned(), "wrong-host"),
     ] {
         let (status, said) = desk.says(&format!("{bad} echo"));

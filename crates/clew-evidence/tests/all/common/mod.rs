@@ -24,7 +24,7 @@ pub mod issuer;
 use clew_evidence::{
     Change, CheckedGroup, Checkpoint, EpochRecord, Found, Genesis, GroupFile, GroupFileError,
     HEADER, Origin, Packet, RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes,
-    consistency, inclusion, root, seal,
+    consistency, inclusion, root, sign_part,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
@@ -78,10 +78,11 @@ pub struct World {
     pub nodes: Nodes,
 }
 
-pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Distributed));
-pub static BBS04: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Bbs04, Origin::Dealt));
+pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dkg));
+pub static BBS04: LazyLock<World> =
+    LazyLock::new(|| World::new(Scheme::Bbs04, Origin::TrustedDealer));
 /// As [`XR`], with a trusted dealer in the packets' epoch.
-pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dealt));
+pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::TrustedDealer));
 
 pub fn worlds() -> [&'static World; 2] {
     [&BBS04, &XR]
@@ -352,7 +353,7 @@ fn found(scheme: Scheme, manager: &DeviceKey, rng: &mut ChaCha20Rng) -> Growing 
             let u = G1::hash(b"clew-xr-u-1:BLS12381G1_XMD:SHA-256_SSWU_RO_", &NONCE);
             let (sharing, shares) = Sharing::deal(&u, &Scalar::random(rng), quorum, rng).unwrap();
             let (key, proof) = issuer.found(&NONCE, sharing.public(), rng);
-            let record = SharingRecord::xr(Origin::Dealt, &sharing);
+            let record = SharingRecord::xr(Origin::TrustedDealer, &sharing);
             let proof = Some(proof.to_bytes());
             (
                 PublicKey::Xr(key),
@@ -453,6 +454,6 @@ pub fn bodies_of(
 }
 
 fn file_of(manager: &DeviceKey, bodies: &[Vec<u8>]) -> Vec<u8> {
-    let parts = bodies.iter().flat_map(|body| seal(body, manager));
+    let parts = bodies.iter().flat_map(|body| sign_part(body, manager));
     HEADER.iter().copied().chain(parts).collect()
 }

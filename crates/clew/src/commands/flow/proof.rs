@@ -32,12 +32,12 @@ pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
         Kind::Other => return Err(not_signed(&arguments.input)),
     };
     let proof = proof(full, &flows)?;
-    let mut output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     output
         .write_all(&proof.to_bytes())
         .map_err(Failure::write)?;
     output.commit()?;
-    let path = arguments.output.display();
+    let path = arguments.out.output.display();
     eprintln!("packet {}, which is valid: {path}", arguments.packet);
     if !proof.descriptor.chaining().salted {
         eprintln!(

@@ -39,7 +39,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
         title(key.descriptor()),
         bound.as_secs_f64() * 1e3
     );
-    let until = Until::after(arguments.stop_after);
+    let until = Until::after(arguments.duration);
     relay::sign(&mut wire, &key, signing, &metrics, until)?;
     let (sent, blocks) = (metrics.sent.get(), metrics.blocks.get());
     eprintln!("signed and sent {sent} datagrams, in {blocks} blocks");
@@ -70,7 +70,7 @@ fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
     let names: Vec<String> = flows.iter().map(title).collect();
     eprintln!("verifying {}", names.join(", "));
     say_assurance(&flows);
-    let until = Until::after(arguments.stop_after);
+    let until = Until::after(arguments.duration);
     relay::verify(&mut wire, &flows, verifying, &metrics, until)?;
     tell(&metrics);
     Ok(Status::Yes)

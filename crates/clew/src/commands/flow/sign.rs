@@ -35,7 +35,7 @@ fn capture(
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
     let capture = Capture::of(&arguments.input, input, "signing")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let carrying = &arguments.carrying;
     let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
@@ -68,7 +68,7 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
         "signed {count} of {} packets, in {} blocks: {}",
         signed.packets,
         signed.blocks,
-        arguments.output.display()
+        arguments.out.output.display()
     );
     if let Some(each) = signed.bytes.checked_div(count) {
         eprintln!("  {each} bytes more for each, on average");
@@ -94,14 +94,14 @@ fn file(
     key: &FlowKey,
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
-    let mut output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let input = BufReader::new(input);
     let size = file::sign(input, &mut output, key, arguments.packet_bytes)?;
     output.commit()?;
     let each = arguments.packet_bytes;
     eprintln!(
         "signed {size} bytes, in packets of {each}: {}",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     Ok(Status::Yes)
 }

@@ -3,7 +3,7 @@
 use super::BBS04_WARNING;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::report;
 use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
 use clew_group::Scheme;
@@ -87,8 +87,8 @@ fn opening(group: &GroupFile) -> String {
     };
     let (t, n) = (sharing.quorum.threshold(), sharing.quorum.trustees());
     let origin = match sharing.origin {
-        Origin::Dealt => "by a trusted dealer, who could open alone",
-        Origin::Distributed => "by the trustees together (DKG): nobody ever had the whole key",
+        Origin::TrustedDealer => "by a trusted dealer, who could open alone",
+        Origin::Dkg => "by the trustees together (DKG): nobody ever had the whole key",
     };
     format!("by {t} of {n} trustees; key made {origin}")
 }

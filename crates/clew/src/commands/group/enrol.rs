@@ -9,8 +9,8 @@ use clew_evidence::{DeviceFingerprint, Name};
 use clew_group::Scheme;
 use clew_keys::encryption::Secret;
 use clew_keys::files::{MODE_SECRET, write_atomically};
-use clew_keys::join::{AcceptanceFile, RequestFile, Round, TextFile, round};
-use clew_keys::{IssuerKeyFile, MemberKeyFile};
+use clew_keys::join::{AcceptanceFile, RequestFile, Round, round};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile};
 use clew_manager::Store;
 use std::fs;
 use std::io::ErrorKind;
@@ -129,7 +129,7 @@ pub fn witness(arguments: &GroupWitness) -> Result<Status, Failure> {
     let issuer = arguments
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
-    let (machine, output) = (&arguments.machine, &arguments.output);
+    let (machine, output) = (&arguments.machine, &arguments.out.output);
     let credential = store.witnesses(&issuer, machine, clock::now_ns())?;
     write(output, &credential)?;
     let epochs = credential

@@ -3,16 +3,16 @@
 use super::enrol::write;
 use crate::cli::Join;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_checked;
+use crate::groups::read_checked;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};
-use clew_keys::MemberKeyFile;
 use clew_keys::encryption::Secret;
 use clew_keys::files::{directory, sync_directory};
 use clew_keys::join::{
-    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, TextFile, round,
+    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, round,
 };
+use clew_keys::{MemberKeyFile, TextFile};
 use std::fs;
 use std::path::Path;
 
@@ -87,8 +87,8 @@ fn request(
         Err(_) => begun(arguments, invitation, group)?,
     };
     let request = state.joining.request();
-    write(&arguments.output, request)?;
-    let (name, output) = (&state.joining.invitation().name, &arguments.output);
+    write(&arguments.out.output, request)?;
+    let (name, output) = (&state.joining.invitation().name, &arguments.out.output);
     say!(
         "{name} asks to join: send {} to the issuer",
         output.display()
@@ -135,8 +135,8 @@ fn accept(arguments: &Join, offer: &OfferFile, group: &CheckedGroup) -> Result<(
     let acceptance = state.joining.accept(offer, group, &mut random::os());
     let acceptance = acceptance.map_err(|fault| refused(arguments, &fault))?;
     state.keep(&arguments.state, true)?;
-    write(&arguments.output, &acceptance)?;
-    let (name, output) = (&state.joining.invitation().name, &arguments.output);
+    write(&arguments.out.output, &acceptance)?;
+    let (name, output) = (&state.joining.invitation().name, &arguments.out.output);
     say!("{name} accepts: send {} to the issuer", output.display());
     if let Some(row) = offer.replaces {
         say!("  replaces     row {row} of the same name, which was revoked");
@@ -164,7 +164,7 @@ fn finish(
     let (machine, row) = (&key.machine, key.index);
     say!(
         "{machine} joined, row {row}: {}",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     Ok(())
 }
@@ -175,7 +175,7 @@ fn write_key(
     key: &MemberKeyFile,
     secret: Option<&Secret>,
 ) -> Result<(), Failure> {
-    let output = &arguments.output;
+    let output = &arguments.out.output;
     if output.symlink_metadata().is_ok() {
         let before = arguments.unlock.load(output, MemberKeyFile::decode);
         let same = before.is_ok_and(|before| before.encode() == key.encode());

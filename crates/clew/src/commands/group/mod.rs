@@ -53,7 +53,7 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
     let group = NewGroup {
         name: name.clone(),
         scheme: arguments.scheme.into(),
-        opening: Opening::Dealt(quorum),
+        opening: Opening::TrustedDealer(quorum),
         now: clock::now_ns(),
     };
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;

@@ -3,15 +3,15 @@
 use crate::cli::Update;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_checked;
+use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{GroupFile, short_epoch_id};
 use clew_group::Witness;
 use clew_keys::encryption::Secret;
-use clew_keys::join::{CredentialFile, Round, TextFile, round};
+use clew_keys::join::{CredentialFile, Round, round};
 use clew_keys::update::{UpdateError, Witnesses, update as follow};
 use clew_keys::witness_file::{self, BUCKET_BYTES_MAX, Need};
-use clew_keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -12,9 +12,8 @@ use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
 use clew_group::{EpochIssuer, Scheme};
-use clew_keys::IssuerKeyFile;
-use clew_manager::store::keys_of;
-use clew_manager::{Machine, Store};
+use clew_keys::{IssuerKeyFile, TextFile};
+use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -34,7 +33,7 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
         .unlock
         .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
     let header = header(arguments, store.group())?;
-    check_is_register(&arguments.output)?;
+    check_is_register(&arguments.out.output)?;
     let named = named(arguments, &store)?;
     let last = match arguments.machine.is_empty() {
         true => store.group().register().machines.checked_sub(1),
@@ -42,7 +41,7 @@ pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     };
     let machines = last.map_or(0, |last| store.size_with(last));
     store.keep(&issuer, machines, clock::now_ns())?;
-    let mut output = Output::create(&arguments.output, &arguments.dir, arguments.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.dir, arguments.out.force)?;
     output.write_all(&header.encode()).map_err(Failure::write)?;
     let mut lines = LineWriter::new(&store, &issuer, header, output)?;
     match arguments.machine.is_empty() {
@@ -121,7 +120,7 @@ fn tell(arguments: &GroupRegister, header: &RegisterFileHeader, written: u64) {
     let epochs = epochs.join(", ");
     say!(
         "{written} rows with {values} of {of} {epochs}: {}",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     say!("Its rows stay good under this group's file of today and every later one.");
     if header.points {

@@ -8,7 +8,7 @@ mod lines;
 pub use export::export;
 
 use crate::failure::Failure;
-use crate::keyring::check;
+use crate::groups::check;
 use crate::secrets::Unlock;
 use clew_evidence::{CheckedGroup, Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::curve::G1;

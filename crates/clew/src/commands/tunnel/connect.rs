@@ -75,7 +75,7 @@ fn begin(qlog: Option<&Path>) -> Result<Client, Failure> {
 }
 
 fn whom(arguments: &TunnelConnect) -> Result<Whom, Failure> {
-    let trust = match (arguments.pin, arguments.issuer) {
+    let trust = match (arguments.pin, arguments.trust) {
         (Some(pin), _) => Trust::Pin(pin),
         (None, Some(issuer)) => Trust::Issuer(issuer),
         (None, None) => Trust::Given,

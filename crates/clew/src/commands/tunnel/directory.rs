@@ -20,9 +20,12 @@ pub fn run(arguments: &TunnelDirectory) -> Result<Status, Failure> {
                 directory
             }
         };
-        if !arguments.name.is_empty() {
-            directory = directory.asking(Names::open(&arguments.name)?);
-            let paths = arguments.name.iter().map(|path| path.display().to_string());
+        if !arguments.name_server.is_empty() {
+            directory = directory.asking(Names::open(&arguments.name_server)?);
+            let paths = arguments
+                .name_server
+                .iter()
+                .map(|path| path.display().to_string());
             let paths: Vec<String> = paths.collect();
             what.push(format!("those that {} has", paths.join(" or ")));
         }

@@ -28,7 +28,7 @@ fn server(arguments: &TunnelKeygenServer) -> Result<Status, Failure> {
             .hint("write letters a-z, digits and hyphens, with dots between: web.example")
     })?;
     let sealed = arguments.seal.secret()?;
-    let (path, text) = (&arguments.output, keys::encode_server(&key));
+    let (path, text) = (&arguments.out.output, keys::encode_server(&key));
     let comment = keys::server_comment(&key);
     secrets::write(path, &text, &comment, sealed.as_ref(), false)?;
     say!("server {host}");
@@ -44,7 +44,7 @@ fn server(arguments: &TunnelKeygenServer) -> Result<Status, Failure> {
 fn user(arguments: &TunnelKeygenUser) -> Result<Status, Failure> {
     let key = keys::generate_user();
     let sealed = arguments.seal.secret()?;
-    let (path, text) = (&arguments.output, keys::encode_user(&key));
+    let (path, text) = (&arguments.out.output, keys::encode_user(&key));
     let comment = keys::user_comment(&key);
     secrets::write(path, &text, &comment, sealed.as_ref(), false)?;
     say!("{}", keys::user_key(&key));

@@ -35,7 +35,7 @@ async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
         eprintln!("service {}: {target}", service.name);
     }
     eprintln!("for {who}");
-    for name in &arguments.register {
+    for name in &arguments.publish_to {
         tokio::spawn(serving::keep_registered(server.records(), name.clone()));
     }
     let mut services = Services::new(&arguments.service, users, &metrics);

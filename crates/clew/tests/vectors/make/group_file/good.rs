@@ -24,7 +24,7 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
     records.genesis.name = "klein ☘".parse().unwrap();
     records.genesis.founding = Box::new(found.0.founding_bytes());
     records.genesis.issuer_proof = Some(found.1.to_bytes());
-    records.genesis.sharing = SharingRecord::xr(Origin::Dealt, &sharing);
+    records.genesis.sharing = SharingRecord::xr(Origin::TrustedDealer, &sharing);
     records.epochs.clear();
     records.checkpoints.clear();
     records.entries.clear();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use clew_evidence::{
-    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root, seal,
+    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root, sign_part,
 };
 use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};
@@ -107,7 +107,7 @@ pub fn row_of(entries: &[RegisterEntry], index: usize) -> Row {
 
 /// A group file of these bodies.
 pub fn file_by(bodies: &[Vec<u8>], manager: &SigningKey) -> Vec<u8> {
-    let parts = bodies.iter().flat_map(|body| seal(body, manager));
+    let parts = bodies.iter().flat_map(|body| sign_part(body, manager));
     HEADER.iter().copied().chain(parts).collect()
 }
 

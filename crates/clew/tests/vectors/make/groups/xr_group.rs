@@ -94,7 +94,7 @@ impl Xr {
             name: "vectors of xr".parse().unwrap(),
             founding: Box::new(first.founding_bytes()),
             issuer_proof: Some(issuer_proof.to_bytes()),
-            sharing: SharingRecord::xr(Origin::Distributed, &sharing),
+            sharing: SharingRecord::xr(Origin::Dkg, &sharing),
         };
         let dealt_4 = Sharing::deal(&u(), &scalar("xr new xi"), Quorum::new(3, 4).unwrap(), &mut rng("xr new dealer"));
         let mut group = Self {
@@ -164,7 +164,7 @@ impl Xr {
         let sharing = &self.sharings[1].0;
         let before = self.public.last().unwrap();
         let public = self.issuer.reopened(before, sharing.public());
-        let record = SharingRecord::xr(Origin::Dealt, sharing);
+        let record = SharingRecord::xr(Origin::TrustedDealer, sharing);
         self.publish(Change::sharing(&public, record), |_| public);
     }
 

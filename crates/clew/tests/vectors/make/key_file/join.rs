@@ -3,7 +3,8 @@
 use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
-use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile};
+use clew_keys::TextFile;
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile};
 use ed25519_dalek::SigningKey;
 
 use crate::case::Case;

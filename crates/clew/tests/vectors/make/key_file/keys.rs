@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clew_group::quorum::SecretShare;
 use clew_group::{MemberKey, PublicKey, Scheme, bbs04, xr};
-use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use zeroize::Zeroizing;
 
 use crate::case::Case;

@@ -1,5 +1,6 @@
 //! Vectors of key files that are sealed.
 
+use clew_keys::TextFile;
 use clew_keys::encryption::{Secret, encrypt};
 use zeroize::Zeroizing;
 

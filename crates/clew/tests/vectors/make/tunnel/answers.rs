@@ -76,7 +76,7 @@ impl Impostor {
         };
         let (tid, t) = (first.boxed.tid, first.boxed.nonce.t());
         let key = keys::shared(&run.ephemeral_secret(), &first.key).unwrap();
-        assert!(first.boxed.open(&keys::stream(&key, tid)));
+        assert!(first.boxed.decrypt(&keys::stream(&key, tid)));
         let [a, b, c, d, ..] = *first.boxed.into_text() else {
             unreachable!("a plaintext");
         };

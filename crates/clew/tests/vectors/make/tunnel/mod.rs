@@ -11,7 +11,7 @@ pub mod script;
 pub mod sequence;
 pub mod trace;
 #[allow(dead_code, reason = "each test program uses its part")]
-#[path = "../../../../../clew-tunnel/tests/engine/rogue.rs"]
+#[path = "../../../../../clew-tunnel/tests/all/engine/rogue.rs"]
 #[rustfmt::skip]
 pub mod rogue;
 
