@@ -17,6 +17,7 @@ use units::{Fate, sign_batch};
 
 /// One machine, and the sources it owns.
 pub struct Signer {
+    /// Without the device's own key, which signs no packet.
     machine: MemberKeyFile,
     epochs: Vec<Epoch>,
     /// Empty: every source.
@@ -37,11 +38,12 @@ impl Signer {
     /// # Errors
     /// The key does not sign in that epoch.
     pub fn new(
-        key: MemberKeyFile,
+        mut key: MemberKeyFile,
         from: Vec<IpNet>,
         policy: Policy,
         now: u64,
     ) -> Result<Self, Failure> {
+        key.device = None;
         let epochs = key.epochs.iter().map(|held| Epoch {
             sender: Sender::new(key.scheme(), key.group, held.epoch, policy),
             key: OnceLock::new(),
