@@ -1,6 +1,6 @@
 //! Capture files from anywhere: reading never fails on their bytes, and loses none of them.
 
-use clew::capture::{Annotated, Note, PacketLengths, RECORD_LEN_MAX, Reader, Record, Writer};
+use clew_capture::{Annotated, Note, PacketLengths, RECORD_LEN_MAX, Reader, Record, Writer};
 
 /// Bytes by which every packet is made longer: the size of a trailer, and no multiple of four.
 const GROWTH: usize = 367;

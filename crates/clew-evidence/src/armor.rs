@@ -4,10 +4,14 @@
 //! The base64 (RFC 4648, with padding) holds the payload and, last, the first 8 bytes of
 //! SHA-256(label || payload), so that a damaged file is told from one of another kind.
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use base64::engine::general_purpose::STANDARD;
 use base64::{Engine, decoded_len_estimate};
+use core::fmt;
 use sha2::{Digest, Sha256};
-use std::fmt;
 use zeroize::Zeroizing;
 
 const CHECKSUM_BYTES: usize = 8;
@@ -45,16 +49,16 @@ impl TextError {
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAKey => f.write_str("this is not a file of clew"),
+            Self::NotAKey => f.write_str("not a clew file"),
             Self::Label { found, wanted } => {
-                write!(f, "this is a {found}, and a {wanted} is needed")
+                write!(f, "need a {wanted}, have a {found}")
             }
             Self::Damaged => f.write_str("the file is damaged"),
         }
     }
 }
 
-impl std::error::Error for TextError {}
+impl core::error::Error for TextError {}
 
 /// The text of a payload: the comment, each of its lines with `#` before it, and the line itself.
 ///
@@ -72,7 +76,7 @@ pub fn encode(comment: &str, label: &str, payload: &[u8]) -> Zeroizing<String> {
     front.copy_from_slice(head.as_bytes());
     let written = STANDARD.encode_slice(&*bytes, base64);
     written.expect("four characters for each three bytes");
-    let text = String::from_utf8(std::mem::take(&mut *text));
+    let text = String::from_utf8(core::mem::take(&mut *text));
     Zeroizing::new(text.expect("a string and base64"))
 }
 
@@ -140,6 +144,7 @@ fn checksum(label: &str, payload: &[u8]) -> [u8; CHECKSUM_BYTES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::string::ToString;
 
     const LABEL: &str = "clew-test-1";
 

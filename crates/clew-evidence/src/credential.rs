@@ -1,6 +1,7 @@
 //! The two equations by which a row is the one of a signature (`spec/opening.md` section 6).
 
 use crate::register::{EntryKey, RegisterEntry};
+use alloc::boxed::Box;
 use clew_group::PublicKey;
 use clew_group::curve::{G1, G2, Scalar};
 

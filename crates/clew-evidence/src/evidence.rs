@@ -12,9 +12,13 @@ use crate::share::{
     decryptions_per_share, read_blinds, read_decryptions, read_set, write_blinds, write_decryptions,
 };
 use crate::wire::Fields;
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec::Vec;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Blind, Decryption, Set, Trustee};
-use std::fmt;
+use core::fmt;
 
 const OPENING_LABEL: &str = "clew-opening-1";
 const MATCH_LABEL: &str = "clew-match-1";
@@ -214,13 +218,13 @@ impl fmt::Display for ReadError {
             Self::Fault(fault) => fault.fmt(f),
             Self::LaterEpoch { epoch, newest } => write!(
                 f,
-                "the evidence is about epoch {epoch}, and the group file ends with epoch {newest}"
+                "the evidence is about epoch {epoch}, but the group file ends at epoch {newest}"
             ),
         }
     }
 }
 
-impl std::error::Error for ReadError {}
+impl core::error::Error for ReadError {}
 
 impl From<TextError> for ReadError {
     fn from(error: TextError) -> Self {

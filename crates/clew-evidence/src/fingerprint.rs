@@ -1,11 +1,13 @@
 //! Short forms by which people compare keys and epochs.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use clew_group::EpochId;
+use core::fmt;
+use core::str::FromStr;
 use sha2::{Digest, Sha256};
-use std::fmt;
-use std::str::FromStr;
 
 const PREFIX: &str = "SHA256:";
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -51,14 +53,11 @@ impl FromStr for DeviceFingerprint {
 
 impl fmt::Display for BadFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a device key fingerprint is {PREFIX} and 43 characters of base64"
-        )
+        write!(f, "must be {PREFIX} followed by 43 characters of base64")
     }
 }
 
-impl std::error::Error for BadFingerprint {}
+impl core::error::Error for BadFingerprint {}
 
 /// The short form of an epoch id: 160 bits in lower-case base32 (RFC 4648), in 8 groups of 4.
 ///
@@ -95,6 +94,7 @@ fn four_characters(bits: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::string::ToString;
 
     #[test]
     fn short_forms_are_base32_of_rfc_4648() {

@@ -4,6 +4,9 @@
 use crate::armor::{self, TextError};
 use crate::search::OpenedBase;
 use crate::wire::Fields;
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
 use clew_group::EpochId;
 use clew_group::curve::G1;
 use clew_packet::GroupId;

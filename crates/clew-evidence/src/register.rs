@@ -6,6 +6,8 @@ use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
 use crate::wire::{Fields, row_bytes};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use clew_group::curve::G1;
 use clew_group::{Invalid, PROOF_BYTES, Proof, PublicKey, Scheme, domain_separator};
 use clew_packet::GroupId;

@@ -4,6 +4,7 @@ use crate::group_file::GroupFile;
 use crate::merkle::{MAX_PROOF_HASHES, root_of_proof};
 use crate::register::{MAX_ENTRY_BYTES, RegisterEntry};
 use crate::wire::Fields;
+use alloc::vec::Vec;
 use clew_group::Scheme;
 
 /// Longest encoded row.

@@ -4,6 +4,11 @@
 use crate::armor::{self, TextError};
 use crate::request::{Question, Request};
 use crate::wire::Fields;
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::quorum::{
     BLIND_BYTES, Blind, BlindCommitment, DECRYPTION_BYTES, Decryption, Set, Trustee,

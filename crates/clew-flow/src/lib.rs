@@ -1,22 +1,8 @@
-//! Flow signatures (Wong and Lam, *Digital Signatures for Flows and Multicasts*, 1998, section 2): one
-//! signature for a block of packets. The packets' digests are the leaves of a tree, the signature
-//! covers its root, and each packet carries the digests that lead from it to the root: it is
-//! verifiable alone, whatever else is lost. The format is `spec/tree.md`; how the signature itself
-//! travels, [`carriage`].
+//! Flow signatures (`spec/flow-signature.md`): one signature covers a block of packets, each of which
+//! stays verifiable alone. The signer is known. The trees are those of `clew-tree`.
 //!
-//! ```
-//! use clew_flow::{Block, DigestSize, Tree};
-//!
-//! let packets: [&[u8]; 3] = [b"one", b"two", b"three"];
-//! let block = Block::new([7; 16], 3, DigestSize::D16).expect("a block has 1 to 1024 packets");
-//! let leaves = (0..).zip(packets).map(|(i, packet)| block.leaf(i, &[packet]));
-//! let tree = Tree::new(block, &leaves.collect::<Vec<_>>()).expect("a leaf for each packet");
-//!
-//! // What travels with the second packet leads to the root that was signed.
-//! let path = tree.path(1).expect("the block has this packet");
-//! let leaf = block.leaf(1, &[b"two"]);
-//! assert_eq!(block.root(1, &leaf, &path), Some(tree.root()));
-//! ```
+//! [`FlowSender`] signs blocks, [`FlowReceiver`] verifies packets in bounded memory, [`effs`] is the
+//! signature scheme of Wong and Lam.
 //!
 //! No IO, no clock, no randomness: all are arguments.
 #![no_std]
@@ -25,43 +11,27 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod block;
-pub mod carriage;
-mod carry;
-mod disclose;
+mod distribution;
 pub mod effs;
-mod known;
-pub mod lanes;
-mod levels;
 pub mod manifest;
-mod mont;
 mod reason;
 mod receiver;
-mod recent;
 pub mod rtp;
 mod schedule;
 mod sender;
-mod shape;
 mod signing;
-mod suite;
-mod tree;
 mod wire;
 
-pub use block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
-pub use carry::Carry;
-pub use known::{Known, Mismatch};
+pub use distribution::Distribution;
 pub use reason::{Counters, Reason, Verdict};
 pub use receiver::{
     Acceptance, BLOCKS_MAX, Effort, FLOWS_MAX, Finding, FlowReceiver, Lost, WAITING_MAX,
 };
 pub use schedule::{PeriodTooShort, Schedule, delay_bound};
 pub use sender::{FlowSender, Unsignable};
-pub use shape::Degree;
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
-pub use suite::{Content, Suite};
-pub use tree::Tree;
 pub use wire::{
-    Algorithm, BadDescriptor, CODED_COUNT_MIN, Carriage, Carried, Chaining, Coded, Descriptor,
-    FIXED_BYTES, Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SIGNATURE_BYTES_MAX,
+    Algorithm, BadDescriptor, CODED_COUNT_MIN, Carriage, Chaining, Coded, Descriptor, FIXED_BYTES,
+    Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SIGNATURE_BYTES_MAX, SignaturePart,
     SignedPacket, TIMESTAMP_BYTES,
 };

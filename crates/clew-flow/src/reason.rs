@@ -47,23 +47,14 @@ impl fmt::Display for Verdict {
 
 macro_rules! reasons {
     ($($name:ident = $text:literal, $verdict:ident: $doc:literal,)*) => {
-        /// The one rule that decided about a packet, in the order of the specification.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Reason {
-            $(#[doc = $doc] $name,)*
+        clew_wire::reasons! {
+            /// The one rule that decided about a packet, in the order of the specification.
+            pub enum Reason {
+                $($name = $text: $doc,)*
+            }
         }
 
         impl Reason {
-            /// Every reason, in order.
-            pub const ALL: [Self; [$($text),*].len()] = [$(Self::$name),*];
-
-            /// The name in kebab case, as it stands in the specification.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-
             /// The verdict that goes with it.
             pub const fn verdict(self) -> Verdict {
                 match self {
@@ -97,27 +88,4 @@ reasons! {
     Busy = "busy", Undecided: "More signatures to verify than the receiver takes on.",
     Pending = "pending", Undecided: "The block's signature has not come yet.",
     NoSignature = "no-signature", Undecided: "The block's signature did not come while the packet was kept.",
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How many packets met each reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters([u64; Reason::ALL.len()]);
-
-impl Counters {
-    /// Counts one packet.
-    pub fn count(&mut self, reason: Reason) {
-        let counter = &mut self.0[reason as usize];
-        *counter = counter.saturating_add(1);
-    }
-
-    /// How many packets met `reason`.
-    pub fn of(&self, reason: Reason) -> u64 {
-        self.0[reason as usize]
-    }
 }

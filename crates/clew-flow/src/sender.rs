@@ -4,13 +4,11 @@ use alloc::vec::Vec;
 
 use rand_core::CryptoRng;
 
-use crate::block::ID_BYTES;
-use crate::carry::{Carry, Load};
+use crate::distribution::{Distribution, SignatureParts};
 use crate::effs::Fault;
 use crate::signing::BlockSigner;
-use crate::suite::Content;
-use crate::tree::Tree;
 use crate::wire::{BadDescriptor, Descriptor, Fixed, SALT_BYTES, message};
+use clew_tree::{Content, ID_BYTES, Tree};
 
 /// Starts of sequences are below this, so that none wraps for 2^31 blocks.
 const START_END: u32 = 1 << 31;
@@ -84,7 +82,7 @@ impl<S: BlockSigner> FlowSender<S> {
     pub fn sign_block(
         &mut self,
         packets: &[&[u8]],
-        carry: Carry,
+        distribution: Distribution,
         timestamp: u64,
         rng: &mut impl CryptoRng,
         outs: &mut [Vec<u8>],
@@ -106,7 +104,8 @@ impl<S: BlockSigner> FlowSender<S> {
         let contents: Vec<Content<'_>> = contents.collect();
         let tree = Tree::new(block, &block.leaves(&contents)).ok_or(Unsignable::Block)?;
         let blob = self.blob(&tree, timestamp, rng)?;
-        let load = Load::new(blob, &block, carry).map_err(|_| Unsignable::Block)?;
+        let parts =
+            SignatureParts::new(blob, &block, distribution).map_err(|_| Unsignable::Block)?;
         let place = (self.tag, self.seq, self.descriptor.key_id());
         for (content, out) in contents.iter().zip(outs) {
             let index = content.index;
@@ -114,7 +113,7 @@ impl<S: BlockSigner> FlowSender<S> {
             out.extend_from_slice(content.packet);
             out.extend_from_slice(content.salt);
             tree.write_path(index, out);
-            let carriage = load.write(index, out);
+            let carriage = parts.write(index, out);
             let fixed = Fixed::new(&block, place, index, carriage);
             fixed.write_behind(content.packet.len(), out);
         }

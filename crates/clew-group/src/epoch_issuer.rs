@@ -2,9 +2,10 @@
 
 use crate::curve::{G1, G1_BYTES, Scalar, secret_powers_of};
 use crate::secret::{Secret, shielded, shielded_shallow};
-use crate::{Revoked, Witness, disclose};
+use crate::{Revoked, Witness};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use clew_wire::disclose;
 use core::fmt;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;

@@ -31,21 +31,13 @@ pub use revoke::{AHEAD_NS, FAR_NS, When};
 pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;
-use crate::files::{self, MODE_PUBLIC};
-use crate::keys::IssuerKeyFile;
+use crate::storage::{self, Database, Tables};
 use clew_evidence::{GroupFile, HEADER, root};
 use clew_group::PublicKey;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use clew_keys::IssuerKeyFile;
+use clew_keys::files::{self, MODE_PUBLIC};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-const SCHEMA: &str = include_str!("schema.sql");
-/// "clew" in the database's header.
-const APPLICATION_ID: i64 = 0x636c_6577;
-const LAYOUT_VERSION: i64 = 4;
-/// How long one process waits for another's transaction.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// The group file within a store.
 pub const GROUP_FILE: &str = "public/group.clew";
@@ -54,13 +46,12 @@ pub const WITNESSES: &str = "public/witnesses";
 /// The issuer key within a store.
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
 /// The dealt shares of the opening key within a store: `N.key` each.
-pub const TRUSTEES: &str = "trustees";
-const DATABASE: &str = "issuer/store.db";
+const TRUSTEES: &str = "trustees";
 
 /// One group's store, open.
 pub struct Store {
     dir: PathBuf,
-    db: Connection,
+    db: Box<dyn Database>,
     group: GroupFile,
 }
 
@@ -70,8 +61,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the directory is not a store of this layout, or does not fit together.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let db = open_database(&dir.join(DATABASE), dir)?;
-        let group = read_group(&db)?;
+        let db = storage::open(dir)?;
+        let group = read_group(&*db)?;
         let store = Self {
             dir: dir.to_owned(),
             db,
@@ -111,33 +102,24 @@ impl Store {
     /// The same. With `busy`, nothing if another process has the lock.
     fn publish_unless(&self, busy: bool) -> Result<(), StoreError> {
         let path = self.group_file_path();
-        let bytes = group_bytes(&self.db)?;
+        let bytes = group_bytes(&*self.db)?;
         let current = std::fs::read(&path).is_ok_and(|file| file == bytes);
         if current && witnesses::are_published(&self.dir, &self.group) {
             return Ok(());
         }
-        let Some(lock) = self.lock(busy)? else {
+        let lock = match busy {
+            true => self.db.begin_unless_busy()?,
+            false => Some(self.db.begin()?),
+        };
+        let Some(lock) = lock else {
             return Ok(());
         };
-        let bytes = group_bytes(&lock)?;
+        let bytes = group_bytes(&*lock)?;
         let group = group_of(&bytes)?;
-        check_published(&path, &group, &lock)?;
+        check_published(&path, &group, &*lock)?;
         witnesses::settle(&self.dir, &group)?;
         files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
-        Ok(lock.commit()?)
-    }
-
-    /// The database's write lock. With `unless_busy`, `None` if another process has it.
-    fn lock(&self, unless_busy: bool) -> Result<Option<Transaction<'_>>, StoreError> {
-        if unless_busy {
-            self.db.busy_timeout(Duration::ZERO)?;
-        }
-        let lock = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate);
-        self.db.busy_timeout(LOCK_WAIT)?;
-        match lock {
-            Err(error) if unless_busy && is_busy(&error) => Ok(None),
-            lock => Ok(Some(lock?)),
-        }
+        lock.commit()
     }
 
     /// Reads the group again and publishes it: the end of every change.
@@ -145,7 +127,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotPublished`] if a file cannot be written.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.group = read_group(&self.db)?;
+        self.group = read_group(&*self.db)?;
         self.publish().map_err(StoreError::not_published)
     }
 
@@ -161,48 +143,10 @@ impl Store {
     }
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
-}
-
-/// Opens an existing database; one that is not ours is refused before anything is read from it.
-fn open_database(path: &Path, dir: &Path) -> Result<Connection, StoreError> {
-    if !path.is_file() {
-        return Err(StoreError::NotAStore(dir.to_owned()));
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(path, flags)?;
-    let header = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    match header("application_id") {
-        Ok(APPLICATION_ID) => {}
-        _ => return Err(StoreError::NotAStore(dir.to_owned())),
-    }
-    match header("user_version")? {
-        LAYOUT_VERSION => {}
-        version => {
-            return Err(StoreError::OtherLayout {
-                path: dir.to_owned(),
-                version,
-                known: LAYOUT_VERSION,
-            });
-        }
-    }
-    configure(&db)?;
-    Ok(db)
-}
-
-fn configure(db: &Connection) -> Result<(), StoreError> {
-    db.busy_timeout(LOCK_WAIT)?;
-    // Every commit reaches the disk before it is answered, the directory entry included.
-    db.pragma_update(None, "synchronous", "EXTRA")?;
-    db.pragma_update(None, "foreign_keys", true)?;
-    Ok(())
-}
-
 /// Refuses to replace a group file that is of another group, or has what this store lacks: the store
 /// was restored from a backup, and would revive whoever was revoked since. A file that does not read
 /// may be such a file: it is not replaced either.
-fn check_published(path: &Path, ours: &GroupFile, db: &Connection) -> Result<(), StoreError> {
+fn check_published(path: &Path, ours: &GroupFile, db: &dyn Tables) -> Result<(), StoreError> {
     let published = match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         published => published.map_err(StoreError::io(path))?,
@@ -224,26 +168,16 @@ fn check_published(path: &Path, ours: &GroupFile, db: &Connection) -> Result<(),
     }
 }
 
-/// The group file's bytes, as the database has them: one statement, hence one moment.
-fn group_bytes(db: &Connection) -> Result<Vec<u8>, StoreError> {
-    let mut parts = db.prepare(
-        "SELECT bytes FROM (SELECT 0 AS kind, epoch AS place, bytes FROM part
-                            UNION ALL SELECT 1, machines, bytes FROM checkpoint
-                            UNION ALL SELECT 2, 0, bytes FROM register) ORDER BY kind, place",
-    )?;
-    let mut bytes = HEADER.to_vec();
-    let mut rows = parts.query([])?;
-    while let Some(row) = rows.next()? {
-        bytes.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
-    }
-    Ok(bytes)
+/// The group file's bytes, as the database has them.
+fn group_bytes(db: &dyn Tables) -> Result<Vec<u8>, StoreError> {
+    Ok([&HEADER[..], &db.parts()?].concat())
 }
 
 fn group_of(bytes: &[u8]) -> Result<GroupFile, StoreError> {
     GroupFile::from_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-fn read_group(db: &Connection) -> Result<GroupFile, StoreError> {
+fn read_group(db: &dyn Tables) -> Result<GroupFile, StoreError> {
     group_of(&group_bytes(db)?)
 }
 
@@ -252,9 +186,4 @@ fn key_of(group: &GroupFile, epoch: u32) -> Result<PublicKey, StoreError> {
         .public_key(epoch)
         .ok_or_else(|| StoreError::no_epoch(epoch))?
         .map_err(|error| StoreError::Damaged(error.to_string()))
-}
-
-/// Begins a change: from here on no other process changes the store.
-fn begin(db: &mut Connection) -> Result<Transaction<'_>, StoreError> {
-    Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

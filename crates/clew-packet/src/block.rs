@@ -1,6 +1,6 @@
 //! What the mode needs besides the signature: specification section 3.2.
 
-use clew_flow::DigestSize;
+use clew_tree::DigestSize;
 
 use crate::{
     bytes::{put_u16, u16_at},
@@ -81,7 +81,7 @@ pub enum Block<'a> {
     /// One signature for a block of packets under a tree.
     Tree {
         /// Which block.
-        block: clew_flow::Block,
+        block: clew_tree::Block,
         /// Which packet of it.
         index: u16,
         /// Digests on the way to the root.
@@ -123,10 +123,10 @@ impl<'a> Block<'a> {
         let (fixed, path) = bytes.split_at(tree::PATH);
         let digest = fixed[tree::DIGEST];
         let (index, count) = (u16_at(fixed, tree::INDEX), u16_at(fixed, tree::COUNT));
-        let mut id = [0; clew_flow::ID_BYTES];
+        let mut id = [0; clew_tree::ID_BYTES];
         id.copy_from_slice(&fixed[tree::ID]);
         DigestSize::from_bytes(digest)
-            .and_then(|digest| clew_flow::Block::new(id, count, digest))
+            .and_then(|digest| clew_tree::Block::new(id, count, digest))
             .filter(|block| block.depth(index) == Some(depth))
             .map(|block| Self::Tree { block, index, path })
             .ok_or(Reason::BadBlock)

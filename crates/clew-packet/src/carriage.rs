@@ -3,8 +3,8 @@
 
 use alloc::vec::Vec;
 
-use clew_flow::DigestSize;
-use clew_flow::carriage::{Code, Rate, ShareTree, TagSize, Tags};
+use clew_tree::DigestSize;
+use clew_tree::carriage::{Code, Rate, ShareTree, TagSize, Tags};
 
 use crate::{
     block::{Block, Mode, depth_max},
@@ -98,7 +98,7 @@ impl<'a> Coded<'a> {
     /// Parses a body; none if it breaks a rule.
     pub(crate) fn parse(
         body: &'a [u8],
-        block: &clew_flow::Block,
+        block: &clew_tree::Block,
         index: u16,
         signature: usize,
         size: TagSize,
@@ -186,7 +186,7 @@ impl Coding {
     }
 
     /// The bodies of the packets of the block with that id, in their order.
-    pub fn bodies(&self, id: [u8; clew_flow::ID_BYTES], signature: &[u8]) -> Vec<Vec<u8>> {
+    pub fn bodies(&self, id: [u8; clew_tree::ID_BYTES], signature: &[u8]) -> Vec<Vec<u8>> {
         let tags = Tags::new(id, self.code, self.size);
         // The code was made for signatures of this length, and the tree for these shares.
         let shares = self.code.encode(signature).unwrap_or_default();

@@ -57,8 +57,8 @@ pub(crate) fn write_message(out: &mut Vec<u8>, original: &Datagram<'_>, trailer:
 /// Appends the message of a block: what all of its packets have in common, and the root.
 pub(crate) fn write_block_message(
     out: &mut Vec<u8>,
-    block: &clew_flow::Block,
-    root: &clew_flow::Digest,
+    block: &clew_tree::Block,
+    root: &clew_tree::Digest,
     trailer: &Trailer<'_>,
 ) {
     write_head(out, trailer);
@@ -73,16 +73,16 @@ pub(crate) fn write_block_message(
 }
 
 /// id, count, digest size, root.
-const BLOCK_BYTES: usize = clew_flow::ID_BYTES + 2 + 1 + 32;
+const BLOCK_BYTES: usize = clew_tree::ID_BYTES + 2 + 1 + 32;
 
 /// The leaf of `original` in its block. `scratch` is as it was afterwards.
 pub(crate) fn leaf(
     scratch: &mut Vec<u8>,
-    block: &clew_flow::Block,
+    block: &clew_tree::Block,
     index: u16,
     original: &Datagram<'_>,
     trailer: &Trailer<'_>,
-) -> clew_flow::Digest {
+) -> clew_tree::Digest {
     let at = scratch.len();
     scratch.push(trailer.signed_flags());
     write_values(scratch, original, trailer);

@@ -3,18 +3,18 @@
 
 use alloc::{boxed::Box, sync::Arc, vec, vec::Vec};
 
-use clew_flow::carriage::Key;
 use clew_group::{Fault, Signed, VerifyingKey};
+use clew_tree::carriage::Key;
 use rand_core::CryptoRng;
 
 use crate::{
     block::Block,
+    block_cache::BlockName,
     cover::{Cover, covers},
     flow::Flow,
     reason::Reason,
     replay::{SignatureId, message_hash, naming_hash},
     signed::{SignedPacket, Summary},
-    verified::BlockName,
     waiting::{Ticket, Waiter},
     window::{self, PacketDigest},
 };

@@ -35,68 +35,49 @@ impl fmt::Display for Verdict {
     }
 }
 
-macro_rules! reasons {
-    ($($name:ident = $text:literal: $doc:literal,)*) => {
-        /// The one rule that decided about a packet. The order is that of the specification.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Reason {
-            $(#[doc = $doc] $name,)*
-        }
-
-        impl Reason {
-            /// Every reason, in order.
-            pub const ALL: [Self; [$($text),*].len()] = [$(Self::$name),*];
-
-            /// The name in kebab case, as it stands in the specification.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-reasons! {
-    Ok = "ok": "The signature holds.",
-    Vouched = "vouched": "Its own signature was not verified, that of a window that it is in was.",
-    Reordered = "reordered": "The signature holds; a later packet of its block came before it.",
-    LinkType = "link-type": "The link type is not one that is descended.",
-    NotIp = "not-ip": "The frame carries neither IPv4 nor IPv6.",
-    BadVersion = "bad-version": "The version nibble is not what the link layer promised.",
-    ZeroLength = "zero-length": "A length of zero where there is more: segmentation offload.",
-    Jumbo = "jumbo": "An IPv6 jumbo payload.",
-    BadLength = "bad-length": "A length does not fit the frame or the layer around it.",
-    Truncated = "truncated": "The capture does not hold the whole datagram.",
-    Fragment = "fragment": "A fragment.",
-    ExtensionHeaders = "extension-headers": "Too many IPv6 extension headers, or one that does not fit.",
-    RoutingHeader = "routing-header": "An IPv6 routing header whose final destination cannot be read.",
-    TooBig = "too-big": "No room for the trailer, or for a mark besides.",
-    NoTrailer = "no-trailer": "The last four bytes are not the magic.",
-    UnknownVersion = "unknown-version": "A trailer version other than 1.",
-    BadTrailerLength = "bad-trailer-length": "A trailer length that contradicts the rest.",
-    UnknownMode = "unknown-mode": "A mode that this reader does not know.",
-    ReservedBits = "reserved-bits": "A flag that is reserved or makes no sense for this packet.",
-    BadMark = "bad-mark": "A mark with count 0 or without a well-formed trailer within.",
-    BadBlock = "bad-block": "A window or block with a value out of its bounds.",
-    BadCode = "bad-code": "Coded carriage of more or fewer packets, or with another k, than it may have.",
-    UnknownCarriage = "unknown-carriage": "A carriage that this mode does not have.",
-    UnknownScheme = "unknown-scheme": "A signature scheme that this reader does not know.",
-    UnknownGroup = "unknown-group": "None of the reader's groups.",
-    UnknownEpoch = "unknown-epoch": "The group has no such epoch.",
-    EpochOver = "epoch-over": "The epoch's successor had started, and the grace was over.",
-    Stale = "stale": "The timestamp is too old.",
-    Future = "future": "The timestamp lies in the future.",
-    TooFewShares = "too-few-shares": "Fewer packets of its block came than restore its signature.",
-    BadEncoding = "bad-encoding": "The body does not decode.",
-    BadSignature = "bad-signature": "The group signature does not hold.",
-    Duplicate = "duplicate": "The same signature was accepted before.",
-    Signed = "signed": "`sign`: signed.",
-    AlreadySigned = "already-signed": "`sign`: it had a trailer, and got a mark.",
-    MarkFull = "mark-full": "`sign`: its mark cannot be raised.",
-    NotSelected = "not-selected": "`sign`: its source is not one that the machine owns.",
-    Offload = "offload": "`sign`: larger than the MTU before signing.",
-    Container = "container": "`sign`: the file format could not be restored exactly.",
+clew_wire::reasons! {
+    /// The one rule that decided about a packet. The order is that of the specification.
+    pub enum Reason {
+        Ok = "ok": "The signature holds.",
+        Vouched = "vouched": "Its own signature was not verified, that of a window that it is in was.",
+        Reordered = "reordered": "The signature holds; a later packet of its block came before it.",
+        LinkType = "link-type": "The link type is not one that is descended.",
+        NotIp = "not-ip": "The frame carries neither IPv4 nor IPv6.",
+        BadVersion = "bad-version": "The version nibble is not what the link layer promised.",
+        ZeroLength = "zero-length": "A length of zero where there is more: segmentation offload.",
+        Jumbo = "jumbo": "An IPv6 jumbo payload.",
+        BadLength = "bad-length": "A length does not fit the frame or the layer around it.",
+        Truncated = "truncated": "The capture does not hold the whole datagram.",
+        Fragment = "fragment": "A fragment.",
+        ExtensionHeaders = "extension-headers": "Too many IPv6 extension headers, or one that does not fit.",
+        RoutingHeader = "routing-header": "An IPv6 routing header whose final destination cannot be read.",
+        TooBig = "too-big": "No room for the trailer, or for a mark besides.",
+        NoTrailer = "no-trailer": "The last four bytes are not the magic.",
+        UnknownVersion = "unknown-version": "A trailer version other than 1.",
+        BadTrailerLength = "bad-trailer-length": "A trailer length that contradicts the rest.",
+        UnknownMode = "unknown-mode": "A mode that this reader does not know.",
+        ReservedBits = "reserved-bits": "A flag that is reserved or makes no sense for this packet.",
+        BadMark = "bad-mark": "A mark with count 0 or without a well-formed trailer within.",
+        BadBlock = "bad-block": "A window or block with a value out of its bounds.",
+        BadCode = "bad-code": "Coded carriage of more or fewer packets, or with another k, than it may have.",
+        UnknownCarriage = "unknown-carriage": "A carriage that this mode does not have.",
+        UnknownScheme = "unknown-scheme": "A signature scheme that this reader does not know.",
+        UnknownGroup = "unknown-group": "None of the reader's groups.",
+        UnknownEpoch = "unknown-epoch": "The group has no such epoch.",
+        EpochOver = "epoch-over": "The epoch's successor had started, and the grace was over.",
+        Stale = "stale": "The timestamp is too old.",
+        Future = "future": "The timestamp lies in the future.",
+        TooFewShares = "too-few-shares": "Fewer packets of its block came than restore its signature.",
+        BadEncoding = "bad-encoding": "The body does not decode.",
+        BadSignature = "bad-signature": "The group signature does not hold.",
+        Duplicate = "duplicate": "The same signature was accepted before.",
+        Signed = "signed": "`sign`: signed.",
+        AlreadySigned = "already-signed": "`sign`: it had a trailer, and got a mark.",
+        MarkFull = "mark-full": "`sign`: its mark cannot be raised.",
+        NotSelected = "not-selected": "`sign`: its source is not one that the machine owns.",
+        Offload = "offload": "`sign`: larger than the MTU before signing.",
+        Container = "container": "`sign`: the file format could not be restored exactly.",
+    }
 }
 
 impl Reason {
@@ -144,56 +125,6 @@ impl Reason {
             | Self::Offload
             | Self::Container => None,
         }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How many packets met each reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counters([u64; Reason::ALL.len()]);
-
-impl Counters {
-    /// Returns counters that are all zero.
-    pub const fn new() -> Self {
-        Self([0; Reason::ALL.len()])
-    }
-
-    /// Counts one packet.
-    pub const fn count(&mut self, reason: Reason) {
-        let counter = &mut self.0[reason as usize];
-        *counter = counter.saturating_add(1);
-    }
-
-    /// Returns how many packets met `reason`.
-    pub const fn of(&self, reason: Reason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// Iterates over the reasons that occurred, in the specification's order.
-    pub fn iter(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
-        Reason::ALL
-            .into_iter()
-            .zip(self.0)
-            .filter(|(_, packets)| *packets > 0)
-    }
-}
-
-impl core::ops::AddAssign<&Self> for Counters {
-    fn add_assign(&mut self, more: &Self) {
-        for (counter, more) in self.0.iter_mut().zip(more.0) {
-            *counter = counter.saturating_add(more);
-        }
-    }
-}
-
-impl Default for Counters {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -4,12 +4,14 @@
 mod settling;
 
 use alloc::{boxed::Box, collections::VecDeque, sync::Arc};
+use core::ops::Deref;
 
 use clew_group::{Scheme, VerifyingKey};
 
 use settling::Settled;
 
 use crate::{
+    block_cache::BlockCache,
     frame::Frame,
     pending::{Checked, Pending},
     reason::{Counters, Reason, Verdict},
@@ -17,7 +19,6 @@ use crate::{
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
     trailer::GroupTag,
-    verified::Verified,
     waiting::{CodedPacket, Ticket, Waiting},
 };
 
@@ -39,6 +40,20 @@ pub trait KeySource {
     /// Returns the public key of a known group and epoch, prepared; without one the epoch counts as
     /// unknown.
     fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>>;
+}
+
+impl<P: Deref<Target: KeySource>> KeySource for P {
+    fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
+        (**self).scheme(group)
+    }
+
+    fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
+        (**self).successor_start(group, epoch)
+    }
+
+    fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {
+        (**self).key(group, epoch)
+    }
 }
 
 /// What a [`KeySource`] does not know.
@@ -140,7 +155,7 @@ pub struct Receiver<K> {
     acceptance: Acceptance,
     memory: Memory,
     /// Blocks whose signature was verified: their other packets need no more than their path.
-    blocks: Verified,
+    blocks: BlockCache,
     waiting: Waiting,
     settled: VecDeque<(Ticket, Conclusion)>,
     counters: Counters,
@@ -157,7 +172,7 @@ impl<K: KeySource> Receiver<K> {
             keys,
             acceptance,
             memory,
-            blocks: Verified::default(),
+            blocks: BlockCache::default(),
             waiting: Waiting::new(),
             settled: VecDeque::new(),
             counters,

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use clew_flow::carriage::{Answer, Bins};
+use clew_tree::carriage::{Answer, Bins};
 
 use crate::{
     signed::SignedPacket,

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use clew_flow::{Digest, DigestSize, Tree};
 use clew_group::{Precursor, Scheme};
+use clew_tree::{Digest, DigestSize, Tree};
 
 use crate::{
     block::{Block, Mode},
@@ -195,12 +195,12 @@ impl Sender {
         &self,
         packets: &[Candidate<'_>],
         time: Option<Timestamp>,
-        id: [u8; clew_flow::ID_BYTES],
+        id: [u8; clew_tree::ID_BYTES],
         precursor: impl FnOnce() -> Precursor,
         outs: &mut [Vec<u8>],
     ) -> bool {
         let count = u16::try_from(packets.len()).unwrap_or(0);
-        let block = clew_flow::Block::new(id, count, self.policy.digest);
+        let block = clew_tree::Block::new(id, count, self.policy.digest);
         let has_room = |packet| self.check_size(packet, Mode::Tree, count).is_ok();
         let fits = outs.len() == packets.len() && packets.iter().all(has_room);
         let Some(block) = block.filter(|_| fits) else {

@@ -8,6 +8,7 @@
 use core::fmt;
 
 use clew_group::Scheme;
+use clew_wire::Hex;
 
 use crate::{
     block::{Block, Mode},
@@ -77,13 +78,13 @@ pub struct GroupTag(pub [u8; 8]);
 
 impl fmt::Display for GroupId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        Hex(&self.0).fmt(f)
     }
 }
 
 impl fmt::Display for GroupTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        Hex(&self.0).fmt(f)
     }
 }
 

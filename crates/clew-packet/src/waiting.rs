@@ -3,9 +3,9 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use clew_flow::Digest;
-use clew_flow::carriage::{Answer, Bins, Code, Key, Limits, Rate};
 use clew_group::VerifyingKey;
+use clew_tree::Digest;
+use clew_tree::carriage::{Answer, Bins, Code, Key, Limits, Rate};
 
 use crate::{
     carriage::{CODED_MIN, Coded},

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use clew_tunnel::engine::Instant;
 use clew_tunnel::engine::trace::{Received, Seen};
 use clew_tunnel::{Counters, Reason};
+use clew_wire::Hex;
 
 use crate::clock::wall;
 
@@ -61,7 +62,7 @@ impl Trace {
         let trip = status.round_trip.map_or("null".to_owned(), milliseconds);
         let data = format!(
             "\"tid\":\"{}\",\"address\":\"{}\",\"smoothed_rtt\":{trip},\"congestion_window\":{},\"packets_in_flight\":{}",
-            hex(packet.tid.as_bytes()),
+            Hex(packet.tid.as_bytes()),
             status.address,
             status.window,
             status.outstanding
@@ -104,8 +105,8 @@ impl Trace {
 fn packet_json(packet: &Seen) -> String {
     format!(
         "\"tid\":\"{}\",\"nonce\":\"{}\",\"seq\":{},\"ack\":{},\"length\":{},\"initiation\":{}",
-        hex(packet.tid.as_bytes()),
-        hex(&packet.nonce.to_bytes()),
+        Hex(packet.tid.as_bytes()),
+        Hex(&packet.nonce.to_bytes()),
         packet.seq,
         packet.ack,
         packet.bytes,
@@ -117,8 +118,4 @@ fn packet_json(packet: &Seen) -> String {
 fn milliseconds(nanoseconds: u64) -> String {
     let microseconds = nanoseconds / 1_000;
     format!("{}.{:03}", microseconds / 1_000, microseconds % 1_000)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

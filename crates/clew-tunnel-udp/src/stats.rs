@@ -41,7 +41,7 @@ impl Stats {
         self.tunnels += other.tunnels;
         self.connections += other.connections;
         self.ended += other.ended;
-        self.reasons.add(&other.reasons);
+        self.reasons += &other.reasons;
         self
     }
 }

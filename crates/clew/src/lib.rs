@@ -1,8 +1,7 @@
-//! The program `clew`: commands, captures, clocks, files and terminals.
+//! The program `clew`: commands, clocks, files and terminals.
 //!
 //! [`cli`] is the table of commands from which help, man pages and completions are made;
-//! [`commands`] has one module each. The work itself is in [`sign`], [`verify`] and [`strip`], which
-//! know captures but no command line.
+//! [`commands`] has one module each. `clew-engine` signs and verifies.
 
 /// Prints a line: see [`output::say`].
 macro_rules! say {
@@ -11,16 +10,16 @@ macro_rules! say {
     };
 }
 
-pub mod batch;
 pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod community_id;
-pub mod counters;
 pub mod failure;
 pub mod flow;
-pub mod keyring;
+pub mod groups;
+mod log;
+pub mod metrics;
 pub mod output;
 pub mod plot;
 pub mod progress;
@@ -28,16 +27,17 @@ pub mod random;
 pub mod records;
 pub mod report;
 pub mod secrets;
-pub mod sign;
-pub mod strip;
 pub mod tunnel;
-pub mod verify;
 
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Status};
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+/// Set by a signal: the program stops after the batch at hand, and leaves no partial file.
+pub static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -51,6 +51,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(usage) => return show_usage(&usage),
     };
     let _ = ctrlc::set_handler(interrupt);
+    log::begin();
     let done = commands::run(cli, &matches);
     match done.and_then(|status| output::all_said().map(|()| status)) {
         Ok(status) => ExitCode::from(status.code()),
@@ -60,7 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// The first signal asks the program to stop cleanly, the second ends it.
 fn interrupt() {
-    if batch::INTERRUPTED.swap(true, Ordering::Relaxed) {
+    if INTERRUPTED.swap(true, Ordering::Relaxed) {
         std::process::exit(130);
     }
 }

@@ -13,7 +13,7 @@ mod made;
 mod openings;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
-#[path = "capture/support.rs"]
+#[path = "../../clew-capture/tests/capture/support.rs"]
 #[allow(dead_code, reason = "the capture tests use the rest")]
 mod support;
 #[path = "fuzz/tunnels.rs"]
@@ -22,6 +22,7 @@ mod tunnels;
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
+use clew_keys::TextFile;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -255,8 +256,8 @@ fn made_seeds_are_read() {
     for seed in made::seeds("key_payload").chunks(3) {
         let text = |i: usize, label| armor::encode("", label, &seed[i]);
         let (member, issuer) = (text(0, "clew-member-key-1"), text(1, "clew-issuer-key-1"));
-        assert!(clew_manager::keys::MemberKeyFile::decode(&member).is_ok());
-        assert!(clew_manager::keys::IssuerKeyFile::decode(&issuer).is_ok());
+        assert!(clew_keys::MemberKeyFile::decode(&member).is_ok());
+        assert!(clew_keys::IssuerKeyFile::decode(&issuer).is_ok());
     }
 }
 

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use clew::capture::Sink;
 use clew::output::{Output, OutputError, open_input};
-use clew_manager::files::write_atomically;
+use clew_capture::Sink;
+use clew_keys::files::write_atomically;
 use tempfile::TempDir;
 
 struct Folder {

@@ -1,4 +1,6 @@
-"""A file of spec/vectors (format: its README.md)."""
+"""The cases of spec/vectors (format: its README.md)."""
+
+import json
 
 NUMBERS = (
     "time", "receiver-start", "link-type", "wire-length", "part", "start", "scheme", "index", "dealer", "threshold", "trustees",
@@ -8,17 +10,14 @@ NUMBERS = (
 
 
 class Case(dict):
-    """A vector file: name -> list of values; a text is str, everything else bytes."""
+    """A line of a vector file: name -> list of values; a text is str, everything else bytes."""
 
-    def __init__(self, path):
+    def __init__(self, path, line):
         self.path = path
-        for line in path.read_text("utf-8").split("\n"):
-            if line:
-                name, _, value = line.partition(": ")
-                plain = name in ("expect", "comment")
-                value = value if plain else value[1:-1] if value[:1] == '"' else bytes.fromhex(value)
-                self.setdefault(name, []).append(value)
-        self.expect = self["expect"][0]
+        values = json.loads(line)
+        self.case, self.expect, self.comment = values.pop("case"), values.pop("expect"), values.pop("comment")
+        for name, value in values.items():
+            self[name] = [decoded(one) for one in (value if isinstance(value, list) else [value])]
 
     def one(self, name, default=None):
         value = self.get(name, [default])[0]
@@ -28,6 +27,16 @@ class Case(dict):
 
     def all(self, name):
         return [b"" if value == "" else value for value in self.get(name, [])]
+
+
+def decoded(value):
+    return bytes.fromhex(value[2:]) if value.startswith("0x") else value
+
+
+def read(path):
+    """The cases of a file by their names, in its order."""
+    cases = [Case(path, line) for line in path.read_text("utf-8").splitlines()]
+    return {case.case: case for case in cases}
 
 
 def equal(got, wanted, name):

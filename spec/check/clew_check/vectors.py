@@ -1,9 +1,10 @@
-"""The files of spec/vectors (format: its README.md) against this package."""
+"""The cases of spec/vectors (format: its README.md) against this package."""
 
 from collections import Counter
+from functools import cache
 
 from . import group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
-from .cases import Case, equal
+from .cases import equal, read
 from .curve import encode, encode_scalar
 
 
@@ -15,14 +16,11 @@ def group_signature(case):
         vectors_signature.CHECKS[check.removeprefix("xr-")](case)
 
 
-_groups = {}
+group_cases, parsed_group = cache(read), cache(group_file.Group)
 
 
 def group_of(case):
-    path = case.path.parent.parent / "group-file" / case.one("group-file")
-    if path not in _groups:
-        _groups[path] = group_file.Group(Case(path).one("file"))
-    return _groups[path]
+    return parsed_group(group_cases(case.path.with_name("group-file.jsonl"))[case.one("group-file")].one("file"))
 
 
 def packet_trailer(case):
@@ -121,7 +119,7 @@ def opening_key_(case):
     equal(encode_scalar(share), case.one("share"), "share")
 
 
-FAMILIES = {
+FORMATS = {
     "group-signature": group_signature, "packet-trailer": packet_trailer, "group-file": group_file_, "opening": opening_,
     "key-file": key_file_, "flow-carriage": flow_carriage, "effs": effs,
     "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
@@ -137,12 +135,11 @@ def blamed(refused):
 def run(folder):
     """Prints counts; returns whether nothing failed. What is not known here fails too."""
     failed = Counter()
-    for family in sorted(path for path in folder.iterdir() if path.is_dir()):
+    for path in sorted(folder.glob("*.jsonl")):
         counts = Counter()
-        for path in sorted(family.glob("*.txt")):
-            case = Case(path)
+        for case in read(path).values():
             try:
-                FAMILIES[family.name](case)
+                FORMATS[path.stem](case)
                 got = "valid"
             except Refused as refused:
                 got = refused.rule
@@ -154,7 +151,7 @@ def run(folder):
                 got = f"{type(e).__name__}: {e}"
             counts["agree" if got == case.expect else "differ"] += 1
             if got != case.expect:
-                print(f"  {family.name}/{path.name}: expected {case.expect}, got {got}")
-        failed[family.name] = counts["differ"]
-        print(f"{family.name}: {counts['agree']} agree, {counts['differ']} differ")
+                print(f"  {path.stem}/{case.case}: expected {case.expect}, got {got}")
+        failed[path.stem] = counts["differ"]
+        print(f"{path.stem}: {counts['agree']} agree, {counts['differ']} differ")
     return not any(failed.values())

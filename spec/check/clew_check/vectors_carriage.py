@@ -1,4 +1,4 @@
-"""The files of spec/vectors/flow-carriage."""
+"""The cases of spec/vectors/flow-carriage.jsonl."""
 
 from . import carriage
 from .cases import equal

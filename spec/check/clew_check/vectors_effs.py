@@ -1,4 +1,4 @@
-"""The files of spec/vectors/effs."""
+"""The cases of spec/vectors/effs.jsonl."""
 
 from . import effs, need
 from .cases import equal

@@ -1,4 +1,4 @@
-"""The files of spec/vectors/flow-signature and flow-manifest."""
+"""The cases of spec/vectors/flow-signature.jsonl and flow-manifest.jsonl."""
 
 from . import carriage, flow, flow_evidence, flow_manifest, need
 from .cases import equal

@@ -1,4 +1,4 @@
-"""The files of spec/vectors/tunnel."""
+"""The cases of spec/vectors/tunnel.jsonl."""
 
 from hashlib import sha256
 

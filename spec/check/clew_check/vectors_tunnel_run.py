@@ -1,4 +1,4 @@
-"""Runs of spec/vectors/tunnel: two ends in virtual time, whose every packet is judged anew."""
+"""Runs of spec/vectors/tunnel.jsonl: two ends in virtual time, whose every packet is judged anew."""
 
 from ipaddress import ip_address
 

@@ -8,6 +8,7 @@ from unittest import mock
 
 from common import Case
 from clew_check import curve, curve_arkworks, curve_py_ecc, Refused, vectors
+from clew_check.cases import read
 
 BOTH = curve_arkworks, curve_py_ecc
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -92,9 +93,9 @@ class Libraries(Case):
 
         curve.decode_g1.cache_clear(), curve.decode_g2.cache_clear()
         with mock.patch.object(curve, "_decode", note):
-            for path in (path for family in WITH_POINTS for path in (VECTORS / family).glob("*.txt")):
+            for case in (case for name in WITH_POINTS for case in read(VECTORS / f"{name}.jsonl").values()):
                 with suppress(Refused):
-                    vectors.FAMILIES[path.parent.name](vectors.Case(path))
+                    vectors.FORMATS[case.path.stem](case)
         seen = sorted(data for data, size in seen if len(data) == size)
         by_arkworks = {data: decoded(curve_arkworks, data) for data in seen}
         bad = [data for data, said in by_arkworks.items() if said != data]

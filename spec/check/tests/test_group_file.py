@@ -3,13 +3,15 @@
 import random
 import unicodedata
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from common import bbs04, Case, flip, group_file, merkle, put, Refused, register, xr
-from clew_check import ed25519
+from clew_check import ed25519, Reader
 from clew_check.curve import *
 from prover import device, Maker, name, public, sharing, u32, u64
 
+PAGE = Path(__file__).parents[2] / "group-file.md"
 LATE = encode(power(G1, 9))
 START, MACHINES, CHANGE = 45, 53, 89  # places in records of epochs
 
@@ -217,14 +219,25 @@ class GroupFile(Case):
         for part, count in ((1, 0), (4, 6)):
             group_file.Group(self.maker.file(self.changed(part, lambda body: put(body, MACHINES, size(count)))))
 
-    def test_invisible(self):
-        """As far as this Python knows it, the table is general category Cf."""
-        known = {chr(c) for c in range(0x110000) if unicodedata.category(chr(c)) == "Cf"}
-        table = {chr(c) for first, last in group_file.INVISIBLE for c in range(first, last + 1)}
-        self.assertEqual(len(table), 170)
-        self.assertLessEqual(known, table)
-        self.assertTrue(all(unicodedata.category(c) == "Cn" for c in table - known))
-        self.assertFalse(any(map(group_file.is_shown, table)))
+    def test_refused(self):
+        """The table is the page's, and has the categories as far as this Python knows them."""
+        ranges = [r.partition("-") for r in PAGE.read_text("utf-8").split("```")[1].split()]
+        self.assertEqual(group_file.REFUSED, tuple((int(a, 16), int(b or a, 16)) for a, _, b in ranges))
+        table = {chr(c) for first, last in group_file.REFUSED for c in range(first, last + 1)}
+        self.assertEqual(len(table), 4294)
+        self.assertTrue(all(map(group_file.is_refused, table)))
+        self.assertFalse(any(group_file.is_refused(chr(last + 1)) for _, last in group_file.REFUSED))
+        known = {c for c in map(chr, range(0x110000)) if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Zs")}
+        self.assertEqual(known - table, {" "})
+
+    def test_names(self):
+        def read(text):
+            return group_file.read_name(Reader(name(text)))
+
+        for good in ("a", "Büro 7", "klein \u2618"):
+            self.assertEqual(read(good), name(good))
+        for bad in ("", " a", "a ", "x" * 65, "a\nb", "a\xa0b", "a\u2028b", "a\ufe0f", "\u3000a", "\u2800", "\U000e0fff"):
+            self.refuses("layout", read, bad)
 
     def test_copy_of_the_store(self):
         """Who enrols the same name in a copy cannot have both in one file."""

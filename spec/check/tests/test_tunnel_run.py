@@ -5,10 +5,10 @@ import unittest
 from pathlib import Path
 
 from clew_check import Refused
-from clew_check.cases import Case
+from clew_check.cases import read
 from clew_check.vectors_tunnel_run import run
 
-FOLDER = Path(__file__).parents[2] / "vectors" / "tunnel"
+CASES = read(Path(__file__).parents[2] / "vectors" / "tunnel.jsonl")
 NAMES = ("trace-plain", "trace-moved", "rekey-twice", "replay-rekey", "puzzle-asked-8", "stale-followed", "sequence-gap")
 
 
@@ -26,7 +26,7 @@ class Changed(unittest.TestCase):
     def changed(self, kind, change):
         """Each event of a kind is changed in a copy."""
         for name in NAMES:
-            case = Case(FOLDER / f"{name}.txt")
+            case = copy.deepcopy(CASES[name])
             self.assertEqual(outcome(case), case.expect, name)
             for place, event in enumerate(case["event"]):
                 if event.split(" ")[2] == kind:
@@ -59,7 +59,7 @@ class Changed(unittest.TestCase):
 
     def test_an_answer_without_a_box_is_not_sent(self):
         for name in ("stale-followed", "puzzle-asked-8"):
-            case = Case(FOLDER / f"{name}.txt")
+            case = copy.deepcopy(CASES[name])
             plain = [n for n, packet in enumerate(case["packet"]) if packet[0] & 0xC0 and not packet[15] & 1]
             sent = [f"server sends {n} " for n in plain]
             case["event"] = [event for event in case["event"] if not any(words in event for words in sent)]
@@ -67,7 +67,7 @@ class Changed(unittest.TestCase):
 
     def test_a_server_sends_elsewhere(self):
         for name in NAMES:
-            case = Case(FOLDER / f"{name}.txt")
+            case = copy.deepcopy(CASES[name])
             last = max(place for place, event in enumerate(case["event"]) if " server sends " in event)
             case["event"][last] += "1"
             self.assertEqual(outcome(case), "differs", name)

@@ -4,10 +4,12 @@
 use super::rule::at;
 use super::{GroupFile, GroupFileError, Rule};
 use crate::parts::{Change, EpochRecord};
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::curve::{G1, Scalar};
 use clew_group::{Step, check_steps};
+use core::ops::Deref;
 use rand_core::CryptoRng;
-use std::ops::Deref;
 
 /// A [`GroupFile`] in which every V descends from the hashed V of epoch 0 or of a rebase.
 ///
@@ -165,7 +167,7 @@ impl CheckedGroup {
     fn leads_until(&self, epoch: u32, rng: &mut impl CryptoRng) -> bool {
         let rebases = self.group.rebases.iter().copied();
         let rebases = rebases.take_while(|rebase| *rebase <= epoch);
-        let mut bases: Vec<u32> = std::iter::once(0).chain(rebases).collect();
+        let mut bases: Vec<u32> = core::iter::once(0).chain(rebases).collect();
         bases.push(epoch + 1);
         let steps = |from: u32, to: u32| {
             &self.steps[self.until[from as usize]..self.until[to as usize - 1]]

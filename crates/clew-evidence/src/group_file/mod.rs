@@ -14,6 +14,8 @@ use crate::parts::{
     Change, Checkpoint, EpochRecord, Genesis, NewOpeningKey, Origin, RegisterHead, SharingRecord,
 };
 use crate::register::RegisterEntry;
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{DecodeError, EpochId, PublicKey, Scheme};

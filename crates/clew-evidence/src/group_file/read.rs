@@ -8,6 +8,8 @@ use crate::parts::{
     body_hash, kind, signed_message,
 };
 use crate::signed::{holds, strict_key};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use clew_group::{Proof, PublicKey};
 use ed25519_dalek::VerifyingKey;
 
@@ -62,8 +64,8 @@ impl GroupFileReader {
             self.waiting.extend_from_slice(piece);
             bytes = rest;
             if self.length()? == self.waiting.len() {
-                let whole = std::mem::take(&mut self.waiting);
-                let state = std::mem::take(&mut self.state);
+                let whole = core::mem::take(&mut self.waiting);
+                let state = core::mem::take(&mut self.state);
                 self.state = self.take(state, &whole)?;
             }
         }
@@ -262,7 +264,7 @@ fn first_key(genesis: &Genesis) -> Option<PublicKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::{Change, Origin, SharingRecord, seal};
+    use crate::parts::{Change, Origin, SharingRecord, sign_part};
     use clew_group::quorum::Quorum;
     use clew_group::{EpochId, Scheme};
     use ed25519_dalek::SigningKey;
@@ -284,12 +286,12 @@ mod tests {
             founding: Box::new([0; 192]),
             issuer_proof: None,
             sharing: SharingRecord {
-                origin: Origin::Dealt,
+                origin: Origin::TrustedDealer,
                 quorum: Quorum::new(1, 1).unwrap(),
                 commitments: vec![],
             },
         };
-        seal(&genesis.encode(), &manager())
+        sign_part(&genesis.encode(), &manager())
     }
 
     fn record(epoch: u32, previous: [u8; 32]) -> EpochRecord {
@@ -324,7 +326,7 @@ mod tests {
     fn a_bad_part_is_the_last_that_is_read() {
         let genesis = some_genesis();
         let first = record(1, body_hash(&genesis[4..genesis.len() - 64]));
-        let mut forged = seal(&first.encode(), &manager());
+        let mut forged = sign_part(&first.encode(), &manager());
         *forged.last_mut().unwrap() ^= 1;
         let more = forged.repeat(MANY);
         let unsigned = |body: &[u8]| [&[0, 0, 0, body.len() as u8], body, &[0; 64]].concat();

@@ -2,8 +2,8 @@
 
 use super::Rule;
 use crate::parts::{Change, EpochRecord};
+use alloc::collections::BTreeMap;
 use clew_group::STEP_BYTES;
-use std::collections::BTreeMap;
 
 /// Most steps since epoch 0 or the last rebase: 2^16 cost 8 of the group's 128 bits (Cheon).
 pub const MAX_STEPS: usize = 1 << 16;

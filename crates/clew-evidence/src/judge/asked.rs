@@ -7,6 +7,8 @@ use crate::group_file::{CheckedGroup, EpochSharing};
 use crate::request::{Packet, Question, Request};
 use crate::row::Row;
 use crate::search::{Found, Search};
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::curve::G1;
 use clew_group::quorum::{Match, Part, Quorum, QuorumError, Set};
 use clew_group::{PublicKey, bbs04, xr};

@@ -8,9 +8,11 @@ use crate::group_file::CheckedGroup;
 use crate::request::{Packet, Request};
 use crate::search::{Found, OpenedBase};
 use crate::share::{Share, Step};
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::curve::G1;
 use clew_group::quorum::{Blind, Decryption, QuorumError, Set, Trustee};
-use std::fmt;
+use core::fmt;
 
 /// Evidence that holds, and the trustees whose shares were left out of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl fmt::Display for CombineError {
                 list(refused, f)
             }
             Self::Refused(refused) => {
-                f.write_str("a match needs good shares of all of its set")?;
+                f.write_str("a match requires valid shares of all its trustees")?;
                 list(refused, f)
             }
             Self::NoRow { .. } => f.write_str(NO_ROW),
@@ -80,10 +82,14 @@ impl fmt::Display for CombineError {
 }
 
 fn list(refused: &[Refused], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    refused.iter().try_for_each(|one| write!(f, "; {one}"))
+    for (i, one) in refused.iter().enumerate() {
+        let before = if i == 0 { " (" } else { "; " };
+        write!(f, "{before}{one}")?;
+    }
+    f.write_str(if refused.is_empty() { "" } else { ")" })
 }
 
-impl std::error::Error for CombineError {}
+impl core::error::Error for CombineError {}
 
 impl From<Fault> for CombineError {
     fn from(fault: Fault) -> Self {

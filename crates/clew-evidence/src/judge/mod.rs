@@ -22,6 +22,7 @@ use crate::register::How;
 use crate::request::{Packet, Question, Request};
 use crate::search::Found;
 use crate::share::decryptions_per_share;
+use alloc::vec::Vec;
 use asked::Keys;
 use clew_group::EpochId;
 use clew_group::curve::G1;

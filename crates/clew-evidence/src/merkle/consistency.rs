@@ -1,6 +1,7 @@
 //! Consistency proofs: that a list is a prefix of a longer one (RFC 9162 section 2.1.4).
 
 use super::{fold, parent, peaks};
+use alloc::vec::Vec;
 
 /// Most hashes of a consistency proof.
 pub const MAX_CONSISTENCY_HASHES: usize = 64;

@@ -7,6 +7,8 @@ mod consistency;
 pub use consistency::{MAX_CONSISTENCY_HASHES, consistency};
 pub(crate) use consistency::{Size, leads};
 
+use alloc::vec;
+use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
 
 /// Most hashes of an inclusion proof.

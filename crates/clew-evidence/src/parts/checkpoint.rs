@@ -3,6 +3,8 @@
 use super::{KIND_CHECKPOINT, read_hashes, read_size};
 use crate::merkle::{Size, leads};
 use crate::wire::Fields;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// An earlier register of the same group, with the proof that later ones only added to it.
 ///

@@ -2,6 +2,9 @@
 
 use super::{KIND_EPOCH, SharingRecord, body_hash, read_size};
 use crate::wire::Fields;
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::{EpochId, STEP_BYTES, Scheme, Step, xr};
 
 const CHANGE_STEPS: u8 = 1;

@@ -3,6 +3,9 @@
 use super::{KIND_GENESIS, SharingRecord, body_hash};
 use crate::name::Name;
 use crate::wire::Fields;
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::{EpochId, FOUNDING_BYTES, Scheme};
 use clew_packet::GroupId;
 

@@ -3,6 +3,8 @@
 use super::{Checkpoint, KIND_REGISTER, read_hashes, read_size};
 use crate::merkle::leads;
 use crate::wire::Fields;
+use alloc::vec;
+use alloc::vec::Vec;
 use clew_group::EpochId;
 
 /// The register's head: the last part of a group file.

@@ -1,6 +1,7 @@
 //! How an opening key is shared (spec 2.5).
 
 use crate::wire::Fields;
+use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::quorum::{Quorum, Sharing};
 
@@ -8,16 +9,16 @@ use clew_group::quorum::{Quorum, Sharing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A trusted dealer made it and could open alone.
-    Dealt = 1,
+    TrustedDealer = 1,
     /// The trustees generated it together (DKG): it never existed in one place (`xr`).
-    Distributed = 2,
+    Dkg = 2,
 }
 
 impl Origin {
     fn read(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
         match (fields.u8()?, scheme) {
-            (1, _) => Some(Self::Dealt),
-            (2, Scheme::Xr) => Some(Self::Distributed),
+            (1, _) => Some(Self::TrustedDealer),
+            (2, Scheme::Xr) => Some(Self::Dkg),
             _ => None,
         }
     }
@@ -25,8 +26,8 @@ impl Origin {
     /// The name that JSON output uses.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Dealt => "trusted-dealer",
-            Self::Distributed => "dkg",
+            Self::TrustedDealer => "trusted-dealer",
+            Self::Dkg => "dkg",
         }
     }
 }
@@ -55,7 +56,7 @@ impl SharingRecord {
     /// Of the two sharings of a `bbs04` group's key, which have one quorum.
     pub fn bbs04([of_xi1, of_xi2]: &[Sharing; 2]) -> Self {
         Self {
-            origin: Origin::Dealt,
+            origin: Origin::TrustedDealer,
             quorum: of_xi1.quorum(),
             commitments: [of_xi1.to_bytes(), of_xi2.to_bytes()].concat(),
         }

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::parameters::{Form, Size};
 use super::public::PublicKey;
-use crate::mont::words;
+use clew_simd::mont::words;
 
 const DOMAIN: &[u8; 12] = b"clew/effs/v1";
 const COMMITMENT_DOMAIN: &[u8; 16] = b"clew/effs/v1/com";

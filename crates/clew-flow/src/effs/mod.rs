@@ -20,7 +20,6 @@
 mod challenge;
 mod nonce;
 mod parameters;
-mod path;
 mod public;
 mod root;
 mod secret;
@@ -32,7 +31,6 @@ mod verifier;
 
 pub use nonce::{Instance, POOL_MAX};
 pub use parameters::{Form, Parameters, Rule, Size};
-pub use path::Path;
 pub use public::{BadKey, PublicKey};
 pub use secret::SecretKey;
 pub use signer::{Fault, Signer};

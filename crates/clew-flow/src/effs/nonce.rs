@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::root::{Pair, Roots};
 use super::secret::SEED_BYTES;
-use crate::mont::{Kernel, Modulus, WORDS_MAX, words};
+use clew_simd::mont::{Kernel, Modulus, WORDS_MAX, words};
 
 /// Nonces that a pool has at most; a signature takes one for each row.
 pub const POOL_MAX: usize = 64;

@@ -3,6 +3,9 @@
 use core::fmt;
 use core::str::FromStr;
 
+use clew_simd::Backend;
+use clew_simd::mont::{Work, run_2048, run_3072};
+
 /// Bits of the modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Size {
@@ -16,6 +19,14 @@ impl Size {
     /// Bytes of a number modulo n.
     pub const fn bytes(self) -> usize {
         self as usize / 8
+    }
+
+    /// Runs `work` with the backend's kernels for numbers of this size.
+    pub(super) fn run<W: Work>(self, backend: Backend, work: W) -> W::Out {
+        match self {
+            Self::N2048 => run_2048(backend, work),
+            Self::N3072 => run_3072(backend, work),
+        }
     }
 
     /// 64-bit words of a number modulo n.

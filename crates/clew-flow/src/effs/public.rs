@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::parameters::{Parameters, Rule};
 use super::small::{is_prime, primes};
-use crate::disclose;
-use crate::mont::words;
+use clew_simd::mont::words;
+use clew_wire::disclose;
 
 /// Bytes before n.
 const HEADER_BYTES: usize = 5;

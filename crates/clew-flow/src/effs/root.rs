@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::public::V;
-use crate::disclose;
-use crate::mont::{Kernel, Modulus, WORDS_MAX, powers, words};
+use clew_simd::mont::{Kernel, Modulus, WORDS_MAX, powers, words};
+use clew_wire::disclose;
 
 /// A number modulo p, and it or another modulo q.
 pub type Pair<K> = [<K as Kernel>::Number; 2];

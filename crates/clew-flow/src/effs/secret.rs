@@ -11,12 +11,13 @@ use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::parameters::{Parameters, Rule};
-use super::path::{Machine, Path, Work};
 use super::public::{BadKey, PublicKey, V};
 use super::root;
 use super::small::{is_square, primes};
-use crate::disclose;
-use crate::mont::words;
+use clew_simd::Backend;
+use clew_simd::mont::words;
+use clew_simd::mont::{Machine, Work};
+use clew_wire::disclose;
 
 /// Size of the seed that goes into each pool of nonces.
 pub(super) const SEED_BYTES: usize = 32;
@@ -75,9 +76,8 @@ impl SecretKey {
         };
         let public = PublicKey::of(parameters, &n, &v).map_err(|_| BadKey::Secret)?;
         let find = FindRoots([&p, &q], public.v());
-        let roots = Path::best()
-            .with(parameters.size(), find)
-            .ok_or(BadKey::Secret)?;
+        let roots = parameters.size().run(Backend::best(), find);
+        let roots = roots.ok_or(BadKey::Secret)?;
         Ok(Self {
             p,
             q,

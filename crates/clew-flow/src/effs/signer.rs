@@ -8,13 +8,14 @@ use rand_core::CryptoRng;
 
 use super::challenge::{challenge, write_part};
 use super::nonce::{Instance, Nonce, Pool};
-use super::path::{Machine, Path, Work};
 use super::public::PublicKey;
 use super::root::Roots;
 use super::secret::SecretKey;
 use super::verifier::{Columns, Commit as _};
-use crate::disclose;
-use crate::mont::{Kernel, WORDS_MAX, words};
+use clew_simd::Backend;
+use clew_simd::mont::{Kernel, WORDS_MAX, words};
+use clew_simd::mont::{Machine, Work};
+use clew_wire::disclose;
 
 /// The signature that was just made does not hold: the machine computed wrong. It was not let out, since
 /// it could tell the key (Boneh, DeMillo and Lipton, 1997).
@@ -57,13 +58,17 @@ impl Signer {
     /// Of a key, in the fastest way. Roots and their products take a moment, and 1 to 3 MiB. `instance` says
     /// in which boot and process it is called.
     pub fn new(key: &SecretKey, instance: impl Fn() -> Instance + Send + Sync + 'static) -> Self {
-        Self::on(key, Path::best(), instance)
+        Self::on(key, Backend::best(), instance)
     }
 
-    /// In this way, whatever is faster: for tests and measurements.
+    /// By a named backend: for tests and measurements.
+    ///
+    /// # Panics
+    ///
+    /// If this machine does not have the backend.
     pub fn on(
         key: &SecretKey,
-        path: Path,
+        backend: Backend,
         instance: impl Fn() -> Instance + Send + Sync + 'static,
     ) -> Self {
         struct Build<'a>(&'a SecretKey);
@@ -74,7 +79,7 @@ impl Signer {
             }
         }
         Self {
-            engine: path.with(key.public().parameters().size(), Build(key)),
+            engine: key.public().parameters().size().run(backend, Build(key)),
             public: key.public().clone(),
             instance: Arc::new(instance),
         }

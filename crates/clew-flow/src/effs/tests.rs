@@ -3,21 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use super::nonce::Pool;
-use super::path::{Machine, Portable2048};
 use super::root::Roots;
 use super::signer::{Engine as _, Parts};
 use super::verifier::{Columns, Commit as _};
 use super::*;
-use crate::mont::{Kernel, Modulus, Portable, words};
 use alloc::vec::Vec;
+use clew_simd::Backend;
+use clew_simd::mont::{Kernel, Machine, Modulus, Portable, Work, words};
 use core::cell::Cell;
 use num_bigint::BigUint;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeSet;
 
-type Half = <Portable2048 as Machine>::Half;
-type Full = <Portable2048 as Machine>::Full;
+type Half = Portable<16>;
+type Full = Portable<32>;
 
 const HERE: Instance = Instance([1; 32]);
 
@@ -132,7 +132,7 @@ fn commitments_are_those_of_the_library() {
 /// z in all ways that there are, which agree.
 fn commitment(key: &PublicKey, row: &[u8], y: &[u64]) -> BigUint {
     struct Commit<'a>(&'a PublicKey, &'a [u8], &'a [u64]);
-    impl path::Work for Commit<'_> {
+    impl Work for Commit<'_> {
         type Out = BigUint;
         fn run<M: Machine>(self) -> BigUint {
             let mut z = alloc::vec![0; self.2.len()];
@@ -141,7 +141,8 @@ fn commitment(key: &PublicKey, row: &[u8], y: &[u64]) -> BigUint {
             big(&z)
         }
     }
-    let all = Path::all().map(|path| path.with(key.parameters().size(), Commit(key, row, y)));
+    let size = key.parameters().size();
+    let all = Backend::multipliers().map(|backend| size.run(backend, Commit(key, row, y)));
     let found: BTreeSet<BigUint> = all.collect();
     assert_eq!(found.len(), 1, "the ways differ");
     found.into_iter().next().unwrap()
@@ -168,7 +169,7 @@ fn what_is_combined_is_reduced_before() {
     let key = key("effs-2048(16,8)", Rule::Paper);
     holds::<Half>(&key);
     #[cfg(target_arch = "x86_64")]
-    holds::<crate::mont::Ifma<24, 3, 20>>(&key);
+    holds::<clew_simd::mont::Ifma<24, 3, 20>>(&key);
 }
 
 /// n = p q, and all v are as the rule gives them; but p is composite, and there are no roots.

@@ -6,10 +6,11 @@ use core::fmt;
 
 use super::challenge::{challenge, write_part};
 use super::parameters::Parameters;
-use super::path::{Machine, Path, Work};
 use super::public::{PublicKey, V};
-use crate::disclose;
-use crate::mont::{Kernel, Modulus, WORDS_MAX, words};
+use clew_simd::Backend;
+use clew_simd::mont::{Kernel, Modulus, WORDS_MAX, words};
+use clew_simd::mont::{Machine, Work};
+use clew_wire::disclose;
 
 /// Why a signature is refused: the first rule of section 6 that it breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,11 +98,15 @@ impl fmt::Debug for Verifier {
 impl Verifier {
     /// Of a key, in the fastest way. It has some 70 or 140 KB.
     pub fn new(key: &PublicKey) -> Self {
-        Self::on(key, Path::best())
+        Self::on(key, Backend::best())
     }
 
-    /// In this way, whatever is faster: for tests and measurements.
-    pub fn on(key: &PublicKey, path: Path) -> Self {
+    /// By a named backend: for tests and measurements.
+    ///
+    /// # Panics
+    ///
+    /// If this machine does not have the backend.
+    pub fn on(key: &PublicKey, backend: Backend) -> Self {
         struct Build<'a>(&'a PublicKey);
         impl Work for Build<'_> {
             type Out = Box<dyn Commit>;
@@ -109,7 +114,7 @@ impl Verifier {
                 Box::new(Columns::<M::Full>::new(self.0))
             }
         }
-        Self(path.with(key.parameters().size(), Build(key)))
+        Self(key.parameters().size().run(backend, Build(key)))
     }
 
     /// The key.

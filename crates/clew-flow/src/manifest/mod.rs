@@ -9,10 +9,10 @@ pub use wire::{Manifest, digest};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
-use crate::block::{Block, Digest, DigestSize, ID_BYTES};
 use crate::sender::{FlowSender, Unsignable};
 use crate::signing::BlockSigner;
 use crate::wire::{Descriptor, FIXED_BYTES};
+use clew_tree::{Block, Digest, DigestSize, ID_BYTES};
 
 /// Longest manifest that is sent, where its packets allow.
 const SENT_BYTES: usize = 1200;

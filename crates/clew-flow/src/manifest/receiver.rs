@@ -5,12 +5,11 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use super::wire::{Manifest, digest};
-use crate::block::{Block, Digest};
 use crate::reason::{Counters, Reason};
 use crate::receiver::{Acceptance, Finding, Lost, Signatures, WAITING_MAX, oldest, same};
-use crate::recent::Recent;
 use crate::signing::BlockVerifier;
 use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, KeyId};
+use clew_tree::{Block, Digest, LruMap};
 
 /// Sequences of blocks that are remembered: the digests of the last [`crate::BLOCKS_MAX`] blocks of
 /// each, which only the signer makes more of.
@@ -20,7 +19,7 @@ const SEQUENCES_MAX: usize = 64;
 #[derive(Debug)]
 pub struct ManifestReceiver {
     signatures: Signatures,
-    sequences: Recent<(KeyId, [u8; 4]), Sequence>,
+    sequences: LruMap<(KeyId, [u8; 4]), Sequence>,
     /// How often each digest stands in the manifests that are remembered.
     places: BTreeMap<Digest, Places>,
     waiting: Waiting,
@@ -75,7 +74,7 @@ impl ManifestReceiver {
     fn over(signatures: Signatures) -> Self {
         Self {
             signatures,
-            sequences: Recent::new(),
+            sequences: LruMap::new(),
             places: BTreeMap::new(),
             waiting: Waiting::default(),
             resolved: Vec::new(),
@@ -195,7 +194,7 @@ impl ManifestReceiver {
         self.signatures
             .verify(fixed.key, Carriage::Full, manifest.blob, now, message)?;
         if self.sequences.get(&name).is_none()
-            && self.sequences.len() == SEQUENCES_MAX
+            && self.sequences.count() == SEQUENCES_MAX
             && let Some(sequence) = self.sequences.pop_oldest()
         {
             self.forget(sequence.blocks);

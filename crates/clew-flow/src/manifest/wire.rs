@@ -4,12 +4,11 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use super::listed;
-use crate::block::{Block, Digest, ID_BYTES};
 use crate::effs::Assurance;
 use crate::reason::Reason;
 use crate::signing::BlockVerifier;
-use crate::suite::Suite;
 use crate::wire::{self, Descriptor, FIXED_BYTES, Fixed, KeyId, Message};
+use clew_tree::{Block, Digest, ID_BYTES, Suite};
 
 /// The carriage's code.
 const CARRIAGE: u8 = 6;

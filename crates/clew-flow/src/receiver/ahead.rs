@@ -3,10 +3,9 @@
 use alloc::vec::Vec;
 
 use super::{Finding, FlowReceiver};
-use crate::block::{Block, Digest};
-use crate::known::{Known, Way};
 use crate::reason::Reason;
 use crate::wire::SignedPacket;
+use clew_tree::{Block, Claim, Digest, NodeCache};
 
 /// A tree is laid out for the packets of a block that is not verified if they are one in so many of
 /// its packets, at least: some 1,300 bytes for each, whatever a packet says of its block.
@@ -54,12 +53,12 @@ impl FlowReceiver {
             let block = of_block[0].0.block;
             let contents: Vec<_> = of_block.iter().map(|(p, _)| p.content()).collect();
             let leaves = block.leaves(&contents);
-            let ways = of_block
+            let claims = of_block
                 .iter()
                 .zip(&leaves)
-                .map(|((p, _), leaf)| p.way(*leaf));
-            let ways: Vec<Way<'_>> = ways.collect();
-            let ahead = self.root_ahead(of_block[0].0, &ways);
+                .map(|((p, _), leaf)| p.claim(*leaf));
+            let claims: Vec<Claim<'_>> = claims.collect();
+            let ahead = self.root_ahead(of_block[0].0, &claims);
             for (i, (_, hashed)) in of_block.iter_mut().enumerate() {
                 let root = ahead.as_ref().filter(|(_, lead)| lead[i]);
                 hashed.leaf = Some(leaves[i]);
@@ -74,28 +73,28 @@ impl FlowReceiver {
     fn root_ahead(
         &mut self,
         packet: &SignedPacket<'_>,
-        ways: &[Way<'_>],
+        claims: &[Claim<'_>],
     ) -> Option<(Digest, Vec<bool>)> {
         let fixed = &packet.fixed;
         let flow = self.flows.get_mut(&(fixed.key, fixed.tag));
         if let Some(known) = flow.and_then(|flow| flow.known(fixed.seq)) {
-            return Some((*known.root(), known.verify_all(ways)));
+            return Some((*known.root(), known.verify_all(claims)));
         }
-        if ways.len() * LAID_OUT < usize::from(fixed.count) {
+        if claims.len() * LAID_OUT < usize::from(fixed.count) {
             return None;
         }
-        let (known, lead) = Known::if_verified(packet.block, ways);
+        let (known, lead) = NodeCache::if_verified(packet.block, claims);
         let root = *known.root();
         self.ahead.push(known);
         Some((root, lead))
     }
 
     /// What is known of a block whose root was verified just now.
-    pub(super) fn known_ahead(&mut self, block: &Block, root: &Digest) -> Known {
-        let laid_out = |known: &Known| known.block() == block && known.root() == root;
+    pub(super) fn known_ahead(&mut self, block: &Block, root: &Digest) -> NodeCache {
+        let laid_out = |known: &NodeCache| known.block() == block && known.root() == root;
         match self.ahead.iter().position(laid_out) {
             Some(place) => self.ahead.swap_remove(place),
-            None => Known::new(*block, *root),
+            None => NodeCache::new(*block, *root),
         }
     }
 }

@@ -4,10 +4,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::waiting::Waiting;
-use crate::block::{Block, Digest};
-use crate::known::{Known, Way};
 use crate::reason::Reason;
-use crate::wire::{Carried, SignedPacket};
+use crate::wire::{SignaturePart, SignedPacket};
+use clew_tree::{Block, Claim, Digest, NodeCache};
 
 /// Blocks behind the latest one that are remembered.
 pub const BLOCKS_MAX: u32 = 64;
@@ -27,7 +26,7 @@ pub(crate) struct Flow {
 #[derive(Clone, Debug)]
 struct Received {
     seq: u32,
-    known: Known,
+    known: NodeCache,
     /// Timestamp and signature, the same in all packets that carry them whole.
     blob: Vec<u8>,
     accepted: Vec<bool>,
@@ -59,8 +58,8 @@ impl Received {
     }
 
     /// Step 7 of what passed step 6. `root` is the one that the packet leads to, if that is known.
-    fn judge(&mut self, way: &Way<'_>, root: Option<&Digest>) -> Reason {
-        let Way { index, leaf, path } = way;
+    fn judge(&mut self, claim: &Claim<'_>, root: Option<&Digest>) -> Reason {
+        let Claim { index, leaf, path } = claim;
         let leads = root == Some(self.known.root());
         if !leads && self.known.verify(*index, leaf, path).is_err() {
             return Reason::BadDigest;
@@ -100,14 +99,14 @@ impl Flow {
     pub fn judge(
         &mut self,
         packet: &SignedPacket<'_>,
-        way: &Way<'_>,
+        claim: &Claim<'_>,
         root: Option<&Digest>,
     ) -> Option<Reason> {
         let block = self.block_mut(packet.fixed.seq)?;
-        if matches!(packet.carried, Carried::Full(blob) if blob != block.blob) {
+        if matches!(packet.part, SignaturePart::Full(blob) if blob != block.blob) {
             return Some(Reason::BadSignature);
         }
-        Some(block.judge(way, root))
+        Some(block.judge(claim, root))
     }
 
     /// The same for packets that waited for their block, one after the other.
@@ -117,19 +116,19 @@ impl Flow {
         };
         let root = *block.known.root();
         let of_block = packets.iter().filter(|packet| packet.root == root);
-        let ways: Vec<Way<'_>> = of_block.map(Waiting::way).collect();
+        let claims: Vec<Claim<'_>> = of_block.map(Waiting::claim).collect();
         // What all of them lead by is hashed together.
-        block.known.verify_all(&ways);
+        block.known.verify_all(&claims);
         let judge = |packet: &Waiting| match block.screen(packet.index) {
             _ if packet.root != root => Reason::BadDigest,
-            Ok(()) => block.judge(&packet.way(), None),
+            Ok(()) => block.judge(&packet.claim(), None),
             Err(reason) => reason,
         };
         packets.iter().map(judge).collect()
     }
 
     /// What is known of a verified block.
-    pub fn known(&mut self, seq: u32) -> Option<&mut Known> {
+    pub fn known(&mut self, seq: u32) -> Option<&mut NodeCache> {
         self.block_mut(seq).map(|block| &mut block.known)
     }
 
@@ -145,7 +144,7 @@ impl Flow {
 
     /// Takes in a block whose root was verified with that blob. Tells what never came of those
     /// that are forgotten for it.
-    pub fn insert(&mut self, seq: u32, known: Known, blob: &[u8]) -> Lost {
+    pub fn insert(&mut self, seq: u32, known: NodeCache, blob: &[u8]) -> Lost {
         let mut lost = Lost::default();
         if seq > self.latest {
             let before = core::mem::replace(&mut self.latest, seq);

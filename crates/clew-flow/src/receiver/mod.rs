@@ -17,16 +17,14 @@ pub(crate) use signatures::Signatures;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::block::Digest;
-use crate::carriage::Bins;
-use crate::known::{Known, Way};
 use crate::reason::{Counters, Reason};
-use crate::recent::Recent;
 use crate::signing::BlockVerifier;
 use crate::wire::{
-    BadDescriptor, Carriage, Carried, Descriptor, Fixed, KeyId, SignedPacket, message,
+    BadDescriptor, Carriage, Descriptor, Fixed, KeyId, SignaturePart, SignedPacket, message,
 };
 use ahead::Hashed;
+use clew_tree::carriage::Bins;
+use clew_tree::{Claim, Digest, LruMap, NodeCache};
 use flow::Flow;
 use waiting::{Queue, Waiting};
 
@@ -84,11 +82,11 @@ pub struct Finding<'a> {
 pub struct FlowReceiver {
     signatures: Signatures,
     untagged: bool,
-    flows: Recent<(KeyId, [u8; 4]), Flow>,
+    flows: LruMap<(KeyId, [u8; 4]), Flow>,
     waiting: Queue,
     bins: Bins<Waiting>,
     /// Of blocks of the packets that came together: what is known if they are verified.
-    ahead: Vec<Known>,
+    ahead: Vec<NodeCache>,
     /// Of packets that waited: what the packet at hand made of them.
     resolved: Vec<(u64, Reason)>,
     counters: Counters,
@@ -123,7 +121,7 @@ impl FlowReceiver {
         Self {
             signatures,
             untagged: acceptance.untagged,
-            flows: Recent::new(),
+            flows: LruMap::new(),
             waiting: Queue::default(),
             bins: shares::NONE,
             ahead: Vec::new(),
@@ -196,7 +194,7 @@ impl FlowReceiver {
         let fixed = Fixed::of(signed)?;
         let descriptor = self.signatures.flow(fixed.key)?;
         let packet = SignedPacket::of(signed, fixed, descriptor)?;
-        if packet.carried.carriage() == Carriage::Coded(None) && !self.untagged {
+        if packet.part.carriage() == Carriage::Coded(None) && !self.untagged {
             return Err(Reason::Untagged);
         }
         Ok(packet)
@@ -220,16 +218,16 @@ impl FlowReceiver {
             return reason;
         }
         let fixed = &packet.fixed;
-        let way = packet.way(hashed.leaf.unwrap_or_else(|| packet.leaf()));
+        let claim = packet.claim(hashed.leaf.unwrap_or_else(|| packet.leaf()));
         if let Some(flow) = self.flows.used(&(fixed.key, fixed.tag))
-            && let Some(reason) = flow.judge(packet, &way, hashed.root.as_ref())
+            && let Some(reason) = flow.judge(packet, &claim, hashed.root.as_ref())
         {
             if reason == Reason::Ok {
                 self.signatures.earn();
             }
             return reason;
         }
-        let alone = || packet.block.root(fixed.index, &way.leaf, way.path);
+        let alone = || packet.block.root(fixed.index, &claim.leaf, claim.path);
         let Some(root) = hashed.root.or_else(alone) else {
             return Reason::BadLength;
         };
@@ -237,14 +235,14 @@ impl FlowReceiver {
             ticket,
             root,
             index: fixed.index,
-            leaf: way.leaf,
+            leaf: claim.leaf,
             path: packet.path.to_vec(),
         };
-        match &packet.carried {
-            Carried::Sparse => self.wait(fixed, waiting()),
-            Carried::Coded(coded) => self.take_share(packet, coded, waiting(), now),
-            Carried::Full(blob) => match self.verify(packet, blob, &root, now) {
-                Ok(()) => self.take_in(packet, &way, root, blob, Vec::new()),
+        match &packet.part {
+            SignaturePart::Sparse => self.wait(fixed, waiting()),
+            SignaturePart::Coded(coded) => self.take_share(packet, coded, waiting(), now),
+            SignaturePart::Full(blob) => match self.verify(packet, blob, &root, now) {
+                Ok(()) => self.take_in(packet, &claim, root, blob, Vec::new()),
                 Err(reason) => reason,
             },
         }
@@ -272,7 +270,7 @@ impl FlowReceiver {
             let place = (fixed.tag, fixed.seq);
             message(descriptor, place, timestamp, &packet.block, root)
         };
-        let carriage = packet.carried.carriage();
+        let carriage = packet.part.carriage();
         self.signatures
             .verify(fixed.key, carriage, blob, now, message)
     }
@@ -282,7 +280,7 @@ impl FlowReceiver {
     fn take_in(
         &mut self,
         packet: &SignedPacket<'_>,
-        way: &Way<'_>,
+        claim: &Claim<'_>,
         root: Digest,
         blob: &[u8],
         mut waited: Vec<Waiting>,
@@ -290,7 +288,7 @@ impl FlowReceiver {
         let fixed = &packet.fixed;
         let name = (fixed.key, fixed.tag);
         if self.flows.get(&name).is_none()
-            && self.flows.len() == FLOWS_MAX
+            && self.flows.count() == FLOWS_MAX
             && let Some(flow) = self.flows.pop_oldest()
         {
             self.lost.add(flow.end());
@@ -300,7 +298,7 @@ impl FlowReceiver {
         waited.extend(self.waiting.take(&(fixed.key, fixed.tag, fixed.seq)));
         let flow = self.flows.entry(name, || Flow::new(fixed.seq));
         self.lost.add(flow.insert(fixed.seq, known, blob));
-        let reason = flow.judge(packet, way, None);
+        let reason = flow.judge(packet, claim, None);
         let reasons = flow.judge_waiting(fixed.seq, &waited);
         self.signatures.earn();
         for (packet, reason) in waited.into_iter().zip(reasons) {

@@ -1,19 +1,19 @@
 //! Signatures that do not hold, and how many are looked at.
 
 use crate::reason::Reason;
-use crate::recent::Recent;
 use crate::wire::Carriage;
+use clew_tree::LruMap;
 
 /// Refused signatures that are remembered: about 400 kB.
 const REFUSED_MAX: usize = 4096;
 
 /// What was refused before is refused again without a look, for the same reason.
 #[derive(Debug)]
-pub(crate) struct Refused(Recent<[u8; 32], Reason>);
+pub(crate) struct Refused(LruMap<[u8; 32], Reason>);
 
 impl Refused {
     pub const fn new() -> Self {
-        Self(Recent::new())
+        Self(LruMap::new())
     }
 
     pub fn get(&self, name: &[u8; 32]) -> Option<Reason> {
@@ -22,7 +22,7 @@ impl Refused {
 
     pub fn insert(&mut self, name: [u8; 32], reason: Reason) {
         self.0.entry(name, || reason);
-        if self.0.len() > REFUSED_MAX {
+        if self.0.count() > REFUSED_MAX {
             self.0.pop_oldest();
         }
     }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(refused.get(&name(0)), None);
         assert_eq!(refused.get(&name(1)), Some(Reason::BadSignature));
         assert_eq!(refused.get(&name(REFUSED_MAX)), Some(Reason::BadSignature));
-        assert_eq!(refused.0.len(), REFUSED_MAX);
+        assert_eq!(refused.0.count(), REFUSED_MAX);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::FlowReceiver;
 use super::waiting::{WAITING_MAX, Waiting};
-use crate::block::Digest;
-use crate::carriage::{Answer, Bins, Inserted, Key, Limits, Tags};
 use crate::reason::Reason;
 use crate::wire::{Coded, Fixed, NEEDED_MIN, SignedPacket};
+use clew_tree::Digest;
+use clew_tree::carriage::{Answer, Bins, Inserted, Key, Limits, Tags};
 
 /// A block stands 63 bogus packets for each honest one that pretend to be of it, and 1,023 others.
 const LIMITS: Limits = Limits {
@@ -100,7 +100,7 @@ impl FlowReceiver {
                 let own = of_bin.pop();
                 of_bin.extend(self.bins.verified(&key));
                 let leaf = own.map_or_else(|| packet.leaf(), |own| own.leaf);
-                self.take_in(packet, &packet.way(leaf), key.packets, blob, of_bin)
+                self.take_in(packet, &packet.claim(leaf), key.packets, blob, of_bin)
             }
             Err(reason) => {
                 if reason == Reason::BadSignature {

@@ -3,9 +3,8 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use crate::block::Digest;
-use crate::known::Way;
 use crate::wire::KeyId;
+use clew_tree::{Claim, Digest};
 
 /// Packets that wait, at most: the oldest is given up first.
 pub const WAITING_MAX: usize = 4096;
@@ -26,8 +25,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub fn way(&self) -> Way<'_> {
-        Way {
+    pub fn claim(&self) -> Claim<'_> {
+        Claim {
             index: self.index,
             leaf: self.leaf,
             path: &self.path,
@@ -53,7 +52,10 @@ impl Queue {
         }
         let (oldest, ticket) = self.order.pop_front()?;
         let packets = self.places.get_mut(&oldest)?;
-        let first = packets.pop_front_if(|packet| packet.ticket == ticket);
+        let is_first = packets
+            .front()
+            .is_some_and(|packet| packet.ticket == ticket);
+        let first = is_first.then(|| packets.pop_front()).flatten();
         if packets.is_empty() {
             self.places.remove(&oldest);
         }

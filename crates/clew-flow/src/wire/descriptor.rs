@@ -4,13 +4,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
-use super::bytes::Reader;
-use super::carried::TIMESTAMP_BYTES;
 use super::packet::FIXED_BYTES;
-use crate::block::{Block, Digest, DigestSize, ID_BYTES, PACKETS_MAX};
+use super::part::TIMESTAMP_BYTES;
 use crate::effs::{Parameters, PublicKey};
-use crate::shape::Degree;
-use crate::suite::Suite;
+use clew_tree::{Block, Degree, Digest, DigestSize, ID_BYTES, PACKETS_MAX, Suite};
+use clew_wire::Reader;
 
 const VERSION: u8 = 1;
 const DOMAIN: &[u8; 16] = b"clew-flow-desc-1";

@@ -1,7 +1,7 @@
 //! What a block signature covers: `spec/flow-signature.md` section 4.
 
 use super::descriptor::Descriptor;
-use crate::block::{Block, Digest};
+use clew_tree::{Block, Digest};
 
 const DOMAIN: &[u8; 16] = b"clew-flow-v1\0\0\0\0";
 

@@ -2,13 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::bytes::Reader;
-use super::carried::{Carriage, Carried};
 use super::descriptor::{Descriptor, KeyId};
-use crate::block::{Block, Digest, ID_BYTES};
-use crate::known::Way;
+use super::part::{Carriage, SignaturePart};
 use crate::reason::Reason;
-use crate::suite::Content;
+use clew_tree::{Block, Claim, Content, Digest, ID_BYTES};
+use clew_wire::Reader;
 
 /// Size of the fixed part.
 pub const FIXED_BYTES: usize = 40;
@@ -121,7 +119,7 @@ pub struct SignedPacket<'a> {
     /// The way to the root.
     pub path: &'a [u8],
     /// What it carries of the block signature.
-    pub carried: Carried<'a>,
+    pub part: SignaturePart<'a>,
 }
 
 impl<'a> SignedPacket<'a> {
@@ -146,17 +144,17 @@ impl<'a> SignedPacket<'a> {
         };
         let salt = take(chaining.salt_bytes())?;
         let path = take(depth * chaining.digest.bytes())?;
-        let carried = rest.len().checked_sub(FIXED_BYTES);
-        let carried = &rest[..carried.ok_or(Reason::BadLength)?];
+        let part = rest.len().checked_sub(FIXED_BYTES);
+        let part = &rest[..part.ok_or(Reason::BadLength)?];
         let place = (&block, fixed.index);
-        let carried = Carried::of(carried, carriage, place, descriptor)?;
+        let part = SignaturePart::of(part, carriage, place, descriptor)?;
         Ok(Self {
             fixed,
             block,
             packet,
             salt,
             path,
-            carried,
+            part,
         })
     }
 
@@ -187,8 +185,8 @@ impl<'a> SignedPacket<'a> {
     }
 
     /// The way from its leaf to the root.
-    pub(crate) const fn way(&self, leaf: Digest) -> Way<'a> {
-        Way {
+    pub(crate) const fn claim(&self, leaf: Digest) -> Claim<'a> {
+        Claim {
             index: self.fixed.index,
             leaf,
             path: self.path,

@@ -1,11 +1,12 @@
 //! The opener: finds the base that a signature was made with.
 
 use super::{PublicKey, Signature};
+use crate::DecodeError;
 use crate::curve::{G1, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
 use crate::wire::Reader;
-use crate::{DecodeError, disclose};
 use alloc::vec::Vec;
+use clew_wire::disclose;
 use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

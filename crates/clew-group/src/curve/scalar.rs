@@ -1,7 +1,7 @@
 //! Integers modulo the group order `r`.
 
 use super::glv::LAMBDA;
-use crate::{DecodeError, disclose};
+use crate::DecodeError;
 use alloc::vec::Vec;
 use blst::{
     blst_bendian_from_scalar, blst_fr, blst_fr_add, blst_fr_cneg, blst_fr_from_scalar,
@@ -9,6 +9,7 @@ use blst::{
     blst_scalar_fr_check, blst_scalar_from_bendian, blst_scalar_from_fr, blst_scalar_from_le_bytes,
     blst_scalar_from_lendian,
 };
+use clew_wire::disclose;
 use core::fmt;
 use core::ops::{Add, Mul, Neg, Sub};
 use rand_core::CryptoRng;

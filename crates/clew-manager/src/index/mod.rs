@@ -21,7 +21,7 @@ use std::time::SystemTime;
 use table::{Entry, Head, Table};
 
 /// Most indexes that a store keeps: each has 12 bytes for a machine.
-pub const INDEXES_MAX: usize = 16;
+const INDEXES_MAX: usize = 16;
 
 /// Rows whose bases are computed at once, between two reports of progress.
 const ROWS_AT_ONCE: u32 = 1 << 14;
@@ -165,7 +165,7 @@ impl Index {
     }
 
     fn write(&self, head: &Head, entries: &mut [Entry]) -> io::Result<()> {
-        let directory = crate::files::directory(&self.path);
+        let directory = clew_keys::files::directory(&self.path);
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(MODE_DIRECTORY);
         builder.create(directory)?;

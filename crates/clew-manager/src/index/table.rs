@@ -8,9 +8,9 @@
 //! A hash is the first 8 bytes of SHA-256(B_e). Rows whose hashes are equal stand side by side, and
 //! all of them are tried: whoever grinds for equal hashes wins nothing.
 
-use crate::files::{MODE_SECRET, Pending};
 use clew_evidence::GroupId;
 use clew_group::EpochId;
+use clew_keys::files::{MODE_SECRET, Pending};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};

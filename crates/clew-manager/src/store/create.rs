@@ -1,23 +1,20 @@
 //! Founding a group.
 
-use super::{
-    APPLICATION_ID, DATABASE, GROUP_FILE, ISSUER_KEY, LAYOUT_VERSION, SCHEMA, Store, TRUSTEES,
-    configure,
-};
-use crate::dkg::Dealing;
+use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
-use crate::files::{self, MODE_SECRET, directory};
-use crate::keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
-use crate::sealed::{self, Secret};
-use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, seal};
+use crate::storage;
+use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, sign_part};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
+use clew_keys::encryption::{self, Secret};
+use clew_keys::files::{self, MODE_SECRET, directory};
+use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
+use clew_trustee::dkg::{Dealing, DkgError};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
-use rusqlite::Connection;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -38,11 +35,27 @@ pub struct NewGroup {
 #[derive(Clone, Debug)]
 pub enum Opening {
     /// A trusted dealer: [`Store::create`] makes it, and deals one share to each trustee's file.
-    Dealt(Quorum),
+    TrustedDealer(Quorum),
     /// The trustees generated it together (`xr`): nobody ever had it. Every proof of possession in the
     /// deals was checked (`spec/group-signature.md` section 6, rule 15). The group has the nonce of
     /// their plan.
-    Distributed(Box<Dealing>),
+    Dkg(Box<Dealing>),
+}
+
+impl NewGroup {
+    /// The group that a plan founds, with the opening key that its trustees generated. `now` is in
+    /// nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// [`DkgError::Purpose`] if the plan is for a group that exists.
+    pub fn with_dkg(dealing: Dealing, now: u64) -> Result<Self, DkgError> {
+        Ok(Self {
+            name: dealing.founding()?.name.clone(),
+            scheme: Scheme::Xr,
+            opening: Opening::Dkg(Box::new(dealing)),
+            now,
+        })
+    }
 }
 
 /// A new group, and where its dealt opening key lies.
@@ -69,7 +82,10 @@ impl Store {
     ) -> Result<Created, StoreError> {
         let parent = directory(dir);
         fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
-        let making = files::temporary_folder(parent).map_err(StoreError::io(parent))?;
+        // Of mode 0700. If the process is killed, it stays.
+        let mut making = tempfile::Builder::new();
+        making.prefix(".clew-group-").rand_bytes(16);
+        let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
         place(making, dir)?;
@@ -172,12 +188,12 @@ impl Founding {
         }
         let key = &self.issuer;
         let path = dir.join(ISSUER_KEY);
-        write_key(&path, key.encode(), key.comment(), secret, rng)?;
+        write_key(&path, key, secret, rng)?;
         for key in &self.trustees {
             let path = dir.join(trustee_key(key.trustee().index()));
-            write_key(&path, key.encode(), key.comment(), secret, rng)?;
+            write_key(&path, key, secret, rng)?;
         }
-        self.write_database(&dir.join(DATABASE))?;
+        self.write_database(dir)?;
         // A place for the group file; opening the store writes it from the database.
         files::sync_directory(&dir.join(directory(Path::new(GROUP_FILE))))
             .and_then(|()| fs::set_permissions(dir, public_directory()))
@@ -185,12 +201,8 @@ impl Founding {
             .map_err(StoreError::io(dir))
     }
 
-    fn write_database(&self, path: &Path) -> Result<(), StoreError> {
-        create_secret(path).map_err(StoreError::io(path))?;
-        let db = Connection::open(path)?;
-        configure(&db)?;
-        db.execute_batch(SCHEMA)?;
-        let register = RegisterHead {
+    fn write_database(&self, dir: &Path) -> Result<(), StoreError> {
+        let head = RegisterHead {
             last: self.genesis.epoch_id(),
             time: self.now,
             machines: 0,
@@ -198,13 +210,8 @@ impl Founding {
             hashes: Vec::new(),
         };
         let manager = &self.issuer.manager;
-        let record = seal(&self.genesis.encode(), manager);
-        db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
-        let register = seal(&register.encode(), manager);
-        db.execute("INSERT INTO register VALUES (0, ?1)", [register])?;
-        db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
-        db.pragma_update(None, "application_id", APPLICATION_ID)?;
-        Ok(())
+        let record = sign_part(&self.genesis.encode(), manager);
+        storage::create(dir, &record, &sign_part(&head.encode(), manager))
     }
 }
 
@@ -216,20 +223,24 @@ impl Keys {
     ) -> Result<([u8; 32], Self), StoreError> {
         let fresh = *random_secret(rng);
         let (nonce, keys) = match (scheme, opening) {
-            (Scheme::Bbs04, Opening::Dealt(quorum)) => (fresh, Self::bbs04(&fresh, quorum, rng)?),
-            (Scheme::Xr, Opening::Dealt(quorum)) => (fresh, Self::dealt(&fresh, quorum, rng)?),
-            (Scheme::Xr, Opening::Distributed(dealing)) => {
+            (Scheme::Bbs04, Opening::TrustedDealer(quorum)) => {
+                (fresh, Self::bbs04(&fresh, quorum, rng)?)
+            }
+            (Scheme::Xr, Opening::TrustedDealer(quorum)) => {
+                (fresh, Self::trusted_dealer(&fresh, quorum, rng)?)
+            }
+            (Scheme::Xr, Opening::Dkg(dealing)) => {
                 let plan = dealing.founding()?;
                 let keys = Self::xr(&plan.nonce, plan.origin(), dealing.sharing(), rng);
                 (plan.nonce, keys)
             }
-            (Scheme::Bbs04, Opening::Distributed(_)) => return Err(StoreError::OneOpeningKey),
+            (Scheme::Bbs04, Opening::Dkg(_)) => return Err(StoreError::OneOpeningKey),
         };
         Ok((nonce, keys))
     }
 
     /// The opening key of XR is dealt in base u, and forgotten.
-    fn dealt(
+    fn trusted_dealer(
         nonce: &[u8; 32],
         quorum: Quorum,
         rng: &mut impl CryptoRng,
@@ -240,7 +251,7 @@ impl Keys {
             Sharing::deal(&base, &secret, quorum, rng).map_err(|_| no_luck())?;
         Ok(Self {
             shares: shares.into_iter().map(OpeningShare::Xr).collect(),
-            ..Self::xr(nonce, Origin::Dealt, &sharing, rng)
+            ..Self::xr(nonce, Origin::TrustedDealer, &sharing, rng)
         })
     }
 
@@ -293,24 +304,15 @@ fn public_directory() -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
-fn create_secret(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(MODE_SECRET)
-        .open(path)
-}
-
 fn write_key(
     path: &Path,
-    text: Zeroizing<String>,
-    comment: String,
+    key: &impl TextFile,
     secret: Option<&Secret>,
     rng: &mut impl CryptoRng,
 ) -> Result<(), StoreError> {
     let text = match secret {
-        Some(secret) => sealed::seal(&text, &comment, secret, rng),
-        None => text,
+        Some(secret) => encryption::encrypt(&key.encode(), &key.comment(), secret, rng),
+        None => key.encode(),
     };
     files::write_atomically(path, text.as_bytes(), MODE_SECRET, false).map_err(StoreError::io(path))
 }

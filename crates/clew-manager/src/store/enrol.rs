@@ -5,26 +5,25 @@
 //! says so.
 
 use super::epochs::RevokedRows;
-use super::register::{append, last_of_name};
+use super::register::append;
 use super::revoke::not_before_newest;
-use super::{Store, begin, read_group};
+use super::{Machine, Store, read_group};
 use crate::error::StoreError;
-use crate::join::{AcceptanceFile, Applicant, OfferFile, RequestFile, entry};
-use crate::keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile};
-use crate::update::held_epoch;
+use crate::storage::{Tables, Transaction};
 use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, join_session};
 use clew_group::curve::{G2, Scalar};
 use clew_group::{MemberKey, PublicKey, bbs04, xr};
+use clew_keys::join::{AcceptanceFile, Applicant, OfferFile, RequestFile};
+use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
-use rusqlite::Transaction;
 
 /// An enrolment that is written to the database and not yet committed. Dropped, it never happened.
 ///
 /// The caller takes the room of the key file on disk first, then commits, then writes the key: a key
 /// that is on any disk is in the register.
 pub struct PendingEnrolment<'a> {
-    transaction: Transaction<'a>,
+    transaction: Box<dyn Transaction + 'a>,
     key: MemberKeyFile,
 }
 
@@ -39,7 +38,7 @@ impl PendingEnrolment<'_> {
     /// # Errors
     /// [`StoreError::Database`]; then the machine is not enrolled.
     pub fn commit(self) -> Result<(), StoreError> {
-        Ok(self.transaction.commit()?)
+        self.transaction.commit()
     }
 }
 
@@ -72,12 +71,12 @@ impl Store {
         now: u64,
     ) -> Result<Place<'a>, StoreError> {
         self.check_key(issuer)?;
-        let transaction = begin(&mut self.db)?;
-        let group = read_group(&transaction)?; // another process may have changed it
+        let transaction = self.db.begin()?;
+        let group = read_group(&*transaction)?; // another process may have changed it
         let now = not_before_newest(&group, now)?;
         Ok(Place {
             joined: group.epoch_at(now),
-            replaces: free(&transaction, &name)?,
+            replaces: free(&*transaction, &name)?,
             transaction,
             group,
             issuer,
@@ -96,8 +95,8 @@ pub(super) fn fresh_salt(rng: &mut impl CryptoRng) -> [u8; 16] {
 }
 
 /// Checks that a name can be given, and returns the revoked row that it would replace.
-pub(super) fn free(db: &rusqlite::Connection, name: &Name) -> Result<Option<u32>, StoreError> {
-    match last_of_name(db, name.as_str())? {
+pub(super) fn free(db: &dyn Tables, name: &Name) -> Result<Option<u32>, StoreError> {
+    match db.last_machine(name.as_str())? {
         None => Ok(None),
         Some(last) if last.revoked_in.is_some() => Ok(Some(last.entry.index)),
         Some(_) => Err(StoreError::NameTaken(name.to_string())),
@@ -106,7 +105,7 @@ pub(super) fn free(db: &rusqlite::Connection, name: &Name) -> Result<Option<u32>
 
 /// A machine's place in the register, while it is being enrolled.
 pub(super) struct Place<'a> {
-    pub transaction: Transaction<'a>,
+    pub transaction: Box<dyn Transaction + 'a>,
     pub group: GroupFile,
     pub issuer: &'a IssuerKeyFile,
     pub name: Name,
@@ -151,7 +150,7 @@ impl<'a> Place<'a> {
         offer: &OfferFile,
         acceptance: &AcceptanceFile,
     ) -> Result<RegisterEntry, StoreError> {
-        let mut entry = entry(&self.name, request, offer, self.genesis()?);
+        let mut entry = offer.entry(&self.name, request, self.genesis()?);
         entry.index = self.group.register().machines;
         if let EntryKey::Xr(device) = &mut entry.key {
             device.signature = acceptance.signature;
@@ -172,17 +171,19 @@ impl<'a> Place<'a> {
 
     /// Writes the machine's row and extends the register. Only then are there witnesses.
     pub fn write(&self, entry: &RegisterEntry) -> Result<(), StoreError> {
-        self.transaction.execute(
-            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, NULL)",
-            rusqlite::params![
-                entry.index,
-                entry.name.as_str(),
-                self.now.cast_signed(),
-                self.salt,
-                entry.encode(),
-            ],
-        )?;
-        append(&self.transaction, &self.group, entry, self.now, self.issuer)
+        self.transaction.add_machine(&Machine {
+            entry: entry.clone(),
+            enrolled_at: self.now,
+            revoked_in: None,
+            salt: self.salt.to_vec(),
+        })?;
+        append(
+            &*self.transaction,
+            &self.group,
+            entry,
+            self.now,
+            self.issuer,
+        )
     }
 
     fn issue(self, gamma: &bbs04::IssuerKey) -> Result<PendingEnrolment<'a>, StoreError> {
@@ -240,11 +241,11 @@ impl<'a> Place<'a> {
     }
 
     fn epochs(&self) -> Result<Vec<HeldEpoch>, StoreError> {
-        let revoked = RevokedRows::read(&self.transaction, self.issuer)?;
+        let revoked = RevokedRows::read(&*self.transaction, self.issuer)?;
         let x = self.x();
         let witnesses = revoked.witnesses_of(&self.group, self.issuer, &x, self.now)?;
         let each = witnesses.into_iter().map(|(epoch, witness)| {
-            held_epoch(&self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
+            HeldEpoch::of(&self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
         });
         each.collect()
     }

@@ -2,12 +2,12 @@
 
 use super::{Store, key_of};
 use crate::error::StoreError;
-use crate::keys::IssuerKeyFile;
-use crate::update::held_epochs;
+use crate::storage::Tables;
 use clew_evidence::GroupFile;
 use clew_group::curve::Scalar;
 use clew_group::{EpochIssuer, Witness};
-use rusqlite::Connection;
+use clew_keys::IssuerKeyFile;
+use clew_keys::update::held_epochs;
 use zeroize::Zeroizing;
 
 impl Store {
@@ -23,7 +23,7 @@ impl Store {
         epoch: u32,
     ) -> Result<EpochIssuer, StoreError> {
         self.check_key(issuer)?;
-        RevokedRows::read(&self.db, issuer)?.issuer_in(&self.group, issuer, epoch)
+        RevokedRows::read(&*self.db, issuer)?.issuer_in(&self.group, issuer, epoch)
     }
 }
 
@@ -31,19 +31,12 @@ impl Store {
 pub(super) struct RevokedRows(Zeroizing<Vec<(u32, Scalar)>>);
 
 impl RevokedRows {
-    pub(super) fn read(db: &Connection, issuer: &IssuerKeyFile) -> Result<Self, StoreError> {
-        let query = "SELECT revoked_in, salt, name, count(*) OVER () FROM machine
-                     WHERE revoked_in IS NOT NULL";
-        let mut statement = db.prepare_cached(query)?;
-        let mut rows = statement.query([])?;
-        let mut revoked = Zeroizing::new(Vec::new());
-        while let Some(row) = rows.next()? {
-            let (salt, name): (Vec<u8>, String) = (row.get(1)?, row.get(2)?);
-            if revoked.is_empty() {
-                // Room for all of them: a list that grows leaves a copy behind.
-                revoked.reserve_exact(row.get::<_, u32>(3)? as usize);
-            }
-            revoked.push((row.get(0)?, issuer.derive_x(&salt, &name)));
+    pub(super) fn read(db: &dyn Tables, issuer: &IssuerKeyFile) -> Result<Self, StoreError> {
+        let rows = db.revoked()?;
+        // Room for all of them: a list that grows leaves a copy behind.
+        let mut revoked = Zeroizing::new(Vec::with_capacity(rows.len()));
+        for row in rows {
+            revoked.push((row.epoch, issuer.derive_x(&row.salt, &row.name)));
         }
         Ok(Self(revoked))
     }

@@ -1,4 +1,4 @@
-//! The issuer's side of a join from the device's own host, one call a round (`crate::join`).
+//! The issuer's side of a join from the device's own host, one call a round (`clew_keys::join`).
 //!
 //! Many joins may be under way at once, in any order, and each round may be repeated: the argument
 //! for that is the algebraic group model with a random oracle (`spec/security.md`), and it needs a
@@ -8,16 +8,14 @@
 use super::enrol::{Place, free, fresh_salt};
 use super::epochs::RevokedRows;
 use super::revoke::not_before_newest;
-use super::{Machine, Store, begin, read_group, register};
+use super::{Machine, Store, read_group, register};
 use crate::error::StoreError;
-use crate::join::{
-    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
-};
-use crate::keys::{IssuerKey, IssuerKeyFile};
+use crate::storage::{Join, Offered, Tables};
 use clew_evidence::{How, Name};
 use clew_group::xr;
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, TextFile};
 use rand_core::CryptoRng;
-use rusqlite::{Connection, OptionalExtension, params};
 
 /// An invitation by which no machine has joined yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,22 +37,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if a name does not decode.
     pub fn invitations(&self) -> Result<Vec<Invitation>, StoreError> {
-        let query = "SELECT name, created_at, joined FROM joining
-                     WHERE machine IS NULL ORDER BY created_at, name";
-        let mut statement = self.db.prepare_cached(query)?;
-        let rows = statement.query_map([], |row| {
-            let invited_at = row.get::<_, i64>(1)?.cast_unsigned();
-            Ok((row.get(0)?, invited_at, row.get(2)?))
-        })?;
-        let each = rows.map(|row| {
-            let (name, invited_at, offered) = row?;
-            Ok(Invitation {
-                name: joining_name(name)?,
-                invited_at,
-                offered,
-            })
-        });
-        each.collect()
+        self.db.invitations()
     }
 
     /// Withdraws the open invitations of a name, and returns how many there were. A device that answers
@@ -63,10 +46,13 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotInvited`] if none is open.
     pub fn withdraw(&mut self, name: &Name) -> Result<usize, StoreError> {
-        let query = "DELETE FROM joining WHERE name = ?1 AND machine IS NULL";
-        match self.db.execute(query, [name.as_str()])? {
+        let transaction = self.db.begin()?;
+        match transaction.withdraw(name)? {
             0 => Err(StoreError::NotInvited(name.to_string())),
-            withdrawn => Ok(withdrawn),
+            withdrawn => {
+                transaction.commit()?;
+                Ok(withdrawn)
+            }
         }
     }
 
@@ -83,7 +69,7 @@ impl Store {
     ) -> Result<CredentialFile, StoreError> {
         self.check_key(issuer)?;
         let now = not_before_newest(&self.group, now)?;
-        let machine = register::last_of_name(&self.db, name.as_str())?;
+        let machine = self.db.last_machine(name.as_str())?;
         let machine = machine.ok_or_else(|| StoreError::NoSuchMachine(name.to_string()))?;
         self.credential(issuer, NO_JOIN, &machine, now)
     }
@@ -102,14 +88,11 @@ impl Store {
     ) -> Result<InvitationFile, StoreError> {
         self.check_key(issuer)?;
         gamma(issuer)?;
-        let transaction = begin(&mut self.db)?;
-        free(&transaction, &name)?;
+        let transaction = self.db.begin()?;
+        free(&*transaction, &name)?;
         let mut nonce = [0; 32];
         rng.fill_bytes(&mut nonce);
-        transaction.execute(
-            "INSERT INTO joining (nonce, name, created_at) VALUES (?1, ?2, ?3)",
-            params![nonce, name.as_str(), now.cast_signed()],
-        )?;
+        transaction.invite(&nonce, &name, now)?;
         transaction.commit()?;
         Ok(InvitationFile::new(
             self.group.id(),
@@ -133,27 +116,29 @@ impl Store {
         rng: &mut impl CryptoRng,
     ) -> Result<OfferFile, StoreError> {
         let gamma = gamma(issuer)?;
-        let joining = Joining::find(&self.db, &request.nonce)?;
-        if let Some(offered) = joining.offered {
-            if offered.request != request.payload() {
+        let join = find(&*self.db, &request.nonce)?;
+        if let Some(offered) = join.offered {
+            if offered.request != *request.payload() {
                 return Err(StoreError::OtherRequest);
             }
-            return offered
-                .repeat(self, issuer, joining.name, now)?
-                .offer(gamma);
+            return self.repeat(issuer, join.name, offered, now)?.offer(gamma);
         }
-        let mut place = self.place(issuer, joining.name, now)?;
+        let mut place = self.place(issuer, join.name, now)?;
         // Again under the lock: two processes may have the same request.
-        if Joining::find(&place.transaction, &request.nonce)?
-            .offered
-            .is_some()
-        {
+        if find(&*place.transaction, &request.nonce)?.offered.is_some() {
             drop(place);
             return self.offer(issuer, request, now, rng);
         }
         place.salt = fresh_salt(rng);
         let offer = place.offer(gamma, request, How::OwnHost)?;
-        keep(&place, request)?;
+        let offered = Offered {
+            request: request.payload().to_vec(),
+            salt: place.salt,
+            joined: place.joined,
+            replaces: place.replaces,
+            machine: None,
+        };
+        place.transaction.keep_offer(&request.nonce, &offered)?;
         place.transaction.commit()?;
         Ok(offer)
     }
@@ -174,13 +159,40 @@ impl Store {
         now: u64,
     ) -> Result<CredentialFile, StoreError> {
         let gamma = gamma(issuer)?;
-        let joining = Joining::find(&self.db, &acceptance.nonce)?;
-        let offered = joining.offered.ok_or(StoreError::NotOffered)?;
-        let repeat = offered.repeat(self, issuer, joining.name, now)?;
+        let join = find(&*self.db, &acceptance.nonce)?;
+        let offered = join.offered.ok_or(StoreError::NotOffered)?;
+        let repeat = self.repeat(issuer, join.name, offered, now)?;
         let index = repeat.admit(gamma, acceptance)?;
         self.refresh()?;
-        let machine = register::at(&self.db, index)?;
+        let machine = register::at(&*self.db, index)?;
         self.credential(issuer, acceptance.nonce, &machine, now)
+    }
+
+    /// The place of an offer again, under the database's write lock.
+    fn repeat<'a>(
+        &'a mut self,
+        issuer: &'a IssuerKeyFile,
+        name: Name,
+        offered: Offered,
+        now: u64,
+    ) -> Result<Repeat<'a>, StoreError> {
+        self.check_key(issuer)?;
+        let transaction = self.db.begin()?;
+        let damaged = || StoreError::Damaged("the request of a join does not decode".to_owned());
+        Ok(Repeat {
+            request: RequestFile::from_payload(&offered.request).ok_or_else(damaged)?,
+            machine: offered.machine,
+            place: Place {
+                group: read_group(&*transaction)?,
+                transaction,
+                issuer,
+                name,
+                joined: offered.joined,
+                replaces: offered.replaces,
+                salt: offered.salt,
+                now,
+            },
+        })
     }
 
     fn credential(
@@ -190,7 +202,7 @@ impl Store {
         machine: &Machine,
         now: u64,
     ) -> Result<CredentialFile, StoreError> {
-        let revoked = RevokedRows::read(&self.db, issuer)?;
+        let revoked = RevokedRows::read(&*self.db, issuer)?;
         let x = machine.x(issuer);
         let witnesses = revoked.witnesses_of(&self.group, issuer, &x, now)?;
         match machine.revoked_in {
@@ -214,95 +226,8 @@ fn gamma(issuer: &IssuerKeyFile) -> Result<&xr::IssuerKey, StoreError> {
     }
 }
 
-/// Keeps the request with the salt of its offer, before the offer leaves.
-fn keep(place: &Place<'_>, request: &RequestFile) -> Result<(), StoreError> {
-    place.transaction.execute(
-        "UPDATE joining SET request = ?2, salt = ?3, joined = ?4, replaces = ?5
-         WHERE nonce = ?1 AND request IS NULL",
-        params![
-            request.nonce,
-            request.payload(),
-            place.salt,
-            place.joined,
-            place.replaces.map_or(-1, i64::from),
-        ],
-    )?;
-    Ok(())
-}
-
-fn joining_name(name: String) -> Result<Name, StoreError> {
-    let damaged = |_| StoreError::Damaged("the name of a join is not one".to_owned());
-    name.parse().map_err(damaged)
-}
-
-/// A join under way.
-struct Joining {
-    name: Name,
-    offered: Option<Offered>,
-}
-
-/// What was offered in it.
-struct Offered {
-    request: Vec<u8>,
-    salt: [u8; 16],
-    joined: u32,
-    replaces: Option<u32>,
-    machine: Option<u32>,
-}
-
-impl Joining {
-    fn find(db: &Connection, nonce: &[u8; 32]) -> Result<Self, StoreError> {
-        let query = "SELECT name, request, salt, joined, replaces, machine
-                     FROM joining WHERE nonce = ?1";
-        let mut statement = db.prepare_cached(query)?;
-        let found = statement.query_row([nonce], |row| {
-            let offered = |request| -> rusqlite::Result<Offered> {
-                Ok(Offered {
-                    request,
-                    salt: row.get(2)?,
-                    joined: row.get(3)?,
-                    replaces: u32::try_from(row.get::<_, i64>(4)?).ok(),
-                    machine: row.get(5)?,
-                })
-            };
-            let request: Option<Vec<u8>> = row.get(1)?;
-            Ok((row.get(0)?, request.map(offered).transpose()?))
-        });
-        let (name, offered): (String, _) = found.optional()?.ok_or(StoreError::NoInvitation)?;
-        Ok(Self {
-            name: joining_name(name)?,
-            offered,
-        })
-    }
-}
-
-impl Offered {
-    /// The place of the offer again, under the database's write lock.
-    fn repeat<'a>(
-        self,
-        store: &'a mut Store,
-        issuer: &'a IssuerKeyFile,
-        name: Name,
-        now: u64,
-    ) -> Result<Repeat<'a>, StoreError> {
-        store.check_key(issuer)?;
-        let transaction = begin(&mut store.db)?;
-        let damaged = || StoreError::Damaged("the request of a join does not decode".to_owned());
-        Ok(Repeat {
-            request: RequestFile::from_payload(&self.request).ok_or_else(damaged)?,
-            machine: self.machine,
-            place: Place {
-                group: read_group(&transaction)?,
-                transaction,
-                issuer,
-                name,
-                joined: self.joined,
-                replaces: self.replaces,
-                salt: self.salt,
-                now,
-            },
-        })
-    }
+fn find(db: &dyn Tables, nonce: &[u8; 32]) -> Result<Join, StoreError> {
+    db.join(nonce)?.ok_or(StoreError::NoInvitation)
 }
 
 /// An offer that was made before.
@@ -325,7 +250,7 @@ impl Repeat<'_> {
         if let Some(index) = self.entered(&acceptance.nonce)? {
             return Ok(index);
         }
-        if free(&place.transaction, &place.name)? != place.replaces {
+        if free(&*place.transaction, &place.name)? != place.replaces {
             return Err(StoreError::NameTaken(place.name.to_string()));
         }
         let now = not_before_newest(&place.group, place.now)?;
@@ -337,10 +262,8 @@ impl Repeat<'_> {
             });
         }
         place.write(&entry)?;
-        place.transaction.execute(
-            "UPDATE joining SET machine = ?2 WHERE nonce = ?1",
-            params![acceptance.nonce, entry.index],
-        )?;
+        let transaction = &place.transaction;
+        transaction.keep_joined(&acceptance.nonce, entry.index)?;
         self.place.transaction.commit()?;
         Ok(entry.index)
     }
@@ -350,7 +273,7 @@ impl Repeat<'_> {
         match self.machine {
             Some(index) => Ok(Some(index)),
             None => {
-                let again = Joining::find(&self.place.transaction, nonce)?;
+                let again = find(&*self.place.transaction, nonce)?;
                 Ok(again.offered.and_then(|offered| offered.machine))
             }
         }

@@ -1,15 +1,15 @@
 //! The register: machines, their entries, the tree over them, and its checkpoints.
 
-use super::{Store, begin, read_group};
+use super::{Store, read_group};
 use crate::error::StoreError;
-use crate::keys::IssuerKeyFile;
+use crate::storage::{Tables, Transaction};
 use clew_evidence::{
     Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, appended_nodes,
-    consistency, inclusion, root, seal,
+    consistency, inclusion, root, sign_part,
 };
 use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use clew_keys::IssuerKeyFile;
 
 /// A machine's row in the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Machine {
     pub enrolled_at: u64,
     /// The epoch that locked it out, if it was revoked.
     pub revoked_in: Option<u32>,
-    salt: Vec<u8>,
+    pub(crate) salt: Vec<u8>,
 }
 
 impl Machine {
@@ -39,8 +39,6 @@ impl Machine {
     }
 }
 
-const SELECT: &str = "SELECT entry, enrolled_at, revoked_in, salt FROM machine";
-
 impl Store {
     /// Calls `each` for every row in the order of enrolment.
     ///
@@ -50,7 +48,7 @@ impl Store {
         &self,
         each: impl FnMut(Machine) -> Result<(), E>,
     ) -> Result<(), E> {
-        for_each(&self.db, each)
+        for_each(&*self.db, each)
     }
 
     /// The last machine that was enrolled under a name.
@@ -58,7 +56,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the row does not decode.
     pub fn machine(&self, name: &str) -> Result<Option<Machine>, StoreError> {
-        last_of_name(&self.db, name)
+        self.db.last_machine(name)
     }
 
     /// The machine in that place of the register.
@@ -66,7 +64,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the row does not decode.
     pub fn machine_at(&self, index: u32) -> Result<Option<Machine>, StoreError> {
-        one(&self.db, &format!("{SELECT} WHERE idx = ?1"), index)
+        self.db.machine(index)
     }
 
     /// The machine's entry with the proof that it is in the register of [`Store::group`]: of the
@@ -77,7 +75,7 @@ impl Store {
     pub fn row(&self, machine: &Machine) -> Result<EvidenceRow, StoreError> {
         let index = machine.entry.index;
         let machines = self.size_with(index);
-        let hashes = inclusion(index, machines, nodes(&self.db));
+        let hashes = inclusion(index, machines, nodes(&*self.db));
         Ok(EvidenceRow {
             entry: machine.entry.clone(),
             machines,
@@ -109,15 +107,15 @@ impl Store {
         now: u64,
     ) -> Result<(), StoreError> {
         self.check_key(issuer)?;
-        let transaction = begin(&mut self.db)?;
-        let group = read_group(&transaction)?; // another process may have changed it
-        if !write_checkpoint(&transaction, &group, machines, issuer)? {
+        let transaction = self.db.begin()?;
+        let group = read_group(&*transaction)?; // another process may have changed it
+        if !write_checkpoint(&*transaction, &group, machines, issuer)? {
             drop(transaction);
             return self.refresh();
         }
         let present = group.register().machines;
-        write_head(&transaction, present, group.last_id(), now, issuer)?;
-        let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept
+        write_head(&*transaction, present, group.last_id(), now, issuer)?;
+        let group = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
         transaction.commit()?;
         self.group = group;
         self.publish().map_err(StoreError::not_published)
@@ -127,7 +125,7 @@ impl Store {
 /// Writes the checkpoint of a size, unless there is one or it is empty. Returns whether it was
 /// written: then the head has to be written, too.
 pub(super) fn write_checkpoint(
-    db: &Connection,
+    db: &dyn Transaction,
     group: &GroupFile,
     machines: u32,
     issuer: &IssuerKeyFile,
@@ -145,60 +143,28 @@ pub(super) fn write_checkpoint(
         root: root(machines, nodes(db)).ok_or_else(holes)?,
         hashes: proof(db, machines)?,
     };
-    let bytes = seal(&checkpoint.encode(), &issuer.manager);
-    db.execute(
-        "INSERT INTO checkpoint VALUES (?1, ?2, ?3)",
-        params![machines, checkpoint.root, bytes],
-    )?;
+    let bytes = sign_part(&checkpoint.encode(), &issuer.manager);
+    db.add_checkpoint(machines, &checkpoint.root, &bytes)?;
     Ok(true)
 }
 
 /// Calls `each` for every row in the order of enrolment.
 pub(super) fn for_each<E: From<StoreError>>(
-    db: &Connection,
+    db: &dyn Tables,
     mut each: impl FnMut(Machine) -> Result<(), E>,
 ) -> Result<(), E> {
-    let query = || db.prepare(&format!("{SELECT} ORDER BY idx"));
-    let mut statement = query().map_err(StoreError::from)?;
-    let mut rows = statement.query([]).map_err(StoreError::from)?;
-    while let Some(row) = rows.next().map_err(StoreError::from)? {
-        each(machine_of(row)?)?;
-    }
-    Ok(())
-}
-
-/// The last machine that was enrolled under a name.
-pub(super) fn last_of_name(db: &Connection, name: &str) -> Result<Option<Machine>, StoreError> {
-    let query = format!("{SELECT} WHERE name = ?1 ORDER BY idx DESC LIMIT 1");
-    one(db, &query, name)
+    let mut done = Ok(());
+    db.each_machine(&mut |machine| {
+        done = each(machine);
+        done.is_ok()
+    })?;
+    done
 }
 
 /// The machine in that place of the register.
-pub(super) fn at(db: &Connection, index: u32) -> Result<Machine, StoreError> {
-    let found = one(db, &format!("{SELECT} WHERE idx = ?1"), index)?;
-    found.ok_or_else(|| StoreError::Damaged(format!("row {index} is missing")))
-}
-
-fn one(
-    db: &Connection,
-    query: &str,
-    value: impl rusqlite::ToSql,
-) -> Result<Option<Machine>, StoreError> {
-    let mut statement = db.prepare_cached(query)?;
-    let mut rows = statement.query([value])?;
-    rows.next()?.map(machine_of).transpose()
-}
-
-fn machine_of(row: &Row<'_>) -> Result<Machine, StoreError> {
-    let entry: Vec<u8> = row.get(0)?;
-    let entry = RegisterEntry::decode(&entry)
-        .ok_or_else(|| StoreError::Damaged("a register entry does not decode".to_owned()))?;
-    Ok(Machine {
-        entry,
-        enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
-        revoked_in: row.get(2)?,
-        salt: row.get(3)?,
-    })
+pub(super) fn at(db: &dyn Tables, index: u32) -> Result<Machine, StoreError> {
+    let missing = || StoreError::Damaged(format!("row {index} is missing"));
+    db.machine(index)?.ok_or_else(missing)
 }
 
 fn holes() -> StoreError {
@@ -206,21 +172,13 @@ fn holes() -> StoreError {
 }
 
 /// Roots of complete subtrees, as the tree's functions ask for them.
-pub(super) fn nodes(db: &Connection) -> impl Fn(u32, u32) -> Option<[u8; 32]> {
-    |level, index| node(db, level, index).ok().flatten()
-}
-
-fn node(db: &Connection, level: u32, index: u32) -> rusqlite::Result<Option<[u8; 32]>> {
-    db.prepare_cached("SELECT hash FROM node WHERE level = ?1 AND idx = ?2")?
-        .query_row(params![level, index], |row| row.get(0))
-        .optional()
+pub(super) fn nodes<T: Tables + ?Sized>(db: &T) -> impl Fn(u32, u32) -> Option<[u8; 32]> {
+    |level, index| db.node(level, index).ok().flatten()
 }
 
 /// The consistency proof from the last checkpoint to so many machines; none if there is none.
-fn proof(db: &Connection, machines: u32) -> Result<Vec<[u8; 32]>, StoreError> {
-    let query = "SELECT max(machines) FROM checkpoint";
-    let last: Option<u32> = db.query_row(query, [], |row| row.get(0))?;
-    match last {
+fn proof(db: &dyn Transaction, machines: u32) -> Result<Vec<[u8; 32]>, StoreError> {
+    match db.last_checkpoint()? {
         Some(last) => consistency(last, machines, nodes(db)).ok_or_else(holes),
         None => Ok(Vec::new()),
     }
@@ -228,7 +186,7 @@ fn proof(db: &Connection, machines: u32) -> Result<Vec<[u8; 32]>, StoreError> {
 
 /// Extends the register by one entry, and replaces its head.
 pub(super) fn append(
-    db: &Connection,
+    db: &dyn Transaction,
     group: &GroupFile,
     entry: &RegisterEntry,
     now: u64,
@@ -239,17 +197,14 @@ pub(super) fn append(
     let after = after.ok_or(StoreError::Full("machines"))?;
     let added = appended_nodes(machines, &entry.leaf_hash(), nodes(db)).ok_or_else(holes)?;
     for (level, index, hash) in added {
-        db.execute(
-            "INSERT INTO node VALUES (?1, ?2, ?3)",
-            params![level, index, hash],
-        )?;
+        db.add_node(level, index, &hash)?;
     }
     write_head(db, after, group.last_id(), now, issuer)
 }
 
 /// Replaces the register's head.
 pub(super) fn write_head(
-    db: &Connection,
+    db: &dyn Transaction,
     machines: u32,
     last: EpochId,
     time: u64,
@@ -262,7 +217,5 @@ pub(super) fn write_head(
         root: root(machines, nodes(db)).ok_or_else(holes)?,
         hashes: proof(db, machines)?,
     };
-    let bytes = seal(&head.encode(), &issuer.manager);
-    db.execute("UPDATE register SET bytes = ?1", [bytes])?;
-    Ok(())
+    db.set_head(&sign_part(&head.encode(), &issuer.manager))
 }

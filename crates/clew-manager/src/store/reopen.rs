@@ -2,11 +2,11 @@
 
 use super::revoke::When;
 use super::{Store, key_of};
-use crate::dkg::{Dealing, DkgError};
 use crate::error::StoreError;
-use crate::keys::{IssuerKey, IssuerKeyFile};
 use clew_evidence::{Change, GroupFile};
 use clew_group::PublicKey;
+use clew_keys::{IssuerKey, IssuerKeyFile};
+use clew_trustee::dkg::{Dealing, DkgError};
 
 impl Store {
     /// Adds an epoch with the opening key that trustees dealt, and returns it. If the group has that

@@ -1,17 +1,17 @@
 //! New epochs: machines are revoked, V starts anew.
 
-use super::register::{last_of_name, write_checkpoint, write_head};
+use super::register::{write_checkpoint, write_head};
 use super::witnesses;
-use super::{Machine, Store, begin, key_of, read_group};
+use super::{Machine, Store, key_of, read_group};
 use crate::error::StoreError;
 use crate::index::Progress;
-use crate::keys::{IssuerKey, IssuerKeyFile};
+use crate::storage::{Tables, Transaction};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
-    Name, seal,
+    Name, sign_part,
 };
 use clew_group::{PublicKey, xr};
-use rusqlite::{Transaction, params};
+use clew_keys::{IssuerKey, IssuerKeyFile};
 use std::collections::BTreeSet;
 
 /// An epoch that starts later than this after it was made has to be confirmed: 30 days.
@@ -123,20 +123,20 @@ impl Store {
         issuer: &IssuerKeyFile,
         when: When,
         progress: Progress<'_>,
-        change: impl FnOnce(&Transaction<'_>, &GroupFile) -> Result<(Change, Vec<Machine>), StoreError>,
+        change: impl FnOnce(&dyn Tables, &GroupFile) -> Result<(Change, Vec<Machine>), StoreError>,
     ) -> Result<u32, StoreError> {
         self.check_key(issuer)?;
-        let transaction = begin(&mut self.db)?;
-        let group = read_group(&transaction)?; // another process may have changed it
+        let transaction = self.db.begin()?;
+        let group = read_group(&*transaction)?; // another process may have changed it
         let when = when.checked(&group)?;
-        let (change, revoked) = change(&transaction, &group)?;
+        let (change, revoked) = change(&*transaction, &group)?;
         let rebase = matches!(change, Change::Rebase { .. });
         let record = record(&group, when, change)?;
-        write(&transaction, &group, issuer, &record, &revoked)?;
-        let group = read_group(&transaction)?; // with every rule: what readers refuse is not kept
+        write(&*transaction, &group, issuer, &record, &revoked)?;
+        let group = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
         if rebase {
             let epoch = record.epoch;
-            witnesses::stage(&self.dir, &transaction, &group, issuer, epoch, progress)?;
+            witnesses::stage(&self.dir, &*transaction, &group, issuer, epoch, progress)?;
         }
         transaction.commit()?;
         self.group = group;
@@ -162,21 +162,16 @@ fn record(group: &GroupFile, when: When, change: Change) -> Result<EpochRecord, 
 }
 
 fn write(
-    transaction: &Transaction<'_>,
+    transaction: &dyn Transaction,
     group: &GroupFile,
     issuer: &IssuerKeyFile,
     record: &EpochRecord,
     revoked: &[Machine],
 ) -> Result<(), StoreError> {
-    transaction.execute(
-        "INSERT INTO part VALUES (?1, ?2)",
-        params![record.epoch, seal(&record.encode(), &issuer.manager)],
-    )?;
+    let part = sign_part(&record.encode(), &issuer.manager);
+    transaction.add_record(record.epoch, &part)?;
     for machine in revoked {
-        transaction.execute(
-            "UPDATE machine SET revoked_in = ?1 WHERE idx = ?2 AND revoked_in IS NULL",
-            params![record.epoch, machine.entry.index],
-        )?;
+        transaction.revoke(machine.entry.index, record.epoch)?;
     }
     // Readers demand it: the record binds the register, and a checkpoint leads from there on.
     write_checkpoint(transaction, group, record.machines, issuer)?;
@@ -185,10 +180,10 @@ fn write(
 }
 
 /// The rows to revoke: registered, and never revoked before.
-fn rows_of(db: &Transaction<'_>, names: &[Name]) -> Result<Vec<Machine>, StoreError> {
+fn rows_of(db: &dyn Tables, names: &[Name]) -> Result<Vec<Machine>, StoreError> {
     let distinct: BTreeSet<&Name> = names.iter().collect();
     let rows = distinct.into_iter().map(|name| {
-        let row = last_of_name(db, name.as_str())?;
+        let row = db.last_machine(name.as_str())?;
         let row = row.ok_or_else(|| StoreError::NoSuchMachine(name.to_string()))?;
         match row.revoked_in {
             None => Ok(row),

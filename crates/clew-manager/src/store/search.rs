@@ -4,11 +4,11 @@ use super::register::{at, nodes};
 use super::{Machine, Store};
 use crate::error::StoreError;
 use crate::index::{Index, Progress, Rows};
-use crate::keys::{IssuerKey, IssuerKeyFile};
+use crate::storage::Revoked;
 use clew_evidence::{Found, OpenedBase, Search, root};
 use clew_group::EpochIssuer;
 use clew_group::curve::{G1, Scalar};
-use rusqlite::Connection;
+use clew_keys::{IssuerKey, IssuerKeyFile};
 use std::num::NonZero;
 use std::ops::Range;
 use std::thread;
@@ -78,7 +78,7 @@ impl Store {
     /// Root of the register when it had so many machines. `None` if it has fewer.
     pub fn root_at(&self, machines: u32) -> Option<[u8; 32]> {
         let has = machines <= self.group().register().machines;
-        has.then(|| root(machines, nodes(&self.db))).flatten()
+        has.then(|| root(machines, nodes(&*self.db))).flatten()
     }
 
     fn index(&self, epoch: u32) -> Result<Index, StoreError> {
@@ -124,7 +124,10 @@ impl Store {
             let x = x_of(machine, issuer);
             Ok(search.fits(&machine.entry, x.as_ref()))
         };
-        for index in revoked_until(&self.db, epoch)? {
+        let mut revoked = self.db.revoked()?;
+        revoked.retain(|row| row.epoch <= epoch);
+        revoked.sort_unstable_by_key(|row| row.index);
+        for Revoked { index, .. } in revoked {
             if let Some(found) = self.fitting(issuer, index, fits)? {
                 return Ok(Some(found));
             }
@@ -149,14 +152,6 @@ fn x_of(machine: &Machine, issuer: &IssuerKeyFile) -> Option<Scalar> {
     }
 }
 
-/// The places of the rows that are revoked at or before an epoch.
-fn revoked_until(db: &Connection, epoch: u32) -> Result<Vec<u32>, StoreError> {
-    let query = "SELECT idx FROM machine WHERE revoked_in <= ?1 ORDER BY idx";
-    let mut statement = db.prepare_cached(query)?;
-    let rows = statement.query_map([epoch], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 /// The rows of a store with the issuer in one epoch.
 struct EpochRows<'s> {
     store: &'s Store,
@@ -175,7 +170,7 @@ impl Rows for EpochRows<'_> {
 
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
         let machines: Vec<Machine> = rows
-            .map(|row| at(&self.store.db, row))
+            .map(|row| at(&*self.store.db, row))
             .collect::<Result<_, _>>()?;
         // Not self: a database connection is one thread's.
         let (epoch, issuer) = (&self.epoch, self.issuer);

@@ -9,14 +9,14 @@ use super::epochs::RevokedRows;
 use super::search::by_threads;
 use super::{Machine, WITNESSES, register};
 use crate::error::StoreError;
-use crate::files;
 use crate::index::Progress;
-use crate::keys::IssuerKeyFile;
-use crate::witness_file::{self, BUCKET_ROWS};
+use crate::storage::Tables;
 use clew_evidence::{Change, GroupFile};
 use clew_group::EpochIssuer;
 use clew_group::curve::Scalar;
-use rusqlite::Connection;
+use clew_keys::IssuerKeyFile;
+use clew_keys::files;
+use clew_keys::witness_file::{self, BUCKET_ROWS};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, DirEntry, File};
@@ -59,7 +59,7 @@ fn buckets(folder: &Path) -> BTreeMap<OsString, Option<(u64, SystemTime)>> {
 /// Holds [`ROWS_AT_ONCE`] rows in memory, and the x of those that are revoked.
 pub(super) fn stage(
     dir: &Path,
-    db: &Connection,
+    db: &dyn Tables,
     group: &GroupFile,
     issuer: &IssuerKeyFile,
     epoch: u32,

@@ -5,22 +5,23 @@
 //! in NaCl*, section 9). So the first blocks of all packets are computed first, and with them as many
 //! others as there is room for.
 
+use clew_simd::salsa20::{self, BLOCK, Block, LANES, State, blocks, state};
+use clew_simd::{Backend, poly1305};
 use subtle::ConstantTimeEq;
 use zeroize::optimization_barrier;
 
-use super::salsa::{BLOCK, Block, LANES, State, blocks, state};
-use super::{Packet, Path, TAG, poly1305, salsa};
+use super::{Packet, TAG};
 
-/// Packets that are sealed or opened together at most.
-pub const GROUP: usize = poly1305::LANES;
+/// Packets that are sealed or decrypted together at most.
+pub(super) const GROUP: usize = poly1305::LANES;
 
 /// Bytes of a packet's stream before those for its text.
 const HEAD: usize = poly1305::KEY;
 
 /// Encrypts and writes the tags.
-pub fn seal(path: Path, packets: &mut [Packet<'_>]) {
+pub(super) fn seal(backend: Backend, packets: &mut [Packet<'_>]) {
     let mut places = Places::of(packets);
-    let mut streams = Streams::new(path);
+    let mut streams = Streams::new(backend);
     streams.start(&mut places, packets);
     streams.apply(packets, &[true; GROUP]);
     while streams.next(&mut places, packets) {
@@ -33,9 +34,9 @@ pub fn seal(path: Path, packets: &mut [Packet<'_>]) {
 }
 
 /// Decrypts where the tags are right, and says where they are.
-pub fn open(path: Path, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+pub(super) fn decrypt(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
     let mut places = Places::of(packets);
-    let mut streams = Streams::new(path);
+    let mut streams = Streams::new(backend);
     streams.start(&mut places, packets);
     let tags = streams.tags(packets);
     for ((packet, tag), is_good) in packets.iter().zip(&tags).zip(&mut *are_good) {
@@ -99,7 +100,7 @@ impl Places {
 
 /// Blocks of streams, as many as lanes, and the packets' keys for Poly1305.
 struct Streams {
-    path: Path,
+    backend: Backend,
     used: usize,
     places: [Place; LANES],
     states: [State; LANES],
@@ -108,9 +109,9 @@ struct Streams {
 }
 
 impl Streams {
-    fn new(path: Path) -> Self {
+    fn new(backend: Backend) -> Self {
         Self {
-            path,
+            backend,
             used: 0,
             places: [(0, 0); LANES],
             states: [[0; 16]; LANES],
@@ -134,13 +135,13 @@ impl Streams {
             && let Some((packet, block)) = places.next()
         {
             let Packet { stream, nonce, .. } = &packets[packet];
-            let [n0, n1] = salsa::words(nonce);
+            let [n0, n1] = salsa20::words(nonce);
             let counter = [n0, n1, block as u32, (block >> 32) as u32];
             self.states[self.used] = state(&stream.0, counter);
             self.places[self.used] = (packet, block);
             self.used += 1;
         }
-        blocks(self.path, &self.states, &mut self.blocks[..self.used]);
+        blocks(self.backend, &self.states, &mut self.blocks[..self.used]);
         self.used > 0
     }
 
@@ -165,7 +166,7 @@ impl Streams {
             *text = packet.text;
         }
         let (mut tags, n) = ([[0; TAG]; GROUP], packets.len());
-        poly1305::tags(self.path, &self.keys[..n], &texts[..n], &mut tags[..n]);
+        poly1305::tags(self.backend, &self.keys[..n], &texts[..n], &mut tags[..n]);
         tags
     }
 }

@@ -6,7 +6,7 @@
 //! [`Stream`] is the key for those.
 //!
 //! ```
-//! use clew_tunnel::boxes::{Key, Packet, open, seal};
+//! use clew_tunnel::boxes::{Key, Packet, decrypt, seal};
 //!
 //! let stream = Key::from_bytes([1; 32]).stream(b"minimaLT and TID");
 //! let mut datagrams = [*b"room for the tag+one", *b"room for the tag+two"];
@@ -18,24 +18,23 @@
 //!
 //! *packets[0].tag = [0; 16];
 //! let mut are_good = [false; 2];
-//! open(&mut packets, &mut are_good);
+//! decrypt(&mut packets, &mut are_good);
 //! assert_eq!((are_good, &*packets[1].text), ([false, true], &b"+two"[..]));
 //! ```
 
 mod batch;
-mod poly1305;
-mod salsa;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 
+use clew_simd::{Backend, poly1305, salsa20};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::x25519::Shared;
 
 /// Bytes of a tag: what a box is longer than its text.
-pub const TAG: usize = 16;
+pub const TAG: usize = poly1305::TAG;
 
 /// Bytes of a key.
 pub const KEY: usize = 32;
@@ -50,13 +49,13 @@ pub struct Key([u32; 8]);
 impl Key {
     /// The key of these bytes.
     pub fn from_bytes(bytes: [u8; KEY]) -> Self {
-        Self(salsa::words(&bytes))
+        Self(salsa20::words(&bytes))
     }
 
     /// The key of two sides, of what they share: HSalsa20 of it (`crypto_box_beforenm`).
     pub fn between(shared: &Shared) -> Self {
-        let mut words = salsa::words(shared.as_bytes());
-        let key = Self(salsa::hsalsa20(&words, &[0; 16]));
+        let mut words = salsa20::words(shared.as_bytes());
+        let key = Self(salsa20::hsalsa20(&words, &[0; 16]));
         words.zeroize();
         key
     }
@@ -72,7 +71,7 @@ impl Key {
 
     /// The key for all nonces that begin with these 16 bytes: HSalsa20 of key and bytes.
     pub fn stream(&self, start: &[u8; 16]) -> Stream {
-        Stream(salsa::hsalsa20(&self.0, start))
+        Stream(salsa20::hsalsa20(&self.0, start))
     }
 
     /// Encrypts what stands behind the first 16 bytes of `boxed`, and writes the tag there. False if
@@ -88,9 +87,9 @@ impl Key {
     /// Decrypts what stands behind the tag in the first 16 bytes of `boxed`. False for a box that was not
     /// sealed so, which remains as it is.
     #[must_use]
-    pub fn open(&self, nonce: &[u8; NONCE], boxed: &mut [u8]) -> bool {
+    pub fn decrypt(&self, nonce: &[u8; NONCE], boxed: &mut [u8]) -> bool {
         let mut is_good = [false];
-        self.with_packet(nonce, boxed, |packet| open(&mut [packet], &mut is_good));
+        self.with_packet(nonce, boxed, |packet| decrypt(&mut [packet], &mut is_good));
         is_good[0]
     }
 
@@ -123,14 +122,14 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// A box to be sealed or opened where it stands.
+/// A box to be sealed or decrypted where it stands.
 #[derive(Debug)]
 pub struct Packet<'a> {
     /// Its key.
     pub stream: &'a Stream,
     /// The last 8 bytes of its nonce, which is for one text only.
     pub nonce: [u8; 8],
-    /// Written by [`seal`], compared by [`open`].
+    /// Written by [`seal`], compared by [`decrypt`].
     pub tag: &'a mut [u8; TAG],
     /// Text or ciphertext.
     pub text: &'a mut [u8],
@@ -149,9 +148,9 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Encrypts the texts and writes the tags of all packets.
+/// Encrypts the texts and writes the tags of all packets, by the best [`Backend`].
 pub fn seal(packets: &mut [Packet<'_>]) {
-    Path::widest().seal(packets);
+    seal_with(Backend::best(), packets);
 }
 
 /// Decrypts the packets whose tags are right, and says which ones these are; the others remain as they
@@ -160,70 +159,30 @@ pub fn seal(packets: &mut [Packet<'_>]) {
 /// # Panics
 ///
 /// If `are_good` is not as long as `packets`.
-pub fn open(packets: &mut [Packet<'_>], are_good: &mut [bool]) {
-    Path::widest().open(packets, are_good);
+pub fn decrypt(packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+    decrypt_with(Backend::best(), packets, are_good);
 }
 
-/// How a machine seals boxes. All ways give the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path(Kind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Portable,
+/// As [`seal`], by a named backend: for tests and measurements.
+///
+/// # Panics
+///
+/// If this machine does not have the backend.
+pub fn seal_with(backend: Backend, packets: &mut [Packet<'_>]) {
+    for group in packets.chunks_mut(batch::GROUP) {
+        batch::seal(backend, group);
+    }
 }
 
-impl Path {
-    /// The ways that this machine has, the widest first. The last one is everywhere. The first one needs
-    /// AVX-512 IFMA, too; a processor that has the one and not the other takes the second.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let kinds = [
-            #[cfg(target_arch = "x86_64")]
-            (Kind::Avx512, salsa::has_lanes() && poly1305::has_lanes()),
-            #[cfg(target_arch = "x86_64")]
-            (Kind::Avx2, salsa::has_8_lanes()),
-            (Kind::Portable, true),
-        ];
-        let here = kinds.into_iter().filter(|(_, available)| *available);
-        here.map(|(kind, _)| Self(kind))
-    }
-
-    fn widest() -> Self {
-        Self::all().next().unwrap_or(Self(Kind::Portable))
-    }
-
-    /// Its name: `avx512`, `avx2` or `portable`.
-    pub const fn name(self) -> &'static str {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => "avx512",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => "avx2",
-            Kind::Portable => "portable",
-        }
-    }
-
-    /// [`seal`] in this way, whatever is faster: for tests and measurements.
-    pub fn seal(self, packets: &mut [Packet<'_>]) {
-        for group in packets.chunks_mut(batch::GROUP) {
-            batch::seal(self, group);
-        }
-    }
-
-    /// [`open`] in this way, whatever is faster: for tests and measurements.
-    ///
-    /// # Panics
-    ///
-    /// If `are_good` is not as long as `packets`.
-    pub fn open(self, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
-        assert_eq!(packets.len(), are_good.len(), "a place for each packet");
-        let groups = packets.chunks_mut(batch::GROUP);
-        for (group, are_good) in groups.zip(are_good.chunks_mut(batch::GROUP)) {
-            batch::open(self, group, are_good);
-        }
+/// As [`decrypt`], by a named backend: for tests and measurements.
+///
+/// # Panics
+///
+/// If `are_good` is not as long as `packets`, or this machine does not have the backend.
+pub fn decrypt_with(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+    assert_eq!(packets.len(), are_good.len(), "a place for each packet");
+    let groups = packets.chunks_mut(batch::GROUP);
+    for (group, are_good) in groups.zip(are_good.chunks_mut(batch::GROUP)) {
+        batch::decrypt(backend, group, are_good);
     }
 }

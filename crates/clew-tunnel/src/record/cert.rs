@@ -5,11 +5,8 @@ use alloc::vec::Vec;
 use super::signing::{self, SigningSecret};
 use super::{KEY_BYTES, SIGNATURE_BYTES, VERSION, split};
 use crate::reason::Reason;
-use crate::wire::Reader;
 use crate::x25519::Public;
-
-/// Bytes of a certificate without its hostname, signature included.
-pub const CERT_BYTES_FIXED: usize = SIGNATURE_BYTES + 2 + 3 * KEY_BYTES + 2 * 8 + 1;
+use clew_wire::Reader;
 
 const LABEL: &[u8; 16] = b"clew-mlt-cert\0\0\0";
 const HOSTNAME_MAX: usize = 253;
@@ -63,7 +60,7 @@ impl Cert {
         Ok(Self { signature, body })
     }
 
-    /// Its bytes: [`CERT_BYTES_FIXED`] and the hostname's.
+    /// Its bytes: a fixed number and the hostname's.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.signature[..], &self.body.to_bytes()].concat()
     }

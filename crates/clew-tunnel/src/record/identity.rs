@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{KEY_BYTES, check_hostname};
 use crate::reason::Reason;
-use crate::wire::Reader;
+use clew_wire::Reader;
 
 /// Who a record is asked of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

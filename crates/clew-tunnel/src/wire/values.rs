@@ -5,9 +5,9 @@
 
 use alloc::vec::Vec;
 
-use super::Reader;
 use crate::limits::{ITEMS_MAX, LIST_DEPTH, NAME_MAX, STRING_MAX};
 use crate::reason::Reason;
+use clew_wire::Reader;
 
 const NUMBER: u8 = b'd';
 const LONG: u8 = b'q';

@@ -3,12 +3,13 @@
 use super::coverage::Window;
 use super::packet;
 use super::restore::in_full;
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::failure::Failure;
-use crate::keyring::Keyring;
 use crate::random;
 use crate::report;
+use clew_capture::Record;
+use clew_engine::AsFrame;
+use clew_engine::Keyring;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
     Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,
@@ -47,7 +48,7 @@ impl Evidence {
             (Verdict::Valid, Some(evidence)) => Ok(evidence),
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
-                let failure = Failure::new(format!("packet {number} is invalid, {reason}: {why}"));
+                let failure = Failure::new(format!("packet {number}: invalid, {reason}: {why}"));
                 Err(match reason {
                     // With another group file it may be valid.
                     Reason::UnknownGroup => failure,
@@ -56,7 +57,7 @@ impl Evidence {
                 })
             }
             _ => Err(Failure::new(format!(
-                "packet {number} is {verdict}, {reason}: there is nothing to open"
+                "packet {number}: {verdict}, {reason}: cannot be opened"
             ))),
         }
     }
@@ -111,7 +112,7 @@ impl Evidence {
 
     /// What a record holds; in coded carriage, once the signature of its block can be restored.
     fn of(record: &Record, restorer: &mut Restorer<()>) -> Option<Self> {
-        let (frame, _) = frame(record)?;
+        let (frame, _) = record.as_frame()?;
         let signed = read(&frame).ok()?;
         let summary = signed.summary();
         let mut message = Vec::new();
@@ -137,7 +138,9 @@ impl Evidence {
 pub fn conclude(record: &Record, group: &GroupFile) -> Conclusion {
     let keyring = Keyring::new(vec![group.clone()]);
     let mut receiver = Receiver::new(&keyring, Acceptance::capture());
-    let received = frame(record).map(|(frame, _)| receiver.receive(&frame, None));
+    let received = record
+        .as_frame()
+        .map(|(frame, _)| receiver.receive(&frame, None));
     match received.expect("the record found is a packet") {
         Received::Done(conclusion) => conclusion,
         Received::Pending(pending) => receiver.conclude(pending.check(&mut random::os())),

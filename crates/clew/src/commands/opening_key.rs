@@ -4,15 +4,15 @@ use super::group::{tell_brought_forward, tell_created, when};
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{GroupFile, TextError, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
-use clew_manager::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
-use clew_manager::files::{MODE_PUBLIC, write_atomically};
-use clew_manager::keys::IssuerKeyFile;
-use clew_manager::{Store, StoreError};
+use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::{IssuerKeyFile, TextFile};
+use clew_manager::{NewGroup, Store, StoreError};
+use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
     let plan = match (&arguments.name, &arguments.group) {
         (Some(name), _) => Plan::founding(name.clone(), quorum, &mut random::os()),
         (None, Some(path)) => for_group(arguments, &read_group_file(path)?, quorum)?,
-        (None, None) => return Err(Failure::new("a plan is for a --name or a --group")),
+        (None, None) => return Err(Failure::new("need --name or --group")),
     };
-    write_same(&arguments.output, &plan.encode())?;
+    write_same(&arguments.out.output, &plan.encode())?;
     let what = match plan.purpose {
         Purpose::Founding => "opening key of the new group",
         Purpose::NewKey(_) => "new opening key of group",
@@ -36,7 +36,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
     let (t, n) = (quorum.threshold(), quorum.trustees());
     say!(
         "plan: {}  (give it to everybody who takes part)",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     say!(
         "  {what} {}: any {t} of {n} trustees open together",
@@ -49,7 +49,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
 fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result<Plan, Failure> {
     let mut rng = random::os();
     let plan = if arguments.reshare {
-        let from = arguments.from.iter().map(|index| Trustee::new(*index));
+        let from = arguments.with.iter().map(|index| Trustee::new(*index));
         let from: Result<Vec<_>, _> = from.collect();
         let from = from.and_then(Set::of).map_err(Failure::new)?;
         Plan::resharing(group, from, quorum, &mut rng)
@@ -62,11 +62,11 @@ fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result
 /// `clew group create` with an opening key that trustees made.
 pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let dealing = dealing(plan, &arguments.deal)?;
-    let group = dealing.new_group(clock::now_ns()).map_err(failed)?;
+    let group = NewGroup::with_dkg(dealing.clone(), clock::now_ns()).map_err(failed)?;
     let named = arguments.name.as_ref();
     if named.is_some_and(|name| *name != group.name) {
         let message = format!("the plan is for a group named {}", group.name);
-        return Err(Failure::file(plan, message).hint("leave out --name, or make another plan"));
+        return Err(Failure::file(plan, message).hint("omit --name, or make another plan"));
     }
     let secret = arguments.seal.secret()?;
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
@@ -74,14 +74,17 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let quorum = dealing.sharing().quorum();
     say_check_code(dealing.context());
     let (t, n) = (quorum.threshold(), quorum.trustees());
-    say!("Any {t} of {n} trustees open together. They made the opening key: nobody has it.");
+    say!(
+        "Any {t} of {n} trustees open together. They generated the opening key (DKG): nobody holds \
+         it."
+    );
     say!("Next, each trustee: clew trustee finish, with this group file.");
     Ok(Status::Yes)
 }
 
 pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let when = when(&arguments.start)?;
-    let dealing = dealing(&arguments.dealt.plan, &arguments.dealt.deal)?;
+    let dealing = dealing(&arguments.plan, &arguments.deal)?;
     let mut store = Store::open(&arguments.dir)?;
     let issuer = arguments
         .unlock
@@ -134,19 +137,21 @@ pub fn failed(error: DkgError) -> Failure {
         ));
     }
     match error {
-        DkgError::OwnHello | DkgError::OwnDeal => failure.hint(
-            "give the --state that wrote it; if it is that one, compare check codes by voice",
-        ),
+        DkgError::OwnHello | DkgError::OwnDeal => failure
+            .hint("use the --state that wrote it. If it is that one, compare check codes by voice"),
         DkgError::Hellos { .. } => {
-            failure.hint("compare check codes by voice to find who was shown another hello")
+            failure.hint("compare check codes by voice to find out who got another hello")
         }
         DkgError::Purpose => failure
-            .hint("clew group create takes a plan for a new group, clew group reopen any other"),
+            .hint("use clew group create for a new group, clew group reopen for an existing one"),
         DkgError::DealtBefore => {
-            failure.hint("give the hellos that it dealt to, or begin a new plan")
+            failure.hint("use the --hello files that it dealt to, or start a new plan")
         }
         DkgError::Record => {
-            failure.hint("get the newest group file; if it stays, do not use the key")
+            failure.hint("get the newest group file. If the error remains, do not use the key")
+        }
+        DkgError::HelloSignature { trustee } | DkgError::DealSignature { trustee } => {
+            failure.hint(format!("get the file from {trustee} again"))
         }
         DkgError::Stale => failure.hint("make a new plan from the newest group file"),
         _ => failure,
@@ -154,13 +159,13 @@ pub fn failed(error: DkgError) -> Failure {
 }
 
 pub fn read_plan(path: &Path) -> Result<Plan, Failure> {
-    read(path, Plan::decode)
+    read(path)
 }
 
 /// Reads deals of a plan.
 pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> {
     let deal = |path: &PathBuf| {
-        let deal = read(path, Deal::decode)?;
+        let deal: Deal = read(path)?;
         deal.check_plan(plan).map_err(|e| Failure::file(path, e))?;
         Ok(deal)
     };
@@ -170,7 +175,7 @@ pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> 
 /// Reads hellos of a plan.
 pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure> {
     let hello = |path: &PathBuf| {
-        let hello = read(path, Hello::decode)?;
+        let hello: Hello = read(path)?;
         hello.check_plan(plan).map_err(|e| Failure::file(path, e))?;
         Ok(hello)
     };
@@ -178,13 +183,13 @@ pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure
 }
 
 /// Reads a public file.
-fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Result<T, Failure> {
+fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|e| Failure::io(path, &e))?;
     let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, TextError::NotAKey))?;
-    decode(&text).map_err(|e| Failure::file(path, e))
+    T::decode(&text).map_err(|e| Failure::file(path, e))
 }
 
 /// Writes a public file. One that holds the same already stays; another is never overwritten.
@@ -195,7 +200,7 @@ pub fn write_same(path: &Path, text: &str) -> Result<(), Failure> {
     }
     write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Failure::file(path, "it exists").hint("choose another name")
+            Failure::file(path, "already exists").hint("use another name")
         }
         _ => Failure::io(path, &e),
     })

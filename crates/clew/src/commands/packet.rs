@@ -1,8 +1,8 @@
 //! Finding one packet of a capture by its number.
 
-use crate::batch::Capture;
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::failure::Failure;
+use clew_capture::Record;
 use std::path::Path;
 
 /// The record that holds packet `number`, as Wireshark numbers them.
@@ -18,6 +18,6 @@ pub fn find(path: &Path, number: u64) -> Result<Record, Failure> {
             }
         }
     }
-    let missing = format!("there is no packet {number}: the capture has {packets}");
+    let missing = format!("packet {number}: not found, the capture has {packets} packets");
     Err(Failure::file(path, missing))
 }

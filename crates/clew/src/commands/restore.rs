@@ -1,10 +1,11 @@
 //! Packets in coded carriage, brought into full form by the others of their block.
 
 use super::evidence::conclude;
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
+use clew_capture::Record;
+use clew_engine::AsFrame;
 use clew_evidence::GroupFile;
 use clew_packet::{Carriage, Reason, Restorer, SignedPacket, read};
 use std::collections::BTreeSet;
@@ -19,17 +20,17 @@ pub fn in_full(
     number: u64,
     group: &GroupFile,
 ) -> Result<Record, Failure> {
-    let Some((frame, _)) = frame(&record) else {
+    let Some((frame, _)) = record.as_frame() else {
         return Ok(record);
     };
     let coded = read(&frame).ok();
     let Some(packet) = coded.filter(|p| p.trailer().carriage != Carriage::Full) else {
         return Ok(record);
     };
-    let share = format!("packet {number} carries a share of its block's signature only");
+    let share = format!("packet {number} has only a part of its block's signature");
     if path == Path::new(STANDARD_STREAM) {
-        let failure = Failure::new(format!("{share}: the capture has to be read once more"));
-        return Err(failure.hint("write it to a file"));
+        let failure = Failure::new(format!("{share}, and the capture must be read again"));
+        return Err(failure.hint("save it to a file first"));
     }
     let mut block = Block::of(&packet);
     let mut capture = Capture::open(path, "restoring the signature")?;
@@ -48,9 +49,9 @@ pub fn in_full(
     }
     let (here, needed) = (block.shares.len(), block.needed);
     Err(match block.refused {
-        true => Failure::new(format!("{share}, and what is restored does not hold")).no(),
+        true => Failure::new(format!("{share}, and the restored signature is invalid")).no(),
         false => Failure::new(format!(
-            "{share}: the capture has {here} of the {needed} that restore it"
+            "{share}: need {needed} parts to restore it, have {here}"
         )),
     })
 }
@@ -63,7 +64,7 @@ fn with_signature(
 ) -> Result<Record, Failure> {
     let (mut full, mut bytes) = (record.clone(), Vec::new());
     let too_long = |why: &dyn std::fmt::Display| {
-        Failure::new(format!("the packet has no room for its full form: {why}"))
+        Failure::new(format!("the packet does not fit in its full form: {why}"))
     };
     let written = packet.in_full(signature, &mut bytes);
     written.map_err(|reason| too_long(&reason))?;
@@ -98,7 +99,7 @@ impl Block {
 
     /// A signature of the block that the packet in a record carries or completes.
     fn take(&mut self, record: &Record) -> Option<Vec<u8>> {
-        let (frame, _) = frame(record)?;
+        let (frame, _) = record.as_frame()?;
         let packet = read(&frame).ok()?;
         let is_same = packet.trailer().incremental == self.incremental;
         if !is_same || message(&packet) != self.message {

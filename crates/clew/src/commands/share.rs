@@ -4,18 +4,19 @@ use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::open::match_hint;
 use super::register::{Candidate, Register};
-use crate::capture::is_capture;
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::{check, read_group_file};
+use crate::groups::{check, read_group_file};
 use crate::random;
 use crate::secrets;
+use clew_capture::is_capture;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
-use clew_manager::files::{MODE_PUBLIC, write_atomically};
-use clew_manager::keys::TrusteeKeyFile;
-use clew_manager::trustee::{Case, Desk, TrusteeError};
+use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::{TextFile, TrusteeKeyFile};
+use clew_trustee::rules::Case;
+use clew_trustee::{Responder, TrusteeError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
@@ -26,7 +27,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
-    check_new(&arguments.output)?; // before a step of a match uses up its state
+    check_new(&arguments.out.output)?; // before a step of a match uses up its state
     check_rereadable(&of.input)?;
     let key = arguments
         .unlock
@@ -34,13 +35,13 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let group = read_group_file(&of.group)?;
     let evidence = Evidence::verified(&of.input, of.packet, &group)?;
     let coverage = Coverage::of(&of.input, &evidence)?;
-    let desk = Desk::new(&key, &arguments.trustee);
+    let responder = Responder::new(&key, &arguments.trustee);
     let share = match &arguments.matched {
-        None => opening(arguments, &check(&of.group, group)?, &evidence, &desk)?,
-        Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &desk)?,
+        None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
+        Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,
     };
-    write(&arguments.output, &share.encode())?;
-    tell(arguments, &share, &coverage, &desk);
+    write(&arguments.out.output, &share.encode())?;
+    tell(arguments, &share, &coverage, &responder);
     Ok(Status::Yes)
 }
 
@@ -48,7 +49,7 @@ fn opening(
     arguments: &Arguments,
     group: &CheckedGroup,
     evidence: &Evidence,
-    desk: &Desk<'_>,
+    responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
     let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
     let request = request(group, Question::Opening, evidence, warrant)?;
@@ -58,7 +59,8 @@ fn opening(
         request: &request,
         packet: &packet,
     };
-    desk.open(case, clock::now_ns(), &mut random::os())
+    responder
+        .open(case, clock::now_ns(), &mut random::os())
         .map_err(refused)
 }
 
@@ -68,10 +70,10 @@ fn matching(
     machine: &str,
     group: GroupFile,
     evidence: &Evidence,
-    desk: &Desk<'_>,
+    responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
     let register = arguments.register.as_deref();
-    let register = register.ok_or_else(|| Failure::new("--match needs --register"))?;
+    let register = register.ok_or_else(|| Failure::new("--match requires --register"))?;
     let register = Register::open(register, group, &arguments.unlock)?;
     let with = register.candidate(machine, evidence.summary.epoch)?;
     let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
@@ -85,16 +87,16 @@ fn matching(
         request: &request,
         packet: &packet,
     };
-    step(arguments, case, &with, desk)
+    step(arguments, case, &with, responder)
 }
 
 fn step(
     arguments: &Arguments,
     case: Case<'_>,
     with: &Candidate,
-    desk: &Desk<'_>,
+    responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
-    let with = clew_manager::trustee::Candidate {
+    let with = clew_trustee::rules::Candidate {
         found: &with.found,
         base: &with.base,
     };
@@ -102,14 +104,14 @@ fn step(
     let share = match given.first().map(|share| &share.step) {
         None => {
             let set = set(&arguments.with)?;
-            desk.commit(case, with, set, clock::now_ns(), &mut random::os())
+            responder.commit(case, with, set, clock::now_ns(), &mut random::os())
         }
-        Some(Step::Commitment { .. }) => desk.reveal(case, with, &given),
-        Some(Step::Blind { .. }) => desk.compare(case, with, &given, &mut random::os()),
+        Some(Step::Commitment { .. }) => responder.reveal(case, with, &given),
+        Some(Step::Blind { .. }) => responder.compare(case, with, &given, &mut random::os()),
         Some(step) => {
             let what = step.as_str();
             return Err(Failure::new(format!(
-                "a {what} is no answer to a step of a match"
+                "a {what} is not an output of a step of a match"
             )));
         }
     };
@@ -118,19 +120,19 @@ fn step(
 
 fn set(with: &[u8]) -> Result<Set, Failure> {
     if with.is_empty() {
-        return Err(Failure::new("who compares?")
-            .hint("name all trustees that take part, for example --with 1,3"));
+        return Err(Failure::new("--match: the first step requires --with")
+            .hint("name all trustees that take part, as --with 1,3"));
     }
     let trustees: Result<Vec<_>, _> = with.iter().map(|index| Trustee::new(*index)).collect();
     trustees.and_then(Set::of).map_err(Failure::new)
 }
 
-fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, desk: &Desk<'_>) {
+fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, responder: &Responder<'_>) {
     let (who, what) = (share.trustee, share.step.as_str());
     say!(
         "{who}: {what} for packet {}: {}",
         arguments.of.packet,
-        arguments.output.display()
+        arguments.out.output.display()
     );
     match &share.step {
         Step::Opening(_) => {
@@ -138,18 +140,22 @@ fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, desk: &Desk<'
             say!("  {}.", coverage.sentence());
             say!(
                 "  The request is in the ledger: {}",
-                desk.ledger().display()
+                responder.ledger().display()
             );
         }
-        Step::Match { .. } => say!("  With those of all others, clew match has the answer."),
+        Step::Match { .. } => {
+            say!("  Next: clew match, with the shares of all trustees that take part.")
+        }
         Step::Commitment { .. } => {
             say!(
-                "  Next, when all have given theirs: the same command with --share of each of them."
+                "  Next, when all trustees have done this: the same command, with --share for each \
+                 output."
             );
         }
         Step::Blind { .. } => {
             say!(
-                "  Last, when all have given theirs: the same command with --share of each of them."
+                "  Last, when all trustees have done this: the same command, with --share for each \
+                 output."
             );
         }
     }
@@ -159,9 +165,12 @@ fn refused(error: TrusteeError) -> Failure {
     let failure = Failure::new(&error);
     match error {
         TrusteeError::Combine(CombineError::Refused(refused)) => failure.hint(match_hint(&refused)),
-        TrusteeError::NotUnderWay => failure.hint("all begin again with --with"),
+        TrusteeError::Quorum(error) if error.culprit().is_some() => {
+            failure.hint("start again with --with, without this trustee")
+        }
+        TrusteeError::NotUnderWay => failure.hint("start again with --with"),
         TrusteeError::OtherSharing { .. } => {
-            failure.hint("use the trustee key that was given out for that epoch")
+            failure.hint("use --trustee with the key of that epoch")
         }
         TrusteeError::Io { path, error } => Failure::io(&path, &error),
         _ => failure,
@@ -176,7 +185,7 @@ pub fn request(
     warrant: Option<[u8; 32]>,
 ) -> Result<Request, Failure> {
     Request::new(group, question, &evidence.packet(), warrant)
-        .ok_or_else(|| Failure::new("bbs04 groups have no matches: only xr groups compare"))
+        .ok_or_else(|| Failure::new("bbs04 groups do not support matches"))
 }
 
 /// The hash of a warrant's file.
@@ -209,9 +218,9 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
         .map_err(|e| Failure::io(path, &e))?;
     let is_capture = is_capture(&bytes);
     String::from_utf8(bytes).map_err(|_| {
-        let failure = Failure::file(path, "this is not a text file of clew");
+        let failure = Failure::file(path, "not a clew text file");
         match is_capture {
-            true => failure.hint("it looks like a capture: check the order of the files"),
+            true => failure.hint("this looks like a capture: check the order of the files"),
             false => failure,
         }
     })
@@ -236,5 +245,5 @@ pub fn check_new(path: &Path) -> Result<(), Failure> {
 }
 
 fn exists(path: &Path) -> Failure {
-    Failure::file(path, "it exists").hint("choose another name: evidence is not overwritten")
+    Failure::file(path, "already exists").hint("use another name: evidence is never overwritten")
 }

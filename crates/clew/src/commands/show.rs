@@ -1,17 +1,19 @@
 //! `clew show`
 
 use super::packet;
-use crate::batch::frame;
 use crate::cli::Show;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::report;
+use clew_engine::AsFrame;
 use clew_packet::{Block, SignedPacket, Summary, flow, read};
 
 pub fn run(arguments: &Show) -> Result<Status, Failure> {
     let record = packet::find(&arguments.input, arguments.packet)?;
     let number = arguments.packet;
-    let (frame, time) = frame(&record).ok_or_else(|| Failure::new("not a packet"))?;
+    let (frame, time) = record
+        .as_frame()
+        .ok_or_else(|| Failure::new("not a packet"))?;
     let captured = time.map_or("without a time".to_owned(), |t| clock::to_the_second(t.0));
     say!("packet {number}, {} bytes, {captured}", frame.bytes.len());
     if let Ok(flow) = flow(&frame) {
@@ -89,6 +91,6 @@ fn describe(packet: &SignedPacket<'_>) {
         }
     }
     if marks > 0 {
-        say!("  marks      {marks}: so many later runs of signing passed this packet");
+        say!("  marks      {marks} later signing runs copied this packet");
     }
 }

@@ -1,31 +1,40 @@
 //! `clew sign`
 
-use crate::batch::Capture;
-use crate::cli::{BlockCarriage, ModeName, Sign};
+use crate::capture::Capture;
+use crate::cli::{BlockCarriage, ModeName, OversizeName, Sign, TimeName};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::output::Output;
+use crate::random;
 use crate::report;
-use crate::sign::{Cover, Options, Signed, Signer, sign_capture};
 use clap::ArgMatches;
-use clew_manager::keys::MemberKeyFile;
+use clew_engine::captures::{self, Oversize, SignReport};
+use clew_engine::{Cover, Options, Signer, Signers, TimeSource};
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;
 
 pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     check_carriage(arguments)?;
-    let signers = signers(arguments, matches)?;
-    let capture = Capture::open(&arguments.input, "signing")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
     let options = Options {
         cover: cover(arguments),
-        time: arguments.time,
-        oversize: arguments.oversize,
+        time: match arguments.time {
+            TimeName::Record => TimeSource::Frame,
+            TimeName::Now => TimeSource::Now,
+        },
     };
-    let (signed, output) = sign_capture(capture, output, &signers, options)?;
+    let oversize = match arguments.oversize {
+        OversizeName::Pass => Oversize::Pass,
+        OversizeName::Refuse => Oversize::Refuse,
+    };
+    let signers = Signers::new(signers(arguments, matches)?, options);
+    let mut capture = Capture::open(&arguments.input, "signing")?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    let (capture, now) = (&mut capture, clock::now);
+    let (signed, output) = captures::sign(capture, output, &signers, oversize, now, &random::os)?;
     output.commit()?;
-    report(&signed, &arguments.output);
+    report(&signed, &arguments.out.output);
     Ok(if signed.damage.is_some() {
         Status::CouldNotTell
     } else {
@@ -40,12 +49,14 @@ fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
         return Ok(());
     }
     if mode != ModeName::Tree {
-        let failure = Failure::new("--carriage coded is for blocks, which this mode has not");
-        return Err(failure.hint("take --mode tree, the default"));
+        let failure = Failure::new("--carriage coded requires --mode tree");
+        return Err(failure.hint("use --mode tree, the default"));
     }
     if most > CODED_MAX {
-        let failure = Failure::new(format!("--carriage coded has no blocks of {most} packets"));
-        return Err(failure.hint(format!("take --block {CODED_MAX} or less")));
+        let failure = Failure::new(format!(
+            "--carriage coded: need blocks of at most {CODED_MAX} packets, have {most}"
+        ));
+        return Err(failure.hint(format!("use --block {CODED_MAX} or less")));
     }
     Ok(())
 }
@@ -68,7 +79,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
         ..Policy::default()
     };
     let owned = sources_by_key(arguments, matches)?;
-    let (several, now) = (arguments.key.len() > 1, clock::now_ns());
+    let (several, now) = (arguments.key.len() > 1, clock::now());
     arguments
         .key
         .iter()
@@ -77,19 +88,19 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
             if from.is_empty() && several {
                 return Err(Failure::file(
                     path,
-                    "with several keys, each needs its --from",
+                    "with several keys, each --key requires its own --from",
                 ));
             }
             if from.is_empty() {
                 eprintln!(
-                    "clew: warning: every packet is signed, whoever sent it: name the machine's \
-                     sources with --from"
+                    "clew: warning: signing packets of every source; select the machine's with \
+                     --from"
                 );
             }
             let key = arguments.unlock.load(path, MemberKeyFile::decode)?;
-            Signer::new(key, from, policy, now).map_err(|f| Failure {
-                hint: f.hint.clone(),
-                ..Failure::file(path, f.message)
+            Signer::new(key, from, policy, now).map_err(|error| Failure {
+                message: format!("{}: {error}", path.display()),
+                ..error.into()
             })
         })
         .collect()
@@ -103,15 +114,15 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
     let mut owned = vec![Vec::new(); arguments.key.len()];
     for (place, net) in places("from").zip(&arguments.from) {
         let before = keys.iter().filter(|key| **key < place).count();
-        let key = before.checked_sub(1).ok_or_else(|| {
-            Failure::new("--from belongs to the --key before it: give the key first")
-        })?;
+        let key = before
+            .checked_sub(1)
+            .ok_or_else(|| Failure::new("--from must follow its --key"))?;
         owned[key].push(*net);
     }
     Ok(owned)
 }
 
-fn report(signed: &Signed, output: &Path) {
+fn report(signed: &SignReport, output: &Path) {
     let count = signed.reasons.of(Reason::Signed);
     eprintln!(
         "signed {count} of {} packets: {}",
@@ -124,10 +135,7 @@ fn report(signed: &Signed, output: &Path) {
             .iter()
             .filter(|(reason, _)| *reason != Reason::Signed),
     );
-    report::damage(
-        signed.damage.as_deref(),
-        "what follows was copied as it was",
-    );
+    report::damage(signed.damage.as_ref(), "the rest was copied unchanged");
     if count == 0 && signed.packets > 0 {
         eprintln!("clew: warning: no packet was signed");
     }

@@ -1,37 +1,57 @@
 //! `clew verify`
 
-use crate::batch::{Capture, frame};
-use crate::capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
+use crate::capture::Capture;
 use crate::cli::Verify;
+use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::Keyring;
+use crate::groups::read_keyring;
 use crate::output::{Output, STANDARD_STREAM};
 use crate::plot::Plot;
+use crate::random;
 use crate::records::{Finding, Records, json, records};
 use crate::report;
-use crate::verify::{Freshness, Rules, Verified, verify_capture};
-use clew_packet::{Conclusion, Windows};
+use clew_capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
+use clew_engine::AsFrame;
+use clew_engine::captures::{self, VerifyReport};
+use clew_engine::{Keyring, Rules, TimeSource, Verifier};
+use clew_packet::{Acceptance, Conclusion, Windows};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &Verify) -> Result<Status, Failure> {
-    let keyring = Keyring::read(&arguments.group)?;
-    let capture = Capture::open(&arguments.input, "verifying")?;
+    let keyring = read_keyring(&arguments.group)?;
+    let mut capture = Capture::open(&arguments.input, "verifying")?;
     let mut report = Report::new(arguments, &keyring)?;
-    let rules = Rules {
-        freshness: arguments
-            .max_age
-            .map_or(Freshness::AtCaptureTime, Freshness::MaxAge),
+    let each = |record, conclusion| report.take(record, conclusion);
+    let verifier = Verifier::new(&keyring, rules(arguments));
+    let verified = captures::verify(&mut capture, verifier, clock::now, &random::os, each)?;
+    for defect in keyring.defects() {
+        eprintln!("clew: warning: group file: {defect}");
+    }
+    report.finish(&verified)?;
+    Ok(report::status(&verified, arguments.strict))
+}
+
+fn rules(arguments: &Verify) -> Rules {
+    let capture = Acceptance {
         grace_ns: arguments.grace,
+        ..Acceptance::capture()
+    };
+    let (window_ns, time) = match arguments.max_age {
+        None => (capture.window_ns, TimeSource::Frame),
+        Some(max_age) => (max_age, TimeSource::Now),
+    };
+    Rules {
+        acceptance: Acceptance {
+            window_ns,
+            ..capture
+        },
+        time,
         windows: match arguments.whole_windows {
             true => Windows::Whole,
             false => Windows::Alone,
         },
-    };
-    let each = |record, packet| report.take(record, packet);
-    let verified = verify_capture(capture, &keyring, rules, each)?;
-    report.finish(&verified)?;
-    Ok(verified.status(arguments.strict))
+    }
 }
 
 /// What annotated captures say of their writer.
@@ -53,7 +73,7 @@ impl<'a> Report<'a> {
     fn new(arguments: &'a Verify, keyring: &'a Keyring) -> Result<Self, Failure> {
         let files = [&arguments.output, &arguments.plot];
         if files[0].is_some() && files[0] == files[1] {
-            return Err(Failure::new("-w and --plot name the same file"));
+            return Err(Failure::new("--output and --plot name the same file"));
         }
         let file = |path: &Option<PathBuf>| {
             let create = |path| Output::create(path, &arguments.input, arguments.force);
@@ -66,19 +86,15 @@ impl<'a> Report<'a> {
             annotated: file(&arguments.output)?.map(annotate),
             without_note: 0,
             plot: file(&arguments.plot)?.map(|output| (Plot::default(), output)),
-            records: records(arguments),
+            records: records(arguments, keyring),
             out: BufWriter::new(told(&files)),
         })
     }
 
-    fn take(
-        &mut self,
-        record: Record,
-        packet: Option<(PacketInfo, Conclusion)>,
-    ) -> Result<(), Failure> {
-        let texts = match &packet {
-            Some((info, conclusion)) => self.packet(&record, info, conclusion)?,
-            None => None,
+    fn take(&mut self, record: Record, conclusion: Option<Conclusion>) -> Result<(), Failure> {
+        let texts = match (record.packet(), &conclusion) {
+            (Some(info), Some(conclusion)) => self.packet(&record, &info, conclusion)?,
+            _ => None,
         };
         let Some(annotated) = &mut self.annotated else {
             return Ok(());
@@ -97,7 +113,7 @@ impl<'a> Report<'a> {
         info: &PacketInfo,
         conclusion: &Conclusion,
     ) -> Result<Option<(String, String)>, Failure> {
-        let Some((frame, _)) = frame(record) else {
+        let Some((frame, _)) = record.as_frame() else {
             return Ok(None);
         };
         let finding = Finding::new(info, &frame, conclusion, self.keyring);
@@ -111,14 +127,14 @@ impl<'a> Report<'a> {
         Ok(self.annotated.is_some().then(texts))
     }
 
-    fn finish(mut self, verified: &Verified) -> Result<(), Failure> {
+    fn finish(mut self, verified: &VerifyReport) -> Result<(), Failure> {
         if let Some(annotated) = self.annotated.take() {
             annotated.finish().map_err(Failure::write)?.commit()?;
             if self.without_note > 0 {
                 let packets = self.without_note;
                 eprintln!(
-                    "clew: warning: {packets} packets of the annotated capture have no verdict: \
-                     their blocks cannot hold one"
+                    "clew: warning: {packets} packets of the annotated capture do not show their \
+                     verdict: their blocks do not have room"
                 );
             }
         }

@@ -1,14 +1,14 @@
 //! UDP payloads of captures.
 
-use crate::batch::frame;
-use crate::capture::Record;
+use clew_capture::Record;
+use clew_engine::AsFrame;
 use clew_flow::rtp;
 use clew_packet::Udp;
 use std::borrow::Cow;
 
 /// The UDP datagram that a record holds, if it holds one whole.
 pub fn datagram(record: &Record) -> Option<Udp<'_>> {
-    let (frame, _) = frame(record)?;
+    let (frame, _) = record.as_frame()?;
     Udp::of(&frame)
 }
 

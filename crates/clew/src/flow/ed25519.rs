@@ -100,7 +100,9 @@ const fn ordinate(text: &str) -> [u8; 32] {
 mod tests {
     use super::*;
     use crate::flow::schemes::{Flows, verifier};
-    use clew_flow::{Acceptance, Carry, Chaining, Descriptor, Ed25519Signer, FlowSender, Reason};
+    use clew_flow::{
+        Acceptance, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, Reason,
+    };
     use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT as BASE, EIGHT_TORSION};
     use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
     use curve25519_dalek::scalar::Scalar;
@@ -204,7 +206,7 @@ mod tests {
         let descriptor = descriptor(&signer.public_key().try_into().unwrap());
         let mut sender = FlowSender::new(descriptor.clone(), signer, rng).unwrap();
         let mut outs = vec![Vec::new(); 2];
-        let signed = sender.sign_block(&[b"one", b"two"], Carry::Every, 0, rng, &mut outs);
+        let signed = sender.sign_block(&[b"one", b"two"], Distribution::Every, 0, rng, &mut outs);
         assert_eq!(signed, Ok(()));
         let mut receiver = Flows::new(vec![descriptor])
             .receiver(Acceptance::default())

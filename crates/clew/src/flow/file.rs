@@ -7,11 +7,11 @@
 
 use super::keys::{FlowKey, cannot_sign};
 use super::schemes::{Flows, Signer};
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
-use clew_flow::{Acceptance, Carry, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
+use clew_flow::{Acceptance, Distribution, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
 use std::io::{self, Read, Write};
 use std::sync::atomic::Ordering;
 
@@ -67,11 +67,11 @@ fn write_block(
 ) -> Result<(), Failure> {
     let packets: Vec<&[u8]> = block.iter().map(|packet| &packet[..]).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    let carry = Carry::OneIn(packets.len() as u16);
+    let distribution = Distribution::OneIn(packets.len() as u16);
     sender
         .sign_block(
             &packets,
-            carry,
+            distribution,
             clock::now_ns(),
             &mut random::os(),
             &mut outs,
@@ -129,7 +129,8 @@ pub fn verify(
             Ok(Some(signed)) => signed,
             Ok(None) => return Ok(verified),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                verified.damage = Some("a packet of the file is cut short or has an absurd length");
+                verified.damage =
+                    Some("a packet of the file is truncated or has an invalid length");
                 return Ok(verified);
             }
             Err(error) => return Err(Failure::new(format!("cannot read: {error}"))),
@@ -166,11 +167,11 @@ pub fn full_packet(mut from: impl Read, flows: &Flows, number: u64) -> Result<Ve
             continue;
         }
         let full = receiver.full_form(&signed).filter(|_| reason == Reason::Ok);
-        let refused = || Failure::new(format!("packet {number} is {}: {reason}", reason.verdict()));
+        let refused = || Failure::new(format!("packet {number}: {}: {reason}", reason.verdict()));
         return full.ok_or_else(refused);
     }
     Err(Failure::new(format!(
-        "there is no packet {number}: the file has {packets}"
+        "packet {number}: not found, the file has {packets} packets"
     )))
 }
 

@@ -104,7 +104,7 @@ impl Proof {
             Some(manifest) => manifest.ok().map(|m| (m.packet, m.timestamp()))?,
             None => SignedPacket::of(&self.signed, fixed, &self.descriptor)
                 .ok()
-                .map(|signed| (Some(signed.packet), signed.carried.timestamp()))?,
+                .map(|signed| (Some(signed.packet), signed.part.timestamp()))?,
         };
         Some(Proven {
             fixed,

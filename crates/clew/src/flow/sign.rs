@@ -6,11 +6,11 @@ use super::file::write_record;
 use super::keys::{FlowKey, cannot_sign};
 use super::schemes::Signer;
 use super::sidecar;
-use crate::batch::Capture;
-use crate::capture::{PacketLengths, Record, Sink, Writer};
+use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::random;
-use clew_flow::{Carry, Fixed, FlowSender, Schedule, rtp};
+use clew_capture::{PacketLengths, Record, Sink, Writer};
+use clew_flow::{Distribution, Fixed, FlowSender, Schedule, rtp};
 use clew_packet::{Flow, SECOND_NS, Udp};
 use ipnet::IpNet;
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ pub const IDLE_NS: u64 = SECOND_NS;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Which packets of a block carry what of its signature.
-    pub carry: Carry,
+    pub distribution: Distribution,
     /// How long a block may take, in nanoseconds.
     pub period_ns: u64,
     /// Put packet signatures into the padding of RTP packets.
@@ -62,8 +62,8 @@ impl Fate {
         match self {
             Self::Signed => "signed",
             Self::NotUdp => "not a whole UDP datagram",
-            Self::NotSelected => "to a destination that was not given",
-            Self::AlreadySigned => "signed already",
+            Self::NotSelected => "destination not selected",
+            Self::AlreadySigned => "already signed",
             Self::TooBig => "too big for a packet signature",
             Self::Container => "the file format could not be restored exactly",
         }
@@ -337,7 +337,13 @@ impl Line {
         let payloads = self.begin(block);
         let mut outs = vec![Vec::new(); payloads.len()];
         self.sender
-            .sign_block(&payloads, options.carry, block.time, &mut rng, &mut outs)
+            .sign_block(
+                &payloads,
+                options.distribution,
+                block.time,
+                &mut rng,
+                &mut outs,
+            )
             .map_err(cannot_sign)?;
         let packets = block.packets.iter().zip(payloads).zip(outs);
         let signed = packets

@@ -2,11 +2,10 @@
 
 use super::capture::{datagram, signed, time};
 use super::schemes::Flows;
-use crate::batch::Capture;
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::verify::Freshness;
+use clew_capture::Record;
 use clew_flow::{Acceptance, Effort, FlowReceiver, Lost, Reason, Verdict};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,6 +18,15 @@ pub const HELD_MAX: usize = 65_536;
 /// judged by the time of the first.
 const RUN_PACKETS: usize = 1024;
 const RUN_NS: u64 = 100_000_000;
+
+/// What the timestamps of packets are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// The record's own time, within 30 s.
+    AtCaptureTime,
+    /// The clock: no older than this many nanoseconds.
+    MaxAge(u64),
+}
 
 impl Freshness {
     /// How far a timestamp may be from what it is compared with, in nanoseconds.

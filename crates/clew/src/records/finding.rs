@@ -1,8 +1,8 @@
 //! All that is known about one packet.
 
-use crate::capture::PacketInfo;
 use crate::community_id::CommunityId;
-use crate::keyring::Keyring;
+use clew_capture::PacketInfo;
+use clew_engine::Keyring;
 use clew_packet::{Block, Conclusion, Flow, Frame, Summary, Timestamp, flow, read};
 use std::cell::OnceCell;
 

@@ -3,7 +3,7 @@
 use super::fields::FIELDS;
 use super::{Finding, Records};
 use crate::clock;
-use crate::verify::Verified;
+use clew_engine::captures::VerifyReport;
 use clew_packet::Flow;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ impl Records for Json {
         writeln!(out, "{}", packet(finding))
     }
 
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", summary(verified))
     }
 }
@@ -42,7 +42,7 @@ pub fn packet(finding: &Finding<'_>) -> Value {
 }
 
 /// The last line.
-pub fn summary(verified: &Verified) -> Value {
+pub fn summary(verified: &VerifyReport) -> Value {
     json!({ "summary": totals(verified) })
 }
 
@@ -56,20 +56,20 @@ pub fn judged(finding: &Finding<'_>) -> Members {
 }
 
 /// Packets by verdict and reason, and what went wrong.
-pub fn totals(verified: &Verified) -> Members {
-    let mut out = Map::new();
-    out.insert("packets".into(), json!(verified.packets));
-    for (verdict, count) in verified.verdicts {
+pub fn totals(verified: &VerifyReport) -> Members {
+    let (totals, mut out) = (&verified.totals, Map::new());
+    out.insert("packets".into(), json!(totals.packets));
+    for (verdict, count) in totals.verdicts {
         out.insert(verdict.as_str().into(), json!(count));
     }
-    let reasons = verified.reasons.iter();
+    let reasons = totals.reasons.iter();
     let reasons = reasons.map(|(reason, count)| (reason.as_str().to_owned(), json!(count)));
     out.insert("reasons".into(), Value::Object(reasons.collect()));
     if let Some(damage) = &verified.damage {
-        out.insert("damage".into(), json!(damage));
+        out.insert("damage".into(), json!(damage.to_string()));
     }
-    if verified.forgotten > 0 {
-        out.insert("forgotten".into(), json!(verified.forgotten));
+    if totals.forgotten > 0 {
+        out.insert("forgotten".into(), json!(totals.forgotten));
     }
     out
 }

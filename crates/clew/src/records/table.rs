@@ -4,8 +4,10 @@ use super::flows::{FLOWS_MAX, Flows, Packets};
 use super::{Finding, Records, flow_table};
 use crate::failure::Status;
 use crate::report;
-use crate::verify::Verified;
-use clew_packet::{Reason, Replay, Verdict};
+use clew_engine::captures::VerifyReport;
+use clew_engine::{Keyring, Totals};
+use clew_packet::{GroupTag, Reason, Replay, Verdict};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,6 +17,7 @@ const LISTED_MAX: u64 = 20;
 /// What was seen so far.
 pub struct Table<'a> {
     input: &'a Path,
+    keyring: &'a Keyring,
     strict: bool,
     invalid: u64,
     flows: Flows<Packets>,
@@ -22,13 +25,23 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// A table of this capture; strict: where unsigned packets are a no.
-    pub fn new(input: &'a Path, strict: bool) -> Self {
+    pub fn new(input: &'a Path, keyring: &'a Keyring, strict: bool) -> Self {
         Self {
             input,
+            keyring,
             strict,
             invalid: 0,
             flows: Flows::new(FLOWS_MAX),
         }
+    }
+
+    /// Names of groups, with their epochs.
+    fn named(&self, signers: &BTreeSet<(GroupTag, u32)>) -> BTreeSet<(String, u32)> {
+        let group = |(tag, epoch): &(GroupTag, u32)| {
+            let group = self.keyring.group(*tag)?;
+            Some((format!("{} ({})", group.genesis().name, group.id()), *epoch))
+        };
+        signers.iter().filter_map(group).collect()
     }
 }
 
@@ -52,22 +65,22 @@ impl Records for Table<'_> {
         writeln!(out, "packet {number}: invalid, {reason}: {what}  {ends}")
     }
 
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
         if self.invalid > LISTED_MAX {
             let more = self.invalid - LISTED_MAX;
             writeln!(out, "... and {more} more: see --json")?;
         }
-        let input = self.input.display();
-        writeln!(out, "{input}: {} packets", verified.packets)?;
-        for (verdict, count) in verified.verdicts {
+        let (input, totals) = (self.input.display(), &verified.totals);
+        writeln!(out, "{input}: {} packets", totals.packets)?;
+        for (verdict, count) in totals.verdicts {
             writeln!(out, "{count:>9}  {verdict}")?;
-            reasons(verdict, verified, out)?;
+            reasons(verdict, totals, out)?;
         }
-        for (group, epoch) in &verified.signed_by {
+        for (group, epoch) in self.named(&totals.signed_by) {
             writeln!(out, "signed by machines of group {group}, epoch {epoch}")?;
         }
-        report::damage(verified.damage.as_deref(), report::NOT_VERIFIED);
-        if let Some(forgotten) = report::forgotten(verified.forgotten) {
+        report::damage(verified.damage.as_ref(), report::NOT_VERIFIED);
+        if let Some(forgotten) = report::forgotten(totals.forgotten) {
             writeln!(out, "{forgotten}")?;
         }
         for line in flow_table::lines(&self.flows) {
@@ -77,8 +90,8 @@ impl Records for Table<'_> {
     }
 }
 
-fn reasons(verdict: Verdict, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
-    for (reason, count) in verified.reasons.iter() {
+fn reasons(verdict: Verdict, totals: &Totals, out: &mut dyn Write) -> io::Result<()> {
+    for (reason, count) in totals.reasons.iter() {
         if reason.verdict(Replay::Flag) == Some(verdict) && reason != Reason::Ok {
             writeln!(out, "{count:>20}  {reason}: {}", report::explain(reason))?;
         }
@@ -86,20 +99,21 @@ fn reasons(verdict: Verdict, verified: &Verified, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-fn answer(verified: &Verified, strict: bool) -> &'static str {
-    match verified.status(strict) {
+fn answer(verified: &VerifyReport, strict: bool) -> &'static str {
+    let totals = &verified.totals;
+    match report::status(verified, strict) {
         Status::Yes => "yes: every signed packet is valid",
-        Status::No if verified.reasons.of(Reason::UnknownEpoch) > 0 => {
+        Status::No if totals.reasons.of(Reason::UnknownEpoch) > 0 => {
             "no: there are invalid packets, some of unknown epochs: get the newest group file"
         }
-        Status::No if verified.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
+        Status::No if totals.of(Verdict::Invalid) > 0 => "no: there are invalid packets",
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
-        Status::CouldNotTell if verified.reasons.of(Reason::TooFewShares) > 0 => {
-            "could not tell: too little of some blocks came"
+        Status::CouldNotTell if totals.reasons.of(Reason::TooFewShares) > 0 => {
+            "could not tell: too few packets of some blocks"
         }
-        Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
-            "could not tell: the capture cut packets short"
+        Status::CouldNotTell if totals.of(Verdict::Undecided) > 0 => {
+            "could not tell: the capture truncated packets"
         }
         Status::CouldNotTell => "could not tell: nothing was signed",
     }

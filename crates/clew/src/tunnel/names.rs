@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+use tracing::warn;
 
 /// How long a record is given without asking again: a newer one may have other addresses.
 const KEEP: Duration = Duration::from_secs(60);
@@ -166,7 +167,7 @@ impl Service {
         let was_down = self.is_down.swap(asked.is_err(), Ordering::Relaxed);
         asked.map_err(|failure| {
             if !was_down {
-                eprintln!("clew: warning: {}", failure.message);
+                warn!("{}", failure.message);
             }
         })
     }

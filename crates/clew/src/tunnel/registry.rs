@@ -14,6 +14,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
+use tracing::warn;
 
 /// How files of records are called.
 const EXTENSION: &str = "record";
@@ -41,8 +42,8 @@ pub struct Pin {
 /// # Errors
 /// What to write, for a command line.
 pub fn parse_pin(text: &str) -> Result<Pin, String> {
-    let (host, key) = text.split_once('=').ok_or("write NAME=KEY")?;
-    check_hostname(host.as_bytes()).map_err(|_| format!("{host} is not the name of a host"))?;
+    let (host, key) = text.split_once('=').ok_or("use the form NAME=KEY")?;
+    check_hostname(host.as_bytes()).map_err(|_| format!("{host}: not a valid host name"))?;
     Ok(Pin {
         host: host.to_owned(),
         key: parse_key(key)?,
@@ -104,7 +105,7 @@ impl Directory {
                 if let Err(error) = &looked
                     && was_there
                 {
-                    eprintln!("clew: warning: {}: {error}", folder.display());
+                    warn!(folder = %folder.display(), %error, "cannot read the records");
                 }
                 was_there = looked.is_ok();
             }
@@ -188,7 +189,7 @@ impl Look {
 fn take(path: &Path, table: &Table) -> Option<String> {
     match records::read_file(path) {
         Err(error) => {
-            eprintln!("clew: warning: {}: {error}", path.display());
+            warn!(file = %path.display(), %error, "not a record");
             None
         }
         Ok(record) => {
@@ -246,7 +247,7 @@ impl NameService {
         thread::spawn(move || {
             for (path, record) in written {
                 if let Err(error) = records::write(&path, &record) {
-                    eprintln!("clew: warning: cannot write {}: {error}", path.display());
+                    warn!(file = %path.display(), %error, "cannot write the record");
                 }
             }
         });

@@ -1,8 +1,8 @@
 //! What is behind a server's services.
 
-use super::counted::Counted;
 use super::stream::{self, Broken, Side, Traffic};
 use super::users::Users;
+use crate::metrics::TunnelMetrics;
 use clew_tunnel::Reason;
 use clew_tunnel::limits::NAME_MAX;
 use clew_tunnel_udp::{Incoming, Server};
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use tracing::warn;
 
 /// Connections to services that are open at once; more are refused (`busy`).
 const OPEN_MAX: usize = 4_096;
@@ -48,10 +49,10 @@ pub fn is_name(name: &str) -> bool {
 /// # Errors
 /// What to write, for a command line.
 pub fn parse_service(text: &str) -> Result<Service, String> {
-    let wrong = "write NAME=tcp:HOST:PORT or NAME=echo";
+    let wrong = "use the form NAME=tcp:HOST:PORT or NAME=echo";
     let (name, target) = text.split_once('=').ok_or(wrong)?;
     if !is_name(name) {
-        return Err(format!("a service's name has 1 to {NAME_MAX} bytes"));
+        return Err(format!("a service name must have 1 to {NAME_MAX} bytes"));
     }
     let target = match target.strip_prefix("tcp:") {
         None if target == "echo" => Target::Echo,
@@ -105,11 +106,11 @@ pub struct Services {
 
 impl Services {
     /// These services for these users, counted. Of two with one name the last counts.
-    pub fn new(services: &[Service], users: Users, counted: &Counted) -> Self {
+    pub fn new(services: &[Service], users: Users, metrics: &TunnelMetrics) -> Self {
         let running = |service: &Service| {
             let running = Running {
                 service: service.clone(),
-                work: counted.service(&service.name),
+                work: metrics.service(&service.name),
                 is_down: AtomicBool::new(false),
             };
             (service.name.clone(), Arc::new(running))
@@ -130,7 +131,7 @@ impl Services {
 
     fn take(&mut self, incoming: Incoming) {
         if let Err(failure) = self.users.refresh() {
-            eprintln!("clew: warning: {}", failure.message);
+            warn!("{}", failure.message);
         }
         // Whether a service is there is told to nobody who may not use it.
         if !self.users.may(&incoming.user()) {
@@ -179,7 +180,7 @@ impl Running {
         if let Err(broken) = carried {
             self.work.broken.fetch_add(1, Ordering::Relaxed);
             if let Broken::NoStream = broken {
-                eprintln!("clew: warning: {}: {broken}", self.service.name);
+                warn!(service = self.service.name, "{broken}");
             }
         }
     }
@@ -188,8 +189,8 @@ impl Running {
     fn cannot_reach(&self, incoming: Incoming, address: &str, error: &io::Error) {
         self.work.unreachable.fetch_add(1, Ordering::Relaxed);
         if !self.is_down.swap(true, Ordering::Relaxed) {
-            let name = &self.service.name;
-            eprintln!("clew: warning: {name}: cannot reach {address}: {error}");
+            let service = &self.service.name;
+            warn!(service, address, %error, "cannot reach the service's target");
         }
         incoming.refuse(Reason::Busy);
     }

@@ -1,12 +1,13 @@
 //! Files for traces (`--qlog`).
 
 use crate::failure::Failure;
-use clew_manager::files::MODE_SECRET;
+use clew_keys::files::MODE_SECRET;
 use clew_tunnel_udp::Trace;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use tracing::warn;
 
 /// The files of a trace of so many parts: the one that was named, or one for each with its number.
 pub fn names(path: &Path, parts: usize) -> Vec<PathBuf> {
@@ -34,8 +35,8 @@ pub fn begin(path: &Path, parts: usize, vantage: &str) -> Result<Vec<Trace>, Fai
     let mut traces = Vec::with_capacity(parts);
     for name in names(path, parts) {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Failure::file(&name, "it exists")
-                .hint("a trace is never overwritten: choose another name"),
+            io::ErrorKind::AlreadyExists => Failure::file(&name, "already exists")
+                .hint("use another name: a trace is never overwritten"),
             _ => Failure::file(&name, error),
         };
         let mut options = OpenOptions::new();
@@ -65,8 +66,7 @@ impl Kept {
             && !self.is_broken
         {
             self.is_broken = true;
-            let name = self.name.display();
-            eprintln!("clew: warning: cannot write {name}: {error}; the trace ends");
+            warn!(file = %self.name.display(), %error, "cannot write: the trace ends");
         }
         written
     }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Weak;
 use std::time::Duration;
 use tokio::time::Instant;
+use tracing::warn;
 
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -39,7 +40,7 @@ pub async fn watch(tunnel: Weak<Tunnel>, server: Vec<SocketAddr>, what: String) 
         }
         let was_silent = std::mem::replace(&mut is_silent, state == State::Silent);
         if is_silent && !was_silent {
-            eprintln!("clew: warning: {what}: nothing comes back; it is tried again and again");
+            warn!("{what}: no answer; still trying");
         }
     }
 }

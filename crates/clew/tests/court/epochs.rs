@@ -3,7 +3,7 @@
 
 use super::*;
 use clew_evidence::{CheckedGroup, Follow, GroupFile};
-use clew_manager::keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::json;

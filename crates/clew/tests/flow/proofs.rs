@@ -5,7 +5,7 @@ use std::fs;
 
 /// The payload of the packet with that number in the capture that is signed here.
 fn payload(number: usize) -> Vec<u8> {
-    let reader = clew::capture::Reader::new(fs::File::open(QUIC).unwrap()).unwrap();
+    let reader = clew_capture::Reader::new(fs::File::open(QUIC).unwrap()).unwrap();
     let records: Vec<_> = reader.map(|record| record.unwrap()).collect();
     let udp = clew::flow::capture::datagram(&records[number]).unwrap();
     udp.payload().to_vec()

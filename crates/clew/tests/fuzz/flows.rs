@@ -2,10 +2,10 @@
 
 use crate::targets::flow::{NOW, SECRET, descriptor};
 use clew::flow::proof::Proof;
-use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::effs::{Instance, Parameters, Rule, SecretKey, Signer};
 use clew_flow::manifest::Manifest;
-use clew_flow::{Carry, Ed25519Signer, Fixed, FlowSender, rtp};
+use clew_flow::{Distribution, Ed25519Signer, Fixed, FlowSender, rtp};
+use clew_tree::carriage::{Rate, TagSize};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -13,8 +13,8 @@ use rand_chacha::rand_core::SeedableRng;
 pub fn seeds() -> Vec<Vec<u8>> {
     let coded = [Some(TagSize::T8), Some(TagSize::T4), None];
     let rate = Rate::QUARTER;
-    let coded = coded.map(|tags| Carry::Coded { rate, tags });
-    let others = [Carry::Every, Carry::OneIn(3)];
+    let coded = coded.map(|tags| Distribution::Coded { rate, tags });
+    let others = [Distribution::Every, Distribution::OneIn(3)];
     others.into_iter().chain(coded).map(flow).collect()
 }
 
@@ -27,7 +27,7 @@ fn sender(rng: &mut ChaCha20Rng) -> FlowSender<Ed25519Signer> {
 fn alone(packet: &[u8]) -> Vec<u8> {
     let rng = &mut ChaCha20Rng::seed_from_u64(2);
     let mut outs = [Vec::new()];
-    let signed = sender(rng).sign_block(&[packet], Carry::Every, NOW, rng, &mut outs);
+    let signed = sender(rng).sign_block(&[packet], Distribution::Every, NOW, rng, &mut outs);
     signed.unwrap();
     let [out] = outs;
     out
@@ -86,7 +86,7 @@ pub fn files() -> Vec<Vec<u8>> {
         b"\0\0\0\0\0\0\0\x06",
     ];
     let mut outs = vec![Vec::new(); 3];
-    let signed = sender(rng).sign_block(&packets, Carry::OneIn(3), NOW, rng, &mut outs);
+    let signed = sender(rng).sign_block(&packets, Distribution::OneIn(3), NOW, rng, &mut outs);
     signed.unwrap();
     let mut file = Vec::new();
     for out in outs {
@@ -105,7 +105,7 @@ pub fn padded() -> Vec<u8> {
     signed
 }
 
-fn flow(carry: Carry) -> Vec<u8> {
+fn flow(distribution: Distribution) -> Vec<u8> {
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
     let mut sender = sender(rng);
     let mut seed = Vec::new();
@@ -113,7 +113,7 @@ fn flow(carry: Carry) -> Vec<u8> {
         let packets: Vec<&[u8]> = vec![b"a packet"; count];
         let mut outs = vec![Vec::new(); count];
         sender
-            .sign_block(&packets, carry, NOW, rng, &mut outs)
+            .sign_block(&packets, distribution, NOW, rng, &mut outs)
             .unwrap();
         for signed in outs {
             seed.extend((signed.len() as u16).to_be_bytes());

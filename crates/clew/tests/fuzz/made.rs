@@ -12,11 +12,12 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Founding, Part, Quorum, Set, Sharing, Trustee};
 use clew_group::xr::{Device, IssuerKey};
 use clew_group::{PublicKey, Scheme};
-use clew_manager::join::{Joining, TextFile};
-use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
-use clew_manager::trustee::{Candidate, Case, Desk};
-use clew_manager::witness_file::Need;
+use clew_keys::join::Joining;
+use clew_keys::witness_file::Need;
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{Machine, NewGroup, Opening, Store, When};
+use clew_trustee::Responder;
+use clew_trustee::rules::{Candidate, Case};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -55,7 +56,7 @@ impl Made {
         let group = NewGroup {
             name: "g".parse().unwrap(),
             scheme,
-            opening: Opening::Dealt(Quorum::new(2, 3).unwrap()),
+            opening: Opening::TrustedDealer(Quorum::new(2, 3).unwrap()),
             now: NOW,
         };
         let made = Store::create(dir, group, None, &mut rng()).unwrap();
@@ -197,8 +198,8 @@ impl Made {
         Request::new(self.store.group(), question, &self.packet(), None).unwrap()
     }
 
-    /// Each trustee at its desk.
-    fn ask(&self, request: &Request, act: impl Fn(Desk<'_>, Case<'_>) -> Share) -> [Share; 2] {
+    /// Each trustee answers.
+    fn ask(&self, request: &Request, act: impl Fn(Responder<'_>, Case<'_>) -> Share) -> [Share; 2] {
         let dir = self.store.issuer_key_path();
         let (group, packet) = (self.checked(), self.packet());
         [0, 1].map(|i| {
@@ -208,14 +209,14 @@ impl Made {
                 packet: &packet,
             };
             let path = dir.with_file_name(format!("{i}"));
-            act(Desk::new(&self.trustees[i], &path), case)
+            act(Responder::new(&self.trustees[i], &path), case)
         })
     }
 
     fn opening_shares(&self) -> (Request, [Share; 2]) {
         let request = self.request(Question::Opening);
-        let shares = self.ask(&request, |desk, case| {
-            desk.open(case, NOW, &mut rng()).unwrap()
+        let shares = self.ask(&request, |responder, case| {
+            responder.open(case, NOW, &mut rng()).unwrap()
         });
         (request, shares)
     }
@@ -230,14 +231,14 @@ impl Made {
         let machine = found.row.entry.leaf_hash();
         let request = self.request(Question::Match { machine });
         let set = Set::of([1, 2].map(|i| Trustee::new(i).unwrap())).unwrap();
-        let commitments = self.ask(&request, |desk, case| {
-            desk.commit(case, with, set, NOW, &mut rng()).unwrap()
+        let commitments = self.ask(&request, |responder, case| {
+            responder.commit(case, with, set, NOW, &mut rng()).unwrap()
         });
-        let blinds = self.ask(&request, |desk, case| {
-            desk.reveal(case, with, &commitments).unwrap()
+        let blinds = self.ask(&request, |responder, case| {
+            responder.reveal(case, with, &commitments).unwrap()
         });
-        let last = self.ask(&request, |desk, case| {
-            desk.compare(case, with, &blinds, &mut rng()).unwrap()
+        let last = self.ask(&request, |responder, case| {
+            responder.compare(case, with, &blinds, &mut rng()).unwrap()
         });
         (request, base, [commitments, blinds, last])
     }
@@ -321,14 +322,15 @@ impl Made {
         let offer = store.offer(issuer, joining.request(), NOW, rng).unwrap();
         let acceptance = joining.accept(&offer, &group, rng).unwrap();
         let credential = store.admit(issuer, &acceptance, NOW).unwrap();
-        vec![
+        let payloads = [
             invitation.payload(),
             joining.request().payload(),
             offer.payload(),
             acceptance.payload(),
             credential.payload(),
-            payload(&joining.encode(), "clew-joining-1"),
-        ]
+            joining.payload(),
+        ];
+        payloads.map(|payload| payload.to_vec()).into()
     }
 
     fn locator(&self) -> Vec<u8> {

@@ -2,7 +2,8 @@
 
 use clew_evidence::armor;
 use clew_group::quorum::{Quorum, Trustee};
-use clew_manager::dkg::{Hello, Plan, State};
+use clew_keys::TextFile;
+use clew_trustee::dkg::{Hello, Plan, State};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 

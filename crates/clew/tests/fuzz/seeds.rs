@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clew::capture::Reader;
+use clew_capture::Reader;
+use serde_json::Value as Json;
 
 use crate::flows;
 use crate::made;
@@ -65,38 +66,42 @@ fn coded_blocks() -> Vec<Vec<u8>> {
     restored.map(block).collect()
 }
 
-/// The text of a vector.
-struct Vector(String);
+/// A case of a vector file.
+struct Vector(Json);
 
 impl Vector {
-    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        let lines = self.0.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .filter(move |(n, _)| *n == name)
-            .map(|(_, value)| value)
+    fn values(&self, name: &str) -> Vec<&str> {
+        let strings = match &self.0[name] {
+            Json::Array(all) => all.iter().collect(),
+            one => vec![one],
+        };
+        strings.into_iter().filter_map(Json::as_str).collect()
     }
 
     /// All values of a name that are hex.
     fn all(&self, name: &str) -> Vec<Vec<u8>> {
-        self.values(name)
-            .filter_map(|value| hex::decode(value).ok())
-            .collect()
+        let values = self.values(name).into_iter();
+        let hex = values.filter_map(|value| value.strip_prefix("0x"));
+        hex.map(|digits| hex::decode(digits).unwrap()).collect()
     }
 
     /// The lines of text with that name.
     fn text(&self, name: &str) -> Vec<u8> {
-        let lines = self.values(name).map(|line| line.trim_matches('"'));
+        let lines = self.values(name).into_iter();
         lines
             .flat_map(|line| [line.as_bytes(), b"\n"].concat())
             .collect()
     }
 }
 
-fn vectors(folder: &str) -> impl Iterator<Item = Vector> {
-    let folder = root().join("../../spec/vectors").join(folder);
-    files(&folder)
-        .into_iter()
-        .map(|path| Vector(fs::read_to_string(path).unwrap()))
+fn vectors(format: &str) -> impl Iterator<Item = Vector> {
+    let folder = root().join("../../spec/vectors");
+    let text = fs::read_to_string(folder.join(format!("{format}.jsonl"))).unwrap();
+    let cases: Vec<_> = text
+        .lines()
+        .map(|line| Vector(serde_json::from_str(line).unwrap()))
+        .collect();
+    cases.into_iter()
 }
 
 /// What `packet::frame` takes: selector of the link type, policy, bytes that the capture lacks.

@@ -1,10 +1,45 @@
-//! Rust source, read only as far as the rules of the house need it.
+//! Where source stands and how large it grows. It is read only as far as these rules need it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::Package;
 use cargo_metadata::camino::Utf8Path;
+
+use super::{PRODUCT, members, nothing};
+
+/// Where `unsafe` may stand, each use with its SAFETY line.
+const UNSAFE: [&str; 10] = [
+    "crates/clew-group/src/curve/",
+    // Vector instructions.
+    "crates/clew-simd/src/hash/avx2.rs",
+    "crates/clew-simd/src/hash/avx512.rs",
+    "crates/clew-simd/src/mont/ifma/",
+    "crates/clew-simd/src/poly1305/ifma.rs",
+    "crates/clew-simd/src/salsa20/avx2.rs",
+    "crates/clew-simd/src/salsa20/avx512.rs",
+    "crates/clew-simd/src/x25519/ifma/",
+    // Asks valgrind to follow secrets, in a program that is not shipped.
+    "tools/ct/src/valgrind.rs",
+    // Calls AWS-LC's big numbers, in a program that is not shipped.
+    "tools/bench/src/effs/bn.rs",
+];
+
+/// Words that stand in one file of a folder only: another database gets a file beside this one.
+const HOMES: [(&str, &str, &str); 1] = [(
+    "crates/clew-manager/src/",
+    "rusqlite",
+    "crates/clew-manager/src/storage/sqlite.rs",
+)];
+
+/// Files of other packages than the `no_std` ones that decide by their arguments alone.
+const PURE: [&str; 1] = ["crates/clew-trustee/src/rules.rs"];
+/// Modules of `std` by which the world comes in.
+const WORLD: [&str; 8] = ["env", "fs", "io", "net", "os", "process", "thread", "time"];
+
+const FILE_LINES_MAX: usize = 450;
+const FUNCTION_LINES_MAX: usize = 70;
 
 /// A file of some member's `src`.
 pub struct Source {
@@ -137,4 +172,101 @@ fn name(line: &str) -> Option<String> {
         .all(|word| qualifiers.contains(&word));
     let name = after.split(['(', '<']).next()?;
     is_item.then(|| name.to_owned())
+}
+
+pub fn sources() -> Vec<Source> {
+    let sources: Vec<Source> = members()
+        .into_iter()
+        .flat_map(|package| Source::of(&PRODUCT.workspace_root, package))
+        .collect();
+    assert!(
+        sources.len() > 50,
+        "the sources are where they are looked for"
+    );
+    sources
+}
+
+#[test]
+fn unsafe_stands_in_named_modules() {
+    let is_elsewhere = |source: &&Source| !UNSAFE.iter().any(|home| source.path.starts_with(home));
+    let sources = sources();
+    let broken = sources.iter().filter(is_elsewhere).filter(|source| {
+        // A crate that forbids it, or denies it, has to be able to say so.
+        source
+            .code
+            .iter()
+            .any(|(_, line)| has_word(line, "unsafe") || line.contains("allow(unsafe_code"))
+    });
+    nothing(
+        broken
+            .map(|s| format!("{} has unsafe code: move it to one of {UNSAFE:?}", s.path))
+            .collect(),
+    );
+    let used = |home: &str| {
+        let mut within = sources
+            .iter()
+            .filter(|source| source.path.starts_with(home));
+        within.any(|source| source.code.iter().any(|(_, line)| has_word(line, "unsafe")))
+    };
+    assert!(
+        UNSAFE.into_iter().all(used),
+        "a home without unsafe code leaves the list"
+    );
+}
+
+#[test]
+fn words_stay_in_their_files() {
+    let sources = sources();
+    let says = |source: &Source, word| source.code.iter().any(|(_, line)| has_word(line, word));
+    let mut broken = Vec::new();
+    for (folder, word, home) in HOMES {
+        let elsewhere = |s: &&Source| s.path.starts_with(folder) && s.path != home;
+        let strays = sources.iter().filter(elsewhere).filter(|s| says(s, word));
+        broken.extend(strays.map(|s| format!("{} says {word}: that belongs to {home}", s.path)));
+        assert!(sources.iter().any(|s| s.path == home && says(s, word)));
+    }
+    for file in PURE {
+        let pure = sources.iter().find(|source| source.path == file).unwrap();
+        let imports = pure.code.iter().filter(|(_, line)| has_word(line, "std"));
+        let worldly = imports.filter(|(_, line)| WORLD.iter().any(|w| has_word(line, w)));
+        broken
+            .extend(worldly.map(|(n, line)| format!("{file}:{n}: {line}: pass it as an argument")));
+    }
+    nothing(broken);
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|w| w == word)
+}
+
+#[test]
+fn files_and_functions_stay_small() {
+    let mut broken = Vec::new();
+    for source in sources() {
+        let lines = source.text.lines().count();
+        if lines > FILE_LINES_MAX {
+            broken.push(format!(
+                "{} has {lines} lines: find the two things that it does",
+                source.path
+            ));
+        }
+        for (name, lines) in functions(&source.code) {
+            if lines > FUNCTION_LINES_MAX {
+                broken.push(format!(
+                    "{name} in {} has {lines} lines: find its parts",
+                    source.path
+                ));
+            }
+        }
+    }
+    nothing(broken);
+}
+
+#[test]
+fn functions_are_measured() {
+    let text = "fn a() {\n    {\n    }\n}\ntrait T {\n    fn b();\n    fn c(\n    ) -> u8 {\n        '{' as u8\n    }\n}\n";
+    let found: BTreeMap<_, _> = functions(&code(text)).into_iter().collect();
+    let expected = [("a".to_owned(), 4), ("c".to_owned(), 4)];
+    assert_eq!(found, BTreeMap::from(expected));
 }

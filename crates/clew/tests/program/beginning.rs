@@ -1,4 +1,4 @@
-use clew::capture::{PacketLengths, Reader, Writer};
+use clew_capture::{PacketLengths, Reader, Writer};
 use std::fs::{self, File};
 use std::path::Path;
 

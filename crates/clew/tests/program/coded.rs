@@ -3,8 +3,8 @@
 use crate::captures::{CAPTURES, without_snaplen};
 use crate::desk::Desk;
 use crate::modes::{ETHERNET, Way, file, late, packets, send};
-use clew_flow::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_packet::{Block, Carriage, FOOT_BYTES, Frame, HEAD_BYTES, LinkType, SignedPacket, read};
+use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use std::path::Path;
 const CODED: [&str; 2] = ["--carriage", "coded"];
 
 /// One flow of TCP after another, 400 packets in all: blocks of many sizes.
-fn signed(desk: &Desk, more: &[&str]) -> Vec<clew::capture::Record> {
+fn signed(desk: &Desk, more: &[&str]) -> Vec<clew_capture::Record> {
     let ssh = fs::read(Path::new(CAPTURES).join("zeek--ssh-ssh.pcap")).unwrap();
     let records = packets(&ssh).into_iter().skip(1000).take(400);
     let records: Vec<_> = records.collect();

@@ -9,9 +9,9 @@
 //!
 //! All times come from the group file, so that no clock matters.
 
-#[path = "../../../clew-group/tests/common/textbook.rs"]
+#[path = "../../../clew-group/tests/all/common/textbook.rs"]
 mod textbook;
-#[path = "../../../clew-group/tests/common/xr_textbook.rs"]
+#[path = "../../../clew-group/tests/all/common/xr_textbook.rs"]
 mod xr_textbook;
 
 use crate::captures::CAPTURES;
@@ -20,7 +20,7 @@ use crate::modes::{ETHERNET, file, packets};
 use clew_evidence::{CheckedGroup, GroupFile};
 use clew_group::curve::{G1, Scalar};
 use clew_group::{MemberKey, PublicKey, Scheme, Witness, bbs04, xr};
-use clew_manager::keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{Frame, LinkType, Policy, Reason, Sender, Timestamp};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -3,7 +3,7 @@
 
 use crate::captures::{CAPTURES, beginning, captures, without_snaplen};
 use crate::desk::Desk;
-use clew::capture::{Reader, Record};
+use clew_capture::{Reader, Record};
 use clew_packet::{Block, Frame, LinkType, read};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

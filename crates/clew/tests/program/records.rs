@@ -5,6 +5,7 @@ use crate::captures::{CAPTURES, beginning};
 use crate::desk::Desk;
 use crate::log::Log;
 use crate::modes::{MODES, mixed, packets};
+use clew_engine::AsFrame;
 use clew_packet::{Block, Trailer};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +230,7 @@ fn fields_are_those_of_the_trailer() {
         let records = packets(&signed);
         assert_eq!(said.len(), records.len());
         for (said, record) in said.iter().zip(&records) {
-            let (frame, time) = clew::batch::frame(record).unwrap();
+            let (frame, time) = record.as_frame().unwrap();
             assert_eq!(nanoseconds(said["time"].as_str().unwrap()), time.unwrap().0);
             match clew_packet::read(&frame) {
                 Ok(packet) => compare_trailer(said, packet.trailer()),

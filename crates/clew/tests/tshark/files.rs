@@ -2,7 +2,7 @@
 
 use crate::beginning::{CAPTURES, first};
 use crate::desk::Desk;
-use clew::capture::Reader;
+use clew_capture::Reader;
 use std::fs::{self, File};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Records by hand, which are of use as long as their certificates.
 
 use crate::desk::Desk;
-use clew::tunnel::counted::Counted;
+use clew::metrics::TunnelMetrics;
 use clew::tunnel::services::{Services, parse_service};
 use clew::tunnel::users::Users;
 use clew::tunnel::{keys, records};
@@ -92,7 +92,7 @@ fn a_record_by_hand_is_renewed_while_its_server_runs() {
         let mut server = Server::bind(&secret, config, options).unwrap();
         let first = server.record().await.unwrap();
         records::write(&desk.path("hand.record"), &first).unwrap();
-        let counted = Counted::new(server.stats());
+        let counted = TunnelMetrics::new(server.stats());
         let echo = [parse_service("echo=echo").unwrap()];
         let users = Users::new(None, true).unwrap();
         let mut services = Services::new(&echo, users, &counted);

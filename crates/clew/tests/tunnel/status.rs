@@ -12,9 +12,9 @@ fn status_tells_what_a_server_counts() {
     let line = "serve --key web.key --listen 127.0.0.1:0 --record web.record --service echo=echo \
                 --anonymous --metrics 127.0.0.1:0";
     let mut server = desk.start(line, "web.example at");
-    let at = server.line("counters: ");
+    let at = server.line("metrics: ");
     let at = at
-        .trim_start_matches("counters: http://")
+        .trim_start_matches("metrics: http://")
         .trim_end_matches("/metrics");
     server.line("for anybody");
     for _ in 0..3 {

@@ -142,5 +142,5 @@ fn a_target_that_is_not_there_is_refused() {
     let mut server = desk.serve(&format!("--service web=tcp:{at} --anonymous"));
     let (status, said) = desk.says("web");
     assert_eq!(status, 1, "{said}");
-    server.line("web: cannot reach 127.0.0.1:");
+    server.line("cannot reach the service's target service=\"web\" address=\"127.0.0.1:");
 }

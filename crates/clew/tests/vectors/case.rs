@@ -1,18 +1,22 @@
-//! The text format of a vector, as `spec/vectors/README.md` describes it.
+//! A case of a vector file, a line of JSON, as `spec/vectors/README.md` describes it.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use serde_json::{Map, Value as Json};
+
 use crate::judge::Stop;
 
-/// One file: what to expect, why, and values by name.
+/// One line: what to expect, why, and values by name.
 #[derive(Debug)]
 pub struct Case {
-    /// Folder and file name, `packet-trailer/nat.txt`.
-    pub path: String,
+    /// Name of the file, without its end.
+    pub format: String,
+    pub name: String,
     pub expect: String,
     pub comment: String,
-    values: Vec<(String, Value)>,
+    /// The values of each name, one or more.
+    values: Vec<(String, Vec<Value>)>,
     /// Names that were asked for.
     used: Mutex<BTreeSet<String>>,
 }
@@ -24,9 +28,10 @@ enum Value {
 }
 
 impl Case {
-    pub fn new(folder: &str, name: &str, expect: &str, comment: &str) -> Self {
+    pub fn new(format: &str, name: &str, expect: &str, comment: &str) -> Self {
         Self {
-            path: format!("{folder}/{name}.txt"),
+            format: format.to_owned(),
+            name: name.to_owned(),
             expect: expect.to_owned(),
             comment: comment.to_owned(),
             values: Vec::new(),
@@ -34,15 +39,19 @@ impl Case {
         }
     }
 
-    pub fn hex(mut self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
-        let value = Value::Hex(bytes.as_ref().to_vec());
-        self.values.push((name.to_owned(), value));
-        self
+    pub fn hex(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        self.with(name, Value::Hex(bytes.as_ref().to_vec()))
     }
 
-    pub fn text(mut self, name: &str, text: &str) -> Self {
-        let value = Value::Text(text.to_owned());
-        self.values.push((name.to_owned(), value));
+    pub fn text(self, name: &str, text: &str) -> Self {
+        self.with(name, Value::Text(text.to_owned()))
+    }
+
+    fn with(mut self, name: &str, value: Value) -> Self {
+        match self.values.iter_mut().find(|(other, _)| other == name) {
+            Some((_, values)) => values.push(value),
+            None => self.values.push((name.to_owned(), vec![value])),
+        }
         self
     }
 
@@ -52,48 +61,72 @@ impl Case {
         self
     }
 
+    pub fn texts<T: AsRef<str>>(self, name: &str, all: impl IntoIterator<Item = T>) -> Self {
+        all.into_iter().fold(self, |case, one| case.text(name, one.as_ref()))
+    }
+
     /// One line of text each.
     pub fn lines(self, name: &str, text: &str) -> Self {
-        text.lines().fold(self, |case, line| case.text(name, line))
+        self.texts(name, text.lines())
+    }
+
+    /// All values of a list.
+    pub fn each<T: AsRef<[u8]>>(self, name: &str, all: impl IntoIterator<Item = T>) -> Self {
+        all.into_iter().fold(self, |case, one| case.hex(name, one))
+    }
+
+    /// The trustee that a reader blames.
+    pub fn blames(self, index: u8) -> Self {
+        self.hex("culprit", [index])
+    }
+
+    /// The case with another group file.
+    pub fn in_file(self, file: &str) -> Self {
+        self.without("group-file").text("group-file", file)
+    }
+
+    /// Format and name, for messages.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.format, self.name)
+    }
+
+    /// The line of a case begins with this.
+    pub fn head(name: &str) -> String {
+        format!("{{\"case\": \"{name}\", ")
     }
 
     pub fn render(&self) -> String {
-        let mut out = format!("expect: {}\ncomment: {}\n", self.expect, self.comment);
-        for (name, value) in &self.values {
-            match value {
-                Value::Hex(bytes) if bytes.is_empty() => out += &format!("{name}: \"\"\n"),
-                Value::Hex(bytes) => out += &format!("{name}: {}\n", hex::encode(bytes)),
-                Value::Text(text) => out += &format!("{name}: \"{text}\"\n"),
+        let values = self.values.iter().map(|(name, values)| {
+            let rendered: Vec<String> = values.iter().map(Value::render).collect();
+            match &rendered[..] {
+                [one] => format!("{}: {one}", quoted(name)),
+                all => format!("{}: [{}]", quoted(name), all.join(", ")),
             }
-        }
-        out
+        });
+        let about = [("expect", &self.expect), ("comment", &self.comment)];
+        let about = about.map(|(name, text)| format!("{}: {}", quoted(name), quoted(text)));
+        let members: Vec<String> = about.into_iter().chain(values).collect();
+        format!("{}{}}}", Self::head(&self.name), members.join(", "))
     }
 
-    /// Reads a file; none if it is not in the format.
-    pub fn parse(path: &str, text: &str) -> Option<Self> {
-        let mut lines = text.lines().map(|line| line.split_once(": "));
-        let (Some(("expect", expect)), Some(("comment", comment))) = (lines.next()?, lines.next()?)
-        else {
-            return None;
+    /// Reads a line; none if it is not in the format.
+    pub fn parse(format: &str, line: &str) -> Option<Self> {
+        let mut members: Map<String, Json> = serde_json::from_str(line).ok()?;
+        let mut about = |name| match members.shift_remove(name)? {
+            Json::String(text) => Some(text),
+            _ => None,
         };
-        let values = lines
-            .map(|line| {
-                let (name, value) = line?;
-                Some((name.to_owned(), Value::parse(value)?))
-            })
-            .collect::<Option<_>>()?;
-        Some(Self {
-            path: path.to_owned(),
-            expect: expect.to_owned(),
-            comment: comment.to_owned(),
-            values,
-            used: Mutex::default(),
-        })
-    }
-
-    /// Folder of the file.
-    pub fn folder(&self) -> &str {
-        self.path.split('/').next().unwrap_or_default()
+        let (name, expect, comment) = (about("case")?, about("expect")?, about("comment")?);
+        let values = members.into_iter().map(|(name, value)| {
+            let all = match value {
+                Json::Array(all) => all,
+                one => vec![one],
+            };
+            let all = all.iter().map(|value| Value::parse(value.as_str()?));
+            Some((name, all.collect::<Option<_>>()?))
+        });
+        let case = Self { values: values.collect::<Option<_>>()?, ..Self::new(format, &name, &expect, &comment) };
+        (case.render() == line).then_some(case)
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -104,7 +137,7 @@ impl Case {
     pub fn all(&self, name: &str) -> Vec<&[u8]> {
         self.used.lock().unwrap().insert(name.to_owned());
         let named = self.values.iter().filter(|(n, _)| n == name);
-        named.map(|(_, value)| value.bytes()).collect()
+        named.flat_map(|(_, all)| all).map(Value::bytes).collect()
     }
 
     /// The one value of a name.
@@ -129,8 +162,7 @@ impl Case {
     }
 
     pub fn word(&self, name: &str) -> Result<&str, Stop> {
-        std::str::from_utf8(self.bytes(name)?)
-            .map_err(|_| Stop::Wrong(format!("{name} is no text")))
+        std::str::from_utf8(self.bytes(name)?).map_err(|_| Stop::Wrong(format!("{name} is no text")))
     }
 
     /// The text that the lines of a name make.
@@ -159,12 +191,19 @@ impl Case {
 
 impl Value {
     fn parse(text: &str) -> Option<Self> {
-        let quoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-        match quoted {
-            Some(text) => Some(Self::Text(text.to_owned())),
-            None => {
-                let lower = !text.contains(|c: char| c.is_ascii_uppercase());
-                hex::decode(text).ok().filter(|_| lower).map(Self::Hex)
+        match text.strip_prefix("0x") {
+            Some(digits) => hex::decode(digits).ok().map(Self::Hex),
+            None => Some(Self::Text(text.to_owned())),
+        }
+    }
+
+    fn render(&self) -> String {
+        match self {
+            Self::Hex(bytes) if bytes.is_empty() => quoted(""),
+            Self::Hex(bytes) => quoted(&format!("0x{}", hex::encode(bytes))),
+            Self::Text(text) => {
+                assert!(!text.starts_with("0x"), "{text} would be read as hex");
+                quoted(text)
             }
         }
     }
@@ -175,4 +214,11 @@ impl Value {
             Self::Text(text) => text.as_bytes(),
         }
     }
+}
+
+/// A string of JSON that needs no escapes.
+fn quoted(text: &str) -> String {
+    let escaped = |c: char| c == '"' || c == '\\' || c.is_ascii_control();
+    assert!(!text.contains(escaped), "{text} needs escapes");
+    format!("\"{text}\"")
 }

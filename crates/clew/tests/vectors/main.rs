@@ -9,7 +9,8 @@ mod drawn;
 mod judge;
 mod make;
 
-#[path = "../../../clew-packet/tests/common/mod.rs"]
+#[path = "../../../clew-packet/tests/all/common/mod.rs"]
+#[rustfmt::skip]
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,7 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FOLDERS: [&str; 10] = [
+const FORMATS: [&str; 10] = [
     "group-signature",
     "packet-trailer",
     "group-file",
@@ -34,38 +35,32 @@ const FOLDERS: [&str; 10] = [
 ];
 const SIZE_MAX: usize = 5_000_000;
 
-/// The table of all cases follows this line of the README.
-const TABLE: &str = "## Cases\n";
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors")
+fn path(format: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors");
+    folder.join(format!("{format}.jsonl"))
 }
 
-/// Every file in the folders, by its path.
-fn files() -> BTreeMap<String, String> {
-    LazyLock::force(&BLESSED);
-    let read = |folder: &'static str| {
-        let entries = fs::read_dir(root().join(folder)).expect("the folder is there");
-        entries.map(move |entry| {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let text = fs::read_to_string(&path).expect("it is text");
-            (format!("{folder}/{name}"), text)
-        })
-    };
-    FOLDERS.into_iter().flat_map(read).collect()
-}
+/// The files by their formats. `CLEW_BLESS` writes them before anybody reads one.
+static FILES: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
+    if env::var_os("CLEW_BLESS").is_some() {
+        for (format, lines) in made() {
+            fs::write(path(format), lines.concat()).unwrap();
+        }
+    }
+    let read = |format| (format, fs::read_to_string(path(format)).expect("it is text"));
+    FORMATS.into_iter().map(read).collect()
+});
 
 fn cases() -> Vec<Case> {
-    let parse = |(path, text): (String, String)| {
-        Case::parse(&path, &text).ok_or(format!("{path} is not in the format"))
+    let of_format = |(format, text): (&'static &str, &'static String)| {
+        let parse = |line| Case::parse(format, line);
+        text.lines().map(move |line| parse(line).unwrap_or_else(|| panic!("{format}: {line}")))
     };
-    let cases: Result<_, String> = files().into_iter().map(parse).collect();
-    cases.unwrap()
+    FILES.iter().flat_map(of_format).collect()
 }
 
 #[test]
-fn every_file_is_judged_as_it_says() {
+fn every_case_is_judged_as_it_says() {
     let mut wrong = Vec::new();
     for case in cases() {
         let outcome = judge::judge(&case);
@@ -74,82 +69,53 @@ fn every_file_is_judged_as_it_says() {
             Err(Stop::Rule(rule) | Stop::Blames(rule, _)) => rule,
             Err(Stop::Wrong(mistake)) => mistake,
         };
+        let label = case.label();
         if said != case.expect {
-            wrong.push(format!("{}: expected {}, {said}", case.path, case.expect));
+            wrong.push(format!("{label}: expected {}, {said}", case.expect));
         }
         if outcome.is_ok() && !case.unused().is_empty() {
-            wrong.push(format!("{}: {:?} not looked at", case.path, case.unused()));
+            wrong.push(format!("{label}: {:?} not looked at", case.unused()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn every_rule_has_a_file() {
+fn every_rule_has_a_case() {
     let mut broken: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for case in cases() {
-        let rules = broken.entry(case.folder().to_owned()).or_default();
-        rules.insert(case.expect.clone());
+        let rules = broken.entry(case.format).or_default();
+        rules.insert(case.expect);
     }
-    for folder in FOLDERS {
-        let rules: BTreeSet<String> = judge::rules(folder).into_iter().map(Into::into).collect();
-        assert_eq!(broken[folder], rules, "{folder}");
+    for format in FORMATS {
+        let rules: BTreeSet<String> = judge::rules(format).into_iter().map(Into::into).collect();
+        assert_eq!(broken[format], rules, "{format}");
     }
 }
 
 #[test]
 fn files_are_what_the_generator_makes() {
-    let (files, made) = (files(), made());
-    for path in files.keys().chain(made.keys()) {
-        let same = files.get(path) == made.get(path);
-        assert!(same, "{path} changed: CLEW_BLESS=1 approves it");
+    let mut changed = Vec::new();
+    for (format, made) in made() {
+        let lines: Vec<&str> = FILES[format].split_inclusive('\n').collect();
+        let other = made.iter().filter(|line| !lines.contains(&line.as_str()));
+        changed.extend(other.map(|line| format!("{format}: {}", &line[..line.find(',').unwrap()])));
+        assert_eq!(lines.len(), made.len(), "{format} has as many cases as are made");
+        let same = !changed.is_empty() || lines == made;
+        assert!(same, "{format} has another order");
     }
-    let same = readme().split_once(TABLE).expect("it has a table").1 == table();
-    assert!(same, "the table changed: CLEW_BLESS=1 writes it");
-    assert!(files.values().map(String::len).sum::<usize>() < SIZE_MAX);
+    assert!(changed.is_empty(), "CLEW_BLESS=1 approves these changes:\n{}", changed.join("\n"));
+    assert!(FILES.values().map(String::len).sum::<usize>() < SIZE_MAX);
 }
 
-/// What the generator makes, once: the order is that of the specifications.
-static MADE: LazyLock<Vec<Case>> = LazyLock::new(make::all);
-
-fn made() -> BTreeMap<String, String> {
-    let cases = MADE.iter().map(|case| (case.path.clone(), case.render()));
-    let made: BTreeMap<_, _> = cases.collect();
-    assert_eq!(made.len(), MADE.len(), "two cases have one name");
-    made
-}
-
-/// With `CLEW_BLESS`, writes the files before anybody reads one.
-static BLESSED: LazyLock<()> = LazyLock::new(|| {
-    if env::var_os("CLEW_BLESS").is_none() {
-        return;
-    }
-    for folder in FOLDERS {
-        // The folder may not be there yet.
-        let _ = fs::remove_dir_all(root().join(folder));
-        fs::create_dir_all(root().join(folder)).unwrap();
-    }
-    for (path, text) in made() {
-        fs::write(root().join(path), text).unwrap();
-    }
-    let readme = readme();
-    let head = readme.split_once(TABLE).expect("it has a table").0;
-    fs::write(root().join("README.md"), [head, TABLE, &table()].concat()).unwrap();
-});
-
-fn readme() -> String {
-    fs::read_to_string(root().join("README.md")).expect("it is there")
-}
-
-fn table() -> String {
-    let mut out = String::new();
-    for folder in FOLDERS {
-        out += &format!("\n### {folder}\n\n| file | expect | |\n|---|---|---|\n");
-        for case in MADE.iter().filter(|case| case.folder() == folder) {
-            let file = case.path.split('/').next_back().unwrap_or_default();
-            let row = format!("| `{file}` | `{}` | {} |\n", case.expect, case.comment);
-            out += &row;
-        }
-    }
-    out
+/// The lines of each file, in the order of the specification.
+fn made() -> BTreeMap<&'static str, Vec<String>> {
+    static MADE: LazyLock<Vec<Case>> = LazyLock::new(make::all);
+    let labels: BTreeSet<String> = MADE.iter().map(Case::label).collect();
+    assert_eq!(labels.len(), MADE.len(), "two cases have one name");
+    let lines = |format| {
+        let cases = MADE.iter().filter(move |case| case.format == format);
+        (format, cases.map(|case| case.render() + "\n").collect())
+    };
+    FORMATS.into_iter().map(lines).collect()
 }

@@ -2,17 +2,17 @@
 
 use super::changes::copy;
 use super::{CAPTURE, Stage};
-use crate::batch::{Capture, frame};
-use crate::capture::Record;
+use crate::capture::Capture;
 use crate::clock;
 use crate::commands::group::issue;
 use crate::failure::Failure;
 use crate::random;
 use crate::secrets;
-use crate::sign::Signer;
+use clew_capture::Record;
+use clew_engine::{AsFrame, Signer};
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
-use clew_manager::keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{NewGroup, Opening, Store};
 use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
 use ipnet::IpNet;
@@ -39,7 +39,8 @@ impl Machine {
 
     pub fn signer(&self) -> Result<Signer, Failure> {
         let from = vec![IpNet::from(self.address)];
-        Signer::new(self.key.clone(), from, Policy::default(), clock::now_ns())
+        let now = clock::now();
+        Ok(Signer::new(self.key.clone(), from, Policy::default(), now)?)
     }
 }
 
@@ -126,7 +127,7 @@ impl Survey {
     }
 
     fn see(&mut self, record: &Record) {
-        let Some((frame, time)) = frame(record) else {
+        let Some((frame, time)) = record.as_frame() else {
             return;
         };
         if let Some(time) = time {
@@ -172,7 +173,7 @@ fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Cast, Failure> {
     let group = NewGroup {
         name: "acme".parse().map_err(Failure::new)?,
         scheme: Scheme::Xr,
-        opening: Opening::Dealt(Quorum::new(2, 3).map_err(Failure::new)?),
+        opening: Opening::TrustedDealer(Quorum::new(2, 3).map_err(Failure::new)?),
         now: clock::now_ns(),
     };
     let made = Store::create(&stage.path("acme"), group, None, &mut random::os())?;

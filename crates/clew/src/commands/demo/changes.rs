@@ -1,10 +1,11 @@
 //! What happens to packets on their way: somebody edits a capture, a router forwards.
 
 use super::Stage;
-use crate::batch::{Capture, frame};
-use crate::capture::{NotExact, PacketLengths, Record, Writer};
+use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::output::Output;
+use clew_capture::{NotExact, PacketLengths, Record, Writer};
+use clew_engine::AsFrame;
 use clew_packet::{Frame, flow};
 use std::net::IpAddr;
 use std::path::Path;
@@ -38,7 +39,9 @@ pub fn edit(
 ) -> Result<(), Failure> {
     copy(&stage.path("signed.pcap"), &stage.path(name), |record| {
         let number = record.packet().map_or(0, |info| info.frame);
-        let changed = frame(record).and_then(|(frame, _)| change(number, &frame));
+        let changed = record
+            .as_frame()
+            .and_then(|(frame, _)| change(number, &frame));
         changed.map_or(Ok(()), |bytes| record.replace(&bytes))
     })
 }

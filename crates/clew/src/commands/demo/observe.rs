@@ -3,11 +3,12 @@
 use super::Stage;
 use super::cast::{Cast, Machine};
 use super::scenes::{GROUP_FILE, verify_file};
-use crate::batch::frame;
-use crate::capture::{PacketInfo, Record};
 use crate::failure::Failure;
-use crate::keyring::{Keyring, read_group_file};
+use crate::groups::read_group_file;
 use crate::records::{Finding, json};
+use clew_capture::{PacketInfo, Record};
+use clew_engine::AsFrame;
+use clew_engine::Keyring;
 use clew_packet::{Block, Conclusion, Flow, Frame, Verdict, flow, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,10 +30,13 @@ pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Fa
     let verified = verify_file(stage, "signed.pcap", |record, info, conclusion| {
         seen.look(record, info, conclusion, &keyring);
     })?;
-    let (valid, invalid) = (verified.of(Verdict::Valid), verified.of(Verdict::Invalid));
+    let (valid, invalid) = (
+        verified.totals.of(Verdict::Valid),
+        verified.totals.of(Verdict::Invalid),
+    );
     say!(
         "   {valid} valid, {invalid} invalid, {} unsigned",
-        verified.of(Verdict::Unsigned)
+        verified.totals.of(Verdict::Unsigned)
     );
     stage.checks.check(
         valid == cast.packets() && invalid == 0,
@@ -81,7 +85,7 @@ impl<'c> Observer<'c> {
         conclusion: &Conclusion,
         keyring: &Keyring,
     ) {
-        let Some((frame, _)) = frame(record) else {
+        let Some((frame, _)) = record.as_frame() else {
             return;
         };
         let json = json::packet(&Finding::new(info, &frame, conclusion, keyring));

@@ -5,7 +5,6 @@ use super::Stage;
 use super::cast::{Cast, Machine};
 use super::observe::Observed;
 use super::scenes::GROUP_FILE;
-use crate::capture::Record;
 use crate::clock;
 use crate::commands::coverage::Coverage;
 use crate::commands::evidence::Evidence;
@@ -14,12 +13,14 @@ use crate::commands::open::{Q, compare, open as combine};
 use crate::commands::register::{self, Register};
 use crate::commands::share::{request, write};
 use crate::failure::Failure;
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets::Unlock;
+use clew_capture::Record;
 use clew_evidence::{Caveat, CheckedGroup, Question, Request, Share};
 use clew_group::quorum::Set;
-use clew_manager::trustee::{Candidate, Case, Desk};
+use clew_trustee::Responder;
+use clew_trustee::rules::{Candidate, Case};
 
 /// What all scenes here look at.
 struct Court<'c> {
@@ -39,9 +40,9 @@ impl<'c> Court<'c> {
         self.register.group()
     }
 
-    fn desk(&self, trustee: usize) -> Desk<'_> {
+    fn responder(&self, trustee: usize) -> Responder<'_> {
         let (path, key) = &self.cast.trustees[trustee - 1];
-        Desk::new(key, path)
+        Responder::new(key, path)
     }
 }
 
@@ -103,7 +104,7 @@ fn share(
             "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet {number} -o @shares/{number}-{i}.share"
         ));
         let share = court
-            .desk(*i)
+            .responder(*i)
             .open(case, clock::now_ns(), &mut random::os());
         let share = share.map_err(Failure::new)?;
         let path = stage.path(&format!("shares/{number}-{i}.share"));
@@ -289,11 +290,11 @@ fn three_steps(
         let mut step = Vec::new();
         for i in [1, 3] {
             stage.command(&step_command(matter.number, name, i, ending, before));
-            let desk = court.desk(i);
+            let responder = court.responder(i);
             let share = match ending {
-                "commit" => desk.commit(case, with, set, clock::now_ns(), &mut rng),
-                "blind" => desk.reveal(case, with, &given),
-                _ => desk.compare(case, with, &given, &mut rng),
+                "commit" => responder.commit(case, with, set, clock::now_ns(), &mut rng),
+                "blind" => responder.reveal(case, with, &given),
+                _ => responder.compare(case, with, &given, &mut rng),
             };
             let share = share.map_err(Failure::new)?;
             let file = format!("shares/{}-{name}-{i}.{ending}", matter.number);

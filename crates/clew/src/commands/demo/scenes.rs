@@ -4,20 +4,21 @@ use super::Stage;
 use super::cast::{Cast, Machine};
 use super::changes::{copy, edit, forward};
 use super::observe::Observed;
-use crate::batch::Capture;
-use crate::capture::{PacketInfo, Record};
+use crate::capture::Capture;
 use crate::clock;
 use crate::commands::group::replace;
 use crate::failure::Failure;
-use crate::keyring::{Keyring, read_checked, read_group_file};
+use crate::groups::{read_checked, read_group_file};
 use crate::output::Output;
+use crate::random;
 use crate::report;
-use crate::sign::{Cover, Options, Oversize, Signed, Signer, TimeSource, sign_capture};
-use crate::strip::strip_capture;
-use crate::verify::{Rules, Verified, verify_capture};
+use clew_capture::{PacketInfo, Record};
+use clew_engine::Keyring;
+use clew_engine::captures::{self, Oversize, SignReport, VerifyReport};
+use clew_engine::{Cover, Options, Rules, Signer, Signers, TimeSource, Verifier};
 use clew_evidence::CheckedGroup;
-use clew_manager::keys::MemberKeyFile;
-use clew_manager::update::{NoWitnesses, UpdateError, update};
+use clew_keys::MemberKeyFile;
+use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_manager::{Store, When};
 use clew_packet::{Conclusion, Reason, SECOND_NS, Verdict, read};
 use std::fs;
@@ -43,7 +44,7 @@ pub fn sign(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         .iter()
         .map(Machine::signer)
         .collect::<Result<Vec<_>, _>>()?;
-    let signed = sign_file(stage, "original.pcap", "signed.pcap", &signers)?;
+    let signed = sign_file(stage, "original.pcap", "signed.pcap", signers)?;
     let count = signed.reasons.of(Reason::Signed);
     say!("   {count} of {} packets signed", signed.packets);
     for (reason, n) in signed
@@ -72,17 +73,18 @@ fn sign_file(
     stage: &Stage,
     input: &str,
     output: &str,
-    signers: &[Signer],
-) -> Result<Signed, Failure> {
+    signers: Vec<Signer>,
+) -> Result<SignReport, Failure> {
     let (input, output) = (stage.path(input), stage.path(output));
-    let capture = Capture::open(&input, "signing")?;
+    let mut capture = Capture::open(&input, "signing")?;
     let options = Options {
         cover: Cover::Tree(BLOCK),
-        time: TimeSource::Record,
-        oversize: Oversize::Pass,
+        time: TimeSource::Frame,
     };
     let output = Output::create(&output, &input, false)?;
-    let (signed, output) = sign_capture(capture, output, signers, options)?;
+    let (capture, signers) = (&mut capture, Signers::new(signers, options));
+    let (pass, now) = (Oversize::Pass, clock::now);
+    let (signed, output) = captures::sign(capture, output, &signers, pass, now, &random::os)?;
     output.commit()?;
     Ok(signed)
 }
@@ -92,15 +94,17 @@ pub fn verify_file(
     stage: &Stage,
     name: &str,
     mut each: impl FnMut(&Record, &PacketInfo, &Conclusion),
-) -> Result<Verified, Failure> {
-    let capture = Capture::open(&stage.path(name), "verifying")?;
+) -> Result<VerifyReport, Failure> {
+    let mut capture = Capture::open(&stage.path(name), "verifying")?;
     let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
-    verify_capture(capture, &keyring, Rules::default(), |record, packet| {
-        if let Some((info, conclusion)) = &packet {
-            each(&record, info, conclusion);
+    let verifier = Verifier::new(&keyring, Rules::capture());
+    let each = |record: Record, conclusion: Option<Conclusion>| {
+        if let (Some(info), Some(conclusion)) = (record.packet(), conclusion) {
+            each(&record, &info, &conclusion);
         }
         Ok(())
-    })
+    };
+    captures::verify(&mut capture, verifier, clock::now, &random::os, each)
 }
 
 pub fn tamper(stage: &mut Stage, observed: &Observed<'_>) -> Result<(), Failure> {
@@ -133,13 +137,13 @@ pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
     edit(stage, "routed.pcap", |_, frame| forward(frame))?;
     stage.command(&format!("verify --group @{GROUP_FILE} @routed.pcap"));
     let verified = verify_file(stage, "routed.pcap", |_, _, _| {})?;
-    let valid = verified.of(Verdict::Valid);
+    let valid = verified.totals.of(Verdict::Valid);
     say!(
         "   {valid} valid, {} invalid",
-        verified.of(Verdict::Invalid)
+        verified.totals.of(Verdict::Invalid)
     );
     stage.checks.check(
-        valid == cast.packets() && verified.of(Verdict::Invalid) == 0,
+        valid == cast.packets() && verified.totals.of(Verdict::Invalid) == 0,
         "what routers may change breaks no signature",
     );
     Ok(())
@@ -170,7 +174,7 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         ));
         signers.push(updated(stage, machine, &group)?.signer()?);
     }
-    sign_later(stage, cast, when.start, &signers)?;
+    sign_later(stage, cast, when.start, signers)?;
     check_stolen(stage, cast, stolen)
 }
 
@@ -179,7 +183,7 @@ fn sign_later(
     stage: &mut Stage,
     cast: &Cast,
     start: u64,
-    signers: &[Signer],
+    signers: Vec<Signer>,
 ) -> Result<(), Failure> {
     let after = start + GRACE_NS + SECOND_NS;
     let seconds = after.saturating_sub(cast.first_ns).div_ceil(SECOND_NS);
@@ -201,8 +205,8 @@ fn sign_later(
 fn check_stolen(stage: &mut Stage, cast: &Cast, stolen: &Machine) -> Result<(), Failure> {
     stage.command(&format!("verify --group @{GROUP_FILE} @revoked.pcap"));
     let verified = verify_file(stage, "revoked.pcap", |_, _, _| {})?;
-    let over = verified.reasons.of(Reason::EpochOver);
-    let valid = verified.of(Verdict::Valid);
+    let over = verified.totals.reasons.of(Reason::EpochOver);
+    let valid = verified.totals.of(Verdict::Valid);
     let why = report::explain(Reason::EpochOver);
     say!("   {valid} valid, {over} refused: {why}");
     stage.checks.check(
@@ -228,8 +232,8 @@ pub fn restore(stage: &mut Stage, _: &Cast) -> Result<(), Failure> {
     stage.scene("10. The original comes back, byte for byte");
     stage.command("strip @signed.pcap -w @restored.pcap");
     let (input, path) = (stage.path("signed.pcap"), stage.path("restored.pcap"));
-    let capture = Capture::open(&input, "stripping")?;
-    let (_, output) = strip_capture(capture, Output::create(&path, &input, false)?)?;
+    let mut capture = Capture::open(&input, "stripping")?;
+    let (_, output) = captures::strip(&mut capture, Output::create(&path, &input, false)?)?;
     output.commit()?;
     let (original, restored) = (read_file(&stage.path("original.pcap"))?, read_file(&path)?);
     say!(

@@ -7,16 +7,16 @@ mod relay;
 mod sign;
 mod verify;
 
-use crate::capture::is_capture;
 use crate::cli::{CarriageName, Carrying, Flow, Known};
 use crate::failure::{Failure, Status};
 use crate::flow::file::MAGIC;
 use crate::flow::keys::{self, FlowKey};
 use crate::flow::schemes::Flows;
 use crate::output::open_input;
-use clew_flow::Carry;
-use clew_flow::carriage::COUNT_MAX;
+use clew_capture::is_capture;
+use clew_flow::Distribution;
 use clew_flow::rtp::RTP_SIGNATURE_MAX;
+use clew_tree::carriage::COUNT_MAX;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -37,28 +37,29 @@ pub fn run(command: Flow) -> Result<Status, Failure> {
 /// # Errors
 /// The flow's blocks are larger than coded carriage takes, it has salts and manifests have none, or its
 /// packet signatures are longer than the padding of RTP.
-fn carry(carrying: &Carrying, key: &FlowKey) -> Result<Carry, Failure> {
+fn distribution(carrying: &Carrying, key: &FlowKey) -> Result<Distribution, Failure> {
     let most = key.descriptor().chaining().most;
     let longest = key.descriptor().signature_bytes_max();
     if carrying.rtp && longest > RTP_SIGNATURE_MAX {
         return Err(Failure::new(format!(
-            "packet signatures of this flow have up to {longest} bytes, and RTP's padding holds \
-             {RTP_SIGNATURE_MAX}"
+            "--rtp: need packet signatures of at most {RTP_SIGNATURE_MAX} bytes, this flow's have \
+             up to {longest}"
         ))
-        .hint("make a key with --alg ed25519 and smaller blocks, or do without --rtp"));
+        .hint("use a key made with --alg ed25519 and a smaller --block"));
     }
     match carrying.carriage {
-        CarriageName::Manifest if key.descriptor().chaining().salted => {
-            Err(Failure::new("packets that stay as they are have no salts")
-                .hint("make a key without --salted, or choose another carriage"))
-        }
-        CarriageName::Full | CarriageName::Manifest => Ok(Carry::Every),
-        CarriageName::Sparse => Ok(Carry::OneIn(carrying.every)),
+        CarriageName::Manifest if key.descriptor().chaining().salted => Err(Failure::new(
+            "--carriage manifest cannot add salts: packets are not changed",
+        )
+        .hint("use another --carriage, or a key made without --salted")),
+        CarriageName::Full | CarriageName::Manifest => Ok(Distribution::Every),
+        CarriageName::Sparse => Ok(Distribution::OneIn(carrying.every)),
         CarriageName::Coded if most > COUNT_MAX => Err(Failure::new(format!(
-            "the flow has blocks of up to {most} packets, and coded carriage takes {COUNT_MAX}"
+            "--carriage coded: need blocks of at most {COUNT_MAX} packets, this flow has up to \
+             {most}"
         ))
-        .hint("make a key with smaller blocks (keygen --block), or choose another carriage")),
-        CarriageName::Coded => Ok(Carry::CODED),
+        .hint("use another --carriage, or a key made with a smaller --block")),
+        CarriageName::Coded => Ok(Distribution::CODED),
     }
 }
 

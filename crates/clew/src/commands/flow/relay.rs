@@ -1,12 +1,12 @@
 //! `clew flow relay`
 
 use super::verify::say_assurance;
-use super::{carry, flows};
+use super::{distribution, flows};
 use crate::cli::{CarriageName, FlowRelay};
-use crate::counters;
 use crate::failure::{Failure, Status};
 use crate::flow::keys::{FlowKey, title};
-use crate::flow::relay::{self, Ends, Metrics, Signing, Until, Verifying, Wire};
+use crate::flow::relay::{self, Ends, Signing, Until, Verifying, Wire};
+use crate::metrics::{Endpoint, RelayMetrics};
 use clew_flow::Reason;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
     let key = arguments.unlock.load(key, FlowKey::decode)?;
     let carrying = &arguments.carrying;
     let signing = Signing {
-        carry: carry(carrying, &key)?,
+        distribution: distribution(carrying, &key)?,
         period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
         manifests: manifests(arguments)?,
@@ -39,7 +39,7 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
         title(key.descriptor()),
         bound.as_secs_f64() * 1e3
     );
-    let until = Until::after(arguments.stop_after);
+    let until = Until::after(arguments.duration);
     relay::sign(&mut wire, &key, signing, &metrics, until)?;
     let (sent, blocks) = (metrics.sent.get(), metrics.blocks.get());
     eprintln!("signed and sent {sent} datagrams, in {blocks} blocks");
@@ -51,9 +51,9 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
 fn manifests(arguments: &FlowRelay) -> Result<Option<SocketAddr>, Failure> {
     let beside = arguments.carrying.carriage == CarriageName::Manifest;
     match (beside, arguments.manifest_to) {
-        (true, None) => Err(Failure::new("manifests need somewhere to go")
-            .hint("give --manifest-to, with a port of its own")),
-        (false, Some(_)) => Err(Failure::new("--manifest-to is for --carriage manifest")),
+        (true, None) => Err(Failure::new("--carriage manifest requires --manifest-to")
+            .hint("use --manifest-to with a port of its own")),
+        (false, Some(_)) => Err(Failure::new("--manifest-to requires --carriage manifest")),
         (_, to) => Ok(to),
     }
 }
@@ -70,14 +70,14 @@ fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
     let names: Vec<String> = flows.iter().map(title).collect();
     eprintln!("verifying {}", names.join(", "));
     say_assurance(&flows);
-    let until = Until::after(arguments.stop_after);
+    let until = Until::after(arguments.duration);
     relay::verify(&mut wire, &flows, verifying, &metrics, until)?;
     tell(&metrics);
     Ok(Status::Yes)
 }
 
 /// Opens the sockets, and serves the counters where that was asked for.
-fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
+fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<RelayMetrics>), Failure> {
     let wire = Wire::open(&Ends {
         listen: arguments.listen,
         listen_on: arguments.listen_on.clone(),
@@ -86,20 +86,21 @@ fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<Metrics>), Failure> {
         ttl: arguments.ttl,
         manifests: arguments.manifest_listen,
     })?;
-    let metrics = Arc::new(Metrics::new());
+    let metrics = Arc::new(RelayMetrics::new());
     let local = wire.local().unwrap_or(arguments.listen);
     eprintln!("from {local} to {}", arguments.to);
     if let Some(at) = arguments.metrics {
-        let counted = Arc::clone(&metrics);
-        let at = counters::serve(at, move || counted.text())?;
-        eprintln!("counters: http://{at}/metrics");
+        let shown = Arc::clone(&metrics);
+        let endpoint = Endpoint::listen(at, move || shown.text())?;
+        endpoint.ready.set(true);
+        eprintln!("metrics: http://{}/metrics", endpoint.at);
     }
     Ok((wire, metrics))
 }
 
-fn tell(metrics: &Metrics) {
+fn tell(metrics: &RelayMetrics) {
     let (received, sent) = (metrics.received.get(), metrics.sent.get());
-    eprintln!("{received} datagrams came, {sent} went on");
+    eprintln!("received {received} datagrams, forwarded {sent}");
     for reason in Reason::ALL {
         let count = metrics.of(reason);
         if count > 0 {
@@ -108,14 +109,14 @@ fn tell(metrics: &Metrics) {
     }
     let (packets, blocks) = (metrics.lost_packets.get(), metrics.lost_blocks.get());
     if packets > 0 || blocks > 0 {
-        eprintln!("  {packets:>9}  never came, and {blocks} whole blocks");
+        eprintln!("  {packets:>9}  lost, and {blocks} whole blocks");
     }
     warn_refused(metrics);
 }
 
-fn warn_refused(metrics: &Metrics) {
+fn warn_refused(metrics: &RelayMetrics) {
     let refused = metrics.refused.get();
     if refused > 0 {
-        eprintln!("clew: warning: the network refused {refused} datagrams");
+        eprintln!("clew: warning: the network rejected {refused} datagrams");
     }
 }

@@ -3,7 +3,7 @@
 use super::BBS04_WARNING;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::keyring::read_group_file;
+use crate::groups::read_group_file;
 use crate::report;
 use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
 use clew_group::Scheme;
@@ -87,8 +87,8 @@ fn opening(group: &GroupFile) -> String {
     };
     let (t, n) = (sharing.quorum.threshold(), sharing.quorum.trustees());
     let origin = match sharing.origin {
-        Origin::Dealt => "by a trusted dealer, who could open alone",
-        Origin::Distributed => "by the trustees together (DKG): nobody ever had the whole key",
+        Origin::TrustedDealer => "by a trusted dealer, who could open alone",
+        Origin::Dkg => "by the trustees together (DKG): nobody ever had the whole key",
     };
     format!("by {t} of {n} trustees; key made {origin}")
 }
@@ -133,8 +133,8 @@ fn list_invitation(invitation: &Invitation) {
         clock::to_the_second(invitation.invited_at),
     );
     match invitation.offered {
-        None => say!("{name} is invited since {at}: no device has asked to join yet"),
-        Some(epoch) => say!("{name} is invited since {at}: a device has an offer of epoch {epoch}"),
+        None => say!("{name}: invited at {at}, no request yet"),
+        Some(epoch) => say!("{name}: invited at {at}, a device has an offer for epoch {epoch}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A register file, read line by line.
 
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use crate::failure::Failure;
 use clew_evidence::{RegisterFileHeader, RegisterLine, RegisterReader};
 use clew_group::Scheme;
@@ -44,7 +44,7 @@ impl Lines {
             match header.map_err(|e| Failure::binary(&self.path, &self.piece, e))? {
                 Some(header) => return Ok(header),
                 None if self.more()? => {}
-                None => return Err(self.fail("it ends within its header")),
+                None => return Err(self.fail("truncated in its header")),
             }
         }
     }

@@ -1,17 +1,15 @@
 //! Between an application and the network: datagrams in, signed ones out; and back. Applications know
 //! nothing of it.
 
-mod metrics;
 mod sign;
 mod sockets;
 mod verify;
 
-pub use metrics::Metrics;
 pub use sign::{Signing, sign};
 pub use sockets::{Ends, Wire};
 pub use verify::{Verifying, verify};
 
-use crate::batch::INTERRUPTED;
+use crate::INTERRUPTED;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

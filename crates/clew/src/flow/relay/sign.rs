@@ -1,14 +1,15 @@
 //! Datagrams in, signed ones out.
 
-use super::{BATCH, Metrics, NAP, Until, Wire};
+use super::{BATCH, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
 use crate::flow::keys::{FlowKey, cannot_sign};
 use crate::flow::schemes::Signer;
 use crate::flow::sign::IDLE_NS;
+use crate::metrics::RelayMetrics;
 use crate::random;
 use clew_flow::manifest::sent_max;
-use clew_flow::{Carry, FlowSender, Schedule, delay_bound, rtp};
+use clew_flow::{Distribution, FlowSender, Schedule, delay_bound, rtp};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ const MEASUREMENTS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct Signing {
     /// Which packets of a block carry what of its signature.
-    pub carry: Carry,
+    pub distribution: Distribution,
     /// How long a block may take: the paper's T.
     pub period: Duration,
     /// Put packet signatures into the padding of RTP packets.
@@ -47,9 +48,9 @@ impl Signing {
         let bound = bound.map_err(|_| {
             let (period, work) = (self.period, work);
             Failure::new(format!(
-                "a period of {period:?} is too short: a block of {most} packets takes {work:?} here"
+                "--period {period:?} is too short: a block of {most} packets takes {work:?} here"
             ))
-            .hint("raise --period, or make a key with smaller blocks (keygen --block)")
+            .hint("increase --period, or use a key made with a smaller --block")
         })?;
         Ok(Duration::from_nanos(bound))
     }
@@ -70,7 +71,7 @@ impl Signing {
         let mut outs = vec![Vec::new(); count.into()];
         let mut sender = key.sender();
         let begin = Instant::now();
-        sign_block(&mut sender, self.carry, &packets, &mut outs)?;
+        sign_block(&mut sender, self.distribution, &packets, &mut outs)?;
         Ok(begin.elapsed())
     }
 }
@@ -83,7 +84,7 @@ pub fn sign(
     wire: &mut Wire,
     key: &FlowKey,
     signing: Signing,
-    metrics: &Metrics,
+    metrics: &RelayMetrics,
     until: Until,
 ) -> Result<(), Failure> {
     let most = signing.most(key);
@@ -142,7 +143,12 @@ impl Line {
         left.map_or(NAP, Duration::from_nanos)
     }
 
-    fn take(&mut self, datagram: Vec<u8>, wire: &Wire, metrics: &Metrics) -> Result<(), Failure> {
+    fn take(
+        &mut self,
+        datagram: Vec<u8>,
+        wire: &Wire,
+        metrics: &RelayMetrics,
+    ) -> Result<(), Failure> {
         let now = self.now();
         if self.schedule.tick(now) {
             self.sign(wire, metrics)?;
@@ -162,7 +168,7 @@ impl Line {
     }
 
     /// Signs and sends what waits.
-    fn sign(&mut self, wire: &Wire, metrics: &Metrics) -> Result<(), Failure> {
+    fn sign(&mut self, wire: &Wire, metrics: &RelayMetrics) -> Result<(), Failure> {
         if self.waiting.is_empty() {
             return Ok(());
         }
@@ -184,7 +190,12 @@ impl Line {
             return Ok(());
         }
         let mut outs = vec![Vec::new(); packets.len()];
-        sign_block(&mut self.sender, self.signing.carry, &packets, &mut outs)?;
+        sign_block(
+            &mut self.sender,
+            self.signing.distribution,
+            &packets,
+            &mut outs,
+        )?;
         for ((came, packet), mut out) in waiting.iter().zip(outs) {
             let signature = out.len() - packet.len();
             if self.signing.rtp {
@@ -200,7 +211,7 @@ impl Line {
     }
 }
 
-fn pass(wire: &Wire, datagram: &[u8], metrics: &Metrics) {
+fn pass(wire: &Wire, datagram: &[u8], metrics: &RelayMetrics) {
     match wire.send(datagram) {
         true => metrics.sent.inc(),
         false => metrics.refused.inc(),
@@ -215,12 +226,18 @@ fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Result<Vec<u8>, F
 
 fn sign_block(
     sender: &mut FlowSender<Signer>,
-    carry: Carry,
+    distribution: Distribution,
     packets: &[&[u8]],
     outs: &mut [Vec<u8>],
 ) -> Result<(), Failure> {
     sender
-        .sign_block(packets, carry, clock::now_ns(), &mut random::os(), outs)
+        .sign_block(
+            packets,
+            distribution,
+            clock::now_ns(),
+            &mut random::os(),
+            outs,
+        )
         .map_err(cannot_sign)
 }
 

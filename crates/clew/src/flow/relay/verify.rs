@@ -1,11 +1,12 @@
 //! Signed datagrams in, what applications sent out.
 
-use super::{BATCH, Metrics, NAP, Until, Wire};
+use super::{BATCH, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
 use crate::flow::capture::signed;
 use crate::flow::policy::{Gate, Policy};
 use crate::flow::schemes::Flows;
+use crate::metrics::RelayMetrics;
 use clew_flow::manifest::ManifestReceiver;
 use clew_flow::{Acceptance, Finding, FlowReceiver, Lost, Reason};
 use std::collections::BTreeMap;
@@ -93,12 +94,12 @@ impl Receiver {
 /// Relays until it is to stop.
 ///
 /// # Errors
-/// A flow's key is none, or the network is gone.
+/// A flow's key is invalid, or the network failed.
 pub fn verify(
     wire: &mut Wire,
     flows: &Flows,
     verifying: Verifying,
-    metrics: &Metrics,
+    metrics: &RelayMetrics,
     until: Until,
 ) -> Result<(), Failure> {
     let acceptance = Acceptance {
@@ -155,7 +156,7 @@ impl Line {
         })
     }
 
-    fn take(&mut self, datagrams: &[Vec<u8>], wire: &Wire, metrics: &Metrics) {
+    fn take(&mut self, datagrams: &[Vec<u8>], wire: &Wire, metrics: &RelayMetrics) {
         let came = Instant::now();
         let payloads: Vec<_> = datagrams.iter().map(|datagram| signed(datagram)).collect();
         let payloads: Vec<&[u8]> = payloads.iter().map(|payload| &**payload).collect();
@@ -174,7 +175,7 @@ impl Line {
     }
 
     /// Judges packets that were pending.
-    fn resolve(&mut self, resolved: Vec<(u64, Reason)>, wire: &Wire, metrics: &Metrics) {
+    fn resolve(&mut self, resolved: Vec<(u64, Reason)>, wire: &Wire, metrics: &RelayMetrics) {
         for (ticket, reason) in resolved {
             // One that was given up has gone its way.
             if let Some((_, packet)) = self.held.remove(&ticket) {
@@ -184,7 +185,7 @@ impl Line {
     }
 
     /// Gives up the packets that came before.
-    fn give_up(&mut self, before: Option<Instant>, wire: &Wire, metrics: &Metrics) {
+    fn give_up(&mut self, before: Option<Instant>, wire: &Wire, metrics: &RelayMetrics) {
         while let Some(first) = self.held.first_entry()
             && before.is_some_and(|before| first.get().0 <= before)
         {
@@ -193,7 +194,7 @@ impl Line {
         }
     }
 
-    fn judge(&self, reason: Reason, packet: &[u8], wire: &Wire, metrics: &Metrics) {
+    fn judge(&self, reason: Reason, packet: &[u8], wire: &Wire, metrics: &RelayMetrics) {
         metrics.judge(reason);
         if !self.gate.passes(reason) {
             metrics.withheld.inc();
@@ -204,7 +205,7 @@ impl Line {
         }
     }
 
-    fn count(&mut self, metrics: &Metrics) {
+    fn count(&mut self, metrics: &RelayMetrics) {
         let (verifications, lost) = (self.receiver.verifications(), self.receiver.lost());
         metrics.pending.set(self.held.len() as i64);
         metrics

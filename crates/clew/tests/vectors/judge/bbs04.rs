@@ -3,8 +3,7 @@
 use clew_group::EpochId;
 use clew_group::Witness;
 use clew_group::bbs04::{
-    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, Opening, PublicKey, Signature,
-    SigningKey, VerifyingKey,
+    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, Opening, PublicKey, Signature, SigningKey, VerifyingKey,
 };
 use clew_group::curve::{G1, G2, Scalar};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -69,10 +68,7 @@ pub fn nonces(case: &Case) -> Result<Nonces, Stop> {
 fn hash_h(case: &Case) -> Result<(), Stop> {
     let h = Opening::hash_h(&case.array("nonce")?);
     case.check("h", h.to_bytes())?;
-    case.check(
-        "first-v",
-        PublicKey::first_v(&case.array("nonce")?).to_bytes(),
-    )
+    case.check("first-v", PublicKey::first_v(&case.array("nonce")?).to_bytes())
 }
 
 fn rebased_v(case: &Case) -> Result<(), Stop> {
@@ -116,9 +112,7 @@ fn sign(case: &Case) -> Result<(), Stop> {
     let (a, x) = (case.bytes("a")?, case.bytes("x")?);
     let member = MemberKey::from_bytes(&[a, x].concat())?;
     let signer = SigningKey::new(&group, epoch_id(case)?, member, &witness(case)?)?;
-    let signature = signer
-        .precursor_from(&nonces(case)?)
-        .sign_incremental(&[message]);
+    let signature = signer.precursor_from(&nonces(case)?).sign_incremental(&[message]);
     let bytes = signature.to_bytes();
     let parts = [
         ("t1", 48),
@@ -164,11 +158,7 @@ fn verify_incremental(case: &Case) -> Result<(), Stop> {
 }
 
 /// The order of the five equations is random, and must not matter.
-fn in_every_order(
-    verifier: &VerifyingKey,
-    message: &[u8],
-    signature: &IncrementalSignature,
-) -> Result<(), Stop> {
+fn in_every_order(verifier: &VerifyingKey, message: &[u8], signature: &IncrementalSignature) -> Result<(), Stop> {
     let verdict = |seed| {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         verifier.verify_incremental(&[message], signature, &mut rng)

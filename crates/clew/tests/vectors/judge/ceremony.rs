@@ -1,8 +1,6 @@
 //! Vectors of the ceremonies.
 
-use clew_group::quorum::{
-    Broadcast, DealtShare, Founding, Quorum, QuorumError, Resharing, SecretShare, Set, Sharing,
-};
+use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, QuorumError, Resharing, SecretShare, Set, Sharing};
 
 use super::bbs04::scalar;
 use super::fixed::Fixed;
@@ -11,18 +9,11 @@ use super::xr::g1;
 use super::{Check, Stop, check_all, holds};
 use crate::case::Case;
 
-pub const CHECKS: [(&str, Check); 4] = [
-    ("deal", deal),
-    ("ceremony", ceremony),
-    ("reshare-deal", reshare_deal),
-    ("resharing", resharing),
-];
+pub const CHECKS: [(&str, Check); 4] =
+    [("deal", deal), ("ceremony", ceremony), ("reshare-deal", reshare_deal), ("resharing", resharing)];
 
 fn quorum(case: &Case) -> Result<Quorum, Stop> {
-    Ok(Quorum::new(
-        byte(case, "threshold")?,
-        byte(case, "trustees")?,
-    )?)
+    Ok(Quorum::new(byte(case, "threshold")?, byte(case, "trustees")?)?)
 }
 
 fn founding(case: &Case) -> Result<Founding, Stop> {
@@ -74,12 +65,7 @@ fn old(case: &Case) -> Result<Sharing, Stop> {
 
 fn round<'a>(case: &Case, old: &'a Sharing) -> Result<Resharing<'a>, Stop> {
     let dealers = Set::from_bytes(case.bytes("dealers")?)?;
-    Ok(Resharing::new(
-        case.array("context")?,
-        old,
-        dealers,
-        quorum(case)?,
-    )?)
+    Ok(Resharing::new(case.array("context")?, old, dealers, quorum(case)?)?)
 }
 
 fn reshare_deal(case: &Case) -> Result<(), Stop> {

@@ -1,6 +1,7 @@
 //! eFFS.
 
-use clew_flow::effs::{BadKey, Instance, Path, PublicKey, Refusal, SecretKey, Signer, Verifier};
+use clew_flow::effs::{BadKey, Instance, PublicKey, Refusal, SecretKey, Signer, Verifier};
+use clew_simd::Backend;
 use sha2::{Digest as _, Sha256};
 
 use super::{Stop, check_all, holds};
@@ -55,16 +56,8 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
 fn public_key(case: &Case, key: &PublicKey) -> Result<(), Stop> {
     let parameters = key.parameters();
     case.check("name", parameters.to_string())?;
-    case.check(
-        "pkid",
-        Sha256::new_with_prefix(b"pk")
-            .chain_update(key.as_bytes())
-            .finalize(),
-    )?;
-    case.check(
-        "signature-length",
-        (parameters.signature_bytes() as u16).to_be_bytes(),
-    )
+    case.check("pkid", Sha256::new_with_prefix(b"pk").chain_update(key.as_bytes()).finalize())?;
+    case.check("signature-length", (parameters.signature_bytes() as u16).to_be_bytes())
 }
 
 /// The same in every way of computing; levels from the start, and raised one by one.
@@ -72,8 +65,8 @@ fn signature(case: &Case, key: &PublicKey) -> Result<(), Stop> {
     let (message, signature) = (case.bytes("message")?, case.bytes("signature")?);
     let [level] = case.array("level")?;
     let mut outcome = Err(Stop::Wrong("there is no way".to_owned()));
-    for path in Path::all() {
-        let verifier = Verifier::on(key, path);
+    for backend in Backend::multipliers() {
+        let verifier = Verifier::on(key, backend);
         let levels = 1..=key.parameters().t();
         let told = levels.map(|level| match verifier.verify(message, signature, level) {
             Ok(assurance) => assurance.bits().to_string(),
@@ -81,13 +74,8 @@ fn signature(case: &Case, key: &PublicKey) -> Result<(), Stop> {
         });
         let told: Vec<String> = told.collect();
         check_all(case, "outcome", &told)?;
-        holds(
-            raised(&verifier, message, signature) == told,
-            "the same, raised",
-        )?;
-        outcome = verifier
-            .verify(message, signature, level)
-            .map_err(Stop::from);
+        holds(raised(&verifier, message, signature) == told, "the same, raised")?;
+        outcome = verifier.verify(message, signature, level).map_err(Stop::from);
     }
     case.check("bits", outcome?.bits().to_be_bytes())?;
     if case.has("secret-key") {
@@ -117,8 +105,8 @@ fn raised(verifier: &Verifier, message: &[u8], signature: &[u8]) -> Vec<String> 
 fn signed(case: &Case, key: &PublicKey) -> Result<(), Stop> {
     let secret = SecretKey::from_bytes(key, case.bytes("secret-key")?)?;
     let (fresh, instance) = (case.bytes("fresh")?, case.array("instance")?);
-    for path in Path::all() {
-        let mut signer = Signer::on(&secret, path, move || Instance(instance));
+    for backend in Backend::multipliers() {
+        let mut signer = Signer::on(&secret, backend, move || Instance(instance));
         let signature = signer.sign(case.bytes("message")?, &mut Drawn::new(&[fresh]));
         let signature = signature.map_err(|fault| Stop::Wrong(fault.to_string()))?;
         case.check("signature", signature)?;

@@ -1,6 +1,6 @@
 //! The coded carriage.
 
-use clew_flow::carriage::{Code, Error, Rate, ShareTree, TagSize, Tags};
+use clew_tree::carriage::{Code, Error, Rate, ShareTree, TagSize, Tags};
 
 use super::Stop;
 use crate::case::Case;

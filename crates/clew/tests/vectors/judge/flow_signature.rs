@@ -3,11 +3,11 @@
 use clew::flow::file;
 use clew::flow::proof::Proof;
 use clew::flow::schemes::{self, Flows};
-use clew_flow::carriage::{Rate, TagSize};
 use clew_flow::{
-    Acceptance, BadDescriptor, BlockVerifier, Carry, Descriptor, Ed25519Signer, Finding, Fixed,
-    FlowReceiver, FlowSender, Reason, SignedPacket, rtp,
+    Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding, Fixed, FlowReceiver, FlowSender,
+    Reason, SignedPacket, rtp,
 };
+use clew_tree::carriage::{Rate, TagSize};
 use ed25519_dalek::{Signature, VerifyingKey};
 
 use super::{Stop, check_all, holds};
@@ -19,10 +19,7 @@ pub fn rules() -> Vec<&'static str> {
     let bounds = [Reason::Ok, Reason::Busy, Reason::NoSignature];
     let of_packets = Reason::ALL.into_iter().filter(|r| !bounds.contains(r));
     let others = ["valid", "bad-descriptor", "bad-proof", "bad-file"];
-    others
-        .into_iter()
-        .chain(of_packets.map(Reason::as_str))
-        .collect()
+    others.into_iter().chain(of_packets.map(Reason::as_str)).collect()
 }
 
 impl From<BadDescriptor> for Stop {
@@ -60,10 +57,7 @@ pub fn descriptor(bytes: &[u8]) -> Result<Descriptor, Stop> {
 type Verifier = fn(&Descriptor, u16) -> Result<Box<dyn BlockVerifier>, BadDescriptor>;
 
 fn receiver(case: &Case, verifier: Verifier) -> Result<FlowReceiver, Stop> {
-    let acceptance = Acceptance {
-        untagged: !case.all("untagged").is_empty(),
-        ..Acceptance::default()
-    };
+    let acceptance = Acceptance { untagged: !case.all("untagged").is_empty(), ..Acceptance::default() };
     let own = descriptor(case.bytes("descriptor")?)?;
     let bits = match case.has("assurance") {
         true => u16::from_be_bytes(case.array("assurance")?),
@@ -97,10 +91,7 @@ fn packets(case: &Case) -> Result<(), Stop> {
     check_all(case, "reason", told.iter().map(|reason| reason.as_str()))?;
     let (_, again) = received(case, schemes::verifier)?;
     holds(told == again, "the same by the program's Ed25519")?;
-    holds(
-        together(case)?.is_none_or(|all| all == told),
-        "the same together",
-    )?;
+    holds(together(case)?.is_none_or(|all| all == told), "the same together")?;
     if case.has("content") {
         signed_block(case)?;
         full_forms(case, &receiver)?;
@@ -148,17 +139,14 @@ fn signed_block(case: &Case) -> Result<(), Stop> {
     let mut sender = FlowSender::new(own.clone(), signer, &mut drawn)?;
     let mut signed = vec![Vec::new(); contents.len()];
     let timestamp = case.u64("timestamp")?;
-    let done = sender.sign_block(&contents, carry(case)?, timestamp, &mut drawn, &mut signed);
+    let done = sender.sign_block(&contents, distribution(case)?, timestamp, &mut drawn, &mut signed);
     holds(done.is_ok(), "the block can be signed")?;
     for packet in case.all("packet") {
         let fixed = Fixed::of(packet).map_err(|r| Stop::Rule(r.as_str()))?;
         let parts = SignedPacket::of(packet, fixed, &own).map_err(|r| Stop::Rule(r.as_str()))?;
         let root = parts.block.root(fixed.index, &parts.leaf(), parts.path);
         case.check("root", root.unwrap_or_default())?;
-        holds(
-            signed[usize::from(fixed.index)] == packet,
-            "it is signed so",
-        )?;
+        holds(signed[usize::from(fixed.index)] == packet, "it is signed so")?;
     }
     signs(case, &own)
 }
@@ -175,17 +163,17 @@ pub fn signs(case: &Case, of: &Descriptor) -> Result<(), Stop> {
     case.check("timestamp", timestamp)
 }
 
-fn carry(case: &Case) -> Result<Carry, Stop> {
+fn distribution(case: &Case) -> Result<Distribution, Stop> {
     if case.has("one-in") {
         return Ok(match case.array("one-in").map(u16::from_be_bytes)? {
-            1 => Carry::Every,
-            one_in => Carry::OneIn(one_in),
+            1 => Distribution::Every,
+            one_in => Distribution::OneIn(one_in),
         });
     }
     let ([percent], [size]) = (case.array("percent")?, case.array("tag-size")?);
     let rate = Rate::new(percent).ok_or(Stop::Rule("percent"))?;
     let tags = TagSize::from_bytes(size);
-    Ok(Carry::Coded { rate, tags })
+    Ok(Distribution::Coded { rate, tags })
 }
 
 /// Each packet of a verified block has a full form, valid by itself.

@@ -1,9 +1,6 @@
 //! Vectors of the group file.
 
-use clew_evidence::{
-    CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, RegisterEntry,
-    short_epoch_id,
-};
+use clew_evidence::{CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, RegisterEntry, short_epoch_id};
 use clew_group::PublicKey;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -22,21 +19,9 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     case.check("manager", file.genesis().manager)?;
     let starts = (1..=file.newest_epoch()).filter_map(|epoch| file.start(epoch));
     check_all(case, "start", starts.map(u64::to_be_bytes))?;
-    check_all(
-        case,
-        "founding-key",
-        epochs.iter().map(|epoch| epoch.key.founding_bytes()),
-    )?;
-    check_all(
-        case,
-        "v",
-        epochs.iter().map(|epoch| epoch.key.v().to_bytes()),
-    )?;
-    check_all(
-        case,
-        "sharing",
-        epochs.iter().map(|epoch| sharing(&epoch.sharing)),
-    )?;
+    check_all(case, "founding-key", epochs.iter().map(|epoch| epoch.key.founding_bytes()))?;
+    check_all(case, "v", epochs.iter().map(|epoch| epoch.key.v().to_bytes()))?;
+    check_all(case, "sharing", epochs.iter().map(|epoch| sharing(&epoch.sharing)))?;
     let ids = (0..=file.newest_epoch()).filter_map(|epoch| file.epoch_id(epoch));
     let ids: Vec<_> = ids.collect();
     check_all(case, "epoch-id", &ids)?;

@@ -12,12 +12,8 @@ use super::xr::group;
 use super::{Check, Stop};
 use crate::case::Case;
 
-pub const CHECKS: [(&str, Check); 4] = [
-    ("xr-session", session),
-    ("xr-join-request", request),
-    ("xr-join-offer", offer),
-    ("xr-row-proof", row_proof),
-];
+pub const CHECKS: [(&str, Check); 4] =
+    [("xr-session", session), ("xr-join-request", request), ("xr-join-offer", offer), ("xr-row-proof", row_proof)];
 
 fn session(case: &Case) -> Result<(), Stop> {
     let group = GroupId(case.array("group")?);
@@ -48,10 +44,7 @@ fn offer(case: &Case) -> Result<(), Stop> {
     case.check("member-key", key.to_bytes().as_slice())?;
     case.check("commitment", key.commitment(&genesis).to_bytes())?;
     let request = JoinRequest::from_bytes(case.bytes("request")?)?;
-    case.check(
-        "commitment",
-        offer.commitment(&genesis, &request).to_bytes(),
-    )?;
+    case.check("commitment", offer.commitment(&genesis, &request).to_bytes())?;
     let issuer = IssuerKey::from_bytes(case.bytes("gamma")?)?;
     let (x, s) = (scalar(case, "x")?, scalar(case, "s")?);
     let again = issuer.offer(&genesis, &case.array("session")?, &request, &x, &s)?;

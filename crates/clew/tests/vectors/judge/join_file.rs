@@ -4,10 +4,9 @@ use clew_evidence::{CheckedGroup, EntryKey, GroupId, How, RegisterEntry, join_se
 use clew_group::PublicKey;
 use clew_group::curve::Scalar;
 use clew_group::xr;
-use clew_manager::join::{
-    AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile,
-};
-use clew_manager::witness_file::{self, Need};
+use clew_keys::TextFile;
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile};
+use clew_keys::witness_file::{self, Need};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 use super::fixed::Fixed;
@@ -127,11 +126,7 @@ fn credential(case: &Case, file: &CredentialFile) -> Result<(), Stop> {
 }
 
 fn bucket(case: &Case) -> Result<(), Stop> {
-    let need = Need {
-        group: GroupId(case.array("group")?),
-        epoch: case.u32("epoch")?,
-        index: case.u32("index")?,
-    };
+    let need = Need { group: GroupId(case.array("group")?), epoch: case.u32("epoch")?, index: case.u32("index")? };
     let found = witness_file::find(case.bytes("file")?, &need);
     let witness = found.map_err(|fault| Stop::Rule(fault.as_str()))?;
     case.check("witness", witness.to_bytes().as_slice())

@@ -1,8 +1,8 @@
 //! Vectors of the key files.
 
 use clew_group::Scheme;
-use clew_manager::keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TrusteeKeyFile};
-use clew_manager::sealed::{Needs, Secret, needs, unseal};
+use clew_keys::encryption::{Needs, Secret, decrypt, needs};
+use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use zeroize::Zeroizing;
 
 use super::{Stop, check_all, holds, join_file};
@@ -71,11 +71,7 @@ fn says(case: &Case, key: &MemberKeyFile) -> Result<(), Stop> {
     let founding = held.iter().map(|h| h.public.founding_bytes());
     check_all(case, "founding-key", founding)?;
     check_all(case, "v", held.iter().map(|h| h.public.v().to_bytes()))?;
-    check_all(
-        case,
-        "witness",
-        held.iter().map(|h| h.witness.to_bytes().to_vec()),
-    )?;
+    check_all(case, "witness", held.iter().map(|h| h.witness.to_bytes().to_vec()))?;
     let signs = held.iter().all(|held| key.signing_key(held).is_ok());
     holds(signs, "the key signs")
 }
@@ -126,7 +122,7 @@ fn sealed(case: &Case, text: &str) -> Result<(), Stop> {
     } else {
         Secret::KeyFile(Zeroizing::new(case.bytes("key-file")?.to_vec()))
     };
-    let plain = unseal(text, &secret)?;
+    let plain = decrypt(text, &secret)?;
     holds(*plain == case.joined("plain-line")?, "the text within")?;
     let asked = match secret {
         Secret::Passphrase(_) => Needs::Passphrase,

@@ -33,10 +33,7 @@ fn transcript(case: &Case) -> Result<(), Stop> {
     let sharing = the_sharing(case)?;
     let blinds = case.all("blind").into_iter().map(Blind::from_bytes);
     let blinds: Vec<Blind> = blinds.collect::<Result<_, _>>()?;
-    let given = case
-        .all("decryption")
-        .into_iter()
-        .map(Decryption::from_bytes);
+    let given = case.all("decryption").into_iter().map(Decryption::from_bytes);
     let given: Vec<Decryption> = given.collect::<Result<_, _>>()?;
     let yes = question(case, &sharing)?.judge(&blinds, &given)?;
     let answer = if yes { "yes" } else { "no" };

@@ -21,14 +21,12 @@ mod tunnel;
 mod tunnel_run;
 mod xr;
 
-use std::fs;
-
 use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, TextError};
 use clew_group::quorum::QuorumError;
 use clew_group::xr::JoinError;
 use clew_group::{DecodeError, Invalid, Revoked};
-use clew_manager::join::JoinFault;
-use clew_manager::keys::KeyError;
+use clew_keys::encryption::DecryptError;
+use clew_keys::join::JoinFault;
 use clew_packet::{Reason, Replay};
 
 use crate::case::Case;
@@ -40,7 +38,7 @@ pub enum Stop {
     Rule(&'static str),
     /// The rule, and the index of the trustee to blame.
     Blames(&'static str, u8),
-    /// The file itself is wrong: a value is missing, or is not what the code computes.
+    /// The case itself is wrong: a value is missing, or is not what the code computes.
     Wrong(String),
 }
 
@@ -48,7 +46,7 @@ pub enum Stop {
 type Check = fn(&Case) -> Result<(), Stop>;
 
 pub fn judge(case: &Case) -> Result<(), Stop> {
-    let outcome = match case.folder() {
+    let outcome = match case.format.as_str() {
         "group-signature" => group_signature(case),
         "packet-trailer" => packet_trailer::judge(case),
         "group-file" => group_file::judge(case),
@@ -66,38 +64,29 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
             case.check("culprit", [culprit])?;
             Err(Stop::Rule(rule))
         }
-        Err(Stop::Rule(_)) if case.has("culprit") => {
-            Err(Stop::Wrong("nobody is to blame".to_owned()))
-        }
+        Err(Stop::Rule(_)) if case.has("culprit") => Err(Stop::Wrong("nobody is to blame".to_owned())),
         other => other,
     }
 }
 
 fn group_signature(case: &Case) -> Result<(), Stop> {
     let wanted = case.word("check")?;
-    let all = [
-        &bbs04::CHECKS[..],
-        &xr::CHECKS,
-        &join::CHECKS,
-        &quorum::CHECKS,
-        &ceremony::CHECKS,
-        &matching::CHECKS,
-    ];
+    let all = [&bbs04::CHECKS[..], &xr::CHECKS, &join::CHECKS, &quorum::CHECKS, &ceremony::CHECKS, &matching::CHECKS];
     let check = all.into_iter().flatten().find(|(name, _)| *name == wanted);
     check.ok_or(Stop::Wrong("no such check".to_owned()))?.1(case)
 }
 
-/// A vector of this or another folder, by its file name.
-fn other(folder: &str, name: &str) -> Result<Case, Stop> {
-    let path = format!("{folder}/{name}");
-    let text = fs::read_to_string(crate::root().join(&path)).ok();
-    let case = text.and_then(|text| Case::parse(&path, &text));
-    case.ok_or_else(|| Stop::Wrong(format!("no {path}")))
+/// A case of this or another format.
+fn other(format: &str, name: &str) -> Result<Case, Stop> {
+    let mut lines = crate::FILES[format].lines();
+    let line = lines.find(|line| line.starts_with(&Case::head(name)));
+    let case = line.and_then(|line| Case::parse(format, line));
+    case.ok_or_else(|| Stop::Wrong(format!("no {format}/{name}")))
 }
 
-/// Everything that the files of a folder have to expect, each at least once.
-pub fn rules(folder: &str) -> Vec<&'static str> {
-    match folder {
+/// Everything that the cases of a format have to expect, each at least once.
+pub fn rules(format: &str) -> Vec<&'static str> {
+    match format {
         "group-signature" => vec![
             "valid",
             "length",
@@ -116,9 +105,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
         ],
         "packet-trailer" => {
             // The files have single packets: nothing vouches for them.
-            let of_readers = |reason: &Reason| {
-                *reason != Reason::Vouched && reason.verdict(Replay::Flag).is_some()
-            };
+            let of_readers = |reason: &Reason| *reason != Reason::Vouched && reason.verdict(Replay::Flag).is_some();
             let reasons = Reason::ALL.into_iter().filter(of_readers);
             let name = |reason: Reason| match reason {
                 Reason::Ok => "valid",
@@ -168,10 +155,7 @@ pub fn rules(folder: &str) -> Vec<&'static str> {
         "effs" => effs::RULES.to_vec(),
         "flow-signature" => flow_signature::rules(),
         "flow-manifest" => flow_manifest::RULES.to_vec(),
-        "tunnel" => tunnel::RULES
-            .split(' ')
-            .filter(|rule| !rule.is_empty())
-            .collect(),
+        "tunnel" => tunnel::RULES.split(' ').filter(|rule| !rule.is_empty()).collect(),
         _ => key_file::RULES.to_vec(),
     }
 }
@@ -268,31 +252,20 @@ impl From<JoinFault> for Stop {
     }
 }
 
-impl From<KeyError> for Stop {
-    fn from(error: KeyError) -> Self {
+impl From<DecryptError> for Stop {
+    fn from(error: DecryptError) -> Self {
         Self::Rule(error.as_str())
     }
 }
 
 /// A claim about the vector that is not an encoding of its own.
 fn holds(claim: bool, what: &str) -> Result<(), Stop> {
-    if claim {
-        Ok(())
-    } else {
-        Err(Stop::Wrong(format!("not so: {what}")))
-    }
+    if claim { Ok(()) } else { Err(Stop::Wrong(format!("not so: {what}"))) }
 }
 
 /// The values of a name are these, in this order.
-fn check_all<T: AsRef<[u8]>>(
-    case: &Case,
-    name: &str,
-    computed: impl IntoIterator<Item = T>,
-) -> Result<(), Stop> {
+fn check_all<T: AsRef<[u8]>>(case: &Case, name: &str, computed: impl IntoIterator<Item = T>) -> Result<(), Stop> {
     let computed: Vec<T> = computed.into_iter().collect();
-    let same = case
-        .all(name)
-        .into_iter()
-        .eq(computed.iter().map(AsRef::as_ref));
+    let same = case.all(name).into_iter().eq(computed.iter().map(AsRef::as_ref));
     holds(same, name)
 }

@@ -1,8 +1,7 @@
 //! Vectors of openings and matches.
 
 use clew_evidence::{
-    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, ReadError, Row, armor,
-    judge_match, judge_opening,
+    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, ReadError, Row, armor, judge_match, judge_opening,
 };
 use clew_group::curve::Scalar;
 use clew_packet::{Block, Frame, LinkType, read};
@@ -64,22 +63,12 @@ impl Found {
     }
 
     pub fn packet(&self) -> Packet<'_> {
-        Packet {
-            epoch: self.epoch,
-            message: &self.message,
-            body: &self.body,
-            leaf: self.leaf,
-        }
+        Packet { epoch: self.epoch, message: &self.message, body: &self.body, leaf: self.leaf }
     }
 }
 
 /// A packet that nobody asked about.
-pub const NO_PACKET: Packet<'static> = Packet {
-    epoch: 0,
-    message: &[],
-    body: &[],
-    leaf: None,
-};
+pub const NO_PACKET: Packet<'static> = Packet { epoch: 0, message: &[], body: &[], leaf: None };
 
 fn evidence(case: &Case) -> Result<(), Stop> {
     let (text, group) = (case.joined("line")?, group_file(case)?);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use clew_evidence::GroupFile;
 use clew_group::{Precursor, Scheme, SigningKey, VerifyingKey};
-use clew_manager::keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_packet::{
-    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received,
-    Receiver, Restorer, Sender, Stripped, Ticket, Timestamp, Unknown, mark, read, strip,
+    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received, Receiver, Restorer, Sender, Stripped,
+    Ticket, Timestamp, Unknown, mark, read, strip,
 };
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -41,42 +41,28 @@ fn time(case: &Case) -> Result<Option<Timestamp>, Stop> {
 fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
     // What the capture lacks of the frame, it lacks of the original too.
     let missing = case.u32("wire-length")? as usize - case.bytes("frame")?.len();
-    Ok(Frame {
-        link: LinkType(case.u32("link-type")?),
-        bytes,
-        wire_len: bytes.len() + missing,
-    })
+    Ok(Frame { link: LinkType(case.u32("link-type")?), bytes, wire_len: bytes.len() + missing })
 }
 
 /// What a new receiver says about the frame, after the earlier ones if there are any.
 fn verify(case: &Case) -> Result<Conclusion, Stop> {
     let file = other("group-file", case.word("group-file")?)?;
     let keys = Keys(GroupFile::from_bytes(file.bytes("file")?)?);
-    let acceptance = if case.has("receiver-start") {
-        Acceptance::live(Timestamp(case.u64("receiver-start")?))
-    } else {
-        Acceptance::capture()
-    };
+    let acceptance =
+        if case.has("receiver-start") { Acceptance::live(Timestamp(case.u64("receiver-start")?)) } else { Acceptance::capture() };
     let mut receiver = Receiver::new(keys, acceptance);
     for bytes in case.all("earlier-frame") {
         let earlier = frame(case, bytes)?;
         let before = receive(&mut receiver, &earlier, time(case)?);
         let valid = before.is_ok_and(|before| before.reason == Reason::Ok);
-        holds(
-            valid || before.is_err(),
-            "the earlier frame is valid, or waits",
-        )?;
+        holds(valid || before.is_err(), "the earlier frame is valid, or waits")?;
     }
     let frame = frame(case, case.bytes("frame")?)?;
     let last = receive(&mut receiver, &frame, time(case)?);
     Ok(last.unwrap_or_else(|ticket| receiver.give_up(ticket)))
 }
 
-fn receive(
-    receiver: &mut Receiver<Keys>,
-    frame: &Frame<'_>,
-    time: Option<Timestamp>,
-) -> Result<Conclusion, Ticket> {
+fn receive(receiver: &mut Receiver<Keys>, frame: &Frame<'_>, time: Option<Timestamp>) -> Result<Conclusion, Ticket> {
     Ok(match receiver.receive(frame, time) {
         Received::Done(conclusion) => conclusion,
         Received::Pending(pending) => {
@@ -93,10 +79,7 @@ fn full(case: &Case) -> Result<(), Stop> {
     for bytes in case.all("earlier-frame") {
         let earlier = frame(case, bytes)?;
         let packet = read(&earlier).map_err(|reason| Stop::Rule(reason.as_str()))?;
-        holds(
-            restorer.take(&packet, ()).is_none(),
-            "the last one restores",
-        )?;
+        holds(restorer.take(&packet, ()).is_none(), "the last one restores")?;
     }
     let frame = frame(case, case.bytes("frame")?)?;
     let packet = read(&frame).map_err(|reason| Stop::Rule(reason.as_str()))?;
@@ -139,10 +122,7 @@ fn redo(case: &Case) -> Result<(), Stop> {
     let original = frame(case, case.bytes("original")?)?;
     let mut out = Vec::new();
     if !case.has("member-key") {
-        holds(
-            mark(&original, &mut out) == Some(Reason::AlreadySigned),
-            "a mark",
-        )?;
+        holds(mark(&original, &mut out) == Some(Reason::AlreadySigned), "a mark")?;
         return case.check("frame", &out);
     }
     let key = other("key-file", case.word("member-key")?)?;
@@ -189,11 +169,7 @@ struct Keys(GroupFile);
 
 impl KeySource for Keys {
     fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
-        if group == self.0.id().tag() {
-            Ok(self.0.scheme())
-        } else {
-            Err(Unknown::Group)
-        }
+        if group == self.0.id().tag() { Ok(self.0.scheme()) } else { Err(Unknown::Group) }
     }
 
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {

@@ -34,20 +34,10 @@ pub fn scalars(case: &Case, name: &str) -> Result<Vec<Scalar>, Stop> {
 }
 
 /// A sharing of which a case has base, n and all commitments.
-pub fn sharing_of(
-    case: &Case,
-    base: &G1,
-    commitments: &str,
-    trustees: &str,
-) -> Result<Sharing, Stop> {
+pub fn sharing_of(case: &Case, base: &G1, commitments: &str, trustees: &str) -> Result<Sharing, Stop> {
     let all = case.all(commitments);
     let quorum = Quorum::new(all.len() as u8, byte(case, trustees)?)?;
-    Ok(Sharing::from_parts(
-        base,
-        &G1::from_bytes(all[0])?,
-        &all[1..].concat(),
-        quorum,
-    )?)
+    Ok(Sharing::from_parts(base, &G1::from_bytes(all[0])?, &all[1..].concat(), quorum)?)
 }
 
 pub fn the_sharing(case: &Case) -> Result<Sharing, Stop> {
@@ -69,9 +59,7 @@ fn sharing(case: &Case) -> Result<(), Stop> {
     let (sharing, shares) = dealt?;
     holds(sharing == the_sharing(case)?, "the commitments")?;
     check_all(case, "share", shares.iter().map(|s| s.to_bytes().to_vec()))?;
-    let keys = shares
-        .iter()
-        .map(|s| s.check(&sharing).map(|key| key.to_bytes()));
+    let keys = shares.iter().map(|s| s.check(&sharing).map(|key| key.to_bytes()));
     let keys: Vec<_> = keys.collect::<Result<_, _>>()?;
     check_all(case, "share-key", keys)
 }
@@ -102,12 +90,7 @@ impl Place {
     }
 
     fn part(&self) -> Part<'_> {
-        Part {
-            number: self.number,
-            sharing: &self.sharing,
-            point: &self.point,
-            context: &self.context,
-        }
+        Part { number: self.number, sharing: &self.sharing, point: &self.point, context: &self.context }
     }
 }
 
@@ -134,10 +117,7 @@ fn decryptions(case: &Case) -> Result<Vec<Decryption>, Stop> {
 }
 
 fn combine(case: &Case) -> Result<(), Stop> {
-    let given: Vec<_> = trustees(case)?
-        .into_iter()
-        .zip(decryptions(case)?)
-        .collect();
+    let given: Vec<_> = trustees(case)?.into_iter().zip(decryptions(case)?).collect();
     let power = Place::of(case)?.part().combine(&given)?;
     case.check("power", power.to_bytes())
 }
@@ -162,12 +142,7 @@ fn open_shares(case: &Case) -> Result<(), Stop> {
         let sharing = the_sharing(case)?;
         let same = (sharing.base(), sharing.public()) == (key.u(), key.h());
         holds(same, "u and h")?;
-        let part = Part {
-            number: 1,
-            sharing: &sharing,
-            point: signature.t1(),
-            context: &context,
-        };
+        let part = Part { number: 1, sharing: &sharing, point: signature.t1(), context: &context };
         let given: Vec<_> = who.into_iter().zip(given).collect();
         *signature.t2() - part.combine(&given)?
     };

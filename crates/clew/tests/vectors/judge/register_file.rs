@@ -1,8 +1,7 @@
 //! Vectors of register files: read in one go and byte by byte, and every row checked.
 
 use clew_evidence::{
-    CheckedGroup, EntryKey, LineValue, RegisterFileError, RegisterFileHeader, RegisterLine,
-    RegisterReader, base_hash,
+    CheckedGroup, EntryKey, LineValue, RegisterFileError, RegisterFileHeader, RegisterLine, RegisterReader, base_hash,
 };
 use clew_group::PublicKey;
 use clew_group::curve::{G1, G2, Scalar};
@@ -60,11 +59,7 @@ fn read(group: &CheckedGroup, bytes: &[u8], at_once: usize) -> Result<Whole, Reg
 }
 
 /// The row, its credential, and each base.
-fn check(
-    group: &CheckedGroup,
-    header: &RegisterFileHeader,
-    line: &RegisterLine,
-) -> Result<(), Stop> {
+fn check(group: &CheckedGroup, header: &RegisterFileHeader, line: &RegisterLine) -> Result<(), Stop> {
     if !line.row.is_in_register_of(group) {
         return Err(Stop::Rule("register"));
     }
@@ -100,15 +95,8 @@ impl Machine {
         let entry = &line.row.entry;
         let a = G1::from_bytes(&entry.credential)?;
         Ok(match (&entry.key, line.x) {
-            (EntryKey::Bbs04(x), None) => Self::Bbs04 {
-                a,
-                x: Box::new(G2::from_bytes(&x[..])?),
-            },
-            (EntryKey::Xr(device), Some(x)) => Self::Xr {
-                a,
-                c: G1::from_bytes(&device.commitment)?,
-                x,
-            },
+            (EntryKey::Bbs04(x), None) => Self::Bbs04 { a, x: Box::new(G2::from_bytes(&x[..])?) },
+            (EntryKey::Xr(device), Some(x)) => Self::Xr { a, c: G1::from_bytes(&device.commitment)?, x },
             _ => return Err(Stop::Wrong("x is of the other scheme".to_owned())),
         })
     }

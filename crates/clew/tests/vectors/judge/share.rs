@@ -56,17 +56,10 @@ fn check(case: &Case, asked: &Asked, share: &Share) -> Result<u8, Stop> {
             question.product(&all).map_err(rule("blind"))?;
             Ok(3)
         }
-        Step::Match {
-            set,
-            blinds,
-            decryption,
-        } => {
+        Step::Match { set, blinds, decryption } => {
             let question = question(case, asked, *set)?;
             let product = question.product(blinds).map_err(rule("blind"))?;
-            product
-                .part()
-                .verify(who, decryption)
-                .map_err(rule("share"))?;
+            product.part().verify(who, decryption).map_err(rule("share"))?;
             Ok(4)
         }
     }
@@ -79,13 +72,7 @@ fn question<'a>(case: &Case, asked: &'a Asked, set: Set) -> Result<Match<'a>, St
 }
 
 /// The commitment binds the blind of the case.
-fn binds(
-    question: &Match<'_>,
-    case: &Case,
-    who: Trustee,
-    set: Set,
-    commitment: &BlindCommitment,
-) -> Result<(), Stop> {
+fn binds(question: &Match<'_>, case: &Case, who: Trustee, set: Set, commitment: &BlindCommitment) -> Result<(), Stop> {
     let blinding = Blinding::from_bytes(who, case.bytes("blind")?)?;
     let all = vec![*commitment; usize::from(set.count())];
     match blinding.reveal(question, &all) {

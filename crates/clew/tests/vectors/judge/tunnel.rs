@@ -111,7 +111,7 @@ fn packet(case: &Case) -> Result<(), Stop> {
         Packet::Interrogation(_) => return case.check("kind", "interrogation"),
         Packet::StaleKey(_) => return case.check("kind", "stale-key"),
     };
-    if !boxed.open(&keys::stream(&k, boxed.tid)) {
+    if !boxed.decrypt(&keys::stream(&k, boxed.tid)) {
         return Err(Reason::BadBox.into());
     }
     case.check("kind", kind)?;
@@ -142,11 +142,8 @@ fn all_keys(case: &Case) -> Result<(), Stop> {
 fn record(case: &Case) -> Result<(), Stop> {
     let bytes = case.bytes("record")?;
     let issuer: [u8; 32] = case.array("issuer")?;
-    let wanted = Wanted {
-        hostname: Some(case.word("hostname")?),
-        now: case.u64("now")?,
-        cert_lifetime_max: case.u64("cert-lifetime")?,
-    };
+    let wanted =
+        Wanted { hostname: Some(case.word("hostname")?), now: case.u64("now")?, cert_lifetime_max: case.u64("cert-lifetime")? };
     let record = Record::parse(bytes)?;
     wanted.verify(&record, |cert| cert.body.issuer == issuer)?;
     holds(record.to_bytes() == bytes, "the same again")
@@ -170,10 +167,7 @@ fn boxed(case: &Case) -> Result<(), Stop> {
 }
 
 fn bound(case: &Case) -> Result<(), Stop> {
-    let (boxing, ephemeral) = (
-        secret(case, "boxing-secret")?,
-        secret(case, "ephemeral-secret")?,
-    );
+    let (boxing, ephemeral) = (secret(case, "boxing-secret")?, secret(case, "ephemeral-secret")?);
     let context = Context {
         binder: &Binder::from_bytes(case.array("binder")?),
         user: &key(case, "user")?,
@@ -192,24 +186,13 @@ fn puzzle(case: &Case) -> Result<(), Stop> {
     let port = u16::from_be_bytes(case.array("port")?);
     let (tid, client) = (tid(case)?, key(case, "client-key")?);
     let (server, source) = (key(case, "ephemeral-key")?, SocketAddr::new(address, port));
-    let asked = Asked {
-        tid,
-        client: &client,
-        source,
-        live: &[server],
-        now: case.u64("now")?,
-    };
+    let asked = Asked { tid, client: &client, source, live: &[server], now: case.u64("now")? };
     asked.verify(&case.array("solution")?, &[&k])?;
     let bytes = case.bytes("interrogation")?;
     let Packet::Interrogation(sent) = Packet::parse(&mut bytes.to_vec(), 0)? else {
         return Err(Stop::Wrong("no interrogation".to_owned()));
     };
-    let made = k.interrogation(
-        (tid, &client, source),
-        &server,
-        sent.nonce.t(),
-        sent.w as u8,
-    );
+    let made = k.interrogation((tid, &client, source), &server, sent.nonce.t(), sent.w as u8);
     holds(made == sent, "the interrogation")
 }
 

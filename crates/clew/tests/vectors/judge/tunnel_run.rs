@@ -77,10 +77,7 @@ fn secrets(case: &Case) -> Result<Vec<Public>, Stop> {
         all.collect()
     };
     let (boxing, ephemerals) = (of("boxing-secret")?, of("ephemeral-secret")?);
-    holds(
-        case.all("puzzle-secret").len() == ephemerals.len(),
-        "as many k as S'",
-    )?;
+    holds(case.all("puzzle-secret").len() == ephemerals.len(), "as many k as S'")?;
     let cert = Cert::parse(case.bytes("cert")?)?;
     holds(boxing[0].0 == cert.body.boxing, "the boxing key")?;
     let ecerts = case.all("ecert");
@@ -88,10 +85,7 @@ fn secrets(case: &Case) -> Result<Vec<Public>, Stop> {
     for (ecert, (public, _)) in ecerts.iter().zip(&ephemerals) {
         holds(Ecert::parse(ecert)?.body.ephemeral == *public, "an S'")?;
     }
-    Ok(of("client-secret")?
-        .into_iter()
-        .map(|pair| pair.0)
-        .collect())
+    Ok(of("client-secret")?.into_iter().map(|pair| pair.0).collect())
 }
 
 /// The packet is one that this side sends, and C' is a key that somebody had.

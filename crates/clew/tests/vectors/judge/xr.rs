@@ -2,8 +2,8 @@
 
 use clew_group::curve::G1;
 use clew_group::xr::{
-    Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces,
-    PseudonymousSignature, PublicKey, Signature, SigningKey, VerifyingKey,
+    Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces, PseudonymousSignature, PublicKey, Signature,
+    SigningKey, VerifyingKey,
 };
 use clew_group::{EpochId, Invalid, Proof, Step, Witness, check_steps};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -137,17 +137,7 @@ fn sign(case: &Case) -> Result<(), Stop> {
     let precursor = signer(case)?.precursor_from(&nonces(case)?);
     let signature = precursor.sign_incremental(&[message]);
     let bytes = signature.to_bytes();
-    let parts = [
-        ("t1", 48),
-        ("t2", 48),
-        ("r3", 48),
-        ("c", 16),
-        ("sa", 32),
-        ("sx", 32),
-        ("sd", 32),
-        ("sy", 32),
-        ("r1", 48),
-    ];
+    let parts = [("t1", 48), ("t2", 48), ("r3", 48), ("c", 16), ("sa", 32), ("sx", 32), ("sd", 32), ("sy", 32), ("r1", 48)];
     let mut rest = &bytes[..];
     for (name, length) in parts {
         let (part, after) = rest.split_at(length);
@@ -182,10 +172,7 @@ fn verify(case: &Case) -> Result<(), Stop> {
     case.check("signature", signature.to_bytes())?;
     let (verifier, message) = (verifier(case)?, [case.bytes("message")?]);
     let verdict = verifier.verify(&message, &signature);
-    let item = Item {
-        message: &message,
-        form: Form::Plain(&signature),
-    };
+    let item = Item { message: &message, form: Form::Plain(&signature) };
     let batch = verifier.verify_batch(&[item], &mut ChaCha20Rng::seed_from_u64(1));
     holds(batch == [verdict], "a batch of one says the same")?;
     Ok(verdict?)
@@ -198,11 +185,7 @@ fn verify_incremental(case: &Case) -> Result<(), Stop> {
 }
 
 /// The order of the equations is random, and must not matter.
-fn in_every_order(
-    verifier: &VerifyingKey,
-    message: &[u8],
-    signature: &IncrementalSignature,
-) -> Result<(), Stop> {
+fn in_every_order(verifier: &VerifyingKey, message: &[u8], signature: &IncrementalSignature) -> Result<(), Stop> {
     let verdict = |seed| {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         verifier.verify_incremental(&[message], signature, &mut rng)
@@ -243,17 +226,8 @@ fn verify_batch(case: &Case) -> Result<(), Stop> {
             },
         })
         .collect();
-    let wanted: Vec<Result<(), Invalid>> = case
-        .word("verdicts")?
-        .split(' ')
-        .map(|verdict| {
-            if verdict == "valid" {
-                Ok(())
-            } else {
-                Err(Invalid)
-            }
-        })
-        .collect();
+    let wanted: Vec<Result<(), Invalid>> =
+        case.word("verdicts")?.split(' ').map(|verdict| if verdict == "valid" { Ok(()) } else { Err(Invalid) }).collect();
     for seed in 0..4 {
         let verdicts = verifier.verify_batch(&items, &mut ChaCha20Rng::seed_from_u64(seed));
         holds(verdicts == wanted, "the verdicts")?;
@@ -299,9 +273,7 @@ fn chain(case: &Case) -> Result<(), Stop> {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         check_steps(group.w(), &[(*group.v(), &steps[..])], &mut rng)
     };
-    let one_by_one = steps
-        .iter()
-        .try_fold(group.clone(), |key, step| key.after(step));
+    let one_by_one = steps.iter().try_fold(group.clone(), |key, step| key.after(step));
     let same = (0..4).all(|seed| verdict(seed) == one_by_one.clone().map(|_| ()));
     holds(same, "the same one by one")?;
     Ok(verdict(5)?)
@@ -311,9 +283,7 @@ fn witness_update(case: &Case) -> Result<(), Stop> {
     let (x, steps) = (scalar(case, "x")?, steps(case)?);
     let next = witness(case)?.after(&x, &steps)?;
     case.check("next-witness", next.to_bytes())?;
-    let again = steps.iter().try_fold(witness(case)?, |w, step| {
-        w.after(&x, std::slice::from_ref(step))
-    })?;
+    let again = steps.iter().try_fold(witness(case)?, |w, step| w.after(&x, std::slice::from_ref(step)))?;
     holds(again == next, "the same one by one")?;
     holds(next.before(&x, &steps) == witness(case)?, "and back")
 }

@@ -1,0 +1,213 @@
+//! Capture files, from their first record to the last: signed, verified, stripped.
+
+use crate::{AsFrame, Fate, Randomness, SignError, Signers, Totals, Verifier};
+use clew_capture::{Damage, PacketLengths, ReadAhead, ReadError, Record, Sink, Writer};
+use clew_packet::{Conclusion, Counters, KeySource, Reason, Stripped, Timestamp};
+use std::{error, fmt, io};
+
+/// Where the records of a capture come from.
+pub trait Batches {
+    /// Why the work on them ends early.
+    type Error: From<Error>;
+
+    /// Returns the next records, at least one, in order; `None` at the end.
+    ///
+    /// # Errors
+    /// They cannot be had.
+    fn next_batch(&mut self) -> Result<Option<Vec<Record>>, Self::Error>;
+
+    /// Returns what is wrong with the capture, once all of it is read.
+    fn damage(&self) -> Option<&Damage>;
+}
+
+impl Batches for ReadAhead {
+    type Error = Error;
+
+    fn next_batch(&mut self) -> Result<Option<Vec<Record>>, Error> {
+        self.next_batch().map_err(Error::Read)
+    }
+
+    fn damage(&self) -> Option<&Damage> {
+        self.damage()
+    }
+}
+
+/// Why a capture is not done to its end.
+#[derive(Debug)]
+pub enum Error {
+    /// The next records cannot be had.
+    Read(ReadError),
+    /// The output cannot be written.
+    Write(io::Error),
+    /// Packets cannot be signed.
+    Sign(SignError),
+    /// This packet, counted from 1, does not fit, and [`Oversize::Refuse`] was asked for.
+    Oversize(u64, Reason),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Write(error) => write!(f, "cannot write: {error}"),
+            Self::Sign(error) => error.fmt(f),
+            Self::Oversize(packet, reason) => write!(f, "packet {packet} does not fit: {reason}"),
+        }
+    }
+}
+
+impl error::Error for Error {}
+
+/// What to do with a packet that does not fit the MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oversize {
+    /// Let it pass unsigned.
+    Pass,
+    /// Stop.
+    Refuse,
+}
+
+/// What was done to the packets of a capture.
+#[derive(Debug)]
+pub struct SignReport {
+    /// All packets.
+    pub packets: u64,
+    /// Each packet's one reason.
+    pub reasons: Counters,
+    /// What is wrong with the file. What follows it was copied as it was.
+    pub damage: Option<Damage>,
+}
+
+/// Signs a capture into `sink`, and returns that for the caller to commit. `clock` tells the wall
+/// time of each batch.
+///
+/// # Errors
+/// [`Error`], and those of the input. The output is unfinished then.
+pub fn sign<B: Batches, S: Sink>(
+    records: &mut B,
+    sink: S,
+    signers: &Signers,
+    oversize: Oversize,
+    clock: impl Fn() -> Timestamp,
+    randomness: &impl Randomness,
+) -> Result<(SignReport, S), B::Error> {
+    let mut writer = Writer::new(sink, PacketLengths::MayGrow);
+    let mut report = SignReport {
+        packets: 0,
+        reasons: Counters::new(),
+        damage: None,
+    };
+    while let Some(mut batch) = records.next_batch()? {
+        let fates = signers.sign(&batch, clock(), randomness);
+        for (record, fate) in batch.iter_mut().zip(fates.map_err(Error::Sign)?) {
+            if let Some(reason) = apply(record, fate) {
+                report.count(reason, oversize)?;
+            }
+            writer.write(record).map_err(Error::Write)?;
+        }
+    }
+    report.damage = records.damage().cloned();
+    Ok((report, writer.finish().map_err(Error::Write)?))
+}
+
+/// Gives a packet its new bytes, if the file format lets it. Returns `None` for what is not a packet.
+fn apply(record: &mut Record, fate: Fate) -> Option<Reason> {
+    let (reason, bytes) = match fate {
+        Fate::NoFrame => return None,
+        Fate::Passes(reason) => return Some(reason),
+        Fate::Marked(bytes) => (Reason::AlreadySigned, bytes),
+        Fate::Signed(bytes) => (Reason::Signed, bytes),
+    };
+    let replaced = record.replace(&bytes);
+    Some(replaced.map_or(Reason::Container, |()| reason))
+}
+
+impl SignReport {
+    fn count(&mut self, reason: Reason, oversize: Oversize) -> Result<(), Error> {
+        self.packets += 1;
+        self.reasons.count(reason);
+        let too_large = matches!(reason, Reason::TooBig | Reason::Offload);
+        match oversize {
+            Oversize::Refuse if too_large => Err(Error::Oversize(self.packets, reason)),
+            Oversize::Refuse | Oversize::Pass => Ok(()),
+        }
+    }
+}
+
+/// What verification found.
+#[derive(Debug)]
+pub struct VerifyReport {
+    /// What was concluded of the packets.
+    pub totals: Totals,
+    /// What is wrong with the file. What follows it could not be verified.
+    pub damage: Option<Damage>,
+}
+
+/// Verifies a capture. `each` gets every record in order, and what was concluded if it is a packet.
+/// `clock` tells the wall time of each batch.
+///
+/// # Errors
+/// Those of the input and of `each`.
+pub fn verify<B: Batches, K: KeySource + Sync>(
+    records: &mut B,
+    mut verifier: Verifier<K, Record>,
+    clock: impl Fn() -> Timestamp,
+    randomness: &impl Randomness,
+    mut each: impl FnMut(Record, Option<Conclusion>) -> Result<(), B::Error>,
+) -> Result<VerifyReport, B::Error> {
+    let mut tell = |judged: Vec<_>| judged.into_iter().try_for_each(|(r, c)| each(r, c));
+    while let Some(batch) = records.next_batch()? {
+        tell(verifier.push(batch, clock(), randomness))?;
+    }
+    tell(verifier.finish())?;
+    Ok(VerifyReport {
+        totals: verifier.totals(),
+        damage: records.damage().cloned(),
+    })
+}
+
+/// What was taken out of a capture.
+#[derive(Debug, Default)]
+pub struct StripReport {
+    /// All packets.
+    pub packets: u64,
+    /// Packets whose trailer was removed.
+    pub stripped: u64,
+    /// Packets whose mark was lowered: signed by another run.
+    pub unmarked: u64,
+    /// What is wrong with the file. What follows it was copied as it was.
+    pub damage: Option<Damage>,
+}
+
+/// Undoes one run of signing, into `sink`, and returns that for the caller to commit.
+///
+/// # Errors
+/// [`Error`], and those of the input. The output is unfinished then.
+pub fn strip<B: Batches, S: Sink>(records: &mut B, sink: S) -> Result<(StripReport, S), B::Error> {
+    let mut writer = Writer::new(sink, PacketLengths::NeverGrow);
+    let (mut report, mut out) = (StripReport::default(), Vec::new());
+    while let Some(batch) = records.next_batch()? {
+        for mut record in batch {
+            report.strip(&mut record, &mut out);
+            writer.write(&record).map_err(Error::Write)?;
+        }
+    }
+    report.damage = records.damage().cloned();
+    Ok((report, writer.finish().map_err(Error::Write)?))
+}
+
+impl StripReport {
+    fn strip(&mut self, record: &mut Record, out: &mut Vec<u8>) {
+        let Some((frame, _)) = record.as_frame() else {
+            return;
+        };
+        self.packets += 1;
+        let stripped = clew_packet::strip(&frame, out);
+        // What signing could write, stripping can: the container was found exact then.
+        if stripped == Stripped::Trailer && record.replace(out).is_ok() {
+            self.stripped += 1;
+        } else if stripped == Stripped::Mark && record.replace(out).is_ok() {
+            self.unmarked += 1;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Items in the order of their arrival, held back until the frames among them have their verdicts.
+
+use super::Judged;
+use crate::AsFrame;
+use clew_packet::{Conclusion, KeySource, Receiver, Ticket};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Most items that are held back, between batches, for the first of them to be decided. Beyond, it
+/// is given up: too little of its block came.
+pub const HELD_MAX: usize = 1 << 16;
+
+/// The same in bytes.
+pub const HELD_BYTES_MAX: usize = 64 << 20;
+
+/// What is known of an item.
+pub enum Stage {
+    /// It holds no frame.
+    NoFrame,
+    /// The verdict stands.
+    Done(Conclusion),
+    /// More of its block may come.
+    Waiting(Ticket),
+}
+
+/// Items on their way out.
+pub struct Queue<T> {
+    items: VecDeque<(T, Stage)>,
+    bytes: usize,
+    /// Verdicts of packets that waited. All of them are in the queue.
+    settled: BTreeMap<Ticket, Conclusion>,
+}
+
+impl<T: AsFrame> Queue<T> {
+    pub fn new() -> Self {
+        Self {
+            items: VecDeque::new(),
+            bytes: 0,
+            settled: BTreeMap::new(),
+        }
+    }
+
+    /// Takes items, in order.
+    pub fn push(&mut self, items: impl Iterator<Item = (T, Stage)>) {
+        for (item, stage) in items {
+            self.bytes += item.size();
+            self.items.push_back((item, stage));
+        }
+    }
+
+    /// Learns what became of packets that waited.
+    pub fn settle(&mut self, receiver: &mut Receiver<impl KeySource>) {
+        self.settled.extend(receiver.settled());
+    }
+
+    /// The next item, with what was concluded if it holds a frame; none if that has to wait, which at
+    /// the end nothing does.
+    pub fn pop(
+        &mut self,
+        receiver: &mut Receiver<impl KeySource>,
+        is_end: bool,
+    ) -> Option<Judged<T>> {
+        let conclusion = match self.items.front()?.1 {
+            Stage::NoFrame => None,
+            Stage::Done(conclusion) => Some(conclusion),
+            Stage::Waiting(ticket) => match self.settled.remove(&ticket) {
+                None if is_end || self.is_full() => Some(receiver.give_up(ticket)),
+                settled => Some(settled?),
+            },
+        };
+        let (item, _) = self.items.pop_front()?;
+        self.bytes -= item.size();
+        Some((item, conclusion))
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() > HELD_MAX || self.bytes > HELD_BYTES_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Arrival, Keyring};
+    use clew_packet::{Acceptance, LinkType, Reason, Timestamp, Verdict};
+
+    fn arrival() -> Arrival {
+        Arrival {
+            link: LinkType::RAW,
+            bytes: vec![0; 24],
+            time: Timestamp::NONE,
+        }
+    }
+
+    #[test]
+    fn who_waits_holds_up_the_others_up_to_a_bound() {
+        let keyring = Keyring::new(Vec::new());
+        let mut receiver = Receiver::new(&keyring, Acceptance::capture());
+        let mut queue = Queue::new();
+        let push = |queue: &mut Queue<_>, stage| queue.push([(arrival(), stage)].into_iter());
+        push(&mut queue, Stage::NoFrame);
+        push(&mut queue, Stage::Waiting(Ticket::default()));
+        assert!(matches!(queue.pop(&mut receiver, false), Some((_, None))));
+        for _ in 1..HELD_MAX {
+            push(&mut queue, Stage::NoFrame);
+        }
+        assert!(queue.pop(&mut receiver, false).is_none());
+        push(&mut queue, Stage::NoFrame);
+        let (_, given_up) = queue.pop(&mut receiver, false).unwrap();
+        let given_up = given_up.unwrap();
+        let expected = (Verdict::Undecided, Reason::TooFewShares);
+        assert_eq!((given_up.verdict, given_up.reason), expected);
+        let mut left = 0;
+        while queue.pop(&mut receiver, false).is_some() {
+            left += 1;
+        }
+        assert_eq!((left, queue.bytes), (HELD_MAX, 0));
+    }
+
+    #[test]
+    fn at_the_end_nobody_waits() {
+        let keyring = Keyring::new(Vec::new());
+        let mut receiver = Receiver::new(&keyring, Acceptance::capture());
+        let mut queue = Queue::new();
+        queue.push([(arrival(), Stage::Waiting(Ticket::default()))].into_iter());
+        assert!(queue.pop(&mut receiver, false).is_none());
+        assert!(queue.pop(&mut receiver, true).is_some());
+    }
+}

@@ -1,0 +1,258 @@
+//! Files that appear whole or not at all.
+//!
+//! What is being written has a temporary name and a lock (flock). A killed run leaves the name and
+//! loses the lock: the next run that writes a file of the same name there removes what nobody holds.
+//! It never removes a folder, a link, a file of another name, or a file that has a second name.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry, File, Permissions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, TempPath};
+
+/// Permissions of secret files: their owner's only.
+pub const MODE_SECRET: u32 = 0o600;
+
+/// Permissions of public files, before the user's umask.
+pub const MODE_PUBLIC: u32 = 0o666;
+
+/// What follows a file's name in its temporary one, with [`RANDOM`] characters between.
+const PARTIAL: [&str; 2] = [".clew-", ".partial"];
+/// Random characters in a temporary name: nobody gives such a name by chance.
+const RANDOM: usize = 16;
+
+/// A file under its temporary name, in the directory of its final one. Dropped before
+/// [`Pending::commit`], it is removed.
+#[derive(Debug)]
+pub struct Pending {
+    temporary: TempPath,
+    target: PathBuf,
+    replace: bool,
+}
+
+impl Pending {
+    /// Creates the temporary file with permissions `mode` from its first byte on, locked as long as
+    /// the file is open. Without `replace` a file that exists is refused now, and again by
+    /// [`Pending::commit`]; with it, what a link leads to is replaced, and the link stays.
+    ///
+    /// Removes what killed runs left of this file.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] without `replace`; [`io::ErrorKind::InvalidInput`] if the path
+    /// ends in no name; an error of the system, such as a link to nothing.
+    pub fn create(target: &Path, mode: u32, replace: bool) -> io::Result<(File, Self)> {
+        let exists = target.symlink_metadata().is_ok();
+        if exists && !replace {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let target = if exists {
+            fs::canonicalize(target)?
+        } else {
+            target.to_owned()
+        };
+        let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let (file, temporary) = temporary_file(directory(&target), name, mode)?;
+        Ok((
+            file,
+            Self {
+                temporary,
+                target,
+                replace,
+            },
+        ))
+    }
+
+    /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] without `replace`, if the file appeared since; an error of the
+    /// system. What was there before is there still, unless only the directory was not synced: then
+    /// the new file is there, and may be gone after a crash.
+    pub fn commit(self, file: &File) -> io::Result<()> {
+        let Self {
+            temporary,
+            target,
+            replace,
+        } = self;
+        file.sync_all()?;
+        // The file may have appeared since the first look: only the rename itself can tell.
+        let renamed = match replace {
+            true => temporary.persist(&target),
+            false => temporary.persist_noclobber(&target),
+        };
+        renamed.map_err(|refused| refused.error)?;
+        sync_directory(directory(&target))
+    }
+}
+
+/// A small file that is written and synced, and waits for its name.
+#[derive(Debug)]
+pub struct Written {
+    file: File,
+    pending: Pending,
+}
+
+impl Written {
+    /// Writes the bytes under a temporary name, synced.
+    ///
+    /// # Errors
+    /// As [`Pending::create`]; an error of the system. No file is left.
+    pub fn prepare(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<Self> {
+        let (mut file, pending) = Pending::create(path, mode, replace)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        Ok(Self { file, pending })
+    }
+
+    /// Writes `length` zeros under a temporary name: the room for [`Written::fill`].
+    ///
+    /// # Errors
+    /// As [`Written::prepare`].
+    pub fn reserve(path: &Path, length: usize, mode: u32, replace: bool) -> io::Result<Self> {
+        Self::prepare(path, &vec![0; length], mode, replace)
+    }
+
+    /// Replaces the zeros, and syncs.
+    ///
+    /// # Errors
+    /// An error of the system. No file is left.
+    pub fn fill(mut self, bytes: &[u8]) -> io::Result<Self> {
+        self.file.rewind()?;
+        self.file.write_all(bytes)?;
+        self.file.set_len(bytes.len() as u64)?;
+        self.file.sync_all()?;
+        Ok(self)
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// As [`Pending::commit`].
+    pub fn commit(self) -> io::Result<()> {
+        self.pending.commit(&self.file)
+    }
+}
+
+/// Writes a small file whole or not at all.
+///
+/// # Errors
+/// As [`Pending::create`] and [`Pending::commit`].
+pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<()> {
+    Written::prepare(path, bytes, mode, replace)?.commit()
+}
+
+/// Syncs a directory, so that names made in it survive a crash.
+///
+/// # Errors
+/// An error of the system.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Returns the directory that a path is in.
+pub fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn temporary_file(folder: &Path, name: &OsStr, mode: u32) -> io::Result<(File, TempPath)> {
+    let mut prefix = name.to_owned();
+    prefix.push(PARTIAL[0]);
+    loop {
+        let (file, path) = Builder::new()
+            .prefix(&prefix)
+            .suffix(PARTIAL[1])
+            .rand_bytes(RANDOM)
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(folder)?
+            .into_parts();
+        if is_held(&file, &path) {
+            remove_leftovers(folder, &prefix, file.metadata()?.uid());
+            return Ok((file, path));
+        }
+    }
+}
+
+/// Locks what was just created. Returns `false` if another run came between, took it for a leftover,
+/// and removes it. Where a file system has no locks, no run removes anything.
+fn is_held(file: &File, path: &Path) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && path.exists()
+}
+
+/// Removes that user's files under temporary names with this prefix whose process is gone. What
+/// cannot be removed stays.
+fn remove_leftovers(folder: &Path, prefix: &OsStr, user: u32) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_temporary(&entry.file_name(), prefix) {
+            let _ = remove_unheld(&entry, user);
+        }
+    }
+}
+
+fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
+    let random = name.as_bytes().strip_prefix(prefix.as_bytes());
+    let random = random.and_then(|rest| rest.strip_suffix(PARTIAL[1].as_bytes()));
+    random.is_some_and(|text| text.len() == RANDOM && text.iter().all(u8::is_ascii_alphanumeric))
+}
+
+fn remove_unheld(entry: &DirEntry, user: u32) -> io::Result<()> {
+    let (path, found) = (entry.path(), entry.metadata()?); // of a link, not of what it leads to
+    if found.uid() != user || !found.is_file() || found.nlink() != 1 {
+        return Ok(());
+    }
+    match File::open(&path)?.try_lock() {
+        Err(_) => Ok(()),
+        Ok(()) => fs::remove_file(&path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the user made stays, whatever its name: a backup of a group was once taken for a leftover.
+    #[test]
+    fn leftovers_of_the_same_file_go_and_all_else_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let make = |name: &str| File::create_new(path(name)).unwrap();
+        drop(make("a.key.clew-0123456789AbCdEf.partial"));
+        let live = make("a.key.clew-0123456789AbLive.partial");
+        live.lock().unwrap();
+        let others = [
+            "a.key.partial",
+            "a.key.clew-backup.partial",
+            "b.key.clew-0123456789AbCdEf.partial",
+            ".clew-group-backup",
+        ];
+        for other in others {
+            make(other);
+        }
+        fs::create_dir_all(path("a.key.clew-0123456789Folder.partial/kept")).unwrap();
+        fs::create_dir_all(path(".clew-group-0123456789AbCdEf/issuer")).unwrap();
+        make("two");
+        fs::hard_link(path("two"), path("a.key.clew-0123456789Linked.partial")).unwrap();
+        write_atomically(&path("a.key"), b"c", MODE_SECRET, false).unwrap();
+        let mut left: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let mut kept = vec![
+            ".clew-group-0123456789AbCdEf",
+            "a.key",
+            "a.key.clew-0123456789AbLive.partial",
+            "a.key.clew-0123456789Folder.partial",
+            "a.key.clew-0123456789Linked.partial",
+            "two",
+        ];
+        kept.extend(others);
+        kept.sort_unstable();
+        assert_eq!(left, kept);
+        assert!(path("a.key.clew-0123456789Folder.partial/kept").is_dir());
+    }
+}

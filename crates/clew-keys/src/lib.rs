@@ -1,0 +1,25 @@
+//! Key files, and everything else that a machine or a trustee needs to use them: encryption, updates,
+//! and the device's side of a join. No database, no network.
+//!
+//! - [`MemberKeyFile`], [`IssuerKeyFile`] and [`TrusteeKeyFile`] are the key files, and [`encryption`]
+//!   is their encryption; `spec/key-file.md` is the format.
+//! - [`update`] brings a member key to the epochs in force and announced, with the group file alone;
+//!   after a rebase also with a [`witness_file`].
+//! - [`join`] has the files by which a device joins from its own host, and the device's side.
+//! - [`files`] writes files that appear whole or not at all.
+//!
+//! The clock and the randomness are arguments; [`files`] alone touches the disk.
+
+pub mod encryption;
+pub mod files;
+pub mod join;
+mod key_file;
+mod text_file;
+pub mod update;
+pub mod witness_file;
+
+pub use key_file::{
+    HeldEpoch, IssuerKey, IssuerKeyFile, MAX_HELD_EPOCHS, MemberKeyFile, OpeningShare,
+    TrusteeKeyFile,
+};
+pub use text_file::TextFile;

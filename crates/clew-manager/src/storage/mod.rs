@@ -1,0 +1,117 @@
+//! The database of one group: the one interface to it, and [`sqlite`], which implements it.
+//!
+//! [`Database`] begins transactions, [`Tables`] reads, [`Transaction`] writes. Nothing else in this
+//! crate knows which database it is.
+
+mod sqlite;
+
+pub(crate) use sqlite::{create, open};
+
+use crate::error::StoreError;
+use crate::store::{Invitation, Machine};
+use clew_evidence::Name;
+
+pub(crate) type Result<T> = std::result::Result<T, StoreError>;
+
+/// An open database.
+pub(crate) trait Database: Tables + Send {
+    /// Begins a change: until it ends no other process changes the store. Waits for others, 10 s at
+    /// most.
+    fn begin(&self) -> Result<Box<dyn Transaction + '_>>;
+
+    /// The same without waiting. Returns `None` if another process is changing the store.
+    fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>>;
+}
+
+/// What can be read.
+pub(crate) trait Tables {
+    /// The parts of the group file in its order, as of one moment: records, checkpoints, the head.
+    fn parts(&self) -> Result<Vec<u8>>;
+
+    /// Calls `each` for every row of the register in its order, until it answers `false`.
+    fn each_machine(&self, each: &mut dyn FnMut(Machine) -> bool) -> Result<()>;
+
+    /// The row in that place of the register.
+    fn machine(&self, index: u32) -> Result<Option<Machine>>;
+
+    /// The last row with that name.
+    fn last_machine(&self, name: &str) -> Result<Option<Machine>>;
+
+    /// All revoked rows, in no order.
+    fn revoked(&self) -> Result<Vec<Revoked>>;
+
+    /// A node of the register's tree: the root of a complete subtree of 2^level rows.
+    fn node(&self, level: u32, index: u32) -> Result<Option<[u8; 32]>>;
+
+    /// The size of the register at its last checkpoint.
+    fn last_checkpoint(&self) -> Result<Option<u32>>;
+
+    /// The invitations by which nobody has joined yet, oldest first.
+    fn invitations(&self) -> Result<Vec<Invitation>>;
+
+    /// The join with that nonce.
+    fn join(&self, nonce: &[u8; 32]) -> Result<Option<Join>>;
+}
+
+/// A change under way. Dropped, it never happened.
+pub(crate) trait Transaction: Tables {
+    /// Makes the change durable: it is on disk when this returns.
+    fn commit(self: Box<Self>) -> Result<()>;
+
+    /// Adds the signed record of an epoch.
+    fn add_record(&self, epoch: u32, part: &[u8]) -> Result<()>;
+
+    /// Adds a signed checkpoint of the register.
+    fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()>;
+
+    /// Replaces the register's signed head.
+    fn set_head(&self, part: &[u8]) -> Result<()>;
+
+    /// Adds a row to the register.
+    fn add_machine(&self, machine: &Machine) -> Result<()>;
+
+    /// Adds a node to the register's tree.
+    fn add_node(&self, level: u32, index: u32, hash: &[u8; 32]) -> Result<()>;
+
+    /// Says in a row which epoch locks it out, unless it says so already.
+    fn revoke(&self, index: u32, epoch: u32) -> Result<()>;
+
+    /// Adds an invitation, made at `now` (nanoseconds since 1970).
+    fn invite(&self, nonce: &[u8; 32], name: &Name, now: u64) -> Result<()>;
+
+    /// Removes the open invitations of a name, and returns how many there were.
+    fn withdraw(&self, name: &Name) -> Result<usize>;
+
+    /// Keeps the offer of a join, unless it has one.
+    fn keep_offer(&self, nonce: &[u8; 32], offered: &Offered) -> Result<()>;
+
+    /// Says in a join which row the machine has.
+    fn keep_joined(&self, nonce: &[u8; 32], index: u32) -> Result<()>;
+}
+
+/// What the x of a revoked row derives from.
+pub(crate) struct Revoked {
+    pub index: u32,
+    pub epoch: u32,
+    pub salt: Vec<u8>,
+    pub name: String,
+}
+
+/// A join from a device's own host.
+pub(crate) struct Join {
+    pub name: Name,
+    /// `None` until a device has asked.
+    pub offered: Option<Offered>,
+}
+
+/// What was offered to a device.
+pub(crate) struct Offered {
+    /// The payload of the request that the offer answers.
+    pub request: Vec<u8>,
+    pub salt: [u8; 16],
+    /// The epoch of the offer.
+    pub joined: u32,
+    pub replaces: Option<u32>,
+    /// The machine's row, once the device has accepted.
+    pub machine: Option<u32>,
+}

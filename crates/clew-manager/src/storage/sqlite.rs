@@ -1,0 +1,351 @@
+//! The database as a file of SQLite within the group's directory.
+
+use super::{Database, Join, Offered, Result, Revoked, Tables, Transaction};
+use crate::error::StoreError;
+use crate::store::{Invitation, Machine};
+use clew_evidence::{Name, RegisterEntry};
+use clew_keys::files::MODE_SECRET;
+use rusqlite::types::Type;
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, TransactionBehavior, params,
+};
+use std::fs::OpenOptions;
+use std::ops::Deref;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const FILE: &str = "issuer/store.db";
+const SCHEMA: &str = include_str!("schema.sql");
+/// "clew" in the database's header.
+const APPLICATION_ID: i64 = 0x636c_6577;
+const LAYOUT_VERSION: i64 = 4;
+/// How long one process waits for another's transaction.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+const MACHINE: &str = "SELECT entry, enrolled_at, revoked_in, salt FROM machine";
+
+/// Makes the database of a new group, with its first record and its register's head.
+pub(crate) fn create(dir: &Path, record: &[u8], head: &[u8]) -> Result<()> {
+    let path = dir.join(FILE);
+    let mut secret = OpenOptions::new();
+    let secret = secret.write(true).create_new(true).mode(MODE_SECRET);
+    secret.open(&path).map_err(StoreError::io(&path))?;
+    let create = || {
+        let db = Connection::open(&path)?;
+        configure(&db)?;
+        db.execute_batch(SCHEMA)?;
+        db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
+        db.execute("INSERT INTO register VALUES (0, ?1)", [head])?;
+        db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
+        db.pragma_update(None, "application_id", APPLICATION_ID)
+    };
+    create().map_err(refused(&path))
+}
+
+/// Opens the database of a group's directory; one that is not ours is refused before anything is read
+/// from it.
+pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
+    let path = dir.join(FILE);
+    if !path.is_file() {
+        return Err(StoreError::NotAStore(dir.to_owned()));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(&path, flags).map_err(refused(&path))?;
+    let header = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if !matches!(header("application_id"), Ok(APPLICATION_ID)) {
+        return Err(StoreError::OtherDatabase(path));
+    }
+    let version = header("user_version").map_err(refused(&path))?;
+    if version != LAYOUT_VERSION {
+        return Err(StoreError::OtherLayout {
+            path: dir.to_owned(),
+            version,
+            known: LAYOUT_VERSION,
+        });
+    }
+    configure(&db).map_err(refused(&path))?;
+    let db = Box::new(db);
+    Ok(Box::new(Sqlite { db, path }))
+}
+
+fn configure(db: &Connection) -> rusqlite::Result<()> {
+    db.busy_timeout(LOCK_WAIT)?;
+    // Every commit reaches the disk before it is answered, the directory entry included.
+    db.pragma_update(None, "synchronous", "EXTRA")?;
+    db.pragma_update(None, "foreign_keys", true)
+}
+
+fn refused(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
+    move |error| match error {
+        rusqlite::Error::FromSqlConversionFailure(_, _, what) => {
+            StoreError::Damaged(what.to_string())
+        }
+        error => StoreError::Database {
+            path: path.to_owned(),
+            error: error.into(),
+        },
+    }
+}
+
+/// The connection, or a transaction on it.
+struct Sqlite<C> {
+    db: C,
+    path: PathBuf,
+}
+
+type Begun<'d> = Sqlite<rusqlite::Transaction<'d>>;
+
+impl Sqlite<Box<Connection>> {
+    fn lock(&self) -> rusqlite::Result<Box<Begun<'_>>> {
+        let immediate = TransactionBehavior::Immediate;
+        let db = rusqlite::Transaction::new_unchecked(&self.db, immediate)?;
+        let path = self.path.clone();
+        Ok(Box::new(Sqlite { db, path }))
+    }
+}
+
+impl Database for Sqlite<Box<Connection>> {
+    fn begin(&self) -> Result<Box<dyn Transaction + '_>> {
+        Ok(self.lock().map_err(refused(&self.path))?)
+    }
+
+    fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>> {
+        let wait = |time| self.db.busy_timeout(time).map_err(refused(&self.path));
+        wait(Duration::ZERO)?;
+        let lock = self.lock();
+        wait(LOCK_WAIT)?;
+        match lock {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(None),
+            lock => Ok(Some(lock.map_err(refused(&self.path))?)),
+        }
+    }
+}
+
+impl<C: Deref<Target = Connection>> Sqlite<C> {
+    fn one<T>(
+        &self,
+        query: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        let found = || {
+            let mut statement = self.db.prepare_cached(query)?;
+            statement.query_row(params, read).optional()
+        };
+        found().map_err(refused(&self.path))
+    }
+
+    fn all<T>(
+        &self,
+        query: &str,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let found = || {
+            let mut statement = self.db.prepare_cached(query)?;
+            statement
+                .query_map([], read)?
+                .collect::<rusqlite::Result<_>>()
+        };
+        found().map_err(refused(&self.path))
+    }
+
+    fn execute(&self, command: &str, params: impl Params) -> Result<usize> {
+        let done = self.db.execute(command, params);
+        done.map_err(refused(&self.path))
+    }
+}
+
+impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
+    fn parts(&self) -> Result<Vec<u8>> {
+        // One statement, hence one moment.
+        let parts: Vec<Vec<u8>> = self.all(
+            "SELECT bytes FROM (SELECT 0 AS kind, epoch AS place, bytes FROM part
+                                UNION ALL SELECT 1, machines, bytes FROM checkpoint
+                                UNION ALL SELECT 2, 0, bytes FROM register) ORDER BY kind, place",
+            |row| row.get(0),
+        )?;
+        Ok(parts.concat())
+    }
+
+    fn each_machine(&self, each: &mut dyn FnMut(Machine) -> bool) -> Result<()> {
+        let query = format!("{MACHINE} ORDER BY idx");
+        let mut statement = self.db.prepare(&query).map_err(refused(&self.path))?;
+        let mut rows = statement.query([]).map_err(refused(&self.path))?;
+        while let Some(row) = rows.next().map_err(refused(&self.path))? {
+            if !each(machine(row).map_err(refused(&self.path))?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn machine(&self, index: u32) -> Result<Option<Machine>> {
+        let query = format!("{MACHINE} WHERE idx = ?1");
+        self.one(&query, [index], machine)
+    }
+
+    fn last_machine(&self, name: &str) -> Result<Option<Machine>> {
+        let query = format!("{MACHINE} WHERE name = ?1 ORDER BY idx DESC LIMIT 1");
+        self.one(&query, [name], machine)
+    }
+
+    fn revoked(&self) -> Result<Vec<Revoked>> {
+        let query = "SELECT idx, revoked_in, salt, name FROM machine
+                     WHERE revoked_in IS NOT NULL";
+        self.all(query, |row| {
+            Ok(Revoked {
+                index: row.get(0)?,
+                epoch: row.get(1)?,
+                salt: row.get(2)?,
+                name: row.get(3)?,
+            })
+        })
+    }
+
+    fn node(&self, level: u32, index: u32) -> Result<Option<[u8; 32]>> {
+        let query = "SELECT hash FROM node WHERE level = ?1 AND idx = ?2";
+        self.one(query, params![level, index], |row| row.get(0))
+    }
+
+    fn last_checkpoint(&self) -> Result<Option<u32>> {
+        let query = "SELECT max(machines) FROM checkpoint";
+        Ok(self.one(query, [], |row| row.get(0))?.flatten())
+    }
+
+    fn invitations(&self) -> Result<Vec<Invitation>> {
+        let query = "SELECT name, created_at, joined FROM joining
+                     WHERE machine IS NULL ORDER BY created_at, name";
+        self.all(query, |row| {
+            Ok(Invitation {
+                name: name(row)?,
+                invited_at: row.get::<_, i64>(1)?.cast_unsigned(),
+                offered: row.get(2)?,
+            })
+        })
+    }
+
+    fn join(&self, nonce: &[u8; 32]) -> Result<Option<Join>> {
+        let query = "SELECT name, request, salt, joined, replaces, machine
+                     FROM joining WHERE nonce = ?1";
+        self.one(query, [nonce], |row| {
+            let offered = |request| -> rusqlite::Result<Offered> {
+                Ok(Offered {
+                    request,
+                    salt: row.get(2)?,
+                    joined: row.get(3)?,
+                    replaces: u32::try_from(row.get::<_, i64>(4)?).ok(),
+                    machine: row.get(5)?,
+                })
+            };
+            let request: Option<Vec<u8>> = row.get(1)?;
+            Ok(Join {
+                name: name(row)?,
+                offered: request.map(offered).transpose()?,
+            })
+        })
+    }
+}
+
+impl Transaction for Begun<'_> {
+    fn commit(self: Box<Self>) -> Result<()> {
+        let Self { db, path } = *self;
+        db.commit().map_err(refused(&path))
+    }
+
+    fn add_record(&self, epoch: u32, part: &[u8]) -> Result<()> {
+        self.execute("INSERT INTO part VALUES (?1, ?2)", params![epoch, part])
+            .map(drop)
+    }
+
+    fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()> {
+        let command = "INSERT INTO checkpoint VALUES (?1, ?2, ?3)";
+        self.execute(command, params![machines, root, part])
+            .map(drop)
+    }
+
+    fn set_head(&self, part: &[u8]) -> Result<()> {
+        self.execute("UPDATE register SET bytes = ?1", [part])
+            .map(drop)
+    }
+
+    fn add_machine(&self, machine: &Machine) -> Result<()> {
+        let entry = &machine.entry;
+        self.execute(
+            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                entry.index,
+                entry.name.as_str(),
+                machine.enrolled_at.cast_signed(),
+                machine.salt,
+                entry.encode(),
+                machine.revoked_in,
+            ],
+        )
+        .map(drop)
+    }
+
+    fn add_node(&self, level: u32, index: u32, hash: &[u8; 32]) -> Result<()> {
+        let command = "INSERT INTO node VALUES (?1, ?2, ?3)";
+        self.execute(command, params![level, index, hash]).map(drop)
+    }
+
+    fn revoke(&self, index: u32, epoch: u32) -> Result<()> {
+        let command = "UPDATE machine SET revoked_in = ?2 WHERE idx = ?1 AND revoked_in IS NULL";
+        self.execute(command, params![index, epoch]).map(drop)
+    }
+
+    fn invite(&self, nonce: &[u8; 32], name: &Name, now: u64) -> Result<()> {
+        let command = "INSERT INTO joining (nonce, name, created_at) VALUES (?1, ?2, ?3)";
+        self.execute(command, params![nonce, name.as_str(), now.cast_signed()])
+            .map(drop)
+    }
+
+    fn withdraw(&self, name: &Name) -> Result<usize> {
+        let command = "DELETE FROM joining WHERE name = ?1 AND machine IS NULL";
+        self.execute(command, [name.as_str()])
+    }
+
+    fn keep_offer(&self, nonce: &[u8; 32], offered: &Offered) -> Result<()> {
+        self.execute(
+            "UPDATE joining SET request = ?2, salt = ?3, joined = ?4, replaces = ?5
+             WHERE nonce = ?1 AND request IS NULL",
+            params![
+                nonce,
+                offered.request,
+                offered.salt,
+                offered.joined,
+                offered.replaces.map_or(-1, i64::from),
+            ],
+        )
+        .map(drop)
+    }
+
+    fn keep_joined(&self, nonce: &[u8; 32], index: u32) -> Result<()> {
+        let command = "UPDATE joining SET machine = ?2 WHERE nonce = ?1";
+        self.execute(command, params![nonce, index]).map(drop)
+    }
+}
+
+/// A row of [`MACHINE`].
+fn machine(row: &Row<'_>) -> rusqlite::Result<Machine> {
+    let entry: Vec<u8> = row.get(0)?;
+    let decoded = RegisterEntry::decode(&entry);
+    Ok(Machine {
+        entry: decoded.ok_or_else(|| damaged("a register entry does not decode"))?,
+        enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
+        revoked_in: row.get(2)?,
+        salt: row.get(3)?,
+    })
+}
+
+/// The name of a join, which stands first in its row.
+fn name(row: &Row<'_>) -> rusqlite::Result<Name> {
+    let name: String = row.get(0)?;
+    name.parse()
+        .map_err(|_| damaged("the name of a join is not one"))
+}
+
+fn damaged(what: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, what.into())
+}

@@ -1,0 +1,20 @@
+//! What the manager does, in its store and with what it gives to machines and trustees. One program,
+//! because each costs a link.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod common;
+mod join;
+mod keys;
+mod opening_key;
+mod promise;
+mod rebase;
+mod register;
+mod revoke;
+mod store;
+mod threats;
+mod trustee;
+mod update;
+
+#[path = "../../../clew-trustee/tests/dkg/run.rs"]
+#[allow(dead_code, reason = "the tests of clew-trustee use the rest")]
+mod run;

@@ -1,0 +1,164 @@
+//! A trustee answers requests (`spec/opening.md` section 3): it looks at the packet itself, keeps its
+//! ledger, and gives a share that counts for one request only.
+
+use crate::TrusteeError;
+use crate::rules::{Candidate, Case};
+use crate::storage::match_state::{MatchState, Stage};
+use crate::storage::{hex, ledger};
+use clew_evidence::{Share, Step, gather_blinds, gather_commitments};
+use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
+use clew_keys::{OpeningShare, TrusteeKeyFile};
+use rand_core::CryptoRng;
+use std::path::{Path, PathBuf};
+
+/// A trustee that answers requests: its key, and the files beside it.
+#[derive(Debug)]
+pub struct Responder<'a> {
+    key: &'a TrusteeKeyFile,
+    /// The beginning of the names of those files.
+    stem: PathBuf,
+}
+
+impl<'a> Responder<'a> {
+    /// The trustee whose key is in that file. What the trustee keeps stands in the folder
+    /// of the file itself, behind all links, and is named after the key: another name of the file, or a
+    /// copy beside it, has the same ledger.
+    pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> Self {
+        let file = match key_path.is_symlink() {
+            true => std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned()),
+            false => key_path.to_owned(),
+        };
+        let (trustee, id) = (key.trustee().index(), hex(&key.id()));
+        Self {
+            key,
+            stem: file.with_file_name(format!("trustee-{trustee}-{id}")),
+        }
+    }
+
+    /// Where the ledger is.
+    pub fn ledger(&self) -> PathBuf {
+        self.stem.with_extension("ledger")
+    }
+
+    /// Gives a share towards opening. `now` is in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// [`TrusteeError::OtherGroup`] or [`TrusteeError::OtherSharing`] if this key does not open the
+    /// packet; [`TrusteeError::Fault`] if the packet does not verify or is not the one of the request;
+    /// [`TrusteeError::Ledger`] if a limit is reached or the ledger cannot be written. An error after
+    /// that leaves the request in the ledger; asked again, it does not count twice.
+    pub fn open(
+        &self,
+        case: Case<'_>,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Share, TrusteeError> {
+        let asked = case.check(self.key)?;
+        self.record(case, now)?;
+        let parts = asked.parts();
+        let decryptions = parts.iter().zip(self.key.share.shares());
+        let decryptions = decryptions.map(|(part, share)| part.decrypt(share, rng));
+        let step = Step::Opening(decryptions.collect::<Result<_, _>>()?);
+        Ok(self.share(case, step))
+    }
+
+    /// Gives step 1 of a match by all of `set`: the commitment to a blind. The state of the match is
+    /// on disk before this returns, in the place of one that was abandoned. `now` is in nanoseconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. Also [`TrusteeError::Fault`] if the row or the base is not good,
+    /// [`TrusteeError::Quorum`] if the set is not, and [`TrusteeError::Io`] for the state.
+    pub fn commit(
+        &self,
+        case: Case<'_>,
+        with: Candidate<'_>,
+        set: Set,
+        now: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Share, TrusteeError> {
+        let asked = case.check(self.key)?;
+        let question = case.question(&asked, with, set)?;
+        let (blinding, commitment) = question.begin(self.key.trustee(), rng)?;
+        self.record(case, now)?;
+        let state = MatchState::of(&self.stem, question.session());
+        state.put(Stage::Committed, &blinding.into_bytes())?;
+        Ok(self.share(case, Step::Commitment { set, commitment }))
+    }
+
+    /// Gives step 2, with the commitments of all: the blind.
+    ///
+    /// # Errors
+    /// As [`Self::commit`], without the ledger: these leave the state as it is. So do
+    /// [`TrusteeError::Combine`], which names who gave no good commitment, and
+    /// [`TrusteeError::NotUnderWay`] if step 1 was not done. [`TrusteeError::Quorum`] if the own
+    /// commitment is not among them, and [`TrusteeError::Io`], may have consumed the state: all begin
+    /// again.
+    pub fn reveal(
+        &self,
+        case: Case<'_>,
+        with: Candidate<'_>,
+        commitments: &[Share],
+    ) -> Result<Share, TrusteeError> {
+        let asked = case.check(self.key)?;
+        let (set, commitments) = gather_commitments(case.request, commitments)?;
+        let question = case.question(&asked, with, set)?;
+        let state = MatchState::of(&self.stem, question.session());
+        let kept = state.take(Stage::Committed)?;
+        let blinding = Blinding::from_bytes(self.key.trustee(), &kept);
+        let blinding = blinding.map_err(|_| TrusteeError::NotUnderWay)?;
+        let (revealed, blind) = blinding.reveal(&question, &commitments)?;
+        state.put(Stage::Revealed, &revealed.into_bytes())?;
+        Ok(self.share(case, Step::Blind { set, blind }))
+    }
+
+    /// Gives step 3, with the blinds of all: the share of their product. The state is removed, and its
+    /// removal synced, before the share is computed: a blind serves once.
+    ///
+    /// # Errors
+    /// As [`Self::reveal`]. [`TrusteeError::Quorum`], if a blind is not the one committed to or does
+    /// not hold, has consumed the state, and so has [`TrusteeError::NoMatches`] and may have
+    /// [`TrusteeError::Io`]: all begin again.
+    pub fn compare(
+        &self,
+        case: Case<'_>,
+        with: Candidate<'_>,
+        blinds: &[Share],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Share, TrusteeError> {
+        let asked = case.check(self.key)?;
+        let (set, blinds) = gather_blinds(case.request, blinds)?;
+        let question = case.question(&asked, with, set)?;
+        let state = MatchState::of(&self.stem, question.session());
+        let kept = state.take(Stage::Revealed)?;
+        let revealed = Revealed::from_bytes(self.key.trustee(), &kept);
+        let revealed = revealed.map_err(|_| TrusteeError::NotUnderWay)?;
+        let decryption = revealed.share(&question, &blinds, self.secret()?, rng)?;
+        let step = Step::Match {
+            set,
+            blinds,
+            decryption,
+        };
+        Ok(self.share(case, step))
+    }
+
+    fn secret(&self) -> Result<&SecretShare, TrusteeError> {
+        match &self.key.share {
+            OpeningShare::Xr(share) => Ok(share),
+            OpeningShare::Bbs04(_) => Err(TrusteeError::NoMatches),
+        }
+    }
+
+    fn record(&self, case: Case<'_>, now: u64) -> Result<(), TrusteeError> {
+        let (path, entry) = (self.ledger(), case.entry(now)?);
+        ledger::record(&path, &entry).map_err(|error| TrusteeError::Ledger { path, error })
+    }
+
+    fn share(&self, case: Case<'_>, step: Step) -> Share {
+        Share {
+            request: case.request.clone(),
+            trustee: self.key.trustee(),
+            step,
+        }
+    }
+}

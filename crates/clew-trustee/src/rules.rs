@@ -1,0 +1,258 @@
+//! What a trustee checks before it gives a share (`spec/opening.md` section 3).
+//!
+//! Nothing here reads a file or a clock: the earlier requests and the time are arguments.
+
+use crate::TrusteeError;
+use clew_evidence::{Asked, CheckedGroup, Found, JudgeRule, Packet, Question, Request};
+use clew_group::curve::G1;
+use clew_group::quorum::{Match, Set};
+use clew_keys::TrusteeKeyFile;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Most requests that a trustee answers in 24 hours.
+pub const REQUESTS_PER_DAY: usize = 1000;
+
+/// Most machines that one packet is compared with: in a small group every no tells something.
+pub const MATCHES_PER_PACKET: usize = 3;
+
+const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
+
+/// What a trustee is asked: the request, and what it sees of it with its own eyes.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The group, with its whole chain of epochs checked.
+    pub group: &'a CheckedGroup,
+    /// The request.
+    pub request: &'a Request,
+    /// The packet that it asks about.
+    pub packet: &'a Packet<'a>,
+}
+
+/// The machine of a match.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Its row, and its x.
+    pub found: &'a Found,
+    /// The base that it signs with in the packet's epoch.
+    pub base: &'a G1,
+}
+
+impl Case<'_> {
+    /// Verifies the packet, and checks that this key's share is one of the packet's epoch.
+    ///
+    /// # Errors
+    /// [`TrusteeError::OtherGroup`] or [`TrusteeError::OtherSharing`] if the key does not open the
+    /// packet; [`TrusteeError::Fault`] if the packet does not verify or is not the one of the request.
+    pub fn check(&self, key: &TrusteeKeyFile) -> Result<Asked, TrusteeError> {
+        if key.group != self.group.id() || key.share.scheme() != self.group.scheme() {
+            return Err(TrusteeError::OtherGroup);
+        }
+        let asked = Asked::new(self.group, self.request, self.packet)?;
+        let (key, packet) = (key.since, asked.sharing().since);
+        if key == packet {
+            Ok(asked)
+        } else {
+            Err(TrusteeError::OtherSharing { key, packet })
+        }
+    }
+
+    /// Checks the machine of a match, and returns what the trustees of the set compare.
+    ///
+    /// # Errors
+    /// [`TrusteeError::Fault`] if the row or the base is not good; [`TrusteeError::Quorum`] if the set
+    /// is not.
+    pub fn question<'q>(
+        &self,
+        asked: &'q Asked,
+        with: Candidate<'_>,
+        set: Set,
+    ) -> Result<Match<'q>, TrusteeError> {
+        asked.check_candidate(self.group, self.request, with.found, with.base)?;
+        Ok(asked.question(set, with.base)?)
+    }
+
+    /// What the ledger says of this case, asked at `now` (nanoseconds since 1970).
+    ///
+    /// # Errors
+    /// [`TrusteeError::Fault`] if the packet has no T1.
+    pub fn entry(&self, now: u64) -> Result<LedgerEntry, TrusteeError> {
+        let signature = || TrusteeError::Fault(JudgeRule::Signature.into());
+        Ok(LedgerEntry {
+            time: now,
+            t1: *self.packet.body.first_chunk().ok_or_else(signature)?,
+            packet: self.request.packet,
+            asked: self.request.asked,
+            machine: match self.request.question {
+                Question::Opening => None,
+                Question::Match { machine } => Some(machine),
+            },
+            request: self.request.id(),
+        })
+    }
+}
+
+/// One request as the ledger keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedgerEntry {
+    /// When it was asked, nanoseconds since 1970.
+    pub time: u64,
+    /// T1 of the signature, encoded.
+    pub t1: [u8; 48],
+    /// The packet's digest.
+    pub packet: [u8; 32],
+    /// Which packet of its block was asked about.
+    pub asked: [u8; 32],
+    /// Leaf hash of the machine, if the request is a match.
+    pub machine: Option<[u8; 32]>,
+    /// The request's id.
+    pub request: [u8; 32],
+}
+
+/// What the ledger says of a request that may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It was never asked before: it has to be written down first.
+    Never,
+    /// It was asked before: asking twice tells nothing new.
+    Before,
+}
+
+/// Which limit a request exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Its T1 was seen with another packet.
+    OtherPacket,
+    /// More than [`REQUESTS_PER_DAY`] within a day.
+    TooMany,
+    /// The packet was compared with [`MATCHES_PER_PACKET`] other machines.
+    TooManyMatches,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherPacket => f.write_str(
+                "the signature's T1 was requested before with another packet: someone is trying to \
+                 open one packet as another",
+            ),
+            Self::TooMany => write!(
+                f,
+                "limit of {REQUESTS_PER_DAY} requests in 24 hours reached"
+            ),
+            Self::TooManyMatches => write!(
+                f,
+                "limit of {MATCHES_PER_PACKET} matches of one packet reached"
+            ),
+        }
+    }
+}
+
+/// Checks a request against all that were asked before.
+///
+/// # Errors
+/// [`Limit`] if it must not be answered.
+pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<Seen, Limit> {
+    let mut entries = before.iter();
+    if entries.any(|e| e.t1 == new.t1 && e.packet != new.packet) {
+        return Err(Limit::OtherPacket);
+    }
+    if before.iter().any(|e| e.request == new.request) {
+        return Ok(Seen::Before);
+    }
+    let recent = before
+        .iter()
+        .filter(|e| e.time.saturating_add(DAY_NS) > new.time);
+    if recent.count() >= REQUESTS_PER_DAY {
+        return Err(Limit::TooMany);
+    }
+    let same_packet = before.iter().filter(|e| e.packet == new.packet);
+    let mut machines: BTreeSet<_> = same_packet.filter_map(|e| e.machine).collect();
+    machines.extend(new.machine);
+    if new.machine.is_some() && machines.len() > MATCHES_PER_PACKET {
+        return Err(Limit::TooManyMatches);
+    }
+    Ok(Seen::Never)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn entry(n: u8) -> LedgerEntry {
+        LedgerEntry {
+            time: u64::from(n) * 1_000_000_000,
+            t1: [n; 48],
+            packet: [n; 32],
+            asked: [n ^ 0xff; 32],
+            machine: None,
+            request: [n; 32],
+        }
+    }
+
+    #[test]
+    fn one_t1_is_one_packet() {
+        let other = LedgerEntry {
+            packet: [8; 32],
+            request: [8; 32],
+            ..entry(1)
+        };
+        let refused = check_limits(&[entry(1)], &other);
+        assert_eq!(refused, Err(Limit::OtherPacket));
+    }
+
+    #[test]
+    fn a_day_has_its_limit() {
+        let request = |i: usize| {
+            let mut request = [0; 32];
+            request[..8].copy_from_slice(&i.to_be_bytes());
+            LedgerEntry {
+                request,
+                t1: std::array::from_fn(|at| request[at % 32]),
+                packet: request,
+                ..entry(1)
+            }
+        };
+        let day: Vec<LedgerEntry> = (0..REQUESTS_PER_DAY).map(request).collect();
+        let next = request(REQUESTS_PER_DAY);
+        assert_eq!(check_limits(&day, &next), Err(Limit::TooMany));
+        let again = check_limits(&day, &day[3]);
+        assert_eq!(
+            again,
+            Ok(Seen::Before),
+            "what was answered is answered again"
+        );
+        let tomorrow = LedgerEntry {
+            time: next.time + DAY_NS,
+            ..next
+        };
+        assert_eq!(check_limits(&day, &tomorrow), Ok(Seen::Never));
+    }
+
+    #[test]
+    fn a_packet_is_compared_with_few_machines() {
+        let with = |machine: u8| LedgerEntry {
+            machine: Some([machine; 32]),
+            request: [machine; 32],
+            ..entry(1)
+        };
+        let known: Vec<LedgerEntry> = (0..MATCHES_PER_PACKET as u8).map(with).collect();
+        let refused = check_limits(&known, &with(99));
+        assert_eq!(refused, Err(Limit::TooManyMatches));
+        let again = LedgerEntry {
+            request: [55; 32],
+            ..with(0)
+        };
+        let again = check_limits(&known, &again);
+        assert_eq!(
+            again,
+            Ok(Seen::Never),
+            "the same machine under another warrant"
+        );
+        let opening = LedgerEntry {
+            request: [77; 32],
+            ..entry(1)
+        };
+        assert_eq!(check_limits(&known, &opening), Ok(Seen::Never));
+    }
+}

@@ -1,0 +1,4 @@
+//! Servers and clients on sockets.
+
+mod driver;
+mod loopback;

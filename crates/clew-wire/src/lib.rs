@@ -1,0 +1,13 @@
+//! Small tools that several formats share: [`Reader`] and [`Hex`] for bytes, [`reasons!`] for the
+//! rules of a specification, [`disclose`] for values computed from secrets.
+//!
+//! Reads no clock, no file and no randomness.
+#![no_std]
+
+pub mod disclose;
+mod hex;
+mod reader;
+mod reasons;
+
+pub use hex::Hex;
+pub use reader::Reader;

@@ -1,0 +1,68 @@
+//! Group files that commands are given.
+
+use crate::failure::Failure;
+use crate::random;
+use clew_engine::Keyring;
+use clew_evidence::{CheckedGroup, GroupFile, GroupFileReader};
+use clew_manager::GROUP_FILE;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Largest group file that is read: 2^20 epochs.
+const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of a group file that are read at once.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// Reads group files, for a verifier.
+pub fn read_keyring(paths: &[impl AsRef<Path>]) -> Result<Keyring, Failure> {
+    let groups = paths.iter().map(|path| read_group_file(path.as_ref()));
+    Ok(Keyring::new(groups.collect::<Result<_, _>>()?))
+}
+
+/// Reads and checks one group file, no further than its first bad part.
+pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
+    let mut file = File::open(path)
+        .map_err(|e| unread(path, &e))?
+        .take(GROUP_FILE_BYTES_MAX);
+    let (mut reader, mut piece) = (GroupFileReader::default(), vec![0; PIECE_BYTES]);
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => reader
+                .push(&piece[..read])
+                .map_err(|e| Failure::binary(path, &piece[..read], e))?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unread(path, &error)),
+        }
+    }
+    reader.finish().map_err(|e| Failure::file(path, e))
+}
+
+/// The failure to read a group file. In a group's directory it has another name.
+fn unread(path: &Path, error: &io::Error) -> Failure {
+    let (failure, within) = (Failure::io(path, error), path.join(GROUP_FILE));
+    match within.is_file() {
+        true => failure.hint(format!("use {}", within.display())),
+        false => failure,
+    }
+}
+
+/// Reads one group file with its whole chain of epochs checked, as those need it who open, judge,
+/// match, or give shares.
+///
+/// # Errors
+/// It cannot be read, or a rule is broken.
+pub fn read_checked(path: &Path) -> Result<CheckedGroup, Failure> {
+    check(path, read_group_file(path)?)
+}
+
+/// Checks the chain of a group file that was read from `path`.
+///
+/// # Errors
+/// A step does not lead from one epoch to the next.
+pub fn check(path: &Path, group: GroupFile) -> Result<CheckedGroup, Failure> {
+    let checked = group.check_epochs(&mut random::os());
+    checked.map_err(|error| Failure::file(path, error))
+}

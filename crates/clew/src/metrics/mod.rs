@@ -1,0 +1,23 @@
+//! What running commands count, and the endpoint that shows it.
+//!
+//! [`relay`] and [`tunnel`] have the counters of `clew flow relay` and of servers of tunnels, [`http`] the
+//! endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz` for supervisors.
+
+pub mod http;
+pub mod relay;
+pub mod tunnel;
+
+pub use http::{Endpoint, Ready};
+pub use relay::RelayMetrics;
+pub use tunnel::TunnelMetrics;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+
+/// Everything that is registered, in the text format of OpenMetrics.
+fn text(registry: &Registry) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = encode(&mut text, registry);
+    text
+}

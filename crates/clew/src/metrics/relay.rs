@@ -1,0 +1,158 @@
+//! What a relay counts, for Prometheus.
+
+use clew_flow::Reason;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+/// Why a packet was judged as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Judgement {
+    verdict: &'static str,
+    reason: &'static str,
+}
+
+/// What a relay counts.
+#[derive(Debug)]
+pub struct RelayMetrics {
+    registry: Registry,
+    /// Datagrams that came.
+    pub received: Counter,
+    /// Datagrams that went on.
+    pub sent: Counter,
+    /// Datagrams that the network refused.
+    pub refused: Counter,
+    /// Bytes of packet signatures.
+    pub overhead: Counter,
+    /// Blocks that were signed.
+    pub blocks: Counter,
+    /// How long packets waited for their block's signature, in seconds.
+    pub delay: Histogram,
+    /// Packets by reason.
+    judged: Family<Judgement, Counter>,
+    /// Datagrams that the policy did not let pass.
+    pub withheld: Counter,
+    /// Packets that wait for their block's signature.
+    pub pending: Gauge,
+    /// Signatures that were verified.
+    pub verifications: Counter,
+    /// Packets that never came, of blocks of which others came.
+    pub lost_packets: Counter,
+    /// Blocks of which nothing came, between others.
+    pub lost_blocks: Counter,
+}
+
+impl Default for RelayMetrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RelayMetrics {
+    /// All zero.
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("clew_flow"),
+            received: Counter::default(),
+            sent: Counter::default(),
+            refused: Counter::default(),
+            overhead: Counter::default(),
+            blocks: Counter::default(),
+            // From 16 microseconds to half a second.
+            delay: Histogram::new(exponential_buckets(16e-6, 2.0, 16)),
+            judged: Family::default(),
+            withheld: Counter::default(),
+            pending: Gauge::default(),
+            verifications: Counter::default(),
+            lost_packets: Counter::default(),
+            lost_blocks: Counter::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let counters = [
+            ("received", "Datagrams that came", &self.received),
+            ("sent", "Datagrams that went on", &self.sent),
+            (
+                "refused",
+                "Datagrams that the network refused",
+                &self.refused,
+            ),
+            ("blocks", "Blocks that were signed", &self.blocks),
+            (
+                "withheld",
+                "Datagrams that the policy did not let pass",
+                &self.withheld,
+            ),
+            (
+                "verifications",
+                "Signatures that were verified",
+                &self.verifications,
+            ),
+            (
+                "lost_packets",
+                "Packets that never came, of blocks of which others came",
+                &self.lost_packets,
+            ),
+            (
+                "lost_blocks",
+                "Blocks of which nothing came, between others",
+                &self.lost_blocks,
+            ),
+        ];
+        for (name, help, counter) in counters {
+            self.registry.register(name, help, counter.clone());
+        }
+        let registry = &mut self.registry;
+        registry.register(
+            "packets",
+            "Packets by verdict and reason",
+            self.judged.clone(),
+        );
+        registry.register(
+            "pending",
+            "Packets that wait for a signature",
+            self.pending.clone(),
+        );
+        registry.register_with_unit(
+            "overhead",
+            "Packet signatures",
+            Unit::Bytes,
+            self.overhead.clone(),
+        );
+        registry.register_with_unit(
+            "sign_delay",
+            "How long packets waited for their block's signature",
+            Unit::Seconds,
+            self.delay.clone(),
+        );
+    }
+
+    /// Counts a packet that was judged.
+    pub fn judge(&self, reason: Reason) {
+        self.judged_as(reason).inc();
+    }
+
+    /// How many packets were judged so.
+    pub fn of(&self, reason: Reason) -> u64 {
+        self.judged_as(reason).get()
+    }
+
+    fn judged_as(&self, reason: Reason) -> Counter {
+        let judgement = Judgement {
+            verdict: reason.verdict().as_str(),
+            reason: reason.as_str(),
+        };
+        self.judged.get_or_create(&judgement).clone()
+    }
+
+    /// Everything in the text format of OpenMetrics.
+    pub fn text(&self) -> String {
+        super::text(&self.registry)
+    }
+}

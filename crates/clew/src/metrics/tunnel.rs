@@ -1,0 +1,167 @@
+//! What a server of tunnels counts, for Prometheus and for people.
+
+use crate::tunnel::services::Work;
+use clew_tunnel::Reason;
+use clew_tunnel_udp::{Counts, Stats};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Begins the name of every counter.
+pub const PREFIX: &str = "clew_tunnel";
+
+/// What a server counts.
+#[derive(Clone, Debug)]
+pub struct TunnelMetrics(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    stats: Counts,
+    services: Mutex<Vec<(String, Arc<Work>)>>,
+}
+
+impl TunnelMetrics {
+    /// What this server counts.
+    pub fn new(stats: Counts) -> Self {
+        let services = Mutex::default();
+        Self(Arc::new(Parts { stats, services }))
+    }
+
+    /// The counters of a service.
+    pub fn service(&self, name: &str) -> Arc<Work> {
+        let mut services = self
+            .0
+            .services
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, work)) = services.iter().find(|(known, _)| known == name) {
+            return Arc::clone(work);
+        }
+        let work = Arc::<Work>::default();
+        services.push((name.to_owned(), Arc::clone(&work)));
+        work
+    }
+
+    /// What the engine counted.
+    pub fn stats(&self) -> Stats {
+        self.0.stats.read()
+    }
+
+    /// Everything in the text format of OpenMetrics.
+    pub fn text(&self) -> String {
+        let mut registry = Registry::with_prefix(PREFIX);
+        registry.register_collector(Box::new(self.clone()));
+        super::text(&registry)
+    }
+
+    /// For a person, when the server ends.
+    pub fn tell(&self) {
+        let stats = self.stats();
+        eprintln!(
+            "{} connections were asked for; {} tunnels ended, {} are open",
+            stats.connections, stats.ended, stats.tunnels
+        );
+        for (reason, count) in refused(&stats) {
+            eprintln!("  {count:>9}  {reason}");
+        }
+    }
+}
+
+/// What was refused, by reason.
+fn refused(stats: &Stats) -> impl Iterator<Item = (Reason, u64)> {
+    let counts = Reason::ALL.map(|reason| (reason, stats.reasons.of(reason)));
+    counts.into_iter().filter(|(_, count)| *count > 0)
+}
+
+/// One number of a service.
+type Of = fn(&Work) -> u64;
+
+/// Numbers of services: name, help, number.
+const OF_SERVICES: [(&str, &str, Of); 5] = [
+    ("taken", "Connections that were taken", |work| {
+        work.taken.load(Ordering::Relaxed)
+    }),
+    (
+        "broken",
+        "Connections that broke before their end",
+        |work| work.broken.load(Ordering::Relaxed),
+    ),
+    (
+        "unreachable",
+        "Connections that could not be forwarded",
+        |work| work.unreachable.load(Ordering::Relaxed),
+    ),
+    ("received_bytes", "Bytes from clients", |work| {
+        work.traffic.received.load(Ordering::Relaxed)
+    }),
+    ("sent_bytes", "Bytes to clients", |work| {
+        work.traffic.sent.load(Ordering::Relaxed)
+    }),
+];
+
+impl Collector for TunnelMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let stats = self.stats();
+        let tunnels = i64::try_from(stats.tunnels).unwrap_or(i64::MAX);
+        let gauge = ConstGauge::new(tunnels);
+        gauge.encode(encoder.encode_descriptor(
+            "tunnels",
+            "Tunnels that there are",
+            None,
+            MetricType::Gauge,
+        )?)?;
+        let counters = [
+            ("ended", "Tunnels that ended", stats.ended),
+            (
+                "connections",
+                "Connections that were asked for",
+                stats.connections,
+            ),
+        ];
+        for (name, help, count) in counters {
+            let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(count).encode(into)?;
+        }
+        let help = "Packets, requests and records that were refused, by reason";
+        let mut family = encoder.encode_descriptor("refused", help, None, MetricType::Counter)?;
+        for (reason, count) in refused(&stats) {
+            let labels = [("reason", reason.as_str())];
+            ConstCounter::new(count).encode(family.encode_family(&labels)?)?;
+        }
+        self.encode_services(&mut encoder)
+    }
+}
+
+impl TunnelMetrics {
+    fn encode_services(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let services = self
+            .0
+            .services
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if services.is_empty() {
+            return Ok(());
+        }
+        let help = "Connections that are open";
+        let mut family = encoder.encode_descriptor("open", help, None, MetricType::Gauge)?;
+        for (name, work) in services.iter() {
+            let labels = [("service", name.as_str())];
+            let gauge = ConstGauge::new(work.open.load(Ordering::Relaxed));
+            gauge.encode(family.encode_family(&labels)?)?;
+        }
+        for (metric, help, count) in OF_SERVICES {
+            let mut family = encoder.encode_descriptor(metric, help, None, MetricType::Counter)?;
+            for (name, work) in services.iter() {
+                let labels = [("service", name.as_str())];
+                ConstCounter::new(count(work)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
