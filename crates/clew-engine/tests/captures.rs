@@ -7,7 +7,7 @@ use clew_engine::captures::{self, Error, Oversize, Signed, Verified};
 use clew_engine::{Arrival, AsFrame, Cover, Keyring, Options, Rules, SignError, Signer, Signers};
 use clew_engine::{TimeSource, Verifier, WindowSize};
 use clew_evidence::GroupFile;
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{Conclusion, LinkType, Policy, Reason, Timestamp, Verdict};
 use getrandom::SysRng;
 use getrandom::rand_core::UnwrapErr;

@@ -1,7 +1,6 @@
 //! What can go wrong with a store, in sentences for people.
 
 use clew_group::xr::JoinError;
-use clew_keys::KeyError;
 use clew_trustee::dkg::DkgError;
 use std::fmt;
 use std::io;
@@ -90,13 +89,6 @@ pub enum StoreError {
     Device,
     /// What trustees dealt is not for this group.
     Dkg(DkgError),
-    /// A key file of the store is not readable.
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: KeyError,
-    },
     /// Whoever waited for the work has enough.
     Interrupted,
     /// What the store holds does not fit together: it was damaged.
@@ -196,7 +188,6 @@ impl fmt::Display for StoreError {
                 "the signature was opened in another group, or in another history of this group",
             ),
             Self::Dkg(error) => error.fmt(f),
-            Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::OtherDatabase(path) => write!(

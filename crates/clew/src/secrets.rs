@@ -5,7 +5,6 @@ use crate::output::STANDARD_STREAM;
 use crate::random;
 use clap::Args;
 use clew_evidence::TextError;
-use clew_keys::KeyError;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{MODE_SECRET, Written};
 use std::fs::File;
@@ -77,7 +76,7 @@ impl Unlock {
     pub fn load<T>(
         &self,
         path: &Path,
-        decode: impl FnOnce(&str) -> Result<T, KeyError>,
+        decode: impl FnOnce(&str) -> Result<T, TextError>,
     ) -> Result<T, Failure> {
         let (text, _) = self.read(path)?;
         decode(&text).map_err(|e| Failure::file(path, e))
@@ -197,7 +196,7 @@ pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
         .map(Zeroizing::new)
         .map_err(|error| {
             drop(Zeroizing::new(error.into_bytes()));
-            Failure::file(path, KeyError::Text(TextError::NotAKey))
+            Failure::file(path, TextError::NotAKey)
         })
 }
 

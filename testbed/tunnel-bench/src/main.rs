@@ -3,6 +3,7 @@
 
 mod line;
 #[path = "../../../tools/bench/src/machine.rs"]
+#[allow(dead_code, reason = "pages of clew-bench use the rest")]
 mod machine;
 mod measure;
 mod options;

@@ -1,12 +1,11 @@
 //! Tables of results, for people or as JSON Lines.
 
-use crate::machine::Machine;
+use crate::machine::Run;
 use crate::options::Options;
 use crate::systems::PEERS;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::{self, Write};
-use std::process::Command;
 
 /// A table with a row for each system.
 pub struct Table {
@@ -110,28 +109,23 @@ impl Table {
 
 /// The machine and the build, with the line of the command.
 pub fn head(options: &Options) -> io::Result<()> {
-    let machine = Machine::read();
-    let date = Command::new("date").args(["-u", "+%F %H:%M UTC"]).output();
-    let date = date.map_or("unknown".into(), |date| {
-        String::from_utf8_lossy(&date.stdout).trim().to_owned()
-    });
+    let run = Run::read();
     let congestion = line_of("/proc/sys/net/ipv4/tcp_congestion_control");
     let kernel = line_of("/proc/sys/kernel/osrelease");
     let kernel = format!("{kernel}, TCP by default with {congestion}");
     let more = [
-        ("date", date),
         ("kernel", kernel),
         ("peers", env!("BENCH_PEERS").to_owned()),
     ];
     let mut out = io::stdout().lock();
     if options.json {
-        let mut facts = machine.to_json();
+        let mut facts = json!(run);
         for (label, fact) in more {
             facts[label] = json!(fact);
         }
-        return writeln!(out, "{}", json!({ "machine": facts }));
+        return writeln!(out, "{}", json!({ "run": facts }));
     }
-    for (label, fact) in machine.facts().into_iter().chain(more) {
+    for (label, fact) in run.facts().into_iter().chain(more) {
         writeln!(out, "{label:<9} {fact}")?;
     }
     let arguments: Vec<_> = std::env::args().skip(1).collect();

@@ -1,13 +1,13 @@
 //! Hashing packets and nodes of trees together: each way that the machine has, beside the crates
 //! `blake3` and `sha2` one by one, which is the way `portable`.
 
-use crate::measure::{Case, Figures};
+use crate::measure::{Case, Measured};
 use crate::options::Options;
-use crate::report::{self, Source};
+use crate::report::{Record, Source};
+use crate::table::Table;
 use clew_simd::Backend;
 use clew_simd::hash::{self, Input};
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 /// Nodes of digests of 16 and of 32 bytes, a chunk of BLAKE3, that and a trailer's fields, the
 /// design's leaf, and what Ethernet carries.
@@ -82,14 +82,9 @@ pub fn run(options: &Options) -> io::Result<()> {
             cases.extend(all.into_iter().flatten().map(of));
         }
     }
-    let figures = report::run_for(options, &SOURCES, cases)?;
-    if options.json {
-        return Ok(());
-    }
-    let out = &mut io::stdout().lock();
-    Hash::ALL
-        .iter()
-        .try_for_each(|hash| table(out, *hash, &figures))
+    let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
+    record.tables = Hash::ALL.map(|hash| table(hash, &measured)).into();
+    record.print(options)
 }
 
 fn row(hash: Hash, len: usize, n: usize, way: &str) -> String {
@@ -126,36 +121,25 @@ fn case(bytes: &[u8], hash: Hash, len: usize, n: usize, way: Way) -> Case<'_> {
     case.against(row(hash, len, n, ALONE))
 }
 
-/// Nanoseconds for an input: a line for each length and number, a column for each way.
-fn table(out: &mut impl Write, hash: Hash, figures: &BTreeMap<String, Figures>) -> io::Result<()> {
-    let heads: String = ways()
-        .iter()
-        .map(|way| format!("{:>10}", way_name(*way)))
-        .collect();
-    writeln!(
-        out,
-        "\n{}, nanoseconds for an input; alone: the crate's, one by one\n{:>6} {:>4}{heads}{:>10}",
-        hash.name(),
-        "bytes",
-        "x",
-        "to alone"
-    )?;
+/// A row for each length and number, a column for each way.
+fn table(hash: Hash, measured: &Measured) -> Table {
+    let heads = ways().into_iter().map(way_name);
+    let columns = ["bytes", "x"].into_iter().chain(heads).chain(["to alone"]);
+    let title = format!(
+        "{}, nanoseconds for an input; alone: the crate's, one by one",
+        hash.name()
+    );
+    let mut table = Table::new(hash.name(), title, columns);
     for (len, n) in LENGTHS.into_iter().flat_map(|len| COUNTS.map(|n| (len, n))) {
-        let median = |way| {
-            figures
-                .get(&row(hash, len, n, way))
-                .map(|f| f.median * 1000.0)
-        };
-        let cells = ways().into_iter().map(|way| median(way_name(way)));
-        let cells: String = cells.flatten().map(|ns| format!("{ns:>10.1}")).collect();
-        let ratio = median(way_name(None))
-            .zip(median(ALONE))
-            .map(|(ours, alone)| ours / alone);
-        writeln!(
-            out,
-            "{len:>6} {n:>4}{cells}{:>10.2}",
-            ratio.unwrap_or(f64::NAN)
-        )?;
+        let ns = |way| measured.us(&row(hash, len, n, way)) * 1000.0;
+        let cells = ways()
+            .into_iter()
+            .map(|way| format!("{:.1}", ns(way_name(way))));
+        let ratio = format!("{:.2}", ns(way_name(None)) / ns(ALONE));
+        table.row(
+            len.to_string(),
+            [n.to_string()].into_iter().chain(cells).chain([ratio]),
+        );
     }
-    Ok(())
+    table
 }

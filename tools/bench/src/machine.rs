@@ -1,83 +1,167 @@
-//! The machine and the build that the figures come from.
+//! The machine, the build and the command that figures come from.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Extensions that decide how fast 384-bit arithmetic is.
 const FLAGS: [&str; 2] = ["adx", "avx512ifma"];
 
-/// What a reader must know to compare the figures with others.
-pub struct Machine {
-    cpu: String,
-    flags: String,
-    cores: usize,
-    governor: String,
-    load: String,
+/// Everything that a reader must know to compare a run's figures with others.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Run {
+    pub command: String,
+    /// The day, in UTC.
+    pub date: String,
+    pub cpu: String,
+    pub family: String,
+    pub model: String,
+    pub mhz: String,
+    pub microcode: String,
+    pub cores: String,
+    pub flags: String,
+    pub os: String,
+    pub governor: String,
+    pub load: String,
+    pub rustc: String,
+    pub profile: String,
+    pub commit: String,
+    /// What else somebody noted who recorded the run, such as a busy host.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remark: String,
 }
 
-impl Machine {
+impl Run {
     /// Reads what Linux says of itself; what it does not say is "unknown".
     pub fn read() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let all_flags = field(&cpuinfo, "flags");
         let has = |flag: &str| all_flags.split_whitespace().any(|f| f == flag);
+        let flag = |f: &str| format!("{f} {}", if has(f) { "yes" } else { "no" });
+        let cores = cpuinfo.lines().filter(|l| l.starts_with("processor"));
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
         Self {
-            cpu: known(format!(
-                "{} (family {}, model {}, {} MHz)",
-                field(&cpuinfo, "model name"),
-                field(&cpuinfo, "cpu family"),
-                field(&cpuinfo, "model"),
-                field(&cpuinfo, "cpu MHz"),
-            )),
-            flags: FLAGS
-                .map(|f| format!("{f} {}", if has(f) { "yes" } else { "no" }))
-                .join(", "),
-            cores: cpuinfo
-                .lines()
-                .filter(|l| l.starts_with("processor"))
-                .count(),
+            command: format!("clew-bench {}", arguments.join(" ")),
+            date: today(),
+            cpu: field(&cpuinfo, "model name"),
+            family: field(&cpuinfo, "cpu family"),
+            model: field(&cpuinfo, "model"),
+            mhz: field(&cpuinfo, "cpu MHz"),
+            microcode: field(&cpuinfo, "microcode"),
+            cores: cores.count().to_string(),
+            flags: FLAGS.map(flag).join(", "),
+            os: format!("Linux {}", line_of("/proc/sys/kernel/osrelease")),
             governor: line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             load: line_of("/proc/loadavg"),
+            rustc: env!("BENCH_RUSTC").to_owned(),
+            profile: env!("BENCH_PROFILE").to_owned(),
+            commit: env!("BENCH_COMMIT").to_owned(),
+            remark: String::new(),
         }
     }
 
-    /// Label and value of each fact, those of the build included.
-    pub fn facts(&self) -> [(&'static str, String); 8] {
+    /// Label and value of each fact, for the head of a printed report.
+    pub fn facts(&self) -> [(&'static str, String); 9] {
+        let Self {
+            cpu,
+            family,
+            model,
+            mhz,
+            ..
+        } = self;
         [
-            ("cpu", self.cpu.clone()),
+            ("date", self.date.clone()),
+            (
+                "cpu",
+                format!("{cpu} (family {family}, model {model}, {mhz} MHz)"),
+            ),
             ("flags", self.flags.clone()),
-            ("cores", self.cores.to_string()),
+            ("cores", self.cores.clone()),
             ("governor", self.governor.clone()),
             ("load", self.load.clone()),
-            ("rustc", env!("BENCH_RUSTC").to_owned()),
-            ("profile", env!("BENCH_PROFILE").to_owned()),
-            ("commit", env!("BENCH_COMMIT").to_owned()),
+            ("rustc", self.rustc.clone()),
+            ("profile", self.profile.clone()),
+            ("commit", self.commit.clone()),
         ]
     }
 
-    /// The facts as one JSON object.
-    pub fn to_json(&self) -> Value {
-        let facts = self
-            .facts()
-            .map(|(label, fact)| (label.to_owned(), json!(fact)));
-        Value::Object(facts.into_iter().collect())
+    /// The lines that stand above a page's tables.
+    pub fn markdown(&self) -> String {
+        let compiler = self.rustc.split(" (").next().unwrap_or_default();
+        let load = self.load.split(' ').next().unwrap_or_default();
+        let remark = match self.remark.as_str() {
+            "" => String::new(),
+            remark => format!("{remark}\n"),
+        };
+        format!(
+            "Recorded {}: `{}`.\n{} cores of {}, {compiler}, commit {}, load {load} before.\n{remark}",
+            self.date,
+            self.command,
+            self.cores,
+            self.processor(),
+            self.commit,
+        )
+    }
+
+    /// Family and model, and the name that Intel gave them.
+    fn processor(&self) -> String {
+        let name = match (self.family.as_str(), self.model.as_str()) {
+            ("6", "143") => " (Sapphire Rapids)",
+            ("6", "207") => " (Emerald Rapids)",
+            _ => "",
+        };
+        let Self {
+            cpu, family, model, ..
+        } = self;
+        format!("{cpu}, family {family}, model {model}{name}")
     }
 }
 
 /// The first value of `name` in the format of /proc/cpuinfo.
-fn field<'a>(cpuinfo: &'a str, name: &str) -> &'a str {
+fn field(cpuinfo: &str, name: &str) -> String {
     let values = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let mut values = values.filter(|(label, _)| label.trim() == name);
-    values.next().map_or("?", |(_, value)| value.trim())
+    known(values.next().map_or("", |(_, value)| value))
 }
 
 fn line_of(path: &str) -> String {
-    known(fs::read_to_string(path).unwrap_or_default())
+    known(&fs::read_to_string(path).unwrap_or_default())
 }
 
-fn known(text: String) -> String {
+fn known(text: &str) -> String {
     match text.trim() {
         "" => "unknown".into(),
         text => text.into(),
+    }
+}
+
+/// The day in UTC, as in 2026-11-21.
+fn today() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let (year, month, day) = civil(since.map_or(0, |time| time.as_secs() / 86_400));
+    format!("{year}-{month:02}-{day:02}")
+}
+
+/// The date so many days after 1970-01-01, by counting years from March on in eras of 400.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = (from_march + 2) % 12 + 1;
+    (year + era * 400 + u64::from(month < 3), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::civil;
+
+    #[test]
+    fn days_are_dates() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(20_778), (2026, 11, 21));
     }
 }

@@ -1,7 +1,7 @@
 //! `clew-bench`: one program for each published table or figure that clew measures itself against.
 //!
 //! A program is a list of [`measure::Case`]s. They run interleaved, so that load on the machine
-//! falls on all of them alike, and the report gives medians beside the paper's and a peer's figures.
+//! falls on all of them alike. A [`report::Record`] has their figures beside the paper's and a peer's.
 
 mod batch;
 mod clue_table;
@@ -23,11 +23,13 @@ mod nodes;
 mod office;
 mod opening;
 mod options;
+mod pages;
 mod paper;
 mod plot;
 mod register;
 mod report;
 mod sha256;
+mod table;
 #[path = "../../../crates/clew-group/tests/all/common/textbook.rs"]
 mod textbook;
 mod tunnel;
@@ -48,7 +50,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 17] = [
+const PROGRAMS: [Program; 18] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -118,6 +120,11 @@ const PROGRAMS: [Program; 17] = [
         name: "hash-lanes",
         about: "BLAKE3 and SHA-256 of many packets or nodes at once, in each way that the machine has",
         run: hash_lanes::run,
+    },
+    Program {
+        name: "pages",
+        about: "no benchmark: writes the tables of the pages from the recorded runs; --check only compares",
+        run: pages::run,
     },
     Program {
         name: "sha256",

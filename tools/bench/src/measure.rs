@@ -1,5 +1,6 @@
 //! Measuring: many short samples of each case in turn, so that all cases see the same machine.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -122,6 +123,21 @@ pub struct Figures {
     pub p90: f64,
     pub samples: usize,
     pub repetitions: u32,
+}
+
+/// What was measured, by the names of rows.
+pub struct Measured(pub BTreeMap<String, Figures>);
+
+impl Measured {
+    /// The figures of a row, if it was measured.
+    pub fn get(&self, row: &str) -> Option<&Figures> {
+        self.0.get(row)
+    }
+
+    /// The median in microseconds; NaN if the row was not measured.
+    pub fn us(&self, row: &str) -> f64 {
+        self.get(row).map_or(f64::NAN, |figures| figures.median)
+    }
 }
 
 /// Runs all cases in turn for about `time`, and at least so many rounds.

@@ -6,7 +6,7 @@ use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
-use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{Created, ISSUER_KEY, Machine, NewGroup, Opening, PendingEnrolment, Store};
 use rand_chacha::ChaCha20Rng;
 use std::fs;

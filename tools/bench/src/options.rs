@@ -20,9 +20,13 @@ pub struct Options {
     #[arg(long)]
     pub list: bool,
 
-    /// Prints JSON Lines: one for machine and build, one for each row
+    /// Prints JSON Lines, the format of recorded/NAME.jsonl, from which `pages` makes tables
     #[arg(long)]
     pub json: bool,
+
+    /// With `pages`: fails if a page differs from the recorded runs, and writes nothing
+    #[arg(long)]
+    pub check: bool,
 
     /// How long to measure
     #[arg(long, value_name = "N", default_value = "20", value_parser = seconds)]

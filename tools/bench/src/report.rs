@@ -1,208 +1,267 @@
-//! Printing a table of results, for people or as JSON Lines.
+//! Reports of runs: printed for people, or as JSON Lines. The lines are the format of `recorded/`.
 
-use crate::machine::Machine;
-use crate::measure::{self, Case, Figures};
+use crate::findings::Finding;
+use crate::machine::Run;
+use crate::measure::{self, Case, Figures, Measured};
 use crate::options::{Options, Peer};
-use serde_json::json;
+use crate::table::{BLANK, Table, fixed, number, optional};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, Write};
 
 /// Where quoted figures come from.
 pub struct Source {
-    /// Column heading.
+    /// Heading of its column.
     pub name: &'static str,
-    /// What a reader must know before comparing.
+    /// Everything that a reader must know before comparing.
     pub caveat: &'static str,
 }
 
-/// Refuses a `--peer` that names no row.
-fn check_peers(cases: &[Case<'_>], options: &Options) -> io::Result<()> {
-    let is_row = |peer: &&Peer| cases.iter().any(|case| case.name == peer.row);
-    match options.peer.iter().find(|peer| !is_row(peer)) {
-        None => Ok(()),
-        Some(Peer { row, .. }) => Err(io::Error::other(format!("--peer: no row {row}"))),
+/// A row of a run: a case and its figures. A recorded row lacks what nobody wrote down.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub work: String,
+    pub median_us: f64,
+    pub mean_us: Option<f64>,
+    pub p10_us: Option<f64>,
+    pub p90_us: Option<f64>,
+    pub samples: Option<usize>,
+    pub repetitions: Option<u32>,
+    /// Published figures for the same work, by their source.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub quoted_us: BTreeMap<String, f64>,
+    /// Another program's figure from the same machine, and our median to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_us: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_to_peer: Option<f64>,
+    /// The row of the same run that this one is compared with, and the ratio of their medians.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_in_run: Option<f64>,
+}
+
+impl Row {
+    fn new(case: &Case<'_>, figures: &Figures, peers: &[Peer], measured: &Measured) -> Self {
+        let peer = peers.iter().find(|peer| peer.row == case.name);
+        let peer_us = peer.map(|peer| peer.microseconds);
+        let other = case.against.as_ref().map(|row| measured.us(row));
+        let quotes = case.quotes.iter();
+        Self {
+            name: case.name.clone(),
+            work: case.about.to_owned(),
+            median_us: figures.median,
+            mean_us: Some(figures.mean),
+            p10_us: Some(figures.p10),
+            p90_us: Some(figures.p90),
+            samples: Some(figures.samples),
+            repetitions: Some(figures.repetitions),
+            quoted_us: quotes.map(|(name, us)| ((*name).to_owned(), *us)).collect(),
+            peer_us,
+            ratio_to_peer: peer_us.map(|us| figures.median / us),
+            against: case.against.clone(),
+            ratio_in_run: other.map(|us| figures.median / us),
+        }
+    }
+
+    fn work(&self) -> String {
+        let against = self.against.as_ref().map(|row| format!("; to {row}"));
+        self.work.clone() + &against.unwrap_or_default()
+    }
+
+    fn counts(&self) -> String {
+        match (self.samples, self.repetitions) {
+            (Some(samples), Some(times)) => format!("{samples} x {times}"),
+            _ => BLANK.into(),
+        }
     }
 }
 
-/// A row of a report.
-type Row<'a> = (Case<'a>, Figures);
-
-/// Runs a program's cases and prints what came out.
-pub fn run(options: &Options, sources: &[Source], cases: Vec<Case<'_>>) -> io::Result<()> {
-    run_for(options, sources, cases).map(drop)
+/// A line of a record.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Run(Run),
+    Note(String),
+    Row(Row),
+    Table(Table),
+    /// A row of the table before.
+    Cells(Vec<String>),
 }
 
-/// The same; returns the figures by the names of the rows, for tables of the program's own.
-pub fn run_for(
-    options: &Options,
-    sources: &[Source],
-    cases: Vec<Case<'_>>,
-) -> io::Result<BTreeMap<String, Figures>> {
-    let text = |out: &mut StdoutLock<'_>, rows: &[Row<'_>]| print_text(out, options, sources, rows);
-    measure_and_print(options, cases, text)
+/// A run: machine and build, rows with raw figures, and the tables that a program makes of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub run: Run,
+    pub notes: Vec<String>,
+    pub rows: Vec<Row>,
+    pub tables: Vec<Table>,
 }
 
-/// The same for a program whose own tables say it all: people get no row for each case.
-pub fn measure(options: &Options, cases: Vec<Case<'_>>) -> io::Result<BTreeMap<String, Figures>> {
-    measure_and_print(options, cases, |_, _| Ok(()))
-}
+/// The name under which pages ask for the rows.
+pub const ROWS: &str = "rows";
 
-fn measure_and_print(
-    options: &Options,
-    mut cases: Vec<Case<'_>>,
-    text: impl FnOnce(&mut StdoutLock<'_>, &[Row<'_>]) -> io::Result<()>,
-) -> io::Result<BTreeMap<String, Figures>> {
-    check_peers(&cases, options)?;
-    let machine = Machine::read();
-    let figures = measure::run(&mut cases, options.seconds, options.rounds);
-    let rows: Vec<_> = cases.into_iter().zip(figures).collect();
-    let mut out = io::stdout().lock();
-    if options.json {
-        print_json(&mut out, options, &machine, &rows)?;
-    } else {
-        for (label, fact) in machine.facts() {
+impl Record {
+    /// Runs a program's cases.
+    pub fn measure(
+        options: &Options,
+        sources: &[Source],
+        mut cases: Vec<Case<'_>>,
+    ) -> io::Result<(Self, Measured)> {
+        let is_row = |peer: &&Peer| cases.iter().any(|case| case.name == peer.row);
+        if let Some(Peer { row, .. }) = options.peer.iter().find(|peer| !is_row(peer)) {
+            return Err(io::Error::other(format!("--peer: no row {row}")));
+        }
+        let run = Run::read();
+        let figures = measure::run(&mut cases, options.seconds, options.rounds);
+        let named = cases.iter().map(|case| case.name.clone());
+        let measured = Measured(named.zip(figures.iter().copied()).collect());
+        let rows = cases.iter().zip(&figures);
+        let rows = rows.map(|(case, own)| Row::new(case, own, &options.peer, &measured));
+        let caveats = sources.iter();
+        let record = Self {
+            run,
+            notes: caveats
+                .map(|s| format!("{}: {}", s.name, s.caveat))
+                .collect(),
+            rows: rows.collect(),
+            tables: Vec::new(),
+        };
+        Ok((record, measured))
+    }
+
+    /// Adds a table with a paper's findings, and a note that counts them.
+    pub fn conclude(&mut self, findings: &[Finding]) {
+        let columns = ["where", "the paper says", "here", "measured"];
+        let mut table = Table::new("findings", "What the paper found, and this run", columns);
+        for finding in findings {
+            let verdict = if finding.holds {
+                "reproduced"
+            } else {
+                "refuted"
+            };
+            let cells = [&finding.says[..], verdict, &finding.because];
+            table.row(finding.place.clone(), cells);
+        }
+        let (held, all) = (findings.iter().filter(|f| f.holds).count(), findings.len());
+        self.notes.push(format!(
+            "{held} of {all} findings are reproduced, {} refuted.",
+            all - held
+        ));
+        self.tables.push(table);
+    }
+
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<Table> {
+        let table = self.tables.iter().find(|table| table.name == name);
+        let rows = (name == ROWS).then(|| self.table_of_rows());
+        table.cloned().or(rows)
+    }
+
+    /// All rows, with the columns that at least one of them fills.
+    fn table_of_rows(&self) -> Table {
+        let of_row = |row: &Row| row.quoted_us.keys().cloned().collect::<Vec<_>>();
+        let mut quoted: Vec<String> = self.rows.iter().flat_map(of_row).collect();
+        quoted.sort();
+        quoted.dedup();
+        let columns = ["row", "median", "mean", "p10", "p90", "samples"].map(String::from);
+        let rest = ["peer", "ratio", "in run", "work"].map(String::from);
+        let columns = columns.into_iter().chain(quoted.clone()).chain(rest);
+        let mut table = Table::new(ROWS, "Microseconds", columns);
+        for row in &self.rows {
+            let figures = [Some(row.median_us), row.mean_us, row.p10_us, row.p90_us];
+            let mut cells: Vec<String> = figures.map(|us| optional(us, number)).into();
+            cells.push(row.counts());
+            cells.extend(quoted.iter().map(|name| {
+                let figure = row.quoted_us.get(name).copied();
+                optional(figure, number)
+            }));
+            cells.push(optional(row.peer_us, number));
+            let ratios = [row.ratio_to_peer, row.ratio_in_run];
+            cells.extend(ratios.map(|ratio| optional(ratio, fixed(3))));
+            cells.push(row.work());
+            table.row(row.name.clone(), cells);
+        }
+        table.without_blanks()
+    }
+
+    /// Prints the report: for people, or with `--json` as it is recorded.
+    pub fn print(&self, options: &Options) -> io::Result<()> {
+        let out = &mut io::stdout().lock();
+        match options.json {
+            true => self.write(out),
+            false => self.print_text(out),
+        }
+    }
+
+    /// A program's own tables say what the rows do: people get rows only where there is no table.
+    fn print_text(&self, out: &mut impl Write) -> io::Result<()> {
+        for (label, fact) in self.run.facts() {
             writeln!(out, "{label:<9} {fact}")?;
         }
-        text(&mut out, &rows)?;
+        for note in &self.notes {
+            writeln!(out, "{note}")?;
+        }
+        let rows = self.tables.is_empty().then(|| self.table_of_rows());
+        for table in rows.iter().chain(&self.tables) {
+            writeln!(out, "\n{}\n\n{}", table.title, table.markdown())?;
+        }
+        Ok(())
     }
-    let named = rows.into_iter().map(|(case, figures)| (case.name, figures));
-    Ok(named.collect())
-}
 
-fn print_json(
-    out: &mut impl Write,
-    options: &Options,
-    machine: &Machine,
-    rows: &[Row<'_>],
-) -> io::Result<()> {
-    writeln!(out, "{}", json!({ "machine": machine.to_json() }))?;
-    for (case, figures) in rows {
-        let peer = peer_of(options, case);
-        let quotes = case.quotes.iter();
-        let ratios = quotes
-            .clone()
-            .map(|(name, us)| (*name, figures.median / us));
-        let quotes = quotes.copied();
-        let row = json!({
-            "row": case.name,
-            "about": case.about,
-            "median_us": figures.median,
-            "mean_us": figures.mean,
-            "p10_us": figures.p10,
-            "p90_us": figures.p90,
-            "samples": figures.samples,
-            "repetitions": figures.repetitions,
-            "quoted_us": quotes.collect::<BTreeMap<_, _>>(),
-            "ratio_to_quoted": ratios.collect::<BTreeMap<_, _>>(),
-            "against": case.against,
-            "ratio_in_run": ratio_in_run(case, figures, rows),
-            "peer_us": peer,
-            "ratio_to_peer": peer.map(|us| figures.median / us),
-        });
-        writeln!(out, "{row}")?;
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut line = |line| writeln!(out, "{}", serde_json::to_string(&line)?);
+        line(Line::Run(self.run.clone()))?;
+        let notes = self.notes.iter().cloned().map(Line::Note);
+        let rows = self.rows.iter().cloned().map(Line::Row);
+        notes.chain(rows).try_for_each(&mut line)?;
+        for table in &self.tables {
+            line(Line::Table(table.clone()))?;
+            table
+                .rows
+                .iter()
+                .cloned()
+                .map(Line::Cells)
+                .try_for_each(&mut line)?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn print_text(
-    out: &mut impl Write,
-    options: &Options,
-    sources: &[Source],
-    rows: &[Row<'_>],
-) -> io::Result<()> {
-    for Source { name, caveat } in sources {
-        writeln!(out, "{name}: {caveat}")?;
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// The number of the first line that is none of a record's, and why.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let (mut run, mut notes, mut rows) = (None, Vec::new(), Vec::new());
+        let mut tables: Vec<Table> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let fault = |why: &str| format!("line {number}: {why}");
+            let line = serde_json::from_str(line).map_err(|why| fault(&why.to_string()))?;
+            match line {
+                Line::Run(own) => run = Some(own),
+                Line::Note(note) => notes.push(note),
+                Line::Row(row) => rows.push(row),
+                Line::Table(table) => tables.push(table),
+                Line::Cells(cells) => match tables.last_mut() {
+                    Some(table) if table.columns.len() == cells.len() => table.rows.push(cells),
+                    _ => return Err(fault("cells that fit no table")),
+                },
+            }
+        }
+        let run = run.ok_or("no line says what ran")?;
+        Ok(Self {
+            run,
+            notes,
+            rows,
+            tables,
+        })
     }
-    writeln!(
-        out,
-        "All figures are microseconds; x N: repetitions per sample; in run: to the row that the \
-         work names.\n"
-    )?;
-    let width = rows.iter().map(|(case, _)| case.name.len()).max();
-    let width = width.unwrap_or(0).max(22);
-    writeln!(out, "{}", head(width, sources))?;
-    for (case, figures) in rows {
-        let in_run = ratio_in_run(case, figures, rows);
-        let rest = line(options, sources, case, figures, in_run);
-        writeln!(out, "{:<width$} {rest}", case.name)?;
-    }
-    Ok(())
 }
 
-fn head(width: usize, sources: &[Source]) -> String {
-    let quoted = sources.iter().map(|s| format!(" {:>9}", s.name));
-    format!(
-        "{:<width$} {:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  work",
-        "row",
-        "median",
-        "mean",
-        "p10",
-        "p90",
-        "samples",
-        quoted.collect::<String>(),
-        "peer",
-        "ratio",
-        "in run"
-    )
-}
-
-/// A row but for its name.
-fn line(
-    options: &Options,
-    sources: &[Source],
-    case: &Case<'_>,
-    figures: &Figures,
-    in_run: Option<f64>,
-) -> String {
-    let peer = peer_of(options, case);
-    let quoted = sources.iter().map(|source| {
-        let mut quotes = case.quotes.iter();
-        let quote = quotes.find(|(name, _)| *name == source.name);
-        format!(" {:>9}", optional(quote.map(|(_, us)| *us)))
-    });
-    let against = case.against.as_ref().map(|row| format!("; to {row}"));
-    format!(
-        "{:>8} {:>8} {:>8} {:>8} {:>11}{} {:>9} {:>6} {:>6}  {}{}",
-        number(figures.median),
-        number(figures.mean),
-        number(figures.p10),
-        number(figures.p90),
-        format!("{} x {}", figures.samples, figures.repetitions),
-        quoted.collect::<String>(),
-        optional(peer),
-        ratio(peer.map(|us| figures.median / us)),
-        ratio(in_run),
-        case.about,
-        against.unwrap_or_default(),
-    )
-}
-
-/// The row's median to that of the row it is to be compared with.
-fn ratio_in_run(case: &Case<'_>, figures: &Figures, rows: &[Row<'_>]) -> Option<f64> {
-    let against = case.against.as_ref()?;
-    let (_, other) = rows.iter().find(|(case, _)| case.name == *against)?;
-    Some(figures.median / other.median)
-}
-
-fn ratio(ratio: Option<f64>) -> String {
-    ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"))
-}
-
-fn peer_of(options: &Options, case: &Case<'_>) -> Option<f64> {
-    let mut peers = options.peer.iter();
-    peers.find(|p| p.row == case.name).map(|p| p.microseconds)
-}
-
-fn optional(microseconds: Option<f64>) -> String {
-    microseconds.map_or("-".into(), number)
-}
-
-/// Three digits that matter, or all of an integer.
-pub fn number(microseconds: f64) -> String {
-    let decimals = match microseconds {
-        us if us < 10.0 => 2,
-        us if us < 100.0 => 1,
-        _ => 0,
-    };
-    format!("{microseconds:.decimals$}")
+/// Runs a program that has no tables beside its rows.
+pub fn run(options: &Options, sources: &[Source], cases: Vec<Case<'_>>) -> io::Result<()> {
+    let (record, _) = Record::measure(options, sources, cases)?;
+    record.print(options)
 }

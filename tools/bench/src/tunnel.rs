@@ -7,9 +7,10 @@ mod world;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::report::{self, Source};
+use crate::report::{Record, Row, Source};
+use crate::table::{BLANK, Table, number};
 use clew_tunnel::limits::PACKET;
-use std::io::{self, Write};
+use std::io;
 use world::{Kind, World};
 
 const PAPER: &str = "paper";
@@ -55,25 +56,29 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.push(puzzles().quote(PAPER, 1e6 / 386_935.0));
     cases.push(bulk("bulk-sent", true));
     cases.push(bulk("bulk-received", false));
-    let figures = report::run_for(options, &SOURCES, cases)?;
-    if options.json {
-        return Ok(());
+    let (mut record, _) = Record::measure(options, &SOURCES, cases)?;
+    let idle = format!("An idle tunnel with one connection takes {memory} bytes ({IDLE} of them).");
+    record.notes.push(idle);
+    record.tables.push(rates(&record.rows));
+    record.print(options)
+}
+
+/// How many a second.
+fn rates(rows: &[Row]) -> Table {
+    let columns = ["row", "us", "a second", "Gbit/s of bytes in RPCs", "work"];
+    let title = "Medians on one core, without sockets; decryption, engine and sealing included";
+    let mut table = Table::new("rates", title, columns);
+    for row in rows {
+        let rate = 1e6 / row.median_us;
+        let bits = match row.name.starts_with("bulk") {
+            true => format!("{:.2}", rate * BULK as f64 * 8.0 / 1e9),
+            false => BLANK.into(),
+        };
+        let us = number(row.median_us);
+        let cells = [us, format!("{rate:.0}"), bits, row.work.clone()];
+        table.row(row.name.clone(), cells);
     }
-    let out = &mut io::stdout().lock();
-    writeln!(out, "\na second, by the median:")?;
-    for (name, figures) in &figures {
-        let rate = 1e6 / figures.median;
-        write!(out, "  {name:<24} {rate:>9.0}")?;
-        if name.starts_with("bulk") {
-            let bits = rate * BULK as f64 * 8.0;
-            write!(out, "   {:.2} Gbit/s of bytes in RPCs", bits / 1e9)?;
-        }
-        writeln!(out)?;
-    }
-    writeln!(
-        out,
-        "\nan idle tunnel with one connection takes {memory} bytes ({IDLE} of them)"
-    )
+    table
 }
 
 /// First packets with one connection and one RPC each, and their answers.

@@ -1,17 +1,17 @@
 //! The kernels of tunnels: X25519 of many peers and boxes of many packets, by each backend of the machine,
 //! beside crates that take one after the other.
 
-use crate::measure::{Case, Figures};
+use crate::measure::{Case, Measured};
 use crate::options::Options;
-use crate::report::{self, Source};
+use crate::report::{Record, Source};
+use crate::table::Table;
 use aws_lc_rs::agreement;
 use clew_simd::Backend;
 use clew_simd::x25519::{self, Job};
 use clew_tunnel::boxes::{self, Key, NONCE, Packet, Stream, TAG};
 use crypto_secretbox::XSalsa20Poly1305;
 use crypto_secretbox::aead::{AeadInPlace, KeyInit};
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 /// Jobs in one call: a batch that one `recvmmsg` might return, and those that do not fill a vector.
 const JOBS: [usize; 6] = [1, 2, 3, 4, 8, 16];
@@ -58,24 +58,21 @@ pub fn run(options: &Options) -> io::Result<()> {
     for len in LENGTHS {
         cases.extend(boxes(&stream, len));
     }
-    let figures = report::run_for(options, &SOURCES, cases)?;
-    if options.json {
-        return Ok(());
-    }
-    let out = &mut io::stdout().lock();
-    let multipliers = || Backend::multipliers().map(Backend::name);
-    for of in ["x25519", "public"] {
-        table(out, &figures, of, &JOBS, multipliers().collect(), DALEK)?;
-    }
+    let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
+    let ways: Vec<_> = Backend::multipliers().map(Backend::name).collect();
+    record.tables = ["x25519", "public"]
+        .map(|of| table(&measured, of, &JOBS, &ways, &[DALEK, AWS_LC]))
+        .into();
+    let ways: Vec<_> = Backend::all().map(Backend::name).collect();
     for (work, len) in ["seal", "open"]
         .into_iter()
         .flat_map(|w| LENGTHS.map(|l| (w, l)))
     {
         let of = format!("{work}-{len}");
-        let backends = Backend::all().map(Backend::name).collect();
-        table(out, &figures, &of, &PACKETS, backends, RUST_CRYPTO)?;
+        let table = table(&measured, &of, &PACKETS, &ways, &[RUST_CRYPTO]);
+        record.tables.push(table);
     }
-    Ok(())
+    record.print(options)
 }
 
 fn row(of: &str, n: usize, way: &str) -> String {
@@ -214,38 +211,26 @@ fn open(stream: &Stream, len: usize, n: usize, backend: Backend) -> impl FnMut()
     move || {
         datagrams.copy_from_slice(&sealed);
         let mut packets = packets(stream, &mut datagrams, len);
-        boxes::open_with(backend, &mut packets, &mut are_good);
+        boxes::decrypt_with(backend, &mut packets, &mut are_good);
     }
 }
 
-/// Nanoseconds for one: a line for each number, a column for each way.
-fn table(
-    out: &mut impl Write,
-    figures: &BTreeMap<String, Figures>,
-    of: &str,
-    counts: &[usize],
-    ways: Vec<&str>,
-    peer: &str,
-) -> io::Result<()> {
-    let ns = |n, way| {
-        figures
-            .get(&row(of, n, way))
-            .map_or(f64::NAN, |f| f.median * 1000.0)
-    };
-    let heads: String = ways.iter().map(|way| format!("{way:>12}")).collect();
-    writeln!(
-        out,
-        "\n{of}, nanoseconds for one; {peer} alone: {:.0}",
-        ns(1, peer)
-    )?;
-    if peer == DALEK {
-        writeln!(out, "{AWS_LC} alone: {:.0}", ns(1, AWS_LC))?;
-    }
-    writeln!(out, "{:>4}{heads}{:>12}", "x", "to the peer")?;
+/// A row for each number, a column for each way, and the peers one by one in the title.
+fn table(measured: &Measured, of: &str, counts: &[usize], ways: &[&str], peers: &[&str]) -> Table {
+    let ns = |n, way| measured.us(&row(of, n, way)) * 1000.0;
+    let alone = peers
+        .iter()
+        .map(|peer| format!("{peer} {:.0}", ns(1, peer)));
+    let title = format!(
+        "{of}, nanoseconds for one; one by one: {}",
+        alone.collect::<Vec<_>>().join(", ")
+    );
+    let columns = ["x"].into_iter().chain(ways.iter().copied());
+    let mut table = Table::new(of, title, columns.chain(["to the peer"]));
     for n in counts {
-        let cells = ways.iter().map(|way| format!("{:>12.0}", ns(*n, way)));
-        let ratio = ns(*n, Backend::best().name()) / ns(1, peer);
-        writeln!(out, "{n:>4}{}{ratio:>12.3}", cells.collect::<String>())?;
+        let cells = ways.iter().map(|way| format!("{:.0}", ns(*n, way)));
+        let ratio = format!("{:.3}", ns(*n, Backend::best().name()) / ns(1, peers[0]));
+        table.row(n.to_string(), cells.chain([ratio]));
     }
-    Ok(())
+    table
 }

@@ -2,7 +2,7 @@
 //! memory: those that are in use, and those that were left behind.
 
 use clew_group::curve::Scalar;
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use std::collections::BTreeMap;
 use std::fs::{File, read_to_string};
 use std::io;

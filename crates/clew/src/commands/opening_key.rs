@@ -9,8 +9,8 @@ use crate::random;
 use crate::secrets;
 use clew_evidence::{GroupFile, TextError, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
-use clew_keys::IssuerKeyFile;
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{NewGroup, Store, StoreError};
 use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
 use std::fs::File;
@@ -159,13 +159,13 @@ pub fn failed(error: DkgError) -> Failure {
 }
 
 pub fn read_plan(path: &Path) -> Result<Plan, Failure> {
-    read(path, Plan::decode)
+    read(path)
 }
 
 /// Reads deals of a plan.
 pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> {
     let deal = |path: &PathBuf| {
-        let deal = read(path, Deal::decode)?;
+        let deal: Deal = read(path)?;
         deal.check_plan(plan).map_err(|e| Failure::file(path, e))?;
         Ok(deal)
     };
@@ -175,7 +175,7 @@ pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> 
 /// Reads hellos of a plan.
 pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure> {
     let hello = |path: &PathBuf| {
-        let hello = read(path, Hello::decode)?;
+        let hello: Hello = read(path)?;
         hello.check_plan(plan).map_err(|e| Failure::file(path, e))?;
         Ok(hello)
     };
@@ -183,13 +183,13 @@ pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure
 }
 
 /// Reads a public file.
-fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Result<T, Failure> {
+fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|e| Failure::io(path, &e))?;
     let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, TextError::NotAKey))?;
-    decode(&text).map_err(|e| Failure::file(path, e))
+    T::decode(&text).map_err(|e| Failure::file(path, e))
 }
 
 /// Writes a public file. One that holds the same already stays; another is never overwritten.

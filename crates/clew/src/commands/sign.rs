@@ -10,7 +10,7 @@ use crate::report;
 use clap::ArgMatches;
 use clew_engine::captures::{self, Oversize, Signed};
 use clew_engine::{Cover, Options, Signer, Signers, TimeSource};
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;

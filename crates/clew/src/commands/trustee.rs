@@ -8,8 +8,8 @@ use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_keys::TrusteeKeyFile;
 use clew_keys::encryption::{self, Secret};
+use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::fs;
 use std::path::Path;
@@ -192,7 +192,7 @@ fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure
 }
 
 fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Result<(), Failure> {
-    secrets::write(path, &state.encode(), state.comment(), secret, replace)
+    secrets::write(path, &state.encode(), &state.comment(), secret, replace)
 }
 
 fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {

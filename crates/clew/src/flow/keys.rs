@@ -4,13 +4,12 @@ use super::ed25519;
 use super::schemes::{Signer, instance};
 use crate::failure::Failure;
 use crate::random;
-use clew_evidence::armor;
 use clew_evidence::wire::Fields;
+use clew_evidence::{TextError, armor};
 use clew_flow::effs::{self, Parameters, PublicKey};
 use clew_flow::{
     Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender, Unsignable,
 };
-use clew_keys::KeyError;
 use rand_core::Rng;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -111,9 +110,9 @@ impl FlowKey {
     ///
     /// # Errors
     /// It is none, or its public key is not that of its secret.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
+    pub fn decode(text: &str) -> Result<Self, TextError> {
         let payload = armor::decode(text, KEY_LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
+        Self::from_payload(&payload).ok_or(TextError::Damaged)
     }
 
     fn from_payload(payload: &[u8]) -> Option<Self> {
@@ -182,9 +181,9 @@ pub fn encode(descriptor: &Descriptor) -> String {
 ///
 /// # Errors
 /// It is none.
-pub fn decode(text: &str) -> Result<Descriptor, KeyError> {
+pub fn decode(text: &str) -> Result<Descriptor, TextError> {
     let payload = armor::decode(text, DESCRIPTOR_LABEL)?;
-    Descriptor::from_bytes(&payload).map_err(|_| KeyError::DAMAGED)
+    Descriptor::from_bytes(&payload).map_err(|_| TextError::Damaged)
 }
 
 /// Reads a descriptor's file.
@@ -244,7 +243,7 @@ mod tests {
         payload.splice(..0, length);
         payload.extend([7; 32]);
         let text = armor::encode("", KEY_LABEL, &payload);
-        assert_eq!(FlowKey::decode(&text).unwrap_err(), KeyError::DAMAGED);
+        assert_eq!(FlowKey::decode(&text).unwrap_err(), TextError::Damaged);
         assert!(generate(Scheme::Ed25519, "a\nb").is_err());
         let too_long = Scheme::Effs("effs-3072(32,4)".parse().unwrap());
         assert!(generate(too_long, "one").is_err());

@@ -2,8 +2,7 @@
 
 use crate::random;
 use crate::report::hex;
-use clew_evidence::armor;
-use clew_keys::KeyError;
+use clew_evidence::{TextError, armor};
 use clew_tunnel::keys::{canonical, public};
 use clew_tunnel::record::{
     Cert, CertBody, SERVER_LABEL, ServerSecret, SigningSecret, USER_LABEL, UserSecret,
@@ -105,9 +104,9 @@ pub fn encode_server(secret: &ServerSecret) -> Zeroizing<String> {
 ///
 /// # Errors
 /// It is none, or its certificate is of other keys.
-pub fn decode_server(text: &str) -> Result<ServerSecret, KeyError> {
+pub fn decode_server(text: &str) -> Result<ServerSecret, TextError> {
     let payload = armor::decode(text, SERVER_LABEL)?;
-    ServerSecret::from_bytes(&payload).map_err(|_| KeyError::DAMAGED)
+    ServerSecret::from_bytes(&payload).map_err(|_| TextError::Damaged)
 }
 
 /// A new key of a user.
@@ -135,9 +134,9 @@ pub fn encode_user(secret: &UserSecret) -> Zeroizing<String> {
 ///
 /// # Errors
 /// It is none.
-pub fn decode_user(text: &str) -> Result<UserSecret, KeyError> {
+pub fn decode_user(text: &str) -> Result<UserSecret, TextError> {
     let payload = armor::decode(text, USER_LABEL)?;
-    UserSecret::from_bytes(&payload).ok_or(KeyError::DAMAGED)
+    UserSecret::from_bytes(&payload).ok_or(TextError::Damaged)
 }
 
 /// Whether it can be a user's public key.

@@ -3,63 +3,50 @@
 use super::cover::{COVERS, Cover};
 use super::operations::{OPERATIONS, Operation, quoted, row};
 use crate::group::Group;
-use crate::measure::Figures;
-use crate::options::Options;
-use crate::report::number;
-use serde_json::json;
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use crate::measure::Measured;
+use crate::table::{Table, fixed, number, optional};
 
-type Rows = BTreeMap<String, Figures>;
-
-/// Prints both tables, after the rows.
-pub fn print(options: &Options, groups: &[Group], rows: &Rows) -> io::Result<()> {
-    let out = &mut io::stdout().lock();
-    if options.json {
-        return print_json(out, groups, rows);
-    }
-    for group in groups {
-        table(out, group, rows)?;
-    }
-    findings(out, groups, rows)
-}
-
-fn median(rows: &Rows, scheme: &str, operation: Operation, cover: Cover) -> Option<f64> {
-    let row = row(scheme, operation, cover);
-    rows.get(&row).map(|figures| figures.median)
+fn median(measured: &Measured, scheme: &str, operation: Operation, cover: Cover) -> Option<f64> {
+    let figures = measured.get(&row(scheme, operation, cover));
+    figures.map(|figures| figures.median)
 }
 
 /// Clue's table, ours beside it, and how many times as fast ours is.
-fn table(out: &mut impl Write, group: &Group, rows: &Rows) -> io::Result<()> {
-    let heads = COVERS.map(|cover| format!("{:>10}{:>9}{:>8}", cover.name(), "Clue", "times"));
-    writeln!(
-        out,
-        "\n{}, milliseconds, of 1 packet of 1277 bytes, a window of 8, a tree of 8; -: not in the \
-         paper, or cannot be read\n{:<16}{}",
-        group.name(),
-        "",
-        heads.concat()
-    )?;
+pub fn scheme(group: &Group, measured: &Measured) -> Table {
+    let heads = COVERS.map(|cover| {
+        let name = cover.name();
+        [
+            name.to_owned(),
+            format!("{name}, Clue"),
+            format!("{name}, times"),
+        ]
+    });
+    let title = format!(
+        "{}, milliseconds, decoding and hashing included: a packet of 1277 bytes, a window of 8, a tree of 8",
+        group.name()
+    );
+    let columns = ["operation".to_owned()]
+        .into_iter()
+        .chain(heads.into_iter().flatten());
+    let mut table = Table::new(group.name(), title, columns);
     for operation in OPERATIONS {
         let cells = COVERS.map(|cover| {
-            let ours = median(rows, group.name(), operation, cover);
+            let ours = median(measured, group.name(), operation, cover);
             let clue = quoted(operation, cover);
             let times = clue.zip(ours).map(|(clue, ours)| clue / ours);
-            let text = |figure: Option<String>| figure.unwrap_or("-".into());
-            format!(
-                "{:>10}{:>9}{:>8}",
-                text(ours.map(milliseconds)),
-                text(clue.map(milliseconds)),
-                text(times.map(number))
-            )
+            [
+                optional(ours, milliseconds),
+                optional(clue, milliseconds),
+                optional(times, number),
+            ]
         });
-        writeln!(out, "{:<16}{}", operation.name(), cells.concat())?;
+        table.row(operation.name(), cells.into_iter().flatten());
     }
-    Ok(())
+    table
 }
 
 fn milliseconds(us: f64) -> String {
-    format!("{:.4}", us / 1000.0)
+    fixed(4)(us / 1000.0)
 }
 
 /// One cell over another.
@@ -108,37 +95,21 @@ const FINDINGS: [(&str, &str, Ratio); 7] = {
     ]
 };
 
-fn found(rows: &Rows, group: &Group, [one, other]: Ratio) -> Option<f64> {
-    let median = |(operation, cover)| median(rows, group.name(), operation, cover);
+fn found(measured: &Measured, group: &Group, [one, other]: Ratio) -> Option<f64> {
+    let median = |(operation, cover)| median(measured, group.name(), operation, cover);
     Some(median(one)? / median(other)?)
 }
 
-fn findings(out: &mut impl Write, groups: &[Group], rows: &Rows) -> io::Result<()> {
-    let heads: String = groups.iter().map(|g| format!("{:>9}", g.name())).collect();
-    writeln!(
-        out,
-        "\n{:<34}{:<38}{heads}",
-        "ratio of medians", "the paper's"
-    )?;
+/// The paper's sentences as ratios.
+pub fn findings(groups: &[Group], measured: &Measured) -> Table {
+    let names = groups.iter().map(Group::name);
+    let columns = ["ratio of medians", "the paper's"].into_iter().chain(names);
+    let mut table = Table::new("findings", "Ratios of medians of the same run", columns);
     for (what, paper, ratio) in FINDINGS {
-        let cells = groups.iter().map(|group| {
-            let found = found(rows, group, ratio).map(|ratio| format!("{ratio:.4}"));
-            format!("{:>9}", found.unwrap_or("-".into()))
-        });
-        writeln!(out, "{what:<34}{paper:<38}{}", cells.collect::<String>())?;
+        let cells = groups
+            .iter()
+            .map(|group| optional(found(measured, group, ratio), fixed(4)));
+        table.row(what, [paper.to_owned()].into_iter().chain(cells));
     }
-    Ok(())
-}
-
-fn print_json(out: &mut impl Write, groups: &[Group], rows: &Rows) -> io::Result<()> {
-    for (group, (what, paper, ratio)) in groups.iter().flat_map(|g| FINDINGS.map(|f| (g, f))) {
-        let line = json!({
-            "finding": what,
-            "of": group.name(),
-            "paper": paper,
-            "ratio": found(rows, group, ratio),
-        });
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    table
 }

@@ -9,7 +9,7 @@ use crate::measure::Case;
 use crate::nodes::Nodes;
 use crate::office::{NOW, Office, checked, name};
 use clew_evidence::{
-    CheckedGroup, DeviceEntry, EntryKey, Name, RegisterEntry, Search, base_hash, seal,
+    CheckedGroup, DeviceEntry, EntryKey, Name, RegisterEntry, Search, base_hash, sign_part,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::Generators;
@@ -153,7 +153,7 @@ fn fill(office: &mut Office, count: u32) -> rusqlite::Result<()> {
             }
         }
     }
-    let head = seal(&office.head(&nodes).encode(), &office.issuer.manager);
+    let head = sign_part(&office.head(&nodes).encode(), &office.issuer.manager);
     transaction.execute("UPDATE register SET bytes = ?1", [head])?;
     transaction.commit()
 }

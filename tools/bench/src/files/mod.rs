@@ -8,7 +8,8 @@ mod traffic;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::{report, sha256};
+use crate::report::Record;
+use crate::sha256;
 use child::Ran;
 use desk::{Desk, Mode, TASKS, Task};
 use serde_json::Value;
@@ -30,8 +31,12 @@ pub fn run(options: &Options) -> io::Result<()> {
         runs.extend(counts.into_iter().map(|count| Run::new(task, count)));
     }
     let cases = runs.iter().map(|run| run.case(&desk, &cores[..run.cores]));
-    let figures = report::run_for(options, &[], cases.collect())?;
-    tables::print(options, &desk, &runs, &figures)
+    let (mut record, measured) = Record::measure(options, &[], cases.collect())?;
+    record.notes = tables::notes(options, &desk);
+    record
+        .tables
+        .push(tables::throughput(&desk, &runs, &measured));
+    record.print(options)
 }
 
 /// A task on so many cores.
@@ -113,8 +118,8 @@ fn yardstick(mode: Mode) -> Task {
 fn hashed(lines: &[u8]) -> Option<Duration> {
     let lines = lines.split(|byte| *byte == b'\n');
     let mut rows = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    let row = rows.find(|row| row["row"] == sha256::ROW)?;
-    let us = row["mean_us"].as_f64()?;
+    let row = rows.find(|line| line["row"]["name"] == sha256::ROW)?;
+    let us = row["row"]["mean_us"].as_f64()?;
     Some(Duration::from_secs_f64(us / 1e6))
 }
 
@@ -124,8 +129,8 @@ mod tests {
 
     #[test]
     fn reads_what_sha256_found() {
-        let lines = b"{\"machine\":{}}\n{\"row\":\"sha256\",\"mean_us\":2.5}\n";
+        let lines = b"{\"run\":{}}\n{\"row\":{\"name\":\"sha256\",\"mean_us\":2.5}}\n";
         assert_eq!(hashed(lines), Some(Duration::from_nanos(2500)));
-        assert_eq!(hashed(b"{\"machine\":{}}\n"), None);
+        assert_eq!(hashed(b"{\"run\":{}}\n"), None);
     }
 }

@@ -3,16 +3,15 @@
 use super::running::{Shape, warm};
 use super::{TOGETHER, block, leaves, means, payloads, signer, verifier};
 use crate::groups::rng;
-use crate::measure::{Case, Figures};
+use crate::measure::{Case, Figures, Measured};
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
-use crate::report;
+use crate::report::Record;
+use crate::table::Table;
 use clew_flow::{BlockSigner as _, Chaining};
 use clew_tree::{DigestSize, Suite};
-use serde_json::json;
-use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::io::{self, Write};
+use std::io;
 use std::time::Instant;
 
 const BLOCKS: [u16; 6] = [1, 4, 16, 64, 256, 1024];
@@ -64,26 +63,15 @@ pub fn run(options: &Options) -> io::Result<()> {
         let verifying = rate.shape().verifying(verify);
         cases.push(verifying.against(single("verify", rate.bytes)));
     }
-    let figures = report::measure(options, cases)?;
-    let out = &mut io::stdout().lock();
-    if options.json {
-        return all().try_for_each(|rate| {
-            let line = json!({ "bytes_of": rate.name(), "added": rate.shape().added() });
-            writeln!(out, "{line}")
-        });
-    }
-    writeln!(
-        out,
-        "means     {}\n\nOne core, packets in order, signature in all of them; {TOGETHER} are received together. \
-         Each figure is for a packet.\nkpps: thousand packets a second; x Ed25519: so many times as \
-         fast as a signature for each packet; x hash: so many\ntimes as long as hashing the packets \
-         alone; p10, p90: nanoseconds of the quickest and slowest tenths.",
-        means()
-    )?;
-    for bytes in BYTES {
-        table(out, bytes, &figures)?;
-    }
-    plot(&figures).save(options, "flow-rates")
+    let (mut record, measured) = Record::measure(options, &[], cases)?;
+    record.notes.push(means());
+    record.notes.push(format!(
+        "One core, packets in order, signature in all of them; {TOGETHER} are received together. kpps: thousand packets a second; \
+         x Ed25519: times as fast as a signature for each packet; x hash: times as long as hashing the packets alone."
+    ));
+    record.tables = BYTES.map(|bytes| table(bytes, &measured)).into();
+    plot(&measured).save(options, "flow-rates")?;
+    record.print(options)
 }
 
 impl Rate {
@@ -179,60 +167,38 @@ fn case(
     })
 }
 
-fn table(
-    out: &mut impl Write,
-    bytes: usize,
-    figures: &BTreeMap<String, Figures>,
-) -> io::Result<()> {
-    let ns = |row: &str| figures.get(row).map_or(f64::NAN, |f| f.median * 1000.0);
+/// A row for each hash function, length of digests and block.
+fn table(bytes: usize, measured: &Measured) -> Table {
+    let ns = |row: &str| measured.us(row) * 1000.0;
     let [sign, verify] = ["sign", "verify"].map(|side| ns(&single(side, bytes)));
-    writeln!(
-        out,
-        "\npackets of {bytes} bytes; Ed25519 for each: signing {sign:.0} ns, verifying {verify:.0} ns"
-    )?;
+    let title = format!(
+        "Packets of {bytes} bytes, nanoseconds for one; Ed25519 for each: signing {sign:.0}, verifying {verify:.0}"
+    );
+    let columns = ["hash", "D", "m", "trailer"].map(String::from).into_iter();
     let side = |name: &str| {
-        format!(
-            " | {:>9} {:>7} {:>7} {:>7} {:>9} {:>6}",
-            format!("{name} ns"),
-            "p10",
-            "p90",
-            "kpps",
-            "x Ed25519",
-            "x hash"
-        )
+        ["ns", "p10", "p90", "kpps", "x Ed25519", "x hash"].map(|what| format!("{name} {what}"))
     };
-    writeln!(
-        out,
-        "{:<7}{:>3}{:>6}{:>9}{}{}",
-        "hash",
-        "D",
-        "m",
-        "trailer",
-        side("sign"),
-        side("verify")
-    )?;
+    let columns = columns.chain(side("sign")).chain(side("verify"));
+    let mut table = Table::new(bytes.to_string(), title, columns);
     for rate in all().filter(|rate| rate.bytes == bytes) {
         let hash = ns(&hash_row(rate.suite, bytes));
-        let cells = ["sign", "verify"].map(|side| {
-            let figures = figures.get(&rate.row(side));
-            figures.map_or_else(String::new, |f| cells(f, ns(&single(side, bytes)), hash))
-        });
-        writeln!(
-            out,
-            "{:<7}{:>3}{:>6}{:>9.0}{}",
-            suite_name(rate.suite),
-            rate.digest.bytes(),
-            rate.block,
-            rate.shape().added(),
-            cells.concat()
-        )?;
+        let mut row = vec![
+            rate.digest.bytes().to_string(),
+            rate.block.to_string(),
+            format!("{:.0}", rate.shape().added()),
+        ];
+        for (side, singly) in [("sign", sign), ("verify", verify)] {
+            let figures = measured.get(&rate.row(side));
+            row.extend(figures.into_iter().flat_map(|f| cells(f, singly, hash)));
+        }
+        table.row(suite_name(rate.suite), row);
     }
-    Ok(())
+    table
 }
 
 /// Rates by block size: each length of packets, and what there was before.
-fn plot(figures: &BTreeMap<String, Figures>) -> Plot {
-    let rate = |row: &str| figures.get(row).map(|figures| 1e3 / figures.median);
+fn plot(measured: &Measured) -> Plot {
+    let rate = |row: &str| measured.get(row).map(|figures| 1e3 / figures.median);
     let panel = |(side, title): (&str, &str)| {
         let of = |suite, bytes| {
             let rates = all().filter(move |r| (r.suite, r.bytes) == (suite, bytes));
@@ -277,12 +243,15 @@ fn plot(figures: &BTreeMap<String, Figures>) -> Plot {
 }
 
 /// One side of a row.
-fn cells(figures: &Figures, singly: f64, hash: f64) -> String {
+fn cells(figures: &Figures, singly: f64, hash: f64) -> [String; 6] {
     let [ns, p10, p90] = [figures.median, figures.p10, figures.p90].map(|us| us * 1000.0);
-    format!(
-        " | {ns:>9.0} {p10:>7.0} {p90:>7.0} {:>7.0} {:>9.1} {:>6.1}",
-        1e6 / ns,
-        singly / ns,
-        ns / hash
-    )
+    let whole = |figure: f64| format!("{figure:.0}");
+    [
+        whole(ns),
+        whole(p10),
+        whole(p90),
+        whole(1e6 / ns),
+        format!("{:.1}", singly / ns),
+        format!("{:.1}", ns / hash),
+    ]
 }

@@ -1,117 +1,95 @@
-//! The program's own tables, after its rows.
+//! What signing adds to packets, and what verifying them costs.
 
 use super::traffic::{WAYS, Way};
 use super::{Flow, SEEDS, added_bytes, receiving};
 use crate::group::Group;
 use crate::loss::{self, Loss};
-use crate::measure::Figures;
-use crate::options::Options;
-use crate::report::number;
+use crate::measure::{Figures, Measured};
+use crate::table::{BLANK, Table, number};
 use clew_group::Scheme;
-use serde_json::json;
-use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-/// Prints what signing adds to packets and what verifying them costs.
-pub fn print(
-    options: &Options,
+/// What all tables have in common.
+pub fn note(sent: usize) -> String {
+    format!(
+        "{sent} packets are sent, {} of those that arrive are checked together; seeds 1 to {SEEDS} in turn; \
+         bursts of {} on average (b)",
+        receiving::TOGETHER,
+        loss::MEAN_BURST,
+    )
+}
+
+/// All tables.
+pub fn all(
     groups: &[Group],
     flows: &[Flow<'_>],
     sent: &[Vec<u8>],
-    figures: &BTreeMap<String, Figures>,
-) -> io::Result<()> {
-    let out = &mut io::stdout().lock();
-    if options.json {
-        return print_json(out, groups, flows, sent);
-    }
-    writeln!(out, "\nbytes that signing adds to a packet (D = 16)")?;
-    writeln!(out, "{:<16}{:>10}{:>14}", "", "plain", "incremental")?;
-    for (group, way) in every(groups) {
-        let [plain, incremental] = [false, true].map(|i| added_bytes(group, way, i, sent));
-        let name = format!("{}-{}", group.name(), way.name());
-        writeln!(out, "{name:<16}{plain:>10}{incremental:>14}")?;
-    }
-    writeln!(
-        out,
-        "\n{} packets are sent, {} of those that arrive are checked together; seeds 1 to {SEEDS} in turn; \
-         bursts of {} on average (b)",
-        sent.len(),
-        receiving::TOGETHER,
-        loss::MEAN_BURST,
-    )?;
-    table(
-        out,
-        "verifications per packet that arrived",
-        flows,
-        |f, l| {
-            let (_, tally) = f.losses.iter().find(|(loss, _)| *loss == l)?;
-            (f.group.scheme == Scheme::Xr).then(|| format!("{:.4}", tally.each()))
-        },
-    )?;
-    let median = |f: &Flow<'_>, l| figures.get(&f.row(l)).map(|figures| figures.median);
-    table(out, "microseconds, medians", flows, |f, l| {
-        median(f, l).map(number)
-    })?;
-    table(out, "ratio to loss-free, of medians", flows, |f, l| {
-        let ratio = median(f, l)? / median(f, loss::NONE)?;
-        Some(format!("{ratio:.3}"))
-    })?;
+    measured: &Measured,
+) -> Vec<Table> {
+    let median = |figures: &Figures| figures.median;
     // Other jobs on the core only ever add: the quickest samples saw the least of them.
-    let quick = |f: &Flow<'_>, l| figures.get(&f.row(l)).map(|figures| figures.p10);
-    table(out, "ratio to loss-free, of p10", flows, |f, l| {
-        let ratio = quick(f, l)? / quick(f, loss::NONE)?;
+    let quick = |figures: &Figures| figures.p10;
+    let us = |f: &Flow<'_>, l, of: fn(&Figures) -> f64| measured.get(&f.row(l)).map(of);
+    let ratio = |f: &Flow<'_>, l, of| {
+        let ratio = us(f, l, of)? / us(f, loss::NONE, of)?;
         Some(format!("{ratio:.3}"))
-    })
+    };
+    let verifications = |f: &Flow<'_>, l| {
+        let (_, tally) = f.losses.iter().find(|(loss, _)| *loss == l)?;
+        (f.group.scheme == Scheme::Xr).then(|| format!("{:.4}", tally.each()))
+    };
+    vec![
+        bytes(groups, sent),
+        by_loss(
+            ("verifications", "Verifications per packet that arrived"),
+            flows,
+            verifications,
+        ),
+        by_loss(
+            (
+                "medians",
+                "Microseconds per packet that arrived, medians; decoding and hashing included",
+            ),
+            flows,
+            |f, l| us(f, l, median).map(number),
+        ),
+        by_loss(
+            ("ratios", "Ratio to loss-free, of medians"),
+            flows,
+            |f, l| ratio(f, l, median),
+        ),
+        by_loss(
+            ("ratios-p10", "Ratio to loss-free, of p10"),
+            flows,
+            |f, l| ratio(f, l, quick),
+        ),
+    ]
 }
 
-fn every(groups: &[Group]) -> impl Iterator<Item = (&Group, Way)> {
-    let of = |group| WAYS.into_iter().map(move |way| (group, way));
-    groups.iter().flat_map(of)
+fn bytes(groups: &[Group], sent: &[Vec<u8>]) -> Table {
+    let title = "Bytes that signing adds to a packet (D = 16)";
+    let mut table = Table::new("bytes", title, ["mode", "plain", "incremental"]);
+    let of = |group| WAYS.into_iter().map(move |way: Way| (group, way));
+    for (group, way) in groups.iter().flat_map(of) {
+        let cells = [false, true].map(|i| added_bytes(group, way, i, sent).to_string());
+        table.row(format!("{}-{}", group.name(), way.name()), cells);
+    }
+    table
 }
 
 /// A row for each flow, a column for each loss.
-fn table(
-    out: &mut impl Write,
-    title: &str,
+fn by_loss(
+    (name, title): (&str, &str),
     flows: &[Flow<'_>],
     cell: impl Fn(&Flow<'_>, Loss) -> Option<String>,
-) -> io::Result<()> {
-    let heads = loss::ALL.map(|loss| format!("{:>9}", loss.name() + " %"));
-    writeln!(out, "\n{title}\n{:<16}{}", "", heads.concat())?;
+) -> Table {
+    let heads = loss::ALL.map(|loss| loss.name() + " %");
+    let mut table = Table::new(name, title, ["mode".to_owned()].into_iter().chain(heads));
     for flow in flows {
         let cells = loss::ALL.map(|loss| cell(flow, loss));
-        if cells.iter().all(Option::is_none) {
-            continue;
+        if cells.iter().any(Option::is_some) {
+            let name = format!("{}-{}", flow.group.name(), flow.way.name());
+            table.row(name, cells.map(|cell| cell.unwrap_or(BLANK.into())));
         }
-        let cells = cells.map(|cell| format!("{:>9}", cell.unwrap_or("-".into())));
-        let name = format!("{}-{}", flow.group.name(), flow.way.name());
-        writeln!(out, "{name:<16}{}", cells.concat())?;
     }
-    Ok(())
-}
-
-fn print_json(
-    out: &mut impl Write,
-    groups: &[Group],
-    flows: &[Flow<'_>],
-    sent: &[Vec<u8>],
-) -> io::Result<()> {
-    for (group, way) in every(groups) {
-        let line = json!({
-            "bytes_of": format!("{}-{}", group.name(), way.name()),
-            "plain": added_bytes(group, way, false, sent),
-            "incremental": added_bytes(group, way, true, sent),
-        });
-        writeln!(out, "{line}")?;
-    }
-    let of_xr = flows.iter().filter(|flow| flow.group.scheme == Scheme::Xr);
-    for (flow, (loss, tally)) in of_xr.flat_map(|f| f.losses.iter().map(move |l| (f, l))) {
-        let line = json!({
-            "verifications_of": flow.row(*loss),
-            "per_packet": tally.each(),
-            "packets": tally.packets.get(),
-        });
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    table
 }

@@ -7,7 +7,8 @@ mod shares;
 
 use crate::groups::quorum;
 use crate::options::Options;
-use crate::report;
+use crate::report::{Record, Row};
+use crate::table::{BLANK, Table, number};
 use clew_group::Scheme;
 use fixture::Fixture;
 use std::io;
@@ -37,7 +38,46 @@ pub fn run(options: &Options) -> io::Result<()> {
     for ((t, n), f) in QUORUMS.iter().zip(&ceremonies) {
         cases.extend(ceremony::all(f, &format!("{t}/{n}")));
     }
-    report::run(options, &[], cases)
+    let (mut record, _) = Record::measure(options, &[], cases)?;
+    record.tables.push(by_quorum(&record.rows));
+    record.print(options)
+}
+
+/// A row for each piece of work, a column for each quorum.
+fn by_quorum(rows: &[Row]) -> Table {
+    fn split(row: &Row) -> (String, String, &Row) {
+        let (name, of) = match row.name.strip_prefix("bbs04-") {
+            Some(name) => (name, "bbs04 "),
+            None => (row.name.trim_start_matches("xr-"), ""),
+        };
+        let (quorum, what) = name.split_once('-').unwrap_or_default();
+        (of.to_owned() + quorum, what.to_owned(), row)
+    }
+    let cells: Vec<_> = rows.iter().map(split).collect();
+    let (mut quorums, mut works) = (Vec::new(), Vec::new());
+    for (quorum, what, row) in &cells {
+        if !quorums.contains(quorum) {
+            quorums.push(quorum.clone());
+        }
+        if works.iter().all(|(name, _)| name != what) {
+            works.push((what.clone(), row.work.clone()));
+        }
+    }
+    let columns = ["row", "work"].map(String::from).into_iter();
+    let title = "Microseconds, medians, by threshold and number of trustees; one core";
+    let mut table = Table::new("quorums", title, columns.chain(quorums.clone()));
+    for (what, work) in works {
+        let figure = |quorum| {
+            let mut cells = cells.iter();
+            let cell = cells.find(|(q, w, _)| (q, w) == (quorum, &what));
+            cell.map_or(BLANK.into(), |(.., row)| number(row.median_us))
+        };
+        table.row(
+            what.clone(),
+            [work].into_iter().chain(quorums.iter().map(figure)),
+        );
+    }
+    table
 }
 
 fn prefix(f: &Fixture) -> String {

@@ -4,7 +4,7 @@ use crate::groups::rng;
 use crate::measure::Case;
 use crate::nodes::Nodes;
 use crate::office::{Office, name};
-use clew_evidence::{GroupFile, HEADER, RegisterEntry, Row, inclusion, seal};
+use clew_evidence::{GroupFile, HEADER, RegisterEntry, Row, inclusion, sign_part};
 use rand_core::Rng;
 
 /// A register that nobody joined.
@@ -35,7 +35,7 @@ impl Tree {
     fn group_file(&self, office: &Office) -> GroupFile {
         let genesis = self.group.genesis().encode();
         let head = office.head(&self.nodes).encode();
-        let parts = [genesis, head].map(|part| seal(&part, &office.issuer.manager));
+        let parts = [genesis, head].map(|part| sign_part(&part, &office.issuer.manager));
         let bytes = [&HEADER[..], &parts[0], &parts[1]].concat();
         GroupFile::from_bytes(&bytes).expect("a manager's own parts")
     }

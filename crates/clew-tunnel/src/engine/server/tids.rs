@@ -48,7 +48,7 @@ pub enum Notice {
 
 /// The TIDs of all tunnels of a part.
 #[derive(Debug)]
-pub struct Tids {
+pub(super) struct Tids {
     part: Part,
     map: HashMap<Tid, (u32, Which), Hasher>,
     notices: Vec<Notice>,
@@ -56,7 +56,7 @@ pub struct Tids {
 
 impl Tids {
     /// None.
-    pub fn new(hasher: Hasher, part: Part) -> Self {
+    pub(super) fn new(hasher: Hasher, part: Part) -> Self {
         Self {
             part,
             map: HashMap::with_hasher(hasher),
@@ -65,22 +65,22 @@ impl Tids {
     }
 
     /// The tunnel of a TID.
-    pub fn get(&self, tid: Tid) -> Option<(u32, Which)> {
+    pub(super) fn get(&self, tid: Tid) -> Option<(u32, Which)> {
         self.map.get(&tid).copied()
     }
 
     /// Whether it is a tunnel's.
-    pub fn has(&self, tid: Tid) -> bool {
+    pub(super) fn has(&self, tid: Tid) -> bool {
         self.map.contains_key(&tid)
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.map.len()
     }
 
     /// It is this tunnel's.
-    pub fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
+    pub(super) fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
         let before = self.map.insert(tid, (tunnel, which));
         if before.is_none() && !self.part.is_home(tid) {
             self.notices.push(Notice::Here(tid));
@@ -88,21 +88,21 @@ impl Tids {
     }
 
     /// It is no tunnel's any more.
-    pub fn remove(&mut self, tid: Tid) {
+    pub(super) fn remove(&mut self, tid: Tid) {
         if self.map.remove(&tid).is_some() && !self.part.is_home(tid) {
             self.notices.push(Notice::Gone(tid));
         }
     }
 
     /// An initiation packet was accepted.
-    pub fn accepted(&mut self, tid: Tid, client: Public, nonce: Nonce) {
+    pub(super) fn accepted(&mut self, tid: Tid, client: Public, nonce: Nonce) {
         if !self.part.is_home(tid) {
             self.notices.push(Notice::Accepted(tid, client, nonce));
         }
     }
 
     /// What other parts have to know since the last time.
-    pub fn notices(&mut self) -> Vec<Notice> {
+    pub(super) fn notices(&mut self) -> Vec<Notice> {
         core::mem::take(&mut self.notices)
     }
 }

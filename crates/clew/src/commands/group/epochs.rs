@@ -7,7 +7,7 @@ use crate::failure::{Failure, Status};
 use crate::progress;
 use crate::secrets::Unlock;
 use clew_evidence::{Change, GroupFile, Name};
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::path::Path;
 use std::sync::atomic::Ordering;

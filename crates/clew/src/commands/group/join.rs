@@ -7,12 +7,12 @@ use crate::groups::read_checked;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};
-use clew_keys::MemberKeyFile;
 use clew_keys::encryption::Secret;
 use clew_keys::files::{directory, sync_directory};
 use clew_keys::join::{
-    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, TextFile, round,
+    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, round,
 };
+use clew_keys::{MemberKeyFile, TextFile};
 use std::fs;
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::secrets::Unlock;
 use clew_evidence::{Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Machine, Store};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

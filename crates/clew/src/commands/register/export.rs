@@ -12,7 +12,7 @@ use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
 use clew_group::{EpochIssuer, Scheme};
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
@@ -99,7 +99,7 @@ fn header(arguments: &GroupRegister, group: &GroupFile) -> Result<RegisterFileHe
     epochs.dedup();
     if epochs.last().is_some_and(|last| *last > newest) {
         return Err(Failure::new(format!(
-            "--epoch: the group's newest epoch is {newest}"
+            "--epoch: --epoch: the group's newest epoch is {newest}"
         )));
     }
     if epochs.len() > MAX_REGISTER_EPOCHS {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clew_evidence::GroupFile;
 use clew_group::{Precursor, Scheme, SigningKey, VerifyingKey};
-use clew_keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received, Receiver, Restorer, Sender,
     Stripped, Ticket, Timestamp, Unknown, mark, read, strip,

@@ -111,7 +111,7 @@ fn packet(case: &Case) -> Result<(), Stop> {
         Packet::Interrogation(_) => return case.check("kind", "interrogation"),
         Packet::StaleKey(_) => return case.check("kind", "stale-key"),
     };
-    if !boxed.open(&keys::stream(&k, boxed.tid)) {
+    if !boxed.decrypt(&keys::stream(&k, boxed.tid)) {
         return Err(Reason::BadBox.into());
     }
     case.check("kind", kind)?;

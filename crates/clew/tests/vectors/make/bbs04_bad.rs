@@ -4,12 +4,13 @@ use clew_group::curve::Scalar;
 
 use super::bbs04_group::x;
 use super::bbs04_signatures::{COMMITMENTS, MESSAGE, SCALARS, SCALARS_AT, first, good, sign, verify, verify_under};
-use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced_x};
+use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, two_rules, unreduced_x};
+use super::flat;
 use super::{hash, nonces};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    [bad_scalars(), bad_points_of_t(), bad_incremental()].into_iter().flatten().collect()
+    flat([bad_scalars(), bad_points_of_t(), bad_incremental()])
 }
 
 fn bad_scalars() -> Vec<Case> {
@@ -36,15 +37,16 @@ fn bad_points_of_t() -> Vec<Case> {
     let good = good();
     let mut cases = Vec::new();
     for (i, t) in ["t1", "t2", "t3"].into_iter().enumerate() {
-        let (at, point) = (48 * i, &good[48 * i..48 * i + 48]);
+        let point = 48 * i..48 * i + 48;
         let mut add = |what: &str, rule: &str, comment: &str, signature: &[u8]| {
             cases.push(verify(&format!("signature-{t}-{what}"), rule, comment, signature));
         };
-        for (what, rule, bytes) in bad_points(point).into_iter().chain(not_canonical(point)) {
-            add(what, rule, &sentence(t, what), &good.set(at, &bytes));
+        for (what, rule, comment, bytes) in flat([bad_points(&good, t, point.clone()), not_canonical(&good, t, point)])
+        {
+            add(what, rule, &comment, &bytes);
         }
         let comment = format!("{t} with x + p in the place of x: who reduces would accept.");
-        add("x-not-reduced", "point", &comment, &with_unreduced_x(at));
+        add("x-not-reduced", "point", &comment, &with_unreduced_x(48 * i));
     }
     cases
 }

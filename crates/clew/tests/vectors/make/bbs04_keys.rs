@@ -6,7 +6,8 @@ use clew_group::curve::{G1, G2};
 
 use super::bbs04_group::{BBS04, x};
 use super::bbs04_signatures::{MESSAGE, sign};
-use super::damage::{Damage, R, TWO_RULES, add, another, bad_encodings, near, sentence, two_rules};
+use super::damage::{Damage, R, TWO_RULES, add, another, bad_encodings, near, two_rules};
+use super::flat;
 use super::records::NONCE;
 use super::{Key, with_key};
 use crate::case::Case;
@@ -18,8 +19,7 @@ const POINTS: [(&str, usize, usize); 3] = [("u", 0, 48), ("v", 48, 48), ("w", 96
 const NEWEST: usize = 2;
 
 pub fn all() -> Vec<Case> {
-    let groups = [keys(), bad_public_keys(), bad_secret_keys(), witnesses(), rows(), opening()];
-    groups.into_iter().flatten().collect()
+    flat([keys(), bad_public_keys(), bad_secret_keys(), witnesses(), rows(), opening()])
 }
 
 /// A case that asks for `check`.
@@ -82,13 +82,12 @@ fn bad_public_keys() -> Vec<Case> {
         refused("no-base", "invalid", "V is 1/g1: the base is the identity.", &good, &minus_g1),
     ];
     for (point, at, length) in POINTS {
-        for (what, rule, bytes) in bad_encodings(&good[at..at + length]) {
-            let (name, comment) = (format!("{point}-{what}"), sentence(point, what));
-            cases.push(refused(&name, rule, &comment, &good.set(at, &bytes), &v));
+        for (what, rule, comment, bytes) in bad_encodings(&good, point, at..at + length) {
+            cases.push(refused(&format!("{point}-{what}"), rule, &comment, &bytes, &v));
         }
     }
-    for (what, rule, bytes) in bad_encodings(&v) {
-        cases.push(refused(&format!("base-{what}"), rule, &sentence("V", what), &good, &bytes));
+    for (what, rule, comment, bytes) in bad_encodings(&v, "V", 0..48) {
+        cases.push(refused(&format!("base-{what}"), rule, &comment, &good, &bytes));
     }
     cases
 }
@@ -115,8 +114,8 @@ fn witnesses() -> Vec<Case> {
         bad("other-machine", "invalid", "That of another machine.", &of("web-2", NEWEST)),
         bad("other", "invalid", "Another point.", &another(&good)),
     ];
-    for (what, rule, bytes) in bad_encodings(&good) {
-        cases.push(bad(what, rule, &sentence("W", what), &bytes));
+    for (what, rule, comment, bytes) in bad_encodings(&good, "W", 0..48) {
+        cases.push(bad(what, rule, &comment, &bytes));
     }
     cases
 }

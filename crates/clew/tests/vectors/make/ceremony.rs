@@ -3,15 +3,15 @@
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing};
 
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
+use super::flat;
 use super::quorum::case;
 use super::xr_group::{XR, context, trustee, u};
-use super::{hash, rng, scalar, with_all};
+use super::{hash, rng, scalar};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [deals(), foundings(), bad_broadcasts(), bad_dealt_shares(), resharings(), bad_resharings()];
-    groups.into_iter().flatten().collect()
+    flat([deals(), foundings(), bad_broadcasts(), bad_dealt_shares(), resharings(), bad_resharings()])
 }
 
 const QUORUM: (u8, u8) = (2, 3);
@@ -40,13 +40,13 @@ fn deals() -> Vec<Case> {
             let [a0, a1, k] = drawn(&label).map(|s| s.to_bytes());
             let comment = format!("Trustee {dealer} deals.");
             let case = case("deal", &format!("deal-{dealer}"), "valid", &comment);
-            let case = with_ceremony(case)
+            with_ceremony(case)
                 .hex("dealer", [dealer])
                 .hex("coefficient", a0)
                 .hex("coefficient", a1)
                 .hex("k", k)
-                .hex("broadcast", broadcast.to_bytes());
-            with_all(case, "dealt", dealt.iter().map(|d| d.to_bytes().to_vec()))
+                .hex("broadcast", broadcast.to_bytes())
+                .each("dealt", dealt.iter().map(|d| d.to_bytes().to_vec()))
         })
         .into()
 }
@@ -54,8 +54,7 @@ fn deals() -> Vec<Case> {
 /// What trustee 2 receives.
 fn ceremony(name: &str, expect: &str, comment: &str, broadcasts: &[Vec<u8>], dealt: &[Vec<u8>]) -> Case {
     let case = case("ceremony", &format!("ceremony{name}"), expect, comment);
-    let case = with_all(with_ceremony(case), "broadcast", broadcasts);
-    with_all(case.hex("index", [2]), "dealt", dealt)
+    with_ceremony(case).each("broadcast", broadcasts).hex("index", [2]).each("dealt", dealt)
 }
 
 fn broadcasts() -> Vec<Vec<u8>> {
@@ -69,7 +68,7 @@ fn dealt_to(index: usize) -> Vec<Vec<u8>> {
 
 fn with_result(case: Case, sharing: &Sharing, share: &SecretShare) -> Case {
     let commitments = [sharing.public().to_bytes().to_vec(), sharing.to_bytes()].concat();
-    with_all(case, "commitment", commitments.chunks(48)).hex("share", share.to_bytes().as_slice())
+    case.each("commitment", commitments.chunks(48)).hex("share", share.to_bytes().as_slice())
 }
 
 fn foundings() -> Vec<Case> {
@@ -119,7 +118,7 @@ fn bad_broadcasts() -> Vec<Case> {
         let all = [good[0].clone(), good[1].clone(), third];
         ceremony(&format!("-{name}"), rule, comment, &all, &dealt)
     };
-    let bad = |name: &str, comment: &str, third: Vec<u8>| with(name, "invalid", comment, third).hex("culprit", [3]);
+    let bad = |name: &str, comment: &str, third: Vec<u8>| with(name, "invalid", comment, third).blames(3);
     let third = &good[2];
     let twice = [good[0].clone(), good[1].clone(), good[1].clone(), third.clone()];
     let other = hash(b"another ceremony");
@@ -132,7 +131,7 @@ fn bad_broadcasts() -> Vec<Case> {
         bad("copied", "The broadcast of dealer 2 in its own name.", good[1].set(0, [3])),
         bad("other-c0", "Its constant is another point.", third.doubled(3, 48)),
         bad("other-c1", "Its second commitment is another point.", third.doubled(51, 48)),
-        with("short", "length", "A byte is missing.", third[..third.len() - 1].to_vec()),
+        with("short", "length", "A byte is missing.", third.cut(1)),
         with("index-0", "index", "A dealer of index 0.", third.set(0, [0])),
         with("index-4", "index", "A dealer 4 of 3, and none 3.", made(4, "dealer 3", context(), (2, 4))),
         with("threshold-0", "quorum", "A broadcast for none of three.", third.set(1, [3, 0])),
@@ -147,17 +146,13 @@ fn bad_broadcasts() -> Vec<Case> {
             &[dealt[0].clone(), dealt[1].clone(), dealt_by_it],
         ),
     ];
-    for (what, rule, bytes) in bad_proofs(third, 99) {
-        cases.push(match rule {
-            "invalid" => bad(&format!("proof-{what}"), of_proof(what), bytes),
-            _ => with(&format!("proof-{what}"), rule, of_proof(what), bytes),
-        });
+    for (what, rule, comment, bytes) in bad_proofs(third, 99) {
+        let case = with(&format!("proof-{what}"), rule, &comment, bytes);
+        cases.push(if rule == "invalid" { case.blames(3) } else { case });
     }
     cases.push(with("two-rules", "scalar", TWO_RULES, two_rules(third, 3, 131)));
     for (i, at) in [3, 51].into_iter().enumerate() {
-        for (what, rule, bytes) in bad_points(&third[at..at + 48]) {
-            let comment = sentence(&format!("Commitment {i}"), what);
-            let bytes = third.set(at, &bytes);
+        for (what, rule, comment, bytes) in bad_points(third, &format!("Commitment {i}"), at..at + 48) {
             cases.push(with(&format!("c{i}-{what}"), rule, &comment, bytes));
         }
     }
@@ -173,9 +168,9 @@ fn bad_dealt_shares() -> Vec<Case> {
     let third = &good[2];
     let of_other = dealt_to(1)[2].clone();
     vec![
-        with("wrong", "invalid", "The share of dealer 3 is one bit off.", third.flip(33)).hex("culprit", [3]),
-        with("to-other", "invalid", "The share of dealer 3 for another.", of_other.clone()).hex("culprit", [3]),
-        with("of-other", "invalid", "The same, with this trustee's index.", of_other.set(1, [2])).hex("culprit", [3]),
+        with("wrong", "invalid", "The share of dealer 3 is one bit off.", third.flip(33)).blames(3),
+        with("to-other", "invalid", "The share of dealer 3 for another.", of_other.clone()).blames(3),
+        with("of-other", "invalid", "The same, with this trustee's index.", of_other.set(1, [2])).blames(3),
         with("not-reduced", "scalar", "A share of r and more.", third.set(2, [0xff; 32])),
         with("short", "length", "A byte is missing.", third[..33].to_vec()),
         with("index-0", "index", "Of a dealer with index 0.", third.set(0, [0])),
@@ -219,8 +214,10 @@ fn reshared() -> (Handing, Sharing, SecretShare) {
 fn with_old(case: Case, dealers: Set) -> Case {
     let old = &XR.sharing(0).0;
     let commitments = [old.public().to_bytes().to_vec(), old.to_bytes()].concat();
-    let case = case.hex("context", reshare_context()).hex("base", u().to_bytes()).hex("old-trustees", [3]);
-    with_all(case, "old-commitment", commitments.chunks(48))
+    case.hex("context", reshare_context())
+        .hex("base", u().to_bytes())
+        .hex("old-trustees", [3])
+        .each("old-commitment", commitments.chunks(48))
         .hex("dealers", dealers.to_bytes())
         .hex("threshold", [2])
         .hex("trustees", [2])
@@ -228,8 +225,7 @@ fn with_old(case: Case, dealers: Set) -> Case {
 
 fn resharing(name: &str, expect: &str, comment: &str, dealers: Set, handing: &Handing) -> Case {
     let case = case("resharing", &format!("reshare{name}"), expect, comment);
-    let case = with_all(with_old(case, dealers), "broadcast", &handing.broadcasts);
-    with_all(case.hex("index", [1]), "dealt", &handing.dealt)
+    with_old(case, dealers).each("broadcast", &handing.broadcasts).hex("index", [1]).each("dealt", &handing.dealt)
 }
 
 fn resharings() -> Vec<Case> {
@@ -272,9 +268,9 @@ fn bad_resharings() -> Vec<Case> {
     let one = Set::of([trustee(1)]).unwrap();
     let beyond = Set::of([trustee(1), trustee(4)]).unwrap();
     vec![
-        with("other-share", "invalid", "Dealer 3 deals what is not its share.", other).hex("culprit", [3]),
-        with("as-founding", "invalid", "Dealer 3 proves as in a ceremony for a new key.", founding).hex("culprit", [3]),
-        resharing("-dealt-wrong", "invalid", "What 3 dealt is one bit off.", dealers(), &wrong).hex("culprit", [3]),
+        with("other-share", "invalid", "Dealer 3 deals what is not its share.", other).blames(3),
+        with("as-founding", "invalid", "Dealer 3 proves as in a ceremony for a new key.", founding).blames(3),
+        resharing("-dealt-wrong", "invalid", "What 3 dealt is one bit off.", dealers(), &wrong).blames(3),
         resharing("-too-few", "too-few", "One dealer, where two open.", one, &good),
         resharing("-beyond", "index", "A dealer 4 of the 3.", beyond, &good),
     ]

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use clew_flow::effs::{Form, Instance, Parameters, PublicKey, Rule, SecretKey, Signer, Size, Verifier};
 
 use super::damage::Damage;
+use super::flat;
 use super::{hash, rng};
 use crate::case::Case;
 use crate::drawn::Drawn;
@@ -15,8 +16,7 @@ const FOLDER: &str = "effs";
 pub const MESSAGE: &[u8] = b"what is signed";
 
 pub fn all() -> Vec<Case> {
-    let groups = [public_keys(), secret_keys(), signatures()];
-    groups.into_iter().flatten().collect()
+    flat([public_keys(), secret_keys(), signatures()])
 }
 
 /// The key of 128 columns and one row, by Williams' rule: the shortest.

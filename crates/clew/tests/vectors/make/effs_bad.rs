@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::damage::Damage;
 use super::effs::{FOUR, MESSAGE, SHORT, TWO, WHOLE, case, judged, pkid, shortened, sign};
+use super::flat;
 use crate::case::Case;
 
 /// Bytes before n, and of n.
@@ -21,8 +22,7 @@ fn square() -> [u8; N] {
 }
 
 pub fn all() -> Vec<Case> {
-    let groups = [headers(), moduli(), small_numbers(), secrets(), lengths(), roots(), challenges(), forged()];
-    groups.into_iter().flatten().collect()
+    flat([headers(), moduli(), small_numbers(), secrets(), lengths(), roots(), challenges(), forged()])
 }
 
 fn bytes(key: &SecretKey) -> Vec<u8> {
@@ -53,7 +53,7 @@ fn headers() -> Vec<Case> {
         bad("rows-16", "parameters", "16 rows of 8.", 3, &[1, 16]),
         bad("compact-1", "parameters", "One row has nothing to be compact about.", 0, &[18]),
         bad("length-other", "length", "The v of another number of columns.", 3, &[32, 1]),
-        bad_key("key-short", "length", "A byte is missing.", &key[..key.len() - 1]),
+        bad_key("key-short", "length", "A byte is missing.", &key.cut(1)),
         bad_key("key-long", "length", "A byte too many.", two.plus([0])),
         bad_key("key-header", "length", "Nothing but the parameters.", &key[..HEADER]),
     ]

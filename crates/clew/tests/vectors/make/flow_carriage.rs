@@ -3,14 +3,13 @@
 use clew_tree::carriage::{Code, Rate, ShareTree, TagSize, Tags};
 
 use super::damage::Damage;
-use super::with_all;
+use super::flat;
 use crate::case::Case;
 
 const ID: [u8; 16] = *b"a block's own id";
 
 pub fn all() -> Vec<Case> {
-    let groups = [codes(), restored(), tags(), bad_codes(), bad_sets(), bad_tags()];
-    groups.into_iter().flatten().collect()
+    flat([codes(), restored(), tags(), bad_codes(), bad_sets(), bad_tags()])
 }
 
 /// A block: its code, blob and shares.
@@ -52,8 +51,7 @@ fn of(case: Case, block: &Block) -> Case {
 
 fn codes() -> Vec<Case> {
     let encoded = |name: &str, comment: &str, block: Block| {
-        let case = of(case("code", name, "valid", comment), &block).hex("blob", &block.blob);
-        with_all(case, "share", &block.shares)
+        of(case("code", name, "valid", comment), &block).hex("blob", &block.blob).each("share", &block.shares)
     };
     let rate = |percent: u8, count: u16| {
         let needed = Rate::new(percent).unwrap().needed(count);
@@ -77,9 +75,9 @@ fn codes() -> Vec<Case> {
 }
 
 fn restore(name: &str, expect: &str, comment: &str, block: &Block, set: &[(u16, Vec<u8>)]) -> Case {
-    let case = of(case("restore", name, expect, comment), block);
-    let case = with_all(case, "index", set.iter().map(|(index, _)| index.to_be_bytes()));
-    with_all(case, "share", set.iter().map(|(_, share)| share))
+    of(case("restore", name, expect, comment), block)
+        .each("index", set.iter().map(|(index, _)| index.to_be_bytes()))
+        .each("share", set.iter().map(|(_, share)| share))
 }
 
 fn set(block: &Block, indices: &[u16]) -> Vec<(u16, Vec<u8>)> {
@@ -105,10 +103,12 @@ fn restored() -> Vec<Case> {
 fn tags() -> Vec<Case> {
     let tree = |name: &str, comment: &str, block: Block, size: TagSize| {
         let tree = block.tree(size);
-        let case = of(case("tags", name, "valid", comment), &block).hex("id", ID).hex("tag-size", [size.bytes() as u8]);
-        let case = with_all(case, "share", &block.shares);
+        let case = of(case("tags", name, "valid", comment), &block)
+            .hex("id", ID)
+            .hex("tag-size", [size.bytes() as u8])
+            .each("share", &block.shares);
         let tags = (0..block.code.count()).map(|index| tree.tag(index).unwrap());
-        with_all(case, "tag", tags).hex("share-root", tree.root())
+        case.each("tag", tags).hex("share-root", tree.root())
     };
     let root = |name: &str, comment: &str, share: &[u8], tag: &[u8]| {
         let block = Block::new(9, 3, 64);
@@ -140,12 +140,10 @@ fn one_tag(name: &str, expect: &str, comment: &str, index: u16, share: &[u8], ta
 
 fn bad_codes() -> Vec<Case> {
     let bad = |name: &str, expect: &str, comment: &str, (count, needed, length): (u16, u16, u16)| {
-        let case = with_code(case("code", name, expect, comment), count, needed, length);
-        case.hex("blob", vec![1; length.into()])
+        with_code(case("code", name, expect, comment), count, needed, length).hex("blob", vec![1; length.into()])
     };
     let of_blob = |name: &str, comment: &str, length: usize| {
-        let case = with_code(case("code", name, "blob-length", comment), 16, 4, 288);
-        case.hex("blob", vec![1; length])
+        with_code(case("code", name, "blob-length", comment), 16, 4, 288).hex("blob", vec![1; length])
     };
     vec![
         bad("count-one", "count", "A block of one packet.", (1, 1, 64)),

@@ -60,8 +60,10 @@ fn sign(key: &SecretKey, label: &str, count: u16, distribution: Distribution) ->
 fn judged(name: &str, comment: &str, key: &SecretKey, (expect, reason): (&str, &str), packets: &[Vec<u8>]) -> Case {
     let case =
         Case::new(FOLDER, name, expect, comment).text("check", "packets").hex("descriptor", flow(key).to_bytes());
-    let case = packets.iter().fold(case, |case, packet| case.hex("packet", packet).text("reason", reason));
-    case.hex("time", TIME.to_be_bytes())
+    packets
+        .iter()
+        .fold(case, |case, packet| case.hex("packet", packet).text("reason", reason))
+        .hex("time", TIME.to_be_bytes())
 }
 
 fn blocks() -> Vec<Case> {

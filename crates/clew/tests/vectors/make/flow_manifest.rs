@@ -6,9 +6,10 @@ use clew_tree::Suite;
 use sha2::{Digest, Sha256};
 
 use super::damage::Damage;
+use super::flat;
 use super::flow_evidence::proof_of;
 use super::flow_signature::{Flow, Place, TIME, contents};
-use super::{rng, with_all};
+use super::rng;
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -20,8 +21,7 @@ const BLOB: usize = 72;
 const FIXED: usize = 40;
 
 pub fn all() -> Vec<Case> {
-    let groups = [good(), bad(), packets(), blocks(), times(), proofs()];
-    groups.into_iter().flatten().collect()
+    flat([good(), bad(), packets(), blocks(), times(), proofs()])
 }
 
 fn flow(suite: Suite) -> Flow {
@@ -97,7 +97,7 @@ fn good() -> Vec<Case> {
             .hex("timestamp", place.time.to_be_bytes())
             .hex("message", message(&flow, &place, &bytes))
             .hex("blob", blob);
-        with_all(case, "content", &all)
+        case.each("content", &all)
     };
     let suites = [("blake3", Suite::Blake3), ("sha256", Suite::Sha256)];
     let all = suites.into_iter().flat_map(|s| [1, 2, 32].map(|c| (s, c)));
@@ -233,8 +233,7 @@ fn times() -> Vec<Case> {
     let (flow, all) = (flow(Suite::Blake3), contents(2));
     let bytes = list(&flow, &Place::new("times"), &all);
     let at = |name: &str, comment: &str, time: u64, reason: &'static str| {
-        let case = judged(name, comment, &flow, &[manifest(&bytes, reason)]);
-        case.hex("time", time.to_be_bytes())
+        judged(name, comment, &flow, &[manifest(&bytes, reason)]).hex("time", time.to_be_bytes())
     };
     vec![
         at("fresh-late", "30 s old.", TIME + WINDOW, "ok"),

@@ -5,7 +5,8 @@ use clew_tree::carriage::{Rate, TagSize};
 use clew_tree::{Degree, DigestSize, Suite, Tree};
 
 use super::damage::Damage;
-use super::{hash, rng, with_all};
+use super::flat;
+use super::{hash, rng};
 use crate::case::Case;
 use crate::drawn::Drawn;
 
@@ -15,8 +16,7 @@ pub const FOLDER: &str = "flow-signature";
 pub const TIME: u64 = 1_800_000_000_000_000_000;
 
 pub fn all() -> Vec<Case> {
-    let groups = [descriptors(), bad_descriptors(), blocks(), padded()];
-    groups.into_iter().flatten().collect()
+    flat([descriptors(), bad_descriptors(), blocks(), padded()])
 }
 
 /// What signs a flow.
@@ -181,7 +181,7 @@ fn bad_descriptors() -> Vec<Case> {
     let other = |name: &str, comment: &str, bytes: &[u8]| {
         descriptor(&format!("descriptor-{name}"), "bad-descriptor", comment, bytes)
     };
-    let short_key = [&good[..9], &[0, 31], &good[12..]].concat();
+    let short_key = good.replace(9..12, [0, 31]);
     vec![
         at("version", "Version 2.", 0, &[2]),
         at("suite-0", "There is no suite 0.", 1, &[0]),
@@ -202,7 +202,7 @@ fn bad_descriptors() -> Vec<Case> {
         named("name-control", "A line end in the name.", b"a\nb"),
         named("name-c1", "U+0085, a control character.", "\u{85}".as_bytes()),
         named("name-utf8", "No UTF-8.", b"\xff"),
-        other("short", "The last byte is missing.", &good[..good.len() - 1]),
+        other("short", "The last byte is missing.", &good.cut(1)),
         other("long", "A byte behind the name.", &long),
         other("empty", "No byte.", &[]),
     ]
@@ -297,8 +297,9 @@ fn block(chaining: Chaining, count: u16, (carriage, words, distribution): (&str,
             case.hex("percent", [percent]).hex("tag-size", [size])
         }
     };
-    let case = with_all(case, "salt", flow.salts(&place, contents.len()));
-    let case = with_all(case, "content", &contents)
+    let case = case.each("salt", flow.salts(&place, contents.len()));
+    let case = case
+        .each("content", &contents)
         .hex("root", flow.root(&place, &contents))
         .hex("message", flow.message(&place, &contents))
         .hex("blob", flow.blob(&place, &contents))
@@ -331,7 +332,7 @@ fn padded() -> Vec<Case> {
     let as_it_is = |name: &str, comment: &str, received: &[u8]| case(name, comment, received, received);
     let bare = &received[17..];
     let least = [&header[..], bare].concat();
-    let least_signed = [&header[..], &bare[..bare.len() - 1]].concat();
+    let least_signed = header.plus(bare.cut(1));
     let least = least.set(0, [0xa0]);
     let magic = [&received[..], &signed[signed.len() - 4..]].concat();
     vec![

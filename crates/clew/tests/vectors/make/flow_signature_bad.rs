@@ -6,8 +6,8 @@ use ed25519_dalek::SigningKey;
 use sha2::{Digest, Sha512};
 
 use super::damage::Damage;
+use super::flat;
 use super::flow_signature::{FOLDER, Flow, Place, TIME, coded, contents};
-use super::with_all;
 use crate::case::Case;
 
 /// Length of what full packets carry, and of the fixed fields.
@@ -16,8 +16,7 @@ const FIXED: usize = 40;
 const WINDOW: u64 = 30_000_000_000;
 
 pub fn all() -> Vec<Case> {
-    let groups = [lengths(), fields(), replays(), digests(), signatures(), shares(), times()];
-    groups.into_iter().flatten().collect()
+    flat([lengths(), fields(), replays(), digests(), signatures(), shares(), times()])
 }
 
 fn flow() -> Flow {
@@ -47,6 +46,14 @@ fn twelve() -> Vec<Vec<u8>> {
 /// A packet with its reason, in the end.
 type Judged = (Vec<u8>, &'static str);
 
+fn is(packet: impl AsRef<[u8]>, reason: &'static str) -> Judged {
+    (packet.as_ref().to_vec(), reason)
+}
+
+fn ok(packet: impl AsRef<[u8]>) -> Judged {
+    is(packet, "ok")
+}
+
 /// Packets at one time.
 fn case(name: &str, comment: &str, flow: &Flow, packets: &[Judged]) -> Case {
     judged(name, comment, flow, packets).hex("time", TIME.to_be_bytes())
@@ -55,8 +62,7 @@ fn case(name: &str, comment: &str, flow: &Flow, packets: &[Judged]) -> Case {
 /// Packets with the time of each.
 fn timed(name: &str, comment: &str, packets: &[(u64, Judged)]) -> Case {
     let (times, packets): (Vec<_>, Vec<_>) = packets.iter().cloned().unzip();
-    let case = judged(name, comment, &flow(), &packets);
-    with_all(case, "time", times.iter().map(|time| time.to_be_bytes()))
+    judged(name, comment, &flow(), &packets).each("time", times.iter().map(|time| time.to_be_bytes()))
 }
 
 fn judged(name: &str, comment: &str, flow: &Flow, packets: &[Judged]) -> Case {
@@ -68,8 +74,8 @@ fn judged(name: &str, comment: &str, flow: &Flow, packets: &[Judged]) -> Case {
 }
 
 /// One packet alone.
-fn alone(name: &str, reason: &'static str, comment: &str, packet: Vec<u8>) -> Case {
-    case(name, comment, &flow(), &[(packet, reason)])
+fn alone(name: &str, reason: &'static str, comment: &str, packet: impl AsRef<[u8]>) -> Case {
+    case(name, comment, &flow(), &[is(packet, reason)])
 }
 
 /// The packet with `value` at `at` from its end.
@@ -102,7 +108,7 @@ fn respelt(packet: &[u8], from: usize, to: usize, bytes: &[u8]) -> Vec<u8> {
 
 fn with_length(packet: &[u8], length: u16) -> Vec<u8> {
     let at = packet.len() - 6;
-    packet.set(at, &length.to_be_bytes())
+    packet.replace(at..at + 2, length.to_be_bytes())
 }
 
 /// Steps 1, 2, and lengths of step 5.
@@ -119,9 +125,9 @@ fn lengths() -> Vec<Case> {
     let of_salted = from_end(full, 16, &salted().descriptor.key_id().0);
     let bare = respelt(full, FIXED + BLOB + 48, FIXED, &[]);
     vec![
-        alone("unsigned", "unsigned", "No packet signature.", contents(1)[0].clone()),
+        alone("unsigned", "unsigned", "No packet signature.", &contents(1)[0]),
         alone("unsigned-empty", "unsigned", "An empty packet.", Vec::new()),
-        alone("unsigned-39", "unsigned", "39 bytes with the magic.", end.to_vec()),
+        alone("unsigned-39", "unsigned", "39 bytes with the magic.", end),
         alone("unsigned-magic", "unsigned", "Another magic.", full.set(-1, [0x4d])),
         alone("version-0", "unknown-version", "Version 0.", full.set(-7, [0])),
         alone("version-2", "unknown-version", "Version 2.", full.set(-7, [2])),
@@ -163,7 +169,7 @@ fn fields() -> Vec<Case> {
         alone("needed-0", "needed", "k is 0.", k(0)),
         alone("needed-3", "needed", "k is 3.", k(3)),
         alone("needed-13", "needed", "k is 13, of 12 packets.", k(13)),
-        alone("untagged", "untagged", "A share without a tag, unasked.", plain[0].clone()),
+        alone("untagged", "untagged", "A share without a tag, unasked.", &plain[0]),
     ]
 }
 
@@ -178,31 +184,26 @@ fn replays() -> Vec<Case> {
     let (seq, last) = (7000, at(7063, "last", 3));
     let (first, later) = (at(seq, "five", 5), at(7064, "later", 3));
     let (other, fewer) = (at(seq, "other", 5), at(seq, "five", 4));
-    let ok = |packet: &Vec<u8>| (packet.clone(), "ok");
     vec![
-        of("duplicate", "A packet twice.", &[ok(&full[3]), (full[3].clone(), "duplicate"), ok(&full[2])]),
-        of(
-            "duplicate-sparse",
-            "The same packet in another carriage.",
-            &[ok(&full[3]), (sparse[3].clone(), "duplicate")],
-        ),
+        of("duplicate", "A packet twice.", &[ok(&full[3]), is(&full[3], "duplicate"), ok(&full[2])]),
+        of("duplicate-sparse", "The same packet in another carriage.", &[ok(&full[3]), is(&sparse[3], "duplicate")]),
         of(
             "duplicate-waiting",
             "It waited, and came in full before it was decided.",
-            &[(sparse[3].clone(), "duplicate"), ok(&full[3])],
+            &[is(&sparse[3], "duplicate"), ok(&full[3])],
         ),
-        of("old", "64 blocks behind the latest.", &[ok(&later[0]), (first[0].clone(), "old")]),
+        of("old", "64 blocks behind the latest.", &[ok(&later[0]), is(&first[0], "old")]),
         of("old-63", "63 blocks behind.", &[ok(&last[0]), ok(&first[0])]),
         of(
             "conflict-id",
             "Another block of the same seq, signed by the same key.",
-            &[ok(&first[0]), (other[1].clone(), "conflict"), ok(&first[1])],
+            &[ok(&first[0]), is(&other[1], "conflict"), ok(&first[1])],
         ),
-        of("conflict-count", "Another count.", &[ok(&first[0]), (fewer[1].clone(), "conflict")]),
+        of("conflict-count", "Another count.", &[ok(&first[0]), is(&fewer[1], "conflict")]),
         of(
             "conflict-index",
             "Another block, and an index that was accepted.",
-            &[ok(&first[0]), (other[0].clone(), "conflict")],
+            &[ok(&first[0]), is(&other[0], "conflict")],
         ),
         of(
             "conflict-tag",
@@ -218,7 +219,7 @@ fn digests() -> Vec<Case> {
     let salted = salted();
     let salty = salted.sign(&Place::new("salty"), &contents(5), Distribution::Every);
     let after = |name: &str, reason: &'static str, comment: &str, packet: Vec<u8>| {
-        let first = (full[0].clone(), "ok");
+        let first = ok(&full[0]);
         case(name, comment, &flow(), &[first, (packet, reason)])
     };
     let path = sparse[3].len() - FIXED - 48;
@@ -229,7 +230,7 @@ fn digests() -> Vec<Case> {
     let place = Place { id: Place::new("other").id, ..Place::new("five") };
     let of_other = flow().sign(&place, &contents(5), Distribution::OneIn(8));
     let waiting = |name: &str, comment: &str, packet: Vec<u8>| {
-        let packets = [(packet, "bad-digest"), (full[0].clone(), "ok")];
+        let packets = [(packet, "bad-digest"), ok(&full[0])];
         case(name, comment, &flow(), &packets)
     };
     let bad = "bad-digest";
@@ -247,12 +248,7 @@ fn digests() -> Vec<Case> {
             "Another signature and another content: the first is looked at first.",
             other_blob.flip(0),
         ),
-        case(
-            "digest-salt",
-            "A bit of the salt.",
-            &salted,
-            &[(salty[0].clone(), "ok"), (salty[1].flip(16), "bad-digest")],
-        ),
+        case("digest-salt", "A bit of the salt.", &salted, &[ok(&salty[0]), (salty[1].flip(16), "bad-digest")]),
         waiting("digest-waiting", "It waited for the block's signature.", changed(0)),
         waiting(
             "digest-waiting-other",
@@ -303,14 +299,9 @@ fn signatures() -> Vec<Case> {
             "signature-again",
             "Refused, and refused again; then the block comes.",
             &flow(),
-            &[(at(0), "bad-signature"), (at(0), "bad-signature"), (one.clone(), "ok")],
+            &[(at(0), "bad-signature"), (at(0), "bad-signature"), ok(&one)],
         ),
-        case(
-            "pending",
-            "Nothing has the signature.",
-            &flow(),
-            &[(sparse[3].clone(), "pending"), (sparse[4].clone(), "pending")],
-        ),
+        case("pending", "Nothing has the signature.", &flow(), &[is(&sparse[3], "pending"), is(&sparse[4], "pending")]),
     ]
 }
 
@@ -394,7 +385,7 @@ fn shares() -> Vec<Case> {
     let refused = [some(&forged, &[1, 2, 3, 4, 5, 6], "bad-signature"), some(&honest, &[7, 8, 9, 10, 11], "ok")];
     let changed = honest[0].flip(0);
     let before = |packet: &Vec<u8>, reason: &'static str, indices: &[usize]| {
-        [vec![(packet.clone(), reason)], some(&honest, indices, "ok")]
+        [vec![is(&packet, reason)], some(&honest, indices, "ok")]
     };
     let twice = [some(&honest, &[2], "ok"), some(&honest, &[2], "duplicate"), some(&honest, &[3, 4, 5, 6], "ok")];
     let of = |name: &str, comment: &str, packets: &[Vec<Judged>]| case(name, comment, &flow(), &packets.concat());

@@ -10,7 +10,7 @@ use super::bbs04_group::{self, BBS04};
 use super::records::Records;
 use super::strange;
 use super::xr_group::{self, XR, u};
-use super::{Key, rng, scalar, with_all};
+use super::{Key, rng, scalar};
 use crate::case::Case;
 
 /// A group of one record, with a dealt opening key and no machine.
@@ -50,26 +50,22 @@ fn strange_bbs04() -> Case {
 
 /// `keys` are the founding key and the V of each epoch.
 fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8; 48])>) -> Case {
-    let epochs = 0..keys.len();
-    let case = Case::new("group-file", name, "valid", comment)
+    let ids = || (0..keys.len()).map(|epoch| records.epoch_id(epoch));
+    let bound = |record: &EpochRecord| [&record.machines.to_be_bytes()[..], &record.root].concat();
+    Case::new("group-file", name, "valid", comment)
         .hex("file", records.file())
         .hex("id", records.id().0)
         .hex("scheme", [records.genesis.scheme.code()])
         .text("name", records.genesis.name.as_str())
-        .hex("manager", records.genesis.manager);
-    let case = with_all(case, "epoch-id", epochs.map(|e| records.epoch_id(e)));
-    let short = (0..keys.len()).map(|e| short_epoch_id(&records.epoch_id(e)));
-    let case = short.fold(case, |case, id| case.text("short-id", &id));
-    let case = with_all(case, "founding-key", keys.iter().map(|(founding, _)| founding));
-    let case = with_all(case, "v", keys.iter().map(|(_, v)| v));
-    let made = records.epochs.iter().map(|e| e.made.to_be_bytes());
-    let case = with_all(case, "made", made);
-    let sizes = records.checkpoints.iter().map(|c| c.to_be_bytes());
-    let case = with_all(case, "checkpoint", sizes);
-    let bound = |record: &EpochRecord| [&record.machines.to_be_bytes()[..], &record.root].concat();
-    let case = with_all(case, "bound", records.epochs.iter().map(bound));
-    let starts = records.epochs.iter().map(|e| e.start.to_be_bytes());
-    with_all(case, "start", starts)
+        .hex("manager", records.genesis.manager)
+        .each("epoch-id", ids())
+        .texts("short-id", ids().map(|id| short_epoch_id(&id)))
+        .each("founding-key", keys.iter().map(|(founding, _)| founding))
+        .each("v", keys.iter().map(|(_, v)| v))
+        .each("made", records.epochs.iter().map(|e| e.made.to_be_bytes()))
+        .each("checkpoint", records.checkpoints.iter().map(|c| c.to_be_bytes()))
+        .each("bound", records.epochs.iter().map(bound))
+        .each("start", records.epochs.iter().map(|e| e.start.to_be_bytes()))
 }
 
 /// Origin, t, n and all commitments, from the first, of each secret.
@@ -86,8 +82,7 @@ fn sharing_bytes(origin: u8, parts: &[&Sharing]) -> Vec<u8> {
 fn with_register(case: Case, records: &Records) -> Case {
     let entries = records.entries.iter().map(|entry| entry.encode());
     let machines = records.head().machines.to_be_bytes();
-    let case = with_all(case.hex("machines", machines), "entry", entries);
-    case.hex("root", records.head().root)
+    case.hex("machines", machines).each("entry", entries).hex("root", records.head().root)
 }
 
 fn of_bbs04() -> Case {
@@ -101,7 +96,7 @@ fn of_bbs04_with(name: &str, comment: &str, records: &Records) -> Case {
     let case = good(name, comment, records, keys.collect());
     let [in_u, in_v] = &BBS04.sharings;
     let sharing = sharing_bytes(1, &[in_u, in_v]);
-    with_register(with_all(case, "sharing", vec![sharing; epochs]), records)
+    with_register(case.each("sharing", vec![sharing; epochs]), records)
 }
 
 fn of_xr() -> Case {
@@ -117,7 +112,7 @@ fn of_xr_with(name: &str, comment: &str, records: &Records) -> Case {
         let origin = if epoch < 2 { 2 } else { 1 };
         sharing_bytes(origin, &[&XR.sharing(epoch).0])
     });
-    with_register(with_all(case, "sharing", sharings), records)
+    with_register(case.each("sharing", sharings), records)
 }
 
 /// An urgent epoch that brings the start of a planned one forward: the effective starts are alike. Its
@@ -131,8 +126,7 @@ fn urgent() -> Case {
     records.epochs[1].previous = records.epoch_id(1);
     let comment = "Epoch 2 starts before the planned start of epoch 1, which begins with it.";
     let second = records.epochs[1].start.to_be_bytes();
-    let case = of_xr_with("xr-urgent", comment, &records);
-    with_all(case.without("start"), "start", [second; 2])
+    of_xr_with("xr-urgent", comment, &records).without("start").each("start", [second; 2])
 }
 
 fn small() -> Case {

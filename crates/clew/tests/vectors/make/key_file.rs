@@ -2,15 +2,17 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clew_group::quorum::SecretShare;
-use clew_group::{MemberKey, PublicKey, Scheme};
-use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_group::{MemberKey, PublicKey, Scheme, bbs04, xr};
+use clew_keys::{HeldEpoch, IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use zeroize::Zeroizing;
 
 use super::bbs04_group::BBS04;
 use super::damage::{Damage, identity};
-use super::records::{NONCE, Records};
+use super::flat;
+use super::hash;
+use super::packet_trailer::records;
+use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, trustee as index};
-use super::{hash, with_all};
 use crate::case::Case;
 
 pub const MEMBER: &str = "clew-member-key-1";
@@ -18,8 +20,7 @@ pub const ISSUER: &str = "clew-issuer-key-1";
 pub const TRUSTEE: &str = "clew-trustee-key-1";
 
 pub fn all() -> Vec<Case> {
-    let groups = [members(), issuers(), trustees(), bad_text(), bad_members(), bad_payloads()];
-    groups.into_iter().flatten().collect()
+    flat([members(), issuers(), trustees(), bad_text(), bad_members(), bad_payloads()])
 }
 
 pub fn case(name: &str, expect: &str, comment: &str, wanted: &str, text: &str) -> Case {
@@ -36,9 +37,10 @@ pub fn member_file(scheme: Scheme, epoch: usize) -> String {
 
 /// The key file of `web-1` that holds these epochs.
 pub fn member(scheme: Scheme, epochs: &[usize]) -> MemberKeyFile {
-    let (records, key): (&Records, _) = match scheme {
-        Scheme::Bbs04 => (&BBS04.records, MemberKey::Bbs04(BBS04.member("web-1"))),
-        Scheme::Xr => (&XR.records, MemberKey::Xr(XR.machine("web-1").key.clone())),
+    let records = records(scheme);
+    let key = match scheme {
+        Scheme::Bbs04 => MemberKey::Bbs04(BBS04.member("web-1")),
+        Scheme::Xr => MemberKey::Xr(XR.machine("web-1").key.clone()),
     };
     let held = |epoch: &usize| HeldEpoch {
         epoch: *epoch as u32,
@@ -78,8 +80,8 @@ pub fn with_member(case: Case, key: &MemberKeyFile) -> Case {
         .hex("nonce", key.nonce)
         .text("machine", key.machine.as_str())
         .hex("index", key.index.to_be_bytes())
-        .hex("member-key", key.key.to_bytes().as_slice());
-    let case = with_all(case, "device-seed", key.device.iter().map(|d| d.to_bytes()));
+        .hex("member-key", key.key.to_bytes().as_slice())
+        .each("device-seed", key.device.iter().map(|d| d.to_bytes()));
     key.epochs.iter().fold(case, |case, held| {
         case.hex("epoch", held.epoch.to_be_bytes())
             .hex("epoch-id", held.id)
@@ -119,18 +121,13 @@ fn several(name: &str, comment: &str, scheme: Scheme, epochs: &[usize]) -> Case 
 }
 
 fn issuer(scheme: Scheme) -> IssuerKeyFile {
-    let (records, gamma): (&Records, _) = match scheme {
-        Scheme::Bbs04 => (&BBS04.records, BBS04.issuer.to_bytes()),
-        Scheme::Xr => (&XR.records, XR.issuer.to_bytes()),
-    };
-    let gamma = gamma.as_slice();
     IssuerKeyFile {
-        group: records.id(),
+        group: records(scheme).id(),
         issuer: match scheme {
-            Scheme::Bbs04 => IssuerKey::Bbs04(clew_group::bbs04::IssuerKey::from_bytes(gamma).unwrap()),
-            Scheme::Xr => IssuerKey::Xr(clew_group::xr::IssuerKey::from_bytes(gamma).unwrap()),
+            Scheme::Bbs04 => IssuerKey::Bbs04(bbs04::IssuerKey::from_bytes(&BBS04.issuer.to_bytes()[..]).unwrap()),
+            Scheme::Xr => IssuerKey::Xr(xr::IssuerKey::from_bytes(&XR.issuer.to_bytes()[..]).unwrap()),
         },
-        manager: records.manager.clone(),
+        manager: records(scheme).manager.clone(),
         seed: Zeroizing::new(hash(b"seed")),
     }
 }
@@ -164,10 +161,7 @@ fn trustee_of(scheme: Scheme, since: u32, i: u8) -> TrusteeKeyFile {
     let of = |shares: &[SecretShare]| shares[usize::from(i) - 1].clone();
     let [first, second] = [&BBS04.shares[0], &BBS04.shares[1]];
     TrusteeKeyFile {
-        group: match scheme {
-            Scheme::Bbs04 => BBS04.records.id(),
-            Scheme::Xr => XR.records.id(),
-        },
+        group: records(scheme).id(),
         since,
         share: match scheme {
             Scheme::Bbs04 => OpeningShare::Bbs04([of(first), of(second)]),
@@ -195,12 +189,12 @@ fn trustees() -> Vec<Case> {
             OpeningShare::Xr(share) => vec![share.to_bytes()],
         };
         assert_eq!(file.trustee(), index(i));
-        let case = case(name, "valid", comment, TRUSTEE, &file.encode())
+        case(name, "valid", comment, TRUSTEE, &file.encode())
             .hex("scheme", [scheme.code()])
             .hex("group", file.group.0)
             .hex("since", since.to_be_bytes())
-            .hex("index", [i]);
-        with_all(case, "share", shares.iter().map(|share| share.to_vec()))
+            .hex("index", [i])
+            .each("share", shares.iter().map(|share| share.to_vec()))
     })
     .into()
 }
@@ -282,7 +276,7 @@ fn bad_members() -> Vec<Case> {
     let key = payload(&member(Scheme::Xr, &[1]).encode());
     // Of the key, A and x; then y and the seed of the device.
     let y = XR_KEY + 80;
-    let no_device = [&key[..y + 32], &key[y + 64..]].concat();
+    let no_device = key.replace(y + 32..y + 64, []);
     let other_w = {
         let two = payload(&member(Scheme::Xr, &[1, 2]).encode());
         let w = two.len() - 48 - 48 - 96;
@@ -312,10 +306,10 @@ fn bad_members_of(prefix: &str, scheme: Scheme, epochs: &[usize], size: usize) -
     let key = payload(&member(scheme, epochs).encode());
     let count = XR_KEY + size;
     let first = count + 1;
-    let no_name = [&key[..49], &[0], &key[55..]].concat();
+    let no_name = key.replace(49..55, [0]);
     let swapped =
         [&key[..first], &key[first + EPOCH..first + 2 * EPOCH], &key[first..first + EPOCH], &key[first + 2 * EPOCH..]];
-    let again = [&key[..first + EPOCH], &key[first..]].concat();
+    let again = key.replace(first..first, &key[first..first + EPOCH]);
     let again = again.set(count, [epochs.len() as u8 + 1]);
     let none = [&key[..count], &[0]].concat();
     let many = [&key[..first], &key[first..first + EPOCH].repeat(17)].concat();

@@ -3,16 +3,18 @@
 use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
-use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile};
+use clew_keys::TextFile;
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile};
 use ed25519_dalek::SigningKey;
 
 use super::bbs04_group::BBS04;
-use super::damage::{Damage, bad_proofs, identity, of_proof};
+use super::damage::{Damage, bad_proofs, identity};
+use super::flat;
 use super::key_file::{armored, case};
 use super::opening::checked;
 use super::records::Records;
 use super::xr_group::{NEWEST, XR, join_nonce, row_rng, s, x};
-use super::{bbs04_group, hash, rng, with_all, xr_group};
+use super::{bbs04_group, hash, rng, xr_group};
 use crate::case::Case;
 
 const NAME: &str = "web-6";
@@ -24,20 +26,11 @@ const CREDENTIAL: &str = CredentialFile::LABEL;
 const JOINING: &str = "clew-joining-1";
 
 pub fn all() -> Vec<Case> {
-    let groups = [invitations(), requests(), offers(), bad_offers(), acceptances(), credentials(), bad_credentials()];
-    groups.into_iter().flatten().collect()
+    flat([invitations(), requests(), offers(), bad_offers(), acceptances(), credentials(), bad_credentials()])
 }
 
 fn of_file(case: Case) -> Case {
     case.text("group-file", xr_group::FILE)
-}
-
-fn longer(payload: &[u8]) -> Vec<u8> {
-    [payload, &[0]].concat()
-}
-
-fn shorter(payload: &[u8]) -> Vec<u8> {
-    payload[..payload.len() - 1].to_vec()
 }
 
 fn invitation_of(records: &Records) -> InvitationFile {
@@ -117,9 +110,9 @@ fn invitations() -> Vec<Case> {
         bad("stranger", "not-the-managers", "Another key signed.", &stranger.payload()),
         bad("signature", "not-the-managers", "The signature is one bit off.", &good.flip(good.len() - 40 - 1)),
         bad("nonce", "not-the-managers", "The nonce is one bit off.", &good.flip(47)),
-        bad("name", "damaged", "The name is empty.", &[&good[..48], &[0], &good[54..]].concat()),
-        bad("long", "damaged", "A byte too many.", &longer(&good)),
-        bad("short", "damaged", "A byte is missing.", &shorter(&good)),
+        bad("name", "damaged", "The name is empty.", &good.replace(48..54, [0])),
+        bad("long", "damaged", "A byte too many.", &good.plus([0])),
+        bad("short", "damaged", "A byte is missing.", &good.cut(1)),
         case("invitation-bbs04", "no-join", of_bbs04, INVITATION, &other.encode())
             .text("group-file", bbs04_group::FILE),
         case(
@@ -155,8 +148,8 @@ fn requests() -> Vec<Case> {
         bad("-proof", "join", "s of the proof is one bit off.", &good.flip(-1)),
         bad("-c", "join", "C' is another point.", &good.doubled(64, 48)),
         bad("-identity", "damaged", "C' is the identity.", &good.set(64, identity(48))),
-        bad("-long", "damaged", "A byte too many.", &longer(&good)),
-        bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
+        bad("-long", "damaged", "A byte too many.", &good.plus([0])),
+        bad("-short", "damaged", "A byte is missing.", &good.cut(1)),
     ]
 }
 
@@ -216,8 +209,8 @@ fn bad_offers() -> Vec<Case> {
         bad("x-zero", "damaged", "x is zero.", &set(A + 48, &[0; 32])),
         bad("x-high", "damaged", "x is not reduced.", &good.unreduced(A + 48)),
         bad("identity", "damaged", "A is the identity.", &set(A, &identity(48))),
-        bad("long", "damaged", "A byte too many.", &longer(&good)),
-        bad("short", "damaged", "A byte is missing.", &shorter(&good)),
+        bad("long", "damaged", "A byte too many.", &good.plus([0])),
+        bad("short", "damaged", "A byte is missing.", &good.cut(1)),
     ]
 }
 
@@ -266,13 +259,12 @@ fn acceptances() -> Vec<Case> {
         bad("-signature", "device", "S is one bit off.", &good.flip(40)),
         bad("-proof-of-another", "device", "The proof of another machine's y, for its row.", &good.set(PROOF, &other)),
         bad("-no-proof", "damaged", "It ends with S.", &good[..PROOF]),
-        bad("-long", "damaged", "A byte too many.", &longer(&good)),
-        bad("-short", "damaged", "A byte is missing.", &shorter(&good)),
+        bad("-long", "damaged", "A byte too many.", &good.plus([0])),
+        bad("-short", "damaged", "A byte is missing.", &good.cut(1)),
     ];
-    for (what, rule, bytes) in bad_proofs(&good, PROOF) {
+    for (what, rule, comment, bytes) in bad_proofs(&good, PROOF) {
         let rule = if rule == "invalid" { "device" } else { "damaged" };
-        let name = format!("-proof-{what}");
-        cases.push(bad(&name, rule, of_proof(what), &bytes));
+        cases.push(bad(&format!("-proof-{what}"), rule, &comment, &bytes));
     }
     cases
 }
@@ -302,9 +294,9 @@ fn credentials() -> Vec<Case> {
         let case = case(name, "valid", comment, CREDENTIAL, &file.encode());
         let case = read_by(case, &joining).hex("nonce", file.nonce).hex("index", file.index.to_be_bytes());
         let epochs = file.witnesses.iter().map(|(epoch, _)| epoch.to_be_bytes());
-        let case = with_all(case, "epoch", epochs);
+        let case = case.each("epoch", epochs);
         let witnesses = file.witnesses.iter().map(|(_, w)| w.to_bytes().to_vec());
-        with_all(case, "witness", witnesses).lines("key-line", &key.encode())
+        case.each("witness", witnesses).lines("key-line", &key.encode())
     };
     let announced = "With the witnesses of the epoch in force and of the one announced.";
     vec![
@@ -364,7 +356,7 @@ fn bad_credentials() -> Vec<Case> {
         bad("swapped", "damaged", "The epochs in the other order.", &swapped),
         bad("equal", "damaged", "An epoch twice.", &twice),
         bad("identity", "damaged", "A witness is the identity.", &set(first + 4, &identity(48))),
-        bad("long", "damaged", "A byte too many.", &longer(&good)),
-        bad("short", "damaged", "A byte is missing.", &shorter(&good)),
+        bad("long", "damaged", "A byte too many.", &good.plus([0])),
+        bad("short", "damaged", "A byte is missing.", &good.cut(1)),
     ]
 }

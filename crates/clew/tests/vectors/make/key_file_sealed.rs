@@ -1,5 +1,6 @@
 //! Vectors of key files that are sealed.
 
+use clew_keys::TextFile;
 use clew_keys::encryption::{Secret, encrypt};
 use zeroize::Zeroizing;
 
@@ -52,7 +53,7 @@ pub fn all() -> Vec<Case> {
         ),
         bad("sealed-nonce", "wrong-secret", "One bit of the nonce is flipped.", &flipped(29)),
         bad("sealed-ciphertext", "wrong-secret", "One bit of the ciphertext is flipped.", &flipped(60)),
-        bad("sealed-cut", "wrong-secret", "The last byte is missing.", &head[..head.len() - 1]),
+        bad("sealed-cut", "wrong-secret", "The last byte is missing.", &head.cut(1)),
         bad("sealed-kind", "damaged", "Kind 3.", &head.set(0, [3])),
         bad("sealed-short", "damaged", "Less than the six fields.", &head[..52]),
         costly("sealed-memory", "More memory than a reader gives.", 17, (1 << 20) + 1),

@@ -5,7 +5,6 @@ use clew_keys::witness_file::encode;
 
 use super::damage::{Damage, identity, near};
 use super::records::NONCE;
-use super::with_all;
 use super::xr_group::{NEWEST, XR};
 use crate::case::Case;
 
@@ -37,8 +36,7 @@ pub fn all() -> Vec<Case> {
     let good = bucket();
     let valid = |name: &str, comment: &str, index: u32| {
         let witness = XR.witness(&format!("web-{}", index + 1), NEWEST);
-        let case = case(name, "valid", comment, &good, index);
-        with_all(case, "witness", [witness.to_bytes().to_vec()])
+        case(name, "valid", comment, &good, index).each("witness", [witness.to_bytes().to_vec()])
     };
     let set = |at: usize, value: &[u8]| good.set(at, value);
     let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| case(&format!("-{name}"), rule, comment, file, 0);
@@ -52,7 +50,7 @@ pub fn all() -> Vec<Case> {
         bad("header-cut", "layout", "It ends within the header.", &good[..ROWS - 1]),
         bad("none", "layout", "No row.", &none),
         bad("many", "layout", "1,025 rows.", &many),
-        bad("cut", "layout", "The last byte is missing.", &good[..good.len() - 1]),
+        bad("cut", "layout", "The last byte is missing.", &good.cut(1)),
         bad("long", "layout", "A byte too many.", &good.plus([0])),
         bad("group", "other-group", "Of another group.", &set(16, &NONCE[..16])),
         bad("epoch", "other-epoch", "Of epoch 3.", &set(32, &3u32.to_be_bytes())),

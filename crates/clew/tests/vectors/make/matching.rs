@@ -4,15 +4,15 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Blind, Blinding, Decryption, Match, Set, Trustee};
 use clew_group::xr::Signature;
 
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
+use super::flat;
 use super::quorum::{case, with_sharing};
 use super::xr_group::{XR, trustee};
-use super::{hash, rng, with_all, xr_signatures};
+use super::{hash, rng, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [blinds(), answers(), bad_blinds(), bad_shares(), no_answers()];
-    groups.into_iter().flatten().collect()
+    flat([blinds(), answers(), bad_blinds(), bad_shares(), no_answers()])
 }
 
 /// T1 and T2 of a signature of `web-1` in epoch 0.
@@ -117,8 +117,7 @@ fn blinds() -> Vec<Case> {
 
 fn judged(name: &str, expect: &str, comment: &str, asked: &Asked, given: &Transcript) -> Case {
     let case = asked.case("match", &format!("match-{name}"), expect, comment);
-    let case = with_all(case, "blind", &given.blinds);
-    with_all(case, "decryption", &given.decryptions)
+    case.each("blind", &given.blinds).each("decryption", &given.decryptions)
 }
 
 fn answers() -> Vec<Case> {
@@ -141,7 +140,7 @@ fn bad_blinds() -> Vec<Case> {
     let with = |name: &str, rule: &str, comment: &str, second: Vec<u8>| {
         let given = Transcript { blinds: vec![good.blinds[0].clone(), second], decryptions: good.decryptions.clone() };
         let case = judged(&format!("blind-{name}"), rule, comment, &asked, &given);
-        if rule == "invalid" { case.hex("culprit", [3]) } else { case }
+        if rule == "invalid" { case.blames(3) } else { case }
     };
     let second = &good.blinds[1];
     let mut cases = vec![
@@ -150,14 +149,13 @@ fn bad_blinds() -> Vec<Case> {
         with("of-other", "invalid", "The blind of trustee 1 again.", good.blinds[0].clone()),
         with("short", "length", "A byte is missing.", second[..159].to_vec()),
     ];
-    for (what, rule, bytes) in bad_proofs(second, 96) {
-        cases.push(with(&format!("proof-{what}"), rule, of_proof(what), bytes));
+    for (what, rule, comment, bytes) in bad_proofs(second, 96) {
+        cases.push(with(&format!("proof-{what}"), rule, &comment, bytes));
     }
     cases.push(with("two-rules", "scalar", TWO_RULES, two_rules(second, 48, 128)));
-    for (point, at) in [("e", 0), ("f", 48)] {
-        for (what, rule, bytes) in bad_points(&second[at..at + 48]) {
-            let (name, comment) = (format!("{point}-{what}"), sentence(&point.to_uppercase(), what));
-            cases.push(with(&name, rule, &comment, second.set(at, &bytes)));
+    for (point, at) in [("E", 0), ("F", 48)] {
+        for (what, rule, comment, bytes) in bad_points(second, point, at..at + 48) {
+            cases.push(with(&format!("{}-{what}", point.to_lowercase()), rule, &comment, bytes));
         }
     }
     cases
@@ -187,15 +185,14 @@ fn bad_shares() -> Vec<Case> {
     let [first, third] = [&good.decryptions[0], &good.decryptions[1]];
     let mut cases = vec![
         with("other-d", "invalid", "D of trustee 3 is another point.", vec![first.clone(), third.doubled(0, 48)])
-            .hex("culprit", [3]),
-        with("swapped", "invalid", "Each in the other's place.", vec![third.clone(), first.clone()])
-            .hex("culprit", [1]),
-        with("other-match", "invalid", "Shares of another product.", no.decryptions.clone()).hex("culprit", [1]),
+            .blames(3),
+        with("swapped", "invalid", "Each in the other's place.", vec![third.clone(), first.clone()]).blames(1),
+        with("other-match", "invalid", "Shares of another product.", no.decryptions.clone()).blames(1),
         with("missing", "too-few", "One share for a set of two.", vec![first.clone()]),
     ];
-    for (what, rule, bytes) in bad_proofs(third, 48) {
-        let case = with(&format!("proof-{what}"), rule, of_proof(what), vec![first.clone(), bytes]);
-        cases.push(if rule == "invalid" { case.hex("culprit", [3]) } else { case });
+    for (what, rule, comment, bytes) in bad_proofs(third, 48) {
+        let case = with(&format!("proof-{what}"), rule, &comment, vec![first.clone(), bytes]);
+        cases.push(if rule == "invalid" { case.blames(3) } else { case });
     }
     cases
 }

@@ -64,7 +64,7 @@ use crate::case::Case;
 
 /// Every case, in the order of the specifications.
 pub fn all() -> Vec<Case> {
-    let folders = [
+    flat([
         xr_keys::all(),
         xr_join::all(),
         xr_signatures::all(),
@@ -107,8 +107,12 @@ pub fn all() -> Vec<Case> {
         tunnel_puzzle::all(),
         tunnel_sequence::all(),
         tunnel_answers::all(),
-    ];
-    folders.into_iter().flatten().collect()
+    ])
+}
+
+/// The rows of several tables.
+fn flat<T, const N: usize>(tables: [Vec<T>; N]) -> Vec<T> {
+    tables.into_iter().flatten().collect()
 }
 
 fn hash(bytes: &[u8]) -> [u8; 32] {
@@ -175,9 +179,4 @@ impl Key for bbs04::PublicKey {
 fn with_key(case: Case, key: &impl Key) -> Case {
     let (founding, v) = key.parts();
     case.hex("nonce", records::NONCE).hex("founding-key", founding).hex("v", v)
-}
-
-/// All values of a list under one name.
-fn with_all<T: AsRef<[u8]>>(case: Case, name: &str, all: impl IntoIterator<Item = T>) -> Case {
-    all.into_iter().fold(case, |case, one| case.hex(name, one))
 }

@@ -7,14 +7,13 @@ use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Decryption, SecretShare, Trustee};
 use clew_packet::{Block, Policy, read};
-use clew_tree::DigestSize;
 
 use super::bbs04_group::BBS04;
 use super::packet_modes;
 use super::packet_trailer::*;
 use super::records::{NOW, Records, row_of};
 use super::xr_group::{NEWEST, XR, place, trustee, x};
-use super::{hash, rng, scalar, with_all};
+use super::{hash, rng, scalar};
 use crate::case::Case;
 use crate::common::Owned;
 
@@ -72,19 +71,13 @@ impl Sent {
     }
 
     pub fn records(&self) -> &'static Records {
-        match self.scheme {
-            Scheme::Bbs04 => &BBS04.records,
-            Scheme::Xr => &XR.records,
-        }
+        records(self.scheme)
     }
 
     /// The message, and the signature in its plain form.
     pub fn signed(&self) -> (Vec<u8>, Vec<u8>) {
-        let (frame, mut message) = (self.frame.frame(), Vec::new());
-        let packet = read(&frame).unwrap();
-        packet.write_message(&mut message);
         let plain = self.scheme.signature_bytes(false);
-        (message, packet.trailer().body[..plain].to_vec())
+        (message_of(&self.frame), trailer_of(&self.frame).body[..plain].to_vec())
     }
 
     pub fn request(&self, question: Question, warrant: Option<[u8; 32]>) -> Request {
@@ -113,7 +106,7 @@ impl Sent {
 
     /// The packet of that place in a signed block of three, of the newest epoch.
     pub fn in_block(index: usize) -> Self {
-        let frame = packet_modes::block(3, DigestSize::D16, "xr-opened block").remove(index);
+        let frame = packet_modes::block(3, PLAIN, "xr-opened block").remove(index);
         Self { scheme: Scheme::Xr, machine: "web-1", epoch: NEWEST, frame }
     }
 
@@ -187,7 +180,7 @@ fn good(name: &str, comment: &str, sent: &Sent, opening: &Opening, caveats: &[&s
         .case("judge", &format!("opening-{name}"), "valid", comment)
         .lines("line", &opening.encode())
         .text("answer", opening.row.entry.name.as_str());
-    let case = with_all(case, "x", opening.x.iter().map(Scalar::to_bytes));
+    let case = case.each("x", opening.x.iter().map(Scalar::to_bytes));
     with_judgement(case, &opening.request, &opening.row, caveats)
 }
 

@@ -5,6 +5,7 @@ use clew_group::Scheme;
 
 use super::bbs04_group::BBS04;
 use super::damage::{Damage, identity};
+use super::flat;
 use super::hash;
 use super::key_file::armored;
 use super::opening::{OPENING, Sent, payload};
@@ -15,7 +16,7 @@ use super::xr_group::{XR, place, x};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
+    flat([
         texts(),
         requests(),
         packets(),
@@ -27,8 +28,7 @@ pub fn all() -> Vec<Case> {
         devices(),
         credentials(),
         pins(),
-    ];
-    groups.into_iter().flatten().collect()
+    ])
 }
 
 /// The packet that the cases are about: of epoch 0 of xr, where two of three open.
@@ -89,7 +89,7 @@ fn requests() -> Vec<Case> {
     let set = |at: usize, value: &[u8]| good.set(at, value);
     let one = |at: usize, value: u8| good.set(at, [value]);
     let id = |epoch| XR.records.epoch_id(epoch);
-    let epoch_1 = set(34, &[0, 0, 0, 1]).set(38, id(0).0);
+    let epoch_1 = set(34, &[0, 0, 0, 1]);
     let beyond = set(34, &[0, 0, 0, 5]);
     let layout = |name: &str, comment: &str, payload: &[u8]| bad(name, "layout", comment, payload);
     let group = |name: &str, comment: &str, payload: &[u8]| bad(&format!("group-{name}"), "group", comment, payload);
@@ -183,7 +183,7 @@ fn layouts() -> Vec<Case> {
     let layout = |name: &str, comment: &str, payload: &[u8]| bad(&format!("layout-{name}"), "layout", comment, payload);
     let second = SHARES + 113;
     let swapped = [&good[..SHARES], &good[second..X], &good[SHARES..second], &good[X..]];
-    let missing = [&good[..second], &good[X..]].concat();
+    let missing = good.replace(second..X, []);
     let third = {
         let opening = sent().open(&[1, 2, 3], None);
         payload(&opening.encode(), OPENING)
@@ -203,15 +203,15 @@ fn layouts() -> Vec<Case> {
         layout("s", "s of a proof is not reduced.", &set(second + 81, &[0xff; 32])),
         layout("x-not-reduced", "x + r in the place of x.", &good.unreduced(X)),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
-        layout("anchor", "An anchor of one byte.", &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat()),
+        layout("anchor", "An anchor of one byte.", &good.replace(ANCHOR..ROW, [0, 1, 7])),
         layout(
             "anchor-length",
             "The anchor is said to have the row.",
             &set(ANCHOR, &((good.len() - ROW) as u16).to_be_bytes()),
         ),
-        layout("no-anchor", "No anchor.", &[&good[..ANCHOR], &good[ROW..]].concat()),
+        layout("no-anchor", "No anchor.", &good.replace(ANCHOR..ROW, [])),
         layout("long", "A byte behind the row.", &good.plus([0])),
-        layout("cut", "The last byte is missing.", &good[..good.len() - 1]),
+        layout("cut", "The last byte is missing.", &good.cut(1)),
         layout("no-row", "No row.", &good[..ROW]),
     ]
 }
@@ -248,7 +248,7 @@ fn rows_that_do_not_decode() -> Vec<Case> {
         row("proof-s", "s of the proof is not reduced.", &good.unreduced(proof + 32)),
         row("bbs04", "A row of the group of bbs04.", &of_bbs04),
         row("hashes", "More than 32 hashes.", &set(hashes, &[33])),
-        row("fewer", "A hash is missing.", &good[..good.len() - 32]),
+        row("fewer", "A hash is missing.", &good.cut(32)),
     ]
 }
 
@@ -257,9 +257,9 @@ fn shares() -> Vec<Case> {
     let second = SHARES + 113;
     let share = |name: &str, culprit: u8, comment: &str, payload: &[u8]| {
         let name = format!("share-{name}");
-        bad(&name, "share", comment, payload).hex("culprit", [culprit])
+        bad(&name, "share", comment, payload).blames(culprit)
     };
-    let relabelled = good.set(SHARES, [2]).set(second, [3]);
+    let relabelled = good.set(SHARES, [2]);
     let asked_otherwise = payload(&sent().open(&[1, 3], Some(hash(b"w"))).encode(), OPENING);
     let of_other = good.set(SHARES, &asked_otherwise[SHARES..X]);
     vec![
@@ -294,10 +294,9 @@ fn shares_of_bbs04() -> Vec<Case> {
     let strange = with_row(&strange::bbs04().row(0));
     vec![
         case("share-first", "share", "The first decryption of trustee 2 is damaged.", &good.flip(second + 112))
-            .hex("culprit", [2]),
-        case("share-second", "share", "The second of trustee 1 is damaged.", &good.flip(SHARES + 224))
-            .hex("culprit", [1]),
-        case("share-parts", "share", "Both of trustee 2, exchanged.", &parts.concat()).hex("culprit", [2]),
+            .blames(2),
+        case("share-second", "share", "The second of trustee 1 is damaged.", &good.flip(SHARES + 224)).blames(1),
+        case("share-parts", "share", "Both of trustee 2, exchanged.", &parts.concat()).blames(2),
         case("register", "register", "A hash of the proof is another.", &with_row(&row)),
         in_strange(case("credential", "credential", "A of web-1 with X of web-2.", &strange), strange::BBS04_FILE),
         case("signer", "signer", "The row of another machine.", &with_row(&machine)),
@@ -309,7 +308,7 @@ fn shares_of_bbs04() -> Vec<Case> {
 
 /// The case with another group file, whose register has strange entries.
 fn in_strange(case: Case, file: &str) -> Case {
-    case.without("group-file").text("group-file", file)
+    case.in_file(file)
 }
 
 /// The opening with another row.

@@ -7,6 +7,7 @@ use clew_group::quorum::{Blind, Blinding, Decryption, Match as Asked, Set};
 use clew_group::xr::Signature;
 
 use super::damage::{Damage, identity};
+use super::flat;
 use super::key_file::armored;
 use super::matching::blind_with;
 use super::opening::{OPENING, Sent, payload, with_judgement};
@@ -18,8 +19,7 @@ use super::{hash, rng};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [answers(), requests(), layouts(), rows(), blinds_and_shares()];
-    groups.into_iter().flatten().collect()
+    flat([answers(), requests(), layouts(), rows(), blinds_and_shares()])
 }
 
 pub const MATCH: &str = "clew-match-1";
@@ -201,15 +201,15 @@ fn layouts() -> Vec<Case> {
         layout("base", "B_X is the identity.", &set(BASE, &identity(48))),
         layout("x-zero", "x is zero.", &set(X, &[0; 32])),
         layout("x-not-reduced", "x + r in the place of x.", &good.unreduced(X)),
-        layout("anchor", "An anchor of one byte.", &[&good[..ANCHOR], &[0, 1, 7], &good[ROW..]].concat()),
-        layout("no-anchor", "No anchor.", &[&good[..ANCHOR], &good[ROW..]].concat()),
+        layout("anchor", "An anchor of one byte.", &good.replace(ANCHOR..ROW, [0, 1, 7])),
+        layout("no-anchor", "No anchor.", &good.replace(ANCHOR..ROW, [])),
         layout("e", "E of trustee 1 is the identity.", &set(BLINDS, &identity(48))),
         layout("f", "F of trustee 3 is the identity.", &set(BLINDS + 208, &identity(48))),
         layout("blind-s", "s of a blind is not reduced.", &set(BLINDS + 128, &[0xff; 32])),
         layout("d", "D of trustee 1 is the identity.", &set(DECRYPTIONS, &identity(48))),
         layout("share-c", "c of a share has bit 254 set.", &good.set(DECRYPTIONS + 48, [0x7f])),
         layout("no-row", "No row.", &good[..ROW]),
-        layout("cut", "The last byte is missing.", &good[..good.len() - 1]),
+        layout("cut", "The last byte is missing.", &good.cut(1)),
         layout("long", "A byte behind the row.", &good.plus([0])),
     ]
 }
@@ -226,8 +226,7 @@ fn rows() -> Vec<Case> {
     };
     let with = |name: &str, rule: &str, comment: &str, row: &Row| bad(name, rule, comment, &about(&x("web-1"), row));
     let strange = |name: &str, rule: &str, comment: &str, index| {
-        let case = with(name, rule, comment, &strange::xr().row(index));
-        case.without("group-file").text("group-file", STRANGE)
+        with(name, rule, comment, &strange::xr().row(index)).in_file(STRANGE)
     };
     let mut broken = records.row(place("web-1"));
     broken.hashes[1][5] ^= 1;
@@ -265,18 +264,17 @@ fn blinds_and_shares() -> Vec<Case> {
     let cancelling = [blind(1, rho), blind(3, -rho)].concat();
     assert_ne!(hash(&cancelling), hash(&good[first..DECRYPTIONS]));
     vec![
-        case("blind", "e", "E of trustee 3 is another point.", &good.doubled(third, 48)).hex("culprit", [3]),
-        case("blind", "f", "F of trustee 1 is another point.", &good.doubled(first + 48, 48)).hex("culprit", [1]),
-        case("blind", "c", "c of trustee 3 is one bit off.", &good.flip(third + 127)).hex("culprit", [3]),
-        case("blind", "s", "s of trustee 1 is one bit off.", &good.flip(first + 159)).hex("culprit", [1]),
-        case("blind", "order", "Each in the other's place.", &swapped.concat()).hex("culprit", [1]),
+        case("blind", "e", "E of trustee 3 is another point.", &good.doubled(third, 48)).blames(3),
+        case("blind", "f", "F of trustee 1 is another point.", &good.doubled(first + 48, 48)).blames(1),
+        case("blind", "c", "c of trustee 3 is one bit off.", &good.flip(third + 127)).blames(3),
+        case("blind", "s", "s of trustee 1 is one bit off.", &good.flip(first + 159)).blames(1),
+        case("blind", "order", "Each in the other's place.", &swapped.concat()).blames(1),
         case("blind", "other-match", "Blinds of another match.", &good.set(first, &of_other[first..DECRYPTIONS]))
-            .hex("culprit", [1]),
+            .blames(1),
         case("blind", "cancelled", "Both blinds hold, and E is the identity.", &good.set(first, &cancelling)),
-        case("share", "d", "D of trustee 3 is another point.", &good.doubled(three, 48)).hex("culprit", [3]),
-        case("share", "c", "c of trustee 1 is one bit off.", &good.flip(one + 79)).hex("culprit", [1]),
-        case("share", "s", "s of trustee 3 is one bit off.", &good.flip(three + 111)).hex("culprit", [3]),
-        case("share", "other-match", "Shares of another match.", &good.set(one, &of_other[one..ANCHOR]))
-            .hex("culprit", [1]),
+        case("share", "d", "D of trustee 3 is another point.", &good.doubled(three, 48)).blames(3),
+        case("share", "c", "c of trustee 1 is one bit off.", &good.flip(one + 79)).blames(1),
+        case("share", "s", "s of trustee 3 is one bit off.", &good.flip(three + 111)).blames(3),
+        case("share", "other-match", "Shares of another match.", &good.set(one, &of_other[one..ANCHOR])).blames(1),
     ]
 }

@@ -5,10 +5,9 @@ use clew_group::Scheme;
 
 use super::bbs04_group::BBS04;
 use super::damage::{Damage, another, identity};
-use super::packet_trailer::group_file;
+use super::packet_trailer::{group_file, records};
 use super::records::Records;
 use super::strange;
-use super::with_all;
 use super::xr_group::{XR, x};
 use crate::case::Case;
 
@@ -45,10 +44,7 @@ fn revoked(scheme: Scheme, at: usize) -> Option<u32> {
 
 /// The lines of all machines.
 fn lines(scheme: Scheme, header: &RegisterFileHeader) -> Vec<RegisterLine> {
-    let records = match scheme {
-        Scheme::Bbs04 => &BBS04.records,
-        Scheme::Xr => &XR.records,
-    };
+    let records = records(scheme);
     let line = |at: usize| {
         let name = format!("web-{}", at + 1);
         let value = |epoch: &u32| {
@@ -84,23 +80,20 @@ fn bytes(value: &LineValue, points: bool) -> Vec<u8> {
 fn with_lines(case: Case, header: &RegisterFileHeader, lines: &[RegisterLine]) -> Case {
     let case = case.hex("values", [if header.points { 2 } else { 1 }]);
     let epochs = header.epochs.iter().map(|epoch| epoch.to_be_bytes());
-    let case = with_all(case, "epoch", epochs);
+    let case = case.each("epoch", epochs);
     let entries = lines.iter().map(|line| line.row.entry.encode());
-    let case = with_all(case, "entry", entries);
+    let case = case.each("entry", entries);
     let leaves = lines.iter().map(|line| line.row.entry.leaf_hash());
-    let case = with_all(case, "leaf-hash", leaves);
+    let case = case.each("leaf-hash", leaves);
     let all_x = lines.iter().filter_map(|line| line.x);
-    let case = with_all(case, "x", all_x.map(|x| x.to_bytes()));
+    let case = case.each("x", all_x.map(|x| x.to_bytes()));
     let values = lines.iter().flat_map(|line| &line.values);
-    with_all(case, "value", values.map(|value| bytes(value, header.points)))
+    case.each("value", values.map(|value| bytes(value, header.points)))
 }
 
 fn good() -> Vec<Case> {
     let of = |scheme: Scheme, name: &str, comment: &str, points, epochs: &[u32], take: usize| {
-        let records = match scheme {
-            Scheme::Bbs04 => &BBS04.records,
-            Scheme::Xr => &XR.records,
-        };
+        let records = records(scheme);
         let header = header(records, points, epochs);
         let lines = &lines(scheme, &header)[..take];
         let case = case(scheme, name, "valid", comment, &file(&header, lines));
@@ -145,7 +138,7 @@ fn bad_layouts() -> Vec<Case> {
         bad("layout-scheme", "layout", "Entries of the other scheme.", &of_bbs04),
         bad("layout-x-zero", "layout", "x is zero.", &good.set(x, [0; 32])),
         bad("layout-x", "layout", "x is not reduced.", &good.set(x, [0xff; 32])),
-        bad("truncated", "truncated", "The last byte is missing.", &good[..good.len() - 1]),
+        bad("truncated", "truncated", "The last byte is missing.", &good.cut(1)),
         bad("truncated-length", "truncated", "The file ends within a length.", &good[..start + 2]),
     ]
 }

@@ -5,12 +5,13 @@ use clew_group::Scheme;
 use clew_group::quorum::Trustee;
 
 use super::damage::{Damage, identity};
+use super::flat;
 use super::key_file::armored;
 use super::opening::{Sent, payload};
 use super::opening_match::Asking;
 use super::packet_trailer::*;
 use super::xr_group::{XR, trustee};
-use super::{hash, rng, with_all};
+use super::{hash, rng};
 use crate::case::Case;
 
 const SHARE: &str = "clew-share-1";
@@ -20,8 +21,7 @@ const TRUSTEE: usize = 1 + 206;
 const REST: usize = TRUSTEE + 1;
 
 pub fn all() -> Vec<Case> {
-    let groups = [good_shares(), matches(), damaged(), damaged_matches(), wrong()];
-    groups.into_iter().flatten().collect()
+    flat([good_shares(), matches(), damaged(), damaged_matches(), wrong()])
 }
 
 /// The share of an opening.
@@ -86,7 +86,7 @@ fn matches() -> Vec<Case> {
     };
     vec![
         of("commitment", "Step 2 of a match, and the blind that it binds.", &commitment, 2).hex("blind", blinds[1]),
-        with_all(of("blind", "Step 3: the blind.", &blind, 3), "blind", &blinds),
+        of("blind", "Step 3: the blind.", &blind, 3).each("blind", &blinds),
         of("match", "Step 4: all blinds, and the decryption of their product.", &answer, 4),
     ]
 }
@@ -129,7 +129,7 @@ fn damaged() -> Vec<Case> {
         bad("d", "D is the identity.", &good.set(REST, identity(48))),
         bad("s", "s is not reduced.", &good.set(REST + 80, [0xff; 32])),
         bad("long", "A byte too many.", &good.plus([0])),
-        bad("cut", "The last byte is missing.", &good[..good.len() - 1]),
+        bad("cut", "The last byte is missing.", &good.cut(1)),
     ]
 }
 
@@ -147,7 +147,7 @@ fn damaged_matches() -> Vec<Case> {
         bad("set-blind", "A set without the trustee.", &without(&blind)),
         bad("set-match", "A set without the trustee.", &without(&answer)),
         bad("set-size", "A set of three, with two blinds.", &answer.set(REST, [0, 0, 0, 7])),
-        bad("commitment-cut", "A byte is missing.", &commitment[..commitment.len() - 1]),
+        bad("commitment-cut", "A byte is missing.", &commitment.cut(1)),
         bad("blind-e", "E is the identity.", &blind.set(REST + 4, identity(48))),
         bad("match-f", "F of trustee 1 is the identity.", &answer.set(REST + 4 + 48, identity(48))),
         bad("match-long", "A byte too many.", &answer.plus([0])),
@@ -160,7 +160,7 @@ fn wrong() -> Vec<Case> {
     let bad = |name: &str, rule: &str, comment: &str, payload: &[u8]| {
         case(&sent, name, rule, comment, &armored(SHARE, payload))
     };
-    let of = |i: u8| move |case: Case| case.hex("culprit", [i]);
+    let of = |i: u8| move |case: Case| case.blames(i);
     let other = signed(&raw(packet()), "xr-ipv4-udp");
     let asking = asking();
     let [commitment, blind, answer] = steps(&asking);
@@ -188,22 +188,16 @@ fn wrong() -> Vec<Case> {
         of(2)(bad("relabelled", "share", "In the name of trustee 2.", &good.set(TRUSTEE, [2]))),
         of_match("set-few", "layout", "A set of one, where two open.", &commitment.set(REST, [0, 0, 0, 4]))
             .hex("blind", shown),
-        with_all(
-            of_match("set-beyond", "layout", "Trustee 4 of 3 in the set.", &blind.set(REST, [0, 0, 0, 12])),
-            "blind",
-            &blinds,
-        ),
+        of_match("set-beyond", "layout", "Trustee 4 of 3 in the set.", &blind.set(REST, [0, 0, 0, 12]))
+            .each("blind", &blinds),
         of(3)(of_match("other-commitment", "blind", "It binds another blind.", &commitment.flip(-1)))
             .hex("blind", shown),
-        with_all(
-            of(3)(of_match("other-blind", "blind", "E is another point.", &blind.doubled(REST + 4, 48))),
-            "blind",
-            &blinds,
-        ),
+        of(3)(of_match("other-blind", "blind", "E is another point.", &blind.doubled(REST + 4, 48)))
+            .each("blind", &blinds),
         of(1)(of_match("match-blind", "blind", "The blind of trustee 1 is damaged.", &answer.flip(REST + 4 + 159))),
         of(3)(of_match("match-share", "share", "The decryption is damaged.", &answer.flip(-1))),
         bad("match-base", "blind", "Asked about another machine.", &answer)
             .hex("b", XR.base("web-2", 0).to_bytes())
-            .hex("culprit", [1]),
+            .blames(1),
     ]
 }

@@ -4,6 +4,7 @@ use clew_packet::{GroupTag, LinkType, MAGIC, Mark, Reason, SECOND_NS, Saved, Tim
 
 use super::bbs04_group::STARTS;
 use super::damage::Damage;
+use super::flat;
 use super::packet_trailer::*;
 use super::records::NOW;
 use crate::case::Case;
@@ -11,8 +12,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [unsigned(), bad_layouts(), bad_marks(), bad_times(), bad_signatures(), duplicates()];
-    groups.into_iter().flatten().collect()
+    flat([unsigned(), bad_layouts(), bad_marks(), bad_times(), bad_signatures(), duplicates()])
 }
 
 /// One frame for each reason of section 2, in its order.
@@ -71,16 +71,7 @@ fn good() -> Owned {
 
 /// The packet with this upper protocol, and the trailer of [`good`] changed.
 fn carrying(protocol: u8, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
-    let good = good();
-    let mut trailer = trailer_of(&good);
-    change(&mut trailer);
-    let mut bytes = vec![0; trailer.length()];
-    trailer.emit(&mut bytes);
-    let mut upper = [&udp(b"payload"), &bytes[..]].concat();
-    if protocol == UDP {
-        upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
-    }
-    raw(ipv4(&[], protocol, &upper))
+    retrailed(protocol, b"payload", &good(), change)
 }
 
 /// Section 3, in the order of a reader. Negative offsets are those of foot and head.

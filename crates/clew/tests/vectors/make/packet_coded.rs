@@ -1,45 +1,24 @@
 //! Vectors of blocks in coded carriage, in the group of xr. Twelve packets of one flow, each with its own
 //! payload, under one signature, of which any six restore it; and blocks of other sizes.
 
-use clew_packet::{Candidate, Carriage, Mode, Policy, Reason, Sender, Trailer, Verdict, read};
+use clew_packet::{Carriage, Policy, Reason, Trailer, Verdict};
 use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 
 use super::damage::Damage;
+use super::flat;
+use super::packet_modes::{self, ID};
 use super::packet_trailer::*;
-use super::records::NOW;
-
-use super::xr_group::{NEWEST, XR};
 use crate::case::Case;
 use crate::common::Owned;
 use crate::common::packets::*;
 
-const ID: &[u8; 16] = b"the block's id..";
-
 pub fn all() -> Vec<Case> {
-    let groups = [restored(), helped(), too_few(), refused_bins(), bad_codes(), bad_lengths(), unknown()];
-    groups.into_iter().flatten().collect()
-}
-
-fn upper(i: usize) -> Vec<u8> {
-    udp(format!("packet {i}").as_bytes())
+    flat([restored(), helped(), too_few(), refused_bins(), bad_codes(), bad_lengths(), unknown()])
 }
 
 /// The packets of one block, signed.
 fn block(count: usize, coded: bool, incremental: bool) -> Vec<Owned> {
-    let policy = Policy { coded, incremental, ..PLAIN };
-    let scheme = clew_group::Scheme::Xr;
-    let sender = Sender::new(scheme, XR.records.id(), NEWEST as u32, policy);
-    let packets: Vec<Owned> = (0..count).map(|i| raw(ipv4(&[], UDP, &upper(i)))).collect();
-    let (mut out, mut outs) = (Vec::new(), vec![Vec::new(); count]);
-    let frames: Vec<_> = packets.iter().map(Owned::frame).collect();
-    let admit = |frame| {
-        let admitted = sender.admit(frame, Mode::Tree, count as u16, &mut out);
-        admitted.unwrap()
-    };
-    let candidates: Vec<Candidate<'_>> = frames.iter().map(admit).collect();
-    let precursor = || XR.precursor_of("web-1", NEWEST, &format!("xr-coded-{count}"));
-    assert!(sender.sign_block(&candidates, Some(NOW), *ID, precursor, &mut outs));
-    outs.into_iter().map(raw).collect()
+    packet_modes::block(count, Policy { coded, incremental, ..PLAIN }, &format!("xr-coded-{count}"))
 }
 
 fn twelve() -> Vec<Owned> {
@@ -48,13 +27,7 @@ fn twelve() -> Vec<Owned> {
 
 /// Packet i with another trailer.
 fn with(i: usize, frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
-    let mut trailer = trailer_of(frame);
-    change(&mut trailer);
-    let mut bytes = vec![0; trailer.length()];
-    trailer.emit(&mut bytes);
-    let upper = [&upper(i), &bytes[..]].concat();
-    let upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
-    raw(ipv4(&[], UDP, &upper))
+    retrailed(UDP, format!("packet {i}").as_bytes(), frame, change)
 }
 
 /// k, a share and a tag.
@@ -79,16 +52,13 @@ fn carrying(needed: u16, padded: &[u8]) -> Vec<Owned> {
 }
 
 fn after(case: Case, earlier: &[&Owned]) -> Case {
-    let before = earlier.iter();
-    before.fold(case, |case, frame| case.hex("earlier-frame", &frame.bytes))
+    case.each("earlier-frame", earlier.iter().map(|frame| &frame.bytes))
 }
 
 /// A valid frame, after others.
 fn good(name: &str, comment: &str, earlier: &[&Owned], frame: &Owned) -> Case {
-    let mut message = Vec::new();
-    read(&frame.frame()).unwrap().write_message(&mut message);
     let case = judged(name, "valid", comment, Verdict::Valid, frame);
-    after(case, earlier).hex("message", message)
+    after(case, earlier).hex("message", message_of(frame))
 }
 
 /// Blocks of several sizes and forms; the packet whose share is the last one needed.
@@ -146,8 +116,7 @@ fn helped() -> Vec<Case> {
 
 /// One bit of a body, flipped.
 fn flipped(body: &[u8], at: usize) -> &'static [u8] {
-    let value = [body[at] ^ 1];
-    body.set(at, &value).leak()
+    body.flip(at).leak()
 }
 
 fn too_few() -> Vec<Case> {
@@ -176,7 +145,7 @@ fn too_few() -> Vec<Case> {
 /// Bins whose blob is refused; all their packets are `bad-signature`.
 fn refused_bins() -> Vec<Case> {
     let signature = trailer_of(&block(12, false, false)[0]).body.to_vec();
-    let wrong = signature.set(287, [signature[287] ^ 1]);
+    let wrong = signature.flip(287);
     let padded = [&signature[..], &[0, 1]].concat();
     let case = |more: &str, comment: &str, packets: &[Owned], sixth: usize| {
         let earlier: Vec<&Owned> = packets[..sixth].iter().collect();

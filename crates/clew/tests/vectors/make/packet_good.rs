@@ -4,6 +4,7 @@ use clew_packet::{Reason, SECOND_NS, Timestamp, mark};
 
 use super::bbs04_group::STARTS;
 use super::damage::Damage;
+use super::flat;
 use super::packet_trailer::*;
 use super::records::NOW;
 use crate::case::Case;
@@ -12,8 +13,7 @@ use crate::common::packets::*;
 use clew_packet::Policy;
 
 pub fn all() -> Vec<Case> {
-    let groups = [uppers(), headers(), links(), policies(), saved(), marks(), on_the_way(), times()];
-    groups.into_iter().flatten().collect()
+    flat([uppers(), headers(), links(), policies(), saved(), marks(), on_the_way(), times()])
 }
 
 fn uppers() -> Vec<Case> {

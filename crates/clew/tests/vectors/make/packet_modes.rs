@@ -1,10 +1,11 @@
 //! Vectors of windows and blocks, in the group of xr. Three packets of one flow, each with its own
 //! payload; the nonces of a block are those of its first packet's label.
 
-use clew_packet::{Candidate, Mode, Policy, Reason, Sender, Verdict, Window, read};
+use clew_packet::{Candidate, Mode, Policy, Reason, Sender, Verdict, Window};
 use clew_tree::DigestSize;
 
 use super::damage::Damage;
+use super::flat;
 use super::packet_trailer::*;
 use super::records::NOW;
 use super::xr_group::{NEWEST, XR};
@@ -13,8 +14,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [blocks(), vec![reordered()], windows(), bad_blocks(), bad_signatures()];
-    groups.into_iter().flatten().collect()
+    flat([blocks(), vec![reordered()], windows(), bad_blocks(), bad_signatures()])
 }
 
 fn flow(count: usize) -> Vec<Owned> {
@@ -22,30 +22,24 @@ fn flow(count: usize) -> Vec<Owned> {
     (0..count).map(packet).collect()
 }
 
-fn sender(digest: DigestSize) -> Sender {
-    let policy = Policy { digest, ..PLAIN };
+fn sender(policy: Policy) -> Sender {
     Sender::new(clew_group::Scheme::Xr, XR.records.id(), NEWEST as u32, policy)
 }
 
-fn admitted<'a>(packets: &'a [Owned], mode: Mode) -> Vec<Candidate<'a>> {
-    let (sender, mut out) = (sender(DigestSize::D32), Vec::new());
-    let admit = |p: &'a Owned| sender.admit(&p.frame(), mode, 64, &mut out);
+fn admitted<'a>(packets: &'a [Owned], policy: Policy, mode: Mode) -> Vec<Candidate<'a>> {
+    let (sender, mut out) = (sender(policy), Vec::new());
+    let admit = |p: &'a Owned| sender.admit(&p.frame(), mode, packets.len() as u16, &mut out);
     packets.iter().map(admit).collect::<Result<_, _>>().unwrap()
 }
 
+pub const ID: &[u8; 16] = b"the block's id..";
+
 /// The packets of one block, signed.
-pub fn block(count: usize, digest: DigestSize, label: &str) -> Vec<Owned> {
-    let packets = flow(count);
-    let mut outs = vec![Vec::new(); count];
+pub fn block(count: usize, policy: Policy, label: &str) -> Vec<Owned> {
+    let (packets, mut outs) = (flow(count), vec![Vec::new(); count]);
+    let candidates = admitted(&packets, policy, Mode::Tree);
     let precursor = || XR.precursor_of("web-1", NEWEST, label);
-    let signed = sender(digest).sign_block(
-        &admitted(&packets, Mode::Tree),
-        Some(NOW),
-        *b"the block's id..",
-        precursor,
-        &mut outs,
-    );
-    assert!(signed, "{label}");
+    assert!(sender(policy).sign_block(&candidates, Some(NOW), *ID, precursor, &mut outs), "{label}");
     outs.into_iter().map(raw).collect()
 }
 
@@ -56,10 +50,10 @@ fn in_windows(count: usize, k: u16, label: &str) -> Vec<Owned> {
     let sign = |(i, packet): (usize, Candidate<'_>)| {
         let mut out = Vec::new();
         let precursor = || XR.precursor_of("web-1", NEWEST, &format!("{label}-{i}"));
-        sender(DigestSize::D16).sign_in_window(&packet, Some(NOW), &mut window, precursor, &mut out);
+        sender(PLAIN).sign_in_window(&packet, Some(NOW), &mut window, precursor, &mut out);
         raw(out)
     };
-    let candidates = admitted(&packets, Mode::Window);
+    let candidates = admitted(&packets, PLAIN, Mode::Window);
     candidates.into_iter().enumerate().map(sign).collect()
 }
 
@@ -68,12 +62,12 @@ fn blocks() -> Vec<Case> {
     let mut cases = Vec::new();
     for (count, digest) in sizes {
         let label = format!("xr-tree-{count}");
-        for (i, packet) in block(count, digest, &label).iter().enumerate() {
+        for (i, packet) in block(count, Policy { digest, ..PLAIN }, &label).iter().enumerate() {
             let (name, comment) = (
                 format!("{label}-{i}"),
                 format!("Packet {i} of a block of {count}, digests of {} bytes.", digest.bytes()),
             );
-            cases.push(good(&name, &comment, packet));
+            cases.push(valid_in_block(&name, &comment, packet));
         }
     }
     cases
@@ -81,7 +75,7 @@ fn blocks() -> Vec<Case> {
 
 /// Step 9: the second of five packets, after the fourth.
 fn reordered() -> Case {
-    let packets = block(5, DigestSize::D16, "xr-tree-5");
+    let packets = block(5, PLAIN, "xr-tree-5");
     let comment = "Of one block, the fourth packet arrived before the second.";
     judged("xr-reordered", "reordered", comment, Verdict::Valid, &packets[1]).hex("earlier-frame", &packets[3].bytes)
 }
@@ -90,7 +84,7 @@ fn windows() -> Vec<Case> {
     let packets = in_windows(4, 3, "xr-window");
     let cases = packets.iter().enumerate().map(|(i, packet)| {
         let (name, comment) = (format!("xr-window-{i}"), format!("Packet {i} of a flow in windows of up to 3."));
-        good(&name, &comment, packet)
+        valid_in_block(&name, &comment, packet)
     });
     cases.collect()
 }
@@ -102,12 +96,11 @@ const TREE: usize = 31 + 3 * 16 + 22;
 const WINDOW: usize = 31 + 34;
 
 fn second_of_five() -> Owned {
-    block(5, DigestSize::D16, "xr-tree-5").remove(1)
+    block(5, PLAIN, "xr-tree-5").remove(1)
 }
 
 fn patched(frame: &Owned, from_end: usize, values: &[u8]) -> Owned {
-    let at = frame.bytes.len() - from_end;
-    raw(frame.bytes.set(at, values))
+    raw(frame.bytes.set(frame.bytes.len() - from_end, values))
 }
 
 fn refused(reason: Reason, more: &str, comment: &str, frame: &Owned) -> Case {
@@ -142,10 +135,7 @@ fn bad_blocks() -> Vec<Case> {
 
 fn bad_signatures() -> Vec<Case> {
     let (tree, window) = (second_of_five(), in_windows(2, 3, "xr-window").remove(1));
-    let flip = |frame: &Owned, from_end: usize| {
-        let at = frame.bytes.len() - from_end;
-        patched(frame, from_end, &[frame.bytes[at] ^ 1])
-    };
+    let flip = |frame: &Owned, from_end: usize| raw(frame.bytes.flip(frame.bytes.len() - from_end));
     let cases = [
         ("path", "A bit of the path is flipped.", flip(&tree, 31 + 40)),
         ("block-id", "A bit of the block's id is flipped.", flip(&tree, TREE - 3)),
@@ -155,11 +145,4 @@ fn bad_signatures() -> Vec<Case> {
     ];
     let case = |(more, comment, frame): (&str, &str, Owned)| refused(Reason::BadSignature, more, comment, &frame);
     cases.into_iter().map(case).collect()
-}
-
-/// A valid frame, with the message that its signature covers.
-fn good(name: &str, comment: &str, frame: &Owned) -> Case {
-    let mut message = Vec::new();
-    read(&frame.frame()).unwrap().write_message(&mut message);
-    judged(name, "valid", comment, Verdict::Valid, frame).hex("message", message)
 }

@@ -3,9 +3,10 @@
 //! labels of nonces.
 
 use clew_group::{Precursor, Scheme};
-use clew_packet::{LinkType, Policy, Reason, SECOND_NS, Saved, Sender, Timestamp, Trailer, Verdict, read};
+use clew_packet::{LinkType, Policy, Reason, SECOND_NS, Sender, Timestamp, Trailer, Verdict, read};
 
 use super::bbs04_group::{self, BBS04};
+use super::damage::Damage;
 use super::key_file::member_file;
 use super::records::{NOW, Records};
 use super::xr_group::{self, NEWEST, XR};
@@ -28,7 +29,8 @@ fn newest(name: &str) -> usize {
     }
 }
 
-fn records(scheme: Scheme) -> &'static Records {
+/// The records of the scheme's group.
+pub fn records(scheme: Scheme) -> &'static Records {
     match scheme {
         Scheme::Bbs04 => &BBS04.records,
         Scheme::Xr => &XR.records,
@@ -135,21 +137,36 @@ pub fn judged_at(
     case.hex("wire-length", wire.to_be_bytes()).hex("frame", &frame.bytes)
 }
 
+/// What the signature of a frame covers.
+pub fn message_of(frame: &Owned) -> Vec<u8> {
+    let mut message = Vec::new();
+    read(&frame.frame()).unwrap().write_message(&mut message);
+    message
+}
+
+/// A packet with this upper protocol and payload, behind it the trailer of the frame, changed.
+pub fn retrailed(protocol: u8, payload: &[u8], frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
+    let mut trailer = trailer_of(frame);
+    change(&mut trailer);
+    let mut bytes = vec![0; trailer.length()];
+    trailer.emit(&mut bytes);
+    let upper = udp(payload).plus(bytes);
+    let length = (upper.len() as u16).to_be_bytes();
+    raw(ipv4(&[], protocol, &if protocol == UDP { upper.set(4, length) } else { upper }))
+}
+
 /// A valid frame, with what its signature covers.
 pub fn valid(name: &str, comment: &str, frame: &Owned, time: Option<Timestamp>) -> Case {
     let case = judged_at(name, "valid", comment, Verdict::Valid, frame, time);
-    let packet = read(&frame.frame()).unwrap();
-    let mut message = Vec::new();
-    packet.write_message(&mut message);
-    let trailer = packet.trailer();
-    let fixed = 16 + 5 + 8 + 4 + 8 + 2 + 1 + 4;
-    let saved = frame_saved(&trailer.saved);
-    case.hex("message", &message).hex("fields", &message[fixed + saved..])
+    let (message, saved) = (message_of(frame), trailer_of(frame).saved);
+    let saved = [saved.ipv4_checksum, saved.udp_length, saved.l4_checksum];
+    let fixed = 16 + 5 + 8 + 4 + 8 + 2 + 1 + 4 + 2 * saved.iter().flatten().count();
+    case.hex("message", &message).hex("fields", &message[fixed..])
 }
 
-pub fn frame_saved(saved: &Saved) -> usize {
-    let values = [saved.ipv4_checksum, saved.udp_length, saved.l4_checksum];
-    2 * values.into_iter().flatten().count()
+/// A packet of a block: what its signature covers is the block's.
+pub fn valid_in_block(name: &str, comment: &str, frame: &Owned) -> Case {
+    judged(name, "valid", comment, Verdict::Valid, frame).hex("message", message_of(frame))
 }
 
 /// A frame before and after signing, with all that signing needs.

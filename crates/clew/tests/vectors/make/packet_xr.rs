@@ -4,6 +4,7 @@ use clew_group::Scheme;
 use clew_packet::{MessageKind, Policy, Reason, SECOND_NS, Timestamp, Trailer, Verdict};
 
 use super::damage::{Damage, identity, order_3};
+use super::flat;
 use super::hash;
 use super::packet_trailer::*;
 use super::records::NOW;
@@ -13,8 +14,7 @@ use crate::common::Owned;
 use crate::common::packets::*;
 
 pub fn all() -> Vec<Case> {
-    let groups = [good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()];
-    groups.into_iter().flatten().collect()
+    flat([good(), other_scheme(), bad_encodings(), bad_signatures(), duplicates(), times()])
 }
 
 fn good() -> Vec<Case> {
@@ -39,13 +39,7 @@ fn invalid(name: &str, reason: Reason, comment: &str, frame: &Owned) -> Case {
 
 /// The trailer of a frame behind the usual payload, changed.
 fn with_trailer(frame: &Owned, change: impl FnOnce(&mut Trailer<'_>)) -> Owned {
-    let mut trailer = trailer_of(frame);
-    change(&mut trailer);
-    let mut bytes = vec![0; trailer.length()];
-    trailer.emit(&mut bytes);
-    let upper = [&udp(b"payload"), &bytes[..]].concat();
-    let upper = upper.set(4, &(upper.len() as u16).to_be_bytes());
-    raw(ipv4(&[], UDP, &upper))
+    retrailed(UDP, b"payload", frame, change)
 }
 
 fn with_body(frame: &Owned, body: &[u8]) -> Owned {
@@ -133,9 +127,7 @@ fn bad_encodings() -> Vec<Case> {
 
 /// The incremental body with the c of what it carries.
 fn refitted(frame: &Owned, mut body: Vec<u8>) -> Vec<u8> {
-    let (packet, mut message) = (frame.frame(), Vec::new());
-    let packet = clew_packet::read(&packet).unwrap();
-    packet.write_message(&mut message);
+    let message = message_of(frame);
     let mut domain = [0; 32];
     domain[..19].copy_from_slice(b"clew-xr-signature-1");
     let id = XR.records.epoch_id(NEWEST);
@@ -179,9 +171,7 @@ fn bad_signatures() -> Vec<Case> {
 /// The packet with a signature over what is M but for the kind of the message.
 fn of_call_record() -> Owned {
     let frame = plain();
-    let (packet, mut message) = (frame.frame(), Vec::new());
-    clew_packet::read(&packet).unwrap().write_message(&mut message);
-    let record = message.set(16, [MessageKind::CallRecord as u8]);
+    let record = message_of(&frame).set(16, [MessageKind::CallRecord as u8]);
     let precursor = XR.precursor_of("web-1", NEWEST, "xr-ipv4-udp");
     let mut body = [0; 288];
     precursor.sign(&[&record], false, &mut body);

@@ -5,13 +5,14 @@ use clew_group::quorum::{Decryption, Part, Quorum, SecretShare, Set, Sharing, Tr
 use clew_group::{bbs04, xr};
 
 use super::bbs04_group::BBS04;
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
+use super::flat;
 use super::xr_group::{XR, trustee, u};
-use super::{bbs04_signatures, hash, rng, scalar, with_all, with_key, xr_signatures};
+use super::{bbs04_signatures, hash, rng, scalar, with_key, xr_signatures};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [
+    flat([
         lagrange(),
         sharings(),
         bad_shares(),
@@ -20,8 +21,7 @@ pub fn all() -> Vec<Case> {
         combinations(),
         bad_combinations(),
         openings(),
-    ];
-    groups.into_iter().flatten().collect()
+    ])
 }
 
 /// A case that asks for `check`.
@@ -32,8 +32,9 @@ pub fn case(check: &str, name: &str, expect: &str, comment: &str) -> Case {
 /// The public side of a sharing.
 pub fn with_sharing(case: Case, sharing: &Sharing) -> Case {
     let commitments = [sharing.public().to_bytes().to_vec(), sharing.to_bytes()].concat();
-    let case = case.hex("base", sharing.base().to_bytes());
-    with_all(case, "commitment", commitments.chunks(48)).hex("trustees", [sharing.quorum().trustees()])
+    case.hex("base", sharing.base().to_bytes())
+        .each("commitment", commitments.chunks(48))
+        .hex("trustees", [sharing.quorum().trustees()])
 }
 
 fn lagrange() -> Vec<Case> {
@@ -45,7 +46,7 @@ fn lagrange() -> Vec<Case> {
             let comment = format!("The coefficients of trustees {}.", named.join(", "));
             let name = format!("lagrange-{}", named.join("-"));
             let lambdas = set.iter().map(|i| set.lagrange_at_zero(i).to_bytes());
-            with_all(case("lagrange", &name, "valid", &comment).hex("set", set.to_bytes()), "lambda", lambdas)
+            case("lagrange", &name, "valid", &comment).hex("set", set.to_bytes()).each("lambda", lambdas)
         })
         .collect()
 }
@@ -73,11 +74,8 @@ fn sharings() -> Vec<Case> {
         let all = coefficients(&format!("sharing {t} of {n}"), scalar("a shared xi"), t);
         let (sharing, shares) = dealt(t, n);
         let keys = shares.iter().map(|s| sharing.share_key(s.trustee()).to_bytes());
-        let case = case("sharing", &name, "valid", &comment);
-        let case = with_all(case, "coefficient", all.iter().map(Scalar::to_bytes));
-        let case = with_sharing(case, &sharing);
-        let case = with_all(case, "share", shares.iter().map(|s| s.to_bytes().to_vec()));
-        with_all(case, "share-key", keys)
+        let case = case("sharing", &name, "valid", &comment).each("coefficient", all.iter().map(Scalar::to_bytes));
+        with_sharing(case, &sharing).each("share", shares.iter().map(|s| s.to_bytes().to_vec())).each("share-key", keys)
     });
     cases.into()
 }
@@ -171,7 +169,7 @@ fn bad_decryptions() -> Vec<Case> {
     let (good, here) = (decrypt(&ours, 2).to_bytes(), place(&ours.0));
     let bad = |name: &str, rule: &str, comment: &str, bytes: &[u8]| {
         let case = decryption(name, rule, comment, &here, bytes);
-        if rule == "invalid" { case.hex("culprit", [2]) } else { case }
+        if rule == "invalid" { case.blames(2) } else { case }
     };
     let elsewhere = |name: &str, comment: &str, place: Place<'_>| {
         decryption(name, "invalid", comment, &place, &good).hex("culprit", [place.index])
@@ -191,21 +189,23 @@ fn bad_decryptions() -> Vec<Case> {
         decryption("-index", "index", "Trustee 4 of 3.", &Place { index: 4, ..place(&ours.0) }, &good),
     ];
     cases.push(bad("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 80)));
-    for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = good.set(0, &bytes);
-        cases.push(bad(&format!("-d-{what}"), rule, &sentence("D", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "D", 0..48) {
+        cases.push(bad(&format!("-d-{what}"), rule, &comment, &bytes));
     }
-    for (what, rule, bytes) in bad_proofs(&good, 48) {
-        cases.push(bad(&format!("-{what}"), rule, of_proof(what), &bytes));
+    for (what, rule, comment, bytes) in bad_proofs(&good, 48) {
+        cases.push(bad(&format!("-{what}"), rule, &comment, &bytes));
     }
     cases
 }
 
 fn combine(name: &str, expect: &str, comment: &str, sharing: &Sharing, given: &[(u8, Vec<u8>)]) -> Case {
     let case = case("combine", &format!("combine-{name}"), expect, comment);
-    let case = with_sharing(case, sharing).hex("context", context()).hex("part", [1]).hex("point", point().to_bytes());
-    let case = with_all(case, "index", given.iter().map(|(index, _)| [*index]));
-    with_all(case, "decryption", given.iter().map(|(_, given)| given))
+    with_sharing(case, sharing)
+        .hex("context", context())
+        .hex("part", [1])
+        .hex("point", point().to_bytes())
+        .each("index", given.iter().map(|(index, _)| [*index]))
+        .each("decryption", given.iter().map(|(_, given)| given))
 }
 
 fn given(of: &(Sharing, Vec<SecretShare>), indices: &[u8]) -> Vec<(u8, Vec<u8>)> {
@@ -246,8 +246,8 @@ fn bad_combinations() -> Vec<Case> {
         bad("too-few", "too-few", "One of two.", &good[..1]),
         bad("twice", "index", "One trustee twice.", &twice),
         bad("beyond", "index", "Trustee 4 of 3.", &beyond),
-        bad("broken", "invalid", "s of the second is one bit off.", &broken).hex("culprit", [3]),
-        bad("swapped", "invalid", "Each in the other's name.", &swapped).hex("culprit", [1]),
+        bad("broken", "invalid", "s of the second is one bit off.", &broken).blames(3),
+        bad("swapped", "invalid", "Each in the other's name.", &swapped).blames(1),
     ]
 }
 
@@ -268,12 +268,11 @@ fn openings() -> Vec<Case> {
     let given = [first, third].map(|i| (i, by(i).unwrap()));
     let a = *signature.t2() - of_t1.combine(&given).unwrap();
     let case = with_sharing(with_key(opening("xr-open-shares", bytes), &XR.public[0]), sharing);
-    let of_xr = with_all(
-        case.hex("index", [1]).hex("index", [3]),
-        "decryption",
-        given.iter().map(|(_, given)| given.to_bytes()),
-    )
-    .hex("b", a.to_bytes());
+    let of_xr = case
+        .hex("index", [1])
+        .hex("index", [3])
+        .each("decryption", given.iter().map(|(_, given)| given.to_bytes()))
+        .hex("b", a.to_bytes());
 
     let bytes = &bbs04_signatures::sign(0, "open-shares", b"a message")[..336];
     let signature = bbs04::Signature::from_bytes(bytes).unwrap();
@@ -286,9 +285,8 @@ fn openings() -> Vec<Case> {
     let a = signature.open_by_trustees(&BBS04.sharings, &context, &given).unwrap();
     let case = with_sharing(with_key(opening("open-shares", bytes), &BBS04.public[0]), &BBS04.sharings[0]);
     let in_v = BBS04.sharings[1].to_bytes();
-    let case = with_all(case, "commitment-in-v", in_v.chunks(48));
-    let case = case.hex("index", [1]).hex("index", [3]);
+    let case = case.each("commitment-in-v", in_v.chunks(48)).hex("index", [1]).hex("index", [3]);
     let all = given.iter().flat_map(|(_, both)| both.iter().map(Decryption::to_bytes));
-    let of_bbs04 = with_all(case, "decryption", all).hex("b", a.to_bytes());
+    let of_bbs04 = case.each("decryption", all).hex("b", a.to_bytes());
     vec![of_xr, of_bbs04]
 }

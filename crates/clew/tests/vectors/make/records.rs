@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use clew_evidence::{
     Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root,
-    seal,
+    sign_part,
 };
 use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};
@@ -108,7 +108,7 @@ pub fn row_of(entries: &[RegisterEntry], index: usize) -> Row {
 
 /// A group file of these bodies.
 pub fn file_by(bodies: &[Vec<u8>], manager: &SigningKey) -> Vec<u8> {
-    let parts = bodies.iter().flat_map(|body| seal(body, manager));
+    let parts = bodies.iter().flat_map(|body| sign_part(body, manager));
     HEADER.iter().copied().chain(parts).collect()
 }
 

@@ -7,6 +7,7 @@ use clew_tunnel::wire::rpc::Rpc;
 use clew_tunnel::x25519::{Public, Secret};
 
 use super::damage::Damage;
+use super::flat;
 use super::hash;
 use crate::case::Case;
 
@@ -16,8 +17,7 @@ pub const FOLDER: &str = "tunnel";
 pub const NANOS: u64 = 1_800_000_000_000_000_000;
 
 pub fn all() -> Vec<Case> {
-    let groups = [values(), calls(), controls(), packets(), times(), keys()];
-    groups.into_iter().flatten().collect()
+    flat([values(), calls(), controls(), packets(), times(), keys()])
 }
 
 pub fn secret(label: &str) -> Secret {
@@ -48,8 +48,7 @@ fn named(values: &[u8]) -> Vec<u8> {
 }
 
 fn parsed(name: &str, expect: &str, comment: &str, rpcs: &[u8], lengths: &[u32]) -> Case {
-    let case = Case::new(FOLDER, name, expect, comment).text("check", "plaintext");
-    let case = case.hex("plaintext", plaintext(rpcs));
+    let case = Case::new(FOLDER, name, expect, comment).text("check", "plaintext").hex("plaintext", plaintext(rpcs));
     let add = |case: Case, length: &u32| case.hex("value-length", length.to_be_bytes());
     lengths.iter().fold(case, add)
 }
@@ -135,7 +134,7 @@ fn calls() -> Vec<Case> {
         if rpc == (Rpc::CreateAuthGroup { connection: 9 }) {
             continue;
         }
-        let more = [&bytes[..bytes.len() - 1], b"d\0\0\0\0e"].concat();
+        let more = bytes.cut(1).plus(b"d\0\0\0\0e");
         let comment = format!("A {name} with one argument too many.");
         all.push(case(&format!("{name}-more"), "bad-arguments", &comment, side, &more));
         // Nothing but the name: 4 for the connection, 4 for the types and the length.
@@ -156,8 +155,7 @@ fn calls() -> Vec<Case> {
 fn controls() -> Vec<Case> {
     let first = |name: &str, expect: &str, comment: &str, rpcs: &[u8]| {
         let case = Case::new(FOLDER, &format!("first-{name}"), expect, comment);
-        let case = case.text("check", "first").hex("plaintext", plaintext(rpcs));
-        case.hex("client-key", public("client").0)
+        case.text("check", "first").hex("plaintext", plaintext(rpcs)).hex("client-key", public("client").0)
     };
     let next = |tid: [u8; 8], key| written(&Rpc::NextTid { tid, key });
     let good = next(*tid().as_bytes(), public("client"));
@@ -165,7 +163,7 @@ fn controls() -> Vec<Case> {
     let twin = next(*tid().as_bytes(), public("other"));
     let order = |name: &str, expect: &str, comment: &str, seq: u32, rpcs: &[u8]| {
         let case = Case::new(FOLDER, &format!("order-{name}"), expect, comment);
-        let plaintext = plaintext(rpcs).set(0, &seq.to_be_bytes());
+        let plaintext = plaintext(rpcs).replace(..4, seq.to_be_bytes());
         case.text("check", "order").hex("plaintext", plaintext)
     };
     let both = [&good[..], &ok].concat();
@@ -193,8 +191,7 @@ fn sealed(side: Side, key: Option<Public>, length: usize) -> Vec<u8> {
 fn packets() -> Vec<Case> {
     let case = |name: &str, expect: &str, comment: &str, packet: &[u8]| {
         let case = Case::new(FOLDER, &format!("packet-{name}"), expect, comment);
-        let case = case.text("check", "packet").hex("m", 1_024u16.to_be_bytes());
-        case.hex("key", k().to_bytes()).hex("packet", packet)
+        case.text("check", "packet").hex("m", 1_024u16.to_be_bytes()).hex("key", k().to_bytes()).hex("packet", packet)
     };
     let text = |length: usize| {
         let mut text = [&[0, 0, 1, 0, 0, 0, 0, 9][..], &named(b"d\0\0\0\x01")].concat();
@@ -202,8 +199,7 @@ fn packets() -> Vec<Case> {
         text
     };
     let good = |name: &str, kind: &str, comment: &str, packet: &[u8], length: usize| {
-        let case = case(name, "valid", comment, packet);
-        case.text("kind", kind).hex("plaintext", text(length))
+        case(name, "valid", comment, packet).text("kind", kind).hex("plaintext", text(length))
     };
     let client = sealed(Side::Client, None, 0);
     let server = sealed(Side::Server, None, 256);
@@ -233,8 +229,7 @@ fn times() -> Vec<Case> {
     let case = |name: &str, expect: &str, comment: &str, now: u64| {
         let case = Case::new(FOLDER, &format!("time-{name}"), expect, comment);
         let nonce = Nonce::new(NANOS, Side::Client);
-        let case = case.text("check", "time").hex("nonce", nonce.to_bytes());
-        case.hex("now", now.to_be_bytes())
+        case.text("check", "time").hex("nonce", nonce.to_bytes()).hex("now", now.to_be_bytes())
     };
     vec![
         case("early", "valid", "30 s before the server's time.", NANOS + window),

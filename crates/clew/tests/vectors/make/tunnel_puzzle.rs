@@ -7,48 +7,240 @@ use clew_tunnel::record::{Ecert, EcertBody, SigningSecret};
 use clew_tunnel::wire::packet::{Packet, Side, StaleKey, Tid};
 use clew_tunnel::wire::rpc::Rpc;
 
-use super::hash;
+use super::damage::Damage;
 use super::rogue::{Rogue, create, rpcs};
 use super::tunnel::{NANOS, public, secret};
 use super::tunnel_node::{config, server_secret};
-use super::tunnel_run::{MS, Run, SECOND};
+use super::tunnel_run::{MS, Run, SECOND, script, script_of};
+use super::{flat, hash};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
+    flat([solutions(), puzzles(), stale_keys()])
+}
+
+/// Solutions that clients send.
+fn solutions() -> Vec<Case> {
+    let asked = |w: u8| {
+        let comment = format!("A server under load asks for {w} bits, and the client's solution opens the tunnel.");
+        loaded(&format!("puzzle-asked-{w}"), &comment, w, |run| {
+            run.open();
+            run.wait(SECOND);
+        })
+    };
     vec![
-        asked("puzzle-asked-0", 0),
-        asked("puzzle-asked-8", 8),
-        elsewhere(),
-        spent(),
-        expired(),
-        secrets(),
-        many(),
-        odd(),
-        in_tunnel(),
-        followed(),
-        not_followed(),
-        too_many(),
-        of_rekey(),
+        asked(0),
+        asked(8),
+        solved(
+            "puzzle-elsewhere",
+            "A solution from another port and address, with another TID and C', without its zeros, and as it is.",
+            |run, rogue| {
+                let first = rogue.first((0, 0), &[]);
+                for address in ["198.51.100.9:7001", "198.51.100.8:7000"] {
+                    run.hand_from(address.parse().unwrap(), &first);
+                }
+                let mut other = rogue.clone();
+                other.tid = Tid::from_random([9; 8]);
+                run.hand(&other.first((0, 0), &[]));
+                other = rogue.clone();
+                other.client = public("other");
+                run.hand(&other.first((0, 0), &[]));
+                // The zeros behind it.
+                run.hand(&first.set(48 + 147, [1]));
+                run.hand(&first);
+            },
+        ),
+        solved("puzzle-spent", "A solution counts once, even if the box does not open.", |run, rogue| {
+            let first = rogue.first((0, 0), &[]);
+            run.hand(&first.flip(1_000));
+            run.hand(&first);
+        }),
+        solved("puzzle-expired", "A solution within PUZZLE_LIFE and beyond it.", |run, rogue| {
+            run.wait(59 * SECOND);
+            try_now(run, rogue);
+            run.wait(2 * SECOND);
+            try_now(run, rogue);
+        }),
+        loaded(
+            "puzzle-secrets",
+            "Under the k before the newest a solution counts, under an older one not.",
+            4,
+            |run| {
+                run.wait(149 * SECOND);
+                let mut rogue = asked_rogue(run);
+                run.wait(2 * SECOND);
+                try_now(run, &mut rogue);
+                run.wait(150 * SECOND);
+                try_now(run, &mut rogue);
+            },
+        ),
+    ]
+}
+
+/// Puzzles that clients get.
+fn puzzles() -> Vec<Case> {
+    vec![
+        script("puzzle-many", "Three puzzles in one attempt, and a fourth.", |run| {
+            run.open();
+            run.lose = 9;
+            run.settle();
+            for n in 0..4 {
+                // The fourth would be too hard besides.
+                let asked = interrogation(run, n, if n < 3 { 1 } else { 17 });
+                run.hand_client(&asked.to_bytes());
+            }
+        }),
+        script(
+            "puzzle-odd",
+            "For another TID, too hard for the record, without a solution, and one in an open tunnel.",
+            |run| {
+                run.open();
+                run.lose = 1;
+                run.settle();
+                let good = interrogation(run, 1, 4);
+                let mut all = [good; 3];
+                all[0].tid = Tid::from_random([9; 8]);
+                all[1].w = 17;
+                all[2].hash[0] ^= 1;
+                for asked in &all {
+                    run.hand_client(&asked.to_bytes());
+                }
+                run.wait(2 * SECOND);
+                run.hand_client(&good.to_bytes());
+            },
+        ),
+        script("puzzle-tunnel", "puzz to a new address: a wrong answer, the right one, and one to no puzzle.", |run| {
+            let mut rogue = run.rogue(3);
+            run.hand(&rogue.first((256, 0), &create(1)));
+            let other = "198.51.100.77:7000".parse().unwrap();
+            let packet = rogue.packet((0, 0), &[]);
+            run.hand_from(other, &packet);
+            // As much as one unproven address may get needs more than one packet from there.
+            let packet = rogue.packet((257, 0), &super::rogue::say(1, &[7; 900]));
+            let said = run.hand_from(other, &packet);
+            let heard = said.iter().filter_map(|packet| rogue.open(packet));
+            let posed = heard.filter_map(|heard| posed(&heard.text)).next_back().unwrap();
+            let answer = |r: &[u8; 80]| rpcs(&[Rpc::PuzzSoln { r, nonce: posed.1 }]);
+            let wrong = answer(&[1; 80]);
+            let right = answer(&posed.0);
+            for rpcs in [&wrong, &right, &right] {
+                run.hand_from(other, &rogue.packet((0, 0), rpcs));
+            }
+        }),
+    ]
+}
+
+/// Answers with a newer ecert.
+fn stale_keys() -> Vec<Case> {
+    vec![
+        script(
+            "stale-followed",
+            "A client with an ecert whose S' is erased: the same TID and C' under the newest, another authenticator.",
+            |run| {
+                let old = run.record();
+                run.wait(301 * SECOND);
+                let user = secret("run user");
+                let user = run.client.add_user(clew_tunnel::record::UserSecret(user));
+                let tunnel = run.open_to(old);
+                let connection = run.connect(tunnel, Some(user));
+                run.say(connection, b"first");
+                run.wait(SECOND);
+            },
+        ),
+        script(
+            "stale-refused",
+            "Answers of another TID, another nonce, cut, with another signature, not newer, of another S, too \
+             early, too late; and one to who is open.",
+            |run| {
+                run.open();
+                run.settle();
+                let good = ecert(1_000, |_| {});
+                let other = SigningSecret::from_seed(&[7; 32]);
+                let signed = |signing: [u8; 32]| {
+                    let parsed = Ecert::parse(&ecert(1_000, |_| {})).unwrap().body;
+                    Ecert::sign(EcertBody { signing, ..parsed }, &other).unwrap().to_bytes()
+                };
+                let own = run.server.record().cert.body.signing;
+                let answer = stale(run, &good);
+                let flip = |at: usize| [&answer[..at], &[answer[at] ^ 2], &answer[at + 1..]].concat();
+                let mut all = vec![
+                    flip(7),
+                    flip(15),
+                    answer[..205].to_vec(),
+                    stale(run, &signed(own)),
+                    stale(run, &ecert(0, |_| {})),
+                    stale(run, &ecert(1_000, |body| body.boxing = public("other"))),
+                    stale(run, &ecert(60_000, |_| {})),
+                    stale(
+                        run,
+                        &ecert(1_000, |body| {
+                            (body.start, body.end) = (body.start - 2_000, body.start - 1_000);
+                        }),
+                    ),
+                ];
+                for packet in &all {
+                    run.hand_client(packet);
+                }
+                run.wait(SECOND);
+                all.truncate(0);
+                run.hand_client(&answer);
+            },
+        ),
+        script("stale-many", "Two newer ecerts are followed, a third is not.", |run| {
+            run.open();
+            run.lose = 9;
+            run.settle();
+            for later in 1..=3 {
+                let mut answer = stale(run, &ecert(later * 1_000, |_| {}));
+                if later == 3 {
+                    // Its signature is not looked at.
+                    answer[20] ^= 1;
+                }
+                run.hand_client(&answer);
+            }
+        }),
+        script("stale-rekey", "A client that rekeys keeps a newer ecert, and goes on as it did.", |run| {
+            let (tunnel, _) = run.open();
+            run.wait(SECOND);
+            run.rekey(tunnel);
+            run.lose = 1;
+            run.settle();
+            let answer = stale(run, &ecert(1_000, |_| {}));
+            run.hand_client(&answer);
+            run.hand_client(&answer);
+            run.wait(2 * SECOND);
+        }),
     ]
 }
 
 /// A server that asks for w bits beyond one first packet a second, and has taken that one.
-fn loaded(name: &str, w: u8) -> Run {
+fn loaded(name: &str, comment: &str, w: u8, act: impl FnOnce(&mut Run)) -> Case {
     let mut config = config();
     config.w = w;
     config.limits.first = Rate::per_second(1);
-    let mut run = Run::with(name, config);
-    let mut first = run.rogue(0x31);
-    let packet = first.first((0, 0), &[]);
-    let _ = run.hand_from("10.0.0.9:9".parse().unwrap(), &packet);
-    run
+    script_of(config, name, comment, |run| {
+        let mut first = run.rogue(0x31);
+        run.hand_from("10.0.0.9:9".parse().unwrap(), &first.first((0, 0), &[]));
+        act(run);
+    })
 }
 
-fn asked(name: &str, w: u8) -> Case {
-    let mut run = loaded(name, w);
-    let _ = run.open();
-    run.wait(SECOND);
-    run.case(&format!("A server under load asks for {w} bits, and the client's solution opens the tunnel."))
+/// A rogue that was asked, with the solution.
+fn solved(name: &str, comment: &str, act: impl FnOnce(&mut Run, &mut Rogue)) -> Case {
+    loaded(name, comment, 4, |run| {
+        let mut rogue = asked_rogue(run);
+        act(run, &mut rogue);
+    })
+}
+
+/// Another rogue uses up the rate of the prefix; this one is asked, and has the solution.
+fn asked_rogue(run: &mut Run) -> Rogue {
+    let mut other = run.rogue(0x33);
+    run.hand(&other.first((0, 0), &[]));
+    let mut rogue = run.rogue(3);
+    let said = run.hand(&rogue.first((0, 0), &[]));
+    rogue.solution = Some(solution(&said));
+    rogue
 }
 
 fn solution(said: &[Vec<u8>]) -> Solution {
@@ -60,84 +252,12 @@ fn solution(said: &[Vec<u8>]) -> Solution {
     let Ok(Progress::Found(r)) = search.step(1 << 22) else {
         unreachable!("a puzzle has a solution");
     };
-    let nonce = asked.nonce;
-    Solution { r, nonce }
-}
-
-/// A rogue that was asked, with the solution.
-fn solved(name: &str) -> (Run, Rogue) {
-    let mut run = loaded(name, 4);
-    let _ = fill(&mut run);
-    let mut rogue = run.rogue(3);
-    let first = rogue.first((0, 0), &[]);
-    let said = run.hand(&first);
-    rogue.solution = Some(solution(&said));
-    (run, rogue)
-}
-
-/// Uses up the rate of the rogue's prefix.
-fn fill(run: &mut Run) -> Vec<Vec<u8>> {
-    let mut other = run.rogue(0x33);
-    let first = other.first((0, 0), &[]);
-    run.hand(&first)
-}
-
-fn elsewhere() -> Case {
-    let (mut run, mut rogue) = solved("puzzle-elsewhere");
-    let first = rogue.first((0, 0), &[]);
-    for address in ["198.51.100.9:7001", "198.51.100.8:7000"] {
-        let _ = run.hand_from(address.parse().unwrap(), &first);
-    }
-    let mut other = rogue.clone();
-    other.tid = Tid::from_random([9; 8]);
-    let _ = run.hand(&other.first((0, 0), &[]));
-    other = rogue.clone();
-    other.client = public("other");
-    let _ = run.hand(&other.first((0, 0), &[]));
-    // The zeros behind it.
-    let changed = [&first[..48 + 147], &[1], &first[48 + 148..]].concat();
-    let _ = run.hand(&changed);
-    let _ = run.hand(&first);
-    run.case("A solution from another port and address, with another TID and C', without its zeros, and as it is.")
-}
-
-fn spent() -> Case {
-    let (mut run, mut rogue) = solved("puzzle-spent");
-    let first = rogue.first((0, 0), &[]);
-    let changed = [&first[..1_000], &[first[1_000] ^ 1], &first[1_001..]].concat();
-    let _ = run.hand(&changed);
-    let _ = run.hand(&first);
-    run.case("A solution counts once, even if the box does not open.")
-}
-
-fn expired() -> Case {
-    let (mut run, mut rogue) = solved("puzzle-expired");
-    run.wait(59 * SECOND);
-    try_now(&mut run, &mut rogue);
-    run.wait(2 * SECOND);
-    try_now(&mut run, &mut rogue);
-    run.case("A solution within PUZZLE_LIFE and beyond it.")
+    Solution { r, nonce: asked.nonce }
 }
 
 /// The rogue's first packet with a nonce of this time.
 fn try_now(run: &mut Run, rogue: &mut Rogue) {
-    let first = rogue.at(NANOS + run.now).first((0, 0), &[]);
-    let _ = run.hand(&first);
-}
-
-fn secrets() -> Case {
-    let mut run = loaded("puzzle-secrets", 4);
-    run.wait(149 * SECOND);
-    let _ = fill(&mut run);
-    let mut rogue = run.rogue(3);
-    let first = rogue.first((0, 0), &[]);
-    let said = run.hand(&first);
-    rogue.solution = Some(solution(&said));
-    run.wait(2 * SECOND);
-    try_now(&mut run, &mut rogue);
-    run.wait(150 * SECOND);
-    try_now(&mut run, &mut rogue);
-    run.case("Under the k before the newest a solution counts, under an older one not.")
+    run.hand(&rogue.at(NANOS + run.now).first((0, 0), &[]));
 }
 
 /// What a server would ask of the client's first packet.
@@ -151,60 +271,6 @@ fn interrogation(run: &Run, n: u64, w: u8) -> Interrogation {
     k.interrogation(whom, &run.ephemeral(), NANOS + n, w)
 }
 
-fn many() -> Case {
-    let mut run = Run::new("puzzle-many");
-    let _ = run.open();
-    run.lose = 9;
-    run.settle();
-    for n in 0..4 {
-        // The fourth would be too hard besides.
-        let asked = interrogation(&run, n, if n < 3 { 1 } else { 17 });
-        run.hand_client(&asked.to_bytes());
-    }
-    run.case("Three puzzles in one attempt, and a fourth.")
-}
-
-fn odd() -> Case {
-    let mut run = Run::new("puzzle-odd");
-    let (_, _) = run.open();
-    run.lose = 1;
-    run.settle();
-    let good = interrogation(&run, 1, 4);
-    let mut all = [good; 3];
-    all[0].tid = Tid::from_random([9; 8]);
-    all[1].w = 17;
-    all[2].hash[0] ^= 1;
-    for asked in &all {
-        run.hand_client(&asked.to_bytes());
-    }
-    run.wait(2 * SECOND);
-    run.hand_client(&good.to_bytes());
-    run.case("For another TID, too hard for the record, without a solution, and one in an open tunnel.")
-}
-
-fn in_tunnel() -> Case {
-    let mut run = Run::new("puzzle-tunnel");
-    let mut rogue = run.rogue(3);
-    let first = rogue.first((256, 0), &create(1));
-    let _ = run.hand(&first);
-    let other = "198.51.100.77:7000".parse().unwrap();
-    let packet = rogue.packet((0, 0), &[]);
-    let _ = run.hand_from(other, &packet);
-    // As much as one unproven address may get needs more than one packet from there.
-    let packet = rogue.packet((257, 0), &super::rogue::say(1, &[7; 900]));
-    let said = run.hand_from(other, &packet);
-    let heard = said.iter().filter_map(|packet| rogue.open(packet));
-    let posed = heard.filter_map(|heard| posed(&heard.text)).next_back().unwrap();
-    let answer = |r: &[u8; 80]| rpcs(&[Rpc::PuzzSoln { r, nonce: posed.1 }]);
-    let wrong = answer(&[1; 80]);
-    let right = answer(&posed.0);
-    for rpcs in [&wrong, &right, &right] {
-        let packet = rogue.packet((0, 0), rpcs);
-        let _ = run.hand_from(other, &packet);
-    }
-    run.case("puzz to a new address: a wrong answer, the right one, and one to no puzzle.")
-}
-
 /// q and n' of a puzz of w = 0, whose q is r.
 fn posed(text: &[u8]) -> Option<([u8; 80], [u8; 8])> {
     let plaintext = clew_tunnel::wire::plaintext::Plaintext::parse(text).ok()?;
@@ -213,19 +279,6 @@ fn posed(text: &[u8]) -> Option<([u8; 80], [u8; 8])> {
         Rpc::Puzz { q, nonce, .. } => Some((*q, nonce)),
         _ => None,
     }
-}
-
-fn followed() -> Case {
-    let mut run = Run::new("stale-followed");
-    let old = run.record();
-    run.wait(301 * SECOND);
-    let user = secret("run user");
-    let user = run.client.add_user(clew_tunnel::record::UserSecret(user));
-    let tunnel = run.open_to(old);
-    let connection = run.connect(tunnel, Some(user));
-    run.say(connection, b"first");
-    run.wait(SECOND);
-    run.case("A client with an ecert whose S' is erased: the same TID and C' under the newest, another authenticator.")
 }
 
 /// An ecert of S, a millisecond or more later than the server's first.
@@ -254,71 +307,4 @@ fn stale(run: &Run, ecert: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     StaleKey { tid: Tid::from_random(tid), nonce: Nonce::from_bytes(nonce).stale(), ecert }.write(&mut out);
     out
-}
-
-fn not_followed() -> Case {
-    let mut run = Run::new("stale-refused");
-    let (_, _) = run.open();
-    run.settle();
-    let good = ecert(1_000, |_| {});
-    let other = SigningSecret::from_seed(&[7; 32]);
-    let signed = |signing: [u8; 32]| {
-        let parsed = Ecert::parse(&ecert(1_000, |_| {})).unwrap().body;
-        Ecert::sign(EcertBody { signing, ..parsed }, &other).unwrap().to_bytes()
-    };
-    let own = run.server.record().cert.body.signing;
-    let answer = stale(&run, &good);
-    let flip = |at: usize| [&answer[..at], &[answer[at] ^ 2], &answer[at + 1..]].concat();
-    let mut all = vec![
-        flip(7),
-        flip(15),
-        answer[..205].to_vec(),
-        stale(&run, &signed(own)),
-        stale(&run, &ecert(0, |_| {})),
-        stale(&run, &ecert(1_000, |body| body.boxing = public("other"))),
-        stale(&run, &ecert(60_000, |_| {})),
-        stale(
-            &run,
-            &ecert(1_000, |body| {
-                (body.start, body.end) = (body.start - 2_000, body.start - 1_000);
-            }),
-        ),
-    ];
-    for packet in &all {
-        run.hand_client(packet);
-    }
-    run.wait(SECOND);
-    all.truncate(0);
-    run.hand_client(&answer);
-    run.case("Answers of another TID, another nonce, cut, with another signature, not newer, of another S, too early, too late; and one to who is open.")
-}
-
-fn too_many() -> Case {
-    let mut run = Run::new("stale-many");
-    let (_, _) = run.open();
-    run.lose = 9;
-    run.settle();
-    for later in 1..=3 {
-        let mut answer = stale(&run, &ecert(later * 1_000, |_| {}));
-        if later == 3 {
-            // Its signature is not looked at.
-            answer[20] ^= 1;
-        }
-        run.hand_client(&answer);
-    }
-    run.case("Two newer ecerts are followed, a third is not.")
-}
-
-fn of_rekey() -> Case {
-    let mut run = Run::new("stale-rekey");
-    let (tunnel, _) = run.open();
-    run.wait(SECOND);
-    run.rekey(tunnel);
-    run.lose = 1;
-    run.settle();
-    let answer = stale(&run, &ecert(1_000, |_| {}));
-    run.hand_client(&answer);
-    run.hand_client(&answer);
-    run.wait(2 * SECOND);
-    run.case("A client that rekeys keeps a newer ecert, and goes on as it did.")
 }

@@ -10,6 +10,7 @@ use clew_tunnel::x25519::Public;
 use ed25519_dalek::{Signer, SigningKey};
 
 use super::damage::Damage;
+use super::flat;
 use super::hash;
 use super::tunnel::{FOLDER, NANOS, public, secret, tid};
 use crate::case::Case;
@@ -19,8 +20,7 @@ const DAY: u64 = 86_400_000;
 const HOST: &str = "files.example";
 
 pub fn all() -> Vec<Case> {
-    let groups = [records(), newer(), identities(), authenticators(), puzzles(), searches()];
-    groups.into_iter().flatten().collect()
+    flat([records(), newer(), identities(), authenticators(), puzzles(), searches()])
 }
 
 fn seed(label: &str) -> [u8; 32] {
@@ -58,7 +58,7 @@ fn record() -> Record {
 
 /// A part once more, with bytes at a place of its body replaced, signed again.
 fn again(part: &[u8], who: &str, label: &[u8; 16], at: usize, value: &[u8]) -> Vec<u8> {
-    let body = part[64..].set(at, value);
+    let body = part[64..].replace(at..at + value.len(), value);
     let message = [label, &body[..]].concat();
     let signature = SigningKey::from_bytes(&seed(who)).sign(&message);
     [&signature.to_bytes()[..], &body].concat()
@@ -121,7 +121,7 @@ fn records() -> Vec<Case> {
         judged("past", "expired", "A millisecond behind.", &whole, NOW + 270_001),
     ];
     let changed = [
-        ("short", "record-length", "A byte is missing.", whole[..whole.len() - 1].to_vec()),
+        ("short", "record-length", "A byte is missing.", whole.cut(1)),
         ("long", "record-length", "A byte behind it.", whole.plus([0])),
         ("family", "record-length", "An address of family 5.", of_ecert(119, &[5])),
         ("version", "record-version", "Version 1.", of_ecert(0, &[0, 1])),
@@ -151,8 +151,9 @@ fn records() -> Vec<Case> {
 fn newer() -> Vec<Case> {
     let case = |name: &str, expect: &str, comment: &str, start: u64| {
         let case = Case::new(FOLDER, &format!("newer-{name}"), expect, comment);
-        let case = case.text("check", "newer").hex("held", record().ecert.to_bytes());
-        case.hex("ecert", ecert(START, &start.to_be_bytes()))
+        case.text("check", "newer")
+            .hex("held", record().ecert.to_bytes())
+            .hex("ecert", ecert(START, &start.to_be_bytes()))
     };
     vec![
         case("later", "valid", "It starts a millisecond later.", NOW + 1),
@@ -242,8 +243,10 @@ fn puzzles() -> Vec<Case> {
             .hex("interrogation", made.to_bytes())
     };
     let solved = |name: &str, expect: &str, comment: &str, port: u16, now: u64, bytes: &[u8]| {
-        let case = case(name, expect, comment, 0).hex("port", port.to_be_bytes());
-        case.hex("now", now.to_be_bytes()).hex("solution", bytes)
+        case(name, expect, comment, 0)
+            .hex("port", port.to_be_bytes())
+            .hex("now", now.to_be_bytes())
+            .hex("solution", bytes)
     };
     let life = 60_000_000_000;
     let zeros = solution.set(147, [1]);

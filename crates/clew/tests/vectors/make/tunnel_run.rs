@@ -35,6 +35,18 @@ struct Flight {
     to: SocketAddr,
 }
 
+/// The case of a run in which this happens.
+pub fn script(name: &str, comment: &str, act: impl FnOnce(&mut Run)) -> Case {
+    script_of(config(), name, comment, act)
+}
+
+/// The same with another configuration of the server.
+pub fn script_of(config: Config, name: &str, comment: &str, act: impl FnOnce(&mut Run)) -> Case {
+    let mut run = Run::new(name, config);
+    act(&mut run);
+    run.case(comment)
+}
+
 /// One server and one client engine, the network between them, and all that happens.
 pub struct Run {
     name: String,
@@ -63,11 +75,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn new(name: &str) -> Self {
-        Self::with(name, config())
-    }
-
-    pub fn with(name: &str, config: Config) -> Self {
+    fn new(name: &str, config: Config) -> Self {
         let seed = hash(format!("tunnel {name} seed").as_bytes());
         let mut server_rng = Recorder::new(&format!("tunnel {name} server"));
         let mut client_rng = Recorder::new(&format!("tunnel {name} client"));
@@ -429,7 +437,7 @@ impl Run {
     }
 
     /// The file of this run.
-    pub fn case(mut self, comment: &str) -> Case {
+    fn case(mut self, comment: &str) -> Case {
         self.settle();
         let expect = self.expect.clone().unwrap_or("valid".to_owned());
         let case = Case::new(FOLDER, &self.name, &expect, comment).text("check", "run");

@@ -2,15 +2,15 @@
 
 use clew_group::curve::Scalar;
 
-use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, of_proof, sentence, two_rules};
+use super::damage::{Damage, TWO_RULES, bad_points, bad_proofs, two_rules};
+use super::flat;
 use super::xr_group::{Machine, XR, join_nonce, place, row_rng, s, x, y_and_k};
 use super::xr_keys::case;
 use super::{hash, rng, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [sessions(), requests(), offers(), row_proofs()];
-    groups.into_iter().flatten().collect()
+    flat([sessions(), requests(), offers(), row_proofs()])
 }
 
 /// The machine whose join the cases follow: it joined in epoch 2.
@@ -50,14 +50,11 @@ fn requests() -> Vec<Case> {
     ];
     let both = two_rules(&good, 0, 80);
     cases.push(request("-two-rules", "scalar", TWO_RULES, &session, &both));
-    for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = good.set(0, &bytes);
-        let (name, comment) = (format!("-c0-{what}"), sentence("C", what));
-        cases.push(request(&name, rule, &comment, &session, &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "C", 0..48) {
+        cases.push(request(&format!("-c0-{what}"), rule, &comment, &session, &bytes));
     }
-    for (what, rule, bytes) in bad_proofs(&good, 48) {
-        let name = format!("-proof-{what}");
-        cases.push(request(&name, rule, of_proof(what), &session, &bytes));
+    for (what, rule, comment, bytes) in bad_proofs(&good, 48) {
+        cases.push(request(&format!("-proof-{what}"), rule, &comment, &session, &bytes));
     }
     cases
 }
@@ -104,9 +101,8 @@ fn offers() -> Vec<Case> {
         offer("-s-not-reduced", "scalar", "s + r in the place of s.", &good.unreduced(80)),
         offer("-two-rules", "scalar", TWO_RULES, &two_rules(&good, 0, 48)),
     ];
-    for (what, rule, bytes) in bad_points(&good[..48]) {
-        let bytes = good.set(0, &bytes);
-        cases.push(offer(&format!("-a-{what}"), rule, &sentence("A", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "A", 0..48) {
+        cases.push(offer(&format!("-a-{what}"), rule, &comment, &bytes));
     }
     cases
 }
@@ -139,9 +135,8 @@ fn row_proofs() -> Vec<Case> {
         row_proof("-request", "invalid", "The proof of the request.", [&statement, c, of_request]),
         row_proof("-short", "length", "A byte is missing.", [&statement, c, &good[..63]]),
     ];
-    for (what, rule, bytes) in bad_proofs(good, 0) {
-        let name = format!("-{what}");
-        cases.push(row_proof(&name, rule, of_proof(what), [&statement, c, &bytes]));
+    for (what, rule, comment, bytes) in bad_proofs(good, 0) {
+        cases.push(row_proof(&format!("-{what}"), rule, &comment, [&statement, c, &bytes]));
     }
     cases
 }

@@ -3,7 +3,8 @@
 use clew_group::DecodeError;
 use clew_group::xr::Generators;
 
-use super::damage::{Damage, R, TWO_RULES, bad_points, bad_proofs, near, of_proof, sentence, two_rules};
+use super::damage::{Damage, R, TWO_RULES, bad_points, bad_proofs, near, two_rules};
+use super::flat;
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, x};
 use super::{Key, hash, rng, with_key};
@@ -13,8 +14,7 @@ use crate::case::Case;
 const POINTS: [(&str, usize, usize); 3] = [("h", 0, 48), ("h-w", 48, 48), ("w", 96, 96)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [keys(), bad_public_keys(), genesis_checks(), secret_keys(), witnesses(), rows()];
-    groups.into_iter().flatten().collect()
+    flat([keys(), bad_public_keys(), genesis_checks(), secret_keys(), witnesses(), rows()])
 }
 
 /// A case that asks for `check`; the name begins with that of the scheme.
@@ -68,14 +68,12 @@ fn bad_public_keys() -> Vec<Case> {
         refused("no-base", "invalid", "V is 1/g1: the base is the identity.", &good, &minus_g1),
     ];
     for (point, at, length) in POINTS {
-        for (what, rule, bytes) in bad_points(&good[at..at + length]) {
-            let name = format!("{point}-{what}");
-            let key = good.set(at, &bytes);
-            cases.push(refused(&name, rule, &sentence(point, what), &key, &v));
+        for (what, rule, comment, bytes) in bad_points(&good, point, at..at + length) {
+            cases.push(refused(&format!("{point}-{what}"), rule, &comment, &bytes, &v));
         }
     }
-    for (what, rule, bytes) in bad_points(&v) {
-        cases.push(refused(&format!("v-{what}"), rule, &sentence("V", what), &good, &bytes));
+    for (what, rule, comment, bytes) in bad_points(&v, "V", 0..48) {
+        cases.push(refused(&format!("v-{what}"), rule, &comment, &good, &bytes));
     }
     cases
 }
@@ -104,9 +102,8 @@ fn genesis_checks() -> Vec<Case> {
         let key = key.doubled(at, length);
         cases.push(genesis_case(&name, "invalid", &comment, &key, &proof));
     }
-    for (what, rule, proof) in bad_proofs(&proof, 0) {
-        let name = format!("-proof-{what}");
-        cases.push(genesis_case(&name, rule, of_proof(what), &key, &proof));
+    for (what, rule, comment, proof) in bad_proofs(&proof, 0) {
+        cases.push(genesis_case(&format!("-proof-{what}"), rule, &comment, &key, &proof));
     }
     let (other, comment) = (proof_of_other_nonce(), "A proof of the same gamma for another nonce.");
     cases.push(genesis_case("-proof-other-nonce", "invalid", comment, &key, &other));
@@ -184,8 +181,8 @@ fn witnesses() -> Vec<Case> {
         bad("v", "invalid", "V in the place of the witness.", &v),
         bad("other", "invalid", "Another point.", &good.doubled(0, 48)),
     ];
-    for (what, rule, bytes) in bad_points(&good) {
-        cases.push(bad(what, rule, &sentence("W", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "W", 0..48) {
+        cases.push(bad(what, rule, &comment, &bytes));
     }
     cases
 }

@@ -4,7 +4,8 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{SecretShare, Set};
 use clew_group::xr::{INCREMENTAL_BYTES, Signature};
 
-use super::damage::{Damage, bad_points, sentence};
+use super::damage::{Damage, bad_points};
+use super::flat;
 use super::xr_group::{NEWEST, XR};
 use super::xr_keys::case;
 use super::{with_key, with_xr_nonces, xr_nonces};
@@ -15,8 +16,7 @@ pub const MESSAGE: &[u8] = b"a message";
 const SCOPE: &[u8] = b"example.org, backup, 2026-11";
 
 pub fn all() -> Vec<Case> {
-    let groups = [signatures(), pseudonyms(), bad_pseudonyms(), openings()];
-    groups.into_iter().flatten().collect()
+    flat([signatures(), pseudonyms(), bad_pseudonyms(), openings()])
 }
 
 /// The incremental form of the signature that `web-1` makes with the nonces of `label`.
@@ -118,9 +118,8 @@ fn bad_pseudonyms() -> Vec<Case> {
             [&plain[..288], &good[288..]].concat()
         }),
     ];
-    for (what, rule, bytes) in bad_points(&good[288..]) {
-        let bytes = good.set(288, &bytes);
-        cases.push(bad(&format!("point-{what}"), rule, &sentence("nym", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "nym", 288..336) {
+        cases.push(bad(&format!("point-{what}"), rule, &comment, &bytes));
     }
     cases
 }

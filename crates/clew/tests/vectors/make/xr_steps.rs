@@ -2,15 +2,15 @@
 
 use clew_group::Step;
 
-use super::damage::{Damage, bad_points, sentence};
+use super::damage::{Damage, bad_points};
+use super::flat;
 use super::xr_group::{XR, x};
 use super::xr_keys::case;
-use super::{Key, scalar, with_all, with_key};
+use super::{Key, scalar, with_key};
 use crate::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let groups = [steps(), bad_steps(), chains(), updates(), openings()];
-    groups.into_iter().flatten().collect()
+    flat([steps(), bad_steps(), chains(), updates(), openings()])
 }
 
 /// All steps, which are those of one segment.
@@ -48,16 +48,15 @@ fn bad_steps() -> Vec<Case> {
         bad("other-v", "invalid", "V is another point.", &good.doubled(32, 48)),
         step("again", "invalid", "The same step a second time.", 1, &good),
     ];
-    for (what, rule, bytes) in bad_points(&good[32..]) {
-        let bytes = good.set(32, &bytes);
-        cases.push(bad(&format!("v-{what}"), rule, &sentence("V", what), &bytes));
+    for (what, rule, comment, bytes) in bad_points(&good, "V", 32..80) {
+        cases.push(bad(&format!("v-{what}"), rule, &comment, &bytes));
     }
     cases
 }
 
 fn checked(name: &str, expect: &str, comment: &str, steps: &[[u8; 80]]) -> Case {
     let case = case("chain", &format!("chain{name}"), expect, comment);
-    with_all(with_key(case, &XR.public[0]), "step", steps)
+    with_key(case, &XR.public[0]).each("step", steps)
 }
 
 /// Chains are checked as a whole (3.7).
@@ -84,7 +83,7 @@ fn update(name: &str, expect: &str, comment: &str, member: &str, steps: &[[u8; 8
     let case = case("witness-update", &format!("witness-update-{name}"), expect, comment)
         .hex("x", x(member).to_bytes())
         .hex("witness", XR.witness(member, 0).to_bytes());
-    with_all(case, "step", steps)
+    case.each("step", steps)
 }
 
 /// A member's witness of epoch 0 follows the steps.

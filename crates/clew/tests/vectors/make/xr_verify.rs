@@ -4,12 +4,13 @@ use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{IssuerKey, Nonces, PublicKey};
 
-use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, sentence, two_rules, unreduced_x};
+use super::damage::{Damage, TWO_RULES, another, bad_points, not_canonical, two_rules, unreduced_x};
+use super::flat;
 use super::records::NONCE;
 use super::xr_group::{NEWEST, XR, u};
 use super::xr_keys::case;
 use super::xr_signatures::{MESSAGE, sign};
-use super::{hash, rng, scalar, with_all, with_key, xr_nonces};
+use super::{hash, rng, scalar, with_key, xr_nonces};
 use crate::case::Case;
 
 /// Where a signature has its points and scalars.
@@ -18,8 +19,7 @@ const C: usize = 144;
 const SCALARS: [(&str, usize); 4] = [("sa", 160), ("sx", 192), ("sd", 224), ("sy", 256)];
 
 pub fn all() -> Vec<Case> {
-    let groups = [wrong_places(), bad_fields(), bad_encodings(), incremental(), batches()];
-    groups.into_iter().flatten().collect()
+    flat([wrong_places(), bad_fields(), bad_encodings(), incremental(), batches()])
 }
 
 /// The incremental form that most cases break.
@@ -144,10 +144,10 @@ fn bad_encodings() -> Vec<Case> {
     let good = &good()[..288];
     let mut cases = Vec::new();
     for (point, at) in POINTS {
-        let (of, name) = (&good[at..at + 48], |what| format!("signature-{point}-{what}"));
-        for (what, rule, bytes) in bad_points(of).into_iter().chain(not_canonical(of)) {
-            let bytes = good.set(at, &bytes);
-            cases.push(verify(&name(what), rule, &sentence(point, what), &bytes));
+        let (of, name) = (at..at + 48, |what| format!("signature-{point}-{what}"));
+        for (what, rule, comment, bytes) in flat([bad_points(good, point, of.clone()), not_canonical(good, point, of)])
+        {
+            cases.push(verify(&name(what), rule, &comment, &bytes));
         }
         let comment = format!("{point} with x + p in the place of x: who reduces would accept.");
         let unreduced = with_unreduced_x(at);
@@ -194,10 +194,9 @@ fn incremental() -> Vec<Case> {
         bad("-forged", "invalid", "c and R1 fit, and no credential is known: only the pairing says no.", &forged()),
         bad("-r1-is-identity", "identity", "R1 is the identity, c fits, and all else holds.", &without_r1()),
     ];
-    for (what, rule, bytes) in bad_points(&good[288..]) {
-        let mut damaged = good.set(288, &bytes);
+    for (what, rule, comment, mut damaged) in bad_points(&good, "R1", 288..336) {
         refit(&mut damaged);
-        let comment = format!("{} c is the hash of it.", sentence("R1", what));
+        let comment = format!("{comment} c is the hash of it.");
         cases.push(bad(&format!("-r1-{what}"), rule, &comment, &damaged));
     }
     cases
@@ -212,10 +211,11 @@ fn batches() -> Vec<Case> {
     };
     let batch = |name: &str, comment: &str, all: Vec<Vec<u8>>, bad: &[usize]| {
         let verdicts: Vec<&str> = (0..all.len()).map(|i| if bad.contains(&i) { "invalid" } else { "valid" }).collect();
-        let case = with_key(case("verify-batch", name, "valid", comment), &XR.public[NEWEST])
+        with_key(case("verify-batch", name, "valid", comment), &XR.public[NEWEST])
             .hex("epoch-id", XR.records.epoch_id(NEWEST))
-            .hex("message", MESSAGE);
-        with_all(case, "signature", all).text("verdicts", &verdicts.join(" "))
+            .hex("message", MESSAGE)
+            .each("signature", all)
+            .text("verdicts", &verdicts.join(" "))
     };
     let good: Vec<Vec<u8>> = (0..4).map(form).collect();
     let mut mixed: Vec<Vec<u8>> = (0..7).map(form).collect();

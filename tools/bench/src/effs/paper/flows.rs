@@ -2,16 +2,16 @@
 
 use super::keys::{ALL_SIZES, Keys, MEASURED};
 use super::quoted::{self, MODULUS};
-use super::schemes::{DSA, EFFS, RSA, rows, slug, table};
+use super::schemes::{DSA, EFFS, RSA, by_modulus, rows, slug};
 use super::work::Blocks;
 use crate::effs::scheme::Hash;
-use crate::findings::{Finding, Measured, conclude, quote};
+use crate::findings::{Finding, at, quote};
 use crate::flow::paper::chaining::{SHAPES, Side, shape_name};
 use crate::flow::paper::flows::{SIZES, alike, growing, lengths, orders, papers};
 use crate::flow::paper::quoted::{BYTES, Scheme};
-use crate::measure::Case;
+use crate::measure::{Case, Measured};
+use crate::table::Table;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 
 /// The schemes of the figures.
 pub const DRAWN: [&str; 3] = [RSA, DSA, EFFS];
@@ -81,34 +81,43 @@ fn rate(measured: &Measured, side: Side, name: &str, bits: usize, blocks: Blocks
     1e6 / measured.us(&row(side, name, bits, blocks))
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured, _: &Keys) -> io::Result<Vec<Finding>> {
-    let mut findings = table_9(out, measured)?;
+pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
+    tables.extend([(Side::Signer, "a"), (Side::Verifier, "b")].map(|s| table_9(measured, s)));
+    let mut findings = at("table 9", high_and_low(measured));
     for (side, numbers) in [(Side::Signer, ["7", "9"]), (Side::Verifier, ["8", "10"])] {
         let rates = Rates { measured, side };
-        findings.append(&mut rates.by_shape(out, numbers[0])?);
-        findings.append(&mut rates.by_length(out, numbers[1])?);
+        tables.push(rates.by_shape(numbers[0]));
+        findings.append(&mut at(
+            &format!("figure {}", numbers[0]),
+            rates.of_shapes(),
+        ));
+        tables.push(rates.by_length(numbers[1]));
+        findings.append(&mut at(
+            &format!("figure {}", numbers[1]),
+            rates.of_lengths(),
+        ));
     }
-    Ok(findings)
+    findings
 }
 
-fn table_9(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
-    for (side, part) in [(Side::Signer, "a"), (Side::Verifier, "b")] {
-        let all = || {
-            let ours = |name, bits| {
-                let rate = rate(measured, side, name, bits, BLOCKS);
-                rate.is_finite().then_some(rate)
-            };
-            rows(|scheme| scheme.rates[side as usize], ours)
+fn table_9(measured: &Measured, (side, part): (Side, &str)) -> Table {
+    let all = || {
+        let ours = |name, bits| {
+            let rate = rate(measured, side, name, bits, BLOCKS);
+            rate.is_finite().then_some(rate)
         };
-        let title = format!(
-            "Table 9({part}): packets a second at a {}, blocks of {}, packets of {} bytes, degree two, by bits of the modulus; \
-             MD5, above 1024 bits SHA-256",
-            side.name(),
-            BLOCKS.block,
-            BLOCKS.bytes
-        );
-        table(title, ["packets/s"; 2], all).print(out)?;
-    }
+        rows(|scheme| scheme.rates[side as usize], ours)
+    };
+    let title = format!(
+        "Table 9({part}): packets a second at a {}, blocks of {}, packets of {} bytes, degree two; MD5, above 1024 bits SHA-256",
+        side.name(),
+        BLOCKS.block,
+        BLOCKS.bytes
+    );
+    by_modulus(format!("table-9({part})"), title, ["packets/s"; 2], all)
+}
+
+fn high_and_low(measured: &Measured) -> [Finding; 3] {
     let part = |side, name: &str, of: &str| {
         let one = |bits| {
             rate(measured, side, name, bits, BLOCKS) / rate(measured, side, of, bits, BLOCKS)
@@ -126,7 +135,7 @@ fn table_9(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
     });
     let low = |part: &[f64]| part.iter().all(|part| *part <= LOW);
     let list = |part: [f64; 6]| part.map(|part| format!("{part:.2}")).join(", ");
-    let findings = vec![
+    [
         Finding::new(
             "RSA has low signing rates",
             low(&rsa),
@@ -149,8 +158,7 @@ fn table_9(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
                 list(ffs)
             ),
         ),
-    ];
-    conclude(out, findings)
+    ]
 }
 
 /// What the figures show of a side.
@@ -179,73 +187,74 @@ impl Rates<'_> {
         Some(scheme.rates[self.side as usize][1])
     }
 
-    fn by_shape(&self, out: &mut dyn Write, figure: &str) -> io::Result<Vec<Finding>> {
+    fn by_shape(&self, figure: &str) -> Table {
         let shapes = SHAPES.map(shape_name);
-        self.head(
-            out,
-            figure,
-            "shape of trees, packets of 1024 bytes",
-            &shapes,
-        )?;
+        let mut table = self.table(figure, "shape of trees, packets of 1024 bytes", &shapes);
         for block in SIZES {
-            let paper = |name| vec![self.paper(name, 1, block)];
-            let ours = |name| SHAPES.map(|d| self.kpps(name, d, BYTES[1], block)).to_vec();
-            line(out, block, paper, ours)?;
+            let paper = DRAWN.map(|name| quote(self.paper(name, 1, block), 0));
+            let ours = DRAWN.into_iter().flat_map(|name| {
+                SHAPES.map(|d| format!("{:.1}", self.kpps(name, d, BYTES[1], block)))
+            });
+            table.row(block.to_string(), paper.into_iter().chain(ours));
         }
-        let findings = DRAWN.into_iter().flat_map(|name| {
+        table
+    }
+
+    fn of_shapes(&self) -> impl Iterator<Item = Finding> {
+        DRAWN.into_iter().flat_map(|name| {
             let rate = |degree, block| self.kpps(name, degree, BYTES[1], block);
             let all = [orders(&rate, self.side), growing(&rate), alike(&rate)];
             all.map(|finding| finding.of(name))
-        });
-        conclude(out, findings.collect())
+        })
     }
 
-    fn by_length(&self, out: &mut dyn Write, figure: &str) -> io::Result<Vec<Finding>> {
+    fn by_length(&self, figure: &str) -> Table {
         let columns = BYTES.map(|bytes| bytes.to_string());
-        self.head(out, figure, "bytes of packets, degree two", &columns)?;
+        let mut table = self.table(figure, "bytes of packets, degree two", &columns);
         for block in SIZES {
-            let paper = |name| [0, 1, 2].map(|place| self.paper(name, place, block)).into();
-            let ours = |name| BYTES.map(|bytes| self.kpps(name, 2, bytes, block)).to_vec();
-            line(out, block, paper, ours)?;
+            let paper = DRAWN
+                .into_iter()
+                .flat_map(|name| [0, 1, 2].map(|place| quote(self.paper(name, place, block), 0)));
+            let ours = DRAWN.into_iter().flat_map(|name| {
+                BYTES.map(|bytes| format!("{:.1}", self.kpps(name, 2, bytes, block)))
+            });
+            table.row(block.to_string(), paper.chain(ours));
         }
-        let findings = DRAWN.into_iter().flat_map(|name| {
+        table
+    }
+
+    fn of_lengths(&self) -> impl Iterator<Item = Finding> {
+        DRAWN.into_iter().flat_map(|name| {
             let rate = |place: usize, block| self.kpps(name, 2, BYTES[place], block);
             lengths(&rate).map(|finding| finding.of(name))
-        });
-        conclude(out, findings.collect())
+        })
     }
 
-    fn head(
-        &self,
-        out: &mut dyn Write,
-        figure: &str,
-        by: &str,
-        columns: &[String],
-    ) -> io::Result<()> {
-        let here: String = columns
-            .iter()
-            .map(|column| format!("{column:>8}"))
-            .collect();
+    fn table(&self, figure: &str, by: &str, columns: &[String]) -> Table {
         // By length the paper has them all, by shape degree two alone.
         let quoted = if columns.len() == BYTES.len() {
             columns
         } else {
             &columns[1..2]
         };
-        let paper: String = quoted.iter().map(|column| format!("{column:>7}")).collect();
-        writeln!(
-            out,
-            "\nFigure {figure}: rates at a {} by packets of a block and {by}, modulus of {MODULUS} bits, MD5: the paper's in packets a \
-             second,\nours in thousands; m = 1: each signed by itself\n{:>4}{}{}",
-            self.side.name(),
-            "m",
-            DRAWN
-                .map(|name| format!(" | paper {:<4}{paper}", short(name)))
-                .concat(),
-            DRAWN
-                .map(|name| format!(" | here {:<4}{here}", short(name)))
-                .concat()
-        )
+        let heads = |who: &'static str, columns: &[String]| {
+            let head = |name| {
+                columns
+                    .iter()
+                    .map(move |column| format!("{who} {} {column}", short(name)))
+            };
+            DRAWN.into_iter().flat_map(head).collect::<Vec<_>>()
+        };
+        let title = format!(
+            "Figure {figure}: rates at a {} by block and {by}, {MODULUS} bits, MD5; the paper's in packets a second, ours in thousands",
+            self.side.name()
+        );
+        let columns = [
+            vec!["m".into()],
+            heads("paper", quoted),
+            heads("here", columns),
+        ];
+        Table::new(format!("figure-{figure}"), title, columns.concat())
     }
 }
 
@@ -253,25 +262,6 @@ impl Rates<'_> {
 fn of_section_2(name: &str) -> Option<Scheme> {
     use crate::flow::paper::quoted::{DSA, RSA};
     [RSA, DSA].into_iter().find(|scheme| scheme.name == name)
-}
-
-fn line(
-    out: &mut dyn Write,
-    block: u16,
-    paper: impl Fn(&'static str) -> Vec<Option<f64>>,
-    ours: impl Fn(&'static str) -> Vec<f64>,
-) -> io::Result<()> {
-    let papers = DRAWN.map(|name| {
-        let cells = paper(name)
-            .into_iter()
-            .map(|rate| format!("{:>7}", quote(rate, 0)));
-        format!(" | {:10}{}", "", cells.collect::<String>())
-    });
-    let here = DRAWN.map(|name| {
-        let cells = ours(name).into_iter().map(|rate| format!("{rate:>8.1}"));
-        format!(" | {:9}{}", "", cells.collect::<String>())
-    });
-    writeln!(out, "{block:>4}{}{}", papers.concat(), here.concat())
 }
 
 /// The name without its parameters.

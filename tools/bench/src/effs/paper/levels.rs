@@ -7,12 +7,12 @@ use super::table::{Row, Table};
 use super::work;
 use crate::effs::ffs::{EFFS, Ffs, Shape};
 use crate::effs::scheme::Hash;
-use crate::findings::{Finding, Measured, conclude};
+use crate::findings::{Finding, at};
 use crate::flow::paper::chaining::Side;
 use crate::groups::rng;
-use crate::measure::Case;
+use crate::measure::{Case, Measured};
+use crate::table;
 use std::cell::RefCell;
-use std::io::{self, Write};
 use std::rc::Rc;
 
 /// k t of table 6.
@@ -58,15 +58,19 @@ pub fn cases(keys: &Keys) -> Vec<Case<'static>> {
     cases
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
-    let mut findings = signing(out, measured)?;
+pub fn tables(tables: &mut Vec<table::Table>, measured: &Measured) -> Vec<Finding> {
+    let (table, found) = signing(measured);
+    tables.push(table.render());
+    let mut findings = at("table 5", found);
     for ((t, paper), part) in TABLE_6.into_iter().zip(["a", "b"]) {
-        findings.push(verifying(out, measured, t, paper, part)?);
+        let (table, found) = verifying(measured, t, paper, part);
+        tables.push(table.render());
+        findings.append(&mut at(&format!("table 6({part})"), [found]));
     }
-    Ok(findings)
+    findings
 }
 
-fn signing(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
+fn signing(measured: &Measured) -> (Table, [Finding; 2]) {
     let us = |product, t| measured.us(&sign_row(product, t));
     let rows = TABLE_5.map(|(t, paper)| Row {
         name: format!("{t}-level signature"),
@@ -78,7 +82,8 @@ fn signing(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
             .collect(),
     });
     let [paper, own] = schemes::rsa(measured, Side::Signer);
-    Table {
+    let table = Table {
+        name: "table-5".into(),
         title: format!("Table 5: signing with t levels, modulus of {MODULUS} bits"),
         columns: PRODUCTS.map(|product| format!("kt={product}")).into(),
         units: ["ms", "us"],
@@ -88,10 +93,9 @@ fn signing(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
             paper: vec![Some(paper); PRODUCTS.len()],
             ours: vec![Some(own); PRODUCTS.len()],
         },
-    }
-    .print(out)?;
+    };
     let two = us(64, 1) + us(128, 1);
-    let findings = vec![
+    let findings = [
         Finding::new(
             "for the same kt signing takes longer with more levels",
             us(64, 1) < us(64, 2) && us(128, 1) < us(128, 2) && us(128, 2) < us(128, 4),
@@ -112,16 +116,10 @@ fn signing(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
             ),
         ),
     ];
-    conclude(out, findings)
+    (table, findings)
 }
 
-fn verifying(
-    out: &mut dyn Write,
-    measured: &Measured,
-    t: usize,
-    paper: &[&[f64]],
-    part: &str,
-) -> io::Result<Finding> {
+fn verifying(measured: &Measured, t: usize, paper: &[&[f64]], part: &str) -> (Table, Finding) {
     let us = |from, to| measured.us(&verify_row(t, from, to));
     let rows = paper.iter().enumerate().map(|(from, row)| {
         let blanks = vec![None; from];
@@ -134,7 +132,8 @@ fn verifying(
         }
     });
     let [papers, own] = schemes::rsa(measured, Side::Verifier);
-    Table {
+    let table = Table {
+        name: format!("table-6({part})"),
         title: format!(
             "Table 6({part}): verifying a {t}-level signature, kt = {PRODUCT}, modulus of {MODULUS} bits"
         ),
@@ -146,8 +145,7 @@ fn verifying(
             paper: vec![Some(papers); t],
             ours: vec![Some(own); t],
         },
-    }
-    .print(out)?;
+    };
     let miss = |to: usize| {
         let sum: f64 = (0..to).map(|from| us(from, from + 1)).sum();
         (sum / us(0, to) - 1.0).abs()
@@ -165,6 +163,5 @@ fn verifying(
             paper[0][0] / paper[0][t - 1] * 100.0
         ),
     );
-    let mut findings = conclude(out, vec![finding])?;
-    Ok(findings.remove(0))
+    (table, finding)
 }

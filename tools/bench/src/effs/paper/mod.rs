@@ -16,12 +16,11 @@ mod speedups;
 mod table;
 pub mod work;
 
-use crate::findings::{Measured, sum_up};
-use crate::measure::Figures;
+use crate::measure::{Figures, Measured};
 use crate::options::Options;
-use crate::report;
+use crate::report::Record;
 use keys::Keys;
-use std::io::{self, Write};
+use std::io;
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
@@ -30,24 +29,24 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.extend(levels::cases(&keys));
     cases.extend(schemes::cases(&keys));
     cases.extend(flows::cases(&keys));
-    let measured = Measured(report::measure(options, cases)?);
+    let (mut record, measured) = Record::measure(options, &[], cases)?;
     plots::save(&measured, options)?;
-    if options.json {
-        return Ok(());
-    }
-    let out = &mut io::stdout().lock();
-    writeln!(
-        out,
+    record.notes = vec![
         "Paper: C. K. Wong and S. S. Lam, Digital Signatures for Flows and Multicasts, 1999, sections 3 and 4: Pentium II of 300 MHz, \
-         CryptoLib, MD5.\nHere:  textbook schemes on the numbers of AWS-LC, MD5, above 1024 bits SHA-256; RSA and FFS have the same \
-         moduli, e = 3. \"RSA of AWS-LC\" is\n       the library's own, blinded and checked. Medians; {}.",
-        spread(&measured)
-    )?;
-    let mut findings = speedups::print(out, &measured, &keys)?;
-    findings.append(&mut levels::print(out, &measured)?);
-    findings.append(&mut schemes::print(out, &measured, &keys)?);
-    findings.append(&mut flows::print(out, &measured, &keys)?);
-    sum_up(out, &findings)
+         CryptoLib, MD5."
+            .into(),
+        "Here: textbook schemes on the numbers of AWS-LC, MD5, above 1024 bits SHA-256; RSA and FFS have the same moduli, e = 3. \
+         \"RSA of AWS-LC\" is the library's own, blinded and checked."
+            .into(),
+        format!("Medians; {}.", spread(&measured)),
+    ];
+    let tables = &mut record.tables;
+    let mut findings = speedups::tables(tables, &measured, &keys);
+    findings.append(&mut levels::tables(tables, &measured));
+    findings.append(&mut schemes::tables(tables, &measured, &keys));
+    findings.append(&mut flows::tables(tables, &measured));
+    record.conclude(&findings);
+    record.print(options)
 }
 
 /// How far the rows' samples lie apart.

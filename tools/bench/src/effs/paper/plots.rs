@@ -1,10 +1,10 @@
 //! Figures 7 to 10 as pictures: a panel for each scheme.
 
 use super::flows::{DRAWN, Rates};
-use crate::findings::Measured;
 use crate::flow::paper::chaining::{SHAPES, Side, shape_name};
 use crate::flow::paper::flows::SIZES;
 use crate::flow::paper::quoted::BYTES;
+use crate::measure::Measured;
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
 use std::io;

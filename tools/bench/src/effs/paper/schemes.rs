@@ -5,10 +5,10 @@ use super::quoted::{self, MODULUS, SCHEMES, SIZES};
 use super::table::{Row, Table};
 use super::work;
 use crate::effs::scheme::Hash;
-use crate::findings::{Finding, Measured, conclude};
+use crate::findings::{Finding, at};
 use crate::flow::paper::chaining::Side;
-use crate::measure::Case;
-use std::io::{self, Write};
+use crate::measure::{Case, Measured};
+use crate::table;
 
 pub const RSA: &str = MEASURED[0];
 pub const DSA: &str = MEASURED[1];
@@ -77,18 +77,27 @@ pub fn rows(
 }
 
 /// A table by modulus, with RSA's row again for the ratios.
-pub fn table(title: String, units: [&'static str; 2], rows: impl Fn() -> Vec<Row>) -> Table {
-    Table {
+pub fn by_modulus(
+    name: String,
+    title: String,
+    units: [&'static str; 2],
+    rows: impl Fn() -> Vec<Row>,
+) -> table::Table {
+    let table = Table {
+        name,
         title,
         columns: ALL_SIZES.map(|bits| bits.to_string()).into(),
         units,
         rsa: rows().remove(0),
         rows: rows(),
-    }
+    };
+    table.render()
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured, keys: &Keys) -> io::Result<Vec<Finding>> {
-    let mut findings = sizes(out, keys)?;
+pub fn tables(tables: &mut Vec<table::Table>, measured: &Measured, keys: &Keys) -> Vec<Finding> {
+    let (mut of_sizes, alike) = sizes(keys);
+    tables.append(&mut of_sizes);
+    let mut findings = at("table 7", [alike]);
     for side in [Side::Signer, Side::Verifier] {
         let (part, verb) = match side {
             Side::Signer => ("a", "signing"),
@@ -99,19 +108,24 @@ pub fn print(out: &mut dyn Write, measured: &Measured, keys: &Keys) -> io::Resul
             rows(|scheme| scheme.ms[side as usize], us)
         };
         let title = format!("Table 8({part}): {verb} a digest by bits of the modulus");
-        table(title, ["ms", "us"], all).print(out)?;
+        tables.push(by_modulus(
+            format!("table-8({part})"),
+            title,
+            ["ms", "us"],
+            all,
+        ));
     }
-    findings.append(&mut conclude(out, times(measured))?);
-    Ok(findings)
+    findings.append(&mut at("table 8", times(measured)));
+    findings
 }
 
-fn sizes(out: &mut dyn Write, keys: &Keys) -> io::Result<Vec<Finding>> {
+fn sizes(keys: &Keys) -> (Vec<table::Table>, Finding) {
     let own = |place: usize, name, bits| {
         let scheme = keys.get(name, bits)?;
         let sizes = scheme.borrow().sizes();
         Some(sizes[place] as f64)
     };
-    let mut alike = true;
+    let (mut tables, mut alike) = (Vec::new(), true);
     for (place, what) in ["signing key", "verification key", "signature"]
         .into_iter()
         .enumerate()
@@ -127,7 +141,12 @@ fn sizes(out: &mut dyn Write, keys: &Keys) -> io::Result<Vec<Finding>> {
             alike &= both.into_iter().all(|(paper, ours)| paper == ours);
         }
         let title = format!("Table 7({part}): bytes of a {what} by bits of the modulus");
-        table(title, ["bytes"; 2], all).print(out)?;
+        tables.push(by_modulus(
+            format!("table-7({part})"),
+            title,
+            ["bytes"; 2],
+            all,
+        ));
     }
     let ratio = |bits| Some(own(2, EFFS, bits)? / own(2, RSA, bits)?);
     let ratios = [384, 1024, 3072].map(|bits| ratio(bits).unwrap_or(f64::NAN));
@@ -146,7 +165,7 @@ fn sizes(out: &mut dyn Write, keys: &Keys) -> io::Result<Vec<Finding>> {
             ratios[2]
         ),
     );
-    conclude(out, vec![finding])
+    (tables, finding)
 }
 
 /// Sizes for which something holds, and all for which it could.
@@ -177,8 +196,7 @@ fn times(measured: &Measured) -> Vec<Finding> {
         "eFFS signs fastest of all, by a large margin",
         fastest,
         format!(
-            "{for_which}; the next takes {} times as long from 384 to 3072 bits (paper: 1.7, 1.8, 2.0, 2.0); AWS-LC's RSA, with vector \
-             instructions, {:.0} times for 2048 bits and {:.0} times for 3072",
+            "{for_which}; the next takes {} times (paper: 1.7, 1.8, 2.0, 2.0); AWS-LC's RSA {:.0} and {:.0} (2048, 3072)",
             gains.join(", "),
             library[0],
             library[1]
@@ -203,7 +221,7 @@ fn times(measured: &Measured) -> Vec<Finding> {
         "FFS is inefficient in both: it signs slower than DSA and verifies slower than RSA",
         inefficient,
         format!(
-            "{for_which}; of 512 bits it takes {:.2} times DSA's signing and {:.1} times RSA's verification (paper: 2.4, 34)",
+            "{for_which}; with 512 bits {:.2} times DSA's signing and {:.1} times RSA's verification (paper: 2.4, 34)",
             sign(FFS, 512) / sign(DSA, 512),
             verify(FFS, 512) / verify(RSA, 512)
         ),
@@ -230,7 +248,7 @@ fn as_fast(verify: &impl Fn(&'static str, usize) -> f64) -> Finding {
         "eFFS verifies as fast as RSA",
         holds,
         format!(
-            "within what the paper calls that {for_which}: {} times RSA's time (paper: {})",
+            "{for_which}: {} times RSA's time (paper: {})",
             ours.join(", "),
             theirs[..SIZES.len()].join(", ")
         ),

@@ -7,11 +7,11 @@ use super::table::{Row, Table};
 use super::work;
 use crate::effs::ffs::{BASIC, EFFS, Ffs, Shape, Speedups};
 use crate::effs::scheme::{Hash, Scheme as _};
-use crate::findings::{Finding, Measured, conclude};
+use crate::findings::{Finding, at};
 use crate::flow::paper::chaining::Side;
 use crate::groups::rng;
-use crate::measure::Case;
-use std::io::{self, Write};
+use crate::measure::{Case, Measured};
+use crate::table;
 
 const SMALL: Speedups = Speedups {
     small: true,
@@ -74,29 +74,33 @@ pub fn cases(keys: &Keys) -> Vec<Case<'static>> {
     cases
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured, keys: &Keys) -> io::Result<Vec<Finding>> {
-    let mut findings = sizes(out, keys)?;
-    findings.append(&mut times(out, measured, Side::Signer)?);
-    findings.append(&mut times(out, measured, Side::Verifier)?);
-    Ok(findings)
+pub fn tables(tables: &mut Vec<table::Table>, measured: &Measured, keys: &Keys) -> Vec<Finding> {
+    let (table, finding) = sizes(keys);
+    tables.push(table);
+    let mut findings = at("table 2", [finding]);
+    for (side, number) in [(Side::Signer, 3), (Side::Verifier, 4)] {
+        let (table, found) = times(measured, side, number);
+        tables.push(table.render());
+        findings.append(&mut at(&format!("table {number}"), found));
+    }
+    findings
 }
 
-fn sizes(out: &mut dyn Write, keys: &Keys) -> io::Result<Vec<Finding>> {
-    writeln!(
-        out,
-        "\nTable 2: bytes of a key and of a signature of FFS, modulus of {MODULUS} bits: paper, here\n{:<10}{:>26}{:>26}{:>26}",
-        "", "t = 1", "t = 2", "t = 4"
-    )?;
-    let mut alike = true;
+fn sizes(keys: &Keys) -> (table::Table, Finding) {
+    let title = format!(
+        "Table 2: bytes of a key and of a signature of FFS, modulus of {MODULUS} bits: paper, here"
+    );
+    let columns = ["kt", "t = 1", "t = 2", "t = 4"];
+    let (mut table, mut alike) = (table::Table::new("table-2", title, columns), true);
     for (product, row) in TABLE_2 {
-        let mut cells = String::new();
+        let mut cells = Vec::new();
         for ([key, signature], t) in row.into_iter().zip([1, 2, 4]) {
             let shape = Shape { k: product / t, t };
             let [own, _, other] = Ffs::new(&keys.material, shape, BASIC, rng(7)).sizes();
             alike &= [key, signature] == [own, other];
-            cells += &format!("{:>26}", format!("{key} {signature}, {own} {other}"));
+            cells.push(format!("{key} {signature}, {own} {other}"));
         }
-        writeln!(out, "kt = {product:<5}{cells}")?;
+        table.row(product.to_string(), cells);
     }
     let finding = Finding::new(
         "with a smaller t the signature is smaller and the key larger",
@@ -106,7 +110,7 @@ fn sizes(out: &mut dyn Write, keys: &Keys) -> io::Result<Vec<Finding>> {
             false => "sizes are not the paper's",
         },
     );
-    conclude(out, vec![finding])
+    (table, finding)
 }
 
 /// Medians by the speed-up, each for all [`SHAPES`].
@@ -115,10 +119,10 @@ fn medians(measured: &Measured, side: Side, count: usize) -> Vec<[f64; 6]> {
     (0..count).map(of).collect()
 }
 
-fn times(out: &mut dyn Write, measured: &Measured, side: Side) -> io::Result<Vec<Finding>> {
-    let (table, verb, quoted): (_, _, &[(&str, [f64; 6])]) = match side {
-        Side::Signer => ("3", "signing", &TABLE_3),
-        Side::Verifier => ("4", "verifying", &TABLE_4),
+fn times(measured: &Measured, side: Side, number: u8) -> (Table, Vec<Finding>) {
+    let (verb, quoted): (_, &[(&str, [f64; 6])]) = match side {
+        Side::Signer => ("signing", &TABLE_3),
+        Side::Verifier => ("verifying", &TABLE_4),
     };
     let ours = medians(measured, side, quoted.len());
     let rows = quoted.iter().zip(&ours).map(|((name, paper), ours)| Row {
@@ -127,9 +131,10 @@ fn times(out: &mut dyn Write, measured: &Measured, side: Side) -> io::Result<Vec
         ours: ours.map(Some).into(),
     });
     let [paper, own] = schemes::rsa(measured, side);
-    Table {
+    let table = Table {
+        name: format!("table-{number}"),
         title: format!(
-            "Table {table}: {verb} a digest of 128 bits by (k,t), modulus of {MODULUS} bits"
+            "Table {number}: {verb} a digest of 128 bits by (k,t), modulus of {MODULUS} bits"
         ),
         columns: SHAPES
             .iter()
@@ -142,14 +147,13 @@ fn times(out: &mut dyn Write, measured: &Measured, side: Side) -> io::Result<Vec
             paper: vec![Some(paper); SHAPES.len()],
             ours: vec![Some(own); SHAPES.len()],
         },
-    }
-    .print(out)?;
+    };
     let mut findings = match side {
         Side::Signer => vec![order(&ours, measured)],
         Side::Verifier => verifying(&ours).into(),
     };
     findings.push(smaller_t(verb, &ours));
-    conclude(out, findings)
+    (table, findings)
 }
 
 /// The paper's last column, of (128,1).
@@ -174,8 +178,8 @@ fn order(ours: &[[f64; 6]], measured: &Measured) -> Finding {
         "each extension but the small v-key speeds signing up: the remainder theorem, then 4 bits of precomputation, then 8",
         steps.all(faster) && same <= SAME,
         format!(
-            "for (128,1) they sign {:.1}, {:.1} and {:.1} times as fast as basic FFS (paper: {:.1}, {:.1} and {:.1}); the small \
-             v-key changes no time by more than {:.0} %; a product of {} bits takes {:.2} of the time of one of {MODULUS}",
+            "(128,1): {:.1}, {:.1}, {:.1} times basic FFS (paper: {:.1}, {:.1}, {:.1}); small v-key within {:.0} %; a {}-bit product takes \
+             {:.2} of a {MODULUS}-bit one",
             gain(2),
             gain(3),
             gain(4),

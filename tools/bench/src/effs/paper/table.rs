@@ -1,7 +1,6 @@
 //! A table with the paper's numbers and ours, each with its ratio to RSA.
 
-use crate::report::number;
-use std::io::{self, Write};
+use crate::table::{self, BLANK, number, optional};
 
 /// A row: what the paper has for each column, and we.
 pub struct Row {
@@ -12,6 +11,7 @@ pub struct Row {
 
 /// A table.
 pub struct Table {
+    pub name: String,
     pub title: String,
     pub columns: Vec<String>,
     /// Of the paper's numbers and of ours.
@@ -22,37 +22,37 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        let cells = self.columns.iter().map(|column| format!("{column:>10}"));
-        writeln!(
-            out,
-            "\n{}\n{:<42}{}",
-            self.title,
-            "",
-            cells.collect::<String>()
-        )?;
+    /// A row for the paper and one for us, where there are figures.
+    pub fn render(&self) -> table::Table {
+        let columns = ["scheme", "figure (to RSA)"].map(String::from).into_iter();
+        let columns = columns.chain(self.columns.iter().cloned());
+        let mut table = table::Table::new(self.name.clone(), self.title.clone(), columns);
         for row in &self.rows {
             let sides = [
                 ("paper", self.units[0], &row.paper, &self.rsa.paper),
                 ("here", self.units[1], &row.ours, &self.rsa.ours),
             ];
             for (who, unit, values, rsa) in sides {
-                if values.iter().all(Option::is_none) {
-                    continue;
+                if values.iter().any(Option::is_some) {
+                    let cells = values
+                        .iter()
+                        .zip(rsa)
+                        .map(|(value, rsa)| cell(*value, *rsa));
+                    table.row(
+                        row.name.clone(),
+                        [format!("{who}, {unit}")].into_iter().chain(cells),
+                    );
                 }
-                line(out, &row.name, &format!("{who}, {unit}"), values)?;
-                let ratio = |(value, rsa): (&Option<f64>, &Option<f64>)| Some((*value)? / (*rsa)?);
-                let ratios: Vec<_> = values.iter().zip(rsa).map(ratio).collect();
-                line(out, "", &format!("{who} / RSA"), &ratios)?;
             }
         }
-        Ok(())
+        table
     }
 }
 
-fn line(out: &mut dyn Write, name: &str, what: &str, values: &[Option<f64>]) -> io::Result<()> {
-    let cells = values
-        .iter()
-        .map(|value| format!("{:>10}", value.map_or("-".into(), number)));
-    writeln!(out, "{name:<28}{what:<14}{}", cells.collect::<String>())
+fn cell(value: Option<f64>, rsa: Option<f64>) -> String {
+    let ratio = value.zip(rsa).map(|(value, rsa)| value / rsa);
+    match value {
+        Some(value) => format!("{} ({})", number(value), optional(ratio, number)),
+        None => BLANK.into(),
+    }
 }

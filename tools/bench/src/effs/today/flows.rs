@@ -2,17 +2,16 @@
 //! that flows cannot have.
 
 use super::design::MPPS;
-use super::tables::met;
+use super::tables::{JUDGED, met};
 use super::{Fixture, others::ED25519};
 use crate::effs::paper::work::WARM_SIGNING;
-use crate::findings::Measured;
 use crate::flow::running::Shape;
-use crate::measure::Case;
+use crate::measure::{Case, Measured};
+use crate::table::Table;
 use clew::flow::ed25519;
 use clew_flow::effs::{Assurance, Fault};
 use clew_flow::{Algorithm, BlockSigner, BlockVerifier, Chaining, Descriptor};
 use rand_core::CryptoRng;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 pub const BLOCKS: [u16; 5] = [1, 16, 64, 256, 1024];
@@ -127,34 +126,31 @@ pub fn kpps(measured: &Measured, slug: &str, block: u16, side: &str) -> f64 {
     1e3 / us
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
-    writeln!(
-        out,
-        "\nflows of packets of {BYTES} bytes: BLAKE3, digests of 16 bytes, the signature in every packet, in order, one core; thousand \
-         packets a second\ncomputed: the time of a packet without a signature, and the m-th part of the measured signature"
-    )?;
-    for (side, name) in [("sign", "signing"), ("verify", "verifying")] {
-        let cells = BLOCKS.map(|block| format!("{:>9}", format!("m={block}")));
-        writeln!(out, "\n{name:<34}{}", cells.concat())?;
-        let measured_ones = MEASURED.map(|(slug, title)| (slug, title.to_owned()));
-        let computed = COMPUTED.map(|(slug, title)| (slug, format!("{title} (computed)")));
-        for (slug, title) in measured_ones.into_iter().chain(computed) {
-            let rate = |block| kpps(measured, slug, block, side);
-            let cells = BLOCKS.map(|block| format!("{:>9}", format!("{:.1}", rate(block))));
-            writeln!(out, "{title:<34}{}", cells.concat())?;
-        }
+/// Rates of all schemes, by block.
+pub fn table(measured: &Measured, side: &str, name: &str) -> Table {
+    let title = format!(
+        "{name}, thousand packets of {BYTES} bytes a second: BLAKE3, digests of 16 bytes, the signature in every packet, one core"
+    );
+    let columns = BLOCKS.map(|block| format!("m={block}"));
+    let columns = ["scheme".into()].into_iter().chain(columns);
+    let mut table = Table::new(format!("flows-{side}"), title, columns);
+    let measured_ones = MEASURED.map(|(slug, title)| (slug, title.to_owned()));
+    let computed = COMPUTED.map(|(slug, title)| (slug, format!("{title} (computed)")));
+    for (slug, title) in measured_ones.into_iter().chain(computed) {
+        let rate = |block| format!("{:.1}", kpps(measured, slug, block, side));
+        table.row(title, BLOCKS.map(rate));
     }
-    writeln!(out)?;
-    for ((side, done), least) in [("sign", "signed"), ("verify", "verified")]
-        .into_iter()
-        .zip(MPPS)
-    {
-        let rate = kpps(measured, "effs-2048-128x1", 64, side) / 1e3;
-        writeln!(
-            out,
+    table
+}
+
+/// Whether flows are as fast as the design says.
+pub fn judge(measured: &Measured) -> [String; 2] {
+    let verdict = |(side, done, least): (&str, &str, f64)| {
+        let rate = kpps(measured, JUDGED, 64, side) / 1e3;
+        format!(
             "target on the design's machine: eFFS-2048(128,1), m=64, >= {least} million packets a second {done}: {rate:.2} here, {}",
             met(rate >= least)
-        )?;
-    }
-    Ok(())
+        )
+    };
+    [("sign", "signed", MPPS[0]), ("verify", "verified", MPPS[1])].map(verdict)
 }

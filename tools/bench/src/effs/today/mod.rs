@@ -7,13 +7,12 @@ mod others;
 mod plots;
 mod tables;
 
-use crate::findings::Measured;
 use crate::flow::payloads;
 use crate::options::Options;
-use crate::report;
+use crate::report::Record;
 use effs::{Engine, Key};
 use others::Other;
-use std::io::{self, Write};
+use std::io;
 
 /// What a block's signature covers, and how many in turn.
 const MESSAGE_BYTES: usize = 148;
@@ -52,20 +51,27 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut cases: Vec<_> = fixture.engines.iter().flat_map(Engine::cases).collect();
     cases.extend(fixture.others.iter().flat_map(Other::cases));
     cases.extend(flows::cases(&fixture));
-    let measured = Measured(report::measure(options, cases)?);
+    let (mut record, measured) = Record::measure(options, &[], cases)?;
     plots::save(&fixture, &measured, options)?;
-    if options.json {
-        return Ok(());
-    }
-    let out = &mut io::stdout().lock();
-    writeln!(
-        out,
-        "One core, a message of {MESSAGE_BYTES} bytes, from bytes to bytes; medians. design: its prototype's on one core of a Zen 5 \
-         machine (portable: its estimate; where it has a range, the middle).\n/ RSA: to that of the same modulus and e = 65537. sign: nonces drawn on demand; online: drawn before, which takes what prepare says."
-    )?;
-    tables::keys(out, &fixture)?;
-    tables::schemes(out, &fixture, &measured)?;
-    tables::levels(out, &fixture, &measured)?;
-    tables::judge(out, &measured)?;
-    flows::print(out, &measured)
+    record.notes = vec![
+        format!(
+            "One core, a message of {MESSAGE_BYTES} bytes, from bytes to bytes. design: its prototype's on one core of a Zen 5 \
+             machine (portable: its estimate; where it has a range, the middle)."
+        ),
+        "/ RSA: to that of the same modulus and e = 65537. sign: nonces drawn on demand; online: drawn before, which takes what \
+         prepare says."
+            .into(),
+        "computed: the time of a packet without a signature, and the m-th part of the measured signature.".into(),
+    ];
+    record.notes.extend(tables::judge(&measured));
+    record.notes.extend(flows::judge(&measured));
+    record.tables = vec![
+        tables::keys(&fixture),
+        tables::schemes(&fixture, &measured, "sign"),
+        tables::schemes(&fixture, &measured, "verify"),
+        tables::levels(&fixture, &measured),
+        flows::table(&measured, "sign", "signing"),
+        flows::table(&measured, "verify", "verifying"),
+    ];
+    record.print(options)
 }

@@ -4,7 +4,7 @@ use super::Fixture;
 use super::design::quoted;
 use super::flows::{BLOCKS, COMPUTED, MEASURED, kpps};
 use super::others::ED25519;
-use crate::findings::Measured;
+use crate::measure::Measured;
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
 use std::io;

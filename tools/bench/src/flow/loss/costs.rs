@@ -4,12 +4,11 @@ use super::schemes::{ALL, Scheme, Tally};
 use crate::flow::{TOGETHER, block, leaves, payloads, signer, verifier};
 use crate::group::Group;
 use crate::groups::rng;
-use crate::measure::{Case, Figures};
+use crate::measure::{Case, Measured};
 use clew_flow::{BlockSigner as _, TIMESTAMP_BYTES};
 use clew_group::{Scheme as GroupScheme, Signed};
 use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
 use clew_tree::{Block, DigestSize, NodeCache, Suite, Tree};
-use std::collections::BTreeMap;
 
 /// Length of the packets.
 pub const BYTES: usize = 1024;
@@ -58,12 +57,8 @@ pub struct Unit {
 
 impl Unit {
     /// Those that were measured.
-    pub fn measured(
-        figures: &BTreeMap<String, Figures>,
-        scheme: Scheme,
-        signature: Signature,
-    ) -> Self {
-        let us = |row: &str| figures.get(row).map_or(f64::NAN, |figures| figures.median);
+    pub fn measured(measured: &Measured, scheme: Scheme, signature: Signature) -> Self {
+        let us = |row: &str| measured.us(row);
         let restore = scheme.needed().map(|_| us(&restore_row(scheme, signature)));
         Self {
             verify: us(&verify_row(signature)),

@@ -12,7 +12,7 @@ mod tables;
 use crate::group::Group;
 use crate::loss::{self, Loss};
 use crate::options::Options;
-use crate::report;
+use crate::report::Record;
 use clew_group::Scheme as GroupScheme;
 use costs::{BYTES, SIGNATURES, Signature, Unit};
 use engine::{Line, Outcome};
@@ -61,14 +61,14 @@ pub fn run(options: &Options) -> io::Result<()> {
     };
     let lines: Vec<Line> = loss::ALL.into_iter().map(line).collect();
     let group = Group::new(GroupScheme::Xr);
-    let figures = report::measure(options, costs::cases(&group))?;
+    let (mut record, measured) = Record::measure(options, &[], costs::cases(&group))?;
     let costs = |scheme: Scheme| Costs {
         scheme,
         tallies: lines
             .iter()
             .map(|line| scheme.tally(&line.arrived))
             .collect(),
-        units: SIGNATURES.map(|s| (s, Unit::measured(&figures, scheme, s))),
+        units: SIGNATURES.map(|s| (s, Unit::measured(&measured, scheme, s))),
     };
     let schemes = ALL.into_iter().map(costs).collect();
     let run = |(scheme, distribution)| (scheme, engine::run(scheme, distribution, &lines, BYTES));
@@ -80,8 +80,7 @@ pub fn run(options: &Options) -> io::Result<()> {
         engine,
     };
     tables::plot(&results).save(options, "flow-loss")?;
-    match options.json {
-        true => tables::print_json(&results),
-        false => tables::print(&results),
-    }
+    record.notes = tables::notes(&results);
+    record.tables = tables::all(&results);
+    record.print(options)
 }

@@ -2,15 +2,14 @@
 
 use super::costs::{BYTES, SIGNATURES, Signature};
 use super::design::{SIGNATURE, UNIT};
-use super::schemes::{FULL, OURS};
+use super::engine::Outcome;
+use super::schemes::{FULL, OURS, Scheme, Tally};
 use super::{Costs, Results, SEED};
 use crate::design;
 use crate::flow::means;
 use crate::loss::{Loss, MEAN_BURST};
 use crate::plot::{Line, Look, Panel, Plot};
-use crate::report::number;
-use serde_json::json;
-use std::io::{self, Write};
+use crate::table::{Table, fixed, number, optional};
 
 /// Issue 5's criterion: what a packet may cost at 5 % loss, to loss-free.
 const CRITERION: f64 = 1.06;
@@ -31,119 +30,165 @@ impl Results {
             .filter(|(_, loss)| loss.percent == HEAVY);
         heavy.map(|(at, _)| at)
     }
+
+    /// Of costs on each line: those on heavy lines to that without loss.
+    fn to_loss_free(&self, us: &[f64]) -> Vec<f64> {
+        self.heavy().map(|at| us[at] / us[0]).collect()
+    }
 }
 
-/// Prints everything.
-pub fn print(results: &Results) -> io::Result<()> {
-    let out = &mut io::stdout().lock();
-    writeln!(
-        out,
-        "means     {}\n\n{} packets of {BYTES} bytes are sent in order on each line, from seed {SEED}; b: bursts of {MEAN_BURST} on \
-         average. Windows: every k-th\none, best: wherever k packets follow each other. SAIDA: Park, Chong and \
-         Siegel, 2002, here with 16-byte digests and our code.",
+/// The lines, what was judged, and by which means.
+pub fn notes(results: &Results) -> Vec<String> {
+    let mut notes = vec![
         means(),
-        results.packets
-    )?;
-    units(out, results)?;
-    counts(out, results)?;
-    bytes(out, results)?;
+        format!(
+            "{} packets of {BYTES} bytes are sent in order on each line, from seed {SEED}; b: bursts of {MEAN_BURST} on average. \
+             Windows: every k-th one, best: wherever k packets follow each other. SAIDA: Park, Chong and Siegel, 2002, here with \
+             16-byte digests and our code.",
+            results.packets
+        ),
+    ];
     for signature in SIGNATURES {
-        let title = format!(
-            "microseconds for a received packet, signatures: {}",
-            signature.name()
-        );
-        table(out, results, &title, |costs| {
-            costs.us(signature).into_iter().map(number).collect()
-        })?;
+        let trees = results
+            .schemes
+            .iter()
+            .filter(|costs| costs.scheme.has_tree());
+        let worst = trees.flat_map(|costs| results.to_loss_free(&costs.us(signature)));
+        notes.push(criterion(&format!("trees, {}", signature.name()), worst));
     }
-    beside_design(out, results)?;
-    ratios(out, results)?;
-    engine(out, results)
+    let engine = |(scheme, outcomes): &(Scheme, Vec<Outcome>)| {
+        let costs = results.schemes.iter().find(|costs| costs.scheme == *scheme);
+        let tallies = costs.map_or(&[][..], |costs| &costs.tallies);
+        outcomes.iter().zip(tallies).all(|(outcome, tally)| {
+            (outcome.verifications, outcome.valid) == (tally.verifications, tally.verified)
+        })
+    };
+    let verdict = match results.engine.iter().all(engine) {
+        true => "agrees with",
+        false => "DIFFERS from",
+    };
+    notes.push(format!(
+        "Each number of verifications and of valid packets {verdict} the model's."
+    ));
+    let us = |(_, outcomes): &(_, Vec<Outcome>)| outcomes.iter().map(|o| o.us).collect::<Vec<_>>();
+    let worst = results
+        .engine
+        .iter()
+        .flat_map(|own| results.to_loss_free(&us(own)));
+    notes.push(criterion("the engine", worst));
+    notes
 }
 
-fn units(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    writeln!(out, "\nmeasured, microseconds: what single operations take")?;
-    let each = |costs: &&Costs| costs.scheme == FULL || costs.scheme.needed().is_some();
-    for (at, (signature, unit)) in results.schemes[0].units.iter().enumerate() {
-        let (name, bytes) = (signature.name(), signature.bytes());
-        write!(
-            out,
-            "{name:<8} {bytes} bytes; verifying {}",
-            number(unit.verify)
-        )?;
-        for costs in results.schemes.iter().filter(each) {
-            let (_, unit) = &costs.units[at];
-            match costs.scheme {
-                FULL => write!(
-                    out,
-                    ", hashing a packet {:.2} and its path {:.2}",
-                    unit.hash, unit.chain
-                )?,
-                scheme => write!(
-                    out,
-                    ", restoring {} {}",
-                    scheme.name(),
-                    number(unit.restore)
-                )?,
-            }
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
-fn counts(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    table(
-        out,
-        results,
-        "verifications for a received packet",
-        |costs| {
-            let each = costs
-                .tallies
-                .iter()
-                .map(|t| t.verifications as f64 / t.received as f64);
-            each.map(|each| format!("{each:.4}")).collect()
-        },
-    )?;
-    table(
-        out,
-        results,
-        "received packets that can be verified, %",
-        |costs| {
-            let part = costs
-                .tallies
-                .iter()
-                .map(|t| t.verified as f64 / t.received as f64);
-            part.map(|part| format!("{:.2}", part * 100.0)).collect()
-        },
+fn criterion(what: &str, ratios: impl Iterator<Item = f64>) -> String {
+    let worst = ratios.fold(0.0, f64::max);
+    let verdict = if worst <= CRITERION { "holds" } else { "fails" };
+    format!(
+        "{what} at {HEAVY} % loss, to loss-free, at most {CRITERION}: {verdict}, {worst:.3} at most."
     )
 }
 
-fn bytes(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    writeln!(
-        out,
-        "\nbytes for a packet on average: in our format (spec/flow-signature.md, tags of 8 bytes), in the design's with {} \
-         bytes, and its figures\n{:<20}{:>9}{:>9}{:>12}{:>9}",
-        SIGNATURE, "", "xr", "ed25519", "its format", "design"
-    )?;
-    for Costs { scheme, .. } in &results.schemes {
-        let [xr, ed25519] = SIGNATURES.map(|s| scheme.bytes(&OURS, s.bytes()));
-        let its = super::design::bytes(*scheme);
-        let its = its.map_or("-".into(), |bytes| format!("{bytes:.0}"));
-        let quoted =
-            design::bytes(&scheme.name()).map_or("-".into(), |bytes| format!("{bytes:.0}"));
-        let name = scheme.name();
-        writeln!(out, "{name:<20}{xr:>9.0}{ed25519:>9.0}{its:>12}{quoted:>9}")?;
+/// All tables.
+pub fn all(results: &Results) -> Vec<Table> {
+    let each = |tally: &Tally| tally.verifications as f64 / tally.received as f64;
+    let valid = |tally: &Tally| tally.verified as f64 / tally.received as f64 * 100.0;
+    let tallies = |costs: &Costs, text: &dyn Fn(&Tally) -> String| {
+        costs.tallies.iter().map(text).collect::<Vec<_>>()
+    };
+    let mut tables = vec![
+        units(results),
+        by_line(
+            results,
+            ("verifications", "Verifications for a received packet"),
+            |costs| tallies(costs, &|tally| format!("{:.4}", each(tally))),
+        ),
+        by_line(
+            results,
+            ("verifiable", "Received packets that can be verified, %"),
+            |costs| tallies(costs, &|tally| format!("{:.2}", valid(tally))),
+        ),
+        bytes(results),
+        beside_design(results),
+    ];
+    for signature in SIGNATURES {
+        let name = signature.name();
+        let title = format!(
+            "Microseconds for a received packet, {name} signatures; decoding and hashing included"
+        );
+        tables.push(by_line(results, (&format!("us-{name}"), &title), |costs| {
+            costs.us(signature).into_iter().map(number).collect()
+        }));
+        let title = format!("Cost of a received packet, to loss-free, {name} signatures");
+        tables.push(by_line(
+            results,
+            (&format!("ratios-{name}"), &title),
+            |costs| {
+                let us = costs.us(signature);
+                us.iter()
+                    .map(|cost| format!("{:.3}", cost / us[0]))
+                    .collect()
+            },
+        ));
     }
-    Ok(())
+    tables.push(engine(results));
+    tables
 }
 
-fn beside_design(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    let title = "with the design's costs (1000 for a verification, 0.66 for a packet), and the design's figures (4.1)";
-    table(out, results, title, |costs| {
+fn units(results: &Results) -> Table {
+    let columns = [
+        "signature",
+        "bytes",
+        "verifying",
+        "hashing a packet",
+        "its path",
+    ]
+    .map(String::from);
+    let restored = || {
+        results
+            .schemes
+            .iter()
+            .filter(|costs| costs.scheme.needed().is_some())
+    };
+    let restoring = restored().map(|costs| format!("restoring {}", costs.scheme.name()));
+    let title = "Microseconds that single operations of a receiver take";
+    let mut table = Table::new("units", title, columns.into_iter().chain(restoring));
+    let full = results.schemes.iter().find(|costs| costs.scheme == FULL);
+    for (at, (signature, unit)) in full
+        .into_iter()
+        .flat_map(|costs| costs.units.iter().enumerate())
+    {
+        let cells = [
+            signature.bytes().to_string(),
+            number(unit.verify),
+            format!("{:.2}", unit.hash),
+            format!("{:.2}", unit.chain),
+        ];
+        let restoring = restored().map(|costs| number(costs.units[at].1.restore));
+        table.row(signature.name(), cells.into_iter().chain(restoring));
+    }
+    table
+}
+
+fn bytes(results: &Results) -> Table {
+    let title = format!(
+        "Bytes for a packet on average: ours (spec/flow-signature.md, tags of 8 bytes), and the design's with signatures of {SIGNATURE}"
+    );
+    let columns = ["scheme", "xr", "ed25519", "its format", "design"];
+    let mut table = Table::new("bytes", title, columns);
+    for Costs { scheme, .. } in &results.schemes {
+        let ours = SIGNATURES.map(|s| Some(scheme.bytes(&OURS, s.bytes())));
+        let design = [super::design::bytes(*scheme), design::bytes(&scheme.name())];
+        let cells = ours.into_iter().chain(design);
+        table.row(scheme.name(), cells.map(|bytes| optional(bytes, fixed(0))));
+    }
+    table
+}
+
+fn beside_design(results: &Results) -> Table {
+    let title = "With the design's costs (1000 for a verification, 0.66 for a packet), and the design's figures (4.1)";
+    by_line(results, ("design", title), |costs| {
         let all = costs.tallies.iter().zip(results.losses());
         let cell = |(tally, loss)| {
-            let quoted = design::us(&costs.scheme.name(), loss).map_or("-".into(), short);
+            let quoted = optional(design::us(&costs.scheme.name(), loss), short);
             format!("{}/{quoted}", short(UNIT.us(tally)))
         };
         all.map(cell).collect()
@@ -155,132 +200,39 @@ fn short(us: f64) -> String {
     number(us).trim_end_matches(".0").to_owned()
 }
 
-fn ratios(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    for signature in SIGNATURES {
-        let title = format!(
-            "cost of a received packet, to loss-free, signatures: {}",
-            signature.name()
-        );
-        table(out, results, &title, |costs| {
-            let us = costs.us(signature);
-            us.iter()
-                .map(|cost| format!("{:.3}", cost / us[0]))
-                .collect()
-        })?;
-        let trees = results
-            .schemes
-            .iter()
-            .filter(|costs| costs.scheme.has_tree());
-        let worst = trees.flat_map(|costs| {
-            let us = costs.us(signature);
-            results.heavy().map(move |at| us[at] / us[0])
-        });
-        criterion(out, "trees", worst.fold(0.0, f64::max))?;
-    }
-    Ok(())
-}
-
-fn criterion(out: &mut impl Write, what: &str, worst: f64) -> io::Result<()> {
-    let verdict = if worst <= CRITERION { "holds" } else { "fails" };
-    writeln!(
-        out,
-        "* {what} at {HEAVY} % loss, to loss-free, at most {CRITERION}: {verdict}, {worst:.3} at most."
-    )
-}
-
-fn engine(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    writeln!(
-        out,
-        "\nthe real sender and receiver on the same lines, Ed25519: verifications, and valid packets; microseconds for a received \
-         packet, medians over blocks"
-    )?;
-    head(out, results)?;
-    let (mut agree, mut worst) = (true, 0.0_f64);
+fn engine(results: &Results) -> Table {
+    let title = "The real sender and receiver on the same lines, Ed25519; microseconds for a received packet, medians over blocks";
+    let columns = ["scheme", "what"].map(String::from).into_iter();
+    let mut table = Table::new("engine", title, columns.chain(heads(results)));
     for (scheme, outcomes) in &results.engine {
-        let costs = results.schemes.iter().find(|costs| costs.scheme == *scheme);
-        let tallies = costs.map_or(&[][..], |costs| &costs.tallies);
-        agree &= outcomes.iter().zip(tallies).all(|(outcome, tally)| {
-            (outcome.verifications, outcome.valid) == (tally.verifications, tally.verified)
-        });
-        let name = scheme.name();
-        line(
-            out,
-            &name,
-            outcomes.iter().map(|o| o.verifications.to_string()),
-        )?;
-        line(out, "  valid", outcomes.iter().map(|o| o.valid.to_string()))?;
-        line(out, "  us", outcomes.iter().map(|o| format!("{:.3}", o.us)))?;
-        let ratios: Vec<f64> = outcomes.iter().map(|o| o.us / outcomes[0].us).collect();
-        line(
-            out,
-            "  to loss-free",
-            ratios.iter().map(|ratio| format!("{ratio:.3}")),
-        )?;
-        worst = results.heavy().map(|at| ratios[at]).fold(worst, f64::max);
+        let mut line = |what: &str, cell: &dyn Fn(&Outcome) -> String| {
+            let cells = outcomes.iter().map(cell);
+            table.row(scheme.name(), [what.to_owned()].into_iter().chain(cells));
+        };
+        line("verifications", &|o| o.verifications.to_string());
+        line("valid", &|o| o.valid.to_string());
+        line("us", &|o| fixed(3)(o.us));
+        line("to loss-free", &|o| fixed(3)(o.us / outcomes[0].us));
     }
-    let verdict = if agree { "agrees with" } else { "DIFFERS from" };
-    writeln!(
-        out,
-        "* Each number of verifications and of valid packets {verdict} the model's."
-    )?;
-    criterion(out, "the engine", worst)
+    table
 }
 
-fn head(out: &mut impl Write, results: &Results) -> io::Result<()> {
-    let heads = results.losses().map(|loss| loss.name() + " %");
-    line(out, "", heads)
-}
-
-fn line(out: &mut impl Write, name: &str, cells: impl Iterator<Item = String>) -> io::Result<()> {
-    let cells: String = cells.map(|cell| format!("{cell:>12}")).collect();
-    writeln!(out, "{name:<20}{cells}")
+fn heads(results: &Results) -> impl Iterator<Item = String> {
+    results.losses().map(|loss| loss.name() + " %")
 }
 
 /// A row for each scheme, a column for each line.
-fn table(
-    out: &mut impl Write,
+fn by_line(
     results: &Results,
-    title: &str,
+    (name, title): (&str, &str),
     cells: impl Fn(&Costs) -> Vec<String>,
-) -> io::Result<()> {
-    writeln!(out, "\n{title}")?;
-    head(out, results)?;
-    let mut schemes = results.schemes.iter();
-    schemes.try_for_each(|costs| line(out, &costs.scheme.name(), cells(costs).into_iter()))
-}
-
-/// The same as JSON Lines.
-pub fn print_json(results: &Results) -> io::Result<()> {
-    let out = &mut io::stdout().lock();
+) -> Table {
+    let columns = ["scheme".to_owned()].into_iter().chain(heads(results));
+    let mut table = Table::new(name, title, columns);
     for costs in &results.schemes {
-        let us = SIGNATURES.map(|signature| costs.us(signature));
-        for (at, loss) in results.losses().enumerate() {
-            let tally = &costs.tallies[at];
-            let row = json!({
-                "scheme": costs.scheme.name(),
-                "loss": loss.name(),
-                "received": tally.received,
-                "verified": tally.verified,
-                "verifications": tally.verifications,
-                "xr_us": us[0][at],
-                "ed25519_us": us[1][at],
-            });
-            writeln!(out, "{row}")?;
-        }
+        table.row(costs.scheme.name(), cells(costs));
     }
-    for (scheme, outcomes) in &results.engine {
-        for (outcome, loss) in outcomes.iter().zip(results.losses()) {
-            let row = json!({
-                "engine": scheme.name(),
-                "loss": loss.name(),
-                "valid": outcome.valid,
-                "verifications": outcome.verifications,
-                "us": outcome.us,
-            });
-            writeln!(out, "{row}")?;
-        }
-    }
-    Ok(())
+    table
 }
 
 /// Schemes that differ in the picture.
@@ -347,7 +299,7 @@ pub fn plot(results: &Results) -> Plot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::loss::schemes::{ALL, Scheme};
+    use crate::flow::loss::schemes::ALL;
 
     #[test]
     fn what_is_shown_is_there() {

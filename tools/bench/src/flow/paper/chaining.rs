@@ -2,13 +2,13 @@
 
 use super::quoted::{BLOCKS, CHAINING_16_MS, DSA, RSA, chaining_ms};
 use super::textbook::{self, Verifier};
-use super::{Finding, Measured, conclude, quote, signature_us};
+use super::{Finding, Measured, Table, at, quote, signature_us};
 use crate::flow::block;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
 use clew_tree::{Digest, DigestSize, NodeCache, PACKETS_MAX, Suite, Tree};
-use std::io::{self, Write};
+use std::io;
 
 /// Degrees of trees; the star has all packets under its root.
 pub const TREES: [u16; 3] = [2, 4, 8];
@@ -151,55 +151,41 @@ fn overhead(degree: u16, count: u16) -> f64 {
     (digests * DigestSize::D16.bytes()) as f64 / f64::from(count)
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
+pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (side, figure) in SIDES.into_iter().zip(["4(a)", "4(b)"]) {
-        findings.append(&mut figure_4(out, measured, side, figure)?);
+        tables.push(figure_4(measured, side, figure));
+        let found = [star_or_tree(measured, side), degree_two(measured, side)];
+        findings.append(&mut at(&format!("figure {figure}"), found));
     }
-    findings.append(&mut figure_5(out)?);
-    Ok(findings)
+    tables.push(figure_5());
+    findings.append(&mut at("figure 5", carried()));
+    findings
 }
 
-fn head(out: &mut dyn Write, title: &str) -> io::Result<()> {
-    let heads = BLOCKS.map(|block| format!("{block:>9}"));
-    writeln!(out, "\n{title}\n{:<18}{}", "", heads.concat())
+fn by_block(name: String, title: String) -> Table {
+    let columns = BLOCKS.map(|block| block.to_string());
+    Table::new(name, title, ["chaining".into()].into_iter().chain(columns))
 }
 
-fn figure_4(
-    out: &mut dyn Write,
-    measured: &Measured,
-    side: Side,
-    figure: &str,
-) -> io::Result<Vec<Finding>> {
+fn figure_4(measured: &Measured, side: Side, figure: &str) -> Table {
     let title = format!(
-        "Figure {figure}: chaining a block at a {}, microseconds, by packets of the block; paper: what the \
-         text and Table 1 tell (one decimal of a ms)",
+        "Figure {figure}: chaining a block at a {}, microseconds, by packets of the block; the paper's from its text and Table 1",
         side.name()
     );
-    head(out, &title)?;
+    let mut table = by_block(format!("figure-{figure}"), title);
     for degree in SHAPES {
-        let cells = BLOCKS.map(|block| quote(papers_ms(side, degree, block).map(|ms| ms * 1e3), 0));
-        if cells.iter().any(|cell| cell != "-") {
-            line(out, &format!("paper {}", shape_name(degree)), cells)?;
+        let papers = BLOCKS.map(|block| papers_ms(side, degree, block));
+        if papers.iter().any(Option::is_some) {
+            let cells = papers.map(|ms| quote(ms.map(|ms| ms * 1e3), 0));
+            table.row(format!("paper {}", shape_name(degree)), cells);
         }
     }
     for (way, degree) in WAYS.into_iter().flat_map(|way| SHAPES.map(|d| (way, d))) {
         let cells = BLOCKS.map(|m| format!("{:.2}", measured.us(&row(side, way, degree, m))));
-        line(
-            out,
-            &format!("{} {}", way.name(), shape_name(degree)),
-            cells,
-        )?;
+        table.row(format!("{} {}", way.name(), shape_name(degree)), cells);
     }
-    conclude(
-        out,
-        vec![star_or_tree(measured, side), degree_two(measured, side)],
-    )
-}
-
-fn line(out: &mut dyn Write, name: &str, cells: [String; 7]) -> io::Result<()> {
-    let cells = cells.map(|cell| format!("{cell:>9}"));
-    writeln!(out, "{name:<18}{}", cells.concat())
+    table
 }
 
 fn papers_ms(side: Side, degree: u16, block: u16) -> Option<f64> {
@@ -241,10 +227,7 @@ fn star_or_tree(measured: &Measured, side: Side) -> Finding {
         format!("{} {}", way.name(), sizes.join(" "))
     });
     let named: Vec<_> = named.collect();
-    let because = format!(
-        "it takes no more, of 4 to 128, for blocks of: {}",
-        named.join("; ")
-    );
+    let because = format!("it takes no more for: {}", named.join("; "));
     Finding::new(says, wins[0] == expected, because)
 }
 
@@ -277,8 +260,7 @@ fn degree_two(measured: &Measured, side: Side) -> Finding {
         "degree two takes slightly more time than degrees four and eight, which does not matter beside the signature",
         (0.0..0.1).contains(&extra),
         format!(
-            "with BLAKE3 and 16 packets {:.2} us, the least of the others {others:.2}: {:.1} % of the signature's time; chaining in all is \
-             {:.1} % of it (paper: {:.1} % with RSA, {:.1} % with DSA)",
+            "{:.2} us, the least of the others {others:.2}: {:.1} % of the signature; chaining in all {:.1} % (paper: {:.1} % RSA, {:.1} % DSA)",
             us(2),
             extra * 100.0,
             us(2) / signature * 100.0,
@@ -288,16 +270,18 @@ fn degree_two(measured: &Measured, side: Side) -> Finding {
     )
 }
 
-fn figure_5(out: &mut dyn Write) -> io::Result<Vec<Finding>> {
-    head(
-        out,
-        "Figure 5: bytes of chaining that a packet carries on average, digests of 16 bytes; the paper's by its \
-         definition are the same and its position in the block",
-    )?;
+fn figure_5() -> Table {
+    let title = "Figure 5: bytes of chaining that a packet carries on average, digests of 16 bytes, by packets of the block";
+    let mut table = by_block("figure-5".into(), title.into());
     for degree in SHAPES {
         let cells = BLOCKS.map(|block| format!("{:.0}", overhead(degree, block)));
-        line(out, &shape_name(degree), cells)?;
+        table.row(shape_name(degree), cells);
     }
+    table
+}
+
+/// What packets carry.
+fn carried() -> [Finding; 2] {
     let least = |block: &u16| {
         SHAPES
             .iter()
@@ -310,7 +294,7 @@ fn figure_5(out: &mut dyn Write) -> io::Result<Vec<Finding>> {
             .fold(0.0, f64::max);
         overhead(STAR, block) / most
     };
-    let findings = vec![
+    [
         Finding::new(
             "degree two has the least bytes",
             BLOCKS.iter().all(least),
@@ -329,8 +313,7 @@ fn figure_5(out: &mut dyn Write) -> io::Result<Vec<Finding>> {
                 star(128)
             ),
         ),
-    ];
-    conclude(out, findings)
+    ]
 }
 
 /// Figures 4 and 5 as pictures.

@@ -2,9 +2,8 @@
 
 use super::chaining::{self, Side, Way};
 use super::quoted::{BLOCKS, CHAINING_16_MS, PERIOD_MS, RSA, TABLE_1};
-use super::{Finding, Measured, conclude, signature_us};
+use super::{Finding, Measured, Table, at, signature_us};
 use clew_flow::{Schedule, delay_bound};
-use std::io::{self, Write};
 
 /// Packets of a period, in the simulation: what the paper's examples have.
 const OF_PERIOD: u16 = 16;
@@ -12,10 +11,12 @@ const OF_PERIOD: u16 = 16;
 /// Periods in the simulation.
 const PERIODS: u64 = 2000;
 
-pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
-    let mut findings = table(out, measured)?;
-    findings.append(&mut periods(out, measured)?);
-    Ok(findings)
+pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
+    let (bounds, mut findings) = bounds(measured);
+    let (periods, finding) = periods(measured);
+    tables.extend([bounds, periods]);
+    findings.push(finding);
+    findings
 }
 
 /// What chaining and signing a block takes, in nanoseconds.
@@ -25,15 +26,14 @@ fn work_ns(measured: &Measured, degree: u16, block: u16) -> (u64, u64) {
     ((chaining * 1e3) as u64, (sign * 1e3) as u64)
 }
 
-fn table(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
-    writeln!(
-        out,
-        "\nTable 1: bound of the delay D_s, in ms, for a period T of {PERIOD_MS} ms, by packets of the period; \
-         paper: {} and MD5; here: Ed25519 and BLAKE3.\nleast: the smallest that D_s can be, 2 (T_sign + chain)\n{:<22}{}",
-        RSA.name,
-        "",
-        BLOCKS.map(|m| format!("{m:>9}")).concat()
-    )?;
+fn bounds(measured: &Measured) -> (Table, Vec<Finding>) {
+    let title = format!(
+        "Table 1: bound of the delay D_s in ms for a period of {PERIOD_MS} ms, by packets; least: the smallest possible D_s"
+    );
+    let columns = ["tree".into()]
+        .into_iter()
+        .chain(BLOCKS.map(|m| m.to_string()));
+    let mut table = Table::new("table-1", title, columns);
     let period = (PERIOD_MS * 1e6) as u64;
     let mut spread = 0.0_f64;
     for (degree, paper) in TABLE_1 {
@@ -48,16 +48,15 @@ fn table(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
             ("here", ours, 3),
             ("here, least", least, 3),
         ] {
-            let cells = row.map(|ms| format!("{ms:>9.decimals$}"));
-            let name = format!("tree deg {degree} {who}");
-            writeln!(out, "{name:<22}{}", cells.concat())?;
+            let cells = row.map(|ms| format!("{ms:.decimals$}"));
+            table.row(format!("degree {degree}, {who}"), cells);
         }
     }
     let paper = TABLE_1[0].1[6] / TABLE_1[0].1[0] - 1.0;
     let (chain, sign) = work_ns(measured, 2, 16);
     let part = chain as f64 / sign as f64;
     let papers_part = CHAINING_16_MS[0] / RSA.sign_ms;
-    let findings = vec![
+    let findings = [
         Finding::new(
             "the bound is fairly insensitive to the size of the block",
             spread <= paper,
@@ -77,24 +76,21 @@ fn table(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
             ),
         ),
     ];
-    conclude(out, findings)
+    (table, at("table 1", findings))
 }
 
 /// Real-time flows over our own schedule: the longest wait of a packet, beside the bound.
-fn periods(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
+fn periods(measured: &Measured) -> (Table, Finding) {
     let (chain, sign) = work_ns(measured, 2, OF_PERIOD);
     let work = chain + sign;
     let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
-    writeln!(
-        out,
-        "\nSection 2.5: period and delay, {OF_PERIOD} packets in a period, {PERIODS} periods, simulated with our schedule; a block's \
-         chaining and signing takes {} us\n{:>12}{:>12}{:>26}{:>14}   us",
-        us(work),
-        "T",
-        "D_s",
-        "longest wait: first half",
-        "second half"
-    )?;
+    let title = format!(
+        "Section 2.5: period and delay in us, {OF_PERIOD} packets in a period, {PERIODS} periods, simulated with our schedule; \
+         a block takes {} us",
+        us(work)
+    );
+    let columns = ["T", "D_s", "longest wait, first half", "second half"];
+    let mut table = Table::new("section-2.5", title, columns);
     let long = [50_000_000, 5_000_000, 1_000_000, 200_000].into_iter();
     let long = long.filter(|period| *period > 8 * work);
     let short = [8 * work, 4 * work, 2 * work, work + work / 10, work / 2];
@@ -112,36 +108,21 @@ fn periods(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>>
             None => grows &= later > start * 3 / 2,
         }
         let bound = bound.map_or("none".into(), us);
-        writeln!(
-            out,
-            "{:>12}{bound:>12}{:>26}{:>14}",
-            us(period),
-            us(start),
-            us(later)
-        )?;
+        table.row(us(period), [bound, us(start), us(later)]);
     }
     let mut because = format!(
-        "{}; with a shorter T the wait {}",
-        if bounded {
-            "in the second half no wait is above its bound"
-        } else {
-            "a wait is above its bound"
-        },
-        if grows {
-            "grows with the flow"
-        } else {
-            "does not grow"
-        }
+        "{} of the second half exceeds its bound, with a shorter T waits {}",
+        if bounded { "no wait" } else { "a wait" },
+        if grows { "grow" } else { "do not grow" }
     );
     if at_first > 0 {
-        because += &format!(
-            "; not the paper's: while our blocks grow from one packet on there are more of them, and with a T of {:.1} times \
-             chain + T_sign or less the first packets wait longer than the bound",
-            at_first as f64 / work as f64
-        );
+        let most = at_first as f64 / work as f64;
+        because += &format!("; at first T up to {most:.1} (chain + T_sign) exceeds it");
     }
     let says = "no packet waits longer than T + chain + T_sign, if T is longer than chain + T_sign";
-    conclude(out, vec![Finding::new(says, bounded && grows, because)])
+    let finding = Finding::new(says, bounded && grows, because);
+    let place = "section 2.5".into();
+    (table, Finding { place, ..finding })
 }
 
 /// The longest wait of a packet in the first half of the periods, and in the second. Packets come

@@ -3,13 +3,12 @@
 use super::chaining::{self, SHAPES, Side, TREES, Way, shape_name};
 use super::hashing;
 use super::quoted::{self, BLOCKS, BYTES, DSA, RSA, Scheme};
-use super::{Finding, Measured, conclude, quote};
+use super::{Finding, Measured, Table, at, quote};
 use crate::flow::running::Shape;
 use crate::flow::{block, leaves, payloads};
 use crate::measure::Case;
 use clew_flow::Chaining;
 use clew_tree::{Degree, Suite};
-use std::io::{self, Write};
 
 /// Blocks of the figures: of one packet, each is signed by itself.
 pub const SIZES: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
@@ -57,13 +56,18 @@ fn hashing_block(count: u16) -> Case<'static> {
     Case::new(leaves_row(count), "the leaf of a packet of the block", hash).each_of(count.into())
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
+pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (side, figures) in [(Side::Signer, ["7", "9"]), (Side::Verifier, ["8", "10"])] {
-        findings.append(&mut by_shape(out, measured, side, figures[0])?);
-        findings.append(&mut by_length(out, measured, side, figures[1])?);
+        tables.push(by_shape(measured, side, figures[0]));
+        let rate = |degree, block| kpps(measured, side, degree, COMPARED, block);
+        let found = [orders(&rate, side), growing(&rate), alike(&rate)];
+        findings.append(&mut at(&format!("figure {}", figures[0]), found));
+        tables.push(by_length(measured, side, figures[1]));
+        let rate = |place: usize, block| kpps(measured, side, 2, BYTES[place], block);
+        findings.append(&mut at(&format!("figure {}", figures[1]), lengths(&rate)));
     }
-    Ok(findings)
+    findings
 }
 
 /// Thousand packets a second.
@@ -94,31 +98,25 @@ pub fn papers(scheme: &Scheme, side: Side, place: usize, block: u16) -> Option<f
     }
 }
 
-fn by_shape(
-    out: &mut dyn Write,
-    measured: &Measured,
-    side: Side,
-    figure: &str,
-) -> io::Result<Vec<Finding>> {
-    writeln!(
-        out,
-        "\nFigure {figure}: rates at a {}, packets of {COMPARED} bytes: the paper's in packets a second, ours in thousands; \
-         m = 1: each signed by itself;\nalone: digests and a binary tree, no signature (paper: what \
-         its rate leaves beside RSA)\n{:>5} | {:<24} | {:<16} | here, Ed25519 and BLAKE3\n{:5} | {:>8}{:>8}{:>8} | {:>8}{:>8} |{}",
-        side.name(),
+fn by_shape(measured: &Measured, side: Side, figure: &str) -> Table {
+    let title = format!(
+        "Figure {figure}: rates at a {}, packets of {COMPARED} bytes; the paper's in packets a second, ours in thousands",
+        side.name()
+    );
+    let columns = [
         "m",
-        "paper",
-        "here, alone",
-        "",
-        "RSA",
-        "DSA",
-        "alone",
-        "md5",
-        "blake3",
-        SHAPES
-            .map(|degree| format!("{:>8}", shape_name(degree)))
-            .concat()
-    )?;
+        "paper RSA",
+        "paper DSA",
+        "paper alone",
+        "md5 alone",
+        "blake3 alone",
+    ];
+    let columns = columns.map(String::from).into_iter();
+    let mut table = Table::new(
+        format!("figure-{figure}"),
+        title,
+        columns.chain(SHAPES.map(shape_name)),
+    );
     for block in SIZES {
         let quoted = [RSA, DSA].map(|s| quote(papers(&s, side, 1, block), 0));
         let place = usize::from(side == Side::Verifier);
@@ -127,20 +125,11 @@ fn by_shape(
             1 => "-".into(),
             _ => format!("{:.0}", alone(measured, side, way, block)),
         });
-        let flows = SHAPES.map(|d| format!("{:>8.0}", kpps(measured, side, d, COMPARED, block)));
-        writeln!(
-            out,
-            "{block:>5} | {:>8}{:>8}{:>8} | {:>8}{:>8} |{}",
-            quoted[0],
-            quoted[1],
-            quote(paper, 0),
-            ours[0],
-            ours[1],
-            flows.concat()
-        )?;
+        let flows = SHAPES.map(|d| format!("{:.0}", kpps(measured, side, d, COMPARED, block)));
+        let cells = quoted.into_iter().chain([quote(paper, 0)]);
+        table.row(block.to_string(), cells.chain(ours).chain(flows));
     }
-    let rate = |degree, block| kpps(measured, side, degree, COMPARED, block);
-    conclude(out, vec![orders(&rate, side), growing(&rate), alike(&rate)])
+    table
 }
 
 /// That blocks are much faster than single packets.
@@ -213,37 +202,21 @@ pub fn alike(rate: &impl Fn(u16, u16) -> f64) -> Finding {
     )
 }
 
-fn by_length(
-    out: &mut dyn Write,
-    measured: &Measured,
-    side: Side,
-    figure: &str,
-) -> io::Result<Vec<Finding>> {
-    let heads = BYTES.map(|bytes| format!("{bytes:>8}")).concat();
-    writeln!(
-        out,
-        "\nFigure {figure}: rates at a {} by bytes of packets, degree two: the paper's in packets a second, ours in \
-         thousands\n{:>5} | RSA {heads} | DSA {heads} | here {heads}",
-        side.name(),
-        "m"
-    )?;
-    let rate = |place: usize, block| kpps(measured, side, 2, BYTES[place], block);
+fn by_length(measured: &Measured, side: Side, figure: &str) -> Table {
+    let title = format!(
+        "Figure {figure}: rates at a {} by bytes of packets, degree two: the paper's in packets a second, ours in thousands",
+        side.name()
+    );
+    let heads = ["paper RSA", "paper DSA", "here"].into_iter();
+    let heads = heads.flat_map(|who| BYTES.map(|bytes| format!("{who} {bytes}")));
+    let columns = ["m".into()].into_iter().chain(heads);
+    let mut table = Table::new(format!("figure-{figure}"), title, columns);
     for block in SIZES {
-        let of = |scheme: &Scheme| {
-            [0, 1, 2]
-                .map(|place| format!("{:>8}", quote(papers(scheme, side, place, block), 0)))
-                .concat()
-        };
-        let ours = [0, 1, 2].map(|place| format!("{:>8.0}", rate(place, block)));
-        writeln!(
-            out,
-            "{block:>5} |     {} |     {} |      {}",
-            of(&RSA),
-            of(&DSA),
-            ours.concat()
-        )?;
+        let of = |scheme| [0, 1, 2].map(|place| quote(papers(&scheme, side, place, block), 0));
+        let ours = BYTES.map(|bytes| format!("{:.0}", kpps(measured, side, 2, bytes, block)));
+        table.row(block.to_string(), [of(RSA), of(DSA), ours].concat());
     }
-    conclude(out, lengths(&rate).into())
+    table
 }
 
 /// What the length of packets does: rates by the place in [`BYTES`] and the block.

@@ -2,11 +2,10 @@
 
 use super::quoted::md5_ms;
 use super::textbook::md5;
-use super::{Finding, Measured, conclude, quote};
+use super::{Finding, Measured, Table, at, quote};
 use crate::flow::{TOGETHER, payloads};
 use crate::measure::Case;
 use clew_simd::hash::{self, Input};
-use std::io::{self, Write};
 
 const BYTES: [usize; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
@@ -47,25 +46,26 @@ fn case(way: &'static str, bytes: usize) -> Case<'static> {
     Case::new(row(way, bytes), "a message", hash).each_of(count)
 }
 
-pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding>> {
-    writeln!(
-        out,
-        "\nFigure 3: hashing, microseconds; paper: what its rates of 1.1 leave beside RSA; 64: so many \
-         messages together\n{:>6}{:>12}{:>10}{:>10}{:>10}{:>12}",
-        "bytes", "paper md5", "md5", "sha256", "blake3", "blake3, 64"
-    )?;
+pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
+    let title = "Figure 3: hashing one message in microseconds, and 64 together; the paper's follow from its rates of 1.1";
+    let columns = [
+        "bytes",
+        "paper md5",
+        "md5",
+        "sha256",
+        "blake3",
+        "blake3, 64",
+    ];
+    let mut table = Table::new("figure-3", title, columns);
     for bytes in BYTES {
-        let cells = WAYS.map(|way| measured.us(&row(way, bytes)));
-        writeln!(
-            out,
-            "{bytes:>6}{:>12}{:>10.2}{:>10.2}{:>10.2}{:>12.3}",
-            quote(md5_ms(bytes).map(|ms| ms * 1e3), 0),
-            cells[0],
-            cells[1],
-            cells[2],
-            cells[3]
-        )?;
+        let paper = quote(md5_ms(bytes).map(|ms| ms * 1e3), 0);
+        let cells = WAYS.map(|way| {
+            let decimals = if way == "blake3-64" { 3 } else { 2 };
+            format!("{:.decimals$}", measured.us(&row(way, bytes)))
+        });
+        table.row(bytes.to_string(), [paper].into_iter().chain(cells));
     }
+    tables.push(table);
     let miss = |way| off_line(BYTES.map(|bytes| (bytes as f64, measured.us(&row(way, bytes)))));
     let misses = WAYS.map(miss);
     let because = WAYS.iter().zip(misses);
@@ -80,7 +80,7 @@ pub fn print(out: &mut dyn Write, measured: &Measured) -> io::Result<Vec<Finding
             because.join(", ")
         ),
     );
-    conclude(out, vec![finding])
+    at("figure 3", [finding])
 }
 
 /// How far the straight line from the first to the last point is off those between, from

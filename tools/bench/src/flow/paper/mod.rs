@@ -11,10 +11,12 @@ pub mod textbook;
 
 use super::means;
 use super::rates::singly;
-use crate::findings::{Finding, Measured, conclude, quote, sum_up};
+use crate::findings::{Finding, at, quote};
+use crate::measure::Measured;
 use crate::options::Options;
-use crate::report;
-use std::io::{self, Write};
+use crate::report::Record;
+use crate::table::Table;
+use std::io;
 
 /// A signature of a message of this length stands for that of a block.
 const ROOT_MESSAGE_BYTES: usize = 64;
@@ -30,26 +32,29 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.extend(hashing::cases());
     cases.extend(chaining::cases());
     cases.extend(flows::cases());
-    let measured = Measured(report::measure(options, cases)?);
+    let (mut record, measured) = Record::measure(options, &[], cases)?;
     chaining::plots(&measured, options)?;
-    if options.json {
-        return Ok(());
-    }
-    let out = &mut io::stdout().lock();
     let [sign, verify] = signature_us(&measured);
-    writeln!(
-        out,
-        "means     {}\nPaper: C. K. Wong and S. S. Lam, Digital Signatures for Flows and Multicasts, \
-         1999, section 2: Pentium II of 300 MHz, MD5,\n       RSA and DSA with 512 bits. Its figures have no \
-         numbers in our copy: what stands beside them follows from the text.\nHere:  Ed25519, signing \
-         {sign:.1} us, verifying {verify:.1} us; digests of 16 bytes; \"md5\" is the paper's own chaining, in a way \
-         kept for this table.",
-        means()
-    )?;
-    let parts = [delay::print, hashing::print, chaining::print, flows::print];
+    record.notes = vec![
+        means(),
+        "Paper: C. K. Wong and S. S. Lam, Digital Signatures for Flows and Multicasts, 1999, section 2: Pentium II of 300 MHz, \
+         MD5, RSA and DSA with 512 bits. Its figures have no numbers in our copy: what stands beside them follows from the text."
+            .into(),
+        format!(
+            "Here: Ed25519, signing {sign:.1} us, verifying {verify:.1} us; digests of 16 bytes; \"md5\" is the paper's own \
+             chaining, in a way kept for this table; alone: digests and a binary tree, no signature."
+        ),
+    ];
+    let parts = [
+        delay::tables,
+        hashing::tables,
+        chaining::tables,
+        flows::tables,
+    ];
     let mut findings = Vec::new();
     for part in parts {
-        findings.append(&mut part(out, &measured)?);
+        findings.append(&mut part(&mut record.tables, &measured));
     }
-    sum_up(out, &findings)
+    record.conclude(&findings);
+    record.print(options)
 }

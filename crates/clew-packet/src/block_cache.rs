@@ -44,21 +44,21 @@ impl BlockName {
 /// Verified blocks, by their bodies. The oldest is forgotten first, and then costs a verification
 /// again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Verified {
-    blocks: BTreeMap<Hash, Known>,
+pub(crate) struct BlockCache {
+    blocks: BTreeMap<Hash, Entry>,
     /// The body that was verified last, by the message that it signs.
     bodies: BTreeMap<Hash, Hash>,
     order: VecDeque<Hash>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct Entry {
     name: BlockName,
     /// The greatest index of a packet that was taken in.
     latest: u16,
 }
 
-impl Verified {
+impl BlockCache {
     /// What verifying would say, where that is known: a signature is of one message, so that a
     /// changed packet of a verified block is refused without a look at the signature.
     pub fn check(&self, block: &BlockName) -> Option<Result<(), Fault>> {
@@ -69,22 +69,22 @@ impl Verified {
     /// The block whose message has that hash, if a signature over it was verified.
     pub fn by_message(&self, message: &Hash) -> Option<BlockName> {
         let body = self.bodies.get(message)?;
-        self.blocks.get(body).map(|known| known.name)
+        self.blocks.get(body).map(|entry| entry.name)
     }
 
     /// Takes in a packet of a block whose signature was verified; whether one after it in the block
     /// was taken in before.
     pub fn insert(&mut self, block: BlockName, index: u16) -> bool {
-        if let Some(known) = self.blocks.get_mut(&block.body) {
-            let late = index < known.latest;
-            known.latest = known.latest.max(index);
+        if let Some(entry) = self.blocks.get_mut(&block.body) {
+            let late = index < entry.latest;
+            entry.latest = entry.latest.max(index);
             return late;
         }
-        let known = Known {
+        let entry = Entry {
             name: block,
             latest: index,
         };
-        self.blocks.insert(block.body, known);
+        self.blocks.insert(block.body, entry);
         self.bodies.insert(block.message, block.body);
         self.order.push_back(block.body);
         if self.order.len() > BLOCKS_MAX
@@ -96,11 +96,11 @@ impl Verified {
     }
 
     fn forget(&mut self, body: &Hash) {
-        let Some(known) = self.blocks.remove(body) else {
+        let Some(entry) = self.blocks.remove(body) else {
             return;
         };
-        if self.bodies.get(known.name.message()) == Some(body) {
-            self.bodies.remove(known.name.message());
+        if self.bodies.get(entry.name.message()) == Some(body) {
+            self.bodies.remove(entry.name.message());
         }
     }
 }
@@ -115,32 +115,32 @@ mod tests {
 
     #[test]
     fn the_oldest_is_forgotten_first() {
-        let mut verified = Verified::default();
+        let mut cache = BlockCache::default();
         for n in 0..=BLOCKS_MAX {
-            verified.insert(block(n), 0);
+            cache.insert(block(n), 0);
         }
-        verified.insert(block(BLOCKS_MAX), 1);
-        assert_eq!(verified.check(&block(0)), None);
-        assert!((1..=BLOCKS_MAX).all(|n| verified.check(&block(n)) == Some(Ok(()))));
-        assert_eq!(verified.blocks.len(), verified.order.len());
+        cache.insert(block(BLOCKS_MAX), 1);
+        assert_eq!(cache.check(&block(0)), None);
+        assert!((1..=BLOCKS_MAX).all(|n| cache.check(&block(n)) == Some(Ok(()))));
+        assert_eq!(cache.blocks.len(), cache.order.len());
         let last = block(BLOCKS_MAX);
-        assert_eq!(verified.by_message(last.message()), Some(last));
-        assert_eq!(verified.bodies.len(), 1);
+        assert_eq!(cache.by_message(last.message()), Some(last));
+        assert_eq!(cache.bodies.len(), 1);
     }
 
     #[test]
     fn another_message_is_refused() {
-        let mut verified = Verified::default();
-        verified.insert(block(1), 0);
+        let mut cache = BlockCache::default();
+        cache.insert(block(1), 0);
         let changed = BlockName::of(b"another", &1usize.to_be_bytes());
-        assert_eq!(verified.check(&changed), Some(Err(Fault::Invalid)));
+        assert_eq!(cache.check(&changed), Some(Err(Fault::Invalid)));
     }
 
     #[test]
     fn a_packet_is_late_after_a_greater_index() {
-        let mut verified = Verified::default();
-        let late = [3, 1, 2, 3, 4, 4].map(|index| verified.insert(block(1), index));
+        let mut cache = BlockCache::default();
+        let late = [3, 1, 2, 3, 4, 4].map(|index| cache.insert(block(1), index));
         assert_eq!(late, [false, true, true, false, false, false]);
-        assert!(!verified.insert(block(2), 0), "blocks have no order");
+        assert!(!cache.insert(block(2), 0), "blocks have no order");
     }
 }

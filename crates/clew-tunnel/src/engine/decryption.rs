@@ -1,26 +1,26 @@
-//! Boxes of many tunnels, opened together: `spec/tunnel.md` section 6.3.
+//! Boxes of many tunnels, decrypted together: `spec/tunnel.md` section 6.3.
 
 use alloc::vec::Vec;
 
-use super::line::Line;
+use super::packet_keys::PacketKeys;
 use crate::boxes;
 use crate::reason::{Counters, Reason};
 use crate::wire::packet::Boxed;
 
-/// Packets that are opened in one call.
-pub const GROUP: usize = 16;
+/// Packets that are decrypted in one call.
+pub(super) const GROUP: usize = 16;
 
-/// Opens the boxes of a group, [`GROUP`] at most, each with the key that `line` finds for what stands beside
+/// Decrypts the boxes of a group, [`GROUP`] at most, each with the key that `keys` finds for what stands beside
 /// it. Those whose nonces do not allow it are counted and leave the group; which of the others are good.
-pub fn open<'t, W>(
+pub(super) fn decrypt<'t, W>(
     group: &mut Vec<(W, Boxed<'_>)>,
-    line: impl Fn(&W) -> Option<&'t Line>,
+    keys: impl Fn(&W) -> Option<&'t PacketKeys>,
     counters: &mut Counters,
 ) -> [bool; GROUP] {
     group.retain(|(waiting, boxed)| {
-        let checked = line(waiting)
+        let checked = keys(waiting)
             .ok_or(Reason::UnknownTid)
-            .and_then(|line| line.seen.check(boxed.nonce));
+            .and_then(|keys| keys.seen.check(boxed.nonce));
         checked
             .inspect_err(|reason| counters.count(*reason))
             .is_ok()
@@ -28,9 +28,9 @@ pub fn open<'t, W>(
     let mut are_good = [false; GROUP];
     let mut packets = Vec::with_capacity(GROUP);
     for (waiting, boxed) in group {
-        packets.extend(line(waiting).and_then(|line| boxed.packet(&line.stream)));
+        packets.extend(keys(waiting).and_then(|keys| boxed.packet(&keys.stream)));
     }
     let count = packets.len();
-    boxes::open(&mut packets, &mut are_good[..count]);
+    boxes::decrypt(&mut packets, &mut are_good[..count]);
     are_good
 }
