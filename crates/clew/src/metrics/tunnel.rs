@@ -84,14 +84,12 @@ type Of = fn(&Work) -> u64;
 
 /// Numbers of services: name, help, number.
 const OF_SERVICES: [(&str, &str, Of); 5] = [
-    ("taken", "Connections that were taken", |work| {
+    ("taken", "Accepted connections", |work| {
         work.taken.load(Ordering::Relaxed)
     }),
-    (
-        "broken",
-        "Connections that broke before their end",
-        |work| work.broken.load(Ordering::Relaxed),
-    ),
+    ("broken", "Connections that broke", |work| {
+        work.broken.load(Ordering::Relaxed)
+    }),
     (
         "unreachable",
         "Connections that could not be forwarded",
@@ -112,23 +110,19 @@ impl Collector for TunnelMetrics {
         let gauge = ConstGauge::new(tunnels);
         gauge.encode(encoder.encode_descriptor(
             "tunnels",
-            "Tunnels that there are",
+            "Current tunnels",
             None,
             MetricType::Gauge,
         )?)?;
         let counters = [
-            ("ended", "Tunnels that ended", engine.ended),
-            (
-                "connections",
-                "Connections that were asked for",
-                engine.connections,
-            ),
+            ("ended", "Ended tunnels", engine.ended),
+            ("connections", "Requested connections", engine.connections),
         ];
         for (name, help, count) in counters {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             ConstCounter::new(count).encode(into)?;
         }
-        let help = "Packets, requests and records that were refused, by reason";
+        let help = "Rejected packets, requests and records, by reason";
         let mut family = encoder.encode_descriptor("refused", help, None, MetricType::Counter)?;
         for (reason, count) in refused(&engine) {
             let labels = [("reason", reason.as_str())];
@@ -148,7 +142,7 @@ impl TunnelMetrics {
         if services.is_empty() {
             return Ok(());
         }
-        let help = "Connections that are open";
+        let help = "Open connections";
         let mut family = encoder.encode_descriptor("open", help, None, MetricType::Gauge)?;
         for (name, work) in services.iter() {
             let labels = [("service", name.as_str())];

@@ -120,7 +120,7 @@ impl Survey {
         if survey.senders.is_empty() {
             return Err(Failure::file(
                 path,
-                "it holds no IP packet that can be signed",
+                "does not contain an IP packet that can be signed",
             ));
         }
         Ok(survey)
@@ -177,7 +177,10 @@ fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Fleet, Failure> {
         now: clock::now_ns(),
     };
     let made = Store::create(&stage.path("acme"), group, None, &mut random::os())?;
-    say!("   Three trustees share the opening key, any two open it together. This host dealt it.");
+    say!(
+        "   Three trustees share the opening key; any two open together. This host is the trusted \
+         dealer."
+    );
     say!("   The demo enrols on this host; with clew enrol --invite a machine joins from its own,");
     say!("   and then not even the issuer can sign as that machine.");
     let open = secrets::Unlock::default();

@@ -97,10 +97,7 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
         commands: String::new(),
         shown: 0,
     };
-    say!(
-        "Everything that this demo makes is in {}.",
-        stage.dir.display()
-    );
+    say!("All files of this demo are in {}.", stage.dir.display());
     let fleet = Fleet::gather(&mut stage, arguments.capture.as_deref())?;
     steps::sign(&mut stage, &fleet)?;
     let observed = observe::observe(&mut stage, &fleet)?;
@@ -124,10 +121,10 @@ fn prepare(dir: &Path, force: bool) -> Result<(), Failure> {
     let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let hint = match dir.join(MARKER).is_file() {
-            true => "replace the earlier demo with --force, or choose another folder with -o",
-            false => "choose another folder with -o",
+            true => "use --force to replace the earlier demo, or -o for another folder",
+            false => "use -o for another folder",
         };
-        return Err(Failure::file(dir, "it exists and is not empty").hint(hint));
+        return Err(Failure::file(dir, "exists and is not empty").hint(hint));
     }
     for folder in ["keys", "shares"] {
         fs::create_dir_all(dir.join(folder)).map_err(failed)?;

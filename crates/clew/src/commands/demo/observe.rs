@@ -23,7 +23,7 @@ pub struct Observed<'c> {
 }
 
 pub fn observe<'c>(stage: &mut Stage, fleet: &'c Fleet) -> Result<Observed<'c>, Failure> {
-    stage.step("4. An observer verifies, with the public group file and nothing else");
+    stage.step("4. An observer verifies, using only the public group file");
     stage.command(&format!("verify --group @{GROUP_FILE} @signed.pcap"));
     let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
     let mut seen = Observer::new(fleet);
@@ -140,7 +140,8 @@ impl<'c> Observer<'c> {
         say!("   Which machine sent a packet? The signatures do not say:");
         let (blocks, mixed) = (self.blocks.len(), self.mixed);
         say!(
-            "   {values} values in the signatures of {blocks} blocks, {repeated} of them seen twice;"
+            "   {values} values in the signatures of {blocks} blocks, {repeated} of them seen \
+             twice;"
         );
         say!("   packets of one block are of one flow, which their headers say anyway");
         stage.checks.check(
@@ -153,7 +154,8 @@ impl<'c> Observer<'c> {
         );
         stage.checks.check(
             self.lengths.len() == 1,
-            "the trailers of all machines have one length, paths and wrong checksums aside",
+            "trailer length does not identify a machine (Merkle paths and saved checksums \
+             excepted)",
         );
         let path = stage.path("report.jsonl");
         fs::write(&path, &self.lines).map_err(|e| Failure::io(&path, &e))?;
@@ -161,7 +163,7 @@ impl<'c> Observer<'c> {
         let named = machines.any(|m| self.lines.contains(m.name()));
         stage
             .checks
-            .check(!named, "the observer's report names no machine");
+            .check(!named, "the observer's report does not name a machine");
         Ok(Observed {
             largest: self.largest.1,
             firsts: self.firsts,

@@ -67,7 +67,9 @@ impl<'m> Matter<'m> {
 }
 
 pub fn open(stage: &mut Stage, fleet: &Fleet, observed: &Observed<'_>) -> Result<(), Failure> {
-    stage.step("7. Any two of three trustees, and nobody else, say which machine sent a packet");
+    stage.step(
+        "7. Any two of three trustees, and nobody else, can name the machine that sent a packet",
+    );
     let mut court = Court::new(stage, fleet)?;
     for (i, first) in observed.firsts.iter().enumerate() {
         let matter = Matter::new(&court, first)?;
@@ -101,7 +103,8 @@ fn share(
     let mut shares = Vec::new();
     for i in trustees {
         stage.command(&format!(
-            "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet {number} -o @shares/{number}-{i}.share"
+            "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet \
+             {number} -o @shares/{number}-{i}.share"
         ));
         let share = court
             .responder(*i)
@@ -135,7 +138,8 @@ fn expose(
     )?;
     say!("   Trustee 2 lies: it hands in another share than its own.");
     stage.command(&format!(
-        "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
+        "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share \
+         @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
     ));
     let shares = [one.clone(), lie];
     let refused = combine(&court.register, &matter.evidence, &shares, Q::No);
@@ -146,7 +150,7 @@ fn expose(
     say!("   {said}");
     stage.checks.check(
         said.contains("trustee 2") && !said.contains("trustee 1"),
-        "trustee 2, who lies, is named, and one good share opens nothing",
+        "the lying trustee 2 is named, and one valid share cannot open",
     );
     Ok(())
 }
@@ -209,7 +213,7 @@ pub fn compare_machines(
         return Ok(());
     };
     stage.step(&format!(
-        "8. Did this machine send packet {}? Two trustees say yes or no, and open nothing",
+        "8. Did this machine send packet {}? Two trustees answer, without opening it",
         first.0
     ));
     let mut court = Court::new(stage, fleet)?;
@@ -237,7 +241,9 @@ fn match_with(
     let file = format!("{number}-{name}.match");
     let sent = name == matter.sender.name();
     stage.command(&format!(
-        "match --group @{GROUP_FILE} --machine {name} --register @acme --share @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap --packet {number} -o @{file}{}",
+        "match --group @{GROUP_FILE} --machine {name} --register @acme --share \
+         @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap \
+         --packet {number} -o @{file}{}",
         if sent { "" } else { " || true" }
     ));
     let matched = compare(&court.register, &matter.evidence, name, &shares)?;
@@ -314,6 +320,7 @@ fn step_command(number: u64, name: &str, i: usize, ending: &str, before: Option<
             .join(" "),
     };
     format!(
-        "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} --match {name} --register @acme {others} @signed.pcap --packet {number} -o @shares/{number}-{name}-{i}.{ending}"
+        "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} --match {name} --register \
+         @acme {others} @signed.pcap --packet {number} -o @shares/{number}-{name}-{i}.{ending}"
     )
 }

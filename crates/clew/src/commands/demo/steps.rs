@@ -127,7 +127,7 @@ pub fn tamper(stage: &mut Stage, observed: &Observed<'_>) -> Result<(), Failure>
     })?;
     stage.checks.check(
         invalid == [victim],
-        format!("packet {victim} and no other is found invalid"),
+        format!("only packet {victim} is invalid"),
     );
     Ok(())
 }
@@ -144,7 +144,7 @@ pub fn route(stage: &mut Stage, fleet: &Fleet) -> Result<(), Failure> {
     );
     stage.checks.check(
         valid == fleet.packets() && verified.totals.of(Verdict::Invalid) == 0,
-        "what routers may change breaks no signature",
+        "changes that routers may make do not break signatures",
     );
     Ok(())
 }
@@ -193,7 +193,7 @@ fn sign_later(
         Ok(())
     })?;
     say!("   The same traffic comes again later: {}", to.display());
-    say!("   All sign it, also the thief:");
+    say!("   All machines sign it, and so does the thief:");
     stage.command(&format!(
         "sign {} @later.pcap -w @revoked.pcap",
         keys_and_sources(fleet)
@@ -211,7 +211,7 @@ fn check_stolen(stage: &mut Stage, fleet: &Fleet, stolen: &Machine) -> Result<()
     say!("   {valid} valid, {over} refused: {why}");
     stage.checks.check(
         over == stolen.packets && valid == fleet.packets() - over,
-        format!("all {over} packets of the stolen key are refused, all others valid"),
+        format!("all {over} packets of the stolen key are invalid, all others valid"),
     );
     Ok(())
 }
@@ -260,7 +260,7 @@ fn compare(original: &[u8], restored: &[u8]) -> (bool, &'static str) {
     let same = but_for_snaplen(original) == but_for_snaplen(restored);
     (
         same,
-        "the stripped capture is the original but for the snap length, which had to rise",
+        "the stripped capture equals the original except for the snap length, which had to grow",
     )
 }
 
