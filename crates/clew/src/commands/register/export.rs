@@ -99,7 +99,7 @@ fn header(arguments: &GroupRegister, group: &GroupFile) -> Result<RegisterFileHe
     epochs.dedup();
     if epochs.last().is_some_and(|last| *last > newest) {
         return Err(Failure::new(format!(
-            "--epoch: --epoch: the group's newest epoch is {newest}"
+            "--epoch: the group's newest epoch is {newest}"
         )));
     }
     if epochs.len() > MAX_REGISTER_EPOCHS {
