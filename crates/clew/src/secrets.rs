@@ -93,7 +93,7 @@ impl Unlock {
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
         let file = self.unlock_with.as_ref().ok_or_else(|| {
-            Failure::file(path, "it is encrypted with a key file").hint("--unlock-with FILE")
+            Failure::file(path, "encrypted with a secret file").hint("use --unlock-with FILE")
         })?;
         key_file_from(file)
     }
@@ -107,7 +107,7 @@ pub fn check_named(path: &Path) -> Result<(), Failure> {
     if path != Path::new(STANDARD_STREAM) {
         return Ok(());
     }
-    Err(Failure::new("this is written to a file, never to standard output").hint("name a file"))
+    Err(Failure::new("-: this output cannot go to standard output").hint("use the name of a file"))
 }
 
 /// Writes a key file under a temporary name, sealed if there is a secret; it waits for its commit.
@@ -183,9 +183,8 @@ pub fn write_once_entered(
 /// The failure to write a key file.
 pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Failure::file(path, "it exists").hint("a key is never overwritten: choose another name")
-        }
+        ErrorKind::AlreadyExists => Failure::file(path, "already exists")
+            .hint("use another name: a key is never overwritten"),
         _ => Failure::io(path, error),
     }
 }
@@ -221,7 +220,7 @@ pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
 /// The failure to read a file with these bytes.
 fn hinted(failure: Failure, bytes: &[u8]) -> Failure {
     match is_capture(bytes) {
-        true => failure.hint("it looks like a capture: check the order of the files"),
+        true => failure.hint("this looks like a capture: check the order of the files"),
         false => failure,
     }
 }
@@ -249,7 +248,7 @@ pub fn write_same(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     written.or_else(|error| match error.kind() {
         ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
         ErrorKind::AlreadyExists => {
-            Err(Failure::file(path, "it exists").hint("choose another name"))
+            Err(Failure::file(path, "already exists").hint("use another name"))
         }
         _ => Err(Failure::io(path, &error)),
     })
@@ -268,7 +267,7 @@ fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > room {
-        let why = "it is longer than 1 MiB, or grew while it was read";
+        let why = "longer than 1 MiB, or grew while it was read";
         return Err(hinted(Failure::file(path, why), &bytes));
     }
     Ok(bytes)
@@ -280,7 +279,7 @@ fn passphrase_from(path: &Path) -> Result<Secret, Failure> {
     if line.is_empty() {
         return Err(Failure::file(
             path,
-            "its first line, the passphrase, is empty",
+            "the first line, the passphrase, is empty",
         ));
     }
     Ok(Secret::Passphrase(Zeroizing::new(line.to_owned())))
@@ -289,11 +288,10 @@ fn passphrase_from(path: &Path) -> Result<Secret, Failure> {
 fn key_file_from(path: &Path) -> Result<Secret, Failure> {
     let bytes = read_bounded(path)?;
     if bytes.len() < MIN_KEY_FILE_BYTES {
-        return Err(Failure::file(
-            path,
-            format!("a key file has at least {MIN_KEY_FILE_BYTES} bytes"),
-        )
-        .hint("make one with: head -c 32 /dev/urandom > my.secret"));
+        return Err(
+            Failure::file(path, format!("need at least {MIN_KEY_FILE_BYTES} bytes"))
+                .hint("head -c 32 /dev/urandom > my.secret"),
+        );
     }
     Ok(Secret::KeyFile(bytes))
 }
@@ -301,8 +299,8 @@ fn key_file_from(path: &Path) -> Result<Secret, Failure> {
 fn ask(prompt: &str) -> Result<Secret, Failure> {
     if !std::io::stderr().is_terminal() {
         return Err(
-            Failure::new("a passphrase is needed and there is no terminal to ask for it")
-                .hint("give it with --passphrase-file"),
+            Failure::new("need a passphrase, and cannot prompt without a terminal")
+                .hint("use --passphrase-file, or --new-passphrase-file for new files"),
         );
     }
     let typed = rpassword::prompt_password(prompt).map(Zeroizing::new);
@@ -311,7 +309,7 @@ fn ask(prompt: &str) -> Result<Secret, Failure> {
 }
 
 fn ask_twice() -> Result<Secret, Failure> {
-    match (ask("New passphrase: ")?, ask("The same again: ")?) {
+    match (ask("New passphrase: ")?, ask("Repeat the passphrase: ")?) {
         (Secret::Passphrase(one), Secret::Passphrase(two)) if one == two && !one.is_empty() => {
             Ok(Secret::Passphrase(one))
         }
@@ -325,7 +323,7 @@ fn warn_if_exposed(path: &Path) {
         .is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
     if exposed {
         eprintln!(
-            "clew: warning: others can read {0}: run chmod 600 {0}",
+            "clew: warning: {0}: other users can read it: run chmod 600 {0}",
             path.display()
         );
     }

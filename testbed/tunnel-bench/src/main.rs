@@ -11,13 +11,18 @@ mod place;
 #[path = "../../../tools/bench/src/plot.rs"]
 mod plot;
 mod programs;
+#[path = "../../../tools/bench/src/record.rs"]
+mod record;
+mod report;
 mod system;
 mod systems;
+#[path = "../../../tools/bench/src/table.rs"]
 mod table;
 
 use clap::Parser;
 use options::{Command, Options};
 use place::Cores;
+use record::Record;
 use std::io;
 use std::process::ExitCode;
 
@@ -36,24 +41,20 @@ fn start(options: &Options) -> io::Result<()> {
     if let Command::Hold { row, server } = &options.command {
         return programs::hold::run(row, *server);
     }
-    table::head(options)?;
-    run(options)?;
-    table::foot(options)
+    let mut record = report::head();
+    run(options, &mut record)?;
+    report::foot(&mut record);
+    record.print(options.json)
 }
 
-fn run(options: &Options) -> io::Result<()> {
+fn run(options: &Options, record: &mut Record) -> io::Result<()> {
     let cores = Cores::choose(options.server_core, options.client_core)?;
     match &options.command {
-        Command::Connect { parallel } => programs::connect::run(options, cores, *parallel),
-        Command::Bulk => programs::bulk::run(options, cores),
-        Command::Latency { delays } => programs::latency::run(options, cores, delays),
-        Command::Memory { connections } => programs::memory::run(options, *connections),
-        Command::Loss {
-            loss,
-            bytes,
-            delay,
-            seed,
-        } => programs::loss::run(options, cores, loss, *bytes, *delay, *seed),
+        Command::Connect { parallel } => programs::connect::run(options, record, cores, *parallel),
+        Command::Bulk => programs::bulk::run(options, record, cores),
+        Command::Latency { delays } => programs::latency::run(options, record, cores, delays),
+        Command::Memory { connections } => programs::memory::run(options, record, *connections),
+        Command::Loss(lossy) => programs::loss::run(options, record, cores, lossy),
         Command::Hold { .. } => Ok(()),
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::measure::{Case, Measured};
 use crate::options::Options;
-use crate::report::{Record, Source};
+use crate::record::Record;
+use crate::report::Source;
 use crate::table::Table;
 use clew_simd::Backend;
 use clew_simd::hash::{self, Input};
@@ -84,7 +85,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     }
     let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
     record.tables = Hash::ALL.map(|hash| table(hash, &measured)).into();
-    record.print(options)
+    record.print(options.json)
 }
 
 fn row(hash: Hash, len: usize, n: usize, way: &str) -> String {

@@ -1,4 +1,4 @@
-//! The machine, the build and the command that figures come from.
+//! The machine, the build and the command that figures come from. `testbed/tunnel-bench` has this file, too.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -41,7 +41,7 @@ impl Run {
         let cores = cpuinfo.lines().filter(|l| l.starts_with("processor"));
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         Self {
-            command: format!("clew-bench {}", arguments.join(" ")),
+            command: format!("{} {}", env!("CARGO_BIN_NAME"), arguments.join(" ")),
             date: today(),
             cpu: field(&cpuinfo, "model name"),
             family: field(&cpuinfo, "cpu family"),
@@ -83,37 +83,6 @@ impl Run {
             ("profile", self.profile.clone()),
             ("commit", self.commit.clone()),
         ]
-    }
-
-    /// The lines that stand above a page's tables.
-    pub fn markdown(&self) -> String {
-        let compiler = self.rustc.split(" (").next().unwrap_or_default();
-        let load = self.load.split(' ').next().unwrap_or_default();
-        let remark = match self.remark.as_str() {
-            "" => String::new(),
-            remark => format!("{remark}\n"),
-        };
-        format!(
-            "Recorded {}: `{}`.\n{} cores of {}, {compiler}, commit {}, load {load} before.\n{remark}",
-            self.date,
-            self.command,
-            self.cores,
-            self.processor(),
-            self.commit,
-        )
-    }
-
-    /// Family and model, and the name that Intel gave them.
-    fn processor(&self) -> String {
-        let name = match (self.family.as_str(), self.model.as_str()) {
-            ("6", "143") => " (Sapphire Rapids)",
-            ("6", "207") => " (Emerald Rapids)",
-            _ => "",
-        };
-        let Self {
-            cpu, family, model, ..
-        } = self;
-        format!("{cpu}, family {family}, model {model}{name}")
     }
 }
 

@@ -1,7 +1,7 @@
 //! `clew-bench`: one program for each published table or figure that clew measures itself against.
 //!
 //! A program is a list of [`measure::Case`]s. They run interleaved, so that load on the machine
-//! falls on all of them alike. A [`report::Record`] has their figures beside the paper's and a peer's.
+//! falls on all of them alike. A [`record::Record`] has their figures beside the paper's and a peer's.
 
 mod batch;
 mod clue_table;
@@ -26,6 +26,7 @@ mod options;
 mod pages;
 mod paper;
 mod plot;
+mod record;
 mod register;
 mod report;
 mod sha256;

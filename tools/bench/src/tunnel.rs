@@ -7,7 +7,8 @@ mod world;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::report::{Record, Row, Source};
+use crate::record::{Record, Row};
+use crate::report::Source;
 use crate::table::{BLANK, Table, number};
 use clew_tunnel::limits::PACKET;
 use std::io;
@@ -60,7 +61,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let idle = format!("An idle tunnel with one connection takes {memory} bytes ({IDLE} of them).");
     record.notes.push(idle);
     record.tables.push(rates(&record.rows));
-    record.print(options)
+    record.print(options.json)
 }
 
 /// How many a second.

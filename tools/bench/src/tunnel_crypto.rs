@@ -3,7 +3,8 @@
 
 use crate::measure::{Case, Measured};
 use crate::options::Options;
-use crate::report::{Record, Source};
+use crate::record::Record;
+use crate::report::Source;
 use crate::table::Table;
 use aws_lc_rs::agreement;
 use clew_simd::Backend;
@@ -72,7 +73,7 @@ pub fn run(options: &Options) -> io::Result<()> {
         let table = table(&measured, &of, &PACKETS, &ways, &[RUST_CRYPTO]);
         record.tables.push(table);
     }
-    record.print(options)
+    record.print(options.json)
 }
 
 fn row(of: &str, n: usize, way: &str) -> String {

@@ -232,6 +232,10 @@ fn all_of_a_set_have_to_answer() {
     let other = XR.match_request(0, 1);
     let error = gather_blinds(&other, &blinds).unwrap_err();
     assert_eq!(named(error)[0], refused(1, Why::OtherRequest));
+    let [others, ..] = XR.match_shares(0, 1, &[1, 2, 4]);
+    mixed[1] = others[1].clone();
+    let error = gather_commitments(&request, &mixed).unwrap_err();
+    assert_eq!(named(error), [refused(2, Why::OtherRequest)]);
 }
 
 #[test]
@@ -296,7 +300,7 @@ fn culprits_of_a_match_are_named() {
     assert_eq!(swapped, expected);
     assert_eq!(
         refused(1, Why::Missing).to_string(),
-        "trustee 1: its share is missing"
+        "trustee 1: share missing"
     );
 }
 

@@ -80,7 +80,7 @@ fn no(arguments: &Judge, rule: &str, trustee: Option<u8>, why: impl Display) -> 
             json!({"holds": false, "rule": rule, "trustee": trustee})
         );
     }
-    Failure::file(&arguments.evidence, format!("it does not hold: {why}")).no()
+    Failure::file(&arguments.evidence, format!("invalid: {why}")).no()
 }
 
 /// An opening or a match.
@@ -121,7 +121,7 @@ impl EvidenceFile {
         if needed <= known {
             return Ok(());
         }
-        let why = format!("its register has {known} machines, the evidence needs one of {needed}");
+        let why = format!("need a register of {needed} machines, have {known}");
         Err(older(path, why))
     }
 
@@ -136,17 +136,16 @@ impl EvidenceFile {
 
 /// The group file is older than the evidence: a newer one may say yes.
 fn older(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::file(path, why).hint("take a newer group file of this group")
+    Failure::file(path, why).hint("use a newer group file")
 }
 
 /// A text that is no evidence is no answer; a rule that is broken is a no.
 fn unread(path: &Path, error: &ReadError) -> Failure {
     match error {
-        ReadError::Text(TextError::Label { found, .. }) => Failure::file(
-            path,
-            format!("this is a {found}, neither an opening nor a match"),
-        ),
+        ReadError::Text(TextError::Label { found, .. }) => {
+            Failure::file(path, format!("need an opening or a match, have a {found}"))
+        }
         ReadError::Text(_) | ReadError::LaterEpoch { .. } => Failure::file(path, error),
-        ReadError::Fault(fault) => Failure::file(path, format!("it does not hold: {fault}")).no(),
+        ReadError::Fault(fault) => Failure::file(path, format!("invalid: {fault}")).no(),
     }
 }

@@ -20,7 +20,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
     let plan = match (&arguments.name, &arguments.group) {
         (Some(name), _) => Plan::founding(name.clone(), quorum, &mut random::os()),
         (None, Some(path)) => for_group(arguments, &read_group_file(path)?, quorum)?,
-        (None, None) => return Err(Failure::new("a plan is for a --name or a --group")),
+        (None, None) => return Err(Failure::new("need --name or --group")),
     };
     secrets::write_same(&arguments.out.output, &plan.encode(), MODE_PUBLIC)?;
     let what = match plan.purpose {
@@ -61,7 +61,7 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let named = arguments.name.as_ref();
     if named.is_some_and(|name| *name != group.name) {
         let message = format!("the plan is for a group named {}", group.name);
-        return Err(Failure::file(plan, message).hint("leave out --name, or make another plan"));
+        return Err(Failure::file(plan, message).hint("omit --name, or make another plan"));
     }
     let secret = arguments.seal.secret()?;
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
@@ -69,7 +69,10 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let quorum = dealing.sharing().quorum();
     say_check_code(dealing.context());
     let (t, n) = (quorum.threshold(), quorum.trustees());
-    say!("Any {t} of {n} trustees open together. They made the opening key: nobody has it.");
+    say!(
+        "Any {t} of {n} trustees open together. They generated the opening key (DKG): nobody holds \
+         it."
+    );
     say!("Next, each trustee: clew trustee finish, with this group file.");
     Ok(Status::Yes)
 }
@@ -129,19 +132,21 @@ pub fn failed(error: DkgError) -> Failure {
         ));
     }
     match error {
-        DkgError::OwnHello | DkgError::OwnDeal => failure.hint(
-            "give the --state that wrote it; if it is that one, compare check codes by voice",
-        ),
+        DkgError::OwnHello | DkgError::OwnDeal => failure
+            .hint("use the --state that wrote it. If it is that one, compare check codes by voice"),
         DkgError::Hellos { .. } => {
-            failure.hint("compare check codes by voice to find who was shown another hello")
+            failure.hint("compare check codes by voice to find out who got another hello")
         }
         DkgError::Purpose => failure
-            .hint("clew group create takes a plan for a new group, clew group reopen any other"),
+            .hint("use clew group create for a new group, clew group reopen for an existing one"),
         DkgError::DealtBefore => {
-            failure.hint("give the hellos that it dealt to, or begin a new plan")
+            failure.hint("use the --hello files that it dealt to, or start a new plan")
         }
         DkgError::Record => {
-            failure.hint("get the newest group file; if it stays, do not use the key")
+            failure.hint("get the newest group file. If the error remains, do not use the key")
+        }
+        DkgError::HelloSignature { trustee } | DkgError::DealSignature { trustee } => {
+            failure.hint(format!("get the file from {trustee} again"))
         }
         DkgError::Stale => failure.hint("make a new plan from the newest group file"),
         _ => failure,

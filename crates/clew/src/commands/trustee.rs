@@ -53,13 +53,13 @@ fn begun(arguments: &TrusteeBegin, plan: &Plan) -> Result<State, Failure> {
     let path = &arguments.of.state;
     let (state, _) = load(path, &arguments.unlock)?;
     let other = |what: &str| {
-        Failure::file(path, what).hint("choose another state file: a state is never overwritten")
+        Failure::file(path, what).hint("use another --state: a state is never overwritten")
     };
     if state.check_plan(plan).is_err() {
-        return Err(other("it belongs to another plan"));
+        return Err(other("belongs to another plan"));
     }
     if state.trustee().map(Index::index) != arguments.index {
-        return Err(other("it belongs to another trustee"));
+        return Err(other("belongs to another trustee"));
     }
     Ok(state)
 }
@@ -90,8 +90,8 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
         arguments.out.output.display()
     );
     say_check_code(&deal.participants().context(&plan));
-    say!("  Compare it with all others by voice before you hand out the deal: whoever has");
-    say!("  another check code was shown a hello that somebody swapped.");
+    say!("  Compare it with all others by voice before you hand out the deal. Whoever has");
+    say!("  another check code received a swapped hello.");
     Ok(Status::Yes)
 }
 
@@ -103,16 +103,14 @@ fn missing_old(error: &DkgError, plan: &Plan, hellos: &[Hello]) -> Option<Failur
     plan.old_key()?;
     let is_here = |hello: &Hello| hello.participant().role.trustee() == Some(trustee);
     let needed = plan.quorum.all().contains(trustee) && !hellos.iter().any(is_here);
-    (!needed).then(|| Failure::new(format!("the hello of old {trustee} is missing")))
+    (!needed).then(|| Failure::new(format!("old {trustee}: hello missing")))
 }
 
 /// Why there is no deal. That a key is wrong is said only if one was given.
 fn without_key(error: DkgError, given: bool) -> Failure {
     match error {
-        DkgError::OldKey if !given => {
-            Failure::new("the plan hands an old key on, and none was given")
-                .hint("give the key of the old trustee: --key OLD.key")
-        }
+        DkgError::OldKey if !given => Failure::new("the plan hands on an old key: need --key")
+            .hint("use --key with the old trustee key"),
         error => failed(error),
     }
 }
@@ -120,7 +118,7 @@ fn without_key(error: DkgError, given: bool) -> Failure {
 fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
     let (plan, state, deals) = dealt(&arguments.of, &arguments.deal, &arguments.unlock)?;
     let received = state.receive(&plan, deals).map_err(left)?;
-    say!("what all dealt to this trustee is good");
+    say!("all deals to this trustee are valid");
     say_check_code(received.dealing().context());
     say!("  The manager can use these deals; then: clew trustee finish.");
     Ok(Status::Yes)
@@ -168,7 +166,7 @@ fn dealt(
 fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure> {
     if !path.exists() {
         return Err(
-            Failure::file(path, "there is no such state").hint("clew trustee begin makes it")
+            Failure::file(path, "state does not exist").hint("clew trustee begin writes it")
         );
     }
     let (text, secret) = unlock.read(path)?;
@@ -189,7 +187,7 @@ fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile
 fn left(error: DkgError) -> Failure {
     match error {
         DkgError::NoShare => Failure::new(error).hint(
-            "the deals are good; when all others have finished, delete the state and the old key",
+            "the deals are valid. When all others have finished, delete the state and the old key",
         ),
         error => failed(error),
     }

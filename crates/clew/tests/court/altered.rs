@@ -20,7 +20,7 @@ fn a_liar_is_named_and_left_out() {
         let (status, _, error) = court.open(&["1.share", "lie.share"], "no");
         assert_eq!(status, 2);
         assert!(
-            error.contains("trustee 2: its decryption does not hold"),
+            error.contains("trustee 2: decryption proof invalid"),
             "{error}"
         );
         assert!(!court.path("no").exists());
@@ -28,7 +28,7 @@ fn a_liar_is_named_and_left_out() {
         assert_eq!(status, 0, "{error}");
         assert!(out.starts_with("packet 1 was sent by web-1\n"));
         assert!(
-            error.contains("trustee 2: its decryption does not hold"),
+            error.contains("trustee 2: decryption proof invalid"),
             "{error}"
         );
         assert_eq!(court.judge("despite").0, 0);

@@ -81,7 +81,7 @@ fn shares_are_bound_to_the_packet_that_was_asked_about() {
     let (status, _, error) = court.open(&["1.share", "2.share"], "no");
     assert_eq!(status, 2);
     assert!(
-        error.contains("trustee 2: its share answers another request"),
+        error.contains("trustee 2: share is for another request"),
         "{error}"
     );
 }
@@ -193,6 +193,6 @@ fn a_pipe_cannot_be_read_twice() {
     ] {
         let (status, _, error) = court.said(&arguments);
         assert_eq!(status, 2);
-        assert!(error.contains("hint: write it to a file"), "{error}");
+        assert!(error.contains("hint: save it to a file first"), "{error}");
     }
 }

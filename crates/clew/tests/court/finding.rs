@@ -121,7 +121,10 @@ fn an_auditor_finds_the_row_by_q() {
     }
     let (status, _, error) = court.open_with("register", &["--write-q", "q2"], "no");
     assert_eq!(status, 2);
-    assert!(error.contains("--write-q needs the issuer key"), "{error}");
+    assert!(
+        error.contains("--write-q requires the issuer key"),
+        "{error}"
+    );
     assert!(!court.path("no").exists() && !court.path("q2").exists());
 }
 

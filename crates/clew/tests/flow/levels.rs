@@ -77,7 +77,10 @@ fn keys_that_packets_do_not_carry_are_refused() {
             "--alg effs-3072 --levels 4",
             "have 1648 bytes, and packets take 1192",
         ),
-        ("--alg effs-3072 --levels 3", "levels are 1, 2, 4 or 8"),
+        (
+            "--alg effs-3072 --levels 3",
+            "--levels must be 1, 2, 4 or 8",
+        ),
         ("--alg ed25519 --levels 2", "are for eFFS"),
         ("--alg rsa", "invalid value 'rsa'"),
     ] {

@@ -99,31 +99,28 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
     };
     refused(
         &join("two.invitation", "one.state", "x"),
-        "it belongs to another join",
+        "belongs to another join",
     );
     refused(
         &join("one.request", "one.state", "x"),
         "this file is for the issuer",
     );
-    refused(
-        &join("web-1.key", "one.state", "x"),
-        "this is not a file of a join",
-    );
+    refused(&join("web-1.key", "one.state", "x"), "not a file of a join");
     let answer = |file| ["enrol", "acme", "--answer", file, "-o", "x"];
     refused(
         &answer("one.invitation"),
-        "this is not an answer of a device",
+        "not a device's request or acceptance",
     );
     desk.answer("one.request", "one.offer");
     desk.round("two.invitation", "two.state", "two.request");
     refused(
         &join("one.offer", "two.state", "x"),
-        "it belongs to another join",
+        "belongs to another join",
     );
     desk.yes(&["group", "create", "other", "--name", "other"]);
     refused(
         &["enrol", "other", "--answer", "one.request", "-o", "x"],
-        "this group has no such invitation",
+        "this group did not send the invitation, or withdrew it",
     );
     let elsewhere = ["join", "one.invitation", "--state", "s", "-o", "x"];
     let other = ["--group", "other/public/group.clew"];
@@ -139,13 +136,16 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
     );
     refused(
         &join("one.offer", "thief.state", "x"),
-        "the offer does not fit the request of this state",
+        "the offer does not match this state's request",
     );
     let list = desk.yes(&["group", "list", "acme"]);
     assert!(list.contains("\none is invited since "), "{list}");
     assert!(list.contains("\ntwo is invited since "), "{list}");
     desk.yes(&["enrol", "acme", "two", "--withdraw"]);
-    refused(&answer("two.request"), "this group has no such invitation");
+    refused(
+        &answer("two.request"),
+        "this group did not send the invitation, or withdrew it",
+    );
     refused(
         &["enrol", "acme", "two", "--withdraw"],
         "no invitation of two is open",
@@ -176,7 +176,7 @@ fn runs_at_one_time_make_one_request() {
         assert!(
             said.is_empty()
                 || said.contains(
-                    "state: another run of this join is under way, or done\nhint: run the"
+                    "state: another run of this join is in progress or finished\nhint: run the"
                 ),
             "{said}"
         );

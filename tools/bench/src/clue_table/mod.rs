@@ -10,7 +10,7 @@ use crate::groups::PACKET;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::paper::CLUE;
-use crate::report::Record;
+use crate::record::Record;
 use clew_group::Scheme;
 use cover::COVERS;
 use operations::{Bench, OPERATIONS, Operation};
@@ -29,7 +29,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let schemes = groups.iter().map(|group| tables::scheme(group, &measured));
     record.tables = schemes.collect();
     record.tables.push(tables::findings(&groups, &measured));
-    record.print(options)
+    record.print(options.json)
 }
 
 fn of_scheme(group: &Group) -> Vec<Case<'_>> {

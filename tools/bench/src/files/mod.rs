@@ -8,7 +8,7 @@ mod traffic;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::report::Record;
+use crate::record::Record;
 use crate::sha256;
 use child::Ran;
 use desk::{Desk, Mode, TASKS, Task};
@@ -36,7 +36,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     record
         .tables
         .push(tables::throughput(&desk, &runs, &measured));
-    record.print(options)
+    record.print(options.json)
 }
 
 /// A task on so many cores.

@@ -6,7 +6,7 @@ use crate::groups::rng;
 use crate::measure::{Case, Figures, Measured};
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
-use crate::report::Record;
+use crate::record::Record;
 use crate::table::Table;
 use clew_flow::{BlockSigner as _, Chaining};
 use clew_tree::{DigestSize, Suite};
@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     ));
     record.tables = BYTES.map(|bytes| table(bytes, &measured)).into();
     plot(&measured).save(options, "flow-rates")?;
-    record.print(options)
+    record.print(options.json)
 }
 
 impl Rate {

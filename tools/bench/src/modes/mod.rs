@@ -10,7 +10,8 @@ use crate::groups::rng;
 use crate::loss::{self, Loss};
 use crate::measure::Case;
 use crate::options::Options;
-use crate::report::{Record, Source};
+use crate::record::Record;
+use crate::report::Source;
 use clew_group::Scheme;
 use receiving::{Counting, Keys};
 use sha2::{Digest, Sha256};
@@ -41,7 +42,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
     record.notes.push(tables::note(sent.len()));
     record.tables = tables::all(&groups, &flows, &sent, &measured);
-    record.print(options)
+    record.print(options.json)
 }
 
 /// How often packets were verified at some loss.

@@ -7,7 +7,7 @@ mod shares;
 
 use crate::groups::quorum;
 use crate::options::Options;
-use crate::report::{Record, Row};
+use crate::record::{Record, Row};
 use crate::table::{BLANK, Table, number};
 use clew_group::Scheme;
 use fixture::Fixture;
@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     }
     let (mut record, _) = Record::measure(options, &[], cases)?;
     record.tables.push(by_quorum(&record.rows));
-    record.print(options)
+    record.print(options.json)
 }
 
 /// A row for each piece of work, a column for each quorum.

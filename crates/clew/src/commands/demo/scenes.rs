@@ -14,7 +14,7 @@ use crate::random;
 use crate::report;
 use clew_capture::{PacketInfo, Record};
 use clew_engine::Keyring;
-use clew_engine::captures::{self, Oversize, Signed, Verified};
+use clew_engine::captures::{self, Oversize, SignReport, VerifyReport};
 use clew_engine::{Cover, Options, Rules, Signer, Signers, TimeSource, Verifier};
 use clew_evidence::CheckedGroup;
 use clew_keys::MemberKeyFile;
@@ -74,7 +74,7 @@ fn sign_file(
     input: &str,
     output: &str,
     signers: Vec<Signer>,
-) -> Result<Signed, Failure> {
+) -> Result<SignReport, Failure> {
     let (input, output) = (stage.path(input), stage.path(output));
     let mut capture = Capture::open(&input, "signing")?;
     let options = Options {
@@ -94,7 +94,7 @@ pub fn verify_file(
     stage: &Stage,
     name: &str,
     mut each: impl FnMut(&Record, &PacketInfo, &Conclusion),
-) -> Result<Verified, Failure> {
+) -> Result<VerifyReport, Failure> {
     let mut capture = Capture::open(&stage.path(name), "verifying")?;
     let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
     let verifier = Verifier::new(&keyring, Rules::capture());

@@ -105,8 +105,9 @@ fn warn_of_others(store: &Store, machine: &Name) -> Result<(), Failure> {
     let open = store.invitations()?;
     if open.iter().any(|invitation| invitation.name == *machine) {
         eprintln!(
-            "clew: warning: {machine} has an open invitation already, and the first device that joins \
-             by one of them is {machine}; to withdraw all of them: clew enrol DIR {machine} --withdraw"
+            "clew: warning: {machine} already has an open invitation, and the first device that \
+             answers any of them joins as {machine}; to withdraw all, run clew enrol DIR {machine} \
+             --withdraw"
         );
     }
     Ok(())
@@ -142,7 +143,7 @@ pub fn witness(arguments: &GroupWitness) -> Result<Status, Failure> {
         epochs.join(", "),
         output.display()
     );
-    say!("The machine runs clew update --witness with that file, which signs nothing by itself.");
+    say!("On the machine, run clew update --witness with this file. The file alone cannot sign.");
     Ok(Status::Yes)
 }
 
@@ -164,8 +165,9 @@ fn answer(
             let acceptance = AcceptanceFile::decode(&text).map_err(failed)?;
             admit(store, issuer, &acceptance, output)
         }
-        _ => Err(Failure::file(file, "this is not an answer of a device")
-            .hint("a device answers with a request or an acceptance: see clew help join")),
+        _ => {
+            Err(Failure::file(file, "not a device's request or acceptance").hint("clew help join"))
+        }
     }
 }
 
@@ -206,5 +208,5 @@ pub(super) fn write(output: &Path, file: &impl TextFile) -> Result<(), Failure> 
 }
 
 fn exists(output: &Path) -> Failure {
-    Failure::file(output, "it exists").hint("choose another name with -o")
+    Failure::file(output, "already exists").hint("use another name with -o")
 }

@@ -18,7 +18,7 @@ pub mod work;
 
 use crate::measure::{Figures, Measured};
 use crate::options::Options;
-use crate::report::Record;
+use crate::record::Record;
 use keys::Keys;
 use std::io;
 
@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     findings.append(&mut schemes::tables(tables, &measured, &keys));
     findings.append(&mut flows::tables(tables, &measured));
     record.conclude(&findings);
-    record.print(options)
+    record.print(options.json)
 }
 
 /// How far the rows' samples lie apart.

@@ -9,7 +9,7 @@ mod tables;
 
 use crate::flow::payloads;
 use crate::options::Options;
-use crate::report::Record;
+use crate::record::Record;
 use effs::{Engine, Key};
 use others::Other;
 use std::io;
@@ -73,5 +73,5 @@ pub fn run(options: &Options) -> io::Result<()> {
         flows::table(&measured, "sign", "signing"),
         flows::table(&measured, "verify", "verifying"),
     ];
-    record.print(options)
+    record.print(options.json)
 }

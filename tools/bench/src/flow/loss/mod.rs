@@ -12,7 +12,7 @@ mod tables;
 use crate::group::Group;
 use crate::loss::{self, Loss};
 use crate::options::Options;
-use crate::report::Record;
+use crate::record::Record;
 use clew_group::Scheme as GroupScheme;
 use costs::{BYTES, SIGNATURES, Signature, Unit};
 use engine::{Line, Outcome};
@@ -82,5 +82,5 @@ pub fn run(options: &Options) -> io::Result<()> {
     tables::plot(&results).save(options, "flow-loss")?;
     record.notes = tables::notes(&results);
     record.tables = tables::all(&results);
-    record.print(options)
+    record.print(options.json)
 }

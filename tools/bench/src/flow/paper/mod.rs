@@ -14,7 +14,7 @@ use super::rates::singly;
 use crate::findings::{Finding, at, quote};
 use crate::measure::Measured;
 use crate::options::Options;
-use crate::report::Record;
+use crate::record::Record;
 use crate::table::Table;
 use std::io;
 
@@ -56,5 +56,5 @@ pub fn run(options: &Options) -> io::Result<()> {
         findings.append(&mut part(&mut record.tables, &measured));
     }
     record.conclude(&findings);
-    record.print(options)
+    record.print(options.json)
 }
