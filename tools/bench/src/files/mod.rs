@@ -8,7 +8,7 @@ mod traffic;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::record::Record;
+use crate::report;
 use crate::sha256;
 use child::Ran;
 use desk::{Desk, Mode, TASKS, Task};
@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> io::Result<()> {
         runs.extend(counts.into_iter().map(|count| Run::new(task, count)));
     }
     let cases = runs.iter().map(|run| run.case(&desk, &cores[..run.cores]));
-    let (mut record, measured) = Record::measure(options, &[], cases.collect())?;
+    let (mut record, measured) = report::measure(options, &[], cases.collect())?;
     record.notes = tables::notes(options, &desk);
     record
         .tables
