@@ -45,7 +45,7 @@ pub fn tunnel_packet(data: &[u8]) {
         Err(_) => return,
     };
     let stream = keys::stream(&Key::from_bytes(KEY), boxed.tid);
-    if boxed.open(&stream) {
+    if boxed.decrypt(&stream) {
         let text = boxed.into_text();
         assert!(text.len() + HEADER_BYTES < data.len());
         tunnel_rpc(text);

@@ -4,7 +4,7 @@
 //! `cargo run -p clew-engine --example sign_live -- MACHINE.key 127.0.0.1:7001 127.0.0.1:7002`
 
 use clew_engine::{Arrival, Cover, Fate, Options, Signer, Signers, TimeSource};
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{LinkType, Policy, Timestamp};
 use getrandom::{SysRng, rand_core::UnwrapErr};
 use std::net::{SocketAddr, UdpSocket};
@@ -40,6 +40,7 @@ fn signers(key: &str) -> Result<Signers, Failure> {
     Ok(Signers::new(vec![machine], options))
 }
 
+// ANCHOR: sign
 /// Waits for packets, signs them and sends them on.
 fn sign(signers: &Signers, socket: &UdpSocket, to: SocketAddr) -> Result<(), Failure> {
     let batch = receive(socket)?;
@@ -53,6 +54,7 @@ fn sign(signers: &Signers, socket: &UdpSocket, to: SocketAddr) -> Result<(), Fai
     }
     Ok(())
 }
+// ANCHOR_END: sign
 
 /// Waits for a packet, and takes along those that follow in a row.
 fn receive(socket: &UdpSocket) -> io::Result<Vec<Arrival>> {

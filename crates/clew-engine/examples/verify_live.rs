@@ -35,6 +35,7 @@ fn main() -> Result<(), Failure> {
     }
 }
 
+// ANCHOR: verify
 /// Waits for packets. Returns what is known of them, and of earlier ones that waited.
 fn verify(
     verifier: &mut Verifier<&Keyring, Arrival>,
@@ -47,6 +48,7 @@ fn verify(
         .map(|known| (known.verdict, known.reason))
         .collect())
 }
+// ANCHOR_END: verify
 
 /// Waits for a packet, and takes along those that follow in a row. None came if a tick is over.
 fn receive(socket: &UdpSocket) -> io::Result<Vec<Arrival>> {
@@ -73,7 +75,9 @@ fn now() -> Timestamp {
 #[test]
 fn signed_packets_are_valid_once() -> Result<(), Failure> {
     use clew_engine::{Cover, Fate, Options, Signer, Signers, TimeSource};
-    let key = clew_keys::MemberKeyFile::decode(include_str!("../tests/example/sensor-1.key"))?;
+    let key = <clew_keys::MemberKeyFile as clew_keys::TextFile>::decode(include_str!(
+        "../tests/example/sensor-1.key"
+    ))?;
     let machine = Signer::new(key, Vec::new(), clew_packet::Policy::default(), now())?;
     let (cover, time) = (Cover::Each, TimeSource::Now);
     let signers = Signers::new(vec![machine], Options { cover, time });

@@ -1,10 +1,10 @@
-//! What anybody can check offline, without asking the manager: the group file, the register, and what
-//! trustees say about packets.
+//! Evidence that anybody checks offline, without asking the manager: the group file, the register,
+//! and the answers of trustees about packets.
 //!
 //! - A [`GroupFile`] is read from bytes, or piece by piece ([`GroupFileReader`]), with every rule of
-//!   `spec/group-file.md` section 3; its parts are [`Genesis`], [`EpochRecord`], [`Checkpoint`] and [`RegisterHead`]. It is enough to verify
-//!   packets. Who opens, judges, matches, gives shares or updates a key holds a [`CheckedGroup`],
-//!   whose chain of revocations was checked.
+//!   `spec/group-file.md` section 3; its parts are [`Genesis`], [`EpochRecord`], [`Checkpoint`] and
+//!   [`RegisterHead`]. It is enough to verify packets. To open, judge, match, give shares or update a
+//!   key, a program needs a [`CheckedGroup`], whose chain of revocations was checked.
 //! - A [`Row`] is a machine's entry in the register, with the proof that it is there. Whoever keeps
 //!   the register's tree makes proofs with [`appended_nodes`], [`root`], [`inclusion`] and
 //!   [`consistency`].
@@ -61,7 +61,7 @@ pub use merkle::{
 pub use name::{BadName, MAX_NAME_BYTES, Name};
 pub use parts::{
     Change, Checkpoint, EpochRecord, Genesis, MAX_PART_BYTES, MAX_REBASE_ROWS,
-    MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, seal,
+    MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,
 };
 pub use register::{DeviceEntry, EntryKey, How, MAX_ENTRY_BYTES, RegisterEntry, join_session};
 pub use register_file::{

@@ -1,5 +1,5 @@
-//! Flow signatures: one signature for a block of packets, whose format is `spec/flow-signature.md`.
-//! The trees are those of `clew-tree`.
+//! Flow signatures (`spec/flow-signature.md`): one signature covers a block of packets, each of which
+//! stays verifiable alone. The signer is known. The trees are those of `clew-tree`.
 //!
 //! [`FlowSender`] signs blocks, [`FlowReceiver`] verifies packets in bounded memory, [`effs`] is the
 //! signature scheme of Wong and Lam.

@@ -1,6 +1,7 @@
-//! Group signatures: a member of a group signs, anybody checks that *some* member signed, and only
-//! the trustees can say which. Two schemes: [`xr`], the default, where nobody but a machine signs
-//! as that machine; and [`bbs04`], where the issuer knows every key.
+//! Group signatures on BLS12-381: a member of a group signs, anybody checks that *some* member
+//! signed, and only a quorum of trustees can say which. There are two schemes: with [`xr`], the
+//! default, nobody else can sign as a member that joined by itself; with [`bbs04`] the issuer knows
+//! every key.
 //!
 //! # Who asks whom for what
 //!

@@ -1,4 +1,5 @@
-//! Key files, and all that a machine or a trustee needs around them: no database, no network.
+//! Key files, and everything else that a machine or a trustee needs to use them: encryption, updates,
+//! and the device's side of a join. No database, no network.
 //!
 //! - [`MemberKeyFile`], [`IssuerKeyFile`] and [`TrusteeKeyFile`] are the key files, and [`encryption`]
 //!   is their encryption; `spec/key-file.md` is the format.
@@ -13,10 +14,12 @@ pub mod encryption;
 pub mod files;
 pub mod join;
 mod key_file;
+mod text_file;
 pub mod update;
 pub mod witness_file;
 
 pub use key_file::{
-    HeldEpoch, IssuerKey, IssuerKeyFile, KeyError, MAX_HELD_EPOCHS, MemberKeyFile, OpeningShare,
+    HeldEpoch, IssuerKey, IssuerKeyFile, MAX_HELD_EPOCHS, MemberKeyFile, OpeningShare,
     TrusteeKeyFile,
 };
+pub use text_file::TextFile;

@@ -16,7 +16,7 @@ use clew_evidence::{GroupId, Search};
 use clew_group::quorum::SecretShare;
 use clew_group::{Scheme, xr};
 use clew_keys::encryption::{self, Secret as Seal};
-use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use clew_manager::{Store, StoreError, keys_of};
 use common::*;
 use ed25519_dalek::SigningKey;
@@ -99,14 +99,14 @@ fn key_files() {
 
 /// With bbs04, x and the public A are a machine's whole key.
 fn rows() {
-    let mut office = Office::new(Scheme::Bbs04);
+    let mut acme = TestGroup::new(Scheme::Bbs04);
     let names = ["web-1", "web-2", "web-3"];
-    office.enrol_all(&names);
+    acme.enrol_all(&names);
     // So many that lists of them are not in a place that the next allocation takes.
     let old: Vec<String> = (0..50).map(|i| format!("old-{i}")).collect();
     let old: Vec<&str> = old.iter().map(String::as_str).collect();
-    office.enrol_all(&old);
-    let dir = office.dir.clone();
+    acme.enrol_all(&old);
+    let dir = acme.dir.clone();
     let watch = Watch::new(move || {
         let (store, issuer) = (Store::open(&dir).unwrap(), issuer(&dir));
         let x = |name| store.machine(name).unwrap().unwrap().x(&issuer);
@@ -115,24 +115,24 @@ fn rows() {
         all.map(|name| Secret::of(name, &x(name))).collect()
     });
     nothing(&watch, "enrolling");
-    let base = office.base("web-2", 0).unwrap();
-    let epoch = office.revoke_all(&[&["web-2"], &old[..]].concat(), true);
+    let base = acme.base("web-2", 0).unwrap();
+    let epoch = acme.revoke_all(&[&["web-2"], &old[..]].concat(), true);
     nothing(&watch, "a rebase");
-    drop(office.store.epoch_issuer(&office.issuer, epoch).unwrap());
+    drop(acme.store.epoch_issuer(&acme.issuer, epoch).unwrap());
     nothing(&watch, "the issuer in an epoch");
-    for (of, base) in [(0, base), (epoch, office.base("web-1", epoch).unwrap())] {
-        let search = Search::new(&office.checked(), of, &base).unwrap();
+    for (of, base) in [(0, base), (epoch, acme.base("web-1", epoch).unwrap())] {
+        let search = Search::new(&acme.checked(), of, &base).unwrap();
         let never = &mut |_, _| true;
-        let found = office.store.find_signer(&office.issuer, of, search, never);
+        let found = acme.store.find_signer(&acme.issuer, of, search, never);
         assert!(found.unwrap().is_some());
         nothing(&watch, "a search");
     }
     let mut machines = Vec::new();
-    let all = office.store.machines(|machine| {
+    let all = acme.store.machines(|machine| {
         machines.push(machine);
         Ok::<_, StoreError>(())
     });
     all.unwrap();
-    drop(keys_of(&machines, &office.issuer).unwrap());
+    drop(keys_of(&machines, &acme.issuer).unwrap());
     nothing(&watch, "an export");
 }

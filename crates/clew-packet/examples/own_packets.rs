@@ -72,6 +72,7 @@ fn exchange(rng: &mut impl CryptoRng) -> Result<Vec<(usize, Conclusion)>, Failur
     Ok(conclusions)
 }
 
+// ANCHOR: sign
 /// Signs packets of one flow with one signature.
 fn sign(
     signing: &SigningKey,
@@ -98,7 +99,9 @@ fn sign(
     }
     Ok(signed)
 }
+// ANCHOR_END: sign
 
+// ANCHOR: verify
 /// Judges one packet. A program with many takes them together, on all cores: [`Receiver::look`],
 /// `Pending::check_all`.
 fn verify(
@@ -114,6 +117,7 @@ fn verify(
         Received::Waiting(_) => None,
     }
 }
+// ANCHOR_END: verify
 
 /// What the receiver knows: one group in one epoch. A real program has it from the group file
 /// (`clew-evidence`).

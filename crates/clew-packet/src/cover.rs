@@ -3,9 +3,9 @@
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use crate::{
+    block_cache::BlockName,
     flow::Flow,
     pending::{Pending, Span, Windows},
-    verified::BlockName,
     window,
 };
 

@@ -1,7 +1,7 @@
 //! Packet attribution: a group signature over the fields of an IP packet that do not change on the
 //! way, in a trailer at the packet's end. Anybody with the group's public key can tell that some
-//! machine of the group sent the packet; nobody learns which. The format is specified in
-//! `spec/packet-trailer.md`, and section numbers in this crate are those of that text.
+//! machine of the group sent the packet, and nobody learns which. `spec/packet-trailer.md` is the
+//! format, and section numbers in this crate are those of that text.
 //!
 //! # How to sign
 //!
@@ -77,6 +77,7 @@ extern crate alloc;
 extern crate std;
 
 mod block;
+mod block_cache;
 mod bytes;
 mod carriage;
 mod checksum;
@@ -101,7 +102,6 @@ mod time;
 mod trailer;
 mod udp;
 mod upper;
-mod verified;
 mod waiting;
 mod window;
 

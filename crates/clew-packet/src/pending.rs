@@ -9,12 +9,12 @@ use rand_core::CryptoRng;
 
 use crate::{
     block::Block,
+    block_cache::BlockName,
     cover::{Cover, covers},
     flow::Flow,
     reason::Reason,
     replay::{SignatureId, message_hash, naming_hash},
     signed::{SignedPacket, Summary},
-    verified::BlockName,
     waiting::{Ticket, Waiter},
     window::{self, PacketDigest},
 };

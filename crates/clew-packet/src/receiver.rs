@@ -11,6 +11,7 @@ use clew_group::{Scheme, VerifyingKey};
 use settling::Settled;
 
 use crate::{
+    block_cache::BlockCache,
     frame::Frame,
     pending::{Checked, Pending},
     reason::{Counters, Reason, Verdict},
@@ -18,7 +19,6 @@ use crate::{
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
     trailer::GroupTag,
-    verified::Verified,
     waiting::{CodedPacket, Ticket, Waiting},
 };
 
@@ -155,7 +155,7 @@ pub struct Receiver<K> {
     acceptance: Acceptance,
     memory: Memory,
     /// Blocks whose signature was verified: their other packets need no more than their path.
-    blocks: Verified,
+    blocks: BlockCache,
     waiting: Waiting,
     settled: VecDeque<(Ticket, Conclusion)>,
     counters: Counters,
@@ -172,7 +172,7 @@ impl<K: KeySource> Receiver<K> {
             keys,
             acceptance,
             memory,
-            blocks: Verified::default(),
+            blocks: BlockCache::default(),
             waiting: Waiting::new(),
             settled: VecDeque::new(),
             counters,

@@ -44,11 +44,13 @@ impl Backend {
     }
 
     /// Returns the fastest backend of this machine.
+    #[inline]
     pub fn best() -> Self {
         Self::all().next().unwrap_or(Self::Portable)
     }
 
     /// Whether this machine has the instructions. Asks the processor once.
+    #[inline]
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]

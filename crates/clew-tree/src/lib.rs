@@ -1,8 +1,8 @@
-//! One signature for a block of packets (Wong and Lam, *Digital Signatures for Flows and Multicasts*,
-//! 1998, section 2): what packet trailers and flow signatures share. The packets' digests are the leaves of a tree, the signature
-//! covers its root, and each packet carries the digests that lead from it to the root: it is
-//! verifiable alone, whatever else is lost. The format is `spec/tree.md`; how the signature itself
-//! travels, [`carriage`].
+//! Trees of digests over blocks of packets (Wong and Lam, *Digital Signatures for Flows and
+//! Multicasts*, 1998, section 2), for packet trailers and flow signatures. The packets' digests are
+//! the leaves of a tree, and one signature covers its root. Each packet carries the digests from its
+//! leaf to the root, so it is verifiable alone, whatever else is lost. The format is `spec/tree.md`;
+//! [`carriage`] spreads the signature itself over the packets.
 //!
 //! ```
 //! use clew_tree::{Block, DigestSize, Tree};

@@ -10,7 +10,7 @@ pub struct LruMap<K, V> {
     uses: u64,
 }
 
-impl<K: Copy + Ord, V> LruMap<K, V> {
+impl<K, V> LruMap<K, V> {
     /// An empty map.
     pub const fn new() -> Self {
         Self {
@@ -19,9 +19,17 @@ impl<K: Copy + Ord, V> LruMap<K, V> {
             uses: 0,
         }
     }
+}
 
+impl<K, V> Default for LruMap<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: Copy + Ord, V> LruMap<K, V> {
     /// The number of its entries.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.entries.len()
     }
 

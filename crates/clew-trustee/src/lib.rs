@@ -1,4 +1,5 @@
-//! What one trustee does with its share of the opening key: no database, no network.
+//! One trustee and its share of the opening key: it answers requests, keeps a ledger, and takes part in
+//! distributed key generation (DKG). No database, no network.
 //!
 //! - [`rules`] says what a trustee checks before it gives a share: arguments in, a decision out.
 //! - [`Responder`] answers requests by these rules, and keeps the trustee's files beside its key: the

@@ -98,6 +98,7 @@ async fn echo(mut connection: Connection) {
     }
 }
 
+// ANCHOR: say
 async fn say(path: &Path, text: &str) -> Done {
     let record = Record::parse(&fs::read(path)?)?;
     // Whoever gets records from elsewhere says here whom it trusts: an issuer, or a pinned key of the host.
@@ -122,3 +123,4 @@ async fn say(path: &Path, text: &str) -> Done {
     }
     Ok(())
 }
+// ANCHOR_END: say

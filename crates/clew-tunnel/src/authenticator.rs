@@ -40,7 +40,7 @@ pub fn seal(shared: &Key, boxing: &Public, nonce: [u8; NONCE]) -> [u8; BOX_BYTES
 /// Verifies an authenticator `box`. `boxing` and `public` are the server's boxing key.
 ///
 /// # Errors
-/// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not open, or has another
+/// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not decrypt, or has another
 /// content.
 pub fn verify(
     (boxing, public): (&Secret, &Public),
@@ -56,7 +56,7 @@ pub fn verify(
 /// # Errors
 /// `authenticator`.
 pub fn check(shared: &Key, boxing: &Public, authenticator: &[u8; BOX_BYTES]) -> Result<(), Reason> {
-    opened(shared, authenticator, &boxing.0)
+    check_box(shared, authenticator, &boxing.0)
 }
 
 /// What an authenticator `bound` is for.
@@ -119,7 +119,7 @@ impl Context<'_> {
     /// (`stale-authenticator`) is the caller's to know.
     ///
     /// # Errors
-    /// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not open, or has another
+    /// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not decrypt, or has another
     /// content.
     pub fn verify(
         &self,
@@ -138,12 +138,12 @@ impl Context<'_> {
     /// # Errors
     /// `authenticator`.
     pub fn check(&self, dhs: [&Shared; 2], authenticator: &[u8]) -> Result<(), Reason> {
-        opened(&self.key(dhs), authenticator, &self.content())
+        check_box(&self.key(dhs), authenticator, &self.content())
     }
 }
 
-/// Whether the box opens and has this content.
-fn opened(key: &Key, authenticator: &[u8], content: &[u8]) -> Result<(), Reason> {
+/// Whether the box decrypts and has this content.
+fn check_box(key: &Key, authenticator: &[u8], content: &[u8]) -> Result<(), Reason> {
     let (nonce, boxed) = authenticator
         .split_first_chunk()
         .ok_or(Reason::Authenticator)?;
@@ -152,6 +152,6 @@ fn opened(key: &Key, authenticator: &[u8], content: &[u8]) -> Result<(), Reason>
         return Err(Reason::Authenticator);
     }
     let mut boxed = boxed.to_vec();
-    let good = key.open(nonce, &mut boxed) && boxed[TAG..] == *content;
+    let good = key.decrypt(nonce, &mut boxed) && boxed[TAG..] == *content;
     good.then_some(()).ok_or(Reason::Authenticator)
 }

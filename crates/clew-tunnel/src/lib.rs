@@ -1,11 +1,16 @@
-//! The cryptographic kernels of MinimaLT's tunnels (Petullo and others, *MinimaLT: Minimal-latency
-//! Networking Through Better Security*, 2013): [`x25519`] for many peers at once, and [`boxes`], NaCl's
-//! authenticated encryption, for many packets at once (`docs/decisions/0014-tunnel-kernels.md`). Upon them
-//! stand the formats of `spec/tunnel.md`: [`wire`] has packets and RPCs, [`record`] service records,
-//! [`keys`] keys and nonces, [`authenticator`] and [`puzzle`] what their names say.
+//! MinimaLT's tunnels without IO (Petullo and others, *MinimaLT: Minimal-latency Networking Through
+//! Better Security*, 2013): formats, cryptography, and the engines of clients and servers. The
+//! specification is `spec/tunnel.md`.
+//!
+//! - [`engine`] is the client and the server: datagrams and the time in, datagrams and events out.
+//! - [`wire`] has packets and RPCs, [`record`] service records, [`keys`] keys and nonces.
+//! - [`authenticator`] shows a server who a user is, [`puzzle`] is work that a server asks for.
+//! - [`x25519`] serves many peers at once, and [`boxes`], NaCl's authenticated encryption, many
+//!   packets at once, with the kernels of `clew-simd`.
 //!
 //! No IO, no clock, no randomness: all are arguments.
 #![no_std]
+#![deny(unreachable_pub)]
 
 extern crate alloc;
 #[cfg(test)]

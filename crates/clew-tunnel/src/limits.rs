@@ -13,7 +13,7 @@ pub const ANSWER: usize = 256;
 /// Longest text, in bytes.
 pub const STRING_MAX: usize = 512;
 /// Depth of lists, the RPC itself being 1.
-pub const LIST_DEPTH: usize = 4;
+pub(crate) const LIST_DEPTH: usize = 4;
 /// Values in one RPC at all depths, the RPC itself not being one.
 pub const ITEMS_MAX: usize = 256;
 /// RPCs in one packet.
@@ -23,7 +23,7 @@ pub const NAME_MAX: usize = 64;
 /// How far an initiation packet's time may be from the server's, in nanoseconds.
 pub const WINDOW: u64 = 30_000_000_000;
 /// How far the clocks of a record's reader and writer may be apart, in milliseconds.
-pub const SKEW: u64 = 30_000;
+pub(crate) const SKEW: u64 = 30_000;
 /// Longest life of an ephemeral certificate, in milliseconds.
 pub const LIFETIME_MAX: u64 = 86_400_000;
 /// Most addresses in an ephemeral certificate.
@@ -35,21 +35,21 @@ pub const PUZZLE_LIFE: u64 = 60_000_000_000;
 /// How far ahead of the server's time at most a client's nonces are, and behind, in nanoseconds.
 pub const NOISE: u64 = 10_000_000_000;
 /// How many nonces of one key and direction are remembered.
-pub const NONCES: usize = 1_024;
+pub(crate) const NONCES: usize = 1_024;
 /// Initiation packets that are remembered, so that none is taken twice.
-pub const REPLAY_MAX: usize = 6_000_000;
+pub(crate) const REPLAY_MAX: usize = 6_000_000;
 /// Solutions that are remembered, so that none counts twice.
-pub const SOLUTIONS_MAX: usize = 1_000_000;
+pub(crate) const SOLUTIONS_MAX: usize = 1_000_000;
 /// Time between two S', in milliseconds.
 pub const ROTATION: u64 = 150_000;
 /// Packets that are outstanding, in each direction of a tunnel.
-pub const FLIGHT_MAX: usize = 4_096;
+pub(crate) const FLIGHT_MAX: usize = 4_096;
 /// Packets of a tunnel before anything is acknowledged: more would not show the start of its sequence.
-pub const FIRST_PACKETS_MAX: usize = 255;
+pub(crate) const FIRST_PACKETS_MAX: usize = 255;
 /// Packets that are held ahead of their turn.
 pub const AHEAD: usize = 4_096;
 /// Their bytes in a tunnel.
-pub const AHEAD_BYTES: usize = 6 << 20;
+pub(crate) const AHEAD_BYTES: usize = 6 << 20;
 /// Their bytes in a program.
 pub const AHEAD_TOTAL: usize = 64 << 20;
 /// The receive window of a new connection, in bytes.
@@ -63,61 +63,61 @@ pub const SEND_BUFFER: usize = 64 << 10;
 /// Unsent bytes of connection 0 from which on nothing more is taken from the other side.
 pub const CONTROL_MAX: usize = 16 << 10;
 /// Length of the retransmission timer before a round trip was measured, in nanoseconds.
-pub const RTO_FIRST: u64 = 1_000_000_000;
+pub(crate) const RTO_FIRST: u64 = 1_000_000_000;
 /// Its least length.
-pub const RTO_MIN: u64 = 200_000_000;
+pub(crate) const RTO_MIN: u64 = 200_000_000;
 /// Its greatest.
-pub const RTO_MAX: u64 = 60_000_000_000;
+pub(crate) const RTO_MAX: u64 = 60_000_000_000;
 /// How long an ack waits for a packet to go with, in nanoseconds.
-pub const ACK_DELAY: u64 = 25_000_000;
+pub(crate) const ACK_DELAY: u64 = 25_000_000;
 /// How often an initiation packet is sent to one address before the next is tried.
-pub const SENDS_EACH: u32 = 3;
+pub(crate) const SENDS_EACH: u32 = 3;
 /// When an attempt to open a tunnel ends, in nanoseconds.
-pub const CONNECT_MAX: u64 = 20_000_000_000;
+pub(crate) const CONNECT_MAX: u64 = 20_000_000_000;
 /// How long outstanding packets may go without any answer, in nanoseconds.
-pub const DEAD_AFTER: u64 = 300_000_000_000;
+pub(crate) const DEAD_AFTER: u64 = 300_000_000_000;
 /// How long something may be unanswered, at least, before a client takes the server for silent, in nanoseconds.
-pub const SILENT_AFTER: u64 = 3_000_000_000;
+pub(crate) const SILENT_AFTER: u64 = 3_000_000_000;
 /// How long a client with a connection hears nothing before it says that it is there, in nanoseconds: less than
 /// NATs remember.
-pub const KEEPALIVE: u64 = 25_000_000_000;
+pub(crate) const KEEPALIVE: u64 = 25_000_000_000;
 /// Least length of a client's packet then: what earns a puzz and an ack, should its address be another one.
-pub const KEEPALIVE_BYTES: usize = 80;
+pub(crate) const KEEPALIVE_BYTES: usize = 80;
 /// How late a client's timer is when it must have slept, in nanoseconds.
 pub const SLEPT: u64 = 10_000_000_000;
 /// Time between two puzz of a tunnel at least, in nanoseconds: PUZZ_RATE.
-pub const PUZZ_PAUSE: u64 = 1_000_000_000;
+pub(crate) const PUZZ_PAUSE: u64 = 1_000_000_000;
 /// Tunnels of a server.
-pub const TUNNELS_MAX: usize = 100_000;
+pub(crate) const TUNNELS_MAX: usize = 100_000;
 /// Initiation packets that wait for their keys.
-pub const KEY_QUEUE: usize = 4_096;
+pub(crate) const KEY_QUEUE: usize = 4_096;
 /// Connections of a tunnel.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Longest packet that is sent where nothing better is known of the path, in bytes.
 pub const PACKET: usize = 1_232;
 /// How many bytes a server sends for each byte from an address that is not proven.
-pub const AMPLIFICATION: u64 = 3;
+pub(crate) const AMPLIFICATION: u64 = 3;
 /// Time between two rekeys, in nanoseconds.
 pub const REKEY: u64 = 600_000_000_000;
 /// How long a server waits for a rekey that it asked for, in nanoseconds.
-pub const REKEY_ANSWER: u64 = 30_000_000_000;
-/// How long packets under the key before are opened, in nanoseconds.
+pub(crate) const REKEY_ANSWER: u64 = 30_000_000_000;
+/// How long packets under the key before are decrypted, in nanoseconds.
 pub const DRAIN: u64 = 3_000_000_000;
 /// How long a new address has time to be proven, in nanoseconds.
-pub const PATH_TIMEOUT: u64 = 3_000_000_000;
+pub(crate) const PATH_TIMEOUT: u64 = 3_000_000_000;
 /// Stale-key answers that are followed in one attempt.
-pub const STALE_MAX: usize = 2;
+pub(crate) const STALE_MAX: usize = 2;
 /// Interrogations that are answered in one attempt.
-pub const PUZZLES: u8 = 3;
+pub(crate) const PUZZLES: u8 = 3;
 /// How long a program has to decide about a connection, in nanoseconds.
-pub const AUTH_WAIT: u64 = 10_000_000_000;
+pub(crate) const AUTH_WAIT: u64 = 10_000_000_000;
 /// Requests of a tunnel that wait for their answers.
 pub const LOOKUPS: usize = 64;
 /// How long a client keeps a tunnel without connections, in nanoseconds.
 pub const CLIENT_IDLE: u64 = 300_000_000_000;
 /// Life of a tunnel under the boxing key, in nanoseconds.
-pub const T1_LIFE: u64 = 10_000_000_000;
+pub(crate) const T1_LIFE: u64 = 10_000_000_000;
 /// How long a tunnel is silent before a server that is half full asks whether it is there, in nanoseconds.
-pub const PROBE_IDLE: u64 = 120_000_000_000;
+pub(crate) const PROBE_IDLE: u64 = 120_000_000_000;
 /// How long a server keeps a silent tunnel, in nanoseconds.
-pub const IDLE_MAX: u64 = 86_400_000_000_000;
+pub(crate) const IDLE_MAX: u64 = 86_400_000_000_000;

@@ -74,10 +74,10 @@ impl PuzzleSecret {
     }
 
     /// Whether r is what this secret makes for the source: then the S' that it was made with.
-    fn opened(&self, asked: &Asked<'_>, solution: &Solution) -> Option<Public> {
+    fn decrypted(&self, asked: &Asked<'_>, solution: &Solution) -> Option<Public> {
         let mut r = solution.r;
         let nonce = full_nonce(asked.tid, solution.nonce);
-        if !self.key(asked.source).open(&nonce, &mut r) {
+        if !self.key(asked.source).decrypt(&nonce, &mut r) {
             return None;
         }
         let (client, ephemeral) = r[TAG..].split_first_chunk::<BYTES>()?;
@@ -181,7 +181,7 @@ impl Asked<'_> {
         secrets: &[&PuzzleSecret],
     ) -> Result<(), Reason> {
         let solution = Solution::parse(solution)?;
-        let mut made = secrets.iter().filter_map(|k| k.opened(self, &solution));
+        let mut made = secrets.iter().filter_map(|k| k.decrypted(self, &solution));
         if !made.any(|ephemeral| self.live.contains(&ephemeral)) {
             return Err(Reason::BadSolution);
         }

@@ -150,7 +150,7 @@ impl Line {
         let Ok(Packet::Tunnel(_, mut boxed)) = Packet::parse(packet, 0) else {
             return;
         };
-        if boxed.tid == self.tid && boxed.open(&keys::stream(&self.key, self.tid)) {
+        if boxed.tid == self.tid && boxed.decrypt(&keys::stream(&self.key, self.tid)) {
             let plaintext = Plaintext::parse(boxed.into_text()).expect("engines write what parses");
             self.acked = self.acked.max(plaintext.seq);
         }

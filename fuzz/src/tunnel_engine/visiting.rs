@@ -90,7 +90,7 @@ impl Visiting {
         } else {
             keys::shared(&self.ephemeral, &client).expect("a key of the curve")
         };
-        if !initiation.boxed.open(&keys::stream(&key, tid)) {
+        if !initiation.boxed.decrypt(&keys::stream(&key, tid)) {
             return;
         }
         let plaintext = Plaintext::parse(initiation.boxed.into_text()).expect("RPCs");

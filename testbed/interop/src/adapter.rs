@@ -200,7 +200,7 @@ impl Adapter {
             let last = self.sessions[at].epochs.len() - 1;
             let next = keys::next(&self.sessions[at].epochs[last].key);
             let epoch = Epoch::new(next, tid, tid, key)?.answering(boxed.nonce);
-            if !boxed.open(&epoch.stream) {
+            if !boxed.decrypt(&epoch.stream) {
                 return Err("our client's rekey does not open under SHA-256 of the key".into());
             }
             self.sessions[at].rekey(io, epoch)?;
@@ -213,7 +213,7 @@ impl Adapter {
         for server in &self.openers {
             let shared = keys::shared(&secret, server).map_err(|e| format!("{e:?}"))?;
             let epoch = Epoch::new(shared, tid, tid, key)?.answering(boxed.nonce);
-            if boxed.open(&epoch.stream) {
+            if boxed.decrypt(&epoch.stream) {
                 self.sessions.push(Session::new(self.ours, to, epoch));
                 let at = self.sessions.len() - 1;
                 return self.hand_over(io, at, (0, true), boxed.into_text());
@@ -239,7 +239,7 @@ impl Adapter {
 
     fn open_ours(&self, boxed: &mut Boxed<'_>, at: usize, epoch: usize) -> Result<(), String> {
         let stream = &self.sessions[at].epochs[epoch].stream;
-        let good = boxed.open(stream);
+        let good = boxed.decrypt(stream);
         good.then_some(())
             .ok_or("a packet of our engine does not open".into())
     }

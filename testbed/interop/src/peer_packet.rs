@@ -41,7 +41,7 @@ impl<'a> PeerPacket<'a> {
             return false;
         };
         let mut is_good = [false];
-        boxes::open(&mut [packet], &mut is_good);
+        boxes::decrypt(&mut [packet], &mut is_good);
         self.is_open = is_good[0];
         self.is_open
     }

@@ -211,7 +211,7 @@ fn open(stream: &Stream, len: usize, n: usize, backend: Backend) -> impl FnMut()
     move || {
         datagrams.copy_from_slice(&sealed);
         let mut packets = packets(stream, &mut datagrams, len);
-        boxes::open_with(backend, &mut packets, &mut are_good);
+        boxes::decrypt_with(backend, &mut packets, &mut are_good);
     }
 }
 

@@ -264,7 +264,7 @@ fn first_key(genesis: &Genesis) -> Option<PublicKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::{Change, Origin, SharingRecord, seal};
+    use crate::parts::{Change, Origin, SharingRecord, sign_part};
     use clew_group::quorum::Quorum;
     use clew_group::{EpochId, Scheme};
     use ed25519_dalek::SigningKey;
@@ -291,7 +291,7 @@ mod tests {
                 commitments: vec![],
             },
         };
-        seal(&genesis.encode(), &manager())
+        sign_part(&genesis.encode(), &manager())
     }
 
     fn record(epoch: u32, previous: [u8; 32]) -> EpochRecord {
@@ -326,7 +326,7 @@ mod tests {
     fn a_bad_part_is_the_last_that_is_read() {
         let genesis = some_genesis();
         let first = record(1, body_hash(&genesis[4..genesis.len() - 64]));
-        let mut forged = seal(&first.encode(), &manager());
+        let mut forged = sign_part(&first.encode(), &manager());
         *forged.last_mut().unwrap() ^= 1;
         let more = forged.repeat(MANY);
         let unsigned = |body: &[u8]| [&[0, 0, 0, body.len() as u8], body, &[0; 64]].concat();

@@ -45,7 +45,7 @@ pub(crate) fn signed_message(body: &[u8]) -> Vec<u8> {
 }
 
 /// Wraps a body as a part of the file: length, body, the manager's signature.
-pub fn seal(body: &[u8], manager: &SigningKey) -> Vec<u8> {
+pub fn sign_part(body: &[u8], manager: &SigningKey) -> Vec<u8> {
     let mut part = (body.len() as u32).to_be_bytes().to_vec();
     part.extend_from_slice(body);
     part.extend_from_slice(&manager.sign(&signed_message(body)).to_bytes());

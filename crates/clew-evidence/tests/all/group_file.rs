@@ -10,7 +10,7 @@
 use crate::common::{BBS04, CREATED, World, XR, worlds};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, MAX_REBASE_ROWS,
-    MAX_STEPS_PER_RECORD, Origin, Rule, seal,
+    MAX_STEPS_PER_RECORD, Origin, Rule, sign_part,
 };
 use clew_group::quorum::Quorum;
 use ed25519_dalek::SigningKey;
@@ -242,7 +242,12 @@ fn the_first_bad_part_is_named() {
     let good = XR.bodies_of_file();
     let mut file = XR.file_of(&good[..2]);
     *file.last_mut().unwrap() ^= 1;
-    for rest in [&[][..], &[1], &[0xff; 200], &seal(&good[6], &XR.manager)] {
+    for rest in [
+        &[][..],
+        &[1],
+        &[0xff; 200],
+        &sign_part(&good[6], &XR.manager),
+    ] {
         let file = [&file, rest].concat();
         assert_eq!(refused(&file), (1, Rule::Signature));
     }
@@ -295,10 +300,15 @@ fn signature() {
         }
     }
     let all = XR.bodies_of_file();
-    let stranger = seal(&all[PARTS - 1], &SigningKey::from_bytes(&[6; 32]));
+    let stranger = sign_part(&all[PARTS - 1], &SigningKey::from_bytes(&[6; 32]));
     let mut forged = XR.file_of(&all[..PARTS - 1]);
     forged.extend(stranger);
     assert_eq!(refused(&forged), (PARTS - 1, Rule::Signature));
+    // The signature of a register covers what it says.
+    let mut later = XR.with_register(|_, head| head.time += 1);
+    let at = later.len() - 64;
+    later[at..].copy_from_slice(&XR.file()[at..]);
+    assert_eq!(refused(&later), (PARTS - 1, Rule::Signature));
     let weak = XR.with(|g, _| g.manager = [0; 32]);
     assert_eq!(refused(&weak), (0, Rule::Signature));
 }
@@ -396,7 +406,7 @@ fn errors_name_rule_and_part() {
     let error = GroupFile::from_bytes(&XR.with(|_, e| e[1].epoch = 3)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "epochs do not count up by one (part 2, rule epoch)"
+        "epochs do not increase by one (part 2, rule epoch)"
     );
 }
 

@@ -5,7 +5,7 @@ use crate::common::{BBS04, XR, checked, rng, worlds};
 use clew_evidence::{
     Change, Fault, GroupFile, JudgeRule, LineValue, Match, Opening, RegisterEntry,
     RegisterFileHeader, RegisterLine, RegisterReader, Row, Share, armor, judge_match,
-    judge_opening, seal,
+    judge_opening, sign_part,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::Rng;
@@ -92,7 +92,7 @@ fn group_files() {
         let file = XR.with(|_, e| e[0].change = Change::Steps(steps));
         assert_eq!(checked(&file).is_ok(), unchanged);
     });
-    assert!(seal(&[], &XR.manager).len() == 68);
+    assert!(sign_part(&[], &XR.manager).len() == 68);
 }
 
 fn step_bytes() -> Vec<u8> {

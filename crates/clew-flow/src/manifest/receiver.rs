@@ -194,7 +194,7 @@ impl ManifestReceiver {
         self.signatures
             .verify(fixed.key, Carriage::Full, manifest.blob, now, message)?;
         if self.sequences.get(&name).is_none()
-            && self.sequences.len() == SEQUENCES_MAX
+            && self.sequences.count() == SEQUENCES_MAX
             && let Some(sequence) = self.sequences.pop_oldest()
         {
             self.forget(sequence.blocks);

@@ -288,7 +288,7 @@ impl FlowReceiver {
         let fixed = &packet.fixed;
         let name = (fixed.key, fixed.tag);
         if self.flows.get(&name).is_none()
-            && self.flows.len() == FLOWS_MAX
+            && self.flows.count() == FLOWS_MAX
             && let Some(flow) = self.flows.pop_oldest()
         {
             self.lost.add(flow.end());

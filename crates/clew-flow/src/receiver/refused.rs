@@ -22,7 +22,7 @@ impl Refused {
 
     pub fn insert(&mut self, name: [u8; 32], reason: Reason) {
         self.0.entry(name, || reason);
-        if self.0.len() > REFUSED_MAX {
+        if self.0.count() > REFUSED_MAX {
             self.0.pop_oldest();
         }
     }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(refused.get(&name(0)), None);
         assert_eq!(refused.get(&name(1)), Some(Reason::BadSignature));
         assert_eq!(refused.get(&name(REFUSED_MAX)), Some(Reason::BadSignature));
-        assert_eq!(refused.0.len(), REFUSED_MAX);
+        assert_eq!(refused.0.count(), REFUSED_MAX);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
     Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, appended_nodes,
-    consistency, inclusion, root, seal,
+    consistency, inclusion, root, sign_part,
 };
 use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
@@ -143,7 +143,7 @@ pub(super) fn write_checkpoint(
         root: root(machines, nodes(db)).ok_or_else(holes)?,
         hashes: proof(db, machines)?,
     };
-    let bytes = seal(&checkpoint.encode(), &issuer.manager);
+    let bytes = sign_part(&checkpoint.encode(), &issuer.manager);
     db.add_checkpoint(machines, &checkpoint.root, &bytes)?;
     Ok(true)
 }
@@ -217,5 +217,5 @@ pub(super) fn write_head(
         root: root(machines, nodes(db)).ok_or_else(holes)?,
         hashes: proof(db, machines)?,
     };
-    db.set_head(&seal(&head.encode(), &issuer.manager))
+    db.set_head(&sign_part(&head.encode(), &issuer.manager))
 }

@@ -8,7 +8,7 @@ use crate::index::Progress;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
-    Name, seal,
+    Name, sign_part,
 };
 use clew_group::{PublicKey, xr};
 use clew_keys::{IssuerKey, IssuerKeyFile};
@@ -168,7 +168,7 @@ fn write(
     record: &EpochRecord,
     revoked: &[Machine],
 ) -> Result<(), StoreError> {
-    let part = seal(&record.encode(), &issuer.manager);
+    let part = sign_part(&record.encode(), &issuer.manager);
     transaction.add_record(record.epoch, &part)?;
     for machine in revoked {
         transaction.revoke(machine.entry.index, record.epoch)?;

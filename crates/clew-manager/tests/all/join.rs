@@ -5,11 +5,11 @@ use crate::common::*;
 use clew_evidence::{CheckedGroup, EntryKey, How};
 use clew_group::xr::JoinError;
 use clew_group::{Proof, Scheme};
-use clew_keys::MemberKeyFile;
 use clew_keys::join::{
     AcceptanceFile, CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, RequestFile,
-    Round, TextFile, round,
+    Round, round,
 };
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_manager::{GROUP_FILE, Store, StoreError, When};
 use std::fs;
 
@@ -67,13 +67,13 @@ fn travelled<T: TextFile>(file: &T) -> T {
     T::decode(&file.encode()).unwrap()
 }
 
-/// The office after a crash: nothing but what is on disk.
-fn reopened(office: &mut Office) -> &mut Store {
-    office.store = Store::open(&office.dir).unwrap();
-    &mut office.store
+/// The group after a crash: nothing but what is on disk.
+fn reopened(acme: &mut TestGroup) -> &mut Store {
+    acme.store = Store::open(&acme.dir).unwrap();
+    &mut acme.store
 }
 
-impl Office {
+impl TestGroup {
     fn invite(&mut self, name: &str) -> InvitationFile {
         let rows = self.group().register().machines as usize + self.invited();
         let mut rng = rng(rows as u64 + 1000);
@@ -113,13 +113,13 @@ impl Office {
 
 #[test]
 fn a_join_gives_a_key_that_signs_and_a_row_that_holds() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("old");
-    office.revoke("old");
-    let key = office.join("far", 2);
-    let group = published(&office.dir);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("old");
+    acme.revoke("old");
+    let key = acme.join("far", 2);
+    let group = published(&acme.dir);
     assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
-    let row = office.row("far");
+    let row = acme.row("far");
     assert!(row.is_in_register_of(&group) && row.entry.check_device(&group).is_ok());
     assert_eq!(row.entry.how, How::OwnHost);
     assert_eq!(
@@ -137,121 +137,118 @@ fn a_join_gives_a_key_that_signs_and_a_row_that_holds() {
 /// Each side is a process that dies after each round, and every round is asked for twice.
 #[test]
 fn every_round_is_repeated_with_the_same_result_after_a_restart() {
-    let mut office = Office::new(Scheme::Xr);
-    let invitation = office.invite("far");
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let invitation = acme.invite("far");
+    let group = acme.checked();
     let mut far = Far::new(&invitation, &group, 7);
     assert_eq!(far.request().encode(), far.request().encode());
     let request = far.request();
-    reopened(&mut office);
-    let offer = office.offer(&request, 1).unwrap();
-    reopened(&mut office);
-    let again = office.offer(&request, 2).unwrap(); // with other randomness
+    reopened(&mut acme);
+    let offer = acme.offer(&request, 1).unwrap();
+    reopened(&mut acme);
+    let again = acme.offer(&request, 2).unwrap(); // with other randomness
     assert_eq!(offer.encode(), again.encode());
     let acceptance = far.accept(&offer, &group).unwrap();
     assert_eq!(far.accept(&again, &group).unwrap(), acceptance);
-    reopened(&mut office);
-    assert_eq!(office.invited(), 1);
-    let credential = office.admit(&acceptance).unwrap();
-    reopened(&mut office);
-    let again = office.admit(&acceptance).unwrap();
+    reopened(&mut acme);
+    assert_eq!(acme.invited(), 1);
+    let credential = acme.admit(&acceptance).unwrap();
+    reopened(&mut acme);
+    let again = acme.admit(&acceptance).unwrap();
     assert_eq!(credential.encode(), again.encode());
-    let offered = office.offer(&request, 3).unwrap();
+    let offered = acme.offer(&request, 3).unwrap();
     assert_eq!(offered.encode(), offer.encode(), "also once it has joined");
-    assert_eq!(office.group().register().machines, 1);
-    assert_eq!(office.invited(), 0);
-    let keys = [0; 2].map(|_| far.finish(&credential, &office.checked()).unwrap().encode());
+    assert_eq!(acme.group().register().machines, 1);
+    assert_eq!(acme.invited(), 0);
+    let keys = [0; 2].map(|_| far.finish(&credential, &acme.checked()).unwrap().encode());
     assert_eq!(keys[0], keys[1]);
 }
 
 #[test]
 fn fifty_joins_at_once_do_not_touch_each_other() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
     let names: Vec<String> = (0..50).map(|i| format!("far-{i}")).collect();
-    let invitations: Vec<_> = names.iter().map(|name| office.invite(name)).collect();
-    assert_eq!(office.invited(), 50);
+    let invitations: Vec<_> = names.iter().map(|name| acme.invite(name)).collect();
+    assert_eq!(acme.invited(), 50);
     let seeds = 100..;
     let mut far: Vec<Far> = seeds
         .zip(&invitations)
         .map(|(s, i)| Far::new(i, &group, s))
         .collect();
     // A revocation and a rebase in between; then requests forwards, acceptances backwards.
-    office.enrol("victim");
-    office.revoke("victim");
-    office.revoke_all(&[], true);
+    acme.enrol("victim");
+    acme.revoke("victim");
+    acme.revoke_all(&[], true);
     let offers: Vec<_> = (0..)
         .zip(&far)
-        .map(|(seed, far)| office.offer(&far.request(), seed).unwrap())
+        .map(|(seed, far)| acme.offer(&far.request(), seed).unwrap())
         .collect();
     let mut xs: Vec<[u8; 32]> = offers.iter().map(|o| o.offer.x().to_bytes()).collect();
     xs.sort_unstable();
     xs.dedup();
     assert_eq!(xs.len(), 50, "x is fresh for every offer");
     for i in (0..50).rev() {
-        let acceptance = far[i].accept(&offers[i], &office.checked()).unwrap();
-        let credential = office.admit(&acceptance).unwrap();
-        let key = far[i].finish(&credential, &office.checked()).unwrap();
+        let acceptance = far[i].accept(&offers[i], &acme.checked()).unwrap();
+        let credential = acme.admit(&acceptance).unwrap();
+        let key = far[i].finish(&credential, &acme.checked()).unwrap();
         assert_eq!(
             (key.machine.to_string(), key.index),
             (names[i].clone(), 50 - i as u32)
         );
         assert_eq!(key.newest().unwrap().epoch, 2);
     }
-    let group = published(&office.dir);
+    let group = published(&acme.dir);
     assert!(
         names
             .iter()
-            .all(|name| office.row(name).is_in_register_of(&group))
+            .all(|name| acme.row(name).is_in_register_of(&group))
     );
 }
 
 #[test]
 fn a_withdrawn_invitation_is_answered_no_more() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
     let far = ["asks", "accepts", "comes"].map(|name| {
-        let invitation = office.invite(name);
+        let invitation = acme.invite(name);
         Far::new(&invitation, &group, invitation.nonce[0].into())
     });
     let [asks, mut accepts, mut comes] = far;
     let acceptances = [&mut accepts, &mut comes].map(|far| {
-        let offer = office.offer(&far.request(), 1).unwrap();
+        let offer = acme.offer(&far.request(), 1).unwrap();
         far.accept(&offer, &group).unwrap()
     });
-    office.admit(&acceptances[1]).unwrap();
-    let open: Vec<_> = office.store.invitations().unwrap();
+    acme.admit(&acceptances[1]).unwrap();
+    let open: Vec<_> = acme.store.invitations().unwrap();
     let open: Vec<_> = open.iter().map(|i| (i.name.as_str(), i.offered)).collect();
     assert_eq!(open, [("accepts", Some(0)), ("asks", None)]);
     for name in ["asks", "accepts"] {
-        assert_eq!(office.store.withdraw(&name.parse().unwrap()).unwrap(), 1);
+        assert_eq!(acme.store.withdraw(&name.parse().unwrap()).unwrap(), 1);
     }
     for refused in [
-        office.offer(&asks.request(), 1).map(drop),
-        office.admit(&acceptances[0]).map(drop),
+        acme.offer(&asks.request(), 1).map(drop),
+        acme.admit(&acceptances[0]).map(drop),
     ] {
         assert!(matches!(refused, Err(StoreError::NoInvitation)));
     }
-    assert_eq!(
-        (office.invited(), office.group().register().machines),
-        (0, 1)
-    );
+    assert_eq!((acme.invited(), acme.group().register().machines), (0, 1));
     for name in ["asks", "comes"] {
-        let none = office.store.withdraw(&name.parse().unwrap());
+        let none = acme.store.withdraw(&name.parse().unwrap());
         assert!(matches!(none, Err(StoreError::NotInvited(_))), "{name}");
     }
     assert!(
-        office.admit(&acceptances[1]).is_ok(),
+        acme.admit(&acceptances[1]).is_ok(),
         "a join that is done is repeated"
     );
 }
 
 #[test]
 fn a_request_counts_for_its_invitation_group_and_device_only() {
-    let mut office = Office::new(Scheme::Xr);
-    let mut other = Office::of(Scheme::Xr, quorum(1, 1), 5);
-    let group = office.checked();
-    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let mut other = TestGroup::of(Scheme::Xr, quorum(1, 1), 5);
+    let group = acme.checked();
+    let [one, two] = ["one", "two"].map(|name| acme.invite(name));
     let far = Far::new(&one, &group, 1);
     let request = far.request();
     let unknown = other.offer(&request, 1).unwrap_err();
@@ -268,50 +265,50 @@ fn a_request_counts_for_its_invitation_group_and_device_only() {
         },
     ];
     for moved in moved {
-        let refused = office.offer(&moved, 1).unwrap_err();
+        let refused = acme.offer(&moved, 1).unwrap_err();
         assert!(
             matches!(refused, StoreError::Join(JoinError::DeviceDoesNotKnowY)),
             "{refused}"
         );
     }
-    office.offer(&request, 1).unwrap();
+    acme.offer(&request, 1).unwrap();
     let second = Far::new(&one, &group, 2).request();
-    let refused = office.offer(&second, 2).unwrap_err();
+    let refused = acme.offer(&second, 2).unwrap_err();
     assert!(matches!(refused, StoreError::OtherRequest), "{refused}");
 }
 
 #[test]
 fn invitations_are_for_one_group_and_of_its_manager() {
-    let mut office = Office::new(Scheme::Xr);
-    let other = Office::of(Scheme::Xr, quorum(1, 1), 5);
-    let invitation = office.invite("far");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let other = TestGroup::of(Scheme::Xr, quorum(1, 1), 5);
+    let invitation = acme.invite("far");
     let begin = |invitation, group: &CheckedGroup| {
         Joining::begin(invitation, group, &mut rng(1)).unwrap_err()
     };
     let refused = begin(invitation.clone(), &other.checked());
     assert!(matches!(refused, JoinFault::OtherGroup { .. }));
-    let bbs04 = Office::new(Scheme::Bbs04).checked();
+    let bbs04 = TestGroup::new(Scheme::Bbs04).checked();
     assert_eq!(begin(invitation.clone(), &bbs04), JoinFault::NoJoin);
     let renamed = InvitationFile {
         name: "root".parse().unwrap(),
         ..invitation.clone()
     };
-    assert_eq!(begin(renamed, &office.checked()), JoinFault::NotTheManagers);
+    assert_eq!(begin(renamed, &acme.checked()), JoinFault::NotTheManagers);
     let renewed = InvitationFile {
         nonce: [1; 32],
         ..invitation
     };
-    assert_eq!(begin(renewed, &office.checked()), JoinFault::NotTheManagers);
+    assert_eq!(begin(renewed, &acme.checked()), JoinFault::NotTheManagers);
 }
 
 #[test]
 fn an_offer_is_taken_by_its_device_and_once() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
-    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let [one, two] = ["one", "two"].map(|name| acme.invite(name));
     let (mut far, other) = (Far::new(&one, &group, 1), Far::new(&two, &group, 2));
-    let offer = office.offer(&far.request(), 1).unwrap();
-    let others = office.offer(&other.request(), 2).unwrap();
+    let offer = acme.offer(&far.request(), 1).unwrap();
+    let others = acme.offer(&other.request(), 2).unwrap();
     let mut refused = |offer: &OfferFile| far.accept(offer, &group).unwrap_err();
     assert_eq!(refused(&others), JoinFault::OtherJoin);
     let readdressed = OfferFile {
@@ -358,20 +355,20 @@ fn an_offer_is_taken_by_its_device_and_once() {
 
 #[test]
 fn without_the_devices_word_there_is_no_row() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
-    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let [one, two] = ["one", "two"].map(|name| acme.invite(name));
     let (mut far, mut other) = (Far::new(&one, &group, 1), Far::new(&two, &group, 2));
     let early = AcceptanceFile {
         nonce: one.nonce,
         signature: [0; 64],
         proof: no_proof(),
     };
-    assert!(matches!(office.admit(&early), Err(StoreError::NotOffered)));
-    let offers = [&far, &other].map(|far| office.offer(&far.request(), 3).unwrap());
+    assert!(matches!(acme.admit(&early), Err(StoreError::NotOffered)));
+    let offers = [&far, &other].map(|far| acme.offer(&far.request(), 3).unwrap());
     let others = other.accept(&offers[1], &group).unwrap();
     let own = far.accept(&offers[0], &group).unwrap();
-    let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
+    let before = fs::read(acme.dir.join(GROUP_FILE)).unwrap();
     for (signature, proof) in [
         ([0; 64], own.proof),
         (others.signature, own.proof),
@@ -385,36 +382,36 @@ fn without_the_devices_word_there_is_no_row() {
             signature,
             proof,
         };
-        assert!(matches!(office.admit(&wrong), Err(StoreError::Device)));
+        assert!(matches!(acme.admit(&wrong), Err(StoreError::Device)));
     }
     let unknown = AcceptanceFile {
         nonce: [9; 32],
         ..others
     };
     assert!(matches!(
-        office.admit(&unknown),
+        acme.admit(&unknown),
         Err(StoreError::NoInvitation)
     ));
-    assert_eq!(fs::read(office.dir.join(GROUP_FILE)).unwrap(), before);
-    assert_eq!(office.store.machine("one").unwrap(), None);
-    let credential = office.admit(&own).unwrap();
+    assert_eq!(fs::read(acme.dir.join(GROUP_FILE)).unwrap(), before);
+    assert_eq!(acme.store.machine("one").unwrap(), None);
+    let credential = acme.admit(&own).unwrap();
     let wrong = AcceptanceFile {
         proof: no_proof(),
         ..own
     };
-    let refused = office.admit(&wrong);
+    let refused = acme.admit(&wrong);
     assert!(matches!(refused, Err(StoreError::Device)), "also later");
-    assert!(far.finish(&credential, &office.checked()).is_ok());
+    assert!(far.finish(&credential, &acme.checked()).is_ok());
 }
 
 #[test]
 fn a_device_key_that_anybody_signs_for_is_refused() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("old");
-    let invitation = office.invite("weak");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("old");
+    let invitation = acme.invite("weak");
     let mut small_order = [0; 32]; // y = 1: the neutral element
     small_order[0] = 1;
-    let group = office.group();
+    let group = acme.group();
     let session = clew_evidence::join_session(
         group.id(),
         &invitation.nonce,
@@ -428,11 +425,11 @@ fn a_device_key_that_anybody_signs_for_is_refused() {
         device: small_order,
         request,
     };
-    let offer = office.offer(&request, 1).unwrap();
+    let offer = acme.offer(&request, 1).unwrap();
     // R = the neutral element, s = 0: holds for every message unless checked strictly.
     let mut signature = [0; 64];
     signature[0] = 1;
-    let mut entry = office.row("old").entry;
+    let mut entry = acme.row("old").entry;
     entry.replaces = offer.replaces;
     (entry.joined, entry.how) = (offer.joined, offer.how);
     (entry.credential, entry.name) = (offer.offer.a().to_bytes(), invitation.name);
@@ -448,18 +445,18 @@ fn a_device_key_that_anybody_signs_for_is_refused() {
         signature,
         proof: key.prove_y(&genesis, &statement, &mut rng(2)),
     };
-    assert!(matches!(office.admit(&forged), Err(StoreError::Device)));
+    assert!(matches!(acme.admit(&forged), Err(StoreError::Device)));
 }
 
 #[test]
 fn a_credential_is_checked_before_there_is_a_key() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
-    let [one, two] = ["one", "two"].map(|name| office.invite(name));
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let [one, two] = ["one", "two"].map(|name| acme.invite(name));
     let (mut far, mut other) = (Far::new(&one, &group, 1), Far::new(&two, &group, 2));
-    let offers = [&far, &other].map(|far| office.offer(&far.request(), 3).unwrap());
+    let offers = [&far, &other].map(|far| acme.offer(&far.request(), 3).unwrap());
     let acceptance = other.accept(&offers[1], &group).unwrap();
-    let others = office.admit(&acceptance).unwrap();
+    let others = acme.admit(&acceptance).unwrap();
     assert_eq!(
         far.finish(&others, &group).unwrap_err(),
         JoinFault::OtherJoin
@@ -478,16 +475,16 @@ fn a_credential_is_checked_before_there_is_a_key() {
         JoinFault::Witness { epoch: 0 }
     );
     // A credential of an epoch that the device's group file does not have yet.
-    office.admit(&acceptance).unwrap();
-    office.enrol("victim");
-    office.revoke("victim");
-    let credential = office.admit(&acceptance).unwrap();
+    acme.admit(&acceptance).unwrap();
+    acme.enrol("victim");
+    acme.revoke("victim");
+    let credential = acme.admit(&acceptance).unwrap();
     let old = JoinFault::NoSuchEpoch {
         epoch: 1,
         newest: 0,
     };
     assert_eq!(far.finish(&credential, &group).unwrap_err(), old);
-    let key = far.finish(&credential, &office.checked()).unwrap();
+    let key = far.finish(&credential, &acme.checked()).unwrap();
     assert_eq!(key.newest().unwrap().epoch, 1);
 }
 
@@ -495,23 +492,23 @@ fn a_credential_is_checked_before_there_is_a_key() {
 /// and by those the device would be known.
 #[test]
 fn a_credential_under_another_history_is_refused() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("victim");
-    let copy = office.folder.path().join("copy");
-    copy_all(&office.dir, &copy);
-    let epoch = office.revoke("victim");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("victim");
+    let copy = acme.folder.path().join("copy");
+    copy_all(&acme.dir, &copy);
+    let epoch = acme.revoke("victim");
     let mut other = Store::open(&copy).unwrap();
     let (names, when) = (["victim".parse().unwrap()], When::now(LATER));
-    let revoked = other.revoke(&office.issuer, &names, false, when, &mut |_, _| true);
+    let revoked = other.revoke(&acme.issuer, &names, false, when, &mut |_, _| true);
     assert_eq!(revoked.unwrap(), epoch);
     let other = checked(other.group());
 
-    let invitation = office.invite("far");
-    let mut far = Far::new(&invitation, &office.checked(), 1);
-    let offer = office.offer(&far.request(), 1).unwrap();
-    let acceptance = far.accept(&offer, &office.checked()).unwrap();
-    let credential = office.admit(&acceptance).unwrap();
-    assert!(far.finish(&credential, &office.checked()).is_ok());
+    let invitation = acme.invite("far");
+    let mut far = Far::new(&invitation, &acme.checked(), 1);
+    let offer = acme.offer(&far.request(), 1).unwrap();
+    let acceptance = far.accept(&offer, &acme.checked()).unwrap();
+    let credential = acme.admit(&acceptance).unwrap();
+    assert!(far.finish(&credential, &acme.checked()).is_ok());
     let refused = far.finish(&credential, &other).unwrap_err();
     assert_eq!(refused, JoinFault::OtherHistory { epoch });
 }
@@ -519,40 +516,34 @@ fn a_credential_under_another_history_is_refused() {
 /// Two invitations for one name: both get an offer, and the first to accept has it.
 #[test]
 fn a_name_is_given_once_while_it_is_in_use() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
-    let mut far = [1, 2].map(|seed| Far::new(&office.invite("web-1"), &group, seed));
-    let offers = [0, 1].map(|i| office.offer(&far[i].request(), i as u64).unwrap());
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let mut far = [1, 2].map(|seed| Far::new(&acme.invite("web-1"), &group, seed));
+    let offers = [0, 1].map(|i| acme.offer(&far[i].request(), i as u64).unwrap());
     let [first, second] = [1, 0].map(|i| far[i].accept(&offers[i], &group).unwrap());
-    office.admit(&first).unwrap();
-    assert!(matches!(
-        office.admit(&second),
-        Err(StoreError::NameTaken(_))
-    ));
-    let taken = office
+    acme.admit(&first).unwrap();
+    assert!(matches!(acme.admit(&second), Err(StoreError::NameTaken(_))));
+    let taken = acme
         .store
-        .invite(&office.issuer, "web-1".parse().unwrap(), NOW, &mut rng(1));
+        .invite(&acme.issuer, "web-1".parse().unwrap(), NOW, &mut rng(1));
     assert!(matches!(taken, Err(StoreError::NameTaken(_))));
     // Also once that one is revoked: what the device signed does not say that it replaces it.
-    office.revoke("web-1");
-    assert!(matches!(
-        office.admit(&second),
-        Err(StoreError::NameTaken(_))
-    ));
-    let again = office.join("web-1", 9);
-    let entry = office.row("web-1").entry;
+    acme.revoke("web-1");
+    assert!(matches!(acme.admit(&second), Err(StoreError::NameTaken(_))));
+    let again = acme.join("web-1", 9);
+    let entry = acme.row("web-1").entry;
     assert_eq!((entry.index, entry.replaces, again.index), (1, Some(0), 1));
 }
 
 #[test]
 fn a_revoked_machine_gets_no_credential_again() {
-    let mut office = Office::new(Scheme::Xr);
-    let mut far = Far::new(&office.invite("far"), &office.checked(), 1);
-    let offer = office.offer(&far.request(), 1).unwrap();
-    let acceptance = far.accept(&offer, &office.checked()).unwrap();
-    office.admit(&acceptance).unwrap();
-    office.revoke("far");
-    let refused = office.admit(&acceptance).unwrap_err();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let mut far = Far::new(&acme.invite("far"), &acme.checked(), 1);
+    let offer = acme.offer(&far.request(), 1).unwrap();
+    let acceptance = far.accept(&offer, &acme.checked()).unwrap();
+    acme.admit(&acceptance).unwrap();
+    acme.revoke("far");
+    let refused = acme.admit(&acceptance).unwrap_err();
     assert!(
         matches!(refused, StoreError::AlreadyRevoked { epoch: 1, .. }),
         "{refused}"
@@ -563,47 +554,47 @@ fn a_revoked_machine_gets_no_credential_again() {
 /// the time between would look honest.
 #[test]
 fn an_acceptance_that_was_held_back_is_refused() {
-    let mut office = Office::new(Scheme::Xr);
-    office.join("web-1", 3);
-    let group = office.checked();
-    let mut far = Far::new(&office.invite("far"), &group, 1);
-    let offer = office.offer(&far.request(), 1).unwrap();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.join("web-1", 3);
+    let group = acme.checked();
+    let mut far = Far::new(&acme.invite("far"), &group, 1);
+    let offer = acme.offer(&far.request(), 1).unwrap();
     let acceptance = far.accept(&offer, &group).unwrap();
-    office.revoke("web-1");
-    let refused = office.admit(&acceptance).unwrap_err();
+    acme.revoke("web-1");
+    let refused = acme.admit(&acceptance).unwrap_err();
     let expired = StoreError::OfferExpired {
         offered: 0,
         in_force: 1,
     };
     assert_eq!(refused.to_string(), expired.to_string());
-    assert!(office.store.machine("far").unwrap().is_none());
+    assert!(acme.store.machine("far").unwrap().is_none());
     // Invited again, it joins in the epoch in force.
-    assert_eq!(office.join("far", 2).index, 1);
-    assert_eq!(office.row("far").entry.joined, 1);
+    assert_eq!(acme.join("far", 2).index, 1);
+    assert_eq!(acme.row("far").entry.joined, 1);
 }
 
 #[test]
 fn an_aborted_offer_cannot_be_revoked() {
-    let mut office = Office::new(Scheme::Xr);
-    let far = Far::new(&office.invite("far"), &office.checked(), 1);
-    office.offer(&far.request(), 1).unwrap();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let far = Far::new(&acme.invite("far"), &acme.checked(), 1);
+    acme.offer(&far.request(), 1).unwrap();
     let when = clew_manager::When::now(LATER);
     let name = "far".parse().unwrap();
-    let refused = office
+    let refused = acme
         .store
-        .revoke(&office.issuer, &[name], false, when, &mut |_, _| true);
+        .revoke(&acme.issuer, &[name], false, when, &mut |_, _| true);
     assert!(matches!(refused, Err(StoreError::NoSuchMachine(_))));
 }
 
 #[test]
 fn bbs04_groups_have_no_join() {
-    let mut office = Office::new(Scheme::Bbs04);
-    let refused = office
+    let mut acme = TestGroup::new(Scheme::Bbs04);
+    let refused = acme
         .store
-        .invite(&office.issuer, "x".parse().unwrap(), NOW, &mut rng(1));
+        .invite(&acme.issuer, "x".parse().unwrap(), NOW, &mut rng(1));
     assert!(matches!(refused, Err(StoreError::NoJoin)));
-    let key = office.enrol("x");
-    let entry = office.row("x").entry;
+    let key = acme.enrol("x");
+    let entry = acme.row("x").entry;
     assert_eq!(entry.how, How::IssuerHost);
     let EntryKey::Bbs04(x) = entry.key else {
         unreachable!("it is a bbs04 group")
@@ -615,14 +606,14 @@ fn bbs04_groups_have_no_join() {
 /// Truncated, foreign and altered files have one reason each, and labels tell the rounds apart.
 #[test]
 fn files_of_a_join_are_read_whole_or_not_at_all() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
-    let invitation = office.invite("far");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let invitation = acme.invite("far");
     let mut far = Far::new(&invitation, &group, 1);
     let request = far.request();
-    let offer = office.offer(&request, 1).unwrap();
+    let offer = acme.offer(&request, 1).unwrap();
     let acceptance = far.accept(&offer, &group).unwrap();
-    let credential = office.admit(&acceptance).unwrap();
+    let credential = acme.admit(&acceptance).unwrap();
     let texts = [
         (Round::Invitation, invitation.encode()),
         (Round::Request, request.encode()),
@@ -634,7 +625,7 @@ fn files_of_a_join_are_read_whole_or_not_at_all() {
         assert_eq!(round(text), Ok(Some(*of)));
         assert_eq!(OfferFile::decode(text).is_ok(), *of == Round::Offer);
     }
-    assert_eq!(round(&office.issuer.encode()), Ok(None));
+    assert_eq!(round(&acme.issuer.encode()), Ok(None));
     whole_or_not::<InvitationFile>(&invitation.payload());
     whole_or_not::<RequestFile>(&request.payload());
     whole_or_not::<OfferFile>(&offer.payload());
@@ -643,18 +634,18 @@ fn files_of_a_join_are_read_whole_or_not_at_all() {
 }
 
 fn whole_or_not<T: TextFile>(payload: &[u8]) {
-    assert!(T::from_payload(payload).is_some_and(|read| read.payload() == payload));
+    assert!(T::from_payload(payload).is_some_and(|read| *read.payload() == payload));
     assert!((0..payload.len()).all(|cut| T::from_payload(&payload[..cut]).is_none()));
     assert!(T::from_payload(&[payload, &[0]].concat()).is_none());
 }
 
 #[test]
 fn the_state_of_a_join_is_read_whole_or_not_at_all() {
-    let mut office = Office::new(Scheme::Xr);
-    let mut far = Far::new(&office.invite("far"), &office.checked(), 1);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let mut far = Far::new(&acme.invite("far"), &acme.checked(), 1);
     let began = far.state.clone();
-    let offer = office.offer(&far.request(), 1).unwrap();
-    far.accept(&offer, &office.checked()).unwrap();
+    let offer = acme.offer(&far.request(), 1).unwrap();
+    far.accept(&offer, &acme.checked()).unwrap();
     assert_ne!(far.state, began);
     for state in [began, far.state] {
         assert!(state.starts_with("# clew join under way") && state.contains("SECRET"));

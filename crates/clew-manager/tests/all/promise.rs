@@ -9,7 +9,7 @@ use crate::common::court::*;
 use crate::common::*;
 use clew_evidence::{
     Caveat, CheckedGroup, CombineError, EntryKey, Fault, GroupFile, HEADER, JudgeRule, Judgement,
-    Opening, RegisterEntry, RegisterHead, Row, Share, Step, judge_opening, seal,
+    Opening, RegisterEntry, RegisterHead, Row, Share, Step, judge_opening, sign_part,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Set;
@@ -20,13 +20,8 @@ use ed25519_dalek::Signer;
 use sha2::{Digest, Sha256};
 
 /// x of a machine, from the issuer key and the machine's row in the database.
-fn derived_x(office: &Office, name: &str) -> Scalar {
-    office
-        .store
-        .machine(name)
-        .unwrap()
-        .unwrap()
-        .x(&office.issuer)
+fn derived_x(acme: &TestGroup, name: &str) -> Scalar {
+    acme.store.machine(name).unwrap().unwrap().x(&acme.issuer)
 }
 
 /// What a judge says to an opening of `sent` that names the machine of `row` all the same.
@@ -37,7 +32,7 @@ fn blame(
     (row, x): (Row, Scalar),
 ) -> Result<Judgement, Fault> {
     let request = sent.opening(group);
-    let shares = [1, 2].map(|i| match share(&loot.office, i, sent, &request) {
+    let shares = [1, 2].map(|i| match share(&loot.acme, i, sent, &request) {
         Ok(Share {
             trustee,
             step: Step::Opening(decryptions),
@@ -56,19 +51,19 @@ fn blame(
 
 #[test]
 fn with_bbs04_the_issuer_signs_as_any_machine() {
-    let mut office = Office::new(Scheme::Bbs04);
-    let victim = office.enrol("victim");
-    let IssuerKey::Bbs04(gamma) = &office.issuer.issuer else {
+    let mut acme = TestGroup::new(Scheme::Bbs04);
+    let victim = acme.enrol("victim");
+    let IssuerKey::Bbs04(gamma) = &acme.issuer.issuer else {
         unreachable!("it is a bbs04 group")
     };
-    let key = MemberKey::Bbs04(gamma.issue(&derived_x(&office, "victim")).unwrap());
+    let key = MemberKey::Bbs04(gamma.issue(&derived_x(&acme, "victim")).unwrap());
     assert_eq!(
         key.to_bytes(),
         victim.key.to_bytes(),
         "the machine's key, without the machine"
     );
     let forged = Sent::by(&MemberKeyFile { key, ..victim }, b"never sent", 1);
-    let (_, judgement) = opened(&office, &forged).unwrap();
+    let (_, judgement) = opened(&acme, &forged).unwrap();
     assert_eq!(judgement.machine.as_str(), "victim");
     assert!(judgement.caveats.contains(&Caveat::IssuerCouldSign));
 }
@@ -76,7 +71,7 @@ fn with_bbs04_the_issuer_signs_as_any_machine() {
 /// Everything that issuer and trustees have about one machine of an xr group, which joined from its
 /// own host.
 struct Loot {
-    office: Office,
+    acme: TestGroup,
     group: CheckedGroup,
     victim: MemberKeyFile,
     gamma: Scalar,
@@ -93,31 +88,31 @@ struct Loot {
 }
 
 /// A join in which the issuer's host sees files only.
-fn join(office: &mut Office, name: &str) -> MemberKeyFile {
-    let (key, group) = (&office.issuer, office.store.group().clone());
+fn join(acme: &mut TestGroup, name: &str) -> MemberKeyFile {
+    let (key, group) = (&acme.issuer, acme.store.group().clone());
     let group = checked(&group);
     let name = name.parse().unwrap();
-    let invitation = office.store.invite(key, name, LATER, &mut rng(50)).unwrap();
+    let invitation = acme.store.invite(key, name, LATER, &mut rng(50)).unwrap();
     let mut device = Joining::begin(invitation, &group, &mut rng(51)).unwrap();
-    let offer = office
+    let offer = acme
         .store
         .offer(key, device.request(), LATER, &mut rng(52))
         .unwrap();
     let acceptance = device.accept(&offer, &group, &mut rng(53)).unwrap();
-    let credential = office.store.admit(key, &acceptance, LATER).unwrap();
+    let credential = acme.store.admit(key, &acceptance, LATER).unwrap();
     device.finish(&credential, &group).unwrap()
 }
 
 impl Loot {
     fn new() -> Self {
-        let mut office = Office::new(Scheme::Xr);
-        office.enrol("other");
-        let victim = join(&mut office, "victim");
-        let (group, x) = (office.checked(), derived_x(&office, "victim"));
-        let row = office.row("victim");
+        let mut acme = TestGroup::new(Scheme::Xr);
+        acme.enrol("other");
+        let victim = join(&mut acme, "victim");
+        let (group, x) = (acme.checked(), derived_x(&acme, "victim"));
+        let row = acme.row("victim");
         let key = xr_key(&group, 0);
         let xr::Generators { u, g1, h0 } = xr::Generators::of(&group.genesis().nonce);
-        let xi = [1, 2].map(|i| match office.trustee(i).share {
+        let xi = [1, 2].map(|i| match acme.trustee(i).share {
             OpeningShare::Xr(share) => {
                 let all: Set = set([1, 2]);
                 let share = Scalar::from_bytes(share.to_bytes().as_slice()).unwrap();
@@ -126,13 +121,13 @@ impl Loot {
             OpeningShare::Bbs04(_) => unreachable!("it is an xr group"),
         });
         Self {
-            gamma: Scalar::from_bytes(&office.xr().to_bytes()).unwrap(),
+            gamma: Scalar::from_bytes(&acme.xr().to_bytes()).unwrap(),
             xi: xi[0] + xi[1],
-            b: office.base("victim", 0).unwrap(),
+            b: acme.base("victim", 0).unwrap(),
             commitment: G1::from_bytes(&row.entry.device().unwrap().commitment).unwrap(),
             base: g1 + *key.v(),
             h: *key.h(),
-            office,
+            acme,
             group,
             victim,
             x,
@@ -157,7 +152,7 @@ impl Loot {
 
     /// The victim's row and x.
     fn row(&self) -> (Row, Scalar) {
-        (self.office.row("victim"), self.x)
+        (self.acme.row("victim"), self.x)
     }
 
     /// Spec 3.3 by hand, for a base on (y, z): d = alpha x + z. `t2` in place of B h^alpha, if
@@ -213,7 +208,7 @@ fn only_y_is_missing() {
     assert_eq!(loot.own_base(&loot.x, &y, &zero), loot.b);
     let sent = loot.sign(1, &loot.b, [&loot.x, &y, &zero], None);
     assert!(sent.verify(&loot.group).is_ok());
-    let (_, judgement) = opened(&loot.office, &sent).unwrap();
+    let (_, judgement) = opened(&loot.acme, &sent).unwrap();
     assert_eq!(judgement.machine.as_str(), "victim");
     assert!(blame(&loot, &loot.group, &sent, loot.row()).is_ok());
 }
@@ -232,7 +227,7 @@ fn the_machines_credential_takes_the_machines_secret() {
     );
     assert!(own.is_ok());
     for y in loot.guesses() {
-        let a = loot.office.row("victim").entry.credential;
+        let a = loot.acme.row("victim").entry.credential;
         let bytes = [&a[..], &loot.x.to_bytes(), &y.to_bytes()].concat();
         let key = MemberKey::from_bytes(Scheme::Xr, &bytes).unwrap();
         assert!(SigningKey::new(&held.public, held.id, key, &held.witness).is_err());
@@ -263,7 +258,7 @@ fn credentials_of_the_issuers_own_open_to_no_machine() {
                 sent.verify(&loot.group).is_ok(),
                 "the issuer can enrol whom it likes"
             );
-            let unknown = opened(&loot.office, &sent).unwrap_err();
+            let unknown = opened(&loot.acme, &sent).unwrap_err();
             assert!(matches!(unknown, CombineError::NoRow { .. }));
             let fault = blame(&loot, &loot.group, &sent, loot.row()).unwrap_err();
             assert_eq!(fault.rule, JudgeRule::Signer);
@@ -308,7 +303,7 @@ fn witnesses_are_no_keys() {
     let inverse = (loot.gamma + loot.x).invert().unwrap();
     let made = Witness::from_bytes(&held.public.v().mul(&inverse).to_bytes()).unwrap();
     assert_eq!(made.to_bytes(), held.witness.to_bytes());
-    let other = loot.office.row("other").entry;
+    let other = loot.acme.row("other").entry;
     let a = other.credential;
     let y = Scalar::from_u128(3);
     let bytes = [&a[..], &loot.x.to_bytes(), &y.to_bytes()].concat();
@@ -318,7 +313,7 @@ fn witnesses_are_no_keys() {
 
 /// Another history of the group, which the manager signs: this entry alone in its register.
 fn forked(loot: &Loot, entry: RegisterEntry) -> (CheckedGroup, Row) {
-    let manager = &loot.office.issuer.manager;
+    let manager = &loot.acme.issuer.manager;
     let head = RegisterHead {
         last: loot.group.last_id(),
         time: NOW,
@@ -327,8 +322,8 @@ fn forked(loot: &Loot, entry: RegisterEntry) -> (CheckedGroup, Row) {
         hashes: Vec::new(),
     };
     let mut bytes = HEADER.to_vec();
-    bytes.extend(seal(&loot.group.genesis().encode(), manager));
-    bytes.extend(seal(&head.encode(), manager));
+    bytes.extend(sign_part(&loot.group.genesis().encode(), manager));
+    bytes.extend(sign_part(&head.encode(), manager));
     let row = Row {
         entry,
         machines: 1,
@@ -395,7 +390,7 @@ fn the_devices_word_is_about_one_credential() {
     let loot = Loot::new();
     let genuine = loot.row().0.entry;
     assert!(genuine.check_device(&loot.group).is_ok());
-    let other = Office::of(Scheme::Xr, quorum(1, 1), 5).group();
+    let other = TestGroup::of(Scheme::Xr, quorum(1, 1), 5).group();
     assert!(genuine.check_device(&other).is_err());
     let moved = [
         RegisterEntry {
@@ -428,22 +423,22 @@ fn the_devices_word_is_about_one_credential() {
 /// keeps to itself, and its database not even what it may know.
 #[test]
 fn the_issuers_host_never_has_what_the_device_keeps() {
-    let mut office = Office::new(Scheme::Xr);
-    let group = office.checked();
-    let key = &office.issuer;
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let key = &acme.issuer;
     let mut rounds: Vec<Vec<u8>> = Vec::new();
-    let mut look = || rounds.push(everything(&office.dir));
+    let mut look = || rounds.push(everything(&acme.dir));
     let name = "far".parse().unwrap();
-    let invitation = office.store.invite(key, name, LATER, &mut rng(1)).unwrap();
+    let invitation = acme.store.invite(key, name, LATER, &mut rng(1)).unwrap();
     look();
     let mut device = Joining::begin(invitation, &group, &mut rng(2)).unwrap();
-    let offer = office
+    let offer = acme
         .store
         .offer(key, device.request(), LATER, &mut rng(3))
         .unwrap();
     look();
     let acceptance = device.accept(&offer, &group, &mut rng(4)).unwrap();
-    let credential = office.store.admit(key, &acceptance, LATER).unwrap();
+    let credential = acme.store.admit(key, &acceptance, LATER).unwrap();
     look();
     let member = device.finish(&credential, &group).unwrap();
     let (x, s) = (offer.offer.x().to_bytes(), *offer.offer.s());

@@ -9,13 +9,13 @@ use clew_keys::MemberKeyFile;
 use clew_manager::{INDEXES, StoreError};
 use std::fs;
 
-fn rows(office: &Office) -> Vec<Row> {
+fn rows(acme: &TestGroup) -> Vec<Row> {
     let mut rows = Vec::new();
     let each = |machine| -> Result<(), StoreError> {
-        rows.push(office.store.row(&machine)?);
+        rows.push(acme.store.row(&machine)?);
         Ok(())
     };
-    office.store.machines(each).unwrap();
+    acme.store.machines(each).unwrap();
     rows
 }
 
@@ -23,12 +23,12 @@ fn rows(office: &Office) -> Vec<Row> {
 #[test]
 fn rows_stay_good_if_they_were_kept() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
+        let mut acme = TestGroup::new(scheme);
         let mut kept: Vec<Row> = Vec::new();
         let mut lost: Vec<Row> = Vec::new();
         for machines in 1..=20u32 {
-            office.enrol(&format!("m-{machines}"));
-            let (group, rows) = (published(&office.dir), rows(&office));
+            acme.enrol(&format!("m-{machines}"));
+            let (group, rows) = (published(&acme.dir), rows(&acme));
             assert_eq!(rows.len(), machines as usize);
             for (index, row) in (0..).zip(&rows) {
                 assert_eq!(row.entry.index, index);
@@ -37,13 +37,13 @@ fn rows_stay_good_if_they_were_kept() {
             }
             let last = rows[machines as usize - 1].clone();
             if machines % 3 == 0 {
-                office.keep(&last);
+                acme.keep(&last);
                 kept.push(last);
             } else {
                 lost.push(last);
             }
         }
-        let group = office.group();
+        let group = acme.group();
         let sizes = group.checkpoints().iter().map(|c| c.machines);
         assert_eq!(sizes.collect::<Vec<_>>(), [3, 6, 9, 12, 15, 18]);
         assert!(kept.iter().all(|row| row.is_in_register_of(&group)));
@@ -53,7 +53,7 @@ fn rows_stay_good_if_they_were_kept() {
         let mut moved = kept[2].clone();
         moved.entry.index ^= 1;
         assert!(!moved.is_in_register_of(&group));
-        let other = Office::of(scheme, quorum(1, 1), 2).group();
+        let other = TestGroup::of(scheme, quorum(1, 1), 2).group();
         assert!(!kept[2].is_in_register_of(&other));
     }
 }
@@ -62,25 +62,25 @@ fn rows_stay_good_if_they_were_kept() {
 #[test]
 fn epochs_make_checkpoints() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        office.revoke_all(&[], true);
-        assert!(office.group().checkpoints().is_empty());
-        office.enrol_all(&["a", "b"]);
-        office.revoke("a");
-        office.revoke("b");
-        office.enrol_all(&["c", "d"]);
-        let kept = office.row("d");
-        office.keep(&kept); // between two epochs
-        office.revoke("c");
-        office.enrol("e");
-        office.revoke("d");
-        let group = published(&office.dir);
+        let mut acme = TestGroup::new(scheme);
+        acme.revoke_all(&[], true);
+        assert!(acme.group().checkpoints().is_empty());
+        acme.enrol_all(&["a", "b"]);
+        acme.revoke("a");
+        acme.revoke("b");
+        acme.enrol_all(&["c", "d"]);
+        let kept = acme.row("d");
+        acme.keep(&kept); // between two epochs
+        acme.revoke("c");
+        acme.enrol("e");
+        acme.revoke("d");
+        let group = published(&acme.dir);
         let bound = group.epochs().iter().map(|record| record.machines);
         assert_eq!(bound.collect::<Vec<_>>(), [0, 2, 2, 4, 5]);
         let sizes = group.checkpoints().iter().map(|c| c.machines);
         assert_eq!(sizes.collect::<Vec<_>>(), [2, 4, 5]);
         for record in group.epochs() {
-            let root = office.store.root_at(record.machines).unwrap();
+            let root = acme.store.root_at(record.machines).unwrap();
             assert_eq!(record.root, root);
         }
     }
@@ -91,39 +91,39 @@ fn epochs_make_checkpoints() {
 #[test]
 fn rows_of_checkpoints_change_no_published_byte() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        office.enrol_all(&["early", "goes"]);
-        office.revoke("goes");
-        office.enrol("late");
-        let file = |office: &Office| fs::read(office.store.group_file_path()).unwrap();
-        let before = file(&office);
-        let early = office.row("early");
+        let mut acme = TestGroup::new(scheme);
+        acme.enrol_all(&["early", "goes"]);
+        acme.revoke("goes");
+        acme.enrol("late");
+        let file = |acme: &TestGroup| fs::read(acme.store.group_file_path()).unwrap();
+        let before = file(&acme);
+        let early = acme.row("early");
         assert_eq!(early.machines, 2);
-        office.keep(&early);
-        assert!(file(&office) == before, "not a byte");
-        let late = office.row("late");
-        office.keep(&late);
-        let after = file(&office);
-        assert_eq!(after.len() - before.len(), checkpoint_bytes(&office));
-        assert_eq!(published(&office.dir).checkpoints()[1].machines, 3);
-        office.keep(&late);
-        office.keep(&office.row("late"));
-        assert!(file(&office) == after, "once");
-        office.enrol_all(&["x", "y"]);
-        office.revoke("x");
-        office.enrol("z");
-        let group = published(&office.dir);
+        acme.keep(&early);
+        assert!(file(&acme) == before, "not a byte");
+        let late = acme.row("late");
+        acme.keep(&late);
+        let after = file(&acme);
+        assert_eq!(after.len() - before.len(), checkpoint_bytes(&acme));
+        assert_eq!(published(&acme.dir).checkpoints()[1].machines, 3);
+        acme.keep(&late);
+        acme.keep(&acme.row("late"));
+        assert!(file(&acme) == after, "once");
+        acme.enrol_all(&["x", "y"]);
+        acme.revoke("x");
+        acme.enrol("z");
+        let group = published(&acme.dir);
         for row in [&early, &late] {
             assert!(row.is_in_register_of(&group));
             let name = row.entry.name.as_str();
-            assert_eq!(&office.row(name), row, "and is given out again");
+            assert_eq!(&acme.row(name), row, "and is given out again");
         }
     }
 }
 
 /// The last checkpoint as a part of the file, and the growth of the head by its proof.
-fn checkpoint_bytes(office: &Office) -> usize {
-    let group = office.group();
+fn checkpoint_bytes(acme: &TestGroup) -> usize {
+    let group = acme.group();
     let checkpoint = group.checkpoints().last().unwrap();
     // Before, the head had the proof that the checkpoint has now.
     4 + checkpoint.encode().len() + 64 - 32 * checkpoint.hashes.len()
@@ -132,30 +132,30 @@ fn checkpoint_bytes(office: &Office) -> usize {
 /// A row whose size was passed by a checkpoint cannot be kept: it is made again.
 #[test]
 fn a_size_behind_a_checkpoint_is_not_kept() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("a");
-    let row = office.row("a");
-    office.enrol("b");
-    let size = office.store.size_with(1);
-    office.store.keep(&office.issuer, size, LATER).unwrap();
-    let before = fs::read(office.store.group_file_path()).unwrap();
-    let refused = office.store.keep(&office.issuer, row.machines, LATER);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
+    let row = acme.row("a");
+    acme.enrol("b");
+    let size = acme.store.size_with(1);
+    acme.store.keep(&acme.issuer, size, LATER).unwrap();
+    let before = fs::read(acme.store.group_file_path()).unwrap();
+    let refused = acme.store.keep(&acme.issuer, row.machines, LATER);
     assert!(matches!(refused, Err(StoreError::RegisterMoved)));
-    assert_eq!(fs::read(office.store.group_file_path()).unwrap(), before);
-    let again = office.row("a");
+    assert_eq!(fs::read(acme.store.group_file_path()).unwrap(), before);
+    let again = acme.row("a");
     assert_eq!((row.machines, again.machines), (1, 2));
-    office.keep(&again);
+    acme.keep(&again);
 }
 
 /// Another process enrolled a machine after the row was made, and gave nothing out: it is kept.
 #[test]
 fn a_size_before_the_present_one_is_kept() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("a");
-    let row = office.row("a");
-    office.enrol("b");
-    office.keep(&row);
-    let group = published(&office.dir);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
+    let row = acme.row("a");
+    acme.enrol("b");
+    acme.keep(&row);
+    let group = published(&acme.dir);
     assert_eq!(
         (group.checkpoints()[0].machines, group.register().machines),
         (1, 2)
@@ -166,31 +166,31 @@ fn a_size_before_the_present_one_is_kept() {
 /// The root of every earlier size is known, and only of those.
 #[test]
 fn earlier_roots_are_known() {
-    let mut office = Office::new(Scheme::Xr);
-    let mut roots = vec![office.group().register().root];
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let mut roots = vec![acme.group().register().root];
     for machine in 0..9 {
-        office.enrol(&format!("m-{machine}"));
-        roots.push(office.group().register().root);
+        acme.enrol(&format!("m-{machine}"));
+        roots.push(acme.group().register().root);
     }
     for (machines, root) in (0..).zip(roots) {
-        assert_eq!(office.store.root_at(machines), Some(root));
+        assert_eq!(acme.store.root_at(machines), Some(root));
     }
-    assert_eq!(office.store.root_at(10), None);
+    assert_eq!(acme.store.root_at(10), None);
 }
 
 /// Machines by epoch of joining and of revocation: a (0, never), b (0, 1), c (1, never), d (1, 2); in
 /// epoch 2 the base starts anew, or not.
-fn history(scheme: Scheme, rebase: bool) -> Office {
-    let mut office = Office::new(scheme);
+fn history(scheme: Scheme, rebase: bool) -> TestGroup {
+    let mut acme = TestGroup::new(scheme);
     for name in ["a", "b"] {
-        office.enrol(name);
+        acme.enrol(name);
     }
-    office.revoke("b");
+    acme.revoke("b");
     for name in ["c", "d"] {
-        office.enrol(name);
+        acme.enrol(name);
     }
-    office.revoke_all(&["d"], rebase);
-    office
+    acme.revoke_all(&["d"], rebase);
+    acme
 }
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -205,20 +205,20 @@ fn a_base_leads_to_its_row() {
         (Scheme::Xr, true),
         (Scheme::Bbs04, true),
     ] {
-        let office = history(scheme, rebase);
-        let group = office.checked();
+        let acme = history(scheme, rebase);
+        let group = acme.checked();
         for (epoch, with_base) in (0..).zip(WITH_BASE) {
             for name in NAMES {
-                let base = office.base(name, epoch);
+                let base = acme.base(name, epoch);
                 assert_eq!(base.is_ok(), with_base.contains(name), "{name} in {epoch}");
                 let Ok(base) = base else { continue };
                 let search = Search::new(&group, epoch, &base).unwrap();
-                assert_eq!(office.find(epoch, search), Some(office.found(name)));
+                assert_eq!(acme.find(epoch, search), Some(acme.found(name)));
                 let elsewhere = (epoch + 1) % 3;
                 let search = Search::new(&group, elsewhere, &base).unwrap();
-                assert_eq!(office.find(elsewhere, search), None);
+                assert_eq!(acme.find(elsewhere, search), None);
             }
-            let index = office.dir.join(INDEXES).join(epoch.to_string());
+            let index = acme.dir.join(INDEXES).join(epoch.to_string());
             let length = index.metadata().unwrap().len() as usize;
             assert_eq!(length, 108 + 12 * with_base.len() + 32);
         }
@@ -228,34 +228,31 @@ fn a_base_leads_to_its_row() {
 /// The base that a revoked machine would have, had the issuer helped it: it is named all the same.
 #[test]
 fn revoked_rows_are_named_too() {
-    let office = history(Scheme::Xr, false);
-    let (group, machine) = (
-        office.checked(),
-        office.store.machine("b").unwrap().unwrap(),
-    );
+    let acme = history(Scheme::Xr, false);
+    let (group, machine) = (acme.checked(), acme.store.machine("b").unwrap().unwrap());
     let epoch = 1;
     // Against rule 2: the witness of a revoked row.
     let public = group.public_key(epoch).unwrap().unwrap();
-    let helpful = office.issuer.issuer.in_epoch(&public, []).unwrap();
-    let x = machine.x(&office.issuer);
+    let helpful = acme.issuer.issuer.in_epoch(&public, []).unwrap();
+    let x = machine.x(&acme.issuer);
     let base = helpful.base(&machine.credential().unwrap(), &x).unwrap();
-    assert_eq!(office.base("b", epoch), Err(Revoked));
+    assert_eq!(acme.base("b", epoch), Err(Revoked));
     let search = Search::new(&group, epoch, &base).unwrap();
-    assert_eq!(office.find(epoch, search), Some(office.found("b")));
+    assert_eq!(acme.find(epoch, search), Some(acme.found("b")));
 }
 
 /// What the machine signs with is what the issuer computes, in every epoch that it lived through.
 #[test]
 fn the_issuers_base_is_the_machines_own() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let mut key = office.enrol("a");
+        let mut acme = TestGroup::new(scheme);
+        let mut key = acme.enrol("a");
         for victim in ["b", "c", "d"] {
-            office.enrol(victim);
-            let epoch = office.revoke(victim);
-            key = office.update(&key).unwrap();
+            acme.enrol(victim);
+            let epoch = acme.revoke(victim);
+            key = acme.update(&key).unwrap();
             let base = own_base(&key);
-            assert_eq!(Ok(base), office.base("a", epoch));
+            assert_eq!(Ok(base), acme.base("a", epoch));
         }
     }
 }
@@ -269,22 +266,22 @@ fn own_base(key: &MemberKeyFile) -> G1 {
 #[test]
 fn later_rows_are_found_in_earlier_epochs() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        office.enrol("a");
-        let find = |office: &Office, name: &str| {
-            let base = office.base(name, 0).unwrap();
-            let search = Search::new(&office.checked(), 0, &base).unwrap();
-            assert_eq!(office.find(0, search), Some(office.found(name)), "{name}");
+        let mut acme = TestGroup::new(scheme);
+        acme.enrol("a");
+        let find = |acme: &TestGroup, name: &str| {
+            let base = acme.base(name, 0).unwrap();
+            let search = Search::new(&acme.checked(), 0, &base).unwrap();
+            assert_eq!(acme.find(0, search), Some(acme.found(name)), "{name}");
         };
-        find(&office, "a");
+        find(&acme, "a");
         for name in ["b", "c"] {
-            office.enrol(name);
-            find(&office, name);
+            acme.enrol(name);
+            find(&acme, name);
         }
-        office.revoke("b");
-        office.enrol("late");
+        acme.revoke("b");
+        acme.enrol("late");
         for name in ["a", "b", "c", "late"] {
-            find(&office, name);
+            find(&acme, name);
         }
     }
 }
@@ -292,35 +289,35 @@ fn later_rows_are_found_in_earlier_epochs() {
 /// The issuer key of another group gives nothing.
 #[test]
 fn bases_take_the_issuer_key_of_the_group() {
-    let office = history(Scheme::Xr, false);
-    let stranger = Office::of(Scheme::Xr, quorum(1, 1), 5);
+    let acme = history(Scheme::Xr, false);
+    let stranger = TestGroup::of(Scheme::Xr, quorum(1, 1), 5);
     let refused = |result: Result<(), StoreError>| {
         assert!(matches!(result, Err(StoreError::OtherGroupsKey)));
     };
-    refused(office.store.epoch_issuer(&stranger.issuer, 0).map(drop));
-    let base = office.base("a", 0).unwrap();
-    let search = Search::new(&office.checked(), 0, &base).unwrap();
-    let found = office
+    refused(acme.store.epoch_issuer(&stranger.issuer, 0).map(drop));
+    let base = acme.base("a", 0).unwrap();
+    let search = Search::new(&acme.checked(), 0, &base).unwrap();
+    let found = acme
         .store
         .find_signer(&stranger.issuer, 0, search, &mut |_, _| true);
     refused(found.map(drop));
-    assert!(!office.dir.join(INDEXES).exists());
+    assert!(!acme.dir.join(INDEXES).exists());
 }
 
 /// A copy of the store whose epochs took another way has other indexes.
 #[test]
 fn the_index_of_another_history_is_not_used() {
-    let office = history(Scheme::Xr, false);
-    let base = office.base("a", 1).unwrap();
-    let search = || Search::new(&office.checked(), 1, &base).unwrap();
-    office.find(1, search()).unwrap();
-    let path = office.dir.join(INDEXES).join("1");
+    let acme = history(Scheme::Xr, false);
+    let base = acme.base("a", 1).unwrap();
+    let search = || Search::new(&acme.checked(), 1, &base).unwrap();
+    acme.find(1, search()).unwrap();
+    let path = acme.dir.join(INDEXES).join("1");
     let good = fs::read(&path).unwrap();
     let mut other = good.clone();
-    let EpochId(id) = office.group().epoch_id(1).unwrap();
+    let EpochId(id) = acme.group().epoch_id(1).unwrap();
     let at = good.windows(32).position(|bytes| bytes == id).unwrap();
     other[at] ^= 1;
     fs::write(&path, other).unwrap();
-    assert_eq!(office.find(1, search()), Some(office.found("a")));
+    assert_eq!(acme.find(1, search()), Some(acme.found("a")));
     assert_eq!(fs::read(&path).unwrap(), good);
 }

@@ -1,7 +1,7 @@
 //! New epochs: who is locked out, when an epoch starts, and what is refused.
 
 use crate::common::*;
-use clew_evidence::{Change, EpochRecord, Name, RegisterHead, seal};
+use clew_evidence::{Change, EpochRecord, Name, RegisterHead, sign_part};
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_keys::update::UpdateError;
@@ -14,7 +14,7 @@ fn names(names: &[&str]) -> Vec<Name> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-impl Office {
+impl TestGroup {
     fn try_revoke(
         &mut self,
         machines: &[&str],
@@ -42,11 +42,11 @@ fn several_machines_are_one_epoch() {
         (Scheme::Xr, true),
         (Scheme::Bbs04, false),
     ] {
-        let mut office = Office::new(scheme);
-        let keys = ["a", "b", "c", "d"].map(|name| office.enrol(name));
+        let mut acme = TestGroup::new(scheme);
+        let keys = ["a", "b", "c", "d"].map(|name| acme.enrol(name));
         // A name twice is one machine, and the order of names does not count.
-        assert_eq!(office.revoke_all(&["c", "a", "c"], rebase), 1);
-        let group = published(&office.dir);
+        assert_eq!(acme.revoke_all(&["c", "a", "c"], rebase), 1);
+        let group = published(&acme.dir);
         match &group.record(1).unwrap().change {
             Change::Steps(steps) => {
                 assert_eq!((steps.len(), scheme, rebase), (2, Scheme::Xr, false))
@@ -55,13 +55,13 @@ fn several_machines_are_one_epoch() {
             Change::Sharing(_) => unreachable!("machines were revoked"),
         }
         for (key, out) in keys.iter().zip([true, false, true, false]) {
-            match office.update(key) {
+            match acme.update(key) {
                 Ok(key) => assert!(!out && Sent::by(&key, b"m", 1).verify(&group).is_ok()),
                 Err(error) => assert!(out && error == UpdateError::Revoked { epoch: 1 }),
             }
         }
         let revoked: Vec<_> = ["a", "b", "c"]
-            .map(|n| office.store.machine(n).unwrap().unwrap().revoked_in)
+            .map(|n| acme.store.machine(n).unwrap().unwrap().revoked_in)
             .to_vec();
         assert_eq!(revoked, [Some(1), None, Some(1)]);
     }
@@ -71,21 +71,21 @@ fn several_machines_are_one_epoch() {
 #[test]
 fn revoked_rows_have_neither_witness_nor_base() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        office.enrol_all(&["a", "b", "c"]);
-        office.revoke("a");
-        office.revoke_all(&["b"], true);
+        let mut acme = TestGroup::new(scheme);
+        acme.enrol_all(&["a", "b", "c"]);
+        acme.revoke("a");
+        acme.revoke_all(&["b"], true);
         for (name, until) in [("a", 0), ("b", 1), ("c", 2)] {
             for epoch in 0..=2 {
                 assert_eq!(
-                    office.base(name, epoch).is_ok(),
+                    acme.base(name, epoch).is_ok(),
                     epoch <= until,
                     "{name} in {epoch}"
                 );
             }
         }
-        let stranger = Office::of(scheme, quorum(1, 1), 5);
-        let refused = office.store.epoch_issuer(&stranger.issuer, 0);
+        let stranger = TestGroup::of(scheme, quorum(1, 1), 5);
+        let refused = acme.store.epoch_issuer(&stranger.issuer, 0);
         assert!(matches!(refused, Err(StoreError::OtherGroupsKey)));
     }
 }
@@ -93,12 +93,12 @@ fn revoked_rows_have_neither_witness_nor_base() {
 #[test]
 fn a_row_is_revoked_once() {
     for rebase in [false, true] {
-        let mut office = Office::new(Scheme::Xr);
-        office.enrol_all(&["a", "b"]);
-        office.revoke("a");
-        let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
+        let mut acme = TestGroup::new(Scheme::Xr);
+        acme.enrol_all(&["a", "b"]);
+        acme.revoke("a");
+        let before = fs::read(acme.dir.join(GROUP_FILE)).unwrap();
         for again in [&["a"][..], &["b", "a"]] {
-            let refused = office
+            let refused = acme
                 .try_revoke(again, rebase, When::now(LATER))
                 .unwrap_err();
             assert!(
@@ -106,29 +106,28 @@ fn a_row_is_revoked_once() {
                 "{refused}"
             );
         }
-        let refused = office.try_revoke(&["b", "nobody"], rebase, When::now(LATER));
+        let refused = acme.try_revoke(&["b", "nobody"], rebase, When::now(LATER));
         assert!(matches!(refused, Err(StoreError::NoSuchMachine(_))));
-        Store::open(&office.dir).unwrap();
-        assert_eq!(fs::read(office.dir.join(GROUP_FILE)).unwrap(), before);
-        assert_eq!(office.store.machine("b").unwrap().unwrap().revoked_in, None);
+        Store::open(&acme.dir).unwrap();
+        assert_eq!(fs::read(acme.dir.join(GROUP_FILE)).unwrap(), before);
+        assert_eq!(acme.store.machine("b").unwrap().unwrap().revoked_in, None);
     }
 }
 
 #[test]
 fn an_urgent_epoch_brings_a_planned_one_forward() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let stays = office.enrol("stays");
-        office.enrol_all(&["planned", "stolen"]);
+        let mut acme = TestGroup::new(scheme);
+        let stays = acme.enrol("stays");
+        acme.enrol_all(&["planned", "stolen"]);
         let day = 24 * 3600 * SECOND;
-        office
-            .try_revoke(&["planned"], false, at(LATER, LATER + 7 * day))
+        acme.try_revoke(&["planned"], false, at(LATER, LATER + 7 * day))
             .unwrap();
-        assert_eq!(office.group().start(1), Some(LATER + 7 * day));
-        assert_eq!(office.group().epoch_at(LATER + day), 0);
+        assert_eq!(acme.group().start(1), Some(LATER + 7 * day));
+        assert_eq!(acme.group().epoch_at(LATER + day), 0);
         let urgent = at(LATER + day, LATER + day);
-        assert_eq!(office.try_revoke(&["stolen"], false, urgent).unwrap(), 2);
-        let group = published(&office.dir);
+        assert_eq!(acme.try_revoke(&["stolen"], false, urgent).unwrap(), 2);
+        let group = published(&acme.dir);
         assert_eq!(
             [1, 2].map(|epoch| group.start(epoch)),
             [Some(LATER + day); 2]
@@ -142,8 +141,8 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
             LATER + 7 * day,
             "the record stands"
         );
-        let mut witnesses = office.published_witnesses();
-        let key = clew_keys::update::update(&stays, &office.checked(), LATER + day, &mut witnesses);
+        let mut witnesses = acme.published_witnesses();
+        let key = clew_keys::update::update(&stays, &acme.checked(), LATER + day, &mut witnesses);
         let key = key.unwrap().key;
         assert_eq!(key.newest().unwrap().epoch, 2);
         assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
@@ -152,9 +151,9 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
 
 #[test]
 fn clocks_and_starts_that_cannot_be_are_refused() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol_all(&["a", "b"]);
-    let mut refused = |when| office.try_revoke(&["a"], false, when).unwrap_err();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["a", "b"]);
+    let mut refused = |when| acme.try_revoke(&["a"], false, when).unwrap_err();
     let past = refused(at(LATER, LATER - 1));
     assert!(matches!(past, StoreError::StartInThePast), "{past}");
     let far = refused(at(LATER, LATER + FAR_NS + 1));
@@ -164,18 +163,17 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
         matches!(behind, StoreError::ClockBehind { last: NOW }),
         "{behind}"
     );
-    office
-        .try_revoke(&["a"], false, at(LATER, LATER + FAR_NS))
+    acme.try_revoke(&["a"], false, at(LATER, LATER + FAR_NS))
         .unwrap();
-    let behind = office
+    let behind = acme
         .try_revoke(&["b"], false, When::now(LATER - AHEAD_NS - 1))
         .unwrap_err();
     assert!(
         matches!(behind, StoreError::ClockBehind { last: LATER }),
         "{behind}"
     );
-    let early = office.store.enrol(
-        &office.issuer,
+    let early = acme.store.enrol(
+        &acme.issuer,
         "c".parse().unwrap(),
         LATER - AHEAD_NS - 1,
         &mut rng(1),
@@ -188,94 +186,87 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
         far: true,
         ..at(LATER, LATER + 2 * FAR_NS)
     };
-    assert_eq!(office.try_revoke(&["b"], false, confirmed).unwrap(), 2);
-    assert_eq!(office.group().start(1), Some(LATER + FAR_NS));
+    assert_eq!(acme.try_revoke(&["b"], false, confirmed).unwrap(), 2);
+    assert_eq!(acme.group().start(1), Some(LATER + FAR_NS));
 }
 
 /// Two processes read the clock, and one waits while the other makes its record. Clocks are set back a
 /// little, too. Neither keeps a machine in.
 #[test]
 fn a_record_that_is_a_little_ahead_refuses_nothing() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol_all(&["a", "b"]);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["a", "b"]);
     let start = When::now(LATER);
-    office.try_revoke(&["a"], false, start).unwrap();
+    acme.try_revoke(&["a"], false, start).unwrap();
     let waited = When::now(LATER - AHEAD_NS);
-    assert_eq!(office.try_revoke(&["b"], false, waited).unwrap(), 2);
-    let made: Vec<u64> = office.group().epochs().iter().map(|e| e.made).collect();
+    assert_eq!(acme.try_revoke(&["b"], false, waited).unwrap(), 2);
+    let made: Vec<u64> = acme.group().epochs().iter().map(|e| e.made).collect();
     assert_eq!(made, [LATER, LATER]);
-    assert_eq!(office.group().start(2), Some(LATER));
+    assert_eq!(acme.group().start(2), Some(LATER));
 }
 
 #[test]
 fn one_record_revokes_so_many() {
-    let mut office = Office::new(Scheme::Xr);
+    let mut acme = TestGroup::new(Scheme::Xr);
     let all: Vec<String> = (0..49).map(|i| format!("m-{i}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    all.iter().for_each(|name| drop(office.enrol(name)));
-    let refused = office
-        .try_revoke(&all, false, When::now(LATER))
-        .unwrap_err();
+    all.iter().for_each(|name| drop(acme.enrol(name)));
+    let refused = acme.try_revoke(&all, false, When::now(LATER)).unwrap_err();
     assert!(
         matches!(refused, StoreError::TooManyAtOnce(48)),
         "{refused}"
     );
     assert_eq!(
-        office
-            .try_revoke(&all[1..], false, When::now(LATER))
-            .unwrap(),
+        acme.try_revoke(&all[1..], false, When::now(LATER)).unwrap(),
         1
     );
-    assert_eq!(office.checked().steps_since_rebase(), 48);
-    let nobody = office.try_revoke(&[], false, When::now(LATER)).unwrap_err();
+    assert_eq!(acme.checked().steps_since_rebase(), 48);
+    let nobody = acme.try_revoke(&[], false, When::now(LATER)).unwrap_err();
     assert!(matches!(nobody, StoreError::NobodyToRevoke));
     assert_eq!(
-        office
-            .try_revoke(&all[..1], true, When::now(LATER))
-            .unwrap(),
+        acme.try_revoke(&all[..1], true, When::now(LATER)).unwrap(),
         2
     );
-    assert_eq!(office.checked().steps_since_rebase(), 0);
+    assert_eq!(acme.checked().steps_since_rebase(), 0);
 }
 
 /// A lost key: the machine is revoked, and joins again under its name with a new x.
 #[test]
 fn a_name_is_issued_again_once_its_machine_is_revoked() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let lost = office.enrol("web-1");
-        let taken =
-            office
-                .store
-                .enrol(&office.issuer, "web-1".parse().unwrap(), LATER, &mut rng(3));
+        let mut acme = TestGroup::new(scheme);
+        let lost = acme.enrol("web-1");
+        let taken = acme
+            .store
+            .enrol(&acme.issuer, "web-1".parse().unwrap(), LATER, &mut rng(3));
         assert!(matches!(taken.err().unwrap(), StoreError::NameTaken(_)));
-        office.revoke("web-1");
-        let new = office.enrol("web-1");
+        acme.revoke("web-1");
+        let new = acme.enrol("web-1");
         assert_ne!(
             lost.key.x().to_bytes(),
             new.key.x().to_bytes(),
             "x is fresh"
         );
-        let entry = office.row("web-1").entry;
+        let entry = acme.row("web-1").entry;
         assert_eq!((entry.index, entry.joined, entry.replaces), (1, 1, Some(0)));
-        let group = published(&office.dir);
+        let group = published(&acme.dir);
         assert!(Sent::by(&new, b"m", 1).verify(&group).is_ok());
         assert_eq!(
-            office.update(&lost).unwrap_err(),
+            acme.update(&lost).unwrap_err(),
             UpdateError::Revoked { epoch: 1 }
         );
         assert!(
-            office.base("web-1", 0).is_ok(),
+            acme.base("web-1", 0).is_ok(),
             "the last row of the name is meant"
         );
-        office.revoke("web-1");
+        acme.revoke("web-1");
         assert_eq!(
-            office.update(&new).unwrap_err(),
+            acme.update(&new).unwrap_err(),
             UpdateError::Revoked { epoch: 2 }
         );
-        office.enrol("web-1");
-        assert_eq!(office.row("web-1").entry.replaces, Some(1));
-        let old = office.store.machine_at(0).unwrap().unwrap();
+        acme.enrol("web-1");
+        assert_eq!(acme.row("web-1").entry.replaces, Some(1));
+        let old = acme.store.machine_at(0).unwrap().unwrap();
         assert_eq!(
             (old.entry.name.as_str(), old.revoked_in),
             ("web-1", Some(1))
@@ -286,15 +277,14 @@ fn a_name_is_issued_again_once_its_machine_is_revoked() {
 /// A machine of a planned revocation is a member until it is in force.
 #[test]
 fn a_planned_revocation_locks_out_when_it_starts() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("leaves");
-    office
-        .try_revoke(&["leaves"], false, at(LATER, LATER + 5 * SECOND))
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("leaves");
+    acme.try_revoke(&["leaves"], false, at(LATER, LATER + 5 * SECOND))
         .unwrap();
     let update = |now| {
         clew_keys::update::update(
             &key,
-            &office.checked(),
+            &acme.checked(),
             now,
             &mut clew_keys::update::NoWitnesses,
         )
@@ -304,16 +294,16 @@ fn a_planned_revocation_locks_out_when_it_starts() {
     let after = update(LATER + 5 * SECOND).unwrap_err();
     assert_eq!(after, UpdateError::Revoked { epoch: 1 });
     // The name is free at once: the register shows which row it replaces.
-    office.enrol("leaves");
-    assert_eq!(office.row("leaves").entry.replaces, Some(0));
+    acme.enrol("leaves");
+    assert_eq!(acme.row("leaves").entry.replaces, Some(0));
 }
 
 /// A group file with so many steps, signed by the manager. Nobody checks the V of such a chain here.
-fn with_steps(office: &mut Office, mut steps: u128) {
-    let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
-    let (manager, v) = (&office.issuer.manager, G1::generator().to_bytes());
-    let mut previous = office.group().last_id();
-    let mut epoch = office.group().newest_epoch();
+fn with_steps(acme: &mut TestGroup, mut steps: u128) {
+    let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
+    let (manager, v) = (&acme.issuer.manager, G1::generator().to_bytes());
+    let mut previous = acme.group().last_id();
+    let mut epoch = acme.group().newest_epoch();
     database.execute_batch("BEGIN").unwrap();
     while steps > 0 {
         let count = steps.min(48);
@@ -332,7 +322,7 @@ fn with_steps(office: &mut Office, mut steps: u128) {
             root: [0; 32],
             change,
         };
-        let part = seal(&record.encode(), manager);
+        let part = sign_part(&record.encode(), manager);
         database
             .execute("INSERT INTO part VALUES (?1, ?2)", (epoch, part))
             .unwrap();
@@ -341,31 +331,31 @@ fn with_steps(office: &mut Office, mut steps: u128) {
     }
     let head = RegisterHead {
         last: previous,
-        ..office.group().register().clone()
+        ..acme.group().register().clone()
     };
-    let head = seal(&head.encode(), manager);
+    let head = sign_part(&head.encode(), manager);
     database
         .execute("UPDATE register SET bytes = ?1", [head])
         .unwrap();
     database.execute_batch("COMMIT").unwrap();
-    office.store = Store::open(&office.dir).unwrap();
+    acme.store = Store::open(&acme.dir).unwrap();
 }
 
 /// Cheon's algorithm: after 2^16 steps a rebase is due.
 #[test]
 fn after_65536_steps_a_rebase_is_due() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol_all(&["a", "b", "c"]);
-    with_steps(&mut office, 65_535);
-    let refused = office
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["a", "b", "c"]);
+    with_steps(&mut acme, 65_535);
+    let refused = acme
         .try_revoke(&["a", "b"], false, When::now(LATER))
         .unwrap_err();
     assert!(matches!(refused, StoreError::RebaseIsDue), "{refused}");
-    office.try_revoke(&["a"], false, When::now(LATER)).unwrap();
-    let refused = office
+    acme.try_revoke(&["a"], false, When::now(LATER)).unwrap();
+    let refused = acme
         .try_revoke(&["b"], false, When::now(LATER))
         .unwrap_err();
     assert!(matches!(refused, StoreError::RebaseIsDue), "{refused}");
-    office.try_revoke(&["b"], true, When::now(LATER)).unwrap();
-    office.try_revoke(&["c"], false, When::now(LATER)).unwrap();
+    acme.try_revoke(&["b"], true, When::now(LATER)).unwrap();
+    acme.try_revoke(&["c"], false, When::now(LATER)).unwrap();
 }

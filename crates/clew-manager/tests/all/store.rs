@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use clew_evidence::{OpenedBase, Origin, combine_opening};
 use clew_group::Scheme;
 use clew_group::curve::G1;
+use clew_keys::TextFile;
 use clew_keys::update::UpdateError;
 use clew_manager::{GROUP_FILE, ISSUER_KEY, Store, StoreError, When};
 use std::fs;
@@ -20,23 +21,23 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn a_group_lives_from_creation_to_opening() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let [one, two] = ["web-1", "web-2"].map(|name| office.enrol(name));
-        assert_eq!(published(&office.dir).register().machines, 2);
-        assert_eq!(office.revoke("web-1"), 1);
-        assert_eq!(published(&office.dir).start(1), Some(NOW + 1));
+        let mut acme = TestGroup::new(scheme);
+        let [one, two] = ["web-1", "web-2"].map(|name| acme.enrol(name));
+        assert_eq!(published(&acme.dir).register().machines, 2);
+        assert_eq!(acme.revoke("web-1"), 1);
+        assert_eq!(published(&acme.dir).start(1), Some(NOW + 1));
         let revoked = UpdateError::Revoked { epoch: 1 };
-        assert_eq!(office.update(&one).unwrap_err(), revoked);
-        let two = office.update(&two).unwrap();
-        let three = office.enrol("web-3");
+        assert_eq!(acme.update(&one).unwrap_err(), revoked);
+        let two = acme.update(&two).unwrap();
+        let three = acme.enrol("web-3");
         for (seed, key) in [one, two, three].into_iter().enumerate() {
             let sent = Sent::by(&key, b"m", seed as u64);
             assert_eq!(sent.epoch, u32::from(seed > 0));
-            let group = checked(&published(&office.dir));
+            let group = checked(&published(&acme.dir));
             assert!(sent.verify(&group).is_ok());
             let request = sent.opening(&group);
-            let shares = [1, 3].map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |opened: OpenedBase| office.find(sent.epoch, opened.search());
+            let shares = [1, 3].map(|i| share(&acme, i, &sent, &request).unwrap());
+            let find = |opened: OpenedBase| acme.find(sent.epoch, opened.search());
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
         }
@@ -46,7 +47,7 @@ fn a_group_lives_from_creation_to_opening() {
             ("web-3", 1, None),
         ];
         assert_eq!(
-            machines(&office.store),
+            machines(&acme.store),
             expected.map(|(n, j, r)| (n.to_owned(), j, r))
         );
     }
@@ -69,41 +70,40 @@ fn machines(store: &Store) -> Vec<(String, u32, Option<u32>)> {
 #[test]
 fn late_joiners_have_credentials_like_all_others() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
+        let mut acme = TestGroup::new(scheme);
         for victim in ["a", "b"] {
-            office.enrol(victim);
-            office.revoke(victim);
+            acme.enrol(victim);
+            acme.revoke(victim);
         }
-        let late = office.enrol("late");
-        let row = office.row("late");
+        let late = acme.enrol("late");
+        let row = acme.row("late");
         assert_eq!((late.newest().unwrap().epoch, row.entry.joined), (2, 2));
-        assert!(Sent::by(&late, b"m", 1).verify(&office.group()).is_ok());
+        assert!(Sent::by(&late, b"m", 1).verify(&acme.group()).is_ok());
         assert_eq!(late.key.to_bytes()[..48], row.entry.credential);
-        assert!(row.entry.check_device(&office.group()).is_ok());
+        assert!(row.entry.check_device(&acme.group()).is_ok());
         // The issuer's B and the machine's own agree.
         let a = G1::from_bytes(&row.entry.credential).unwrap();
         let w = G1::from_bytes(&late.newest().unwrap().witness.to_bytes()).unwrap();
-        assert_eq!(office.base("late", 2).unwrap(), a + w);
+        assert_eq!(acme.base("late", 2).unwrap(), a + w);
     }
 }
 
 /// While an epoch is announced, the register says the epoch that is in force.
 #[test]
 fn machines_join_in_the_epoch_in_force() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
     let when = When {
         now: LATER,
         start: LATER + 1_000,
         far: false,
     };
     let names = ["a".parse().unwrap()];
-    office
-        .store
-        .revoke(&office.issuer, &names, false, when, &mut |_, _| true)
+    acme.store
+        .revoke(&acme.issuer, &names, false, when, &mut |_, _| true)
         .unwrap();
-    let key = office.enrol("b");
-    assert_eq!(office.row("b").entry.joined, 0);
+    let key = acme.enrol("b");
+    assert_eq!(acme.row("b").entry.joined, 0);
     let held: Vec<u32> = key.epochs.iter().map(|held| held.epoch).collect();
     assert_eq!(held, [0, 1]);
 }
@@ -112,18 +112,18 @@ fn machines_join_in_the_epoch_in_force() {
 fn a_quorum_is_what_was_asked_for() {
     for scheme in BOTH {
         for (threshold, trustees) in [(1, 1), (3, 5), (32, 32), (1, 32)] {
-            let office = Office::of(scheme, quorum(threshold, trustees), 1);
+            let acme = TestGroup::of(scheme, quorum(threshold, trustees), 1);
             let (since, sharing) = {
-                let group = office.group();
+                let group = acme.group();
                 let (since, sharing) = group.sharing_record(0).unwrap();
                 (since, sharing.clone())
             };
             assert_eq!((since, sharing.origin), (0, Origin::TrustedDealer));
             assert_eq!(sharing.quorum, quorum(threshold, trustees));
             for index in 1..=trustees {
-                assert_eq!(office.trustee(index).trustee(), who(index));
+                assert_eq!(acme.trustee(index).trustee(), who(index));
             }
-            let files = fs::read_dir(office.dir.join("trustees")).unwrap().count();
+            let files = fs::read_dir(acme.dir.join("trustees")).unwrap().count();
             assert_eq!(files, usize::from(trustees));
         }
     }
@@ -131,17 +131,17 @@ fn a_quorum_is_what_was_asked_for() {
 
 #[test]
 fn secrets_are_their_owners_only() {
-    let office = Office::new(Scheme::Xr);
+    let acme = TestGroup::new(Scheme::Xr);
     let keys = [1, 2, 3].map(|i| format!("trustees/{i}.key"));
     for secret in keys
         .iter()
         .map(String::as_str)
         .chain([ISSUER_KEY, "issuer/store.db"])
     {
-        assert_eq!(mode(&office.dir.join(secret)), 0o600, "{secret}");
+        assert_eq!(mode(&acme.dir.join(secret)), 0o600, "{secret}");
     }
     for closed in ["issuer", "trustees"] {
-        assert_eq!(mode(&office.dir.join(closed)), 0o700, "{closed}");
+        assert_eq!(mode(&acme.dir.join(closed)), 0o700, "{closed}");
     }
 }
 
@@ -176,13 +176,13 @@ fn files_with(dir: &Path, secret: &[u8]) -> Vec<PathBuf> {
 }
 
 /// x and s of a machine, and of an xr machine y, y' and the device's seed.
-fn secrets_of(office: &Office, key: &clew_keys::MemberKeyFile) -> Vec<[u8; 32]> {
-    let machine = office.store.machine(key.machine.as_str()).unwrap().unwrap();
+fn secrets_of(acme: &TestGroup, key: &clew_keys::MemberKeyFile) -> Vec<[u8; 32]> {
+    let machine = acme.store.machine(key.machine.as_str()).unwrap().unwrap();
     let x = key.key.x().to_bytes();
-    assert_eq!(x, machine.x(&office.issuer).to_bytes());
+    assert_eq!(x, machine.x(&acme.issuer).to_bytes());
     let mut secrets = vec![x];
     if let Some(device) = &key.device {
-        let (y, s) = (device_secret(key), offered_s(office, key));
+        let (y, s) = (device_secret(key), offered_s(acme, key));
         let own = clew_group::curve::Scalar::from_bytes(&y).unwrap() - s;
         secrets.extend([y, s.to_bytes(), own.to_bytes(), device.to_bytes()]);
     }
@@ -190,38 +190,35 @@ fn secrets_of(office: &Office, key: &clew_keys::MemberKeyFile) -> Vec<[u8; 32]> 
 }
 
 /// s of a machine's offer.
-fn offered_s(office: &Office, key: &clew_keys::MemberKeyFile) -> clew_group::curve::Scalar {
-    let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
+fn offered_s(acme: &TestGroup, key: &clew_keys::MemberKeyFile) -> clew_group::curve::Scalar {
+    let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
     let query = "SELECT salt FROM machine WHERE idx = ?1";
     let salt: Vec<u8> = database
         .query_row(query, [key.index], |row| row.get(0))
         .unwrap();
-    office.issuer.derive_s(&salt, key.machine.as_str())
+    acme.issuer.derive_s(&salt, key.machine.as_str())
 }
 
 #[test]
 fn the_store_never_holds_what_is_not_its_own() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("web-1");
-        let gone = office.enrol("web-2");
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("web-1");
+        let gone = acme.enrol("web-2");
         let nowhere: Vec<PathBuf> = Vec::new();
-        for secret in [&key, &gone]
-            .iter()
-            .flat_map(|key| secrets_of(&office, key))
-        {
+        for secret in [&key, &gone].iter().flat_map(|key| secrets_of(&acme, key)) {
             assert_eq!(
-                files_with(&office.dir, &secret),
+                files_with(&acme.dir, &secret),
                 nowhere,
                 "before revocations"
             );
         }
-        office.revoke("web-2");
-        office.enrol("web-3");
-        office.revoke_all(&["web-3"], true);
-        for secret in secrets_of(&office, &key) {
+        acme.revoke("web-2");
+        acme.enrol("web-3");
+        acme.revoke_all(&["web-3"], true);
+        for secret in secrets_of(&acme, &key) {
             assert_eq!(
-                files_with(&office.dir, &secret),
+                files_with(&acme.dir, &secret),
                 nowhere,
                 "derived when it is needed"
             );
@@ -229,51 +226,51 @@ fn the_store_never_holds_what_is_not_its_own() {
         // x of the revoked machine is public with xr, and with bbs04 never.
         let x = gone.key.x().to_bytes();
         let group_file = PathBuf::from(GROUP_FILE);
-        let found = files_with(&office.dir, &x);
+        let found = files_with(&acme.dir, &x);
         assert_eq!(found.contains(&group_file), scheme == Scheme::Xr);
         assert_eq!(found.is_empty(), scheme == Scheme::Bbs04);
         // The search finds what is there: the issuer's own, and the shares until they are moved.
         let own = [ISSUER_KEY].map(PathBuf::from);
-        for secret in [&office.issuer.seed[..], office.issuer.manager.as_bytes()] {
-            assert_eq!(files_with(&office.dir, secret), own);
+        for secret in [&acme.issuer.seed[..], acme.issuer.manager.as_bytes()] {
+            assert_eq!(files_with(&acme.dir, secret), own);
         }
         for index in 1..=3 {
-            let text = office.trustee(index).encode().to_string();
+            let text = acme.trustee(index).encode().to_string();
             let payload = STANDARD
                 .decode(text.split_whitespace().last().unwrap())
                 .unwrap();
             let share = &payload[22..54]; // behind scheme, group, since, index
             let file = PathBuf::from(format!("trustees/{index}.key"));
-            assert_eq!(files_with(&office.dir, share), std::slice::from_ref(&file));
+            assert_eq!(files_with(&acme.dir, share), std::slice::from_ref(&file));
             fs::rename(
-                office.dir.join(&file),
-                office.folder.path().join(format!("{index}")),
+                acme.dir.join(&file),
+                acme.folder.path().join(format!("{index}")),
             )
             .unwrap();
             assert_eq!(
-                files_with(&office.dir, share),
+                files_with(&acme.dir, share),
                 nowhere,
                 "the share was moved away"
             );
         }
-        office.enrol("web-3"); // the issuer works on without them
+        acme.enrol("web-3"); // the issuer works on without them
     }
 }
 
 #[test]
 fn refusals_change_nothing() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        office.enrol("web-1");
-        let other = Office::of(scheme, quorum(1, 1), 9).issuer;
-        let before = fs::read(office.dir.join(GROUP_FILE)).unwrap();
+        let mut acme = TestGroup::new(scheme);
+        acme.enrol("web-1");
+        let other = TestGroup::of(scheme, quorum(1, 1), 9).issuer;
+        let before = fs::read(acme.dir.join(GROUP_FILE)).unwrap();
         let name = |n: &str| n.parse().unwrap();
-        let Office {
+        let TestGroup {
             store,
             issuer: key,
             dir,
             ..
-        } = &mut office;
+        } = &mut acme;
         let taken = store.enrol(key, name("web-1"), LATER, &mut rng(2));
         assert!(matches!(taken.err().unwrap(), StoreError::NameTaken(_)));
         let stranger = store.enrol(&other, name("x"), LATER, &mut rng(2));
@@ -321,7 +318,7 @@ fn a_directory_that_is_no_store_is_refused() {
     create(&dir, Scheme::Xr, quorum(2, 3), 1).unwrap();
     let database = dir.join("issuer/store.db");
     fs::write(&database, "not a database at all, whatever its name").unwrap();
-    assert!(matches!(refused(), StoreError::NotAStore(_)));
+    assert!(matches!(refused(), StoreError::OtherDatabase(path) if path == database));
 }
 
 /// Layout 2 published credentials, and records of layout 3 bind no register; nothing of them is read as
@@ -329,12 +326,12 @@ fn a_directory_that_is_no_store_is_refused() {
 #[test]
 fn other_layouts_are_refused() {
     for layout in [1, 2, 3, 5, 99] {
-        let office = Office::new(Scheme::Xr);
-        let database = rusqlite::Connection::open(office.dir.join("issuer/store.db")).unwrap();
+        let acme = TestGroup::new(Scheme::Xr);
+        let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
         database
             .pragma_update(None, "user_version", layout)
             .unwrap();
-        let refused = Store::open(&office.dir).err().unwrap();
+        let refused = Store::open(&acme.dir).err().unwrap();
         let named = matches!(refused, StoreError::OtherLayout { version, .. } if version == layout);
         assert!(named, "layout {layout}: {refused}");
         let advice = if layout > 4 { "newer" } else { "older" };
@@ -346,18 +343,18 @@ fn other_layouts_are_refused() {
 #[test]
 fn a_lost_group_file_comes_back() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let path = office.dir.join(GROUP_FILE);
+        let mut acme = TestGroup::new(scheme);
+        let path = acme.dir.join(GROUP_FILE);
         let stale = fs::read(&path).unwrap();
-        office.enrol("web-1");
-        office.revoke("web-1");
+        acme.enrol("web-1");
+        acme.revoke("web-1");
         let current = fs::read(&path).unwrap();
         for wrong in [Some(stale), None] {
             match wrong {
                 Some(bytes) => fs::write(&path, bytes).unwrap(),
                 None => fs::remove_file(&path).unwrap(),
             }
-            Store::open(&office.dir).unwrap();
+            Store::open(&acme.dir).unwrap();
             assert_eq!(fs::read(&path).unwrap(), current);
         }
     }
@@ -367,21 +364,21 @@ fn a_lost_group_file_comes_back() {
 #[test]
 fn a_store_that_was_read_long_ago_changes_what_is_there_now() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
+        let mut acme = TestGroup::new(scheme);
         for name in ["a", "b"] {
-            office.enrol(name);
+            acme.enrol(name);
         }
-        let mut stale = [0; 2].map(|_| Store::open(&office.dir).unwrap());
-        office.revoke("a");
-        let key = enrol(&mut stale[0], &office.issuer, "c");
+        let mut stale = [0; 2].map(|_| Store::open(&acme.dir).unwrap());
+        acme.revoke("a");
+        let key = enrol(&mut stale[0], &acme.issuer, "c");
         assert_eq!(key.newest().unwrap().epoch, 1);
         let (when, names) = (When::now(LATER), ["b".parse().unwrap()]);
-        let epoch = stale[1].revoke(&office.issuer, &names, false, when, &mut |_, _| true);
+        let epoch = stale[1].revoke(&acme.issuer, &names, false, when, &mut |_, _| true);
         assert_eq!(epoch.unwrap(), 2);
-        office.store = Store::open(&office.dir).unwrap();
-        let group = published(&office.dir);
+        acme.store = Store::open(&acme.dir).unwrap();
+        let group = published(&acme.dir);
         assert_eq!((group.newest_epoch(), group.register().machines), (2, 3));
-        let key = office.update(&key).unwrap();
+        let key = acme.update(&key).unwrap();
         assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
     }
 }
@@ -390,22 +387,22 @@ fn a_store_that_was_read_long_ago_changes_what_is_there_now() {
 #[test]
 fn two_processes_do_not_lose_each_others_changes() {
     for scheme in BOTH {
-        let office = Office::new(scheme);
+        let acme = TestGroup::new(scheme);
         let workers = 4u32;
         std::thread::scope(|scope| {
             for worker in 0..workers {
-                let dir = &office.dir;
+                let dir = &acme.dir;
                 scope.spawn(move || work(dir, worker));
             }
         });
-        let store = Store::open(&office.dir).unwrap();
+        let store = Store::open(&acme.dir).unwrap();
         assert_eq!(store.group().register().machines, 4 * workers);
         let revoked = machines(&store)
             .iter()
             .filter(|(_, _, r)| r.is_some())
             .count();
         assert_eq!((revoked, store.group().newest_epoch()), (4, 4));
-        assert_eq!(published(&office.dir).register(), store.group().register());
+        assert_eq!(published(&acme.dir).register(), store.group().register());
         let each = |machine: clew_manager::Machine| -> Result<(), StoreError> {
             assert!(store.row(&machine)?.is_in_register_of(store.group()));
             Ok(())
@@ -427,13 +424,13 @@ fn work(dir: &Path, worker: u32) {
 /// Q is given for a base that shares opened in this group, and for no other.
 #[test]
 fn a_locator_is_of_an_opened_base_of_the_group() {
-    let [mut office, stranger] = [1, 5].map(|seed| Office::of(Scheme::Xr, quorum(2, 3), seed));
-    let key = office.enrol("a");
-    let opened = opened_base(&office, &Sent::by(&key, b"m", 1));
+    let [mut acme, stranger] = [1, 5].map(|seed| TestGroup::of(Scheme::Xr, quorum(2, 3), seed));
+    let key = acme.enrol("a");
+    let opened = opened_base(&acme, &Sent::by(&key, b"m", 1));
     let refused = stranger.store.locator(&stranger.issuer, &opened);
     assert!(matches!(refused, Err(StoreError::OtherGroupsBase)));
-    let refused = office.store.locator(&stranger.issuer, &opened);
+    let refused = acme.store.locator(&stranger.issuer, &opened);
     assert!(matches!(refused, Err(StoreError::OtherGroupsKey)));
-    let q = office.store.locator(&office.issuer, &opened);
+    let q = acme.store.locator(&acme.issuer, &opened);
     assert!(opened.search().with_q(&q.unwrap().unwrap()).is_ok());
 }

@@ -4,12 +4,12 @@
 use crate::common::court::*;
 use crate::common::*;
 use clew_evidence::{
-    Caveat, CheckedGroup, EpochRecord, GroupFile, HEADER, RegisterHead, Rule, seal,
+    Caveat, CheckedGroup, EpochRecord, GroupFile, HEADER, RegisterHead, Rule, sign_part,
 };
 use clew_group::{Scheme, SigningKey, Witness};
 use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_keys::witness_file::{self, Need};
-use clew_keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::fs;
 
@@ -51,29 +51,29 @@ fn tries(key: &MemberKeyFile, group: &CheckedGroup, epoch: u32) -> bool {
 #[test]
 fn a_stolen_key_signs_until_revoked() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let stolen = office.enrol("a");
-        office.enrol("b");
-        office.revoke("b");
-        let moved = office.update(&stolen).unwrap();
+        let mut acme = TestGroup::new(scheme);
+        let stolen = acme.enrol("a");
+        acme.enrol("b");
+        acme.revoke("b");
+        let moved = acme.update(&stolen).unwrap();
         let sent = Sent::by(&moved, b"m", 1);
-        assert!(sent.verify(&office.group()).is_ok());
-        office.revoke("a");
-        let refused = office.update(&moved).unwrap_err();
+        assert!(sent.verify(&acme.group()).is_ok());
+        acme.revoke("a");
+        let refused = acme.update(&moved).unwrap_err();
         assert_eq!(refused, UpdateError::Revoked { epoch: 2 });
-        assert!(!tries(&moved, &office.checked(), 2));
+        assert!(!tries(&moved, &acme.checked(), 2));
     }
 }
 
 /// With the chain backwards, up to the last rebase.
 #[test]
 fn a_thief_dates_back_within_a_segment() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol_all(&["a", "b"]);
-    office.revoke("a");
-    office.revoke("b");
-    let stolen = office.enrol("late");
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["a", "b"]);
+    acme.revoke("a");
+    acme.revoke("b");
+    let stolen = acme.enrol("late");
+    let group = acme.checked();
     let back = update(&stolen, &group, NOW, &mut NoWitnesses).unwrap().key;
     assert_eq!(back.epochs[0].epoch, 0);
     let first = MemberKeyFile {
@@ -82,7 +82,7 @@ fn a_thief_dates_back_within_a_segment() {
     };
     let sent = Sent::by(&first, b"dated back", 1);
     assert!(sent.verify(&group).is_ok());
-    let (_, judgement) = opened(&office, &sent).unwrap();
+    let (_, judgement) = opened(&acme, &sent).unwrap();
     assert_eq!(judgement.machine.as_str(), "late");
     assert!(
         judgement
@@ -100,11 +100,11 @@ fn late_joiners_are_named() {
 #[test]
 fn a_thief_without_a_witness_cannot_date_back() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        office.revoke_all(&[], true);
-        let stolen = office.update(&key).unwrap();
-        let group = office.checked();
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        acme.revoke_all(&[], true);
+        let stolen = acme.update(&key).unwrap();
+        let group = acme.checked();
         assert!(
             stolen.held(0).is_none(),
             "update drops the witness of before the rebase"
@@ -125,20 +125,20 @@ fn a_thief_without_a_witness_cannot_date_back() {
 /// The lists of a rebase are public: who kept an old one has the witness that was erased elsewhere.
 #[test]
 fn a_thief_with_an_old_list_dates_back() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    office.revoke_all(&[], true);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    acme.revoke_all(&[], true);
     let need = Need {
-        group: office.group().id(),
+        group: acme.group().id(),
         epoch: 1,
         index: 0,
     };
-    let list = fs::read(need.path_under(&office.store.witnesses_path())).unwrap();
-    let key = office.update(&key).unwrap();
-    office.revoke_all(&[], true);
-    let stolen = office.update(&key).unwrap();
-    assert!(!need.path_under(&office.store.witnesses_path()).exists());
-    let group = office.checked();
+    let list = fs::read(need.path_under(&acme.store.witnesses_path())).unwrap();
+    let key = acme.update(&key).unwrap();
+    acme.revoke_all(&[], true);
+    let stolen = acme.update(&key).unwrap();
+    assert!(!need.path_under(&acme.store.witnesses_path()).exists());
+    let group = acme.checked();
     assert!(!tries(&stolen, &group, 1));
     let kept = witness_file::find(&list, &need).unwrap();
     let thief = with_witness(&stolen, &group, 1, kept);
@@ -148,12 +148,12 @@ fn a_thief_with_an_old_list_dates_back() {
 #[test]
 fn a_revoked_machine_dates_back_and_is_named() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        office.revoke("a");
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        acme.revoke("a");
         let sent = Sent::by(&key, b"dated back", 1);
-        assert!(sent.verify(&office.group()).is_ok());
-        let (_, judgement) = opened(&office, &sent).unwrap();
+        assert!(sent.verify(&acme.group()).is_ok());
+        let (_, judgement) = opened(&acme, &sent).unwrap();
         assert_eq!(judgement.machine.as_str(), "a");
         assert!(
             judgement
@@ -170,18 +170,18 @@ fn a_revoked_machine_signs_in_no_later_epoch() {
         (Scheme::Xr, true),
         (Scheme::Bbs04, true),
     ] {
-        let mut office = Office::new(scheme);
-        let (key, other) = (office.enrol("a"), office.enrol("b"));
-        office.revoke_all(&["a"], rebase);
-        office.enrol("c");
-        office.revoke("c");
-        office.revoke_all(&[], true);
-        let group = office.checked();
+        let mut acme = TestGroup::new(scheme);
+        let (key, other) = (acme.enrol("a"), acme.enrol("b"));
+        acme.revoke_all(&["a"], rebase);
+        acme.enrol("c");
+        acme.revoke("c");
+        acme.revoke_all(&[], true);
+        let group = acme.checked();
         for epoch in 1..=3 {
             assert!(!tries(&key, &group, epoch), "{scheme} {epoch}");
-            assert!(office.base("a", epoch).is_err());
+            assert!(acme.base("a", epoch).is_err());
             // Nor with the witness of somebody who is a member.
-            let theirs = office.update(&other).unwrap().epochs[0].witness.clone();
+            let theirs = acme.update(&other).unwrap().epochs[0].witness.clone();
             assert!(!signs(&with_witness(&key, &group, epoch, theirs)));
         }
     }
@@ -191,34 +191,34 @@ fn a_revoked_machine_signs_in_no_later_epoch() {
 /// device key.
 #[test]
 fn a_name_is_the_managers_word() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("web-1");
-    let genuine = office.row("web-1").entry.fingerprint();
-    office.revoke("web-1");
-    let invented = office.enrol("web-1");
-    let (_, judgement) = opened(&office, &Sent::by(&invented, b"m", 1)).unwrap();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("web-1");
+    let genuine = acme.row("web-1").entry.fingerprint();
+    acme.revoke("web-1");
+    let invented = acme.enrol("web-1");
+    let (_, judgement) = opened(&acme, &Sent::by(&invented, b"m", 1)).unwrap();
     assert_eq!(judgement.machine.as_str(), "web-1");
     assert!(judgement.caveats.contains(&Caveat::NameReissued { row: 0 }));
-    assert_ne!(office.row("web-1").entry.fingerprint(), genuine);
+    assert_ne!(acme.row("web-1").entry.fingerprint(), genuine);
 }
 
 #[test]
 fn joined_on_issuer_host_is_said() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let (_, judgement) = opened(&office, &Sent::by(&key, b"m", 1)).unwrap();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let (_, judgement) = opened(&acme, &Sent::by(&key, b"m", 1)).unwrap();
     assert!(judgement.caveats.contains(&Caveat::JoinedOnIssuerHost));
     // And rightly: with the key file that it made, this host signs as the machine.
     let copy = MemberKeyFile::decode(&key.encode()).unwrap();
-    assert!(Sent::by(&copy, b"m", 2).verify(&office.group()).is_ok());
+    assert!(Sent::by(&copy, b"m", 2).verify(&acme.group()).is_ok());
 }
 
 #[test]
 fn trusted_dealer_is_said() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        let (_, judgement) = opened(&office, &Sent::by(&key, b"m", 1)).unwrap();
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        let (_, judgement) = opened(&acme, &Sent::by(&key, b"m", 1)).unwrap();
         assert!(judgement.caveats.contains(&Caveat::TrustedDealer));
     }
 }
@@ -226,14 +226,14 @@ fn trusted_dealer_is_said() {
 /// A publisher that withholds updates keeps keys in the epochs that they hold, and no more.
 #[test]
 fn an_old_file_is_an_old_file() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let old = office.checked();
-    office.enrol("b");
-    office.revoke("b");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let old = acme.checked();
+    acme.enrol("b");
+    acme.revoke("b");
     let withheld = update(&key, &old, LATER, &mut NoWitnesses).unwrap().key;
     assert_eq!(withheld.encode(), key.encode());
-    let moved = office.update(&key).unwrap();
+    let moved = acme.update(&key).unwrap();
     let back = update(&moved, &old, LATER, &mut NoWitnesses).unwrap_err();
     assert_eq!(back, UpdateError::KeyIsNewer { key: 1, file: 0 });
 }
@@ -242,19 +242,19 @@ fn an_old_file_is_an_old_file() {
 /// either makes an epoch.
 #[test]
 fn who_joined_since_the_last_epoch_is_not_bound() {
-    let office = Office::new(Scheme::Xr);
-    let mut other = copy_of(&office);
-    enrol(&mut other, &office.issuer, "web-1");
-    assert_eq!(other.group().last_id(), office.group().last_id());
+    let acme = TestGroup::new(Scheme::Xr);
+    let mut other = copy_of(&acme);
+    enrol(&mut other, &acme.issuer, "web-1");
+    assert_eq!(other.group().last_id(), acme.group().last_id());
     let machine = other.machine("web-1").unwrap().unwrap();
     let row = other.row(&machine).unwrap();
     assert!(row.is_in_register_of(other.group()));
-    assert!(!row.is_in_register_of(&office.group()));
+    assert!(!row.is_in_register_of(&acme.group()));
 }
 
-fn copy_of(office: &Office) -> Store {
-    let copy = office.folder.path().join("copy");
-    copy_all(&office.dir, &copy);
+fn copy_of(acme: &TestGroup) -> Store {
+    let copy = acme.folder.path().join("copy");
+    copy_all(&acme.dir, &copy);
     Store::open(&copy).unwrap()
 }
 
@@ -263,16 +263,14 @@ fn copy_of(office: &Office) -> Store {
 #[test]
 fn an_epoch_id_has_one_register() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let mut other = copy_of(&office);
-        office.enrol("web-1");
-        enrol(&mut other, &office.issuer, "web-2");
-        let when = When::now(office.next());
-        office.revoke_all(&[], true);
-        other
-            .rebase(&office.issuer, when, &mut |_, _| true)
-            .unwrap();
-        let (ours, theirs) = (office.group(), other.group());
+        let mut acme = TestGroup::new(scheme);
+        let mut other = copy_of(&acme);
+        acme.enrol("web-1");
+        enrol(&mut other, &acme.issuer, "web-2");
+        let when = When::now(acme.next());
+        acme.revoke_all(&[], true);
+        other.rebase(&acme.issuer, when, &mut |_, _| true).unwrap();
+        let (ours, theirs) = (acme.group(), other.group());
         let record = ours.record(1).unwrap();
         let same = EpochRecord {
             root: record.root,
@@ -290,7 +288,9 @@ fn an_epoch_id_has_one_register() {
             theirs.checkpoints()[0].encode(),
             head.encode(),
         ];
-        let parts = bodies.iter().map(|body| seal(body, &office.issuer.manager));
+        let parts = bodies
+            .iter()
+            .map(|body| sign_part(body, &acme.issuer.manager));
         let mixed = [HEADER.to_vec()].into_iter().chain(parts);
         let refused = GroupFile::from_bytes(&mixed.collect::<Vec<_>>().concat()).unwrap_err();
         assert_eq!((refused.part, refused.rule), (1, Rule::Checkpoint));
@@ -302,19 +302,19 @@ fn an_epoch_id_has_one_register() {
 #[test]
 fn a_restored_store_revives_nobody() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        let backup = office.folder.path().join("backup");
-        copy_all(&office.dir, &backup);
-        office.revoke_all(&[], true);
-        let first = office.update(&key).unwrap();
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        let backup = acme.folder.path().join("backup");
+        copy_all(&acme.dir, &backup);
+        acme.revoke_all(&[], true);
+        let first = acme.update(&key).unwrap();
         let mut restored = Store::open(&backup).unwrap();
         let (when, names) = (When::now(NOW + 7), ["a".parse().unwrap()]);
         restored
-            .revoke(&office.issuer, &names, true, when, &mut |_, _| true)
+            .revoke(&acme.issuer, &names, true, when, &mut |_, _| true)
             .unwrap();
         let group = checked(restored.group());
-        assert_ne!(group.epoch_id(1), office.group().epoch_id(1));
+        assert_ne!(group.epoch_id(1), acme.group().epoch_id(1));
         let witness = first.epochs[0].witness.clone();
         assert!(!signs(&with_witness(&key, &group, 1, witness)));
         assert!(!tries(&first, &group, 1));
@@ -328,24 +328,24 @@ fn a_restored_store_revives_nobody() {
 #[test]
 fn a_restored_store_replaces_no_newer_file() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        office.enrol("a");
-        let database = office.dir.join("issuer/store.db");
+        let mut acme = TestGroup::new(scheme);
+        acme.enrol("a");
+        let database = acme.dir.join("issuer/store.db");
         let backup = std::fs::read(&database).unwrap();
-        office.revoke("a");
-        let published = std::fs::read(office.store.group_file_path()).unwrap();
+        acme.revoke("a");
+        let published = std::fs::read(acme.store.group_file_path()).unwrap();
         std::fs::write(&database, backup).unwrap();
-        let refused = Store::open(&office.dir).map(drop).unwrap_err();
+        let refused = Store::open(&acme.dir).map(drop).unwrap_err();
         assert!(
             matches!(refused, StoreError::PublishedIsNewer(_)),
             "{refused}"
         );
-        let path = office.store.group_file_path();
+        let path = acme.store.group_file_path();
         assert_eq!(std::fs::read(&path).unwrap(), published);
         // The same if a byte of the newer file is lost: it cannot be told from an older one.
         for damaged in [&published[..published.len() - 1], b""] {
             std::fs::write(&path, damaged).unwrap();
-            let refused = Store::open(&office.dir).map(drop).unwrap_err();
+            let refused = Store::open(&acme.dir).map(drop).unwrap_err();
             assert!(
                 matches!(refused, StoreError::PublishedIsDamaged(_)),
                 "{refused}"
@@ -354,7 +354,7 @@ fn a_restored_store_replaces_no_newer_file() {
         }
         // Who wants the old history moves the file away.
         std::fs::rename(&path, path.with_extension("newer")).unwrap();
-        assert_eq!(Store::open(&office.dir).unwrap().group().newest_epoch(), 0);
+        assert_eq!(Store::open(&acme.dir).unwrap().group().newest_epoch(), 0);
     }
 }
 
@@ -362,17 +362,17 @@ fn a_restored_store_replaces_no_newer_file() {
 /// machines, and not the same.
 #[test]
 fn a_restored_store_replaces_no_other_register() {
-    let mut office = Office::new(Scheme::Xr);
-    office.enrol("a");
-    let backup = std::fs::read(office.dir.join("issuer/store.db")).unwrap();
-    office.enrol("b");
-    let published = std::fs::read(office.store.group_file_path()).unwrap();
-    let folder = office.folder.path().join("restored");
-    copy_all(&office.dir, &folder);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
+    let backup = std::fs::read(acme.dir.join("issuer/store.db")).unwrap();
+    acme.enrol("b");
+    let published = std::fs::read(acme.store.group_file_path()).unwrap();
+    let folder = acme.folder.path().join("restored");
+    copy_all(&acme.dir, &folder);
     std::fs::remove_file(folder.join("public/group.clew")).unwrap();
     std::fs::write(folder.join("issuer/store.db"), backup).unwrap();
     let mut restored = Store::open(&folder).unwrap();
-    enrol(&mut restored, &office.issuer, "c");
+    enrol(&mut restored, &acme.issuer, "c");
     assert_eq!(restored.group().register().machines, 2);
     std::fs::write(restored.group_file_path(), &published).unwrap();
     let refused = Store::open(&folder).map(drop).unwrap_err();
@@ -387,22 +387,22 @@ fn a_restored_store_replaces_no_other_register() {
 /// Witnesses that another history left in the public folder are replaced by those of this one.
 #[test]
 fn a_restored_store_publishes_its_own_witnesses() {
-    let mut office = Office::new(Scheme::Bbs04);
-    let key = office.enrol("a");
-    let bucket = office.dir.join("public/witnesses/1/0");
+    let mut acme = TestGroup::new(Scheme::Bbs04);
+    let key = acme.enrol("a");
+    let bucket = acme.dir.join("public/witnesses/1/0");
     std::fs::create_dir_all(bucket.parent().unwrap()).unwrap();
     std::fs::write(&bucket, b"of another history").unwrap();
-    office.revoke_all(&[], true);
-    let updated = office.update(&key).unwrap();
+    acme.revoke_all(&[], true);
+    let updated = acme.update(&key).unwrap();
     assert!(signs(&updated));
 }
 
 /// The control of [`tries`]: an honest key signs with the witness that it holds.
 #[test]
 fn a_members_own_witness_signs() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
     let held = &key.epochs[0];
     let made = SigningKey::new(&held.public, held.id, key.key.clone(), &held.witness);
-    assert!(made.is_ok() && tries(&key, &office.checked(), 0));
+    assert!(made.is_ok() && tries(&key, &acme.checked(), 0));
 }

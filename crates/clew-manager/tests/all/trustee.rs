@@ -22,26 +22,26 @@ fn fault(error: &TrusteeError) -> Option<JudgeRule> {
     }
 }
 
-fn ledger_path(office: &Office, index: u8) -> PathBuf {
-    let (key, path) = (office.trustee(index), office.trustee_path(index));
+fn ledger_path(acme: &TestGroup, index: u8) -> PathBuf {
+    let (key, path) = (acme.trustee(index), acme.trustee_path(index));
     Responder::new(&key, &path).ledger()
 }
 
 /// Lines of a trustee's ledger, without the header.
-fn ledger(office: &Office, index: u8) -> Vec<String> {
-    let text = fs::read_to_string(ledger_path(office, index)).unwrap_or_default();
+fn ledger(acme: &TestGroup, index: u8) -> Vec<String> {
+    let text = fs::read_to_string(ledger_path(acme, index)).unwrap_or_default();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.map(str::to_owned).collect()
 }
 
-fn state_files(office: &Office, index: u8) -> usize {
-    states(office, index).len()
+fn state_files(acme: &TestGroup, index: u8) -> usize {
+    states(acme, index).len()
 }
 
 /// The files of matches under way.
-fn states(office: &Office, index: u8) -> Vec<PathBuf> {
+fn states(acme: &TestGroup, index: u8) -> Vec<PathBuf> {
     let start = format!("trustee-{index}-");
-    let files = fs::read_dir(office.dir.join("trustees")).unwrap();
+    let files = fs::read_dir(acme.dir.join("trustees")).unwrap();
     let paths = files.map(|f| f.unwrap().path());
     let of_match = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -53,53 +53,49 @@ fn states(office: &Office, index: u8) -> Vec<PathBuf> {
 #[test]
 fn any_two_of_three_open_and_the_ledger_has_it() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let keys = ["a", "b"].map(|name| office.enrol(name));
-        let group = office.checked();
+        let mut acme = TestGroup::new(scheme);
+        let keys = ["a", "b"].map(|name| acme.enrol(name));
+        let group = acme.checked();
         for (seed, pair) in [[1, 2], [3, 1], [2, 3]].into_iter().enumerate() {
             let key = &keys[seed % 2];
             let sent = Sent::by(key, b"m", seed as u64);
             let request = sent.opening(&group);
-            let shares = pair.map(|i| share(&office, i, &sent, &request).unwrap());
-            let find = |opened: OpenedBase| office.find(0, opened.search());
+            let shares = pair.map(|i| share(&acme, i, &sent, &request).unwrap());
+            let find = |opened: OpenedBase| acme.find(0, opened.search());
             let opened = combine_opening(&group, &request, &shares, &sent.packet(), find).unwrap();
             assert_eq!(opened.judgement.machine, key.machine);
             let judged = judge_opening(&group, &opened.evidence, &sent.packet()).unwrap();
             assert_eq!(judged, opened.judgement);
         }
-        assert_eq!([1, 2, 3].map(|i| ledger(&office, i).len()), [2, 2, 2]);
+        assert_eq!([1, 2, 3].map(|i| ledger(&acme, i).len()), [2, 2, 2]);
     }
 }
 
 #[test]
 fn a_trustee_looks_at_the_packet_itself() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        let (group, good) = (office.checked(), Sent::by(&key, b"m", 1));
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        let (group, good) = (acme.checked(), Sent::by(&key, b"m", 1));
         let forged = Sent {
             message: b"n".to_vec(),
             ..Sent::by(&key, b"m", 1)
         };
         let request = forged.opening(&group);
-        let refused = share(&office, 1, &forged, &request).unwrap_err();
+        let refused = share(&acme, 1, &forged, &request).unwrap_err();
         assert_eq!(fault(&refused), Some(JudgeRule::Signature));
         let other = Sent::by(&key, b"other", 2);
-        let refused = share(&office, 1, &other, &good.opening(&group)).unwrap_err();
+        let refused = share(&acme, 1, &other, &good.opening(&group)).unwrap_err();
         assert_eq!(fault(&refused), Some(JudgeRule::Packet));
         // A packet of another group, with that group's request and with ours.
-        let mut stranger = Office::of(scheme, quorum(2, 3), 9);
+        let mut stranger = TestGroup::of(scheme, quorum(2, 3), 9);
         let foreign = Sent::by(&stranger.enrol("x"), b"m", 1);
         let request = foreign.opening(&stranger.group());
-        let refused = share(&office, 1, &foreign, &request).unwrap_err();
+        let refused = share(&acme, 1, &foreign, &request).unwrap_err();
         assert_eq!(fault(&refused), Some(JudgeRule::Group));
-        let refused = share(&office, 1, &foreign, &foreign.opening(&group)).unwrap_err();
+        let refused = share(&acme, 1, &foreign, &foreign.opening(&group)).unwrap_err();
         assert_eq!(fault(&refused), Some(JudgeRule::Signature));
-        assert_eq!(
-            ledger(&office, 1).len(),
-            0,
-            "what is refused is not written"
-        );
+        assert_eq!(ledger(&acme, 1).len(), 0, "what is refused is not written");
     }
 }
 
@@ -110,13 +106,13 @@ fn a_key_of_another_group_gives_nothing() {
         (Scheme::Bbs04, Scheme::Bbs04),
         (Scheme::Xr, Scheme::Bbs04),
     ] {
-        let mut office = Office::new(ours);
-        let sent = Sent::by(&office.enrol("a"), b"m", 1);
-        let stranger = Office::of(theirs, quorum(2, 3), 9);
+        let mut acme = TestGroup::new(ours);
+        let sent = Sent::by(&acme.enrol("a"), b"m", 1);
+        let stranger = TestGroup::of(theirs, quorum(2, 3), 9);
         let (key, path, group) = (
             stranger.trustee(1),
             stranger.trustee_path(1),
-            office.checked(),
+            acme.checked(),
         );
         let (request, packet) = (sent.opening(&group), sent.packet());
         let case = Case {
@@ -135,10 +131,10 @@ fn a_key_of_another_group_gives_nothing() {
 #[test]
 fn a_share_that_is_not_the_groups_is_not_used() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let sent = Sent::by(&office.enrol("a"), b"m", 1);
-        let group = office.checked();
-        let mut key = Office::of(scheme, quorum(2, 3), 9).trustee(1);
+        let mut acme = TestGroup::new(scheme);
+        let sent = Sent::by(&acme.enrol("a"), b"m", 1);
+        let group = acme.checked();
+        let mut key = TestGroup::of(scheme, quorum(2, 3), 9).trustee(1);
         key.group = group.id();
         let (request, packet) = (sent.opening(&group), sent.packet());
         let case = Case {
@@ -146,7 +142,7 @@ fn a_share_that_is_not_the_groups_is_not_used() {
             request: &request,
             packet: &packet,
         };
-        let path = office.trustee_path(1);
+        let path = acme.trustee_path(1);
         let refused = Responder::new(&key, &path)
             .open(case, NOW, &mut rng(1))
             .unwrap_err();
@@ -159,28 +155,24 @@ fn a_share_that_is_not_the_groups_is_not_used() {
 #[test]
 fn one_t1_is_opened_for_one_packet() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        let group = office.checked();
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        let group = acme.checked();
         let [sent, other] = [b"m", b"n"].map(|message| Sent::by(&key, message, 1));
         assert_eq!(sent.body[..48], other.body[..48]);
         assert!(other.verify(&group).is_ok());
         let request = sent.opening(&group);
-        share(&office, 1, &sent, &request).unwrap();
-        share(&office, 1, &sent, &request).unwrap();
-        assert_eq!(
-            ledger(&office, 1).len(),
-            1,
-            "asking again tells nothing new"
-        );
-        let refused = share(&office, 1, &other, &other.opening(&group)).unwrap_err();
+        share(&acme, 1, &sent, &request).unwrap();
+        share(&acme, 1, &sent, &request).unwrap();
+        assert_eq!(ledger(&acme, 1).len(), 1, "asking again tells nothing new");
+        let refused = share(&acme, 1, &other, &other.opening(&group)).unwrap_err();
         let TrusteeError::Ledger { error, path } = &refused else {
             unreachable!("{refused}")
         };
         assert!(matches!(error, LedgerError::Limit(Limit::OtherPacket)));
-        assert_eq!(*path, ledger_path(&office, 1));
+        assert_eq!(*path, ledger_path(&acme, 1));
         assert!(
-            share(&office, 2, &other, &other.opening(&group)).is_ok(),
+            share(&acme, 2, &other, &other.opening(&group)).is_ok(),
             "each has its own"
         );
     }
@@ -189,14 +181,14 @@ fn one_t1_is_opened_for_one_packet() {
 /// A link to the key from elsewhere, or another name of the file, has the ledger of the key itself.
 #[test]
 fn a_key_has_one_ledger_whatever_it_is_called() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let group = acme.checked();
     let [sent, other] = [b"m", b"n"].map(|message| Sent::by(&key, message, 1));
-    share(&office, 1, &sent, &sent.opening(&group)).unwrap();
-    let (trustee, path) = (office.trustee(1), office.trustee_path(1));
+    share(&acme, 1, &sent, &sent.opening(&group)).unwrap();
+    let (trustee, path) = (acme.trustee(1), acme.trustee_path(1));
     let names = [
-        office.folder.path().join("link"),
+        acme.folder.path().join("link"),
         path.with_file_name("hard"),
         path.with_file_name("copy"),
     ];
@@ -215,19 +207,19 @@ fn a_key_has_one_ledger_whatever_it_is_called() {
             unreachable!("{refused:?}")
         };
         assert!(matches!(error, LedgerError::Limit(Limit::OtherPacket)));
-        assert_eq!(path, ledger_path(&office, 1));
+        assert_eq!(path, ledger_path(&acme, 1));
     }
-    assert_ne!(ledger_path(&office, 1), ledger_path(&office, 2));
+    assert_ne!(ledger_path(&acme, 1), ledger_path(&acme, 2));
 }
 
 #[test]
 fn a_day_and_a_packet_have_their_limits() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
     let others = ["b", "c", "d"];
-    others.into_iter().for_each(|name| drop(office.enrol(name)));
+    others.into_iter().for_each(|name| drop(acme.enrol(name)));
     for (i, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
-        let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), name);
+        let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), name);
         let committed = comparison.commit(1, set([1, 2]), 1);
         match committed {
             Ok(_) => assert!(i < MATCHES_PER_PACKET),
@@ -238,7 +230,7 @@ fn a_day_and_a_packet_have_their_limits() {
             Err(error) => unreachable!("{error}"),
         }
     }
-    let line = ledger(&office, 1).remove(0);
+    let line = ledger(&acme, 1).remove(0);
     let request = line.rsplit(' ').next().unwrap().to_owned();
     let t1 = line.split(' ').nth(2).unwrap().to_owned();
     let lines: String = (0..REQUESTS_PER_DAY)
@@ -247,9 +239,9 @@ fn a_day_and_a_packet_have_their_limits() {
             line.replace(&t1, &format!("{i:096x}")) + "\n"
         })
         .collect();
-    fs::write(ledger_path(&office, 1), lines).unwrap();
+    fs::write(ledger_path(&acme, 1), lines).unwrap();
     let sent = Sent::by(&key, b"one more", 2);
-    let refused = share(&office, 1, &sent, &sent.opening(&office.group())).unwrap_err();
+    let refused = share(&acme, 1, &sent, &sent.opening(&acme.group())).unwrap_err();
     assert!(matches!(
         refused,
         TrusteeError::Ledger {
@@ -262,10 +254,10 @@ fn a_day_and_a_packet_have_their_limits() {
 /// If the ledger cannot be written, no share leaves.
 #[test]
 fn no_share_without_its_line_in_the_ledger() {
-    let mut office = Office::new(Scheme::Xr);
-    let sent = Sent::by(&office.enrol("a"), b"m", 1);
-    fs::create_dir(ledger_path(&office, 1)).unwrap();
-    let refused = share(&office, 1, &sent, &sent.opening(&office.group())).unwrap_err();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let sent = Sent::by(&acme.enrol("a"), b"m", 1);
+    fs::create_dir(ledger_path(&acme, 1)).unwrap();
+    let refused = share(&acme, 1, &sent, &sent.opening(&acme.group())).unwrap_err();
     assert!(matches!(
         refused,
         TrusteeError::Ledger {
@@ -277,11 +269,11 @@ fn no_share_without_its_line_in_the_ledger() {
 
 #[test]
 fn a_match_says_yes_for_the_sender_and_no_for_others() {
-    let mut office = Office::new(Scheme::Xr);
-    let keys = ["a", "b"].map(|name| office.enrol(name));
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let keys = ["a", "b"].map(|name| acme.enrol(name));
     for (name, signed) in [("a", true), ("b", false)] {
         let sent = Sent::by(&keys[0], b"m", 1);
-        let comparison = Comparison::new(&office, sent, name);
+        let comparison = Comparison::new(&acme, sent, name);
         let blinds = comparison.blinds([1, 3]);
         let shares = [1, 3].map(|i| comparison.compare(i, &blinds).unwrap());
         let Comparison {
@@ -297,10 +289,10 @@ fn a_match_says_yes_for_the_sender_and_no_for_others() {
         assert_eq!(matched.judgement.signed, signed);
         let judged = judge_match(&group, &matched.evidence, &packet).unwrap();
         assert_eq!(judged, matched.judgement);
-        assert_eq!([1, 3].map(|i| state_files(&office, i)), [0, 0]);
+        assert_eq!([1, 3].map(|i| state_files(&acme, i)), [0, 0]);
     }
     assert_eq!(
-        ledger(&office, 1).len(),
+        ledger(&acme, 1).len(),
         2,
         "a match is written once, at its first step"
     );
@@ -308,29 +300,29 @@ fn a_match_says_yes_for_the_sender_and_no_for_others() {
 
 #[test]
 fn a_blind_serves_once() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
     let commitments = [1, 2].map(|i| comparison.commit(i, set([1, 2]), 5).unwrap());
-    assert_eq!(state_files(&office, 1), 1);
+    assert_eq!(state_files(&acme, 1), 1);
     let blinds = [1, 2].map(|i| comparison.reveal(i, &commitments).unwrap());
     let again = comparison.reveal(1, &commitments).unwrap_err();
     assert!(matches!(again, TrusteeError::NotUnderWay), "{again}");
     comparison.compare(1, &blinds).unwrap();
-    assert_eq!(state_files(&office, 1), 0);
+    assert_eq!(state_files(&acme, 1), 0);
     let again = comparison.compare(1, &blinds).unwrap_err();
     assert!(matches!(again, TrusteeError::NotUnderWay), "{again}");
     // Trustee 2 still has its state; its blind serves with the same blinds only.
-    assert_eq!(state_files(&office, 2), 1);
+    assert_eq!(state_files(&acme, 2), 1);
 }
 
 /// Trustee 2 commits to one blind and shows another: trustee 1 gives nothing, and its own blind is
 /// spent with that.
 #[test]
 fn other_blinds_than_those_committed_to_get_no_share() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
     let [first, second] = comparison.blinds([1, 2]);
     let other = {
         // The same trustee, another draw.
@@ -350,7 +342,7 @@ fn other_blinds_than_those_committed_to_get_no_share() {
     };
     assert_eq!(error.culprit(), Some(who(2)));
     assert_eq!(
-        state_files(&office, 1),
+        state_files(&acme, 1),
         0,
         "the state went before the share was computed"
     );
@@ -361,9 +353,9 @@ fn other_blinds_than_those_committed_to_get_no_share() {
 /// A match that begins again replaces what the abandoned one left.
 #[test]
 fn a_match_starts_again() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
     let old = comparison.blinds([1, 2]);
     let new = {
         let again = [1, 2].map(|i| {
@@ -385,9 +377,9 @@ fn a_match_starts_again() {
 
 #[test]
 fn steps_take_what_all_of_the_set_gave() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
     let [one, two] = [1, 2].map(|i| comparison.commit(i, set([1, 2]), 5).unwrap());
     let missing = comparison
         .reveal(1, std::slice::from_ref(&one))
@@ -396,10 +388,10 @@ fn steps_take_what_all_of_the_set_gave() {
         unreachable!("{missing}")
     };
     assert_eq!((refused[0].trustee, refused[0].why), (who(2), Why::Missing));
-    assert_eq!(state_files(&office, 1), 1, "what is no step costs nothing");
+    assert_eq!(state_files(&acme, 1), 1, "what is no step costs nothing");
     // Another set is another session.
     let three = [1, 2, 3].map(|i| comparison.commit(i, set([1, 2, 3]), 6).unwrap());
-    assert_eq!(state_files(&office, 1), 2);
+    assert_eq!(state_files(&acme, 1), 2);
     let mixed = [one.clone(), three[1].clone()];
     assert!(comparison.reveal(1, &mixed).is_err());
     assert!(comparison.reveal(1, &[one, two]).is_ok());
@@ -407,9 +399,9 @@ fn steps_take_what_all_of_the_set_gave() {
 
 #[test]
 fn a_set_that_cannot_answer_is_refused() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
     let too_few = comparison.commit(1, set([1]), 1).unwrap_err();
     assert!(matches!(
         too_few,
@@ -422,28 +414,28 @@ fn a_set_that_cannot_answer_is_refused() {
     ));
     let without_me = comparison.commit(1, set([2, 3]), 1).unwrap_err();
     assert!(matches!(without_me, TrusteeError::Quorum(_)));
-    assert_eq!(state_files(&office, 1), 0);
+    assert_eq!(state_files(&acme, 1), 0);
 }
 
 /// The machine of a match must be in the register, with its own x and the base of the packet's epoch.
 #[test]
 fn candidates_are_checked() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    office.enrol("b");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    acme.enrol("b");
     type Change = fn(&mut Comparison<'_>);
     let cases: [(Change, JudgeRule); 5] = [
         (
-            |wrong| wrong.base = wrong.office.base("b", 0).unwrap(),
+            |wrong| wrong.base = wrong.acme.base("b", 0).unwrap(),
             JudgeRule::Signer,
         ),
         (
-            |wrong| wrong.found.x = wrong.office.found("b").x,
+            |wrong| wrong.found.x = wrong.acme.found("b").x,
             JudgeRule::Credential,
         ),
         (|wrong| wrong.found.x = None, JudgeRule::Layout),
         (
-            |wrong| wrong.found = wrong.office.found("b"),
+            |wrong| wrong.found = wrong.acme.found("b"),
             JudgeRule::Register,
         ),
         (
@@ -458,40 +450,40 @@ fn candidates_are_checked() {
         ),
     ];
     for (change, rule) in cases {
-        let mut wrong = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+        let mut wrong = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
         change(&mut wrong);
         let refused = wrong.commit(1, set([1, 2]), 1).unwrap_err();
         assert_eq!(fault(&refused), Some(rule));
     }
-    assert_eq!(state_files(&office, 1), 0);
-    assert_eq!(ledger(&office, 1).len(), 0);
+    assert_eq!(state_files(&acme, 1), 0);
+    assert_eq!(ledger(&acme, 1).len(), 0);
 }
 
 /// The share counts for the packet that was asked about, and the ledger says which that was.
 #[test]
 fn the_packet_that_was_asked_about_is_bound() {
-    let mut office = Office::new(Scheme::Xr);
-    let sent = Sent::by(&office.enrol("a"), b"m", 1);
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let sent = Sent::by(&acme.enrol("a"), b"m", 1);
+    let group = acme.checked();
     let request = sent.opening(&group);
-    share(&office, 1, &sent, &request).unwrap();
+    share(&acme, 1, &sent, &request).unwrap();
     let asked: String = request.asked.iter().map(|b| format!("{b:02x}")).collect();
-    assert_eq!(ledger(&office, 1)[0].split(' ').nth(4), Some(&asked[..]));
+    assert_eq!(ledger(&acme, 1)[0].split(' ').nth(4), Some(&asked[..]));
     let mut other = request;
     other.asked[7] ^= 1;
-    let refused = share(&office, 1, &sent, &other).unwrap_err();
+    let refused = share(&acme, 1, &sent, &other).unwrap_err();
     assert_eq!(fault(&refused), Some(JudgeRule::Packet));
-    assert_eq!(ledger(&office, 1).len(), 1);
+    assert_eq!(ledger(&acme, 1).len(), 1);
 }
 
 #[test]
 fn the_state_between_steps_is_secret_and_whole() {
     use std::os::unix::fs::PermissionsExt;
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("a");
-    let comparison = Comparison::new(&office, Sent::by(&key, b"m", 1), "a");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    let comparison = Comparison::new(&acme, Sent::by(&key, b"m", 1), "a");
     let commitments = [1, 2].map(|i| comparison.commit(i, set([1, 2]), 5).unwrap());
-    let state = states(&office, 1).remove(0);
+    let state = states(&acme, 1).remove(0);
     assert_eq!(
         state.metadata().unwrap().permissions().mode() & 0o777,
         0o600

@@ -6,7 +6,7 @@ use clew_group::curve::Scalar;
 use clew_group::quorum::Sharing;
 use clew_group::{EpochId, Scheme};
 use clew_keys::update::{NoWitnesses, UpdateError, Updated, update};
-use clew_keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
+use clew_keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::path::Path;
 
@@ -15,13 +15,8 @@ fn held(key: &MemberKeyFile) -> Vec<u32> {
     key.epochs.iter().map(|held| held.epoch).collect()
 }
 
-fn at(office: &Office, key: &MemberKeyFile, now: u64) -> Result<Updated, UpdateError> {
-    update(
-        key,
-        &office.checked(),
-        now,
-        &mut office.published_witnesses(),
-    )
+fn at(acme: &TestGroup, key: &MemberKeyFile, now: u64) -> Result<Updated, UpdateError> {
+    update(key, &acme.checked(), now, &mut acme.published_witnesses())
 }
 
 fn refused(key: &MemberKeyFile, group: &GroupFile) -> UpdateError {
@@ -31,36 +26,35 @@ fn refused(key: &MemberKeyFile, group: &GroupFile) -> UpdateError {
 #[test]
 fn a_key_follows_any_number_of_epochs_at_once_or_one_by_one() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let first = office.enrol("stays");
+        let mut acme = TestGroup::new(scheme);
+        let first = acme.enrol("stays");
         let mut one_by_one = first.clone();
         for victims in [&["a", "b"][..], &["c"], &["d", "e", "f"]] {
-            victims.iter().for_each(|name| drop(office.enrol(name)));
-            office.revoke_all(victims, false);
-            one_by_one = office.update(&one_by_one).unwrap();
+            victims.iter().for_each(|name| drop(acme.enrol(name)));
+            acme.revoke_all(victims, false);
+            one_by_one = acme.update(&one_by_one).unwrap();
         }
-        let at_once = office.update(&first).unwrap();
+        let at_once = acme.update(&first).unwrap();
         assert_eq!(held(&at_once), [3]);
         assert_eq!(at_once.encode(), one_by_one.encode());
-        assert_eq!(office.update(&at_once).unwrap().encode(), at_once.encode());
-        assert!(Sent::by(&at_once, b"m", 1).verify(&office.group()).is_ok());
+        assert_eq!(acme.update(&at_once).unwrap().encode(), at_once.encode());
+        assert!(Sent::by(&at_once, b"m", 1).verify(&acme.group()).is_ok());
         let read = MemberKeyFile::decode(&at_once.encode()).unwrap();
         assert_eq!(read.encode(), at_once.encode());
     }
 }
 
 /// Plans an epoch that starts so many nanoseconds after [`LATER`].
-fn plan(office: &mut Office, name: &str, start: u64) {
-    office.enrol(name);
+fn plan(acme: &mut TestGroup, name: &str, start: u64) {
+    acme.enrol(name);
     let when = When {
         now: LATER,
         start: LATER + start,
         far: false,
     };
     let names = [name.parse().unwrap()];
-    office
-        .store
-        .revoke(&office.issuer, &names, false, when, &mut |_, _| true)
+    acme.store
+        .revoke(&acme.issuer, &names, false, when, &mut |_, _| true)
         .unwrap();
 }
 
@@ -69,10 +63,10 @@ fn plan(office: &mut Office, name: &str, start: u64) {
 #[test]
 fn a_wrong_clock_harms_nothing() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let first = office.enrol("stays");
-        (1..=3).for_each(|i| plan(&mut office, &format!("m-{i}"), 10 * i));
-        let now = at(&office, &first, LATER).unwrap().key;
+        let mut acme = TestGroup::new(scheme);
+        let first = acme.enrol("stays");
+        (1..=3).for_each(|i| plan(&mut acme, &format!("m-{i}"), 10 * i));
+        let now = at(&acme, &first, LATER).unwrap().key;
         assert_eq!(held(&now), [0, 1, 2, 3]);
         let epoch = |time| now.epoch_at(LATER + time).unwrap().epoch;
         assert_eq!([0, 9, 10, 29, 30, 1000].map(epoch), [0, 0, 1, 2, 3, 3]);
@@ -80,7 +74,7 @@ fn a_wrong_clock_harms_nothing() {
         for held in &now.epochs {
             assert!(now.signing_key(held).is_ok());
         }
-        let ahead = at(&office, &now, LATER + 25).unwrap().key;
+        let ahead = at(&acme, &now, LATER + 25).unwrap().key;
         assert_eq!(held(&ahead), [2, 3]);
         assert_eq!(
             ahead.epoch_at(0).unwrap().epoch,
@@ -88,12 +82,12 @@ fn a_wrong_clock_harms_nothing() {
             "the earliest that is held"
         );
         // With xr the chain leads back; with bbs04 the bucket of an earlier rebase, or the credential.
-        match (scheme, at(&office, &ahead, LATER)) {
+        match (scheme, at(&acme, &ahead, LATER)) {
             (Scheme::Xr, Ok(back)) => assert_eq!(back.key.encode(), now.encode()),
             (Scheme::Bbs04, Err(UpdateError::NeedsWitness(need))) => assert_eq!(need.epoch, 0),
             (_, other) => unreachable!("{other:?}"),
         }
-        let far_behind = at(&office, &now, 1).unwrap().key;
+        let far_behind = at(&acme, &now, 1).unwrap().key;
         assert_eq!(held(&far_behind), held(&now));
     }
 }
@@ -116,30 +110,30 @@ impl clew_keys::update::Witnesses for Again {
 #[test]
 fn a_live_machine_gets_its_witnesses_again() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("stays");
-        office.enrol("leaves");
-        office.revoke_all(&[], true);
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("stays");
+        acme.enrol("leaves");
+        acme.revoke_all(&[], true);
         let planned = When {
             now: LATER,
             start: LATER + 1000,
             far: false,
         };
         let leaves = ["leaves".parse().unwrap()];
-        let Office { store, issuer, .. } = &mut office;
+        let TestGroup { store, issuer, .. } = &mut acme;
         store
             .revoke(issuer, &leaves, true, planned, &mut |_, _| true)
             .unwrap();
-        let now = office.update(&key).unwrap();
-        let ahead = at(&office, &now, LATER + 1000).unwrap().key;
+        let now = acme.update(&key).unwrap();
+        let ahead = at(&acme, &now, LATER + 1000).unwrap().key;
         let again = |name: &str, now| {
             let name = name.parse().unwrap();
-            let given = office.store.witnesses(&office.issuer, &name, now)?;
+            let given = acme.store.witnesses(&acme.issuer, &name, now)?;
             Ok::<_, StoreError>((given.index, given.witnesses))
         };
         let (row, witnesses) = again("stays", LATER).unwrap();
         assert_eq!((row, witnesses.len()), (0, 2));
-        let back = update(&ahead, &office.checked(), LATER, &mut Again(witnesses));
+        let back = update(&ahead, &acme.checked(), LATER, &mut Again(witnesses));
         assert_eq!(back.unwrap().key.encode(), now.encode());
         // Until the planned epoch starts, the other machine is live.
         let (_, until) = again("leaves", LATER).unwrap();
@@ -162,47 +156,47 @@ fn a_live_machine_gets_its_witnesses_again() {
 /// Back over a rebase: what the manager gave again leads there.
 #[test]
 fn a_credential_that_is_given_again_leads_back_to_epoch_0() {
-    let mut office = Office::new(Scheme::Bbs04);
-    let key = office.enrol("stays");
-    office.revoke_all(&[], true);
-    let new = office.update(&key).unwrap();
-    let group = office.checked();
+    let mut acme = TestGroup::new(Scheme::Bbs04);
+    let key = acme.enrol("stays");
+    acme.revoke_all(&[], true);
+    let new = acme.update(&key).unwrap();
+    let group = acme.checked();
     let mut again = Again(vec![(0, key.epochs[0].witness.clone())]);
     let back = update(&new, &group, NOW, &mut again).unwrap().key;
     assert_eq!(held(&back), [0, 1]);
     // Another machine's witness is found out before the key is replaced.
-    let mut others = Again(vec![(0, office.enrol("other").epochs[0].witness.clone())]);
+    let mut others = Again(vec![(0, acme.enrol("other").epochs[0].witness.clone())]);
     let bad = update(&new, &group, NOW, &mut others).unwrap_err();
     assert_eq!(bad, UpdateError::BadUpdate { epoch: 0 });
 }
 
 #[test]
 fn a_key_holds_the_nearest_sixteen() {
-    let mut office = Office::new(Scheme::Xr);
-    let key = office.enrol("stays");
-    (1..=20).for_each(|i| plan(&mut office, &format!("m-{i}"), 10 * i));
-    let now = at(&office, &key, LATER).unwrap().key;
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("stays");
+    (1..=20).for_each(|i| plan(&mut acme, &format!("m-{i}"), 10 * i));
+    let now = at(&acme, &key, LATER).unwrap().key;
     assert_eq!(held(&now), Vec::from_iter(0..MAX_HELD_EPOCHS as u32));
     let read = MemberKeyFile::decode(&now.encode()).unwrap();
     assert_eq!(read.encode(), now.encode());
-    let later = at(&office, &now, LATER + 100).unwrap().key;
+    let later = at(&acme, &now, LATER + 100).unwrap().key;
     assert_eq!(held(&later), Vec::from_iter(10..=20));
 }
 
 #[test]
 fn other_groups_and_newer_keys_are_refused() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("web-1");
-        let other = Office::of(scheme, quorum(1, 1), 5).group();
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("web-1");
+        let other = TestGroup::of(scheme, quorum(1, 1), 5).group();
         assert!(matches!(
             refused(&key, &other),
             UpdateError::OtherGroup { .. }
         ));
-        office.enrol("web-2");
-        let before = office.group();
-        office.revoke("web-2");
-        let newer = office.update(&key).unwrap();
+        acme.enrol("web-2");
+        let before = acme.group();
+        acme.revoke("web-2");
+        let newer = acme.update(&key).unwrap();
         let expected = UpdateError::KeyIsNewer { key: 1, file: 0 };
         assert_eq!(refused(&newer, &before), expected);
     }
@@ -212,26 +206,26 @@ fn other_groups_and_newer_keys_are_refused() {
 #[test]
 fn a_fork_is_found() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
-        office.enrol("b");
-        office.enrol("c");
-        let twin = office.folder.path().join("twin");
-        copy_all(&office.dir, &twin);
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
+        acme.enrol("b");
+        acme.enrol("c");
+        let twin = acme.folder.path().join("twin");
+        copy_all(&acme.dir, &twin);
         let mut other = Store::open(&twin).unwrap();
         let (when, names) = (When::now(NOW + 1), ["c".parse().unwrap()]);
         other
-            .revoke(&office.issuer, &names, false, when, &mut |_, _| true)
+            .revoke(&acme.issuer, &names, false, when, &mut |_, _| true)
             .unwrap();
-        office.revoke("b");
-        let here = office.update(&key).unwrap();
+        acme.revoke("b");
+        let here = acme.update(&key).unwrap();
         let mut witnesses = Published(other.witnesses_path());
         let there = update(&key, &checked(other.group()), LATER, &mut witnesses)
             .unwrap()
             .key;
         let expected = UpdateError::OtherHistory { epoch: 1 };
         assert_eq!(refused(&here, other.group()), expected);
-        assert_eq!(refused(&there, &office.group()), expected);
+        assert_eq!(refused(&there, &acme.group()), expected);
     }
 }
 
@@ -251,16 +245,16 @@ fn copy_all(from: &Path, to: &Path) {
 #[test]
 fn the_record_and_the_public_key_both_count() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
-        let key = office.enrol("a");
+        let mut acme = TestGroup::new(scheme);
+        let key = acme.enrol("a");
         let expected = UpdateError::OtherHistory { epoch: 0 };
         let with = |change: &dyn Fn(&mut HeldEpoch)| {
             let mut changed = key.clone();
             change(&mut changed.epochs[0]);
-            refused(&changed, &office.group())
+            refused(&changed, &acme.group())
         };
         assert_eq!(with(&|held| held.id = EpochId([9; 32])), expected);
-        let public = Office::of(scheme, quorum(1, 1), 5).enrol("x").epochs[0]
+        let public = TestGroup::of(scheme, quorum(1, 1), 5).enrol("x").epochs[0]
             .public
             .clone();
         assert_eq!(with(&|held| held.public = public.clone()), expected);
@@ -270,30 +264,30 @@ fn the_record_and_the_public_key_both_count() {
 /// A key whose witness is not its own is not replaced by one that is no better.
 #[test]
 fn a_bad_witness_gives_no_key() {
-    let mut office = Office::new(Scheme::Xr);
-    let (key, other) = (office.enrol("a"), office.enrol("b"));
-    office.enrol("c");
-    office.revoke("c");
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let (key, other) = (acme.enrol("a"), acme.enrol("b"));
+    acme.enrol("c");
+    acme.revoke("c");
     let mut mixed = key.clone();
     mixed.epochs[0].witness = other.epochs[0].witness.clone();
-    let bad = office.update(&mixed).unwrap_err();
+    let bad = acme.update(&mixed).unwrap_err();
     assert_eq!(bad, UpdateError::BadUpdate { epoch: 1 });
     // A record with the x* of this machine beside the V that revokes another does not lead on.
-    let mut record = office.group().epochs()[0].clone();
+    let mut record = acme.group().epochs()[0].clone();
     let Change::Steps(steps) = &mut record.change else {
         unreachable!("it is an xr group")
     };
     steps[0][..32].copy_from_slice(&key.key.x().to_bytes());
-    let file = GroupFile::from_bytes(&group_file(&office, &[record])).unwrap();
+    let file = GroupFile::from_bytes(&group_file(&acme, &[record])).unwrap();
     assert!(file.check_epochs(&mut rng(1)).is_err());
 }
 
 /// A group whose epoch 1 brings another opening key, and epoch 2 another V.
-fn reopened(office: &Office) -> GroupFile {
-    let (group, first) = (office.group(), xr_key(&office.group(), 0));
+fn reopened(acme: &TestGroup) -> GroupFile {
+    let (group, first) = (acme.group(), xr_key(&acme.group(), 0));
     let secret = Scalar::from_u128(77);
     let (sharing, _) = Sharing::deal(first.u(), &secret, quorum(2, 3), &mut rng(8)).unwrap();
-    let next = office.xr().reopened(&first, sharing.public());
+    let next = acme.xr().reopened(&first, sharing.public());
     let one = EpochRecord {
         epoch: 1,
         previous: group.last_id(),
@@ -303,8 +297,8 @@ fn reopened(office: &Office) -> GroupFile {
         root: [0; 32],
         change: Change::sharing(&next, SharingRecord::xr(Origin::TrustedDealer, &sharing)),
     };
-    let goes = office.store.machine("goes").unwrap().unwrap();
-    let step = office.xr().revoke(&first, &goes.x(&office.issuer)).unwrap();
+    let goes = acme.store.machine("goes").unwrap().unwrap();
+    let step = acme.xr().revoke(&first, &goes.x(&acme.issuer)).unwrap();
     let two = EpochRecord {
         epoch: 2,
         previous: one.epoch_id(),
@@ -313,15 +307,15 @@ fn reopened(office: &Office) -> GroupFile {
         change: Change::steps([&step]),
         ..one.clone()
     };
-    GroupFile::from_bytes(&group_file(office, &[one, two])).unwrap()
+    GroupFile::from_bytes(&group_file(acme, &[one, two])).unwrap()
 }
 
 #[test]
 fn a_new_opening_key_leaves_member_keys_as_they_are() {
-    let mut office = Office::new(Scheme::Xr);
-    let old = office.enrol("web-1");
-    office.enrol("goes");
-    let group = reopened(&office);
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let old = acme.enrol("web-1");
+    acme.enrol("goes");
+    let group = reopened(&acme);
     let new = update(&old, &checked(&group), LATER, &mut NoWitnesses);
     let new = new.unwrap().key;
     assert_eq!(new.key.to_bytes(), old.key.to_bytes());
@@ -344,14 +338,14 @@ fn a_new_opening_key_leaves_member_keys_as_they_are() {
 #[test]
 fn epochs_come_all_and_in_order() {
     for scheme in BOTH {
-        let mut office = Office::new(scheme);
+        let mut acme = TestGroup::new(scheme);
         ["a", "b"]
             .into_iter()
-            .for_each(|name| drop(office.enrol(name)));
-        office.revoke("a");
-        office.revoke("b");
-        let [one, two] = <[EpochRecord; 2]>::try_from(office.group().epochs().to_vec()).unwrap();
-        let read = |epochs: &[EpochRecord]| GroupFile::from_bytes(&group_file(&office, epochs));
+            .for_each(|name| drop(acme.enrol(name)));
+        acme.revoke("a");
+        acme.revoke("b");
+        let [one, two] = <[EpochRecord; 2]>::try_from(acme.group().epochs().to_vec()).unwrap();
+        let read = |epochs: &[EpochRecord]| GroupFile::from_bytes(&group_file(&acme, epochs));
         assert!(read(&[one.clone(), two.clone()]).is_ok());
         assert!(read(&[two.clone(), one.clone()]).is_err());
         assert!(read(std::slice::from_ref(&two)).is_err());

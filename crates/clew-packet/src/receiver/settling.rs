@@ -5,10 +5,10 @@ use core::mem;
 
 use super::{Conclusion, KeySource, Received, Receiver};
 use crate::{
+    block_cache::BlockName,
     pending::Checked,
     reason::{Reason, Verdict},
     time::Timestamp,
-    verified::BlockName,
     waiting::{CodedPacket, Outcome, Ticket, WAITING_MAX, Waiter},
 };
 

@@ -45,6 +45,7 @@ pub fn add_if(choice: u64, a: &mut [u64], b: &[u64]) -> u64 {
 }
 
 /// All ones for 1, nothing for 0, and nothing that a compiler makes a branch of.
+#[inline(always)]
 fn mask(choice: u64) -> u64 {
     core::hint::black_box(choice).wrapping_neg()
 }
@@ -109,6 +110,7 @@ pub const fn negated_inverse(n: u64) -> u64 {
 }
 
 /// Reads as many big-endian bytes as the words have.
+#[inline]
 pub fn read(out: &mut [u64], bytes: &[u8]) {
     for (word, bytes) in out.iter_mut().zip(bytes.rchunks_exact(8)) {
         *word = u64::from_be_bytes(bytes.try_into().expect("chunks have 8 bytes"));
@@ -116,6 +118,7 @@ pub fn read(out: &mut [u64], bytes: &[u8]) {
 }
 
 /// Writes them as big-endian bytes.
+#[inline]
 pub fn write(out: &mut [u8], words: &[u64]) {
     for (bytes, word) in out.rchunks_exact_mut(8).zip(words) {
         bytes.copy_from_slice(&word.to_be_bytes());

@@ -26,6 +26,7 @@ pub const LANES: usize = 16;
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 /// The state whose words 6 to 9 these are.
+#[inline]
 pub fn state(key: &[u32; 8], middle: [u32; 4]) -> State {
     let [c0, c1, c2, c3] = CONSTANTS;
     let [k0, k1, k2, k3, k4, k5, k6, k7] = *key;
@@ -36,6 +37,7 @@ pub fn state(key: &[u32; 8], middle: [u32; 4]) -> State {
 }
 
 /// The words of these bytes, little-endian.
+#[inline]
 pub fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
     let mut words = [0; N];
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {

@@ -276,7 +276,7 @@ impl<T> Bins<T> {
                     dropped.extend(because(NoRoom::Bins, oldest));
                 }
             }
-            None if self.blocks.len() >= self.limits.blocks => {
+            None if self.blocks.count() >= self.limits.blocks => {
                 let oldest = self.blocks.oldest();
                 let tokens = oldest.map(|block| self.forget(&block));
                 let tokens = tokens.into_iter().flatten();
@@ -337,7 +337,7 @@ impl<T> Bins<T> {
 
     fn answer(&mut self, key: Key, known: BlobState) {
         *self.answers.entry(key, || BlobState::Refused) = known;
-        if self.answers.len() > self.limits.answers {
+        if self.answers.count() > self.limits.answers {
             self.answers.pop_oldest();
         }
     }

@@ -3,7 +3,7 @@
 use super::run::rng;
 use clew_evidence::{
     Change, EpochRecord, Genesis, GroupFile, HEADER, Name, Origin, RegisterHead, SharingRecord,
-    seal,
+    sign_part,
 };
 use clew_group::curve::G1;
 use clew_group::{PublicKey, xr};
@@ -56,7 +56,7 @@ impl Manager {
         let mut parts = vec![self.genesis.encode()];
         parts.extend(self.epochs.iter().map(EpochRecord::encode));
         parts.push(register.encode());
-        let parts = parts.iter().flat_map(|part| seal(part, &key()));
+        let parts = parts.iter().flat_map(|part| sign_part(part, &key()));
         let bytes: Vec<u8> = HEADER.iter().copied().chain(parts).collect();
         GroupFile::from_bytes(&bytes).unwrap()
     }

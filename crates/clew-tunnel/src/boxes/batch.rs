@@ -12,14 +12,14 @@ use zeroize::optimization_barrier;
 
 use super::{Packet, TAG};
 
-/// Packets that are sealed or opened together at most.
-pub const GROUP: usize = poly1305::LANES;
+/// Packets that are sealed or decrypted together at most.
+pub(super) const GROUP: usize = poly1305::LANES;
 
 /// Bytes of a packet's stream before those for its text.
 const HEAD: usize = poly1305::KEY;
 
 /// Encrypts and writes the tags.
-pub fn seal(backend: Backend, packets: &mut [Packet<'_>]) {
+pub(super) fn seal(backend: Backend, packets: &mut [Packet<'_>]) {
     let mut places = Places::of(packets);
     let mut streams = Streams::new(backend);
     streams.start(&mut places, packets);
@@ -34,7 +34,7 @@ pub fn seal(backend: Backend, packets: &mut [Packet<'_>]) {
 }
 
 /// Decrypts where the tags are right, and says where they are.
-pub fn open(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+pub(super) fn decrypt(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
     let mut places = Places::of(packets);
     let mut streams = Streams::new(backend);
     streams.start(&mut places, packets);

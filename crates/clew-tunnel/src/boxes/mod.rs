@@ -6,7 +6,7 @@
 //! [`Stream`] is the key for those.
 //!
 //! ```
-//! use clew_tunnel::boxes::{Key, Packet, open, seal};
+//! use clew_tunnel::boxes::{Key, Packet, decrypt, seal};
 //!
 //! let stream = Key::from_bytes([1; 32]).stream(b"minimaLT and TID");
 //! let mut datagrams = [*b"room for the tag+one", *b"room for the tag+two"];
@@ -18,7 +18,7 @@
 //!
 //! *packets[0].tag = [0; 16];
 //! let mut are_good = [false; 2];
-//! open(&mut packets, &mut are_good);
+//! decrypt(&mut packets, &mut are_good);
 //! assert_eq!((are_good, &*packets[1].text), ([false, true], &b"+two"[..]));
 //! ```
 
@@ -87,9 +87,9 @@ impl Key {
     /// Decrypts what stands behind the tag in the first 16 bytes of `boxed`. False for a box that was not
     /// sealed so, which remains as it is.
     #[must_use]
-    pub fn open(&self, nonce: &[u8; NONCE], boxed: &mut [u8]) -> bool {
+    pub fn decrypt(&self, nonce: &[u8; NONCE], boxed: &mut [u8]) -> bool {
         let mut is_good = [false];
-        self.with_packet(nonce, boxed, |packet| open(&mut [packet], &mut is_good));
+        self.with_packet(nonce, boxed, |packet| decrypt(&mut [packet], &mut is_good));
         is_good[0]
     }
 
@@ -122,14 +122,14 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// A box to be sealed or opened where it stands.
+/// A box to be sealed or decrypted where it stands.
 #[derive(Debug)]
 pub struct Packet<'a> {
     /// Its key.
     pub stream: &'a Stream,
     /// The last 8 bytes of its nonce, which is for one text only.
     pub nonce: [u8; 8],
-    /// Written by [`seal`], compared by [`open`].
+    /// Written by [`seal`], compared by [`decrypt`].
     pub tag: &'a mut [u8; TAG],
     /// Text or ciphertext.
     pub text: &'a mut [u8],
@@ -159,8 +159,8 @@ pub fn seal(packets: &mut [Packet<'_>]) {
 /// # Panics
 ///
 /// If `are_good` is not as long as `packets`.
-pub fn open(packets: &mut [Packet<'_>], are_good: &mut [bool]) {
-    open_with(Backend::best(), packets, are_good);
+pub fn decrypt(packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+    decrypt_with(Backend::best(), packets, are_good);
 }
 
 /// As [`seal`], by a named backend: for tests and measurements.
@@ -174,15 +174,15 @@ pub fn seal_with(backend: Backend, packets: &mut [Packet<'_>]) {
     }
 }
 
-/// As [`open`], by a named backend: for tests and measurements.
+/// As [`decrypt`], by a named backend: for tests and measurements.
 ///
 /// # Panics
 ///
 /// If `are_good` is not as long as `packets`, or this machine does not have the backend.
-pub fn open_with(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
+pub fn decrypt_with(backend: Backend, packets: &mut [Packet<'_>], are_good: &mut [bool]) {
     assert_eq!(packets.len(), are_good.len(), "a place for each packet");
     let groups = packets.chunks_mut(batch::GROUP);
     for (group, are_good) in groups.zip(are_good.chunks_mut(batch::GROUP)) {
-        batch::open(backend, group, are_good);
+        batch::decrypt(backend, group, are_good);
     }
 }

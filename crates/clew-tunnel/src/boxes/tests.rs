@@ -101,7 +101,7 @@ impl Batch {
             .collect()
     }
 
-    /// Seals and opens in all ways.
+    /// Seals and decrypts in all ways.
     fn check(&self) {
         let expected = self.expected();
         for backend in Backend::all() {
@@ -109,10 +109,10 @@ impl Batch {
             seal_with(backend, &mut self.packets(&mut boxed));
             assert!(boxed == expected, "{} seals", backend.name());
             let mut are_good = vec![false; boxed.len()];
-            open_with(backend, &mut self.packets(&mut boxed), &mut are_good);
+            decrypt_with(backend, &mut self.packets(&mut boxed), &mut are_good);
             assert!(
                 are_good.iter().all(|good| *good),
-                "{} opens",
+                "{} decrypts",
                 backend.name()
             );
             assert!(
@@ -139,7 +139,7 @@ fn published_boxes() {
     let mut ours = roomy(&text);
     assert!(key.seal(&nonce, &mut ours));
     assert_eq!(ours, boxed);
-    assert!(key.open(&nonce, &mut ours));
+    assert!(key.decrypt(&nonce, &mut ours));
     assert_eq!(ours[TAG..], text);
 }
 
@@ -167,11 +167,11 @@ fn nothing_is_too_short_to_be_refused() {
     for len in 0..TAG {
         let mut boxed = vec![7; len];
         assert!(!key.seal(&[2; NONCE], &mut boxed));
-        assert!(!key.open(&[2; NONCE], &mut boxed));
+        assert!(!key.decrypt(&[2; NONCE], &mut boxed));
         assert_eq!(boxed, vec![7; len]);
     }
     seal(&mut []);
-    open(&mut [], &mut []);
+    decrypt(&mut [], &mut []);
 }
 
 #[test]
@@ -195,7 +195,7 @@ proptest! {
     }
 
     /// One bit of some packets is another one: these are refused and stay as they are, the others are
-    /// opened.
+    /// decrypted.
     #[test]
     fn what_was_tampered_with_is_refused(
         seed: u64,
@@ -213,7 +213,7 @@ proptest! {
         for backend in Backend::all() {
             let mut boxed = sent.clone();
             let mut are_good = vec![true; boxed.len()];
-            open_with(backend, &mut batch.packets(&mut boxed), &mut are_good);
+            decrypt_with(backend, &mut batch.packets(&mut boxed), &mut are_good);
             for (i, is_good) in are_good.iter().enumerate() {
                 prop_assert_eq!(*is_good, bits[i].is_none());
                 let after = if *is_good { &batch.texts[i] } else { &sent[i][TAG..] };
@@ -232,7 +232,7 @@ proptest! {
             0..256 => key[bit / 8] ^= 1 << (bit % 8),
             _ => nonce[(bit - 256) / 8] ^= 1 << (bit % 8),
         }
-        prop_assert!(!Key::from_bytes(key).open(&nonce, &mut boxed));
-        prop_assert!(Key::from_bytes(batch.keys[0]).open(&batch.nonces[0], &mut boxed));
+        prop_assert!(!Key::from_bytes(key).decrypt(&nonce, &mut boxed));
+        prop_assert!(Key::from_bytes(batch.keys[0]).decrypt(&batch.nonces[0], &mut boxed));
     }
 }

@@ -22,7 +22,7 @@ use crate::wire::values::{Call, CallWriter};
 
 /// What all tunnels of an engine share.
 #[derive(Debug, Default)]
-pub struct Common {
+pub(crate) struct Common {
     /// For the program.
     pub events: VecDeque<Event>,
     /// By reason.
@@ -37,7 +37,7 @@ pub struct Common {
 
 /// The sequences and connections of a tunnel.
 #[derive(Debug)]
-pub struct Channel {
+pub(super) struct Channel {
     /// Whose tunnel it is.
     pub id: TunnelId,
     /// It waits for its turn to send.
@@ -56,7 +56,7 @@ pub struct Channel {
 }
 
 /// One side of a tunnel: what it does with RPCs of connection 0.
-pub trait Party {
+pub(super) trait Party {
     /// What its tunnels share.
     type Shared: AsMut<Common>;
 
@@ -118,11 +118,11 @@ impl core::fmt::Debug for Now<'_> {
     }
 }
 
-/// Takes the RPCs in sequence of a packet that was opened, and those that it is the key to.
+/// Takes the RPCs in sequence of a packet that was decrypted, and those that it is the key to.
 ///
 /// # Errors
 /// A reason that closes the tunnel.
-pub fn receive<P: Party>(
+pub(super) fn receive<P: Party>(
     party: &mut P,
     shared: &mut P::Shared,
     now: &mut Now<'_>,
@@ -215,7 +215,7 @@ fn one<P: Party>(
 }
 
 /// Whether an RPC with this reason is passed over; others close the tunnel.
-pub const fn is_passed_over(reason: Reason) -> bool {
+pub(crate) const fn is_passed_over(reason: Reason) -> bool {
     matches!(
         reason,
         Reason::UnknownRpc
@@ -229,7 +229,13 @@ pub const fn is_passed_over(reason: Reason) -> bool {
 impl Channel {
     /// A channel of one side, whose sequence starts here, for packets of at most `packet` bytes, and RPCs of
     /// at most `longest`.
-    pub const fn new(id: TunnelId, side: Side, start: Seq, packet: usize, longest: usize) -> Self {
+    pub(super) const fn new(
+        id: TunnelId,
+        side: Side,
+        start: Seq,
+        packet: usize,
+        longest: usize,
+    ) -> Self {
         Self {
             id,
             is_ready: false,
@@ -243,14 +249,14 @@ impl Channel {
     }
 
     /// Puts an RPC of connection 0 behind those that wait.
-    pub fn control(&mut self, rpc: &Rpc<'_>) {
+    pub(super) fn control(&mut self, rpc: &Rpc<'_>) {
         // An RPC of ours is written, or it is a defect; nothing half-written remains.
         let written = self.control.push_with(|out| rpc.write(out));
         debug_assert!(written.is_ok(), "{rpc:?}: {written:?}");
     }
 
     /// Puts bytes of an RPC of connection 0 behind those that wait.
-    pub fn push(&mut self, rpc: &[u8]) {
+    pub(super) fn push(&mut self, rpc: &[u8]) {
         self.control.push(rpc);
     }
 
@@ -258,7 +264,7 @@ impl Channel {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub fn forward(&mut self, number: u32, value: &[u8]) -> Result<bool, Reason> {
+    pub(super) fn forward(&mut self, number: u32, value: &[u8]) -> Result<bool, Reason> {
         let longest = self.longest;
         let write = |out: &mut Vec<u8>| {
             let begin = out.len();
@@ -271,7 +277,7 @@ impl Channel {
     }
 
     /// How the tunnel is, at this address of the other side.
-    pub fn status(&self, address: SocketAddr) -> Status {
+    pub(super) fn status(&self, address: SocketAddr) -> Status {
         let (round_trip, window, outstanding) = self.sending.state();
         Status {
             address,
@@ -283,7 +289,7 @@ impl Channel {
     }
 
     /// Bytes of RPCs of connection 0 that wait.
-    pub fn control_bytes(&self) -> usize {
+    pub(crate) fn control_bytes(&self) -> usize {
         self.control.bytes()
     }
 
@@ -291,7 +297,7 @@ impl Channel {
     ///
     /// # Errors
     /// `closed-connection`; `too-long`, or what a reader would refuse it for.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         number: u32,
         name: &str,
@@ -304,12 +310,12 @@ impl Channel {
     }
 
     /// Whether there is anything to be sent in sequence, were there room in the window.
-    pub fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         !self.control.is_empty() || self.connections.has_work()
     }
 
     /// Collects RPCs for a new packet.
-    pub fn fill(&mut self, draft: &mut Draft<'_>, events: &mut VecDeque<Event>) {
+    pub(super) fn fill(&mut self, draft: &mut Draft<'_>, events: &mut VecDeque<Event>) {
         while let Some(rpc) = self.control.front() {
             if !draft.push(rpc) {
                 // What is on a connection never overtakes what made it.
@@ -322,7 +328,7 @@ impl Channel {
 
     /// Writes the RPCs of the next packet in sequence behind what `out` has, in `room` bytes at most: one that
     /// is sent again, or a new one. Its place; 0 if there is none to be sent now.
-    pub fn next(
+    pub(super) fn next(
         &mut self,
         now: Instant,
         room: usize,

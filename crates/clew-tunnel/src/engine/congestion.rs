@@ -8,7 +8,7 @@ const DUPLICATES: u32 = 3;
 
 /// The congestion window of one direction, in packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Congestion {
+pub(super) struct Congestion {
     initial: u32,
     window: u32,
     threshold: u32,
@@ -23,7 +23,7 @@ pub struct Congestion {
 
 /// What an ack asks of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
+pub(super) enum Advice {
     /// Nothing more.
     Go,
     /// Send the first outstanding packet again.
@@ -32,7 +32,7 @@ pub enum Advice {
 
 impl Congestion {
     /// The window of a sender whose packets have at most so many bytes.
-    pub const fn new(packet: usize) -> Self {
+    pub(super) const fn new(packet: usize) -> Self {
         let initial = if packet <= 1_095 { 4 } else { 3 };
         Self {
             initial,
@@ -46,7 +46,7 @@ impl Congestion {
     }
 
     /// How many packets may be outstanding now.
-    pub fn allowed(&self) -> usize {
+    pub(super) fn allowed(&self) -> usize {
         // Limited transmit: one more for each of the first two duplicates.
         let limited = if self.is_recovering {
             0
@@ -57,12 +57,12 @@ impl Congestion {
     }
 
     /// The window.
-    pub const fn window(&self) -> u32 {
+    pub(super) const fn window(&self) -> u32 {
         self.window
     }
 
     /// An ack of `packets` more, up to `ack`; `was_full`: the window was used.
-    pub fn acknowledge(&mut self, packets: u32, ack: Seq, was_full: bool) -> Advice {
+    pub(super) fn acknowledge(&mut self, packets: u32, ack: Seq, was_full: bool) -> Advice {
         self.duplicates = 0;
         let past = self.recover.is_none_or(|recover| !ack.is_before(recover));
         if past {
@@ -98,7 +98,7 @@ impl Congestion {
     }
 
     /// A duplicate ack of `ack`, with `flight` packets outstanding, up to `last`.
-    pub fn duplicate(&mut self, flight: usize, last: Seq) -> Advice {
+    pub(super) fn duplicate(&mut self, flight: usize, last: Seq) -> Advice {
         self.duplicates = self.duplicates.saturating_add(1);
         if self.is_recovering {
             self.window = (self.window + 1).min(FLIGHT_MAX as u32);
@@ -115,7 +115,7 @@ impl Congestion {
     }
 
     /// The timer ran out, with `flight` packets outstanding, up to `last`.
-    pub fn run_out(&mut self, flight: usize, last: Seq) {
+    pub(crate) fn run_out(&mut self, flight: usize, last: Seq) {
         self.halve(flight);
         self.window = 1;
         self.acknowledged = 0;
@@ -125,7 +125,7 @@ impl Congestion {
     }
 
     /// Nothing was sent for as long as the timer.
-    pub fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
         self.window = self.window.min(self.initial);
     }
 

@@ -16,7 +16,7 @@ const ID_BYTES: usize = 4;
 
 /// One connection, at one side.
 #[derive(Debug)]
-pub struct Connection {
+pub(super) struct Connection {
     /// 1 to 2^31 - 1.
     pub number: u32,
     /// It was asked for: before, nothing is sent on it.
@@ -46,7 +46,7 @@ pub struct Connection {
 
 impl Connection {
     /// A connection that nothing was sent on.
-    pub const fn new(number: u32, asked: Instant) -> Self {
+    pub(super) const fn new(number: u32, asked: Instant) -> Self {
         Self {
             number,
             is_asked: false,
@@ -72,13 +72,13 @@ impl Connection {
     }
 
     /// Bytes that were granted and are not read: those that wait, and those that may come.
-    pub fn granted_bytes(&self) -> u32 {
+    pub(crate) fn granted_bytes(&self) -> u32 {
         let (left, unread) = self.room();
         left + unread
     }
 
     /// The same, but CREDIT at least, which it can always have again.
-    pub fn claim(&self) -> u32 {
+    pub(super) fn claim(&self) -> u32 {
         self.granted_bytes().max(CREDIT)
     }
 
@@ -86,7 +86,7 @@ impl Connection {
     ///
     /// # Errors
     /// `over-window`.
-    pub fn deliver(&mut self, call: &Call<'_>, raw: &[u8]) -> Result<(), Reason> {
+    pub(super) fn deliver(&mut self, call: &Call<'_>, raw: &[u8]) -> Result<(), Reason> {
         if call.length > self.room().0 as usize {
             return Err(Reason::OverWindow);
         }
@@ -96,7 +96,7 @@ impl Connection {
     }
 
     /// The program is told that there is something to be read, once until it has read all.
-    pub fn tell(&mut self, tunnel: TunnelId, events: &mut VecDeque<Event>) {
+    pub(super) fn tell(&mut self, tunnel: TunnelId, events: &mut VecDeque<Event>) {
         if self.is_accepted && !self.is_told && !self.inbox.is_empty() {
             self.is_told = true;
             events.push_back(Event::Readable(self.id(tunnel)));
@@ -104,12 +104,12 @@ impl Connection {
     }
 
     /// The program has read all.
-    pub const fn is_read(&mut self) {
+    pub(crate) const fn is_read(&mut self) {
         self.is_told = false;
     }
 
     /// The program is told that there is room, if it waits for that.
-    pub fn tell_room(&mut self, tunnel: TunnelId, events: &mut VecDeque<Event>) {
+    pub(crate) fn tell_room(&mut self, tunnel: TunnelId, events: &mut VecDeque<Event>) {
         if self.wants_room && self.outbox.bytes() < SEND_BUFFER / 2 {
             self.wants_room = false;
             events.push_back(Event::Writable(self.id(tunnel)));
@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// How far the other side may go.
-    pub const fn granted(&self) -> u32 {
+    pub(super) const fn granted(&self) -> u32 {
         self.granted
     }
 
@@ -132,7 +132,7 @@ impl Connection {
     ///
     /// # Errors
     /// `old-window`.
-    pub const fn raise(&mut self, bytes: u32) -> Result<(), Reason> {
+    pub(super) const fn raise(&mut self, bytes: u32) -> Result<(), Reason> {
         if bytes.wrapping_sub(self.limit) >= 1 << 31 {
             return Err(Reason::OldWindow);
         }
@@ -141,13 +141,13 @@ impl Connection {
     }
 
     /// Nothing more may come.
-    pub const fn stop(&mut self) {
+    pub(super) const fn stop(&mut self) {
         self.granted = self.received;
     }
 
     /// The receive window that is due, if half of the one it has is used up: twice as many bytes, but no
     /// more than `most`.
-    pub fn due_window(&self, most: u32) -> Option<u32> {
+    pub(crate) fn due_window(&self, most: u32) -> Option<u32> {
         let (left, unread) = self.room();
         let half = self.window / 2;
         if !self.is_accepted || left > half || unread > half {
@@ -158,31 +158,31 @@ impl Connection {
     }
 
     /// The n of windowSize for a window of so many bytes.
-    pub fn limit_for(&self, window: u32) -> u32 {
+    pub(crate) fn limit_for(&self, window: u32) -> u32 {
         let (left, unread) = self.room();
         self.granted.wrapping_add(window - left - unread)
     }
 
     /// A window of so many bytes was granted.
-    pub fn grant(&mut self, window: u32) {
+    pub(crate) fn grant(&mut self, window: u32) {
         self.granted = self.limit_for(window);
         self.window = window;
     }
 
     /// Whether close(c) is due.
-    pub fn may_close(&self) -> bool {
+    pub(crate) fn may_close(&self) -> bool {
         self.is_closing && self.is_asked && self.outbox.is_empty()
     }
 
     /// The first RPC, if it may be sent now: the receive window has room for it.
-    pub fn sendable(&self) -> Option<&[u8]> {
+    pub(crate) fn sendable(&self) -> Option<&[u8]> {
         let rpc = self.outbox.front().filter(|_| self.is_asked)?;
         let room = self.limit.wrapping_sub(self.sent) as usize;
         (rpc.len() - ID_BYTES <= room).then_some(rpc)
     }
 
     /// Writes the first RPC, if it may be sent and fits.
-    pub fn send(&mut self, draft: &mut Draft<'_>) -> bool {
+    pub(super) fn send(&mut self, draft: &mut Draft<'_>) -> bool {
         let Some(rpc) = self.sendable() else {
             return false;
         };
@@ -196,7 +196,7 @@ impl Connection {
     }
 
     /// Writes close(c), if it is due and fits.
-    pub fn send_close(&self, draft: &mut Draft<'_>) -> bool {
+    pub(crate) fn send_close(&self, draft: &mut Draft<'_>) -> bool {
         let close = Rpc::Close {
             connection: self.number,
         };

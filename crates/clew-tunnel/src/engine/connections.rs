@@ -16,7 +16,7 @@ use crate::wire::values::Call;
 
 /// The connections of a tunnel, in the order of their numbers.
 #[derive(Debug)]
-pub struct Connections {
+pub(super) struct Connections {
     side: Side,
     all: Vec<Connection>,
     /// Closed by the other side, with what was not read.
@@ -28,7 +28,7 @@ pub struct Connections {
 
 impl Connections {
     /// None.
-    pub const fn new(side: Side) -> Self {
+    pub(super) const fn new(side: Side) -> Self {
         Self {
             side,
             all: Vec::new(),
@@ -39,7 +39,7 @@ impl Connections {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
@@ -61,7 +61,7 @@ impl Connections {
     }
 
     /// Client: the number of the next connection. None at the end of the numbers.
-    pub fn draw(&mut self, now: Instant) -> Option<u32> {
+    pub(super) fn draw(&mut self, now: Instant) -> Option<u32> {
         let number = self.last_created + 1;
         (number < 1 << 31).then(|| {
             self.last_created = number;
@@ -74,7 +74,7 @@ impl Connections {
     ///
     /// # Errors
     /// `bad-connection`, which closes the tunnel.
-    pub fn check_number(&mut self, number: u32) -> Result<(), Reason> {
+    pub(crate) fn check_number(&mut self, number: u32) -> Result<(), Reason> {
         if number <= self.last_created || number >= 1 << 31 {
             return Err(Reason::BadConnection);
         }
@@ -86,7 +86,7 @@ impl Connections {
     ///
     /// # Errors
     /// `too-many-connections`, `no-room`.
-    pub fn add(&mut self, number: u32, now: Instant) -> Result<(), Reason> {
+    pub(super) fn add(&mut self, number: u32, now: Instant) -> Result<(), Reason> {
         if self.is_full() {
             return Err(Reason::TooManyConnections);
         }
@@ -100,12 +100,12 @@ impl Connections {
     }
 
     /// Whether there are as many as there may be. One that ended has its place until it is read.
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.all.len() + self.ended.len() >= CONNECTIONS_MAX
     }
 
     /// How many there are, with those that ended unread, and how many bytes are granted and not read.
-    pub fn load(&self) -> (usize, usize) {
+    pub(super) fn load(&self) -> (usize, usize) {
         let all = self.all.iter().chain(&self.ended);
         let granted = all.map(|c| c.granted_bytes() as usize).sum();
         (self.all.len() + self.ended.len(), granted)
@@ -118,25 +118,25 @@ impl Connections {
     }
 
     /// Whether nobody has decided about it.
-    pub fn is_undecided(&self, number: u32) -> bool {
+    pub(crate) fn is_undecided(&self, number: u32) -> bool {
         self.place(number)
             .is_some_and(|place| !self.all[place].is_accepted)
     }
 
     /// When the oldest one that nobody has decided about was asked for.
-    pub fn undecided(&self) -> Option<Instant> {
+    pub(super) fn undecided(&self) -> Option<Instant> {
         let undecided = self.all.iter().find(|c| !c.is_accepted);
         undecided.map(|c| c.asked)
     }
 
     /// One that was asked for at `before` or earlier, and that nobody has decided about.
-    pub fn late(&self, before: Instant) -> Option<u32> {
+    pub(super) fn late(&self, before: Instant) -> Option<u32> {
         let undecided = self.all.iter().find(|c| !c.is_accepted);
         undecided.filter(|c| c.asked <= before).map(|c| c.number)
     }
 
     /// It was taken. What came before can be read.
-    pub fn accept(&mut self, tunnel: TunnelId, number: u32, events: &mut VecDeque<Event>) {
+    pub(super) fn accept(&mut self, tunnel: TunnelId, number: u32, events: &mut VecDeque<Event>) {
         if let Some(place) = self.place(number) {
             let connection = &mut self.all[place];
             connection.is_accepted = true;
@@ -145,7 +145,7 @@ impl Connections {
     }
 
     /// Client: it is asked for in what is sent next. False if it is gone.
-    pub fn ask(&mut self, number: u32) -> bool {
+    pub(super) fn ask(&mut self, number: u32) -> bool {
         let place = self.place(number);
         let connection = place.map(|place| &mut self.all[place]);
         connection.map(|c| c.is_asked = true).is_some()
@@ -155,7 +155,7 @@ impl Connections {
     ///
     /// # Errors
     /// `unasked` if it did already; as [`Self::find`].
-    pub fn accepted(&mut self, number: u32) -> Result<(), Reason> {
+    pub(super) fn accepted(&mut self, number: u32) -> Result<(), Reason> {
         let connection = self.find(number)?;
         if connection.is_accepted {
             return Err(Reason::Unasked);
@@ -168,7 +168,7 @@ impl Connections {
     ///
     /// # Errors
     /// As [`Self::accepted`].
-    pub fn refused(&mut self, number: u32) -> Result<(), Reason> {
+    pub(super) fn refused(&mut self, number: u32) -> Result<(), Reason> {
         if self.find(number)?.is_accepted {
             return Err(Reason::Unasked);
         }
@@ -177,7 +177,7 @@ impl Connections {
     }
 
     /// It ends at once. Whether it was there.
-    pub fn remove(&mut self, number: u32) -> bool {
+    pub(super) fn remove(&mut self, number: u32) -> bool {
         let place = self.place(number);
         place.map(|place| self.all.remove(place)).is_some()
     }
@@ -186,7 +186,7 @@ impl Connections {
     ///
     /// # Errors
     /// As [`Self::find`].
-    pub fn ended(&mut self, number: u32) -> Result<(), Reason> {
+    pub(super) fn ended(&mut self, number: u32) -> Result<(), Reason> {
         self.find(number)?;
         if let Some(place) = self.place(number) {
             let mut connection = self.all.remove(place);
@@ -204,7 +204,7 @@ impl Connections {
     ///
     /// # Errors
     /// `over-window`; as [`Self::find`]; `unknown-connection` from a server that has not taken it.
-    pub fn deliver(
+    pub(super) fn deliver(
         &mut self,
         tunnel: TunnelId,
         call: &Call<'_>,
@@ -225,12 +225,12 @@ impl Connections {
     ///
     /// # Errors
     /// `old-window`; as [`Self::find`].
-    pub fn raise(&mut self, number: u32, bytes: u32) -> Result<(), Reason> {
+    pub(super) fn raise(&mut self, number: u32, bytes: u32) -> Result<(), Reason> {
         self.find(number)?.raise(bytes)
     }
 
     /// windowSize of the first connection that was asked for, as the other side knows it already.
-    pub fn window(&self) -> Option<Rpc<'static>> {
+    pub(super) fn window(&self) -> Option<Rpc<'static>> {
         let asked = self.all.iter().find(|c| c.is_asked)?;
         Some(Rpc::WindowSize {
             connection: asked.number,
@@ -239,7 +239,7 @@ impl Connections {
     }
 
     /// Gives the first RPC that was not read to `read`. False if there is none.
-    pub fn read(&mut self, number: u32, read: &mut dyn FnMut(Call<'_>)) -> bool {
+    pub(super) fn read(&mut self, number: u32, read: &mut dyn FnMut(Call<'_>)) -> bool {
         let ended = self.ended.iter().position(|c| c.number == number);
         let connection = match (ended, self.place(number)) {
             (Some(place), _) => &mut self.ended[place],
@@ -269,7 +269,7 @@ impl Connections {
     /// # Errors
     /// None if there is no such connection (any more). Else whether there was room, or what a reader
     /// would refuse it for.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         number: u32,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), Reason>,
@@ -294,20 +294,20 @@ impl Connections {
     }
 
     /// It ends when what waits was sent. False if there is none.
-    pub fn close(&mut self, number: u32) -> bool {
+    pub(super) fn close(&mut self, number: u32) -> bool {
         let place = self.place(number);
         let connection = place.map(|place| &mut self.all[place]);
         connection.map(|c| c.is_closing = true).is_some()
     }
 
     /// Whether anything could be sent now.
-    pub fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         let can_send = |c: &Connection| c.sendable().is_some() || c.may_close();
         self.all.iter().any(can_send) || self.has_due_window()
     }
 
     /// Whether a windowSize is due.
-    pub fn has_due_window(&self) -> bool {
+    pub(crate) fn has_due_window(&self) -> bool {
         self.all.iter().any(|c| self.due_window(c).is_some())
     }
 
@@ -323,7 +323,12 @@ impl Connections {
     }
 
     /// Writes RPCs that may be sent, as far as there is room.
-    pub fn fill(&mut self, tunnel: TunnelId, draft: &mut Draft<'_>, events: &mut VecDeque<Event>) {
+    pub(super) fn fill(
+        &mut self,
+        tunnel: TunnelId,
+        draft: &mut Draft<'_>,
+        events: &mut VecDeque<Event>,
+    ) {
         self.fill_windows(draft);
         // Each packet begins with another connection, so that a long RPC is not always behind short ones.
         let mut turn = self.turn;

@@ -6,7 +6,7 @@ use crate::wire::rpc::Rpc;
 
 /// RPCs, one behind the other, as far as there is room.
 #[derive(Debug)]
-pub struct Draft<'a> {
+pub(super) struct Draft<'a> {
     out: &'a mut Vec<u8>,
     room: usize,
     count: usize,
@@ -14,17 +14,17 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Room for so many bytes and RPCs behind what `out` has.
-    pub const fn new(out: &'a mut Vec<u8>, room: usize, count: usize) -> Self {
+    pub(super) const fn new(out: &'a mut Vec<u8>, room: usize, count: usize) -> Self {
         Self { out, room, count }
     }
 
     /// Whether there is room for another RPC of so many bytes.
-    pub const fn fits(&self, bytes: usize) -> bool {
+    pub(super) const fn fits(&self, bytes: usize) -> bool {
         self.count > 0 && bytes <= self.room
     }
 
     /// Writes an RPC, if it fits.
-    pub fn push(&mut self, rpc: &[u8]) -> bool {
+    pub(super) fn push(&mut self, rpc: &[u8]) -> bool {
         let fits = self.fits(rpc.len());
         if fits {
             self.out.extend_from_slice(rpc);
@@ -34,7 +34,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Writes an RPC of connection 0, if it fits.
-    pub fn control(&mut self, rpc: &Rpc<'_>) -> bool {
+    pub(super) fn control(&mut self, rpc: &Rpc<'_>) -> bool {
         let begin = self.out.len();
         let is_written = rpc.write(self.out).is_ok();
         let bytes = self.out.len() - begin;

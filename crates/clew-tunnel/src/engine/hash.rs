@@ -5,28 +5,21 @@ use core::hash::{BuildHasher, Hasher as _};
 
 use siphasher::sip::SipHasher13;
 
-use crate::wire::packet::Tid;
-
 /// A secret of this run.
 #[derive(Clone, Copy)]
-pub struct Hasher([u8; 16]);
+pub(crate) struct Hasher([u8; 16]);
 
 impl Hasher {
     /// A hasher by 16 random bytes.
-    pub const fn new(random: [u8; 16]) -> Self {
+    pub(crate) const fn new(random: [u8; 16]) -> Self {
         Self(random)
     }
 
     /// 8 bytes for these.
-    pub fn of(&self, bytes: &[u8]) -> u64 {
+    pub(crate) fn of(&self, bytes: &[u8]) -> u64 {
         let mut hasher = SipHasher13::new_with_key(&self.0);
         hasher.write(bytes);
         hasher.finish()
-    }
-
-    /// The place of a TID in a table.
-    pub fn of_tid(&self, tid: Tid) -> u64 {
-        self.of(tid.as_bytes())
     }
 }
 
@@ -38,7 +31,7 @@ impl fmt::Debug for Hasher {
 
 /// For tables whose keys are such hashes already.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Hashed;
+pub(super) struct Hashed;
 
 impl BuildHasher for Hashed {
     type Hasher = Same;
@@ -50,7 +43,7 @@ impl BuildHasher for Hashed {
 
 /// Gives back the number that it is given.
 #[derive(Debug)]
-pub struct Same(u64);
+pub(super) struct Same(u64);
 
 impl core::hash::Hasher for Same {
     fn finish(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Which nonces were opened: `spec/tunnel.md` section 4.1.
+//! Which nonces were decrypted: `spec/tunnel.md` section 4.1.
 
 use crate::keys::Nonce;
 use crate::limits::NONCES;
@@ -6,20 +6,20 @@ use crate::reason::Reason;
 
 const WORDS: usize = NONCES / 64;
 
-/// Which of the last [`NONCES`] of one key and direction were opened. The bits are a ring: t is at t modulo
+/// Which of the last [`NONCES`] of one key and direction were decrypted. The bits are a ring: t is at t modulo
 /// their number.
 #[derive(Clone, Debug, Default)]
-pub struct NonceMemory {
+pub(super) struct NonceMemory {
     highest: Option<u64>,
     seen: [u64; WORDS],
 }
 
 impl NonceMemory {
-    /// Whether a packet with this nonce may be opened.
+    /// Whether a packet with this nonce may be decrypted.
     ///
     /// # Errors
     /// `duplicate-nonce`, `old-nonce`.
-    pub fn check(&self, nonce: Nonce) -> Result<(), Reason> {
+    pub(super) fn check(&self, nonce: Nonce) -> Result<(), Reason> {
         let t = nonce.t();
         match self.highest {
             Some(highest) if t <= highest => {
@@ -35,8 +35,8 @@ impl NonceMemory {
         }
     }
 
-    /// Writes down that the nonce was opened. Whether it is above all before it.
-    pub fn note(&mut self, nonce: Nonce) -> bool {
+    /// Writes down that the nonce was decrypted. Whether it is above all before it.
+    pub(super) fn note(&mut self, nonce: Nonce) -> bool {
         let t = nonce.t();
         let is_highest = self.highest.is_none_or(|highest| t > highest);
         if is_highest {
@@ -47,7 +47,7 @@ impl NonceMemory {
         is_highest
     }
 
-    /// What lies between the highest and `t` was not opened; its bits are of older ones.
+    /// What lies between the highest and `t` was not decrypted; its bits are of older ones.
     fn forget_up_to(&mut self, t: u64) {
         let Some(highest) = self.highest else {
             return;

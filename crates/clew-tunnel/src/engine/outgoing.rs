@@ -21,7 +21,7 @@ pub struct Outgoing {
     most: usize,
     bytes: Vec<u8>,
     datagrams: Vec<Datagram>,
-    open: Vec<Open>,
+    unsealed: Vec<Unsealed>,
     seen: Seen,
 }
 
@@ -34,7 +34,7 @@ struct Datagram {
 
 /// A box that is still to be sealed.
 #[derive(Debug)]
-struct Open {
+struct Unsealed {
     begin: usize,
     end: usize,
     nonce: Nonce,
@@ -64,7 +64,7 @@ impl Outgoing {
             most,
             bytes: Vec::new(),
             datagrams: Vec::new(),
-            open: Vec::new(),
+            unsealed: Vec::new(),
             seen: None,
         }
     }
@@ -98,14 +98,14 @@ impl Outgoing {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.datagrams.clear();
-        self.open.clear();
+        self.unsealed.clear();
         if let Some(seen) = &mut self.seen {
             seen.clear();
         }
     }
 
     /// Adds a datagram without a box.
-    pub fn push_plain(&mut self, (from, to): (u32, SocketAddr), bytes: &[u8]) {
+    pub(crate) fn push_plain(&mut self, (from, to): (u32, SocketAddr), bytes: &[u8]) {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.datagrams.push(Datagram { from, to, begin });
@@ -126,7 +126,7 @@ impl Outgoing {
         let boxed = header.write(numbers, rpcs, length, &mut self.bytes)?;
         let end = self.bytes.len();
         self.datagrams.push(Datagram { from, to, begin });
-        self.open.push(Open {
+        self.unsealed.push(Unsealed {
             begin: boxed,
             end,
             nonce: header.nonce,
@@ -147,28 +147,28 @@ impl Outgoing {
 
     /// Seals all boxes. Before, nothing may leave.
     pub fn seal(&mut self) {
-        for group in self.open.chunks(GROUP) {
+        for group in self.unsealed.chunks(GROUP) {
             let mut rest = &mut self.bytes[..];
             let mut at = 0;
             let mut packets: Vec<boxes::Packet<'_>> = Vec::with_capacity(GROUP);
-            for open in group {
-                let (_, after) = rest.split_at_mut(open.begin - at);
-                let (boxed, after) = after.split_at_mut(open.end - open.begin);
-                (rest, at) = (after, open.end);
+            for packet in group {
+                let (_, after) = rest.split_at_mut(packet.begin - at);
+                let (boxed, after) = after.split_at_mut(packet.end - packet.begin);
+                (rest, at) = (after, packet.end);
                 packets.extend(boxes::Packet::new(
-                    &open.stream,
-                    open.nonce.to_bytes(),
+                    &packet.stream,
+                    packet.nonce.to_bytes(),
                     boxed,
                 ));
             }
             boxes::seal(&mut packets);
         }
-        self.open.clear();
+        self.unsealed.clear();
     }
 
     /// The datagrams, those together that one call of the system may take.
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
-        debug_assert!(self.open.is_empty(), "sealed before it leaves");
+        debug_assert!(self.unsealed.is_empty(), "sealed before it leaves");
         let mut next = 0;
         core::iter::from_fn(move || {
             let run = self.run(next)?;

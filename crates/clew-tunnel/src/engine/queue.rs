@@ -8,7 +8,7 @@ const SLACK: usize = 4_096;
 
 /// Byte strings in their order.
 #[derive(Debug, Default)]
-pub struct Queue {
+pub(super) struct Queue {
     bytes: Vec<u8>,
     begin: usize,
     lengths: VecDeque<u16>,
@@ -16,7 +16,7 @@ pub struct Queue {
 
 impl Queue {
     /// Nothing.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             bytes: Vec::new(),
             begin: 0,
@@ -25,7 +25,7 @@ impl Queue {
     }
 
     /// Adds what `write` writes, unless it refuses.
-    pub fn push_with<E>(
+    pub(crate) fn push_with<E>(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<usize, E> {
@@ -41,19 +41,19 @@ impl Queue {
     }
 
     /// Adds these bytes.
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.lengths.push_back(bytes.len() as u16);
     }
 
     /// The first one.
-    pub fn front(&self) -> Option<&[u8]> {
+    pub(super) fn front(&self) -> Option<&[u8]> {
         let length = usize::from(*self.lengths.front()?);
         self.bytes.get(self.begin..self.begin + length)
     }
 
     /// Takes the first one away.
-    pub fn pop(&mut self) {
+    pub(super) fn pop(&mut self) {
         let Some(length) = self.lengths.pop_front() else {
             return;
         };
@@ -68,12 +68,12 @@ impl Queue {
     }
 
     /// How many bytes wait.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes.len() - self.begin
     }
 
     /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
 }

@@ -32,11 +32,11 @@ impl Rate {
 
 /// Counts for one [`Rate`]: the instant at which all that was taken would have been earned (GCRA).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Bucket(Instant);
+pub(crate) struct Bucket(Instant);
 
 impl Bucket {
     /// Takes one, if there is one.
-    pub fn take(&mut self, rate: Rate, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, rate: Rate, now: Instant) -> bool {
         let interval = rate.interval();
         let earned = self.0.max(now);
         let ahead = u64::from(rate.at_once.max(1) - 1) * interval;
@@ -51,7 +51,7 @@ impl Bucket {
 /// Counts of a [`Rate`] for each prefix, IPv4 /24 or IPv6 /56, in a table of fixed size. Two prefixes may
 /// share a place; which ones, nobody can know without the secret.
 #[derive(Debug)]
-pub struct Prefixes {
+pub(crate) struct Prefixes {
     hasher: Hasher,
     rate: Rate,
     buckets: Box<[Bucket]>,
@@ -62,7 +62,7 @@ const PLACES: usize = 1 << 14;
 
 impl Prefixes {
     /// No prefix has taken anything.
-    pub fn new(hasher: Hasher, rate: Rate) -> Self {
+    pub(crate) fn new(hasher: Hasher, rate: Rate) -> Self {
         let buckets = vec![Bucket::default(); PLACES].into_boxed_slice();
         Self {
             hasher,
@@ -72,7 +72,7 @@ impl Prefixes {
     }
 
     /// Takes one for the prefix of an address, if there is one.
-    pub fn take(&mut self, source: SocketAddr, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, source: SocketAddr, now: Instant) -> bool {
         let hash = match source.ip() {
             IpAddr::V4(ip) => self.hasher.of(&ip.octets()[..3]),
             IpAddr::V6(ip) => self.hasher.of(&ip.octets()[..7]),

@@ -10,11 +10,11 @@ use crate::reason::Reason;
 
 /// Bytes that all tunnels of a program hold ahead of their turn.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Held(usize);
+pub(crate) struct Held(usize);
 
 impl Held {
     /// How many there are.
-    pub const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> usize {
         self.0
     }
 }
@@ -29,7 +29,7 @@ const fn cost(rpcs: &[u8]) -> usize {
 
 /// What became of a counted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(super) enum Place {
     /// It is the next one: its RPCs are to be done, then those of [`Receiving::pop`].
     Next,
     /// It is held until those before it come.
@@ -38,7 +38,7 @@ pub enum Place {
 
 /// One direction of a tunnel, at its receiver.
 #[derive(Debug, Default)]
-pub struct Receiving {
+pub(super) struct Receiving {
     /// The next one in order; none before the first.
     next: Option<Seq>,
     /// Whether anything was done: before, there is nothing to acknowledge.
@@ -56,7 +56,7 @@ pub struct Receiving {
 
 impl Receiving {
     /// Nothing was received.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             next: None,
             has_begun: false,
@@ -69,18 +69,18 @@ impl Receiving {
     }
 
     /// What every packet has as its ack.
-    pub fn ack(&self) -> u32 {
+    pub(super) fn ack(&self) -> u32 {
         match self.next {
             Some(next) if self.has_begun => next.before().get(),
             _ => 0,
         }
     }
 
-    /// A counted packet was opened. What is later is copied.
+    /// A counted packet was decrypted. What is later is copied.
     ///
     /// # Errors
     /// `duplicate-seq`, `ahead`.
-    pub fn take(&mut self, seq: Seq, rpcs: &[u8], all: &mut Held) -> Result<Place, Reason> {
+    pub(super) fn take(&mut self, seq: Seq, rpcs: &[u8], all: &mut Held) -> Result<Place, Reason> {
         let next = *self.next.get_or_insert(seq.start_of_first());
         let distance = next.until(seq) as usize;
         if seq.is_before(next) {
@@ -111,7 +111,7 @@ impl Receiving {
     }
 
     /// The RPCs of the next packet, if it was held.
-    pub fn pop(&mut self, all: &mut Held) -> Option<Box<[u8]>> {
+    pub(super) fn pop(&mut self, all: &mut Held) -> Option<Box<[u8]>> {
         let rpcs = self.held.remove(&self.next?.get())?;
         self.held_bytes -= cost(&rpcs);
         all.0 -= cost(&rpcs);
@@ -126,31 +126,31 @@ impl Receiving {
     }
 
     /// The tunnel ends, or sleeps: what it holds is free.
-    pub fn release(&mut self, all: &mut Held) {
+    pub(crate) fn release(&mut self, all: &mut Held) {
         all.0 -= self.held_bytes;
         self.held_bytes = 0;
         self.held = BTreeMap::new();
     }
 
     /// A counted packet has to be acknowledged: the second one at once.
-    pub fn owe(&mut self, now: Instant) {
+    pub(crate) fn owe(&mut self, now: Instant) {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         self.now |= self.unacknowledged >= 2;
         self.at.get_or_insert(now + ACK_DELAY);
     }
 
     /// An ack must leave at once.
-    pub fn owe_at_once(&mut self) {
+    pub(crate) fn owe_at_once(&mut self) {
         self.now = true;
     }
 
     /// When an ack is due.
-    pub fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         if self.now { Some(0) } else { self.at }
     }
 
     /// A packet leaves, and takes the ack along.
-    pub fn acknowledged(&mut self) {
+    pub(super) fn acknowledged(&mut self) {
         self.unacknowledged = 0;
         self.now = false;
         self.at = None;

@@ -12,7 +12,7 @@ use crate::reason::Reason;
 /// most; of a solution's n', up to PUZZLE_LIFE. Of two different ones one in 2^64 pairs has the same hash, and
 /// nobody can find such without the secret.
 #[derive(Debug)]
-pub struct ReplaySet {
+pub(super) struct ReplaySet {
     hasher: Hasher,
     most: usize,
     life: u64,
@@ -24,7 +24,7 @@ pub struct ReplaySet {
 
 impl ReplaySet {
     /// A set of at most `most` of this run, each good for `life` nanoseconds after its time.
-    pub fn new(hasher: Hasher, most: usize, life: u64) -> Self {
+    pub(super) fn new(hasher: Hasher, most: usize, life: u64) -> Self {
         Self {
             hasher,
             most: most.max(1),
@@ -36,7 +36,7 @@ impl ReplaySet {
     }
 
     /// Whether this is known.
-    pub fn has(&self, thing: &[u8]) -> bool {
+    pub(super) fn has(&self, thing: &[u8]) -> bool {
         self.known.contains(&self.hasher.of(thing))
     }
 
@@ -44,7 +44,7 @@ impl ReplaySet {
     ///
     /// # Errors
     /// `replayed`.
-    pub fn check(&self, thing: &[u8], t: u64) -> Result<(), Reason> {
+    pub(super) fn check(&self, thing: &[u8], t: u64) -> Result<(), Reason> {
         if t <= self.floor || self.has(thing) {
             return Err(Reason::Replayed);
         }
@@ -52,7 +52,7 @@ impl ReplaySet {
     }
 
     /// Remembers it. `now` is the server's time in nanoseconds, which never goes back.
-    pub fn insert(&mut self, thing: &[u8], t: u64, now: u64) {
+    pub(super) fn insert(&mut self, thing: &[u8], t: u64, now: u64) {
         self.expire(now);
         if self.order.len() >= self.most {
             // A sixteenth at once: the floor rises in steps, not with each packet.
@@ -69,7 +69,7 @@ impl ReplaySet {
     }
 
     /// How many are remembered.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 

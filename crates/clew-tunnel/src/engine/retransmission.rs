@@ -11,7 +11,7 @@ const DOUBLINGS: u8 = 16;
 
 /// The retransmission timer's length, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Timeout {
+pub(super) struct Timeout {
     /// SRTT and RTTVAR, from the first measurement on.
     measured: Option<(u64, u64)>,
     /// How often it has run out since an answer came.
@@ -20,7 +20,7 @@ pub struct Timeout {
 
 impl Timeout {
     /// Nothing was measured.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             measured: None,
             ran_out: 0,
@@ -28,7 +28,7 @@ impl Timeout {
     }
 
     /// A round trip was measured, of a packet that was sent once.
-    pub fn measure(&mut self, trip: u64) {
+    pub(super) fn measure(&mut self, trip: u64) {
         self.measured = Some(match self.measured {
             None => (trip, trip / 2),
             Some((srtt, var)) => {
@@ -39,12 +39,12 @@ impl Timeout {
     }
 
     /// SRTT, once it was measured.
-    pub fn round_trip(&self) -> Option<u64> {
+    pub(super) fn round_trip(&self) -> Option<u64> {
         self.measured.map(|(srtt, _)| srtt)
     }
 
     /// How long to wait.
-    pub fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         let base = self.measured.map_or(RTO_FIRST, |(srtt, var)| {
             (srtt + GRANULARITY.max(4 * var)).max(RTO_MIN)
         });

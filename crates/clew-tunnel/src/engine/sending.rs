@@ -21,7 +21,7 @@ struct Sent {
 
 /// One direction of a tunnel, at its sender.
 #[derive(Debug)]
-pub struct Sending {
+pub(super) struct Sending {
     next: Seq,
     flight: VecDeque<Sent>,
     /// How many of the first of `flight` are taken for lost, and how many of these were sent again.
@@ -44,14 +44,14 @@ pub struct Sending {
 
 /// What an ack did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Acknowledged {
+pub(super) struct Acknowledged {
     /// Packets that were acknowledged.
     pub packets: usize,
 }
 
 impl Sending {
     /// A sequence from `start` on, of packets of at most so many bytes.
-    pub const fn new(start: Seq, packet: usize) -> Self {
+    pub(super) const fn new(start: Seq, packet: usize) -> Self {
         Self {
             next: start,
             flight: VecDeque::new(),
@@ -72,7 +72,7 @@ impl Sending {
     ///
     /// # Errors
     /// `bad-ack`: of what was never sent.
-    pub fn check(&self, ack: u32) -> Result<Option<usize>, Reason> {
+    pub(super) fn check(&self, ack: u32) -> Result<Option<usize>, Reason> {
         let Some(ack) = Seq::new(ack) else {
             return Ok(None);
         };
@@ -94,7 +94,7 @@ impl Sending {
     ///
     /// # Errors
     /// `bad-ack`: of what was never sent.
-    pub fn acknowledge(
+    pub(super) fn acknowledge(
         &mut self,
         ack: u32,
         is_bare: bool,
@@ -147,7 +147,7 @@ impl Sending {
     }
 
     /// The timer ran out: the first outstanding packet is sent again. How often in a row it did.
-    pub fn run_out(&mut self, now: Instant) -> u8 {
+    pub(crate) fn run_out(&mut self, now: Instant) -> u8 {
         if !self.flight.is_empty() {
             let last = self.next.before();
             self.congestion.run_out(self.flight.len(), last);
@@ -162,7 +162,7 @@ impl Sending {
 
     /// The next packet that is to be sent again, if there is one, the window has room for it, and its RPCs
     /// fit into so many bytes.
-    pub fn again(&mut self, now: Instant, room: usize) -> Option<(Seq, &[u8])> {
+    pub(super) fn again(&mut self, now: Instant, room: usize) -> Option<(Seq, &[u8])> {
         if self.again >= self.lost || !(self.at_once || self.has_room()) {
             return None;
         }
@@ -188,7 +188,7 @@ impl Sending {
     }
 
     /// Whether a new packet may be sent.
-    pub fn may_send(&mut self, now: Instant) -> bool {
+    pub(crate) fn may_send(&mut self, now: Instant) -> bool {
         let is_waiting = self.again < self.lost;
         let most = if self.is_known {
             usize::MAX
@@ -206,7 +206,7 @@ impl Sending {
     }
 
     /// A new packet with these RPCs leaves: its place.
-    pub fn send(&mut self, rpcs: Box<[u8]>, now: Instant) -> Seq {
+    pub(super) fn send(&mut self, rpcs: Box<[u8]>, now: Instant) -> Seq {
         let seq = self.next;
         self.next = seq.plus(1);
         self.flight.push_back(Sent {
@@ -223,36 +223,36 @@ impl Sending {
     }
 
     /// What is outstanding was sent in an initiation packet that repeats itself: no measurement of it.
-    pub fn mark_again(&mut self) {
+    pub(crate) fn mark_again(&mut self) {
         for sent in &mut self.flight {
             sent.is_again = true;
         }
     }
 
     /// The first outstanding packet has other RPCs, which nobody has done.
-    pub fn replace_first(&mut self, rpcs: &[u8]) {
+    pub(crate) fn replace_first(&mut self, rpcs: &[u8]) {
         if let Some(first) = self.flight.front_mut() {
             first.rpcs = rpcs.into();
         }
     }
 
     /// Whether all that was sent was acknowledged, and something was.
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.is_known && self.flight.is_empty()
     }
 
     /// When the timer runs out.
-    pub const fn expiry(&self) -> Option<Instant> {
+    pub(crate) const fn expiry(&self) -> Option<Instant> {
         self.expiry
     }
 
     /// Since when something is outstanding.
-    pub const fn waiting_since(&self) -> Option<Instant> {
+    pub(crate) const fn waiting_since(&self) -> Option<Instant> {
         self.waiting_since
     }
 
     /// Nothing is sent for a while: no timer. What is outstanding is sent again once something is.
-    pub fn pause(&mut self) {
+    pub(super) fn pause(&mut self) {
         self.expiry = None;
         self.waiting_since = None;
         self.lost = self.flight.len();
@@ -261,20 +261,20 @@ impl Sending {
 
     /// The address is another one: congestion and timer as at the start; what is outstanding is sent again
     /// by them. What they were before.
-    pub fn restart(&mut self, packet: usize, now: Instant) -> (Congestion, Timeout) {
+    pub(super) fn restart(&mut self, packet: usize, now: Instant) -> (Congestion, Timeout) {
         let before = (self.congestion, self.timeout);
         self.resume((Congestion::new(packet), Timeout::default()), now);
         before
     }
 
     /// Congestion and timer as they were.
-    pub fn resume(&mut self, (congestion, timeout): (Congestion, Timeout), now: Instant) {
+    pub(crate) fn resume(&mut self, (congestion, timeout): (Congestion, Timeout), now: Instant) {
         (self.congestion, self.timeout) = (congestion, timeout);
         self.expiry = (!self.flight.is_empty()).then(|| now + self.timeout.length());
     }
 
     /// SRTT in nanoseconds, the window in packets, and how many are outstanding.
-    pub fn state(&self) -> (Option<u64>, u32, usize) {
+    pub(super) fn state(&self) -> (Option<u64>, u32, usize) {
         let trip = self.timeout.round_trip();
         (trip, self.congestion.window(), self.flight.len())
     }

@@ -6,7 +6,7 @@ use super::event::TunnelId;
 
 /// Tunnels, each under a number that no other one of this engine had.
 #[derive(Debug)]
-pub struct Table<T> {
+pub(super) struct Table<T> {
     places: Vec<Place<T>>,
     free: Vec<u32>,
 }
@@ -28,12 +28,12 @@ impl<T> Default for Table<T> {
 
 impl<T> Table<T> {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
     /// Adds the tunnel that `make` makes for its number.
-    pub fn insert(&mut self, make: impl FnOnce(TunnelId) -> T) -> TunnelId {
+    pub(super) fn insert(&mut self, make: impl FnOnce(TunnelId) -> T) -> TunnelId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place {
                 generation: 0,
@@ -52,22 +52,22 @@ impl<T> Table<T> {
     }
 
     /// The tunnel at this place.
-    pub fn at(&mut self, index: u32) -> Option<&mut T> {
+    pub(super) fn at(&mut self, index: u32) -> Option<&mut T> {
         self.places.get_mut(index as usize)?.tunnel.as_mut()
     }
 
     /// The same, to be read.
-    pub fn peek(&self, index: u32) -> Option<&T> {
+    pub(super) fn peek(&self, index: u32) -> Option<&T> {
         self.places.get(index as usize)?.tunnel.as_ref()
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().filter_map(|place| place.tunnel.as_ref())
     }
 
     /// The tunnel of this number, if it is still there.
-    pub fn get(&mut self, id: TunnelId) -> Option<&mut T> {
+    pub(super) fn get(&mut self, id: TunnelId) -> Option<&mut T> {
         let place = self.places.get_mut(id.index as usize)?;
         place
             .tunnel
@@ -76,7 +76,7 @@ impl<T> Table<T> {
     }
 
     /// Takes a tunnel out.
-    pub fn remove(&mut self, index: u32) -> Option<T> {
+    pub(super) fn remove(&mut self, index: u32) -> Option<T> {
         let tunnel = self.places.get_mut(index as usize)?.tunnel.take()?;
         self.free.push(index);
         Some(tunnel)

@@ -6,17 +6,17 @@ use alloc::collections::BTreeSet;
 pub type Instant = u64;
 
 /// A millisecond, in nanoseconds.
-pub const MILLISECOND: u64 = 1_000_000;
+pub(super) const MILLISECOND: u64 = 1_000_000;
 /// A second, in nanoseconds.
-pub const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// When each tunnel has something to do: one instant for each at most.
 #[derive(Debug, Default)]
-pub struct Agenda(BTreeSet<(Instant, u32)>);
+pub(super) struct Agenda(BTreeSet<(Instant, u32)>);
 
 impl Agenda {
     /// Moves a tunnel from the instant it had to another, or to none.
-    pub fn move_to(&mut self, tunnel: u32, had: &mut Option<Instant>, at: Option<Instant>) {
+    pub(super) fn move_to(&mut self, tunnel: u32, had: &mut Option<Instant>, at: Option<Instant>) {
         if *had == at {
             return;
         }
@@ -30,12 +30,12 @@ impl Agenda {
     }
 
     /// The earliest instant.
-    pub fn next(&self) -> Option<Instant> {
+    pub(super) fn next(&self) -> Option<Instant> {
         self.0.first().map(|(at, _)| *at)
     }
 
     /// A tunnel that is due. It remains until it is moved.
-    pub fn due(&self, now: Instant) -> Option<u32> {
+    pub(super) fn due(&self, now: Instant) -> Option<u32> {
         let (at, tunnel) = self.0.first()?;
         (*at <= now).then_some(*tunnel)
     }

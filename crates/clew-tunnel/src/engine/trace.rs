@@ -24,7 +24,7 @@ pub struct Seen {
     pub is_initiation: bool,
 }
 
-/// A packet that was opened, and how its tunnel was after that.
+/// A packet that was decrypted, and how its tunnel was after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// When.
@@ -35,7 +35,7 @@ pub struct Received {
     pub status: Status,
 }
 
-/// Packets that were opened, for who takes them from here.
+/// Packets that were decrypted, for who takes them from here.
 #[derive(Debug, Default)]
 pub struct Trace {
     most: usize,
@@ -49,7 +49,7 @@ impl Trace {
         self.received.truncate(most);
     }
 
-    /// A packet was opened.
+    /// A packet was decrypted.
     pub fn note(&mut self, received: impl FnOnce() -> Received) {
         if self.most == 0 {
             return;

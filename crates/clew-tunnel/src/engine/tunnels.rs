@@ -11,7 +11,7 @@ use crate::wire::values::Call;
 
 /// Tunnels, and those of them that have something to do, in their turn.
 #[derive(Debug)]
-pub struct Tunnels<T> {
+pub(super) struct Tunnels<T> {
     table: Table<T>,
     /// Those that [`Self::touch`] was called for, until they had their turn.
     pub ready: VecDeque<u32>,
@@ -42,7 +42,7 @@ impl<T> DerefMut for Tunnels<T> {
 
 impl<T: Party> Tunnels<T> {
     /// Something of a tunnel changed: it may have something to send, and other instants to wait for.
-    pub fn touch(&mut self, index: u32) {
+    pub(crate) fn touch(&mut self, index: u32) {
         let Some(tunnel) = self.table.at(index) else {
             return;
         };
@@ -58,7 +58,11 @@ impl<T: Party> Tunnels<T> {
     }
 
     /// Gives the next RPC of a connection to `read`. False if there is none now.
-    pub fn read(&mut self, connection: ConnectionId, read: &mut dyn FnMut(Call<'_>)) -> bool {
+    pub(super) fn read(
+        &mut self,
+        connection: ConnectionId,
+        read: &mut dyn FnMut(Call<'_>),
+    ) -> bool {
         let Some(channel) = self.channel(connection.tunnel) else {
             return false;
         };
@@ -73,7 +77,7 @@ impl<T: Party> Tunnels<T> {
     ///
     /// # Errors
     /// `closed-connection` if its tunnel is gone; those of `write`.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         connection: ConnectionId,
         write: impl FnOnce(&mut Channel) -> Result<bool, Reason>,
@@ -85,7 +89,7 @@ impl<T: Party> Tunnels<T> {
     }
 
     /// Ends a connection, when what was written is sent.
-    pub fn close(&mut self, connection: ConnectionId) {
+    pub(super) fn close(&mut self, connection: ConnectionId) {
         if let Some(channel) = self.channel(connection.tunnel) {
             channel.connections.close(connection.number);
             self.touch(connection.tunnel.index);

@@ -8,9 +8,6 @@ use crate::reason::Reason;
 use crate::x25519::Public;
 use clew_wire::Reader;
 
-/// Bytes of a certificate without its hostname, signature included.
-pub const CERT_BYTES_FIXED: usize = SIGNATURE_BYTES + 2 + 3 * KEY_BYTES + 2 * 8 + 1;
-
 const LABEL: &[u8; 16] = b"clew-mlt-cert\0\0\0";
 const HOSTNAME_MAX: usize = 253;
 const PART_MAX: usize = 63;
@@ -63,7 +60,7 @@ impl Cert {
         Ok(Self { signature, body })
     }
 
-    /// Its bytes: [`CERT_BYTES_FIXED`] and the hostname's.
+    /// Its bytes: a fixed number and the hostname's.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.signature[..], &self.body.to_bytes()].concat()
     }

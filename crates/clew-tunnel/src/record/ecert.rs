@@ -11,11 +11,11 @@ use crate::x25519::{BYTES, Public};
 use clew_wire::Reader;
 
 /// Bytes of an ephemeral certificate without its addresses, signature included.
-pub const ECERT_BYTES_FIXED: usize =
+pub(crate) const ECERT_BYTES_FIXED: usize =
     SIGNATURE_BYTES + 2 + 1 + 1 + 2 + KEY_BYTES + 2 * BYTES + 16 + 1;
 
 /// Least bytes of one: a single IPv4 address.
-pub const ECERT_BYTES_MIN: usize = ECERT_BYTES_FIXED + 7;
+pub(crate) const ECERT_BYTES_MIN: usize = ECERT_BYTES_FIXED + 7;
 
 /// Most bytes of one: eight IPv6 addresses.
 pub const ECERT_BYTES_MAX: usize = ECERT_BYTES_FIXED + ADDRESSES_MAX * 19;
@@ -92,7 +92,7 @@ impl Ecert {
         Ok(Self { signature, body })
     }
 
-    /// Its bytes: [`ECERT_BYTES_FIXED`], and 7 or 19 for each address.
+    /// Its bytes: a fixed number, and 7 or 19 for each address.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.signature[..], &self.body.to_bytes()].concat()
     }

@@ -10,11 +10,10 @@ mod verify;
 
 use alloc::vec::Vec;
 
-pub use cert::{CERT_BYTES_FIXED, Cert, CertBody, check_hostname};
+pub use cert::{Cert, CertBody, check_hostname};
 pub use dns::{from_dns_cert, from_dns_ecert, to_dns_cert, to_dns_ecert};
-pub use ecert::{
-    Authenticators, ECERT_BYTES_FIXED, ECERT_BYTES_MAX, ECERT_BYTES_MIN, Ecert, EcertBody,
-};
+pub(crate) use ecert::ECERT_BYTES_MIN;
+pub use ecert::{Authenticators, ECERT_BYTES_MAX, Ecert, EcertBody};
 pub use identity::Identity;
 pub use secrets::{RECORD_LABEL, SERVER_LABEL, ServerSecret, USER_LABEL, UserSecret};
 pub use signing::SigningSecret;

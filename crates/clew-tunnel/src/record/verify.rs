@@ -35,7 +35,7 @@ impl Wanted<'_> {
     ///
     /// # Errors
     /// As [`Self::verify`].
-    pub fn verify_parts(
+    pub(crate) fn verify_parts(
         &self,
         cert: &Cert,
         ecert: &Ecert,

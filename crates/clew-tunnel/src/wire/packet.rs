@@ -78,7 +78,7 @@ pub struct Boxed<'a> {
 }
 
 impl<'a> Boxed<'a> {
-    /// For [`boxes::open`], with others.
+    /// For [`boxes::decrypt`], with others.
     pub fn packet<'b>(&'b mut self, stream: &'b Stream) -> Option<boxes::Packet<'b>> {
         boxes::Packet::new(stream, self.nonce.to_bytes(), self.bytes)
     }
@@ -86,15 +86,15 @@ impl<'a> Boxed<'a> {
     /// Decrypts it where it stands. False if it was not sealed with this stream (`bad-box`); it remains
     /// closed then, and another may be tried.
     #[must_use]
-    pub fn open(&mut self, stream: &Stream) -> bool {
+    pub fn decrypt(&mut self, stream: &Stream) -> bool {
         let mut is_good = [false];
         if let Some(packet) = self.packet(stream) {
-            boxes::open(&mut [packet], &mut is_good);
+            boxes::decrypt(&mut [packet], &mut is_good);
         }
         is_good[0]
     }
 
-    /// The plaintext, once the box is open.
+    /// The plaintext, once the box is decrypted.
     pub fn into_text(self) -> &'a [u8] {
         self.bytes.get(TAG..).unwrap_or_default()
     }
@@ -126,7 +126,7 @@ pub struct Initiation<'a> {
 
 impl Initiation<'_> {
     /// Appends the packet as it came, box still closed.
-    pub fn write_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
         let flags = self.solution.map_or(KEY, |_| KEY | PUZZLE);
         out.extend_from_slice(&self.boxed.tid.with(flags));
         out.extend_from_slice(&self.boxed.nonce.to_bytes());

@@ -86,7 +86,7 @@ impl<'a> Plaintext<'a> {
     }
 
     /// Whether it has a nextTid, wherever that stands.
-    pub fn has_next_tid(&self) -> bool {
+    pub(crate) fn has_next_tid(&self) -> bool {
         let mut calls = self.calls;
         calls.any(|call| call.connection == 0 && call.name == "nextTid")
     }
@@ -116,7 +116,7 @@ impl<'a> Plaintext<'a> {
     }
 }
 
-/// Whether an RPC is done as soon as its packet is opened.
+/// Whether an RPC is done as soon as its packet is decrypted.
 fn is_out_of_sequence(call: &Call<'_>) -> bool {
     call.connection == 0 && matches!(call.name, "nextTid" | "puzz" | "puzzSoln")
 }

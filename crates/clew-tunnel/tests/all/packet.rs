@@ -218,7 +218,7 @@ fn a_box_stays_closed_for_other_keys() {
     };
     let other = keys::stream(&Key::from_bytes([7; 32]), TID);
     let right = keys::stream(&Key::from_bytes(KEY), TID);
-    assert!(!boxed.open(&other) && boxed.open(&right));
+    assert!(!boxed.decrypt(&other) && boxed.decrypt(&right));
     let plain = Plaintext::parse(boxed.into_text()).unwrap();
     assert_eq!(
         (plain.seq, plain.ack, plain.calls.is_empty()),
@@ -239,7 +239,7 @@ proptest! {
         if let Ok(Packet::Tunnel(_, mut boxed)) = Packet::parse(&mut bytes, M_MIN) {
             let key = Key::from_bytes(KEY);
             let stream = keys::stream(&key, boxed.tid);
-            prop_assert!(!boxed.open(&stream));
+            prop_assert!(!boxed.decrypt(&stream));
         }
     }
 }

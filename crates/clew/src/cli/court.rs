@@ -1,34 +1,37 @@
 //! Who sent a packet: `clew extract`, `share`, `open`, `match`, `judge`.
 
+use super::{NewFile, OutputFile};
 use crate::secrets::Unlock;
 use clap::Args;
 use clew_evidence::{DeviceFingerprint, Name};
 use std::path::PathBuf;
 
 const SHARE_HELP: &str = "\
-A comparison (--match) takes three steps. In each, every trustee of the set runs the command; what
-all of them wrote goes into the next step, and into clew match in the end:
+A match (--match) has three steps. In each, every trustee runs the command on its own host. Pass all
+outputs of one step to the next, and those of the third to clew match:
   1. clew share --match web-1 --register REGISTER --with 1,3 ... -o 1.commit
   2. clew share --match web-1 --register REGISTER --share 1.commit --share 3.commit ... -o 1.blind
   3. clew share --match web-1 --register REGISTER --share 1.blind --share 3.blind ... -o 1.share";
 
 const OPEN_HELP: &str = "\
-The register is the group's directory, which needs the issuer key, or a register file:
-  clew group register DIR -o REGISTER --epoch E     made for the packet's epoch: found at once
-  clew open --register REGISTER --q FILE ...        by Q, which clew open --write-q FILE writes in DIR
-  clew open --register REGISTER ...                 neither: row by row, a pairing each";
+The group's directory as the register requires the issuer key. Without it, use a register file. The
+machine's row is found:
+  clew group register DIR -o REGISTER --epoch E     at once, if E is the packet's epoch
+  clew open --register REGISTER --q FILE ...        at once, with Q from clew open --write-q FILE
+  clew open --register REGISTER ...                 otherwise row by row, with one pairing for each";
 
 const MATCH_HELP: &str = "\
-Exit status: 0 it was this machine, 1 it was not, 2 could not tell.
-The three steps before: clew help share.";
+For the three steps before, see clew help share.
+
+Exit status: 0 this machine sent it, 1 it did not, 2 could not tell";
 
 const JUDGE_HELP: &str = "\
-Exit status: 0 the evidence holds, 1 it does not, 2 could not tell. A match holds whichever answer
-it proves: what it answers is said.
-The name of a machine is the manager's word, its key is the device's: --device holds the evidence to
-a key that you know, and --warrant to a warrant.";
+A valid match exits with 0 whichever answer it proves; the output tells the answer. The manager
+chose the machine's name, the device made its key: use --device to require a key that you know.
 
-/// A packet of a capture, and the group that it is of.
+Exit status: 0 the evidence is valid, 1 it is not, 2 could not tell";
+
+/// A packet of a capture, and its group.
 #[derive(Args, Debug)]
 pub struct PacketOf {
     /// Group file
@@ -48,43 +51,40 @@ pub struct Extract {
     /// Which packet.
     #[command(flatten)]
     pub of: PacketOf,
-    /// The capture to write
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
 }
 
 /// `clew share`
 #[derive(Args, Debug)]
 #[command(after_help = SHARE_HELP)]
 pub struct Share {
-    /// The trustee's key
+    /// Key of the trustee
     #[arg(long, value_name = "TRUSTEE.key")]
     pub trustee: PathBuf,
     /// Which packet.
     #[command(flatten)]
     pub of: PacketOf,
-    /// The warrant: the share counts for it only
+    /// Warrant that the share is limited to
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,
-    /// Compare with this machine instead of opening
+    /// Machine to compare the packet with, instead of opening it
     #[arg(long = "match", value_name = "MACHINE", requires = "register")]
     pub matched: Option<Name>,
-    /// Where the machine is looked up: a register file with points, or the group's directory
+    /// Register that has the machine: a register file with points, or the group's directory
     #[arg(long, value_name = "DIR|REGISTER", requires = "matched")]
     pub register: Option<PathBuf>,
-    /// The trustees that compare, as 1,3: all that take part, for the first of three steps
+    /// Trustees that take part, as 1,3. First step of a match only
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "matched")]
     pub with: Vec<u8>,
-    /// What all of them gave in the step before (repeat; comparing only)
+    /// Output of one trustee's previous step (repeatable). Second and third step of a match only
     #[arg(long, value_name = "S.share", requires = "matched")]
     pub share: Vec<PathBuf>,
-    /// The share to write
-    #[arg(short, long, value_name = "S.share")]
-    pub output: PathBuf,
-    /// What unlocks the trustee's key (and, with --register DIR, the issuer key).
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+    /// What decrypts the trustee's key and, with --register DIR, the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
 }
@@ -96,25 +96,25 @@ pub struct Open {
     /// Which packet.
     #[command(flatten)]
     pub of: PacketOf,
-    /// A trustee's share (repeat)
+    /// Share of one trustee (repeatable)
     #[arg(long, value_name = "S.share", required = true)]
     pub share: Vec<PathBuf>,
-    /// The register that names machines: the group's directory, or a register file
+    /// Register that names machines: the group's directory, or a register file
     #[arg(long, value_name = "DIR|REGISTER")]
     pub register: PathBuf,
-    /// The opening to write, which anybody can judge
-    #[arg(short, long, value_name = "OPENING")]
-    pub output: PathBuf,
-    /// Also write Q, by which an auditor finds the row in a register file (needs --register DIR; xr)
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+    /// Also write Q, which finds the row in a register file. Requires --register DIR, scheme xr
     #[arg(long, value_name = "FILE")]
     pub write_q: Option<PathBuf>,
-    /// Find the row in a register file by the manager's Q (xr)
+    /// Manager's Q, which finds the row in a register file. Scheme xr only
     #[arg(long, value_name = "FILE", conflicts_with = "write_q")]
     pub q: Option<PathBuf>,
-    /// Answer as a JSON object
+    /// Print the result as a JSON object
     #[arg(long)]
     pub json: bool,
-    /// What unlocks the issuer key of DIR.
+    /// What decrypts the issuer key of DIR.
     #[command(flatten)]
     pub unlock: Unlock,
 }
@@ -126,22 +126,22 @@ pub struct Match {
     /// Which packet.
     #[command(flatten)]
     pub of: PacketOf,
-    /// A trustee's share of the third step (repeat)
+    /// Third-step share of one trustee (repeatable)
     #[arg(long, value_name = "S.share", required = true)]
     pub share: Vec<PathBuf>,
-    /// The machine that it was compared with
+    /// Machine that the packet was compared with
     #[arg(long, value_name = "MACHINE")]
     pub machine: Name,
-    /// The register that names machines: a register file with points, or the group's directory
+    /// Register that has the machine: a register file with points, or the group's directory
     #[arg(long, value_name = "DIR|REGISTER")]
     pub register: PathBuf,
-    /// The result to write, which anybody can judge
-    #[arg(short, long, value_name = "RESULT")]
-    pub output: PathBuf,
-    /// Answer as a JSON object
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+    /// Print the result as a JSON object
     #[arg(long)]
     pub json: bool,
-    /// What unlocks the issuer key of DIR.
+    /// What decrypts the issuer key of DIR.
     #[command(flatten)]
     pub unlock: Unlock,
 }
@@ -153,21 +153,19 @@ pub struct Judge {
     /// Group file
     #[arg(long, value_name = "GROUPFILE")]
     pub group: PathBuf,
-    /// What clew open or clew match wrote
+    /// File that clew open or clew match wrote
     #[arg(value_name = "OPENING|RESULT")]
     pub evidence: PathBuf,
-    /// A capture that holds the packet that was asked about
+    /// Capture that contains the packet
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The device key that the machine must have, as SHA256:...: a no (rule device-pin) if the row has
-    /// another key
+    /// Required device key of the machine, as SHA256:... Another key is rejected (rule device-pin)
     #[arg(long, value_name = "FINGERPRINT")]
     pub device: Option<DeviceFingerprint>,
-    /// The warrant that the trustees must have been shown: a no (rule warrant-pin) if they were shown
-    /// another or none
+    /// Required warrant. Evidence given for another warrant or none is rejected (rule warrant-pin)
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,
-    /// Answer as a JSON object
+    /// Print the result as a JSON object
     #[arg(long)]
     pub json: bool,
 }

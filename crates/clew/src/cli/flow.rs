@@ -1,5 +1,6 @@
 //! Flow signatures: `clew flow`.
 
+use super::OutputFile;
 use crate::clock::parse_duration;
 use crate::flow::file::CONTENT_BYTES_MAX;
 use crate::flow::policy::Policy;
@@ -13,29 +14,29 @@ use std::time::Duration;
 const EXAMPLE: &str = "\
 Example:
   clew flow keygen camera                                 writes camera.key and camera.flow
-  clew flow sign --key camera.key in.pcap -w signed.pcap
+  clew flow sign --key camera.key in.pcap -o signed.pcap
   clew flow verify --flow camera.flow signed.pcap
   clew flow relay --key camera.key --listen 127.0.0.1:5004 --to 239.1.2.3:5004
   clew flow relay --flow camera.flow --listen 239.1.2.3:5004 --to 127.0.0.1:6004 --policy strict
 
-Unlike clew sign, which hides the machine among those of its group, these signatures name their
-signer: whoever has the .flow file knows whose packets these are.";
+These signatures identify their signer: anyone with the .flow file knows who sent the packets.
+clew sign, by contrast, hides the machine among those of its group.";
 
 /// `clew flow`
 #[derive(Subcommand, Debug)]
 #[command(after_help = EXAMPLE)]
 pub enum Flow {
-    /// Make a key, and the public file that receivers need
+    /// Generate a key, and the public file that receivers need
     Keygen(Box<FlowKeygen>),
-    /// Sign the UDP datagrams of a capture, or a file
+    /// Sign the UDP datagrams of a capture, or any file
     Sign(FlowSign),
-    /// Verify what clew flow sign made
+    /// Verify a signed capture or file
     Verify(FlowVerify),
     /// Sign or verify datagrams between an application and the network, multicast too
     Relay(Box<FlowRelay>),
-    /// Say of each packet of a capture what its signature holds, and the verdict
+    /// Print the signature and verdict of each packet
     Inspect(FlowInspect),
-    /// Take the proof of one packet out; nothing of the others but digests
+    /// Write the proof of one packet, which shows only digests of the others
     Extract(FlowExtract),
     /// Check a proof
     Check(FlowCheck),
@@ -44,47 +45,47 @@ pub enum Flow {
 /// `clew flow keygen`
 #[derive(Args, Debug)]
 pub struct FlowKeygen {
-    /// Writes NAME.key, which is secret, and NAME.flow, which is public
+    /// Path to write NAME.key (secret) and NAME.flow (public) to
     #[arg(value_name = "NAME")]
     pub output: PathBuf,
-    /// What receivers see the flow called (default: the last part of NAME)
+    /// Name of the flow in its public file [default: the last part of NAME]
     #[arg(long)]
     pub name: Option<String>,
-    /// What signs blocks: eFFS, which signs about as fast as Ed25519 and verifies many times as fast, with
-    /// signatures of 272 bytes and more; or Ed25519, with 64
+    /// Signature algorithm of blocks. eFFS signs about as fast as Ed25519 and verifies many times
+    /// faster, but its signatures have at least 272 bytes instead of 64
     #[arg(long, value_enum, default_value = "effs-3072")]
     pub alg: AlgorithmName,
-    /// Bits of an eFFS challenge. 128 keep others from forging; 256 keep even the signer from having two
-    /// messages for one signature
+    /// Bits of an eFFS challenge. With 128 others cannot forge; with 256 the signer cannot find two
+    /// messages with one signature either
     #[arg(long, value_enum, default_value = "128")]
     pub strength: Strength,
-    /// Levels to which receivers may verify an eFFS signature, each worth an equal part of --strength: 1, 2,
-    /// 4 or 8. Below 128 bits they can only refuse
+    /// Levels to which receivers can verify an eFFS signature: 1, 2, 4 or 8, each an equal part of
+    /// --strength. Below 128 bits they can only reject
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub levels: u8,
-    /// The small numbers of an eFFS key: the paper's primes, or by Williams with shorter keys
+    /// Rule for the small numbers of an eFFS key
     #[arg(long, value_enum, default_value = "paper")]
     pub v_rule: RuleName,
-    /// How eFFS signatures with levels carry their commitments: by hashes, or whole as in the paper
+    /// Form of the commitments in eFFS signatures with levels
     #[arg(long, value_enum, default_value = "compact")]
     pub form: FormName,
-    /// The hash function
+    /// Hash function
     #[arg(long, value_enum, default_value = "blake3")]
     pub hash: HashName,
-    /// Bytes of each digest in a packet. 16 bind the packet to the signer; 32 keep even the signer
-    /// from having two packets for one proof
+    /// Bytes of each digest in a packet. With 16 others cannot forge; with 32 the signer cannot
+    /// find two packets with one proof either
     #[arg(long, value_enum, default_value = "16")]
     pub digest: DigestBytes,
-    /// Packets of a block at most, under one signature
+    /// Largest block, in packets (1 to 1024)
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub block: u16,
-    /// Children of each node of the tree; as many as packets of a block make a star
+    /// Children of each tree node (2 to 1024). The same as --block makes a star
     #[arg(long, value_name = "D", default_value_t = 2, value_parser = clap::value_parser!(u16).range(2..=1024))]
     pub degree: u16,
-    /// Salt each packet (16 bytes more), so that who has one packet confirms no guess of its neighbours
+    /// Salt each packet (16 bytes more), so that its digest does not confirm guesses of its content
     #[arg(long)]
     pub salted: bool,
-    /// Other packets of the flow may come unsigned: receivers with the balanced policy let them pass
+    /// Declare that some packets of the flow are unsigned: the balanced policy lets them pass
     #[arg(long)]
     pub partly: bool,
     /// What encrypts the new key.
@@ -92,13 +93,13 @@ pub struct FlowKeygen {
     pub seal: Seal,
 }
 
-/// What signs blocks, by name.
+/// Signature algorithms of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AlgorithmName {
-    /// eFFS with a modulus of 3072 bits: 128-bit class
+    /// eFFS with a modulus of 3072 bits: 128-bit security
     #[value(name = "effs-3072")]
     Effs3072,
-    /// eFFS with a modulus of 2048 bits: 112-bit class
+    /// eFFS with a modulus of 2048 bits: 112-bit security
     #[value(name = "effs-2048")]
     Effs2048,
     /// Ed25519
@@ -117,7 +118,7 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// The number.
+    /// Returns the number of bits.
     pub const fn bits(self) -> u16 {
         match self {
             Self::B128 => 128,
@@ -126,12 +127,13 @@ impl Strength {
     }
 }
 
-/// Rules of v by name.
+/// Rules for the small numbers v of an eFFS key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RuleName {
-    /// The first primes that are squares
+    /// The paper's: the first primes that are squares
     Paper,
-    /// The first odd primes, with the sign and factor that make them squares
+    /// Williams': the first odd primes, times a sign and factor that make them squares; shorter
+    /// keys
     Williams,
 }
 
@@ -144,12 +146,12 @@ pub enum FormName {
     Paper,
 }
 
-/// Hash functions by name.
+/// Hash functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HashName {
-    /// BLAKE3: the faster
+    /// BLAKE3, the faster one
     Blake3,
-    /// SHA-256: where it has to be a standard
+    /// SHA-256, where a standard is required
     Sha256,
 }
 
@@ -167,16 +169,16 @@ pub enum DigestBytes {
     D32,
 }
 
-/// How packets carry the signature of their block.
+/// How a block's signature is spread over its packets.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Carrying {
-    /// How packets carry the signature of their block
+    /// How a block's signature is spread over its packets
     #[arg(long, value_enum, default_value = "full")]
     pub carriage: CarriageName,
-    /// Of how many packets one carries the signature (carriage sparse)
-    #[arg(long, value_name = "J", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Put the signature into one of N packets (1 to 1024). Requires --carriage sparse
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub every: u16,
-    /// How long a block may take before it is signed as it is (default: 5ms live, 1s in a capture)
+    /// Longest time to fill a block [default: 5ms live, 1s in a capture]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub period: Option<Duration>,
     /// Put signatures into the padding of RTP packets, which players skip
@@ -184,68 +186,66 @@ pub struct Carrying {
     pub rtp: bool,
 }
 
-/// Carriages by name.
+/// Ways to spread a block's signature over its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CarriageName {
-    /// All of it in every packet: each is verifiable alone
+    /// The whole signature in every packet; each packet can be verified alone
     Full,
-    /// In some packets: the others wait for one of them
+    /// The whole signature in some packets; the others wait for one of them
     Sparse,
-    /// A share in every packet; any quarter of a block's packets restores it
+    /// A part of it in every packet; any quarter of a block restores the signature
     Coded,
-    /// Beside the packets, which stay as they are
+    /// Outside the packets, which are not changed
     Manifest,
 }
 
 /// `clew flow sign`
 #[derive(Args, Debug)]
 pub struct FlowSign {
-    /// The flow's key
+    /// Flow's key
     #[arg(long, value_name = "NAME.key")]
     pub key: PathBuf,
-    /// Capture whose UDP datagrams are signed, or any other file; - for standard input
+    /// Capture with UDP datagrams to sign, or any other file, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The signed capture or file, or the manifests of a capture; - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
-    /// Sign IN as a file, even if it is a capture
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
+    /// Sign IN as a file even if it is a capture
     #[arg(long)]
     pub file: bool,
-    /// Bytes of a file in one packet
+    /// Bytes of a file in each packet
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=i64::from(CONTENT_BYTES_MAX)))]
     pub packet_bytes: u16,
-    /// Destinations whose datagrams are signed (default: all)
+    /// Destination addresses to sign (repeatable) [default: all]
     #[arg(long, value_name = "CIDR", value_parser = super::parse_net)]
     pub to: Vec<IpNet>,
-    /// Destination port whose datagrams are signed (default: all)
+    /// Destination port to sign [default: all]
     #[arg(long)]
     pub port: Option<u16>,
-    /// How packets carry the signature of their block.
+    /// How a block's signature is spread over its packets.
     #[command(flatten)]
     pub carrying: Carrying,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
-    /// What unlocks the key.
+    /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,
 }
 
-/// The flows that are known, and how old they may be.
+/// The flows that a receiver knows, and how it verifies them.
 #[derive(Args, Debug)]
 pub struct Known {
-    /// The flow's public file (may be given several times)
+    /// Public file of a flow (repeatable)
     #[arg(long, value_name = "NAME.flow", required = true)]
     pub flow: Vec<PathBuf>,
-    /// Timestamps must be this close to now (30s, 5m, 2h); default: within 30 s of the record's time
+    /// Largest difference between timestamps and now, as 30s, 5m or 2h [default: within 30 s of the
+    /// capture's record]
     #[arg(long, value_name = "D", value_parser = parse_duration)]
     pub max_age: Option<u64>,
-    /// Verify eFFS signatures to so many bits, and no further (default: all that they have). Below 128
-    /// nothing is accepted: what is not refuted stays undecided
+    /// Verify eFFS signatures to this many bits only (1 to 256). Below 128, signatures are rejected
+    /// or undecided but never accepted [default: all bits]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub assurance: Option<u16>,
-    /// The capture's manifests (sign --carriage manifest)
+    /// Manifests of the capture, from sign --carriage manifest
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
 }
@@ -253,25 +253,25 @@ pub struct Known {
 /// `clew flow verify`
 #[derive(Args, Debug)]
 pub struct FlowVerify {
-    /// What is known.
+    /// The flows that are known.
     #[command(flatten)]
     pub known: Known,
-    /// Signed capture or file, - for standard input
+    /// Signed capture or file, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Write what passes the policy, without signatures; - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
+    /// Also write packets that pass the policy, without signatures; - for standard output
+    #[arg(short, long, visible_short_alias = 'w', value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What passes into OUT
+    /// Which packets pass
     #[arg(long, value_enum, default_value = "balanced")]
     pub policy: Policy,
-    /// Tell it as JSON Lines: one object per packet, then a summary
+    /// Print JSON Lines: one object per packet, then a summary
     #[arg(long)]
     pub json: bool,
-    /// Unsigned UDP datagrams are a no, too
+    /// Exit with 1 if any UDP datagram is unsigned
     #[arg(long)]
     pub strict: bool,
-    /// Replace OUT if it exists
+    /// Replace an existing output file
     #[arg(long)]
     pub force: bool,
 }
@@ -279,13 +279,13 @@ pub struct FlowVerify {
 /// `clew flow inspect`
 #[derive(Args, Debug)]
 pub struct FlowInspect {
-    /// What is known.
+    /// The flows that are known.
     #[command(flatten)]
     pub known: Known,
-    /// Signed capture, - for standard input
+    /// Signed capture, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Tell it as JSON Lines
+    /// Print JSON Lines
     #[arg(long)]
     pub json: bool,
 }
@@ -293,36 +293,33 @@ pub struct FlowInspect {
 /// `clew flow extract`
 #[derive(Args, Debug)]
 pub struct FlowExtract {
-    /// What is known.
+    /// The flows that are known.
     #[command(flatten)]
     pub known: Known,
-    /// Signed capture or file, - for standard input
+    /// Signed capture or file, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Frame number of a capture, packet of a signed file; from 1
+    /// Frame number of a capture, or packet of a signed file, from 1
     #[arg(long, value_name = "N")]
     pub packet: u64,
-    /// The proof to write
-    #[arg(short = 'w', value_name = "PROOF")]
-    pub output: PathBuf,
-    /// Replace PROOF if it exists
-    #[arg(long)]
-    pub force: bool,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
 }
 
 /// `clew flow check`
 #[derive(Args, Debug)]
 pub struct FlowCheck {
-    /// The proof
+    /// Proof to check
     #[arg(value_name = "PROOF")]
     pub proof: PathBuf,
-    /// The flow's public file, from whom you trust; without it the proof says itself whose key it is
+    /// Public file of the flow, from a source you trust [default: the key that the proof names]
     #[arg(long, value_name = "NAME.flow")]
     pub flow: Option<PathBuf>,
-    /// Write the packet's content, - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
+    /// Also write the packet's content; - for standard output
+    #[arg(short, long, visible_short_alias = 'w', value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Replace OUT if it exists
+    /// Replace an existing output file
     #[arg(long)]
     pub force: bool,
 }
@@ -331,55 +328,55 @@ pub struct FlowCheck {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("direction").required(true).args(["key", "flow"]))]
 pub struct FlowRelay {
-    /// Sign what comes, with the flow's key
+    /// Sign received datagrams with this flow's key
     #[arg(long, value_name = "NAME.key")]
     pub key: Option<PathBuf>,
-    /// Verify what comes, and hand it on without signatures (may be given several times)
+    /// Verify received datagrams of this flow and forward them without signatures (repeatable)
     #[arg(long, value_name = "NAME.flow")]
     pub flow: Vec<PathBuf>,
-    /// Where to receive; a multicast group is joined
+    /// Address to receive at. A multicast group is joined
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: SocketAddr,
-    /// The interface to receive at
+    /// Interface to receive at
     #[arg(long, value_name = "NAME")]
     pub listen_on: Option<String>,
-    /// Where to send
+    /// Address to send to
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub to: SocketAddr,
-    /// The interface to send by
+    /// Interface to send from
     #[arg(long, value_name = "NAME")]
     pub send_by: Option<String>,
-    /// Where manifests go when signing with --carriage manifest, each twice
+    /// Address to send manifests to, each twice, when signing with --carriage manifest
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub manifest_to: Option<SocketAddr>,
-    /// Where manifests come from when verifying packets that have none with them
+    /// Address to receive manifests at, when verifying packets without signatures
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub manifest_listen: Option<SocketAddr>,
-    /// How many routers multicast may cross, plus one
+    /// Time to live of multicast packets (0 to 255)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     pub ttl: u32,
-    /// How packets carry the signature of their block.
+    /// How a block's signature is spread over its packets.
     #[command(flatten)]
     pub carrying: Carrying,
-    /// What passes when verifying
+    /// Which packets pass when verifying
     #[arg(long, value_enum, default_value = "balanced")]
     pub policy: Policy,
-    /// How long a packet waits for its block's signature when verifying
+    /// Longest time that a packet waits for its block's signature when verifying
     #[arg(long, value_name = "D", value_parser = duration, default_value = "500ms")]
     pub hold: Duration,
-    /// How close timestamps must be to now when verifying
+    /// Largest difference between timestamps and now when verifying
     #[arg(long, value_name = "D", value_parser = parse_duration, default_value = "30s")]
     pub max_age: u64,
-    /// Verify eFFS signatures to so many bits, and no further (default: all that they have)
+    /// Verify eFFS signatures to this many bits only (1 to 256) [default: all bits]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub assurance: Option<u16>,
-    /// Serve counters for Prometheus here, at /metrics
+    /// Address to serve Prometheus metrics at, under /metrics
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
-    /// Stop after so long (default: when interrupted)
-    #[arg(long = "for", value_name = "D", value_parser = duration)]
-    pub stop_after: Option<Duration>,
-    /// What unlocks the key.
+    /// Exit after this time [default: run until interrupted]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,
 }

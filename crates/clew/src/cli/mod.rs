@@ -16,8 +16,7 @@ pub use group::{
     SchemeName, Start, Update,
 };
 pub use trustee::{
-    Dealt, GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal,
-    TrusteeFinish,
+    GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,
@@ -36,21 +35,19 @@ use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
 Example:
-  clew demo                                               see all of it on real packets
+  clew demo                                         every step, on real packets
   clew group create acme --name acme
   clew enrol acme web-1 -o web-1.key
-  clew sign --key web-1.key --from 10.0.0.1 in.pcap -w signed.pcap
+  clew sign --key web-1.key --from 10.0.0.1 in.pcap -o signed.pcap
   clew verify --group acme/public/group.clew signed.pcap
 
-Exit status: 0 yes, 1 no (a signature or evidence is invalid), 2 could not tell or bad usage.";
+Exit status: 0 yes or done, 1 no (invalid signature or evidence), 2 could not tell, or bad usage";
 
-/// Accountable network traffic that identifies nobody: machines of a group sign their packets,
-/// anybody verifies that some machine of the group did, and only several trustees together can say
-/// which.
+/// Sign packets as a member of a group; only a quorum of trustees can tell which member.
 #[derive(Parser, Debug)]
 #[command(name = "clew", version, after_help = EXAMPLE, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -58,59 +55,84 @@ pub struct Cli {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show the whole on real packets: sign, verify, tamper, open, revoke, strip
+    /// Run every step on real packets: sign, verify, tamper, open, revoke
     Demo(Demo),
-    /// Create or look at a group
+    /// Create, show and change a group
     #[command(subcommand)]
     Group(Group),
-    /// Enrol a machine: on this host, or by invitation from the machine's own
+    /// Enrol a machine on this host, or invite it to join from its own
     Enrol(Enrol),
     /// Join a group from this host, by invitation
     Join(Join),
-    /// Revoke machines: the group's next epoch
+    /// Revoke machines by starting a new epoch
     Revoke(Revoke),
-    /// Bring a machine's key to the epochs in force and announced, without the manager
+    /// Update a machine's key to new epochs, without the manager
     Update(Update),
     /// Sign the packets of a capture
     Sign(Sign),
     /// Verify the packets of a capture
     Verify(Verify),
-    /// Undo one run of signing: the original file back, byte for byte
+    /// Remove one layer of signatures and restore the original file
     Strip(Strip),
-    /// Say what one packet's trailer holds
+    /// Print the trailer of one packet
     Show(Show),
-    /// Take one packet out, verifiable and openable alone
+    /// Copy one packet so that it can be verified and opened alone
     Extract(Extract),
-    /// Give one trustee's share towards opening a packet, or comparing it with a machine
+    /// Write a trustee's share for opening a packet, or for a match
     Share(Share),
-    /// Say which machine sent a packet, from the shares of several trustees
+    /// Name the machine that sent a packet, using trustees' shares
     Open(Open),
-    /// Say whether one machine sent a packet, from the shares of several trustees
+    /// Tell whether a given machine sent a packet, using trustees' shares
     Match(Match),
-    /// Check an opening or a match: anybody can, offline, with public files
+    /// Check an opening or a match offline, using public files
     Judge(Judge),
-    /// Make an opening key that nobody holds alone, or hand one on: a trustee's steps
+    /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),
-    /// Flow signatures: packets that name their signer, one by one verifiable, at line rate
+    /// Sign, verify and relay flows of a known signer, multicast too
     #[command(subcommand)]
     Flow(Flow),
-    /// Encrypted tunnels: data in the first packet, users known by their keys (MinimaLT)
+    /// Run encrypted tunnels to services (MinimaLT)
     #[command(subcommand)]
     Tunnel(Tunnel),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(Completions),
-    /// Write the manual pages
+    /// Write manual pages
     Man(Man),
+}
+
+/// An output that replaces a file only if asked to.
+#[derive(Args, Debug)]
+pub struct OutputFile {
+    /// Output file, or - for standard output
+    #[arg(short, long, visible_short_alias = 'w', value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace an existing output file
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// An output that never replaces a file.
+#[derive(Args, Debug)]
+pub struct NewFile {
+    /// Output file. An existing file is not replaced
+    #[arg(short, long, visible_short_alias = 'w', value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// `clew demo`
 #[derive(Args, Debug)]
 pub struct Demo {
-    /// A capture to use instead of the built-in one
+    /// Capture to use [default: a built-in one]
     pub capture: Option<PathBuf>,
-    /// The folder for everything that the demo makes
-    #[arg(short, long, value_name = "DIR", default_value = "clew-demo")]
+    /// Folder for all files of the demo
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "DIR",
+        default_value = "clew-demo"
+    )]
     pub output: PathBuf,
     /// Replace the folder of an earlier demo
     #[arg(long)]
@@ -120,52 +142,49 @@ pub struct Demo {
 /// `clew sign`
 #[derive(Args, Debug)]
 pub struct Sign {
-    /// Key of a machine (may be given several times)
+    /// Key of a machine (repeatable)
     #[arg(long, value_name = "MACHINE.key", required = true)]
     pub key: Vec<PathBuf>,
-    /// Sources that the machine of the key before it owns (default: every packet)
+    /// Source addresses of the machine whose --key precedes (repeatable) [default: all]
     #[arg(long, value_name = "CIDR", value_parser = parse_net)]
     pub from: Vec<IpNet>,
-    /// Capture to sign, - for standard input
+    /// Capture to sign, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Signed capture, - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
     /// What one signature covers
     #[arg(long, value_enum, default_value = "tree")]
     pub mode: ModeName,
-    /// Packets of a window, at most, or "adaptive": those since the flow last paused for 10 ms (mode
-    /// window)
+    /// Largest window, in packets, or "adaptive": all packets since the flow last paused for 10 ms.
+    /// Requires --mode window
     #[arg(long, value_name = "K", default_value = "8", value_parser = parse_window)]
     pub window: WindowSize,
-    /// Packets of a block, at most (mode tree)
+    /// Largest block, in packets (1 to 1024). Requires --mode tree
     #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub block: u16,
-    /// How a block's signature travels (mode tree)
+    /// How a block's signature is spread over its packets. Coded requires --mode tree
     #[arg(long, value_enum, default_value = "full")]
     pub carriage: BlockCarriage,
-    /// Carry what lets verifiers reject forgeries early (xr: 48 bytes more; bbs04: 768)
+    /// Let verifiers reject forgeries early, with longer trailers (xr: 48 bytes more; bbs04: 768)
     #[arg(long)]
     pub incremental: bool,
-    /// Leave out what address translation rewrites; verifiers are told that it is not attested
+    /// Leave source address and port, which NAT rewrites, unsigned. Verifiers are told
     #[arg(long)]
     pub nat: bool,
-    /// Leave out what routers may rewrite in TCP (ECN flags, MSS)
+    /// Leave TCP fields that routers may rewrite (ECN flags, MSS) unsigned
     #[arg(long)]
     pub tolerant: bool,
-    /// Largest IP datagram that may result, in bytes
+    /// Largest IP datagram to produce, in bytes [default: no limit]
     #[arg(long, value_name = "N")]
     pub mtu: Option<usize>,
-    /// What to do with a packet that does not fit
+    /// Treatment of packets that would become too large
     #[arg(long, value_enum, default_value = "pass")]
     pub oversize: OversizeName,
-    /// Where timestamps come from
+    /// Source of the signed timestamps
     #[arg(long, value_enum, default_value = "record")]
     pub time: TimeName,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
     /// What unlocks the keys.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -178,83 +197,89 @@ pub enum ModeName {
     Each,
     /// A packet and those before it in its flow (Clue's windows)
     Window,
-    /// A block of packets of one flow, under a tree of digests; each stays verifiable alone
+    /// A block of packets of one flow, under a hash tree; each packet can be verified alone
     Tree,
 }
 
-/// How a block's signature travels.
+/// How a block's signature is spread over its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BlockCarriage {
-    /// All of it in every packet, each verifiable alone
+    /// The whole signature in every packet; each packet can be verified alone
     Full,
-    /// A share of it in every packet, in blocks of 9 to 128: shorter, but it takes a part of the block
-    /// to verify any of them (clew show says how many packets)
+    /// A part of it in every packet, in blocks of 9 to 128: shorter trailers, but verifying one
+    /// packet needs several of its block (clew show tells how many)
     Coded,
 }
 
-/// What to do with a packet that does not fit the MTU.
+/// Treatment of packets that would exceed the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OversizeName {
-    /// Let it pass unsigned
+    /// Copy them unsigned
     Pass,
-    /// Stop
+    /// Stop with an error
     Refuse,
 }
 
-/// Where a packet's timestamp comes from.
+/// Source of a packet's timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TimeName {
-    /// The record's own time
+    /// The capture's record
     Record,
-    /// The clock
+    /// The clock of this host
     Now,
 }
 
 /// `clew verify`
 #[derive(Args, Debug)]
 pub struct Verify {
-    /// Group file (may be given several times)
+    /// Group file (repeatable)
     #[arg(long, value_name = "GROUPFILE", required = true)]
     pub group: Vec<PathBuf>,
-    /// Capture to verify, - for standard input
+    /// Capture to verify, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Write a pcapng whose packets carry their verdict as a comment, - for standard output (the
-    /// result is then told on standard error)
-    #[arg(short = 'w', value_name = "ANNOTATED.pcapng")]
+    /// Also write a pcapng with each packet's verdict as its comment. With -, the report goes to
+    /// standard error
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "ANNOTATED.pcapng"
+    )]
     pub output: Option<PathBuf>,
-    /// How the result is told
+    /// Format of the report
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Draw verdicts over time, of all packets and of each flow
+    /// Also draw verdicts over time, for all packets and for each flow
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// Of a window (sign --mode window) that is here whole verify the last signature only: faster, but
-    /// its other packets are valid by the word of the last one, and may not be openable
+    /// Verify only the last signature of each complete window (sign --mode window). Faster, but
+    /// packets whose own signature was not verified may not be openable
     #[arg(long)]
     pub whole_windows: bool,
-    /// Unsigned IP packets are a no, too
+    /// Exit with 1 if any IP packet is unsigned
     #[arg(long)]
     pub strict: bool,
-    /// Timestamps must be this close to now (30s, 5m, 2h)
+    /// Largest difference between timestamps and now, as 30s, 5m or 2h [default: as
+    /// --at-capture-time]
     #[arg(long, value_name = "D", value_parser = parse_duration, conflicts_with = "at_capture_time")]
     pub max_age: Option<u64>,
-    /// Timestamps must be within 30 s of the record's time (the default)
+    /// Accept timestamps within 30 s of the capture's record [default]
     #[arg(long)]
     pub at_capture_time: bool,
-    /// How long an epoch is accepted after its successor started
+    /// How long to accept an epoch after the next one starts
     #[arg(long, value_name = "D", value_parser = parse_duration, default_value = "60s")]
     pub grace: u64,
-    /// Replace output files that exist
+    /// Replace existing output files
     #[arg(long)]
     pub force: bool,
 }
 
 impl Verify {
-    /// The format, whichever way it was given.
+    /// Returns the format that --format or --json selects.
     pub fn format(&self) -> Format {
         match self.json {
             true => Format::Json,
@@ -266,15 +291,12 @@ impl Verify {
 /// `clew strip`
 #[derive(Args, Debug)]
 pub struct Strip {
-    /// Signed capture, - for standard input
+    /// Signed capture, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// Original capture, - for standard output
-    #[arg(short = 'w', value_name = "OUT")]
-    pub output: PathBuf,
-    /// Replace OUT if it exists
-    #[arg(long)]
-    pub force: bool,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: OutputFile,
 }
 
 /// `clew show`
@@ -291,15 +313,21 @@ pub struct Show {
 /// `clew completions`
 #[derive(Args, Debug)]
 pub struct Completions {
-    /// The shell
+    /// Shell
     pub shell: clap_complete::Shell,
 }
 
 /// `clew man`
 #[derive(Args, Debug)]
 pub struct Man {
-    /// Folder for one page per command
-    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    /// Folder for the pages, one per command
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "DIR",
+        default_value = "."
+    )]
     pub output: PathBuf,
 }
 
@@ -328,6 +356,32 @@ mod tests {
     #[test]
     fn the_table_does_not_contradict_itself() {
         Cli::command().debug_assert();
+    }
+
+    fn leaves(command: &clap::Command, found: &mut Vec<clap::Command>) {
+        command.get_subcommands().for_each(|c| leaves(c, found));
+        found.push(command.clone());
+    }
+
+    #[test]
+    fn a_flag_is_the_same_in_every_command() {
+        let mut commands = Vec::new();
+        leaves(&Cli::command(), &mut commands);
+        let arguments = commands.iter().flat_map(clap::Command::get_arguments);
+        let mut group = None;
+        for argument in arguments {
+            let (Some(long), text) = (argument.get_long(), argument.get_help()) else {
+                continue;
+            };
+            let letter = (long == "output").then_some('o');
+            assert_eq!(argument.get_short(), letter, "--{long}");
+            let second = letter.map(|_| vec!['w']);
+            assert_eq!(argument.get_visible_short_aliases(), second, "--{long}");
+            if long == "group" && argument.get_num_args() == Some(1.into()) {
+                let text = text.map(ToString::to_string);
+                assert_eq!(*group.get_or_insert(text.clone()), text);
+            }
+        }
     }
 
     #[test]

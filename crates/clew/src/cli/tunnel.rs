@@ -1,5 +1,6 @@
 //! MinimaLT tunnels: `clew tunnel`.
 
+use super::NewFile;
 use super::flow::duration;
 use crate::secrets::{Seal, Unlock};
 use crate::tunnel::keys::{PublicKey, parse_key};
@@ -19,58 +20,58 @@ Example, on two machines:
 
   clew tunnel connect --record web.record --user me.key --listen 127.0.0.1:8080 web
 
-A record says where a server is, and its key of the moment. It ends after nearly two rotations;
-connect then asks the server for a newer one, which takes a round trip more, as long as the
-server's certificate holds. Who asks a directory (clew tunnel directory) needs no file of each
-server, and finds those that have new addresses.";
+A record has a server's addresses and current key. It expires after nearly two rotations. connect
+then asks the server for a newer record, which costs one round trip and works until the server's
+certificate expires. With a directory (clew tunnel directory), clients need no record of each server
+and find servers whose address changed.";
 
 /// `clew tunnel`
 #[derive(Subcommand, Debug)]
 #[command(after_help = EXAMPLE)]
 pub enum Tunnel {
-    /// Make the key of a server or a user
+    /// Generate the key of a server or a user
     #[command(subcommand)]
     Keygen(TunnelKeygen),
-    /// Serve connections of users to services: forward them to TCP servers
+    /// Forward users' connections to local TCP services
     Serve(Box<TunnelServe>),
-    /// Connect to a service: standard input and output, or a TCP port of this machine
+    /// Connect standard input and output, or a local TCP port, to a service
     Connect(Box<TunnelConnect>),
-    /// Answer who asks for records of hosts, from a folder or from name services
+    /// Serve records of hosts, from a folder or from name servers
     Directory(Box<TunnelDirectory>),
-    /// Take records that hosts register, and answer who asks for them
+    /// Accept records that hosts publish, and serve them
     Name(Box<TunnelName>),
-    /// Say how a running server does, from its --metrics
+    /// Print the state of a running server, from its --metrics
     Status(TunnelStatus),
 }
 
 /// `clew tunnel keygen`
 #[derive(Subcommand, Debug)]
 pub enum TunnelKeygen {
-    /// Make the key of a server, with its certificate
+    /// Generate the key of a server, with its certificate
     Server(TunnelKeygenServer),
-    /// Make the key of a user; its public key is the user's name
+    /// Generate the key of a user, whose identity is its public key
     User(TunnelKeygenUser),
 }
 
 /// `clew tunnel keygen server`
 #[derive(Args, Debug)]
 pub struct TunnelKeygenServer {
-    /// The server's name, in small letters
+    /// Server's name, in lower case
     #[arg(long, value_name = "NAME")]
     pub host: String,
-    /// The key to write
-    #[arg(short, long, value_name = "SERVER.key")]
-    pub output: PathBuf,
-    /// How long the certificate holds
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+    /// Days that the certificate is valid (1 to 730)
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=730))]
     pub days: u64,
-    /// Who signs the certificate: the key of another server (default: the new key itself)
+    /// Server key that signs the certificate [default: the new key itself]
     #[arg(long, value_name = "ISSUER.key")]
     pub issuer: Option<PathBuf>,
     /// What encrypts the new key.
     #[command(flatten)]
     pub seal: Seal,
-    /// What unlocks the issuer's key.
+    /// What decrypts the issuer's key.
     #[command(flatten)]
     pub unlock: Unlock,
 }
@@ -78,51 +79,51 @@ pub struct TunnelKeygenServer {
 /// `clew tunnel keygen user`
 #[derive(Args, Debug)]
 pub struct TunnelKeygenUser {
-    /// The key to write
-    #[arg(short, long, value_name = "USER.key")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// What encrypts the new key.
     #[command(flatten)]
     pub seal: Seal,
 }
 
-/// What every server of tunnels is told.
+/// Arguments of all tunnel servers.
 #[derive(Args, Debug)]
 pub struct Serving {
-    /// The server's key
+    /// Server's key
     #[arg(long, value_name = "SERVER.key")]
     pub key: PathBuf,
-    /// Where to receive, by UDP (may be given twice: IPv4 and IPv6)
+    /// UDP address to receive at (repeatable: IPv4 and IPv6)
     #[arg(long, value_name = "ADDRESS:PORT", required = true)]
     pub listen: Vec<SocketAddr>,
-    /// Where clients reach it, if that is elsewhere (may be given several times, the preferred first)
+    /// Address for clients, if another one (repeatable, preferred first) [default: --listen]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub address: Vec<SocketAddr>,
-    /// Keep the newest record in FILE, which is public: clients need it
+    /// File to keep the newest record in. Public; clients need it
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Time between two of its short-lived keys (60s to 12h). A record holds for nearly twice as long; what
-    /// was sent can be read by who takes the server within that time
+    /// Lifetime of short-lived keys (60s to 12h). Records are valid for nearly twice as long;
+    /// whoever seizes the server within that time can read earlier traffic
     #[arg(long, value_name = "D", value_parser = duration, default_value = "150s")]
     pub rotation: Duration,
-    /// How many cores it works on, each with tunnels of its own (default: all of them on Linux, one elsewhere)
+    /// Number of cores, each with its own tunnels (1 to 256) [default: all on Linux, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub cores: Option<u16>,
-    /// Leave public-key work to other threads where it is for N newcomers or more at once, so that open
-    /// tunnels do not wait for it (default: never, since each core that does its own does most in all)
+    /// When N or more handshakes are pending, run their public-key operations on worker threads so
+    /// that established tunnels are not delayed. Lowers total throughput [default: off]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub help_from: Option<u32>,
-    /// Write what happens to each packet to FILE, as qlog (JSON text sequences): neither keys nor content, but
-    /// who talked to whom. On several cores a file for each: trace-1.sqlog, trace-2.sqlog for trace.sqlog
+    pub offload_handshakes: Option<u32>,
+    /// File to trace packets to, as qlog (JSON text sequences): who talked to whom, without keys
+    /// and content. With several cores trace.sqlog becomes trace-1.sqlog, trace-2.sqlog and so on
     #[arg(long, value_name = "FILE")]
     pub qlog: Option<PathBuf>,
-    /// Serve counters for Prometheus here, at /metrics
+    /// Address to serve Prometheus metrics at, under /metrics
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
-    /// Stop after so long (default: when interrupted)
-    #[arg(long = "for", value_name = "D", value_parser = duration)]
-    pub stop_after: Option<Duration>,
-    /// What unlocks the key.
+    /// Exit after this time [default: run until interrupted]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,
 }
@@ -131,33 +132,33 @@ pub struct Serving {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("who").required(true).multiple(true).args(["users", "anonymous"]))]
 pub struct TunnelServe {
-    /// What every server is told.
+    /// The arguments of all tunnel servers.
     #[command(flatten)]
     pub serving: Serving,
-    /// A service and what is behind it: tcp:HOST:PORT, or echo (may be given several times)
+    /// Service and its target, tcp:HOST:PORT or echo (repeatable)
     #[arg(long, value_name = "NAME=TARGET", required = true, value_parser = parse_service)]
     pub service: Vec<Service>,
-    /// Who may connect: public keys of users, one in a line, with a name behind it or none. Read again when
-    /// it changes
+    /// File of authorised public keys, one per line, each optionally followed by a name. Reloaded
+    /// when it changes
     #[arg(long, value_name = "FILE")]
     pub users: Option<PathBuf>,
-    /// Whoever has no key may connect, too
+    /// Also let users without a key connect
     #[arg(long)]
     pub anonymous: bool,
-    /// How users show who they are
+    /// How users authenticate
     #[arg(long, value_enum, default_value = "bound")]
     pub authenticators: AuthenticatorNames,
-    /// Give each new record to this name service (may be given several times)
+    /// Name server to publish each new record to (repeatable)
     #[arg(long, value_name = "NAME-SERVER.record")]
-    pub register: Vec<PathBuf>,
+    pub publish_to: Vec<PathBuf>,
 }
 
-/// Authenticators by name.
+/// How users authenticate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AuthenticatorNames {
-    /// For one tunnel, connection and service
+    /// Bound to the tunnel, the connection and the service
     Bound,
-    /// MinimaLT's own: who has the server's key can be any user
+    /// MinimaLT's original scheme. Anyone who steals the server's key can impersonate any user
     Box,
     /// Either
     Both,
@@ -167,74 +168,74 @@ pub enum AuthenticatorNames {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("whom").required(true).args(["record", "directory"]))]
 pub struct TunnelConnect {
-    /// The server's record. It is trusted as it is, unless --pin or --issuer is given. If it has ended, the
-    /// server is asked for a newer one
+    /// Server's record, trusted without --pin or --trust. If it has expired, the server is asked
+    /// for a newer one
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// The record of a directory, which is asked for the server's
-    #[arg(long, value_name = "DIRECTORY.record", requires_all = ["host", "trust"])]
+    /// Record of a directory, to ask for the server's record
+    #[arg(long, value_name = "DIRECTORY.record", requires_all = ["host", "anchor"])]
     pub directory: Option<PathBuf>,
-    /// The server's name
+    /// Server's name
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// The server's key, as keygen printed it: another one is refused
-    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "trust")]
+    /// Required key of the server, as keygen printed it
+    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "anchor")]
     pub pin: Option<PublicKey>,
-    /// The key of an issuer that is trusted for the server's name
-    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "trust")]
-    pub issuer: Option<PublicKey>,
-    /// The service
+    /// Key of a trusted certificate issuer
+    #[arg(long, value_name = "KEY", value_parser = parse_key, group = "anchor")]
+    pub trust: Option<PublicKey>,
+    /// Service
     #[arg(value_name = "SERVICE")]
     pub service: String,
-    /// Who connects (default: nobody, anonymously)
+    /// User's key [default: connect anonymously]
     #[arg(long, value_name = "USER.key")]
     pub user: Option<PathBuf>,
-    /// Listen at this TCP port of this machine: each connection to it is one to the service (default: standard
-    /// input and output)
+    /// TCP address to listen at; each connection is forwarded to the service [default: standard
+    /// input and output]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// How long to wait for each answer: of a directory, and of the server to the first packet
+    /// Longest wait for the directory, and for the server's first answer
     #[arg(long, value_name = "D", value_parser = duration, default_value = "20s")]
     pub timeout: Duration,
-    /// Write what happens to each packet to FILE, as qlog (JSON text sequences): neither keys nor content, but
-    /// who talked to whom
+    /// File to trace packets to, as qlog (JSON text sequences): who talked to whom, without keys
+    /// and content
     #[arg(long, value_name = "FILE")]
     pub qlog: Option<PathBuf>,
-    /// What unlocks the key.
+    /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,
 }
 
 /// `clew tunnel directory`
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("whence").required(true).multiple(true).args(["records", "name"]))]
+#[command(group = ArgGroup::new("whence").required(true).multiple(true).args(["records", "name_server"]))]
 pub struct TunnelDirectory {
-    /// What every server is told.
+    /// The arguments of all tunnel servers.
     #[command(flatten)]
     pub serving: Serving,
-    /// The folder of records: every file NAME.record, looked at again every second
+    /// Folder of NAME.record files. Reloaded every second when it changes
     #[arg(long, value_name = "DIR")]
     pub records: Option<PathBuf>,
-    /// A name service, which is asked for hosts that the folder does not have; its answers are kept for a
-    /// minute (may be given several times: the first that has the host)
+    /// Record of a name server to ask for hosts that the folder does not have (repeatable: first
+    /// answer counts). Answers are cached for one minute
     #[arg(long, value_name = "NAME-SERVER.record")]
-    pub name: Vec<PathBuf>,
+    pub name_server: Vec<PathBuf>,
 }
 
 /// `clew tunnel name`
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("policy").required(true).multiple(true).args(["trust", "pin"]))]
 pub struct TunnelName {
-    /// What every server is told.
+    /// The arguments of all tunnel servers.
     #[command(flatten)]
     pub serving: Serving,
-    /// The folder for records: NAME.record for each host
+    /// Folder to keep published records in, as NAME.record
     #[arg(long, value_name = "DIR")]
     pub store: PathBuf,
-    /// The key of an issuer: hosts with its certificate may register (may be given several times)
+    /// Key of a trusted certificate issuer: its hosts may publish (repeatable)
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     pub trust: Vec<PublicKey>,
-    /// A host that may register with this key (may be given several times)
+    /// Host and its required key: it may publish (repeatable)
     #[arg(long, value_name = "NAME=KEY", value_parser = parse_pin)]
     pub pin: Vec<Pin>,
 }
@@ -242,10 +243,10 @@ pub struct TunnelName {
 /// `clew tunnel status`
 #[derive(Args, Debug)]
 pub struct TunnelStatus {
-    /// Where the server has its --metrics
+    /// Address of the server's --metrics
     #[arg(value_name = "ADDRESS:PORT")]
     pub metrics: SocketAddr,
-    /// Tell it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -10,11 +10,11 @@ use crate::output::Output;
 use clew_capture::{PacketLengths, Record, Writer};
 
 pub fn run(arguments: &Extract) -> Result<Status, Failure> {
-    let (of, path) = (&arguments.of, &arguments.output);
+    let (of, path) = (&arguments.of, &arguments.out.output);
     let group = read_group_file(&of.group)?;
     let mut capture = Capture::open(&of.input, "reading")?;
     let mut writer = Writer::new(
-        Output::create(path, &of.input, arguments.force)?,
+        Output::create(path, &of.input, arguments.out.force)?,
         PacketLengths::MayGrow,
     );
     let (mut packets, mut found) = (0, false);
@@ -34,14 +34,14 @@ pub fn run(arguments: &Extract) -> Result<Status, Failure> {
     }
     if !found {
         let missing = format!(
-            "there is no packet {}: the capture has {packets}",
+            "packet {}: not found, the capture has {packets} packets",
             of.packet
         );
         return Err(Failure::file(&of.input, missing));
     }
     writer.finish().map_err(Failure::write)?.commit()?;
     let path = path.display();
-    eprintln!("packet {}, which is valid, alone: {path}", of.packet);
+    eprintln!("packet {}: valid, written to {path}", of.packet);
     Ok(Status::Yes)
 }
 

@@ -9,13 +9,13 @@ use clew_engine::captures;
 
 pub fn run(arguments: &Strip) -> Result<Status, Failure> {
     let mut capture = Capture::open(&arguments.input, "stripping")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let (done, output) = captures::strip(&mut capture, output)?;
     output.commit()?;
     let (stripped, packets) = (done.stripped, done.packets);
     eprintln!(
         "stripped {stripped} of {packets} packets: {}",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     if done.unmarked > 0 {
         eprintln!(
@@ -23,7 +23,7 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
             done.unmarked
         );
     }
-    report::damage(done.damage.as_ref(), "what follows was copied as it was");
+    report::damage(done.damage.as_ref(), "the rest was copied unchanged");
     Ok(if done.damage.is_some() {
         Status::CouldNotTell
     } else {

@@ -5,12 +5,12 @@ use clew_flow::{Descriptor, Reason, Verdict};
 /// What a receiver lets pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Policy {
-    /// Everything: verdicts are counted only
+    /// All packets; verdicts are only counted
     Observe,
-    /// All but what is invalid or replayed; what is unsigned only if no flow says that all of its
-    /// packets are signed
+    /// All but invalid and replayed packets. Unsigned packets pass unless a flow declares that all
+    /// its packets are signed
     Balanced,
-    /// What is valid, and nothing else
+    /// Valid packets only
     Strict,
 }
 

@@ -16,19 +16,19 @@ pub use finding::Finding;
 
 use crate::cli::Verify;
 use clew_engine::Keyring;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use std::io::{self, Write};
 
-/// How the result is told.
+/// Format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people: what is invalid, totals, flows, the answer
+    /// Text for people: invalid packets, totals, flows, the answer
     Table,
     /// JSON Lines: one object per packet, then a summary
     Json,
-    /// A log as Zeek writes it, one row per packet
+    /// A Zeek log, one row per packet
     Tsv,
-    /// JSON Lines as Suricata writes them (EVE), one event per packet, then a summary
+    /// Suricata's JSON Lines (EVE), one event per packet, then a summary
     Eve,
 }
 
@@ -38,7 +38,7 @@ pub trait Records {
     fn packet(&mut self, finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()>;
 
     /// After the last packet.
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()>;
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// What writes the format that was asked for.

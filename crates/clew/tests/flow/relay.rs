@@ -55,10 +55,10 @@ fn what_one_application_sends_another_gets() {
         let (sink, [listen, between, beside, signer, verifier]) = (socket(), free_ports());
         let to = sink.local_addr().unwrap();
         let mut sign = format!(
-            "relay --key camera.key --listen {listen} --to {between} --for 20s --metrics {signer} {more}"
+            "relay --key camera.key --listen {listen} --to {between} --duration 20s --metrics {signer} {more}"
         );
         let mut verify = format!(
-            "relay --flow camera.flow --listen {between} --to {to} --for 20s --metrics {verifier} --policy strict"
+            "relay --flow camera.flow --listen {between} --to {to} --duration 20s --metrics {verifier} --policy strict"
         );
         if more.ends_with("manifest") {
             sign += &format!(" --manifest-to {beside}");
@@ -115,7 +115,7 @@ fn a_period_that_is_too_short_is_refused() {
         "--to",
         &listen,
     ];
-    let output = desk.run(&[&relay[..], &["--period", "1us", "--for", "1s"]].concat());
+    let output = desk.run(&[&relay[..], &["--period", "1us", "--duration", "1s"]].concat());
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("is too short"), "{said}");

@@ -86,7 +86,7 @@ fn two_servers_do_not_share_an_address() {
     let at = address(&desk);
     for cores in [1, 2] {
         let line = format!(
-            "serve --key web.key --listen {at} --service web=echo --anonymous --cores {cores} --for 1s"
+            "serve --key web.key --listen {at} --service web=echo --anonymous --cores {cores} --duration 1s"
         );
         let (status, said) = desk.status(&line);
         assert_eq!(status, 2, "{said}");

@@ -22,7 +22,8 @@ fn events(desk: &Desk, name: &str) -> Vec<String> {
 #[test]
 fn both_sides_write_what_happens() {
     let desk = Desk::new();
-    let one = "--service echo=echo --anonymous --cores 1 --help-from 1 --qlog server.sqlog";
+    let one =
+        "--service echo=echo --anonymous --cores 1 --offload-handshakes 1 --qlog server.sqlog";
     let mut server = desk.serve(one);
     assert_eq!(desk.says("--qlog client.sqlog echo").0, 0);
     assert_eq!(server.stop().0, 0);
@@ -38,7 +39,7 @@ fn both_sides_write_what_happens() {
     // Older traces stay.
     let (status, said) = desk.says("--qlog client.sqlog echo");
     assert_eq!(status, 2);
-    assert!(said.contains("client.sqlog: it exists"), "{said}");
+    assert!(said.contains("client.sqlog: already exists"), "{said}");
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Flow<'_> {
         } else {
             "per packet that arrived, % lost"
         };
-        let case = Case::counted(self.row(loss), about, input, work);
+        let case = Case::per_piece(self.row(loss), about, input, work);
         let case = case.against(self.row(loss::NONE));
         match quoted(self.way, loss) {
             Some(figure) => case.quote(DESIGN, figure),

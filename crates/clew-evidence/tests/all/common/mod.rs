@@ -24,7 +24,7 @@ pub mod issuer;
 use clew_evidence::{
     Change, CheckedGroup, Checkpoint, EpochRecord, Found, Genesis, GroupFile, GroupFileError,
     HEADER, Origin, Packet, RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes,
-    consistency, inclusion, root, seal,
+    consistency, inclusion, root, sign_part,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
@@ -454,6 +454,6 @@ pub fn bodies_of(
 }
 
 fn file_of(manager: &DeviceKey, bodies: &[Vec<u8>]) -> Vec<u8> {
-    let parts = bodies.iter().flat_map(|body| seal(body, manager));
+    let parts = bodies.iter().flat_map(|body| sign_part(body, manager));
     HEADER.iter().copied().chain(parts).collect()
 }

@@ -1,6 +1,6 @@
 //! What tests of trustees share: their answers, and comparisons under way.
 
-use super::{NOW, Office, Sent, rng, set};
+use super::{NOW, Sent, TestGroup, rng, set};
 use clew_evidence::{
     CheckedGroup, CombineError, Found, GroupFile, Judgement, OpenedBase, Opening, Packet, Question,
     Request, Row, Search, Share, combine_opening,
@@ -35,7 +35,7 @@ impl Sent {
     }
 }
 
-impl Office {
+impl TestGroup {
     /// The row of a machine with its x.
     pub fn found(&self, name: &str) -> Found {
         let machine = self.store.machine(name).unwrap().unwrap();
@@ -56,15 +56,15 @@ impl Office {
     }
 }
 
-/// What trustee `index` of the office answers to a request for an opening.
+/// What trustee `index` answers to a request for an opening.
 pub fn share(
-    office: &Office,
+    acme: &TestGroup,
     index: u8,
     sent: &Sent,
     request: &Request,
 ) -> Result<Share, TrusteeError> {
-    let (key, path) = (office.trustee(index), office.trustee_path(index));
-    let (group, packet) = (office.checked(), sent.packet());
+    let (key, path) = (acme.trustee(index), acme.trustee_path(index));
+    let (group, packet) = (acme.checked(), sent.packet());
     let case = Case {
         group: &group,
         request,
@@ -75,7 +75,7 @@ pub fn share(
 
 /// A match under way: one packet, one machine.
 pub struct Comparison<'a> {
-    pub office: &'a Office,
+    pub acme: &'a TestGroup,
     pub group: CheckedGroup,
     pub sent: Sent,
     pub found: Found,
@@ -84,12 +84,12 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    pub fn new(office: &'a Office, sent: Sent, machine: &str) -> Self {
-        let (group, found) = (office.checked(), office.found(machine));
-        let base = office.base(machine, sent.epoch).unwrap();
+    pub fn new(acme: &'a TestGroup, sent: Sent, machine: &str) -> Self {
+        let (group, found) = (acme.checked(), acme.found(machine));
+        let base = acme.base(machine, sent.epoch).unwrap();
         let request = sent.comparison(&group, &found.row);
         Self {
-            office,
+            acme,
             group,
             sent,
             found,
@@ -103,7 +103,7 @@ impl<'a> Comparison<'a> {
         index: u8,
         act: impl FnOnce(Responder<'_>, Case<'_>, Candidate<'_>) -> T,
     ) -> T {
-        let (key, path) = (self.office.trustee(index), self.office.trustee_path(index));
+        let (key, path) = (self.acme.trustee(index), self.acme.trustee_path(index));
         let packet = self.sent.packet();
         let case = Case {
             group: &self.group,
@@ -144,20 +144,20 @@ impl<'a> Comparison<'a> {
 }
 
 /// What trustees 1 and 2 and the manager's register say about a packet.
-pub fn opened(office: &Office, sent: &Sent) -> Result<(Opening, Judgement), CombineError> {
-    let group = office.checked();
+pub fn opened(acme: &TestGroup, sent: &Sent) -> Result<(Opening, Judgement), CombineError> {
+    let group = acme.checked();
     let request = sent.opening(&group);
-    let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
-    let find = |opened: OpenedBase| office.find(sent.epoch, opened.search());
+    let shares = [1, 2].map(|i| share(acme, i, sent, &request).unwrap());
+    let find = |opened: OpenedBase| acme.find(sent.epoch, opened.search());
     let opened = combine_opening(&group, &request, &shares, &sent.packet(), find)?;
     Ok((opened.evidence, opened.judgement))
 }
 
 /// The base that trustees 1 and 2 open.
-pub fn opened_base(office: &Office, sent: &Sent) -> OpenedBase {
-    let group = office.checked();
+pub fn opened_base(acme: &TestGroup, sent: &Sent) -> OpenedBase {
+    let group = acme.checked();
     let request = sent.opening(&group);
-    let shares = [1, 2].map(|i| share(office, i, sent, &request).unwrap());
+    let shares = [1, 2].map(|i| share(acme, i, sent, &request).unwrap());
     let mut base = None;
     let keep = |opened| {
         base = Some(opened);

@@ -2,13 +2,15 @@
 
 pub mod court;
 
-use clew_evidence::{CheckedGroup, EpochRecord, GroupFile, HEADER, Name, RegisterHead, Row, seal};
+use clew_evidence::{
+    CheckedGroup, EpochRecord, GroupFile, HEADER, Name, RegisterHead, Row, sign_part,
+};
 use clew_group::curve::G1;
 use clew_group::quorum::{Quorum, Set, Trustee};
 use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, VerifyingKey, Witness};
 use clew_keys::update::{UpdateError, Witnesses, update};
 use clew_keys::witness_file::{self, Need};
-use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{GROUP_FILE, ISSUER_KEY, NewGroup, Opening, Store, StoreError, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -38,14 +40,14 @@ pub fn set<const N: usize>(indices: [u8; N]) -> Set {
 }
 
 /// A group: its store, and the issuer who works with it.
-pub struct Office {
+pub struct TestGroup {
     pub folder: TempDir,
     pub dir: PathBuf,
     pub store: Store,
     pub issuer: IssuerKeyFile,
 }
 
-impl Office {
+impl TestGroup {
     /// A group that any two of three trustees open.
     pub fn new(scheme: Scheme) -> Self {
         Self::of(scheme, quorum(2, 3), 1)
@@ -93,7 +95,7 @@ impl Office {
         NOW + 1 + u64::from(self.group().newest_epoch())
     }
 
-    /// Now is after every epoch that [`Office::revoke`] makes.
+    /// Now is after every epoch that [`TestGroup::revoke`] makes.
     pub fn update(&self, key: &MemberKeyFile) -> Result<MemberKeyFile, UpdateError> {
         let updated = update(key, &self.checked(), LATER, &mut self.published_witnesses());
         updated.map(|updated| updated.key)
@@ -194,8 +196,8 @@ pub fn published(dir: &Path) -> GroupFile {
 }
 
 /// The bytes of a group file with other epochs, every part signed by the manager.
-pub fn group_file(office: &Office, epochs: &[EpochRecord]) -> Vec<u8> {
-    let (group, manager) = (office.group(), &office.issuer.manager);
+pub fn group_file(acme: &TestGroup, epochs: &[EpochRecord]) -> Vec<u8> {
+    let (group, manager) = (acme.group(), &acme.issuer.manager);
     let last = match epochs.last() {
         Some(record) => record.epoch_id(),
         None => group.genesis().epoch_id(),
@@ -205,14 +207,14 @@ pub fn group_file(office: &Office, epochs: &[EpochRecord]) -> Vec<u8> {
         ..group.register().clone()
     };
     let mut bytes = HEADER.to_vec();
-    bytes.extend(seal(&group.genesis().encode(), manager));
+    bytes.extend(sign_part(&group.genesis().encode(), manager));
     for record in epochs {
-        bytes.extend(seal(&record.encode(), manager));
+        bytes.extend(sign_part(&record.encode(), manager));
     }
     for checkpoint in group.checkpoints() {
-        bytes.extend(seal(&checkpoint.encode(), manager));
+        bytes.extend(sign_part(&checkpoint.encode(), manager));
     }
-    bytes.extend(seal(&head.encode(), manager));
+    bytes.extend(sign_part(&head.encode(), manager));
     bytes
 }
 

@@ -28,7 +28,7 @@ pub fn products(
     publics: &[&[u8; BYTES]; LANES],
 ) -> [[u8; BYTES]; LANES] {
     Backend::Avx512Ifma.require();
-    let u = limbs(&publics.map(|public| Number::from_bytes(public)));
+    let u = limbs(&publics.map(Number::from_bytes));
     let mut bits = bits(secrets);
     // SAFETY: the processor has the features.
     let (mut x, mut z) = unsafe { ladder(&bits, &u) };

@@ -9,8 +9,8 @@ use crate::boxes::Key;
 use crate::engine::channel::{Channel, Now};
 use crate::engine::draft::Draft;
 use crate::engine::event::{ConnectionId, Event};
-use crate::engine::line::Line;
 use crate::engine::outgoing::Outgoing;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::time::Instant;
 use crate::keys::{self, Binder, Nonce};
 use crate::limits::{CONNECT_MAX, PUZZLES, RPCS_MAX, SENDS_EACH, STALE_MAX};
@@ -26,7 +26,7 @@ const NONCES_MAX: usize = 16;
 
 /// An attempt to open a tunnel.
 #[derive(Debug)]
-pub struct Attempt {
+pub(super) struct Attempt {
     tid: Tid,
     secret: Secret,
     /// C', once it is computed.
@@ -34,7 +34,7 @@ pub struct Attempt {
     /// It waits until somebody wants its tunnel.
     is_held: bool,
     /// A key for each S' that was tried, the newest last.
-    lines: Vec<(Line, Binder)>,
+    keys: Vec<(PacketKeys, Binder)>,
     sends: Sends,
     nonces: Vec<Nonce>,
     solution: Option<Solution>,
@@ -48,13 +48,13 @@ pub struct Attempt {
 
 impl Attempt {
     /// An attempt with a TID and a secret c' of its own.
-    pub fn new(tid: Tid, secret: Secret, is_held: bool, now: &mut Now<'_>) -> Self {
+    pub(super) fn new(tid: Tid, secret: Secret, is_held: bool, now: &mut Now<'_>) -> Self {
         Self {
             tid,
             secret,
             client: None,
             is_held,
-            lines: Vec::new(),
+            keys: Vec::new(),
             sends: Sends::new(now),
             nonces: Vec::new(),
             solution: None,
@@ -67,25 +67,26 @@ impl Attempt {
     }
 
     /// A copy of c', for who computes with it.
-    pub fn secret(&self) -> Secret {
+    pub(super) fn secret(&self) -> Secret {
         Secret::from_bytes(*self.secret.as_bytes())
     }
 
     /// Its TID.
-    pub const fn tid(&self) -> Tid {
+    pub(super) const fn tid(&self) -> Tid {
         self.tid
     }
 
     /// Its keys were computed.
-    pub fn start(&mut self, client: Public, key: Key, server: &Public) {
+    pub(super) fn start(&mut self, client: Public, key: Key, server: &Public) {
         self.client = Some(client);
         let binder = Binder::new(&key, self.tid, &client, server);
         let first = Nonce::new(0, Side::Client);
-        self.lines.push((Line::new(self.tid, key, first), binder));
+        self.keys
+            .push((PacketKeys::new(self.tid, key, first), binder));
     }
 
     /// When it has something to do; none while its keys are computed, and while nobody wants its tunnel.
-    pub fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         if self.client.is_none() || self.is_held {
             return None;
         }
@@ -94,34 +95,34 @@ impl Attempt {
     }
 
     /// Its tunnel is wanted.
-    pub const fn release(&mut self) {
+    pub(crate) const fn release(&mut self) {
         self.is_held = false;
     }
 
     /// It is sent at once.
-    pub fn hurry(&mut self, now: Instant) {
+    pub(super) fn hurry(&mut self, now: Instant) {
         self.sends.hurry(now);
     }
 
     /// It is sent from another address, where nobody has answered yet.
-    pub fn moved(&mut self, now: Instant) {
+    pub(super) fn moved(&mut self, now: Instant) {
         self.sends.anew(now);
     }
 
     /// Opens the server's first packet, if any of its keys does: which one.
-    pub fn open(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
-        let mut newest_first = (0..self.lines.len()).rev();
-        newest_first.find(|place| boxed.open(&self.lines[*place].0.stream))
+    pub(super) fn decrypt(&self, boxed: &mut Boxed<'_>) -> Option<usize> {
+        let mut newest_first = (0..self.keys.len()).rev();
+        newest_first.find(|place| boxed.decrypt(&self.keys[*place].0.stream))
     }
 
     /// The key that opened it. All others are erased, and c'.
-    pub fn into_line(mut self, place: usize) -> (Line, Binder, u32) {
-        let (line, binder) = self.lines.swap_remove(place);
-        (line, binder, self.sends.count)
+    pub(crate) fn into_keys(mut self, place: usize) -> (PacketKeys, Binder, u32) {
+        let (keys, binder) = self.keys.swap_remove(place);
+        (keys, binder, self.sends.count)
     }
 
     /// A puzzle was solved.
-    pub fn solved(&mut self, r: [u8; R_BYTES], nonce: Nonce, now: Instant) {
+    pub(super) fn solved(&mut self, r: [u8; R_BYTES], nonce: Nonce, now: Instant) {
         self.solution = Some(Solution { r, nonce });
         self.sends.hurry(now);
     }
@@ -132,7 +133,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `no-answer`.
-    pub fn tick_attempt(&mut self, now: Instant) -> Result<(), Reason> {
+    pub(crate) fn tick_attempt(&mut self, now: Instant) -> Result<(), Reason> {
         let State::First(attempt) = &self.state else {
             return Ok(());
         };
@@ -150,7 +151,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// A reason that ends the attempt.
-    pub fn send_first(
+    pub(crate) fn send_first(
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
@@ -179,14 +180,14 @@ impl Tunnel {
         next_tid.write(&mut rpcs)?;
         rpcs.extend_from_slice(&attempt.carried.rpcs);
         let t = attempt.sends.send(now.instant, now.wall);
-        let (line, _) = attempt.lines.last_mut().ok_or(Reason::BadKey)?;
-        let header = line.initiation(Nonce::new(t, Side::Client), client, attempt.solution);
+        let (keys, _) = attempt.keys.last_mut().ok_or(Reason::BadKey)?;
+        let header = keys.initiation(Nonce::new(t, Side::Client), client, attempt.solution);
         if attempt.nonces.len() == NONCES_MAX {
             attempt.nonces.remove(0);
         }
         attempt.nonces.push(header.nonce);
         let numbers = (attempt.carried.seq, 0);
-        let sent = out.push(to, &header, numbers, &rpcs, m.into(), &line.stream);
+        let sent = out.push(to, &header, numbers, &rpcs, m.into(), &keys.stream);
         sent.map(|_| true).ok_or(Reason::TooLong)
     }
 
@@ -196,7 +197,7 @@ impl Tunnel {
         let State::First(attempt) = &mut self.state else {
             return Ok(());
         };
-        let (_, binder) = attempt.lines.last().ok_or(Reason::BadKey)?;
+        let (_, binder) = attempt.keys.last().ok_or(Reason::BadKey)?;
         let binder = binder.clone();
         let mut rpcs = Vec::new();
         let mut loaded = Vec::new();
@@ -240,7 +241,7 @@ impl Tunnel {
     /// # Errors
     /// The reason for which it is not taken. `too-long`, if what was to be sent does not fit any more,
     /// ends the attempt.
-    pub fn stale(
+    pub(super) fn stale(
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
@@ -290,7 +291,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// The reason for which it is not taken.
-    pub fn stale_rekey(
+    pub(crate) fn stale_rekey(
         &mut self,
         shared: &mut Shared,
         now: &Now<'_>,
@@ -312,7 +313,7 @@ impl Tunnel {
         let State::First(attempt) = &mut self.state else {
             return Ok(());
         };
-        let (_, binder) = attempt.lines.last().ok_or(Reason::BadKey)?;
+        let (_, binder) = attempt.keys.last().ok_or(Reason::BadKey)?;
         let mut rpcs = Vec::new();
         for wish in &attempt.wishes {
             write_wish(wish, &self.target, binder, shared, now, &mut rpcs)?;
@@ -332,7 +333,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// The reason for which it gets none.
-    pub fn interrogated(
+    pub(crate) fn interrogated(
         &mut self,
         shared: &mut Shared,
         asked: &Interrogation,
@@ -352,7 +353,7 @@ impl Tunnel {
 }
 
 /// A connection that cannot be asked for.
-pub fn drop_wish(channel: &mut Channel, shared: &mut Shared, wish: &Wish, reason: Reason) {
+pub(crate) fn drop_wish(channel: &mut Channel, shared: &mut Shared, wish: &Wish, reason: Reason) {
     channel.connections.remove(wish.number);
     shared.common.counters.count(reason);
     let connection = ConnectionId {
@@ -363,7 +364,7 @@ pub fn drop_wish(channel: &mut Channel, shared: &mut Shared, wish: &Wish, reason
 }
 
 /// Writes the RPC that asks for a connection.
-pub fn write_wish(
+pub(crate) fn write_wish(
     wish: &Wish,
     target: &Target,
     binder: &Binder,
@@ -389,4 +390,4 @@ pub fn write_wish(
 }
 
 /// Bytes of nextTid with its connection id.
-pub const NEXT_TID_BYTES: usize = 60;
+pub(super) const NEXT_TID_BYTES: usize = 60;

@@ -116,7 +116,7 @@ impl Tunnel {
     }
 
     /// The program may keep the newer ecert.
-    pub fn tell_newer(&self, shared: &mut Shared) {
+    pub(crate) fn tell_newer(&self, shared: &mut Shared) {
         if let Target::Host(record) = &self.target {
             shared.common.events.push_back(Event::Newer {
                 tunnel: self.channel.id,
@@ -126,7 +126,7 @@ impl Tunnel {
     }
 
     /// Asks for the connections that wait, once the tunnel is there.
-    pub fn ask_wishes(&mut self, shared: &mut Shared, now: &mut Now<'_>) {
+    pub(crate) fn ask_wishes(&mut self, shared: &mut Shared, now: &mut Now<'_>) {
         let Some(binder) = self.binder.clone() else {
             return;
         };
@@ -174,7 +174,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `too-hard`, which closes the tunnel.
-    pub fn posed(
+    pub(super) fn posed(
         &mut self,
         shared: &mut Shared,
         search: Result<Search, Reason>,
@@ -191,7 +191,7 @@ impl Tunnel {
     }
 
     /// Begins to solve a puzzle; it takes the place of another.
-    pub fn solve(&mut self, shared: &mut Shared, search: Search, nonce: [u8; 8]) {
+    pub(super) fn solve(&mut self, shared: &mut Shared, search: Search, nonce: [u8; 8]) {
         self.solving = Some(nonce);
         let id = self.channel.id;
         shared.solves.retain(|solve| solve.tunnel != id);
@@ -207,7 +207,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `unsolvable`; in an attempt only this puzzle is given up.
-    pub fn found(
+    pub(super) fn found(
         &mut self,
         now: &Now<'_>,
         nonce: [u8; 8],

@@ -16,7 +16,7 @@ const TRIES: u32 = 1 << 13;
 
 /// The keys of a new tunnel.
 #[derive(Debug)]
-pub struct Start {
+pub(super) struct Start {
     /// Which tunnel.
     pub tunnel: TunnelId,
     /// c'.
@@ -29,7 +29,7 @@ pub struct Start {
 
 /// A puzzle.
 #[derive(Debug)]
-pub struct Solve {
+pub(super) struct Solve {
     /// Which tunnel.
     pub tunnel: TunnelId,
     /// n'.

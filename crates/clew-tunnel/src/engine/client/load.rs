@@ -51,7 +51,7 @@ impl Load {
     fn add(&mut self, tunnel: &Tunnel) {
         let current = match tunnel.state {
             State::First(_) => true,
-            State::Open | State::Rekey(_) => tunnel.line.is_some(),
+            State::Open | State::Rekey(_) => tunnel.keys.is_some(),
         };
         self.tids[1] += usize::from(current) + usize::from(tunnel.old.is_some());
         let (_, granted) = tunnel.channel.connections.load();

@@ -152,7 +152,7 @@ impl Client {
             return Err(Reason::BadAddress);
         }
         let tid = Tid::from_random(now.random());
-        let server = target.opener();
+        let server = target.server_key();
         let secret = Secret::from_bytes(now.random());
         let attempt = Attempt::new(tid, secret, is_held, &mut now);
         let secret = attempt.secret();
@@ -242,12 +242,12 @@ impl Client {
         self.shared.common.events.pop_front()
     }
 
-    /// Keeps the last packets that are opened, `most` of them, for [`Self::traced`].
+    /// Keeps the last packets that are decrypted, `most` of them, for [`Self::traced`].
     pub fn trace(&mut self, most: usize) {
         self.shared.common.trace.keep(most);
     }
 
-    /// The next packet that was opened, if these are kept.
+    /// The next packet that was decrypted, if these are kept.
     pub fn traced(&mut self) -> Option<Received> {
         self.shared.common.trace.take()
     }
@@ -371,7 +371,7 @@ impl Client {
         if let Some(reason) = reason {
             self.count(reason);
         }
-        if !tunnel.is_closed && tunnel.line.is_some() {
+        if !tunnel.is_closed && tunnel.keys.is_some() {
             let mut last = Outgoing::new(1);
             tunnel.say_last(now.instant, &mut last);
             last.seal();
@@ -390,7 +390,7 @@ impl Client {
             State::First(attempt) => Some(attempt.tid()),
             _ => None,
         };
-        let current = tunnel.line.as_ref().map(|line| line.tid);
+        let current = tunnel.keys.as_ref().map(|keys| keys.tid);
         let old = tunnel.old.as_ref().map(|old| old.0.tid);
         for tid in [first, current, old].into_iter().flatten() {
             self.tids.remove(&tid);

@@ -7,9 +7,9 @@ use super::{Client, Shared, Which};
 use crate::boxes::TAG;
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
+use crate::engine::decryption::{self, GROUP};
 use crate::engine::event::Event;
-use crate::engine::line::Line;
-use crate::engine::opening::{self, GROUP};
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::trace::{Received, Seen};
 use crate::puzzle::Search;
 use crate::reason::Reason;
@@ -36,11 +36,11 @@ impl Client {
                 Err(reason) => self.count(reason),
                 Ok(Packet::Tunnel(Side::Server, boxed)) => match self.tids.get(&boxed.tid) {
                     None => self.count(Reason::UnknownTid),
-                    Some(&(index, Which::First)) => self.opened_first(&mut now, index, boxed),
+                    Some(&(index, Which::First)) => self.decrypted_first(&mut now, index, boxed),
                     Some(&(index, which)) => {
                         group.push((Waiting { index, which }, boxed));
                         if group.len() == GROUP {
-                            self.open_group(&mut now, &mut group);
+                            self.decrypt_group(&mut now, &mut group);
                         }
                     }
                 },
@@ -54,7 +54,7 @@ impl Client {
                 Ok(_) => self.count(Reason::BadFlags),
             }
         }
-        self.open_group(&mut now, &mut group);
+        self.decrypt_group(&mut now, &mut group);
     }
 
     fn unboxed(
@@ -102,56 +102,56 @@ impl Client {
     }
 
     /// The server's first packet, perhaps.
-    fn opened_first(&mut self, now: &mut Now<'_>, index: u32, mut boxed: Boxed<'_>) {
+    fn decrypted_first(&mut self, now: &mut Now<'_>, index: u32, mut boxed: Boxed<'_>) {
         let Some(tunnel) = self.tunnels.at(index) else {
             return;
         };
         let State::First(attempt) = &tunnel.state else {
             return;
         };
-        let Some(place) = attempt.open(&mut boxed) else {
+        let Some(place) = attempt.decrypt(&mut boxed) else {
             return self.count(Reason::BadBox);
         };
         let State::First(attempt) = core::mem::replace(&mut tunnel.state, State::Open) else {
             return;
         };
-        let (line, binder, sends) = attempt.into_line(place);
+        let (keys, binder, sends) = attempt.into_keys(place);
         if sends > 1 {
             tunnel.channel.sending.mark_again();
         }
-        self.tids.insert(line.tid, (index, Which::Current));
-        (tunnel.line, tunnel.binder) = (Some(line), Some(binder));
+        self.tids.insert(keys.tid, (index, Which::Current));
+        (tunnel.keys, tunnel.binder) = (Some(keys), Some(binder));
         let opened = Event::Opened(tunnel.channel.id);
         self.shared.common.events.push_back(opened);
-        self.opened(now, index, Which::Current, boxed);
+        self.decrypted(now, index, Which::Current, boxed);
     }
 
-    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<(Waiting, Boxed<'_>)>) {
+    fn decrypt_group(&mut self, now: &mut Now<'_>, group: &mut Vec<(Waiting, Boxed<'_>)>) {
         let Self {
             tunnels, shared, ..
         } = self;
-        let line = |waiting: &Waiting| {
+        let keys = |waiting: &Waiting| {
             let tunnel = tunnels.peek(waiting.index);
-            tunnel.and_then(|tunnel| line(tunnel, waiting.which))
+            tunnel.and_then(|tunnel| packet_keys(tunnel, waiting.which))
         };
-        let are_good = opening::open(group, line, &mut shared.common.counters);
+        let are_good = decryption::decrypt(group, keys, &mut shared.common.counters);
         for ((waiting, boxed), is_good) in group.drain(..).zip(are_good) {
             if is_good {
-                self.opened(now, waiting.index, waiting.which, boxed);
+                self.decrypted(now, waiting.index, waiting.which, boxed);
             } else {
                 self.count(Reason::BadBox);
             }
         }
     }
 
-    fn opened(&mut self, now: &mut Now<'_>, index: u32, which: Which, boxed: Boxed<'_>) {
+    fn decrypted(&mut self, now: &mut Now<'_>, index: u32, which: Which, boxed: Boxed<'_>) {
         let (tid, nonce) = (boxed.tid, boxed.nonce);
         let text = boxed.into_text();
         let Some(tunnel) = self.tunnels.at(index) else {
             return self.count(Reason::UnknownTid);
         };
-        let line = line_mut(tunnel, which).ok_or(Reason::UnknownTid);
-        if let Err(reason) = line.and_then(|line| line.seen.check(nonce)) {
+        let keys = packet_keys_mut(tunnel, which).ok_or(Reason::UnknownTid);
+        if let Err(reason) = keys.and_then(|keys| keys.seen.check(nonce)) {
             return self.count(reason);
         }
         let plaintext = match Plaintext::parse(text) {
@@ -187,8 +187,8 @@ impl Tunnel {
         plaintext: &Plaintext<'_>,
     ) -> Result<(), Reason> {
         let Plaintext { seq, ack, .. } = *plaintext;
-        let line = line_mut(self, which).ok_or(Reason::UnknownTid)?;
-        line.seen.note(packet.nonce);
+        let keys = packet_keys_mut(self, which).ok_or(Reason::UnknownTid)?;
+        keys.seen.note(packet.nonce);
         self.heard = now.instant;
         self.is_silent = false;
         if which == Which::Current && matches!(self.state, State::Rekey(_)) {
@@ -216,17 +216,17 @@ impl Tunnel {
     }
 }
 
-fn line(tunnel: &Tunnel, which: Which) -> Option<&Line> {
+fn packet_keys(tunnel: &Tunnel, which: Which) -> Option<&PacketKeys> {
     match which {
-        Which::Current => tunnel.line.as_ref(),
+        Which::Current => tunnel.keys.as_ref(),
         Which::Old => tunnel.old.as_ref().map(|old| &old.0),
         Which::First => None,
     }
 }
 
-fn line_mut(tunnel: &mut Tunnel, which: Which) -> Option<&mut Line> {
+fn packet_keys_mut(tunnel: &mut Tunnel, which: Which) -> Option<&mut PacketKeys> {
     match which {
-        Which::Current => tunnel.line.as_mut(),
+        Which::Current => tunnel.keys.as_mut(),
         Which::Old => tunnel.old.as_mut().map(|old| &mut old.0),
         Which::First => None,
     }

@@ -8,8 +8,8 @@ use super::tunnel::{Carried, Sends, State, Tunnel, initiation_room, next_rekey};
 use super::{Client, Shared, Which};
 use crate::engine::channel::Now;
 use crate::engine::event::TunnelId;
-use crate::engine::line::Line;
 use crate::engine::outgoing::Outgoing;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::time::Instant;
 use crate::keys::{self, Nonce};
 use crate::limits::DRAIN;
@@ -20,7 +20,7 @@ use crate::x25519::Public;
 
 /// The initiation packet of a rekey.
 #[derive(Debug)]
-pub struct Rekeying {
+pub(super) struct Rekeying {
     /// C': nobody has its secret.
     client: Public,
     /// When it is sent.
@@ -77,7 +77,7 @@ impl Client {
         let Some(before) = tunnel.rekey(now, has_moved) else {
             return;
         };
-        let current = tunnel.line.as_ref().map(|line| line.tid);
+        let current = tunnel.keys.as_ref().map(|keys| keys.tid);
         erased.map(|tid| self.tids.remove(&tid));
         if has_moved {
             self.tids.remove(&before);
@@ -93,9 +93,13 @@ impl Client {
 impl Tunnel {
     /// The next key of an open tunnel. The TID that was current; none if there is no key.
     fn rekey(&mut self, now: &mut Now<'_>, has_moved: bool) -> Option<Tid> {
-        let before = self.line.take()?;
+        let before = self.keys.take()?;
         let first = Nonce::new(0, Side::Client);
-        self.line = Some(Line::new(self.announced, keys::next(&before.key), first));
+        self.keys = Some(PacketKeys::new(
+            self.announced,
+            keys::next(&before.key),
+            first,
+        ));
         self.announced = Tid::from_random(now.random());
         let tid = before.tid;
         // Nothing of it comes to the new address.
@@ -110,7 +114,7 @@ impl Tunnel {
     }
 
     /// A packet under the new key was opened.
-    pub fn rekeyed(&mut self, now: &mut Now<'_>) {
+    pub(super) fn rekeyed(&mut self, now: &mut Now<'_>) {
         self.state = State::Open;
         self.rekey_at = next_rekey(now);
     }
@@ -119,7 +123,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// A reason that ends the tunnel.
-    pub fn send_rekey(
+    pub(crate) fn send_rekey(
         &mut self,
         shared: &mut Shared,
         now: &Now<'_>,
@@ -128,7 +132,7 @@ impl Tunnel {
         let to = (self.from, self.address());
         let m = self.target.m();
         let ack = self.channel.receiving.ack();
-        let (State::Rekey(rekeying), Some(line)) = (&mut self.state, &mut self.line) else {
+        let (State::Rekey(rekeying), Some(keys)) = (&mut self.state, &mut self.keys) else {
             return Ok(false);
         };
         if rekeying.sends.next_due() > now.instant {
@@ -152,9 +156,9 @@ impl Tunnel {
             self.channel.sending.mark_again();
         }
         let t = rekeying.sends.send(now.instant, now.wall);
-        let header = line.initiation(Nonce::new(t, Side::Client), rekeying.client, None);
+        let header = keys.initiation(Nonce::new(t, Side::Client), rekeying.client, None);
         let numbers = (carried.seq, ack);
-        let sent = out.push(to, &header, numbers, &rpcs, m.into(), &line.stream);
+        let sent = out.push(to, &header, numbers, &rpcs, m.into(), &keys.stream);
         self.channel.receiving.acknowledged();
         sent.map(|_| true).ok_or(Reason::TooLong)
     }

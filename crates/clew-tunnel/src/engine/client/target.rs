@@ -72,7 +72,7 @@ impl Target {
     }
 
     /// S', or what is in its place.
-    pub(super) fn opener(&self) -> Public {
+    pub(super) fn server_key(&self) -> Public {
         match self {
             Self::Host(record) => record.ecert.body.ephemeral,
             Self::Directory { boxing, .. } => *boxing,

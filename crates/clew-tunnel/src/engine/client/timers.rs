@@ -154,7 +154,7 @@ impl Tunnel {
     }
 
     /// The earliest instant at which something happens by itself.
-    pub fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         let old = self.old.as_ref().map(|old| old.1);
         let closes = [old, self.closes_at()].into_iter().flatten().min();
         let state = match &self.state {

@@ -83,10 +83,15 @@ impl Tunnel {
     }
 
     /// Sends one packet of the tunnel, if there is one to be sent now.
-    pub fn send(&mut self, shared: &mut Shared, now: &mut Now<'_>, out: &mut Outgoing) -> bool {
+    pub(super) fn send(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> bool {
         self.ask_wishes(shared, now);
         let to = (self.from, self.address());
-        let Some(line) = &mut self.line else {
+        let Some(keys) = &mut self.keys else {
             return false;
         };
         let room = shared.config.packet - PACKET_MIN;
@@ -107,8 +112,8 @@ impl Tunnel {
             // After a pause a NAT may have another address for it, which has to earn what comes back.
             let is_late = self.heard + KEEPALIVE <= now.instant;
             let least = if is_late { KEEPALIVE_BYTES } else { 0 };
-            let header = line.header();
-            let sent = out.push(to, &header, numbers, &rpcs, least, &line.stream);
+            let header = keys.header();
+            let sent = out.push(to, &header, numbers, &rpcs, least, &keys.stream);
             debug_assert!(sent.is_some(), "no longer than the longest");
             receiving.acknowledged();
         }
@@ -120,17 +125,17 @@ impl Tunnel {
 
 impl Tunnel {
     /// Sends close(0), alone, whatever waits: it is not sent again, and nothing that waits will be.
-    pub fn say_last(&mut self, now: Instant, out: &mut Outgoing) {
+    pub(crate) fn say_last(&mut self, now: Instant, out: &mut Outgoing) {
         let to = (self.from, self.address());
         let mut rpcs = Vec::new();
         let written = Rpc::Close { connection: 0 }.write(&mut rpcs);
-        let (Ok(()), Some(line)) = (written, &mut self.line) else {
+        let (Ok(()), Some(keys)) = (written, &mut self.keys) else {
             return;
         };
         let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
         let numbers = (seq.get(), self.channel.receiving.ack());
-        let header = line.header();
-        out.push(to, &header, numbers, &rpcs, 0, &line.stream);
+        let header = keys.header();
+        out.push(to, &header, numbers, &rpcs, 0, &keys.stream);
     }
 }
 

@@ -12,7 +12,7 @@ use super::rekey::Rekeying;
 use super::users::UserId;
 use crate::engine::channel::{Channel, Now};
 use crate::engine::event::TunnelId;
-use crate::engine::line::Line;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
 use crate::keys::Binder;
@@ -22,7 +22,7 @@ use crate::wire::packet::{Side, Tid};
 
 /// Where a tunnel stands (section 13).
 #[derive(Debug)]
-pub enum State {
+pub(super) enum State {
     /// Its keys are being computed, or its first packet is not answered.
     First(Box<Attempt>),
     /// It is there.
@@ -33,7 +33,7 @@ pub enum State {
 
 /// A connection that is asked for, as soon as there is room.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub(super) struct Wish {
     /// Its number.
     pub number: u32,
     /// The service.
@@ -44,7 +44,7 @@ pub struct Wish {
 
 /// Who asked for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(super) enum Asked {
     /// The program, for a record.
     Record,
     /// The program, that a record be taken.
@@ -55,7 +55,7 @@ pub enum Asked {
 
 /// An answered puzzle, which may be asked for again.
 #[derive(Debug)]
-pub struct Solved {
+pub(super) struct Solved {
     pub nonce: [u8; 8],
     pub r: [u8; R_BYTES],
     /// It is still to be sent.
@@ -64,14 +64,14 @@ pub struct Solved {
 
 /// A tunnel.
 #[derive(Debug)]
-pub struct Tunnel {
+pub(super) struct Tunnel {
     pub channel: Channel,
     pub target: Target,
     pub state: State,
     /// What is sent with, from the first answer on.
-    pub line: Option<Line>,
+    pub keys: Option<PacketKeys>,
     /// The key before, until then.
-    pub old: Option<Box<(Line, Instant)>>,
+    pub old: Option<Box<(PacketKeys, Instant)>>,
     /// The next initiation packet's TID.
     pub announced: Tid,
     pub binder: Option<Binder>,
@@ -101,7 +101,7 @@ pub struct Tunnel {
 
 impl Tunnel {
     /// A tunnel that is to be opened.
-    pub fn new(
+    pub(super) fn new(
         id: TunnelId,
         target: Target,
         from: u32,
@@ -114,7 +114,7 @@ impl Tunnel {
             channel: Channel::new(id, Side::Client, start, packet, packet - PACKET_MIN),
             target,
             state: State::First(Box::new(attempt)),
-            line: None,
+            keys: None,
             old: None,
             announced: Tid::from_random(now.random()),
             binder: None,
@@ -135,13 +135,13 @@ impl Tunnel {
     }
 
     /// Where packets are sent.
-    pub fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> SocketAddr {
         let all = self.target.addresses();
         all[self.address % all.len()]
     }
 
     /// Somebody wants something of it.
-    pub fn want(&mut self) {
+    pub(super) fn want(&mut self) {
         self.was_wanted = true;
         self.idle_since = None;
         if let State::First(attempt) = &mut self.state {
@@ -150,7 +150,7 @@ impl Tunnel {
     }
 
     /// Connections came or went.
-    pub fn note_connections(&mut self, now: Instant) {
+    pub(crate) fn note_connections(&mut self, now: Instant) {
         let has_some = self.channel.connections.len() > 0 || !self.asked.is_empty();
         match (has_some, self.idle_since) {
             (true, _) => self.idle_since = None,
@@ -161,14 +161,14 @@ impl Tunnel {
 }
 
 /// When the next rekey is due: the interval less up to a tenth of it.
-pub fn next_rekey(now: &mut Now<'_>) -> Instant {
+pub(crate) fn next_rekey(now: &mut Now<'_>) -> Instant {
     let random = u64::from_be_bytes(now.random());
     now.instant + REKEY - random % (REKEY / 10)
 }
 
 /// When an initiation packet is sent: section 6.1.
 #[derive(Clone, Copy, Debug)]
-pub struct Sends {
+pub(super) struct Sends {
     /// Added to the time in its nonces, less [`NOISE`].
     offset: u64,
     began: Instant,
@@ -181,7 +181,7 @@ pub struct Sends {
 
 impl Sends {
     /// At once.
-    pub fn new(now: &mut Now<'_>) -> Self {
+    pub(super) fn new(now: &mut Now<'_>) -> Self {
         let random = u64::from_be_bytes(now.random());
         Self {
             offset: random % (2 * NOISE + 1),
@@ -193,28 +193,28 @@ impl Sends {
     }
 
     /// When it is sent again.
-    pub const fn next_due(&self) -> Instant {
+    pub(crate) const fn next_due(&self) -> Instant {
         self.next
     }
 
     /// Since when it is sent, or could have been.
-    pub const fn began(&self) -> Instant {
+    pub(super) const fn began(&self) -> Instant {
         self.began
     }
 
     /// It is to be sent at once, whatever its time was: with a solution, to another key.
-    pub const fn hurry(&mut self, now: Instant) {
+    pub(super) const fn hurry(&mut self, now: Instant) {
         self.next = now;
     }
 
     /// It is to be sent at once, and after 1, 2, 4 s: what was sent before shows nothing any more.
-    pub const fn anew(&mut self, now: Instant) {
+    pub(super) const fn anew(&mut self, now: Instant) {
         self.next = now;
         self.from_here = 0;
     }
 
     /// It is sent: t of its nonce.
-    pub fn send(&mut self, now: Instant, wall: u64) -> u64 {
+    pub(super) fn send(&mut self, now: Instant, wall: u64) -> u64 {
         if self.count == 0 {
             self.began = now;
         }
@@ -228,13 +228,13 @@ impl Sends {
 
 /// Bytes of RPCs that an initiation packet of `m` bytes has room for, besides nextTid: it can be sent again
 /// with a solution.
-pub fn initiation_room(m: u16, next_tid: usize) -> usize {
+pub(crate) fn initiation_room(m: u16, next_tid: usize) -> usize {
     usize::from(m).saturating_sub(220 + next_tid)
 }
 
 /// What an initiation packet carries in sequence.
 #[derive(Debug, Default)]
-pub struct Carried {
+pub(super) struct Carried {
     /// Its place; 0: it carries nothing.
     pub seq: u32,
     /// Its RPCs.

@@ -21,7 +21,7 @@ pub struct UserId(usize);
 
 /// All users of a client.
 #[derive(Debug, Default)]
-pub struct Users(Vec<User>);
+pub(super) struct Users(Vec<User>);
 
 #[derive(Debug)]
 struct User {
@@ -54,7 +54,7 @@ impl User {
 
 /// What a connection of a user is asked for with.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
+pub(super) struct Ask<'a> {
     /// Its number.
     pub connection: u32,
     /// The service.
@@ -67,7 +67,7 @@ pub struct Ask<'a> {
 
 impl Users {
     /// Adds a user.
-    pub fn add(&mut self, secret: UserSecret) -> UserId {
+    pub(super) fn add(&mut self, secret: UserSecret) -> UserId {
         self.0.push(User {
             public: keys::public(&secret.0),
             secret,
@@ -80,7 +80,7 @@ impl Users {
     ///
     /// # Errors
     /// `not-offered`; `bad-key` for a server's key of small order.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         user: UserId,
         ask: &Ask<'_>,

@@ -28,7 +28,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `bad-connection`, which closes the tunnel.
-    pub fn create(
+    pub(super) fn create(
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
@@ -174,7 +174,7 @@ impl Tunnel {
     }
 
     /// An authenticator was verified.
-    pub fn verified(&mut self, shared: &mut Shared, verify: Verify) {
+    pub(super) fn verified(&mut self, shared: &mut Shared, verify: Verify) {
         if !self.channel.connections.is_undecided(verify.connection) {
             return;
         }
@@ -191,7 +191,7 @@ impl Tunnel {
     }
 
     /// The program's answer. False if nobody waits for it.
-    pub fn decide(
+    pub(super) fn decide(
         &mut self,
         shared: &mut Shared,
         number: u32,
@@ -214,7 +214,11 @@ impl Tunnel {
     }
 
     /// Programs that take too long: `busy`.
-    pub fn decide_late(&mut self, shared: &mut Shared, before: crate::engine::time::Instant) {
+    pub(crate) fn decide_late(
+        &mut self,
+        shared: &mut Shared,
+        before: crate::engine::time::Instant,
+    ) {
         while let Some(number) = self.channel.connections.late(before) {
             self.refuse(shared, number, Reason::Busy);
         }

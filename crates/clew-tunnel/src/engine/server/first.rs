@@ -3,12 +3,12 @@
 use core::net::SocketAddr;
 
 use super::Server;
-use super::jobs::Open;
-use super::receive::Opened;
+use super::jobs::Decryption;
+use super::receive::Decrypted;
 use super::tunnel::{Start, Tunnel, Which};
 use crate::boxes::Key;
 use crate::engine::channel::Now;
-use crate::engine::line::Line;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::rate::Rate;
 use crate::keys::{self, Binder, Nonce};
 use crate::puzzle::{Asked, SOLUTION_BYTES, Solution};
@@ -112,10 +112,10 @@ impl Server {
         mut initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
         let tunnel = self.tunnels.at(index).ok_or(Fate::Fail(Reason::BadBox))?;
-        let line = &tunnel.line;
-        // One that was opened before is met as any other that fails: its C' keeps a copy silent.
-        line.seen.check(clear.nonce).map_err(Fate::Fail)?;
-        if !initiation.boxed.open(&line.stream) {
+        let keys = &tunnel.keys;
+        // One that was decrypted before is met as any other that fails: its C' keeps a copy silent.
+        keys.seen.check(clear.nonce).map_err(Fate::Fail)?;
+        if !initiation.boxed.decrypt(&keys.stream) {
             return Err(Fate::Fail(Reason::BadBox));
         }
         let announced = tunnel.announced;
@@ -126,7 +126,7 @@ impl Server {
         }
         let sending = &tunnel.channel.sending;
         sending.check(plaintext.ack).map_err(Fate::Fail)?;
-        self.take(now, index, clear.opened(plaintext));
+        self.take(now, index, clear.decrypted(plaintext));
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Server {
         let rate = self.shared.config.limits.rekeys;
         let tunnel = self.tunnels.at(index).ok_or(Fate::Fail(Reason::BadBox))?;
         let key = tunnel.next_key();
-        if !initiation.boxed.open(&keys::stream(&key, clear.tid)) {
+        if !initiation.boxed.decrypt(&keys::stream(&key, clear.tid)) {
             return Err(Fate::Fail(Reason::BadBox));
         }
         let text = initiation.boxed.into_text();
@@ -156,7 +156,7 @@ impl Server {
         }
         self.accept(&clear);
         self.change_key(now, index, key, &clear, announced);
-        self.take(now, index, clear.opened(plaintext));
+        self.take(now, index, clear.decrypted(plaintext));
         Ok(())
     }
 
@@ -165,7 +165,11 @@ impl Server {
             return;
         };
         let first = clear.nonce.answer().unwrap_or(clear.nonce);
-        let changed = tunnel.rekey(Line::new(clear.tid, key, first), announced, now.instant);
+        let changed = tunnel.rekey(
+            PacketKeys::new(clear.tid, key, first),
+            announced,
+            now.instant,
+        );
         self.forget(index, changed);
         self.tids.insert(clear.tid, index, Which::Current);
         self.tids.insert(announced, index, Which::Announced);
@@ -184,7 +188,7 @@ impl Server {
         let solved = solved.filter(is_new);
         let is_solved = solved.is_some();
         let limits = self.shared.config.limits;
-        let waiting = self.open.len() + self.taken;
+        let waiting = self.decrypt.len() + self.taken;
         let is_full = waiting >= limits.key_queue || self.tunnels.len() >= limits.tunnels;
         let rate = if is_solved {
             &mut self.rates.first_solved
@@ -209,31 +213,36 @@ impl Server {
         }
         let begin = self.packets.len();
         initiation.write_to(&mut self.packets);
-        self.open.push(Open {
+        self.decrypt.push(Decryption {
             source: clear.source,
             is_solved,
             packet: begin..self.packets.len(),
-            opened: None,
+            keys: None,
             is_zero: false,
         });
         Ok(())
     }
 
     /// Steps 8 to 10 of a new tunnel, whose key was computed.
-    pub(super) fn opened_first(&mut self, now: &mut Now<'_>, open: &Open, packet: &mut [u8]) {
+    pub(super) fn decrypted_first(
+        &mut self,
+        now: &mut Now<'_>,
+        job: &Decryption,
+        packet: &mut [u8],
+    ) {
         let bytes = packet.len();
         let Ok(Packet::Initiation(initiation)) = Packet::parse(packet, 0) else {
             return;
         };
         let clear = Clear {
-            source: open.source,
+            source: job.source,
             bytes,
             tid: initiation.boxed.tid,
             nonce: initiation.boxed.nonce,
             client: initiation.key,
         };
-        let Some((pair, key)) = &open.opened else {
-            let reason = if open.is_zero {
+        let Some((pair, key)) = &job.keys else {
+            let reason = if job.is_zero {
                 Reason::BadKey
             } else {
                 Reason::BadBox
@@ -259,7 +268,7 @@ impl Server {
             binder: Binder::new(key, clear.tid, &clear.client, &pair.public),
             key: key.clone(),
             source: clear.source,
-            is_solved: open.is_solved,
+            is_solved: job.is_solved,
             is_t1,
         };
         let packet = self.shared.config.packet;
@@ -269,7 +278,7 @@ impl Server {
         self.tids.insert(clear.tid, id.index, Which::Current);
         self.tids.insert(announced, id.index, Which::Announced);
         self.note_silent(id, now.instant);
-        self.take(now, id.index, clear.opened(plaintext));
+        self.take(now, id.index, clear.decrypted(plaintext));
     }
 
     /// What may have changed while the key was computed, and what a new tunnel's packet has besides.
@@ -337,8 +346,8 @@ impl Server {
 }
 
 impl Clear {
-    fn opened(self, plaintext: Plaintext<'_>) -> Opened<'_> {
-        Opened {
+    fn decrypted(self, plaintext: Plaintext<'_>) -> Decrypted<'_> {
+        Decrypted {
             nonce: self.nonce,
             which: Which::Current,
             source: self.source,

@@ -17,27 +17,27 @@ use crate::record::Authenticators;
 use crate::wire::packet::{Initiation, Packet};
 use crate::x25519::{self, Public, Shared};
 
-/// Boxes that are opened in one call.
+/// Boxes that are decrypted in one call.
 const GROUP: usize = 16;
 
 /// A first packet whose box is still closed.
 #[derive(Debug)]
-pub struct Open {
+pub(super) struct Decryption {
     /// Where it came from.
     pub source: SocketAddr,
     /// It had a solution, which is right.
     pub is_solved: bool,
     /// Where it stands.
     pub packet: Range<usize>,
-    /// Which key opened it, and K_0.
-    pub opened: Option<(Arc<Pair>, Key)>,
+    /// Which pair decrypted it, and K_0.
+    pub keys: Option<(Arc<Pair>, Key)>,
     /// Whether what is shared with some key was zero.
     pub is_zero: bool,
 }
 
 /// An authenticator that is to be verified.
 #[derive(Debug)]
-pub struct Verify {
+pub(super) struct Verify {
     /// Whose connection.
     pub tunnel: TunnelId,
     /// Which.
@@ -54,7 +54,7 @@ pub struct Verify {
 
 /// An authenticator, with what it is tied to.
 #[derive(Debug)]
-pub enum Proof {
+pub(super) enum Proof {
     /// The paper's.
     Box([u8; BOX_BYTES]),
     /// For this tunnel, connection and service.
@@ -70,7 +70,7 @@ pub enum Proof {
 
 impl Proof {
     /// Which authenticator it is.
-    pub const fn kind(&self) -> Authenticators {
+    pub(super) const fn kind(&self) -> Authenticators {
         match self {
             Self::Box(_) => Authenticators::BOX,
             Self::Bound { .. } => Authenticators::BOUND,
@@ -82,7 +82,7 @@ impl Proof {
 #[derive(Debug)]
 pub struct Jobs {
     pub(super) live: Live,
-    pub(super) open: Vec<Open>,
+    pub(super) decrypt: Vec<Decryption>,
     pub(super) packets: Vec<u8>,
     pub(super) verify: Vec<Verify>,
 }
@@ -90,7 +90,7 @@ pub struct Jobs {
 impl Jobs {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.open.len() + self.verify.len()
+        self.decrypt.len() + self.verify.len()
     }
 
     /// Whether there are none.
@@ -101,43 +101,43 @@ impl Jobs {
     /// Computes all of them.
     pub fn run(&mut self) {
         let live = self.live.clone();
-        for opener in live.openers() {
-            self.open_with(opener);
+        for pair in live.pairs() {
+            self.decrypt_with(pair);
         }
         for group in self.verify.chunks_mut(GROUP) {
             verify(&live, group);
         }
     }
 
-    /// Tries one key for all packets that none has opened.
-    fn open_with(&mut self, opener: &Arc<Pair>) {
+    /// Tries one key for all packets that none has decrypted.
+    fn decrypt_with(&mut self, pair: &Arc<Pair>) {
         let mut rest = &mut self.packets[..];
         let mut at = 0;
-        let mut group: Vec<(&mut Open, Initiation<'_>)> = Vec::with_capacity(GROUP);
-        for open in &mut self.open {
-            let (_, after) = rest.split_at_mut(open.packet.start - at);
-            let (packet, after) = after.split_at_mut(open.packet.len());
-            (rest, at) = (after, open.packet.end);
-            if open.opened.is_some() {
+        let mut group: Vec<(&mut Decryption, Initiation<'_>)> = Vec::with_capacity(GROUP);
+        for job in &mut self.decrypt {
+            let (_, after) = rest.split_at_mut(job.packet.start - at);
+            let (packet, after) = after.split_at_mut(job.packet.len());
+            (rest, at) = (after, job.packet.end);
+            if job.keys.is_some() {
                 continue;
             }
             // It was read before, so that this is no error any more.
             if let Ok(Packet::Initiation(initiation)) = Packet::parse(packet, 0) {
-                group.push((open, initiation));
+                group.push((job, initiation));
             }
             if group.len() == GROUP {
-                open_group(opener, &mut group);
+                decrypt_group(pair, &mut group);
             }
         }
-        open_group(opener, &mut group);
+        decrypt_group(pair, &mut group);
     }
 }
 
 /// Tries a key for some packets.
-fn open_group(opener: &Arc<Pair>, group: &mut Vec<(&mut Open, Initiation<'_>)>) {
+fn decrypt_group(pair: &Arc<Pair>, group: &mut Vec<(&mut Decryption, Initiation<'_>)>) {
     let jobs: Vec<x25519::Job<'_>> = group
         .iter()
-        .map(|(_, initiation)| (&opener.secret, &initiation.key))
+        .map(|(_, initiation)| (&pair.secret, &initiation.key))
         .collect();
     let mut shared: [Option<Shared>; GROUP] = [const { None }; GROUP];
     x25519::shared(&jobs, &mut shared[..jobs.len()]);
@@ -151,28 +151,28 @@ fn open_group(opener: &Arc<Pair>, group: &mut Vec<(&mut Open, Initiation<'_>)>) 
         })
         .collect();
     let mut packets = Vec::with_capacity(GROUP);
-    let mut opens = Vec::with_capacity(GROUP);
-    for ((open, initiation), key) in group.iter_mut().zip(keys) {
+    let mut jobs = Vec::with_capacity(GROUP);
+    for ((job, initiation), key) in group.iter_mut().zip(keys) {
         let Some((key, stream)) = key else {
-            open.is_zero = true;
+            job.is_zero = true;
             continue;
         };
-        opens.push((open, &mut initiation.boxed, key, stream));
+        jobs.push((job, &mut initiation.boxed, key, stream));
     }
     let mut found = Vec::with_capacity(GROUP);
-    for (open, boxed, key, stream) in &mut opens {
+    for (job, boxed, key, stream) in &mut jobs {
         if let Some(packet) = boxed.packet(stream) {
             packets.push(packet);
-            found.push((open, &*key));
+            found.push((job, &*key));
         }
     }
     let mut are_good = [false; GROUP];
-    boxes::open(&mut packets, &mut are_good[..found.len()]);
-    for ((open, key), _) in found.into_iter().zip(are_good).filter(|(_, good)| *good) {
-        open.opened = Some((Arc::clone(opener), key.clone()));
+    boxes::decrypt(&mut packets, &mut are_good[..found.len()]);
+    for ((job, key), _) in found.into_iter().zip(are_good).filter(|(_, good)| *good) {
+        job.keys = Some((Arc::clone(pair), key.clone()));
     }
     drop(packets);
-    drop(opens);
+    drop(jobs);
     group.clear();
 }
 

@@ -18,7 +18,7 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// A pair of keys for boxes.
 #[derive(Debug)]
-pub struct Pair {
+pub(super) struct Pair {
     /// The secret.
     pub secret: Secret,
     /// Its public key.
@@ -27,7 +27,7 @@ pub struct Pair {
 
 /// What opens first packets and authenticators, for whoever computes with it.
 #[derive(Clone, Debug)]
-pub struct Live {
+pub(super) struct Live {
     /// S', the newest first: two at most.
     pub ephemerals: Vec<Arc<Pair>>,
     /// The boxing key of S.
@@ -37,16 +37,16 @@ pub struct Live {
 }
 
 impl Live {
-    /// The keys that may open a first packet, in the order in which they are tried: the boxing key, of who
+    /// The keys that may decrypt a first packet, in the order in which they are tried: the boxing key, of who
     /// asks for this server's record (12.1), is the last.
-    pub fn openers(&self) -> impl Iterator<Item = &Arc<Pair>> {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = &Arc<Pair>> {
         self.ephemerals.iter().chain([&self.boxing])
     }
 }
 
 /// All keys of a server.
 #[derive(Debug)]
-pub struct ServerKeys {
+pub(super) struct ServerKeys {
     secret: ServerSecret,
     live: Live,
     ecert: Ecert,
@@ -94,7 +94,7 @@ impl ServerKeys {
     ///
     /// # Errors
     /// Those of [`Ecert::sign`]: the configuration is not one that could be signed.
-    pub fn new(
+    pub(super) fn new(
         secret: ServerSecret,
         config: &Config,
         seed: [u8; 32],
@@ -127,12 +127,12 @@ impl ServerKeys {
     }
 
     /// When [`Self::rotate`] is due, in nanoseconds since 1970.
-    pub const fn due(&self) -> u64 {
+    pub(super) const fn due(&self) -> u64 {
         self.due
     }
 
     /// A new S', and a new k; of the old ones the last remain.
-    pub fn rotate(&mut self, config: &Config, wall: u64) {
+    pub(crate) fn rotate(&mut self, config: &Config, wall: u64) {
         let rotation = config.rotation * MILLISECOND;
         let missed = wall.saturating_sub(self.due) / rotation;
         if missed > 0 {
@@ -154,18 +154,18 @@ impl ServerKeys {
     }
 
     /// What computes with the secrets, on any thread. It is erased with the last copy.
-    pub const fn live(&self) -> &Live {
+    pub(super) const fn live(&self) -> &Live {
         &self.live
     }
 
     /// The S' that are live.
-    pub fn live_public(&self) -> Vec<Public> {
+    pub(crate) fn live_public(&self) -> Vec<Public> {
         let all = self.live.ephemerals.iter();
         all.map(|pair| pair.public).collect()
     }
 
     /// The newest record.
-    pub fn record(&self) -> Record {
+    pub(super) fn record(&self) -> Record {
         Record {
             cert: self.secret.cert.clone(),
             ecert: self.ecert.clone(),
@@ -173,18 +173,18 @@ impl ServerKeys {
     }
 
     /// The newest ephemeral certificate.
-    pub fn ecert_bytes(&self) -> &[u8] {
+    pub(crate) fn ecert_bytes(&self) -> &[u8] {
         &self.ecert_bytes
     }
 
     /// Whether this is what the server is called.
-    pub fn is_own(&self, signing: Option<[u8; 32]>, hostname: &str) -> bool {
+    pub(crate) fn is_own(&self, signing: Option<[u8; 32]>, hostname: &str) -> bool {
         let cert = &self.secret.cert.body;
         signing.is_none_or(|key| key == cert.signing) && cert.hostname == hostname.as_bytes()
     }
 
     /// An interrogation for an initiation packet. No two have the same time.
-    pub fn interrogation(
+    pub(super) fn interrogation(
         &mut self,
         (tid, client, source): (Tid, &Public, core::net::SocketAddr),
         wall: u64,
@@ -200,7 +200,7 @@ impl ServerKeys {
     ///
     /// # Errors
     /// `bad-solution`, `old-solution`.
-    pub fn verify(&self, asked: &Asked<'_>, solution: &[u8; 148]) -> Result<(), Reason> {
+    pub(super) fn verify(&self, asked: &Asked<'_>, solution: &[u8; 148]) -> Result<(), Reason> {
         let [newest, before] = &self.puzzles;
         asked.verify(solution, &[newest, before])
     }

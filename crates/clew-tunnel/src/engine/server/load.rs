@@ -40,7 +40,7 @@ impl Server {
             tunnels: self.tunnels.len(),
             tids: [self.tids.len(), 0],
             remembered: self.replays.len(),
-            work: self.open.len() + self.taken + self.shared.verify.len(),
+            work: self.decrypt.len() + self.taken + self.shared.verify.len(),
             held: common.held.bytes(),
             ready: self.tunnels.ready.len(),
             silent: self.silent.len(),

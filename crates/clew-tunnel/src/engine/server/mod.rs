@@ -26,11 +26,11 @@ use core::net::SocketAddr;
 
 pub use config::{Config, Limits};
 pub use jobs::Jobs;
-use jobs::{Open, Verify};
+use jobs::{Decryption, Verify};
 use keys::ServerKeys;
 pub use load::Load;
 use tids::Tids;
-pub use tids::{Notice, Part};
+pub use tids::{Shard, ShardMessage};
 use tunnel::Tunnel;
 
 use super::channel::{Channel, Common, Now};
@@ -75,7 +75,7 @@ pub struct Server {
     /// The n' of solutions that made room for a tunnel.
     solutions: ReplaySet,
     /// First packets whose boxes are closed, and their bytes.
-    open: Vec<Open>,
+    decrypt: Vec<Decryption>,
     packets: Vec<u8>,
     /// Those that a driver computes at.
     taken: usize,
@@ -115,7 +115,7 @@ impl Server {
     ) -> Result<Self, Reason> {
         let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
-        let (chosen, part) = (config.limits, config.part);
+        let (chosen, part) = (config.limits, config.shard);
         let mut common = Common::default();
         common
             .events
@@ -132,7 +132,7 @@ impl Server {
             tids: Tids::new(hasher, part),
             replays: ReplaySet::new(hasher, chosen.replay, limits::WINDOW),
             solutions: ReplaySet::new(hasher, limits::SOLUTIONS_MAX, limits::PUZZLE_LIFE),
-            open: Vec::new(),
+            decrypt: Vec::new(),
             packets: Vec::new(),
             taken: 0,
             rates: Rates {
@@ -159,8 +159,8 @@ impl Server {
     }
 
     /// What other parts of the server have to know.
-    pub fn notices(&mut self) -> Vec<Notice> {
-        self.tids.notices()
+    pub fn shard_messages(&mut self) -> Vec<ShardMessage> {
+        self.tids.messages()
     }
 
     /// Another part has accepted an initiation packet that would come here if it came again.
@@ -173,12 +173,12 @@ impl Server {
         self.shared.common.events.pop_front()
     }
 
-    /// Keeps the last packets that are opened, `most` of them, for [`Self::traced`].
+    /// Keeps the last packets that are decrypted, `most` of them, for [`Self::traced`].
     pub fn trace(&mut self, most: usize) {
         self.shared.common.trace.keep(most);
     }
 
-    /// The next packet that was opened, if these are kept.
+    /// The next packet that was decrypted, if these are kept.
     pub fn traced(&mut self) -> Option<Received> {
         self.shared.common.trace.take()
     }
@@ -200,15 +200,15 @@ impl Server {
 
     /// Whether public-key work waits.
     pub fn has_jobs(&self) -> bool {
-        !(self.open.is_empty() && self.shared.verify.is_empty())
+        !(self.decrypt.is_empty() && self.shared.verify.is_empty())
     }
 
     /// The public-key work that waits. Until it is given back, it counts.
     pub fn jobs(&mut self) -> Jobs {
-        self.taken += self.open.len();
+        self.taken += self.decrypt.len();
         Jobs {
             live: self.shared.keys.live().clone(),
-            open: core::mem::take(&mut self.open),
+            decrypt: core::mem::take(&mut self.decrypt),
             packets: core::mem::take(&mut self.packets),
             verify: core::mem::take(&mut self.shared.verify),
         }
@@ -216,10 +216,10 @@ impl Server {
 
     /// Public-key work that was computed.
     pub fn complete(&mut self, mut now: Now<'_>, mut jobs: Jobs) {
-        self.taken -= jobs.open.len();
-        for open in jobs.open.drain(..) {
-            let packet = &mut jobs.packets[open.packet.clone()];
-            self.opened_first(&mut now, &open, packet);
+        self.taken -= jobs.decrypt.len();
+        for job in jobs.decrypt.drain(..) {
+            let packet = &mut jobs.packets[job.packet.clone()];
+            self.decrypted_first(&mut now, &job, packet);
         }
         for verify in jobs.verify.drain(..) {
             if let Some(tunnel) = self.tunnels.get(verify.tunnel) {
@@ -321,7 +321,7 @@ impl Server {
         let held = &mut self.shared.common.held;
         tunnel.channel.receiving.release(held);
         let old = tunnel.old.as_ref().map(|old| old.0.tid);
-        let tids = [Some(tunnel.line.tid), Some(tunnel.announced), old];
+        let tids = [Some(tunnel.keys.tid), Some(tunnel.announced), old];
         for tid in tids.into_iter().flatten() {
             self.tids.remove(tid);
         }

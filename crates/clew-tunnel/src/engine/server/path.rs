@@ -9,11 +9,11 @@ use crate::engine::time::Instant;
 use crate::limits::{AMPLIFICATION, PATH_TIMEOUT};
 
 /// What was learnt of an address.
-pub type Learnt = (Congestion, Timeout);
+pub(super) type Learnt = (Congestion, Timeout);
 
 /// The address that packets are sent to.
 #[derive(Debug)]
-pub struct Path {
+pub(super) struct Path {
     address: SocketAddr,
     is_proven: bool,
     has_moved: bool,
@@ -33,7 +33,7 @@ struct Before {
 
 impl Path {
     /// The source of the first packet.
-    pub const fn new(address: SocketAddr, is_proven: bool) -> Self {
+    pub(super) const fn new(address: SocketAddr, is_proven: bool) -> Self {
         Self {
             address,
             is_proven,
@@ -45,34 +45,34 @@ impl Path {
     }
 
     /// Where packets are sent.
-    pub const fn address(&self) -> SocketAddr {
+    pub(super) const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Whether the client has shown that it receives there.
-    pub const fn is_proven(&self) -> bool {
+    pub(super) const fn is_proven(&self) -> bool {
         self.is_proven
     }
 
     /// Whether acks prove nothing there, since the client moved.
-    pub const fn needs_puzzle(&self) -> bool {
+    pub(crate) const fn needs_puzzle(&self) -> bool {
         self.has_moved && !self.is_proven
     }
 
     /// A packet from there was opened.
-    pub fn received(&mut self, source: SocketAddr, bytes: usize) {
+    pub(super) fn received(&mut self, source: SocketAddr, bytes: usize) {
         if source == self.address {
             self.received = self.received.saturating_add(bytes as u64);
         }
     }
 
     /// A packet was sent there.
-    pub fn sent(&mut self, bytes: usize) {
+    pub(super) fn sent(&mut self, bytes: usize) {
         self.sent = self.sent.saturating_add(bytes as u64);
     }
 
     /// How many bytes may be sent there now.
-    pub fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         if self.is_proven {
             return usize::MAX;
         }
@@ -82,12 +82,12 @@ impl Path {
 
     /// Something that was sent there was acknowledged. After a move this shows nothing: the client knows
     /// what it acknowledged at its old address.
-    pub fn acknowledged(&mut self) {
+    pub(super) fn acknowledged(&mut self) {
         self.is_proven |= !self.has_moved;
     }
 
     /// A puzzle that was sent to this address alone was answered.
-    pub fn answered(&mut self, address: SocketAddr) {
+    pub(super) fn answered(&mut self, address: SocketAddr) {
         if address == self.address {
             self.is_proven = true;
             self.before = None;
@@ -96,7 +96,7 @@ impl Path {
 
     /// The client is elsewhere. `learnt` is what was learnt of the address so far, to which the path may
     /// have to go back: but not from that of an initiation packet.
-    pub fn move_to(
+    pub(super) fn move_to(
         &mut self,
         source: SocketAddr,
         learnt: Learnt,
@@ -119,12 +119,12 @@ impl Path {
     }
 
     /// When the path goes back.
-    pub fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         self.before.as_ref().map(|before| before.until)
     }
 
     /// Goes back, if it is time: what was learnt of that address.
-    pub fn go_back(&mut self, now: Instant) -> Option<Learnt> {
+    pub(crate) fn go_back(&mut self, now: Instant) -> Option<Learnt> {
         let before = self.before.take_if(|before| before.until <= now)?;
         self.address = before.address;
         self.is_proven = true;

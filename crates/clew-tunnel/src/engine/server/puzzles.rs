@@ -14,13 +14,13 @@ use crate::reason::Reason;
 use crate::wire::rpc::Rpc;
 
 /// Bytes of a packet with nothing but a puzzle.
-pub const POSED_BYTES: usize = PACKET_MIN + 179;
+pub(super) const POSED_BYTES: usize = PACKET_MIN + 179;
 
 /// Bytes that an unproven address has left for puzzles alone: four of them.
-pub const KEPT_BACK: usize = 4 * POSED_BYTES;
+pub(super) const KEPT_BACK: usize = 4 * POSED_BYTES;
 
 /// A puzzle that is not answered.
-pub struct Posed {
+pub(super) struct Posed {
     r: [u8; R_BYTES],
     nonce: [u8; 8],
     w: u8,
@@ -56,7 +56,7 @@ impl Posed {
     }
 
     /// When it is sent again, if anything can be sent, or given up.
-    pub fn due(&self, can_send: bool) -> Instant {
+    pub(super) fn due(&self, can_send: bool) -> Instant {
         if can_send {
             self.next.min(self.until)
         } else {
@@ -84,7 +84,7 @@ impl Posed {
 
 impl Tunnel {
     /// Poses a puzzle of w bits; it takes the place of another, and is no easier.
-    pub fn pose(&mut self, w: u8, now: &mut Now<'_>) {
+    pub(super) fn pose(&mut self, w: u8, now: &mut Now<'_>) {
         let before = self.puzzle.as_ref().map_or(0, |posed| posed.w);
         let posed = Posed::new(w.max(before), self.path.address(), self.may_pose, now);
         self.puzzle = Some(Box::new(posed));
@@ -92,7 +92,7 @@ impl Tunnel {
 
     /// The same, unless there is one as hard already, sent here: who works at it works for all that waits, and
     /// its time does not begin anew.
-    pub fn pose_here(&mut self, w: u8, now: &mut Now<'_>) {
+    pub(crate) fn pose_here(&mut self, w: u8, now: &mut Now<'_>) {
         let here = self.path.address();
         let is_posed = |posed: &Posed| posed.w >= w && posed.to == here;
         if !self.puzzle.as_deref().is_some_and(is_posed) {
@@ -101,7 +101,7 @@ impl Tunnel {
     }
 
     /// Asks whether the client is there.
-    pub fn probe(&mut self, now: &mut Now<'_>) {
+    pub(crate) fn probe(&mut self, now: &mut Now<'_>) {
         self.pose_here(0, now);
         if let Some(posed) = &mut self.puzzle {
             posed.probe = Some(now.instant);
@@ -110,7 +110,7 @@ impl Tunnel {
     }
 
     /// An address that is to be proven by a puzzle has one.
-    pub fn pose_for_path(&mut self, now: &mut Now<'_>) {
+    pub(crate) fn pose_for_path(&mut self, now: &mut Now<'_>) {
         if self.puzzle.is_none() && self.path.needs_puzzle() {
             self.pose(0, now);
         }
@@ -120,7 +120,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `no-answer`: it asked whether the client is there, and nothing was heard since.
-    pub fn give_up_puzzle(&mut self, now: Instant) -> Result<(), Reason> {
+    pub(crate) fn give_up_puzzle(&mut self, now: Instant) -> Result<(), Reason> {
         let Some(posed) = self.puzzle.take_if(|posed| posed.until <= now) else {
             return Ok(());
         };
@@ -134,7 +134,7 @@ impl Tunnel {
     }
 
     /// Writes the puzzle, if it is due.
-    pub fn write_puzzle(&mut self, now: Instant, rpcs: &mut Vec<u8>) {
+    pub(crate) fn write_puzzle(&mut self, now: Instant, rpcs: &mut Vec<u8>) {
         let Some(posed) = self.puzzle.as_mut().filter(|posed| posed.next <= now) else {
             return;
         };
@@ -149,7 +149,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `bad-solution`.
-    pub fn solved(
+    pub(super) fn solved(
         &mut self,
         shared: &mut Shared,
         r: &[u8; R_BYTES],

@@ -7,7 +7,7 @@ use super::Server;
 use super::tunnel::{Tunnel, Which};
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
-use crate::engine::opening::{self, GROUP};
+use crate::engine::decryption::{self, GROUP};
 use crate::engine::time::Instant;
 use crate::engine::trace::{Received, Seen};
 use crate::keys::Nonce;
@@ -16,7 +16,7 @@ use crate::wire::packet::{Boxed, Packet, Side};
 use crate::wire::plaintext::Plaintext;
 use crate::wire::rpc::Rpc;
 
-/// A packet of a tunnel that is to be opened.
+/// A packet of a tunnel that is to be decrypted.
 struct Waiting {
     index: u32,
     which: Which,
@@ -24,8 +24,8 @@ struct Waiting {
     bytes: usize,
 }
 
-/// A packet of a tunnel that was opened.
-pub(super) struct Opened<'a> {
+/// A packet of a tunnel that was decrypted.
+pub(super) struct Decrypted<'a> {
     pub nonce: Nonce,
     pub which: Which,
     pub source: SocketAddr,
@@ -64,12 +64,12 @@ impl Server {
                         _ => self.count(Reason::UnknownTid),
                     }
                     if group.len() == GROUP {
-                        self.open_group(&mut now, &mut group);
+                        self.decrypt_group(&mut now, &mut group);
                     }
                 }
                 Ok(Packet::Initiation(initiation)) => {
                     if self.tids.has(initiation.boxed.tid) {
-                        self.open_group(&mut now, &mut group);
+                        self.decrypt_group(&mut now, &mut group);
                     }
                     self.initiation(&mut now, peer, length, initiation);
                 }
@@ -77,29 +77,29 @@ impl Server {
                 Ok(_) => self.count(Reason::BadFlags),
             }
         }
-        self.open_group(&mut now, &mut group);
+        self.decrypt_group(&mut now, &mut group);
     }
 
     /// Opens some packets, and does what is in them.
-    fn open_group(&mut self, now: &mut Now<'_>, group: &mut Vec<(Waiting, Boxed<'_>)>) {
+    fn decrypt_group(&mut self, now: &mut Now<'_>, group: &mut Vec<(Waiting, Boxed<'_>)>) {
         let Self {
             tunnels, shared, ..
         } = self;
-        let line = |waiting: &Waiting| {
+        let keys = |waiting: &Waiting| {
             let tunnel = tunnels.peek(waiting.index);
-            tunnel.and_then(|tunnel| line(tunnel, waiting.which))
+            tunnel.and_then(|tunnel| packet_keys(tunnel, waiting.which))
         };
-        let are_good = opening::open(group, line, &mut shared.common.counters);
+        let are_good = decryption::decrypt(group, keys, &mut shared.common.counters);
         for ((waiting, boxed), is_good) in group.drain(..).zip(are_good) {
             if is_good {
-                self.opened(now, waiting, boxed);
+                self.decrypted(now, waiting, boxed);
             } else {
                 self.count(Reason::BadBox);
             }
         }
     }
 
-    fn opened(&mut self, now: &mut Now<'_>, waiting: Waiting, boxed: Boxed<'_>) {
+    fn decrypted(&mut self, now: &mut Now<'_>, waiting: Waiting, boxed: Boxed<'_>) {
         let Waiting {
             index,
             which,
@@ -112,8 +112,8 @@ impl Server {
             return self.count(Reason::UnknownTid);
         };
         // A rekey before it in the batch may have moved the key, or this nonce come twice.
-        let line = line_mut(tunnel, which).ok_or(Reason::UnknownTid);
-        if let Err(reason) = line.and_then(|line| line.seen.check(nonce)) {
+        let keys = packet_keys_mut(tunnel, which).ok_or(Reason::UnknownTid);
+        if let Err(reason) = keys.and_then(|keys| keys.seen.check(nonce)) {
             return self.count(reason);
         }
         let plaintext = match Plaintext::parse(text) {
@@ -126,7 +126,7 @@ impl Server {
         self.take(
             now,
             index,
-            Opened {
+            Decrypted {
                 nonce,
                 which,
                 source,
@@ -138,11 +138,11 @@ impl Server {
     }
 
     /// Does what a packet has: from "the nonce is written down" on.
-    pub(super) fn take(&mut self, now: &mut Now<'_>, index: u32, opened: Opened<'_>) {
+    pub(super) fn take(&mut self, now: &mut Now<'_>, index: u32, decrypted: Decrypted<'_>) {
         let Some(tunnel) = self.tunnels.at(index) else {
             return;
         };
-        let done = tunnel.take(&mut self.shared, now, &opened);
+        let done = tunnel.take(&mut self.shared, now, &decrypted);
         let is_over = tunnel.is_over();
         match done {
             Ok(()) if !is_over => self.touch(index),
@@ -157,28 +157,29 @@ impl Tunnel {
         &mut self,
         shared: &mut super::Shared,
         now: &mut Now<'_>,
-        opened: &Opened<'_>,
+        decrypted: &Decrypted<'_>,
     ) -> Result<(), Reason> {
-        let Plaintext { seq, ack, .. } = opened.plaintext;
-        let line = line_mut(self, opened.which).ok_or(Reason::UnknownTid)?;
-        let is_newest = line.seen.note(opened.nonce);
+        let Plaintext { seq, ack, .. } = decrypted.plaintext;
+        let keys = packet_keys_mut(self, decrypted.which).ok_or(Reason::UnknownTid)?;
+        let is_newest = keys.seen.note(decrypted.nonce);
         self.heard = now.instant;
         let acknowledged = self
             .channel
             .sending
             .acknowledge(ack, seq == 0, now.instant)?;
-        if opened.which == Which::Current && is_newest && opened.source != self.path.address() {
-            self.moved(shared, now, opened.source, opened.is_initiation);
+        if decrypted.which == Which::Current && is_newest && decrypted.source != self.path.address()
+        {
+            self.moved(shared, now, decrypted.source, decrypted.is_initiation);
         }
-        self.path.received(opened.source, opened.bytes);
-        if opened.source == self.path.address() {
+        self.path.received(decrypted.source, decrypted.bytes);
+        if decrypted.source == self.path.address() {
             self.pose_for_path(now);
         }
         if acknowledged.packets > 0 {
             self.path.acknowledged();
         }
-        self.trace(shared, now.instant, opened);
-        let (urgent, counted) = opened.plaintext.split()?;
+        self.trace(shared, now.instant, decrypted);
+        let (urgent, counted) = decrypted.plaintext.split()?;
         for call in urgent {
             match Rpc::of(&call, Side::Client)? {
                 Rpc::PuzzSoln { r, nonce } => {
@@ -187,27 +188,27 @@ impl Tunnel {
                     }
                 }
                 // Of an initiation packet, which has looked at it.
-                Rpc::NextTid { .. } if opened.is_initiation => {}
+                Rpc::NextTid { .. } if decrypted.is_initiation => {}
                 _ => return Err(Reason::Order),
             }
         }
-        if opened.is_initiation {
+        if decrypted.is_initiation {
             self.channel.receiving.owe_at_once();
         }
         channel::receive(self, shared, now, seq, counted)
     }
 
-    fn trace(&self, shared: &mut super::Shared, at: Instant, opened: &Opened<'_>) {
-        let tid = line(self, opened.which).map(|line| line.tid);
+    fn trace(&self, shared: &mut super::Shared, at: Instant, decrypted: &Decrypted<'_>) {
+        let tid = packet_keys(self, decrypted.which).map(|keys| keys.tid);
         shared.common.trace.note(|| Received {
             at,
             packet: Seen {
-                tid: tid.unwrap_or(self.line.tid),
-                nonce: opened.nonce,
-                seq: opened.plaintext.seq,
-                ack: opened.plaintext.ack,
-                bytes: opened.bytes,
-                is_initiation: opened.is_initiation,
+                tid: tid.unwrap_or(self.keys.tid),
+                nonce: decrypted.nonce,
+                seq: decrypted.plaintext.seq,
+                ack: decrypted.plaintext.ack,
+                bytes: decrypted.bytes,
+                is_initiation: decrypted.is_initiation,
             },
             status: self.channel.status(self.path.address()),
         });
@@ -234,17 +235,20 @@ impl Tunnel {
     }
 }
 
-fn line(tunnel: &Tunnel, which: Which) -> Option<&crate::engine::line::Line> {
+fn packet_keys(tunnel: &Tunnel, which: Which) -> Option<&crate::engine::packet_keys::PacketKeys> {
     match which {
-        Which::Current => Some(&tunnel.line),
+        Which::Current => Some(&tunnel.keys),
         Which::Draining => tunnel.old.as_ref().map(|old| &old.0),
         Which::Announced => None,
     }
 }
 
-fn line_mut(tunnel: &mut Tunnel, which: Which) -> Option<&mut crate::engine::line::Line> {
+fn packet_keys_mut(
+    tunnel: &mut Tunnel,
+    which: Which,
+) -> Option<&mut crate::engine::packet_keys::PacketKeys> {
     match which {
-        Which::Current => Some(&mut tunnel.line),
+        Which::Current => Some(&mut tunnel.keys),
         Which::Draining => tunnel.old.as_mut().map(|old| &mut old.0),
         Which::Announced => None,
     }

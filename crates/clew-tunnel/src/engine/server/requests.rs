@@ -15,7 +15,7 @@ use crate::wire::rpc::Rpc;
 
 /// Requests in their order, until they are answered.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub(super) struct Requests {
     all: VecDeque<Slot>,
     drawn: u64,
 }
@@ -37,7 +37,7 @@ impl Requests {
     }
 
     /// Whether all were answered.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
@@ -49,7 +49,7 @@ impl Requests {
     }
 
     /// Writes the answers whose turn it is.
-    pub fn flush(&mut self, channel: &mut Channel) {
+    pub(super) fn flush(&mut self, channel: &mut Channel) {
         while channel.control_bytes() < CONTROL_MAX {
             match self.all.front_mut() {
                 None | Some(Slot::Waiting(_)) => return,
@@ -87,7 +87,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// `not-allowed` in a tunnel under the boxing key, which it closes.
-    pub fn request(&mut self, shared: &mut Shared, identity: &[u8]) -> Result<(), Reason> {
+    pub(super) fn request(&mut self, shared: &mut Shared, identity: &[u8]) -> Result<(), Reason> {
         let parsed = Identity::parse(identity);
         let is_own = parsed
             .as_ref()
@@ -119,7 +119,7 @@ impl Tunnel {
     }
 
     /// giveCert.
-    pub fn register(&mut self, shared: &mut Shared, cert: &[u8], ecert: &[u8]) {
+    pub(super) fn register(&mut self, shared: &mut Shared, cert: &[u8], ecert: &[u8]) {
         if !shared.config.is_name_service {
             self.refuse_request(shared, Reason::NotAllowed);
         } else {
@@ -159,7 +159,7 @@ impl Tunnel {
     }
 
     /// The program's answer. False if nobody waits for it.
-    pub fn reply(&mut self, shared: &mut Shared, number: u64, reply: Reply) -> bool {
+    pub(super) fn reply(&mut self, shared: &mut Shared, number: u64, reply: Reply) -> bool {
         let waits = |slot: &&mut Slot| matches!(slot, Slot::Waiting(n) if *n == number);
         let Some(slot) = self.requests.all.iter_mut().find(waits) else {
             return false;

@@ -95,10 +95,10 @@ impl Tunnel {
             (true, false) => ANSWER,
             (true, true) => usize::from(shared.config.m),
         };
-        let header = self.line.header();
+        let header = self.keys.header();
         let numbers = (seq, self.channel.receiving.ack());
         let to = (0, self.path.address());
-        let sent = out.push(to, &header, numbers, rpcs, length, &self.line.stream);
+        let sent = out.push(to, &header, numbers, rpcs, length, &self.keys.stream);
         debug_assert!(sent.is_some(), "no longer than the longest");
         self.path.sent(sent.unwrap_or(0));
         self.is_first = false;
@@ -107,7 +107,7 @@ impl Tunnel {
 
     /// The packet with close(0), if the address has room for it. It stands alone, whatever waits: it is not
     /// sent again, and nothing that waits will be.
-    pub fn last_word(&mut self, shared: &Shared, now: Instant) -> Option<Box<[u8]>> {
+    pub(crate) fn last_word(&mut self, shared: &Shared, now: Instant) -> Option<Box<[u8]>> {
         let mut rpcs = Vec::new();
         Rpc::Close { connection: 0 }.write(&mut rpcs).ok()?;
         // What is kept back is of no use any more.

@@ -11,7 +11,7 @@ use super::puzzles::{KEPT_BACK, POSED_BYTES, Posed};
 use super::requests::Requests;
 use crate::engine::channel::{Channel, Now, Party};
 use crate::engine::event::TunnelId;
-use crate::engine::line::Line;
+use crate::engine::packet_keys::PacketKeys;
 use crate::engine::rate::Bucket;
 use crate::engine::seq::Seq;
 use crate::engine::time::Instant;
@@ -26,7 +26,7 @@ use crate::wire::values::Call;
 
 /// Which key of a tunnel a TID is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub(super) enum Which {
     /// The one it sends under.
     Current,
     /// The one before, which only receives.
@@ -37,11 +37,11 @@ pub enum Which {
 
 /// A tunnel.
 #[derive(Debug)]
-pub struct Tunnel {
+pub(super) struct Tunnel {
     pub channel: Channel,
-    pub line: Line,
+    pub keys: PacketKeys,
     /// The key before, until then.
-    pub old: Option<Box<(Line, Instant)>>,
+    pub old: Option<Box<(PacketKeys, Instant)>>,
     pub announced: Tid,
     pub binder: Binder,
     pub path: Path,
@@ -74,7 +74,7 @@ pub struct Tunnel {
 
 /// What a new tunnel is made of.
 #[derive(Debug)]
-pub struct Start {
+pub(super) struct Start {
     pub tid: Tid,
     pub announced: Tid,
     pub nonce: Nonce,
@@ -87,11 +87,11 @@ pub struct Start {
 
 impl Tunnel {
     /// A tunnel by its initiation packet.
-    pub fn new(id: TunnelId, start: Start, packet: usize, now: &mut Now<'_>) -> Self {
+    pub(super) fn new(id: TunnelId, start: Start, packet: usize, now: &mut Now<'_>) -> Self {
         let random = u32::from_be_bytes(now.random());
         let nonce = start.nonce.answer().unwrap_or(start.nonce);
-        let mut line = Line::new(start.tid, start.key, nonce);
-        line.seen.note(start.nonce);
+        let mut keys = PacketKeys::new(start.tid, start.key, nonce);
+        keys.seen.note(start.nonce);
         Self {
             channel: Channel::new(
                 id,
@@ -100,7 +100,7 @@ impl Tunnel {
                 packet,
                 packet - PACKET_MIN,
             ),
-            line,
+            keys,
             old: None,
             announced: start.announced,
             binder: start.binder,
@@ -124,17 +124,17 @@ impl Tunnel {
     }
 
     /// The key of the next rekey's initiation packet.
-    pub fn next_key(&self) -> crate::boxes::Key {
+    pub(crate) fn next_key(&self) -> crate::boxes::Key {
         if self.is_dormant {
-            self.line.key.clone()
+            self.keys.key.clone()
         } else {
-            keys::next(&self.line.key)
+            keys::next(&self.keys.key)
         }
     }
 
     /// The tunnel's next key is in use. What it had before, but for the announced TID.
-    pub fn rekey(&mut self, line: Line, announced: Tid, now: Instant) -> Rekeyed {
-        let before = core::mem::replace(&mut self.line, line);
+    pub(super) fn rekey(&mut self, keys: PacketKeys, announced: Tid, now: Instant) -> Rekeyed {
+        let before = core::mem::replace(&mut self.keys, keys);
         let erased = self.old.take().map(|old| old.0.tid);
         let draining = if self.is_dormant {
             None
@@ -155,11 +155,11 @@ impl Tunnel {
     }
 
     /// The tunnel computes its next key, erases what it has, and waits: its TIDs, which are no more.
-    pub fn rest(&mut self) -> Rekeyed {
+    pub(super) fn rest(&mut self) -> Rekeyed {
         let key = self.next_key();
-        let tid = self.line.tid;
+        let tid = self.keys.tid;
         // A stream that opens nothing: the TID under it is not in the table any more.
-        self.line = Line::new(self.announced, key, Nonce::new(0, Side::Server));
+        self.keys = PacketKeys::new(self.announced, key, Nonce::new(0, Side::Server));
         self.is_dormant = true;
         self.asked = None;
         self.channel.sending.pause();
@@ -172,7 +172,7 @@ impl Tunnel {
     /// Bytes of the longest packet that the address has room for, if there is no puzzle in it. What is kept
     /// back is for puzzles: were it used up by others, and the client had nothing to send, no word could reach
     /// it any more.
-    pub fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         let room = self.path.room();
         if self.path.is_proven() || self.is_first {
             room
@@ -183,18 +183,18 @@ impl Tunnel {
 
     /// Whether the other side is done with the tunnel: it closed it; or it was opened under the boxing key, and
     /// has its answer.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let is_answered = self.channel.sending.is_done() && self.channel.control_bytes() == 0;
         self.is_closed || (self.is_t1 && is_answered && self.requests.is_empty())
     }
 
     /// Whether anything may be sent now but puzzles.
-    pub fn can_send(&self) -> bool {
+    pub(crate) fn can_send(&self) -> bool {
         !self.is_dormant && self.room() >= self.least()
     }
 
     /// Whether a puzzle may be sent now.
-    pub fn can_pose(&self) -> bool {
+    pub(crate) fn can_pose(&self) -> bool {
         !self.is_dormant && self.path.room() >= POSED_BYTES.max(self.least())
     }
 
@@ -204,7 +204,7 @@ impl Tunnel {
     }
 
     /// The earliest instant at which something happens by itself.
-    pub fn next_due(&self) -> Instant {
+    pub(crate) fn next_due(&self) -> Instant {
         let sending = &self.channel.sending;
         let mut due = self.heard + IDLE_MAX;
         let mut at = |instant: Option<Instant>| {
@@ -238,7 +238,7 @@ impl Tunnel {
 
 /// TIDs that changed.
 #[derive(Clone, Copy, Debug)]
-pub struct Rekeyed {
+pub(super) struct Rekeyed {
     /// The one that was current.
     pub draining: Option<Tid>,
     /// The one that was draining.

@@ -109,7 +109,7 @@ impl Impostor {
         (self.tid, self.public) = (initiation.boxed.tid, initiation.key);
         self.nonce = initiation.boxed.nonce.t();
         assert!(
-            initiation.boxed.open(&keys::stream(&key, self.tid)),
+            initiation.boxed.decrypt(&keys::stream(&key, self.tid)),
             "for this S'"
         );
         let text = initiation.boxed.into_text();

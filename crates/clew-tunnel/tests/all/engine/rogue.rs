@@ -166,7 +166,7 @@ impl Rogue {
             return None;
         };
         let nonce = boxed.nonce.t();
-        if boxed.tid != self.tid || !boxed.open(&keys::stream(&self.key, self.tid)) {
+        if boxed.tid != self.tid || !boxed.decrypt(&keys::stream(&self.key, self.tid)) {
             return None;
         }
         let text = boxed.into_text().to_vec();

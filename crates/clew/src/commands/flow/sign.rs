@@ -23,7 +23,7 @@ pub fn run(arguments: &FlowSign) -> Result<Status, Failure> {
         Kind::Capture if !arguments.file => capture(arguments, &key, input),
         Kind::SignedFile if !arguments.file => {
             let path = &arguments.input;
-            Err(Failure::file(path, "it is signed already").hint("give --file to sign it again"))
+            Err(Failure::file(path, "already signed").hint("use --file to sign it again"))
         }
         _ => file(arguments, &key, input),
     }
@@ -35,7 +35,7 @@ fn capture(
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
     let capture = Capture::of(&arguments.input, input, "signing")?;
-    let output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let carrying = &arguments.carrying;
     let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
@@ -68,10 +68,10 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
         "signed {count} of {} packets, in {} blocks: {}",
         signed.packets,
         signed.blocks,
-        arguments.output.display()
+        arguments.out.output.display()
     );
     if let Some(each) = signed.bytes.checked_div(count) {
-        eprintln!("  {each} bytes more for each, on average");
+        eprintln!("  {each} bytes added to each, on average");
     }
     for (fate, count) in signed
         .fates
@@ -80,10 +80,7 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
     {
         eprintln!("  {count:>9}  {}", fate.explain());
     }
-    report::damage(
-        signed.damage.as_deref(),
-        "what follows was copied as it was",
-    );
+    report::damage(signed.damage.as_deref(), "the rest was copied unchanged");
     if count == 0 && signed.packets > 0 {
         eprintln!("clew: warning: no packet was signed");
     }
@@ -94,14 +91,14 @@ fn file(
     key: &FlowKey,
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
-    let mut output = Output::create(&arguments.output, &arguments.input, arguments.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
     let input = BufReader::new(input);
     let size = file::sign(input, &mut output, key, arguments.packet_bytes)?;
     output.commit()?;
     let each = arguments.packet_bytes;
     eprintln!(
         "signed {size} bytes, in packets of {each}: {}",
-        arguments.output.display()
+        arguments.out.output.display()
     );
     Ok(Status::Yes)
 }

@@ -20,9 +20,12 @@ pub fn run(arguments: &TunnelDirectory) -> Result<Status, Failure> {
                 directory
             }
         };
-        if !arguments.name.is_empty() {
-            directory = directory.asking(Names::open(&arguments.name)?);
-            let paths = arguments.name.iter().map(|path| path.display().to_string());
+        if !arguments.name_server.is_empty() {
+            directory = directory.asking(Names::open(&arguments.name_server)?);
+            let paths = arguments
+                .name_server
+                .iter()
+                .map(|path| path.display().to_string());
             let paths: Vec<String> = paths.collect();
             what.push(format!("those that {} has", paths.join(" or ")));
         }
@@ -39,7 +42,7 @@ pub fn run_name(arguments: &TunnelName) -> Result<Status, Failure> {
         };
         let names = NameService::open(&arguments.store, policy)?;
         let (count, folder) = (names.len(), arguments.store.display());
-        let what = format!("{count} records in {folder}, and those that hosts register");
+        let what = format!("{count} records in {folder}, and those that hosts publish");
         answer(&arguments.serving, Box::new(names), true, &what).await
     })
 }
@@ -61,7 +64,7 @@ async fn answer(
     } = serving::begin(serving, configure, Some(registry)).await?;
     eprintln!("{what}");
     let stopped = tokio::select! {
-        () = refuse(&mut server) => Err(Failure::new("the network is gone")),
+        () = refuse(&mut server) => Err(Failure::new("the sockets were closed")),
         () = crate::tunnel::over(until) => Ok(Status::Yes),
     };
     crate::tunnel::last_words(server.end()).await;

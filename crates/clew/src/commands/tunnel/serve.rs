@@ -35,12 +35,12 @@ async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
         eprintln!("service {}: {target}", service.name);
     }
     eprintln!("for {who}");
-    for name in &arguments.register {
+    for name in &arguments.publish_to {
         tokio::spawn(serving::keep_registered(server.records(), name.clone()));
     }
     let mut services = Services::new(&arguments.service, users, &metrics);
     let stopped = tokio::select! {
-        () = services.serve(&mut server) => Err(Failure::new("the network is gone")),
+        () = services.serve(&mut server) => Err(Failure::new("the sockets were closed")),
         () = crate::tunnel::over(until) => Ok(Status::Yes),
     };
     crate::tunnel::last_words(server.end()).await;

@@ -111,7 +111,7 @@ fn packet(case: &Case) -> Result<(), Stop> {
         Packet::Interrogation(_) => return case.check("kind", "interrogation"),
         Packet::StaleKey(_) => return case.check("kind", "stale-key"),
     };
-    if !boxed.open(&keys::stream(&k, boxed.tid)) {
+    if !boxed.decrypt(&keys::stream(&k, boxed.tid)) {
         return Err(Reason::BadBox.into());
     }
     case.check("kind", kind)?;
@@ -142,11 +142,8 @@ fn all_keys(case: &Case) -> Result<(), Stop> {
 fn record(case: &Case) -> Result<(), Stop> {
     let bytes = case.bytes("record")?;
     let issuer: [u8; 32] = case.array("issuer")?;
-    let wanted = Wanted {
-        hostname: Some(case.word("hostname")?),
-        now: case.u64("now")?,
-        cert_lifetime_max: case.u64("cert-lifetime")?,
-    };
+    let wanted =
+        Wanted { hostname: Some(case.word("hostname")?), now: case.u64("now")?, cert_lifetime_max: case.u64("cert-lifetime")? };
     let record = Record::parse(bytes)?;
     wanted.verify(&record, |cert| cert.body.issuer == issuer)?;
     holds(record.to_bytes() == bytes, "the same again")
