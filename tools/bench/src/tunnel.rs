@@ -7,9 +7,9 @@ mod pair;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::record::{Record, Row};
-use crate::report::Source;
-use crate::table::{BLANK, Table, number};
+use crate::report::{self, Source};
+use clew_record::Row;
+use clew_record::table::{BLANK, Table, number};
 use clew_tunnel::limits::PACKET;
 use pair::{Kind, Pair};
 use std::io;
@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.push(puzzles().quote(PAPER, 1e6 / 386_935.0));
     cases.push(bulk("bulk-sent", true));
     cases.push(bulk("bulk-received", false));
-    let (mut record, _) = Record::measure(options, &SOURCES, cases)?;
+    let (mut record, _) = report::measure(options, &SOURCES, cases)?;
     let idle = format!("An idle tunnel with one connection takes {memory} bytes ({IDLE} of them).");
     record.notes.push(idle);
     record.tables.push(rates(&record.rows));

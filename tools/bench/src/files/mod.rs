@@ -8,7 +8,7 @@ mod traffic;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::record::Record;
+use crate::report;
 use crate::sha256;
 use child::Ran;
 use folder::{Folder, Mode, TASKS, Task};
@@ -33,7 +33,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let cases = runs
         .iter()
         .map(|run| run.case(&folder, &cores[..run.cores]));
-    let (mut record, measured) = Record::measure(options, &[], cases.collect())?;
+    let (mut record, measured) = report::measure(options, &[], cases.collect())?;
     record.notes = tables::notes(options, &folder);
     record
         .tables

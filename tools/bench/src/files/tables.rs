@@ -4,7 +4,7 @@ use super::folder::{Folder, SHARE, Task};
 use super::{Run, row, traffic};
 use crate::measure::{Figures, Measured};
 use crate::options::Options;
-use crate::table::{Table, number, optional};
+use clew_record::table::{Table, number, optional};
 
 /// The captures, and what figures include.
 pub fn notes(options: &Options, folder: &Folder) -> Vec<String> {
