@@ -77,11 +77,7 @@ fn refuses_to_replace_unless_forced() {
     let folder = folder();
     fs::write(folder.path("old"), "old").unwrap();
     let refused = folder.create("old", false).err().unwrap();
-    assert!(
-        refused
-            .to_string()
-            .ends_with("old exists: give --force to replace it")
-    );
+    assert!(refused.to_string().ends_with("old: already exists"));
     let mut output = folder.create("old", true).unwrap();
     output.write_all(b"new").unwrap();
     assert_eq!(fs::read(folder.path("old")).unwrap(), b"old");
@@ -152,7 +148,7 @@ fn a_full_disk_is_an_error() {
     output.write_all(b"does not fit").unwrap();
     let error = output.commit().err().unwrap().to_string();
     assert!(
-        error.starts_with("cannot write /dev/full: No space left"),
+        error.starts_with("/dev/full: cannot write: No space left"),
         "{error}"
     );
 }

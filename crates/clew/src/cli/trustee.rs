@@ -7,7 +7,7 @@ use clew_evidence::Name;
 use std::path::PathBuf;
 
 const TRUSTEE_HELP: &str = "\
-Distributed key generation (DKG): trustees generate an opening key that nobody ever holds as a whole.
+Distributed key generation (DKG): trustees generate an opening key that nobody ever holds whole.
   1. manager   clew group plan --name acme --trustees 3 --threshold 2 -o acme.plan
   2. trustees  clew trustee begin acme.plan --index 1 --state 1.state -o 1.hello
   3. trustees  clew trustee deal acme.plan --state 1.state --hello 1.hello --hello 2.hello

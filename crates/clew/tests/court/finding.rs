@@ -110,7 +110,7 @@ fn an_auditor_finds_the_row_by_q() {
         ("not-q", "Q is not B^gamma"),
         ("other", "belongs to another opening"),
         ("request", "belongs to another opening"),
-        ("opening", "this is a clew-opening-1"),
+        ("opening", "have a clew-opening-1"),
     ] {
         let (status, _, error) = court.open_with("register", &["--q", file], "no");
         assert_eq!(status, 2);

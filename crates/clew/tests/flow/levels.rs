@@ -75,7 +75,7 @@ fn keys_that_packets_do_not_carry_are_refused() {
     for (wrong, said) in [
         (
             "--alg effs-3072 --levels 4",
-            "have 1648 bytes, and packets take 1192",
+            "need signatures of at most 1192 bytes",
         ),
         (
             "--alg effs-3072 --levels 3",

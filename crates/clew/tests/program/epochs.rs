@@ -101,7 +101,7 @@ fn a_wrong_name_among_those_to_revoke_is_named() {
     desk.yes(&["revoke", "acme", "web-1"]);
     let (status, said) = desk.no(&["revoke", "acme", "web-1", "web-9"]);
     assert!(
-        status == 2 && said == "clew: no machine named web-9 is enrolled\n",
+        status == 2 && said == "clew: machine web-9 is not enrolled\n",
         "{said}"
     );
 }
@@ -152,11 +152,8 @@ fn a_rebase_asks_for_its_witnesses() {
     assert!(status == 2 && said.contains("witnesses/1/0"), "{said}");
     let with = |witness| [&UPDATE[..], &["--witness", witness]].concat();
     for (wrong, reason) in [
-        (
-            "acme/public",
-            "hint: give --witness acme/public/witnesses\n",
-        ),
-        ("acme", "acme: it has no list of epoch 1\n"),
+        ("acme/public", "hint: use --witness acme/public/witnesses\n"),
+        ("acme", "acme: does not have witnesses of epoch 1\n"),
         ("acme/public/group.clew", "not a witness file"),
         ("nowhere", "nowhere: "),
     ] {
@@ -187,8 +184,8 @@ fn several_witnesses_are_given_and_given_again() {
     let (one, two) = ("acme/public/witnesses/1/0", "acme/public/witnesses/2/0");
     let (status, said) = desk.no(&with(&["old", one]));
     let expected = format!(
-        "clew: old: it has the witnesses of epochs 0 to 0, and none leads to epoch 2; {one}: it is \
-         of epoch 1\nhint: get witnesses/2/0 "
+        "clew: old: need a witness that leads to epoch 2, have those of epochs 0 to 0; {one}: is \
+         for epoch 1\nhint: get witnesses/2/0 "
     );
     assert!(status == 2 && said.starts_with(&expected), "{said}");
     assert!(

@@ -204,7 +204,7 @@ fn an_invitation_is_a_file_and_a_second_one_is_warned_of() {
     assert_eq!(invite("one"), b"");
     let said = String::from_utf8(invite("two")).unwrap();
     assert!(
-        said.starts_with("clew: warning: far has an open invitation already"),
+        said.starts_with("clew: warning: far already has an open invitation"),
         "{said}"
     );
 }
