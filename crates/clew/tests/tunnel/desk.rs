@@ -3,8 +3,13 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// How long a program has to say what a test waits for: long, for busy machines.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Desk(TempDir);
 
@@ -21,8 +26,16 @@ impl Started {
         Self { child, said }
     }
 
-    /// The next line on standard error that has this.
+    /// The next line on standard error that has this. If none comes, the program is killed and the
+    /// test fails with what it said.
     pub fn line(&mut self, has: &str) -> String {
+        let (_found, waiting) = mpsc::channel::<()>();
+        let id = self.child.id().to_string();
+        thread::spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                let _ = Command::new("kill").args(["-KILL", &id]).status();
+            }
+        });
         let mut all = String::new();
         loop {
             let mut line = String::new();

@@ -77,7 +77,7 @@ fn who_is_not_trusted_is_not_registered() {
     );
     let mut names = desk.start(&names, "records in");
     let mut server = desk.serve("--service echo=echo --anonymous --publish-to name.record");
-    server.line("name.record does not take this host's record");
+    server.line("name.record does not accept this host's record");
     assert_eq!(fs::read_dir(desk.path("store")).unwrap().count(), 0);
     let (status, said) = names.stop();
     assert_eq!((status, said.contains("untrusted")), (0, true), "{said}");

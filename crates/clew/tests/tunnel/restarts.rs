@@ -64,7 +64,7 @@ fn a_server_that_crashed_is_named_and_found_again() {
     let _server = again(&desk);
     // What is asked for under the old key is not answered, and people learn it.
     open.write_all(b"y").unwrap();
-    client.line("web: nothing comes back");
+    client.line("web: no answer; still trying");
     assert!(is_answered_in(&at, Duration::from_secs(15)));
 }
 
