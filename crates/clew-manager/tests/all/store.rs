@@ -434,3 +434,14 @@ fn a_locator_is_of_an_opened_base_of_the_group() {
     let q = acme.store.locator(&acme.issuer, &opened);
     assert!(opened.search().with_q(&q.unwrap().unwrap()).is_ok());
 }
+
+#[test]
+fn what_the_database_refuses_is_said_with_its_path() {
+    let acme = TestGroup::new(Scheme::Xr);
+    let path = acme.dir.join("issuer/store.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("DROP TABLE joining").unwrap();
+    let refused = acme.store.invitations().unwrap_err().to_string();
+    let expected = format!("{}: database: no such table", path.display());
+    assert!(refused.starts_with(&expected), "{refused}");
+}
