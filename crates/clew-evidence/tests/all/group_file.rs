@@ -406,7 +406,7 @@ fn errors_name_rule_and_part() {
     let error = GroupFile::from_bytes(&XR.with(|_, e| e[1].epoch = 3)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "epochs do not count up by one (part 2, rule epoch)"
+        "epochs do not increase by one (part 2, rule epoch)"
     );
 }
 

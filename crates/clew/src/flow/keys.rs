@@ -147,7 +147,7 @@ pub fn cannot_sign(why: Unsignable) -> Failure {
     match why {
         Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
         Unsignable::Fault => Failure::new(effs::Fault.to_string())
-            .hint("nothing of it was let out; test this machine before it signs again"),
+            .hint("nothing was released. Test this machine before it signs again"),
     }
 }
 
@@ -193,7 +193,7 @@ pub fn read(path: &Path) -> Result<Descriptor, Failure> {
         return Err(Failure::file(path, clew_evidence::TextError::NotAKey));
     }
     let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
-    decode(&text).map_err(|e| Failure::file(path, e).hint("clew flow keygen writes NAME.flow"))
+    decode(&text).map_err(|e| Failure::file(path, e).hint("use NAME.flow of clew flow keygen"))
 }
 
 /// What people call a flow: its name, and the start of its descriptor's digest.

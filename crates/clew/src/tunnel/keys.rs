@@ -46,7 +46,7 @@ pub fn parse_key(text: &str) -> Result<PublicKey, String> {
     let bytes: Option<Vec<u8>> = bytes.collect();
     let key = bytes.and_then(|bytes| bytes.try_into().ok());
     key.map(PublicKey)
-        .ok_or_else(|| "a key is 64 hexadecimal digits, as keygen prints it".to_owned())
+        .ok_or_else(|| "must be 64 hexadecimal digits, as keygen prints them".to_owned())
 }
 
 fn random_bytes() -> Zeroizing<[u8; BYTES]> {

@@ -98,7 +98,7 @@ pub fn when(start: &Start) -> Result<When, Failure> {
 pub fn tell_brought_forward(before: &GroupFile, after: &GroupFile) {
     for epoch in 1..=before.newest_epoch() {
         if before.start(epoch) > after.start(epoch) {
-            say!("Epoch {epoch}, planned for later, starts with it.");
+            say!("Epoch {epoch}, planned for later, starts at the same time.");
         }
     }
 }

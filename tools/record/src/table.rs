@@ -12,8 +12,9 @@ pub struct Table {
     pub name: String,
     /// The unit of the figures, and what they include.
     pub title: String,
+    /// The heads of the columns.
     pub columns: Vec<String>,
-    /// Recorded as lines of their own.
+    /// The cells of each row, recorded as lines of their own.
     #[serde(skip)]
     pub rows: Vec<Vec<String>>,
 }
@@ -44,35 +45,8 @@ impl Table {
             .push([name.into()].into_iter().chain(cells).collect());
     }
 
-    /// The columns of these names, and the rows whose cells begin with one of these texts; all of
-    /// them where none is given.
-    pub fn select(&self, columns: &[&str], rows: &[&str]) -> Result<Self, String> {
-        let place = |name: &&str| {
-            let place = self.columns.iter().position(|column| column == name);
-            place.ok_or_else(|| format!("table {}: no column {name}", self.name))
-        };
-        let places: Vec<usize> = match columns {
-            [] => (0..self.columns.len()).collect(),
-            names => names.iter().map(place).collect::<Result<_, _>>()?,
-        };
-        let cut = |row: &Vec<String>| places.iter().map(|at| row[*at].clone()).collect();
-        let matches = |row: &&Vec<String>| {
-            let text = row.join(" ") + " ";
-            rows.is_empty() || rows.iter().any(|start| is_row(&text, start))
-        };
-        let chosen: Vec<_> = self.rows.iter().filter(matches).map(cut).collect();
-        match chosen.is_empty() {
-            true => Err(format!("table {}: no row {}", self.name, rows.join("; "))),
-            false => Ok(Self {
-                columns: cut(&self.columns),
-                rows: chosen,
-                ..self.clone()
-            }),
-        }
-    }
-
     /// The same without columns that are blank in all rows.
-    pub fn without_blanks(&self) -> Self {
+    pub(crate) fn without_blanks(&self) -> Self {
         let is_blank = |at: usize| self.rows.iter().all(|row| row[at] == BLANK);
         let kept: Vec<usize> = (0..self.columns.len())
             .filter(|at| !is_blank(*at))
@@ -114,14 +88,6 @@ impl Table {
     }
 }
 
-/// Whether a row's text is that, or with an asterisk at the end begins with it.
-fn is_row(text: &str, wanted: &str) -> bool {
-    match wanted.strip_suffix('*') {
-        Some(start) => text.starts_with(start),
-        None => text.starts_with(&format!("{wanted} ")),
-    }
-}
-
 fn is_words(cell: &str) -> bool {
     cell.chars().filter(|letter| letter.is_alphabetic()).count() > 3
 }
@@ -156,16 +122,6 @@ mod tests {
         table.row("xr-16", ["0.5", BLANK]);
         table.row("bbs04", ["9", BLANK]);
         table
-    }
-
-    #[test]
-    fn selects_rows_and_columns_that_exist() {
-        let rows = |wanted: &[&str]| table().select(&["row"], wanted).map(|t| t.rows.len());
-        assert_eq!(rows(&["xr-1"]), Ok(1));
-        assert_eq!(rows(&["xr-1*", "bbs04"]), Ok(3));
-        assert_eq!(rows(&[]), Ok(3));
-        assert!(rows(&["xr-2*"]).is_err());
-        assert!(table().select(&["ms"], &[]).is_err());
     }
 
     #[test]
