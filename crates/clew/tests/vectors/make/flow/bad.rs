@@ -6,7 +6,7 @@ use ed25519_dalek::SigningKey;
 use sha2::{Digest, Sha512};
 
 use crate::case::Case;
-use crate::make::damage::Damage;
+use crate::make::damage::{Damage, add};
 use crate::make::flat;
 use crate::make::flow::signature::{FORMAT, Flow, Place, TIME, coded, contents};
 
@@ -211,8 +211,7 @@ fn digests() -> Vec<Case> {
     let salted = salted();
     let salty = salted.sign(&Place::new("salty"), &contents(5), Distribution::Every);
     let after = |name: &str, reason: &'static str, comment: &str, packet: Vec<u8>| {
-        let first = ok(&full[0]);
-        case(name, comment, &flow(), &[first, (packet, reason)])
+        case(name, comment, &flow(), &[ok(&full[0]), (packet, reason)])
     };
     let path = sparse[3].len() - FIXED - 48;
     let changed = |at: usize| sparse[3].flip(at);
@@ -221,10 +220,8 @@ fn digests() -> Vec<Case> {
     let other_time = full[3].flip(blob);
     let place = Place { id: Place::new("other").id, ..Place::new("five") };
     let of_other = flow().sign(&place, &contents(5), Distribution::OneIn(8));
-    let waiting = |name: &str, comment: &str, packet: Vec<u8>| {
-        let packets = [(packet, "bad-digest"), ok(&full[0])];
-        case(name, comment, &flow(), &packets)
-    };
+    let waiting =
+        |name: &str, comment: &str, packet: Vec<u8>| case(name, comment, &flow(), &[(packet, "bad-digest"), ok(&full[0])]);
     let bad = "bad-digest";
     vec![
         after("digest-content", bad, "A bit of the content.", changed(0)),
@@ -260,9 +257,7 @@ fn signatures() -> Vec<Case> {
     let renamed = flow().renamed("another stage");
     let of_renamed = from_end(one, 16, &renamed.descriptor.key_id().0);
     let large_s = one.set(blob + 40, plus_order(&one[blob + 40..blob + 72]));
-    let mut neutral = [0; 32];
-    neutral[0] = 1;
-    let zero_s = one.set(blob + 8, [&neutral[..], &[0; 32]].concat());
+    let zero_s = one.set(blob + 8, [0; 64].set(0, [1]));
     vec![
         bad("signature-content", "A bit of the content.", at(0)),
         bad("signature-path", "A bit of the path.", at(blob - 1)),
@@ -290,16 +285,10 @@ fn signatures() -> Vec<Case> {
 
 /// A scalar, little-endian, with the order of the group added.
 fn plus_order(scalar: &[u8]) -> Vec<u8> {
-    let order = "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010";
-    let mut distribution = 0;
-    let add = |(a, b): (&u8, u8)| {
-        distribution += u16::from(*a) + u16::from(b);
-        let digit = distribution as u8;
-        distribution >>= 8;
-        digit
-    };
-    let digits = hex::decode(order).unwrap();
-    scalar.iter().zip(digits).map(add).collect()
+    let big_endian: Vec<u8> = scalar.iter().rev().copied().collect();
+    let mut sum = add(&big_endian, "1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed");
+    sum.reverse();
+    sum
 }
 
 /// A packet alone in its block whose R is the neutral point and S is H(R, A, M) a: the equation holds.

@@ -44,11 +44,11 @@ fn carrying(needed: u16, padded: &[u8]) -> Vec<Owned> {
     let tree = ShareTree::new(tags, &shares).unwrap();
     let shares = shares.chunks(code.share_bytes());
     let packets = (0..).zip(twelve()).zip(shares);
-    let distribution = |((i, frame), share): ((u16, Owned), &[u8])| {
+    let with_share = |((i, frame), share): ((u16, Owned), &[u8])| {
         let body = body(needed, share, &tree.tag(i).unwrap());
         with(i.into(), &frame, |trailer| trailer.body = body.leak())
     };
-    packets.map(distribution).collect()
+    packets.map(with_share).collect()
 }
 
 fn after(case: Case, earlier: &[&Owned]) -> Case {
