@@ -150,12 +150,7 @@ mod tests {
 
     #[test]
     fn comments_that_cannot_be_followed_are_errors() {
-        let faults = [
-            ("a/t", "a/u"),
-            ("a/t", "b/t"),
-            ("x+us", "x+ms"),
-            (END, ""),
-        ];
+        let faults = [("a/t", "a/u"), ("a/t", "b/t"), ("x+us", "x+ms"), (END, "")];
         for (old, new) in faults {
             assert!(filled(&PAGE.replace(old, new), record).is_err(), "{new}");
         }
