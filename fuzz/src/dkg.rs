@@ -2,6 +2,7 @@
 
 use clew_evidence::{Name, armor};
 use clew_group::quorum::Quorum;
+use clew_keys::TextFile;
 use clew_trustee::dkg::{Deal, Dealing, Hello, Participants, Plan, State};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -4,11 +4,10 @@ use clew_evidence::wire::Fields;
 use clew_evidence::{GroupFile, GroupId, MAX_STEPS, armor};
 use clew_keys::encryption::{Needs, Secret, decrypt, needs};
 use clew_keys::join::{
-    AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile,
-    round,
+    AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, round,
 };
 use clew_keys::witness_file::{self, Need};
-use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use zeroize::Zeroizing;
@@ -99,7 +98,7 @@ fn round_file<T: TextFile>(data: &[u8]) {
     let text = armor::encode("", T::LABEL, data);
     let decoded = T::decode(&text).ok();
     assert_eq!(decoded.is_some(), T::from_payload(data).is_some());
-    assert!(decoded.is_none_or(|file| file.payload() == data));
+    assert!(decoded.is_none_or(|file| *file.payload() == data));
 }
 
 /// A group, an epoch and a row, then a bucket of witnesses in which that row is looked for.

@@ -4,7 +4,7 @@
 //! `cargo run -p clew-engine --example sign_live -- MACHINE.key 127.0.0.1:7001 127.0.0.1:7002`
 
 use clew_engine::{Arrival, Cover, Fate, Options, Signer, Signers, TimeSource};
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{LinkType, Policy, Timestamp};
 use getrandom::{SysRng, rand_core::UnwrapErr};
 use std::net::{SocketAddr, UdpSocket};

@@ -75,7 +75,9 @@ fn now() -> Timestamp {
 #[test]
 fn signed_packets_are_valid_once() -> Result<(), Failure> {
     use clew_engine::{Cover, Fate, Options, Signer, Signers, TimeSource};
-    let key = clew_keys::MemberKeyFile::decode(include_str!("../tests/example/sensor-1.key"))?;
+    let key = <clew_keys::MemberKeyFile as clew_keys::TextFile>::decode(include_str!(
+        "../tests/example/sensor-1.key"
+    ))?;
     let machine = Signer::new(key, Vec::new(), clew_packet::Policy::default(), now())?;
     let (cover, time) = (Cover::Each, TimeSource::Now);
     let signers = Signers::new(vec![machine], Options { cover, time });

@@ -69,7 +69,7 @@ pub enum Oversize {
 
 /// What was done to the packets of a capture.
 #[derive(Debug)]
-pub struct Signed {
+pub struct SignReport {
     /// All packets.
     pub packets: u64,
     /// Each packet's one reason.
@@ -90,9 +90,9 @@ pub fn sign<B: Batches, S: Sink>(
     oversize: Oversize,
     clock: impl Fn() -> Timestamp,
     randomness: &impl Randomness,
-) -> Result<(Signed, S), B::Error> {
+) -> Result<(SignReport, S), B::Error> {
     let mut writer = Writer::new(sink, PacketLengths::MayGrow);
-    let mut signed = Signed {
+    let mut report = SignReport {
         packets: 0,
         reasons: Counters::new(),
         damage: None,
@@ -101,13 +101,13 @@ pub fn sign<B: Batches, S: Sink>(
         let fates = signers.sign(&batch, clock(), randomness);
         for (record, fate) in batch.iter_mut().zip(fates.map_err(Error::Sign)?) {
             if let Some(reason) = apply(record, fate) {
-                signed.count(reason, oversize)?;
+                report.count(reason, oversize)?;
             }
             writer.write(record).map_err(Error::Write)?;
         }
     }
-    signed.damage = records.damage().cloned();
-    Ok((signed, writer.finish().map_err(Error::Write)?))
+    report.damage = records.damage().cloned();
+    Ok((report, writer.finish().map_err(Error::Write)?))
 }
 
 /// Gives a packet its new bytes, if the file format lets it. Returns `None` for what is not a packet.
@@ -122,7 +122,7 @@ fn apply(record: &mut Record, fate: Fate) -> Option<Reason> {
     Some(replaced.map_or(Reason::Container, |()| reason))
 }
 
-impl Signed {
+impl SignReport {
     fn count(&mut self, reason: Reason, oversize: Oversize) -> Result<(), Error> {
         self.packets += 1;
         self.reasons.count(reason);
@@ -136,7 +136,7 @@ impl Signed {
 
 /// What verification found.
 #[derive(Debug)]
-pub struct Verified {
+pub struct VerifyReport {
     /// What was concluded of the packets.
     pub totals: Totals,
     /// What is wrong with the file. What follows it could not be verified.
@@ -154,13 +154,13 @@ pub fn verify<B: Batches, K: KeySource + Sync>(
     clock: impl Fn() -> Timestamp,
     randomness: &impl Randomness,
     mut each: impl FnMut(Record, Option<Conclusion>) -> Result<(), B::Error>,
-) -> Result<Verified, B::Error> {
+) -> Result<VerifyReport, B::Error> {
     let mut tell = |judged: Vec<_>| judged.into_iter().try_for_each(|(r, c)| each(r, c));
     while let Some(batch) = records.next_batch()? {
         tell(verifier.push(batch, clock(), randomness))?;
     }
     tell(verifier.finish())?;
-    Ok(Verified {
+    Ok(VerifyReport {
         totals: verifier.totals(),
         damage: records.damage().cloned(),
     })
@@ -168,7 +168,7 @@ pub fn verify<B: Batches, K: KeySource + Sync>(
 
 /// What was taken out of a capture.
 #[derive(Debug, Default)]
-pub struct Restored {
+pub struct StripReport {
     /// All packets.
     pub packets: u64,
     /// Packets whose trailer was removed.
@@ -183,20 +183,20 @@ pub struct Restored {
 ///
 /// # Errors
 /// [`Error`], and those of the input. The output is unfinished then.
-pub fn strip<B: Batches, S: Sink>(records: &mut B, sink: S) -> Result<(Restored, S), B::Error> {
+pub fn strip<B: Batches, S: Sink>(records: &mut B, sink: S) -> Result<(StripReport, S), B::Error> {
     let mut writer = Writer::new(sink, PacketLengths::NeverGrow);
-    let (mut restored, mut out) = (Restored::default(), Vec::new());
+    let (mut report, mut out) = (StripReport::default(), Vec::new());
     while let Some(batch) = records.next_batch()? {
         for mut record in batch {
-            restored.strip(&mut record, &mut out);
+            report.strip(&mut record, &mut out);
             writer.write(&record).map_err(Error::Write)?;
         }
     }
-    restored.damage = records.damage().cloned();
-    Ok((restored, writer.finish().map_err(Error::Write)?))
+    report.damage = records.damage().cloned();
+    Ok((report, writer.finish().map_err(Error::Write)?))
 }
 
-impl Restored {
+impl StripReport {
     fn strip(&mut self, record: &mut Record, out: &mut Vec<u8>) {
         let Some((frame, _)) = record.as_frame() else {
             return;

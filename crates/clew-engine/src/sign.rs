@@ -15,6 +15,7 @@ use units::Ready;
 
 /// One machine, and the sources it owns.
 pub struct Signer {
+    /// Without the device's own key, which signs no packet.
     machine: MemberKeyFile,
     epochs: Vec<Epoch>,
     /// Empty: every source.
@@ -35,11 +36,12 @@ impl Signer {
     /// # Errors
     /// The key does not sign in that epoch.
     pub fn new(
-        key: MemberKeyFile,
+        mut key: MemberKeyFile,
         from: Vec<IpNet>,
         policy: Policy,
         now: Timestamp,
     ) -> Result<Self, SignError> {
+        key.device = None;
         let epochs = key.epochs.iter().map(|held| Epoch {
             sender: Sender::new(key.scheme(), key.group, held.epoch, policy),
             key: OnceLock::new(),

@@ -153,7 +153,8 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         self.pop(true)
     }
 
-    /// Returns what was concluded so far of all items that were returned.
+    /// Returns what was concluded of all items that were returned. `reasons` and `forgotten` have
+    /// those too that are held back.
     pub fn totals(&self) -> Totals {
         Totals {
             reasons: self.receiver.counters().clone(),

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use clew_capture::{Input, ReadAhead, Reader, Record};
-use clew_engine::captures::{self, Error, Oversize, Signed, Verified};
+use clew_engine::captures::{self, Error, Oversize, SignReport, VerifyReport};
 use clew_engine::{Arrival, AsFrame, Cover, Keyring, Options, Rules, SignError, Signer, Signers};
 use clew_engine::{TimeSource, Verifier, WindowSize};
 use clew_evidence::GroupFile;
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{Conclusion, LinkType, Policy, Reason, Timestamp, Verdict};
 use getrandom::SysRng;
 use getrandom::rand_core::UnwrapErr;
@@ -38,12 +38,12 @@ fn keyring() -> Keyring {
     Keyring::new(vec![group.unwrap()])
 }
 
-fn sign(cover: Cover, policy: Policy) -> Result<(Signed, Vec<u8>), Error> {
+fn sign(cover: Cover, policy: Policy) -> Result<(SignReport, Vec<u8>), Error> {
     let (signers, pass) = (signers(cover, policy), Oversize::Pass);
     captures::sign(&mut read(CAPTURE), Vec::new(), &signers, pass, || NOW, &os)
 }
 
-fn verify(capture: &[u8], rules: Rules) -> (Verified, Vec<(Record, Option<Conclusion>)>) {
+fn verify(capture: &[u8], rules: Rules) -> (VerifyReport, Vec<(Record, Option<Conclusion>)>) {
     let (keyring, mut all) = (keyring(), Vec::new());
     let verifier = Verifier::new(&keyring, rules);
     let each = |record, conclusion| {

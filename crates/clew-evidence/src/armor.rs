@@ -49,9 +49,9 @@ impl TextError {
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAKey => f.write_str("this is not a file of clew"),
+            Self::NotAKey => f.write_str("not a clew file"),
             Self::Label { found, wanted } => {
-                write!(f, "this is a {found}, and a {wanted} is needed")
+                write!(f, "need a {wanted}, have a {found}")
             }
             Self::Damaged => f.write_str("the file is damaged"),
         }

@@ -218,7 +218,7 @@ impl fmt::Display for ReadError {
             Self::Fault(fault) => fault.fmt(f),
             Self::LaterEpoch { epoch, newest } => write!(
                 f,
-                "the evidence is about epoch {epoch}, and the group file ends with epoch {newest}"
+                "the evidence is about epoch {epoch}, but the group file ends at epoch {newest}"
             ),
         }
     }

@@ -53,10 +53,7 @@ impl FromStr for DeviceFingerprint {
 
 impl fmt::Display for BadFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a device key fingerprint is {PREFIX} and 43 characters of base64"
-        )
+        write!(f, "must be {PREFIX} followed by 43 characters of base64")
     }
 }
 

@@ -74,20 +74,19 @@ pub enum BadName {
 impl fmt::Display for BadName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Length(bytes) => write!(
-                f,
-                "a name has 1 to {MAX_NAME_BYTES} bytes of UTF-8, this one has {bytes}"
-            ),
+            Self::Length(bytes) => {
+                write!(f, "need 1 to {MAX_NAME_BYTES} bytes of UTF-8, have {bytes}")
+            }
             Self::Character {
                 position,
                 character,
             } => write!(
                 f,
-                "character {position} is U+{:04X}: a name has no control, invisible or blank \
-                 characters but the plain space (emoji often contain some)",
+                "character {position} is U+{:04X}: control, invisible and blank characters except \
+                 the space are not allowed (emoji often contain some)",
                 u32::from(character)
             ),
-            Self::Space => f.write_str("a name has no space at its start or end"),
+            Self::Space => f.write_str("must not start or end with a space"),
         }
     }
 }

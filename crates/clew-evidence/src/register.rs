@@ -323,6 +323,13 @@ mod tests {
     }
 
     #[test]
+    fn how_has_the_names_of_commands_and_json() {
+        let all = (0..=255).filter_map(How::from_code);
+        let names: Vec<_> = all.map(How::as_str).collect();
+        assert_eq!(names, ["issuer-host", "own-host", "attested"]);
+    }
+
+    #[test]
     fn a_statement_has_the_fields_of_the_specification() {
         let entry = entry();
         let expected = [

@@ -312,15 +312,12 @@ impl RegisterFileError {
 impl fmt::Display for RegisterFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Header => f.write_str("this is not a register file (rule header)"),
+            Self::Header => f.write_str("not a register file (rule header)"),
             Self::TooLong { line } => {
-                write!(f, "row {line} is longer than any may be (rule too-long)")
+                write!(f, "row {line} is too long (rule too-long)")
             }
-            Self::Layout { line } => write!(
-                f,
-                "the fields of row {line} do not have the right lengths or values (rule layout)"
-            ),
-            Self::Truncated { line } => write!(f, "it ends within row {line} (rule truncated)"),
+            Self::Layout { line } => write!(f, "row {line} has invalid fields (rule layout)"),
+            Self::Truncated { line } => write!(f, "truncated in row {line} (rule truncated)"),
         }
     }
 }

@@ -4,14 +4,15 @@
 //! the key of XChaCha20-Poly1305 over the text of the key file, with everything before the
 //! ciphertext as associated data. The format is `spec/key-file.md` section 5.
 
-use crate::KeyError;
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use clew_evidence::TextError;
 use clew_evidence::armor::{self, MAX_TEXT_BYTES};
 use hkdf::Hkdf;
 use rand_core::CryptoRng;
 use sha2::Sha256;
+use std::fmt;
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-sealed-1";
@@ -55,18 +56,56 @@ pub enum Needs {
     KeyFile,
 }
 
+/// Why a key file was not decrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecryptError {
+    /// Its text is not that of such a key.
+    Text(TextError),
+    /// The passphrase or key file does not open it.
+    WrongSecret,
+}
+
+impl DecryptError {
+    const DAMAGED: Self = Self::Text(TextError::Damaged);
+
+    /// The rule's name in `spec/key-file.md` section 7.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Text(error) => error.as_str(),
+            Self::WrongSecret => "wrong-secret",
+        }
+    }
+}
+
+impl From<TextError> for DecryptError {
+    fn from(error: TextError) -> Self {
+        Self::Text(error)
+    }
+}
+
+impl fmt::Display for DecryptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(error) => error.fmt(f),
+            Self::WrongSecret => f.write_str("wrong passphrase or secret file"),
+        }
+    }
+}
+
+impl std::error::Error for DecryptError {}
+
 /// Returns what the text of a key file needs.
 ///
 /// # Errors
-/// [`KeyError::Text`] if it is not a file of clew, or an encrypted one that is damaged.
-pub fn needs(text: &str) -> Result<Needs, KeyError> {
+/// [`TextError`] if it is not a file of clew, or an encrypted one that is damaged.
+pub fn needs(text: &str) -> Result<Needs, TextError> {
     if armor::label(text)? != LABEL {
         return Ok(Needs::Nothing);
     }
     match armor::decode(text, LABEL)?.first() {
         Some(&BY_PASSPHRASE) => Ok(Needs::Passphrase),
         Some(&BY_KEY_FILE) => Ok(Needs::KeyFile),
-        _ => Err(KeyError::DAMAGED),
+        _ => Err(TextError::Damaged),
     }
 }
 
@@ -108,13 +147,13 @@ pub fn encrypt(
 /// says, 1 GiB at most.
 ///
 /// # Errors
-/// [`KeyError::WrongSecret`] if the secret is another one or of the other kind; [`KeyError::Text`] if
+/// [`DecryptError::WrongSecret`] if the secret is another one or of the other kind; [`DecryptError::Text`] if
 /// the text is not an encrypted file, is damaged, or asks for more than it may.
-pub fn decrypt(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyError> {
+pub fn decrypt(text: &str, secret: &Secret) -> Result<Zeroizing<String>, DecryptError> {
     let payload = armor::decode(text, LABEL)?;
-    let (head, ciphertext) = payload.split_first_chunk().ok_or(KeyError::DAMAGED)?;
+    let (head, ciphertext) = payload.split_first_chunk().ok_or(DecryptError::DAMAGED)?;
     if ciphertext.len() > MAX_TEXT_BYTES {
-        return Err(KeyError::DAMAGED);
+        return Err(DecryptError::DAMAGED);
     }
     let plain = cipher(head, secret)?
         .decrypt(
@@ -124,10 +163,10 @@ pub fn decrypt(text: &str, secret: &Secret) -> Result<Zeroizing<String>, KeyErro
                 aad: head,
             },
         )
-        .map_err(|_| KeyError::WrongSecret)?;
+        .map_err(|_| DecryptError::WrongSecret)?;
     String::from_utf8(plain)
         .map(Zeroizing::new)
-        .map_err(|_| KeyError::DAMAGED)
+        .map_err(|_| DecryptError::DAMAGED)
 }
 
 fn nonce(head: &[u8; HEAD_BYTES]) -> XNonce {
@@ -136,22 +175,22 @@ fn nonce(head: &[u8; HEAD_BYTES]) -> XNonce {
     nonce
 }
 
-fn cipher(head: &[u8; HEAD_BYTES], secret: &Secret) -> Result<XChaCha20Poly1305, KeyError> {
+fn cipher(head: &[u8; HEAD_BYTES], secret: &Secret) -> Result<XChaCha20Poly1305, DecryptError> {
     let salt = &head[1..17];
     let mut key = Zeroizing::new([0; 32]);
     match (head[0], secret) {
         (BY_PASSPHRASE, Secret::Passphrase(passphrase)) => argon2(head)?
             .hash_password_into(passphrase.as_bytes(), salt, key.as_mut_slice())
-            .map_err(|_| KeyError::DAMAGED)?,
+            .map_err(|_| DecryptError::DAMAGED)?,
         (BY_KEY_FILE, Secret::KeyFile(content)) => Hkdf::<Sha256>::new(Some(salt), content)
             .expand(HKDF_INFO, key.as_mut_slice())
-            .map_err(|_| KeyError::DAMAGED)?,
-        _ => return Err(KeyError::WrongSecret),
+            .map_err(|_| DecryptError::DAMAGED)?,
+        _ => return Err(DecryptError::WrongSecret),
     }
-    XChaCha20Poly1305::new_from_slice(key.as_slice()).map_err(|_| KeyError::DAMAGED)
+    XChaCha20Poly1305::new_from_slice(key.as_slice()).map_err(|_| DecryptError::DAMAGED)
 }
 
-fn argon2(head: &[u8; HEAD_BYTES]) -> Result<Argon2<'static>, KeyError> {
+fn argon2(head: &[u8; HEAD_BYTES]) -> Result<Argon2<'static>, DecryptError> {
     let word = |at: usize| {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(&head[at..at + 4]);
@@ -159,8 +198,8 @@ fn argon2(head: &[u8; HEAD_BYTES]) -> Result<Argon2<'static>, KeyError> {
     };
     let (memory, passes, lanes) = (word(17), word(21), word(25));
     if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES {
-        return Err(KeyError::DAMAGED);
+        return Err(DecryptError::DAMAGED);
     }
-    let params = Params::new(memory, passes, lanes, None).map_err(|_| KeyError::DAMAGED)?;
+    let params = Params::new(memory, passes, lanes, None).map_err(|_| DecryptError::DAMAGED)?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }

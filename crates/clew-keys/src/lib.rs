@@ -14,10 +14,12 @@ pub mod encryption;
 pub mod files;
 pub mod join;
 mod key_file;
+mod text_file;
 pub mod update;
 pub mod witness_file;
 
 pub use key_file::{
-    HeldEpoch, IssuerKey, IssuerKeyFile, KeyError, MAX_HELD_EPOCHS, MemberKeyFile, OpeningShare,
+    HeldEpoch, IssuerKey, IssuerKeyFile, MAX_HELD_EPOCHS, MemberKeyFile, OpeningShare,
     TrusteeKeyFile,
 };
+pub use text_file::TextFile;

@@ -48,19 +48,16 @@ impl fmt::Display for UpdateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherGroup { key, file } => {
-                write!(
-                    f,
-                    "the key is of group {key}, the group file of group {file}"
-                )
+                write!(f, "key belongs to group {key}, group file to group {file}")
             }
             Self::KeyIsNewer { key, file } => write!(
                 f,
-                "the key holds epoch {key}, the group file ends at epoch {file}"
+                "need a group file with epoch {key}, have one up to epoch {file}"
             ),
             Self::OtherHistory { epoch } => write!(
                 f,
-                "the key and the group file have different records of epoch {epoch}: somebody shows \
-                 two histories of this group, do not sign"
+                "key and group file differ about epoch {epoch}: someone shows two histories of the \
+                 group; do not sign"
             ),
             Self::Revoked { epoch } => write!(f, "this machine was revoked in epoch {epoch}"),
             Self::NeedsWitness(need) => write!(
@@ -69,7 +66,7 @@ impl fmt::Display for UpdateError {
                 need.index, need.epoch
             ),
             Self::BadUpdate { epoch } => {
-                write!(f, "the update gives no working key for epoch {epoch}")
+                write!(f, "the updated key does not work in epoch {epoch}")
             }
         }
     }

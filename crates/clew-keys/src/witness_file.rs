@@ -80,12 +80,12 @@ impl BucketFault {
 impl fmt::Display for BucketFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Layout => f.write_str("this is not a witness file, or it is damaged"),
-            Self::OtherGroup(group) => write!(f, "it is of group {group}"),
-            Self::OtherEpoch(epoch) => write!(f, "it is of epoch {epoch}"),
-            Self::OtherRows(first) => write!(f, "it starts at row {first}"),
+            Self::Layout => f.write_str("not a witness file, or damaged"),
+            Self::OtherGroup(group) => write!(f, "belongs to group {group}"),
+            Self::OtherEpoch(epoch) => write!(f, "is for epoch {epoch}"),
+            Self::OtherRows(first) => write!(f, "starts at row {first}"),
             Self::NoWitness => f.write_str(
-                "it has no witness for this row: the machine was revoked, or enrolled later",
+                "does not have a witness of this row: the machine was revoked, or enrolled later",
             ),
             Self::Point => f.write_str("the witness of this row does not decode"),
         }

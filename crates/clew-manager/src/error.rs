@@ -1,7 +1,6 @@
 //! What can go wrong with a store, in sentences for people.
 
 use clew_group::xr::JoinError;
-use clew_keys::KeyError;
 use clew_trustee::dkg::DkgError;
 use std::fmt;
 use std::io;
@@ -90,13 +89,6 @@ pub enum StoreError {
     Device,
     /// What trustees dealt is not for this group.
     Dkg(DkgError),
-    /// A key file of the store is not readable.
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: KeyError,
-    },
     /// Whoever waited for the work has enough.
     Interrupted,
     /// What the store holds does not fit together: it was damaged.
@@ -151,13 +143,9 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists(path) => {
-                write!(
-                    f,
-                    "{} exists and is not empty: choose a new directory",
-                    path.display()
-                )
+                write!(f, "{}: exists and is not empty", path.display())
             }
-            Self::NotAStore(path) => write!(f, "{} is not a clew group", path.display()),
+            Self::NotAStore(path) => write!(f, "{}: not a group's directory", path.display()),
             Self::OtherLayout {
                 path,
                 version,
@@ -167,40 +155,39 @@ impl fmt::Display for StoreError {
                 let path = path.display();
                 write!(
                     f,
-                    "{path} has layout {version}, this program knows layout {known}: use the {other} \
-                     clew that made it"
+                    "{path}: need layout {known}, have layout {version}: use the {other} clew that \
+                     made it"
                 )
             }
-            Self::NameTaken(name) => write!(f, "a machine named {name} is enrolled already"),
-            Self::NoSuchMachine(name) => write!(f, "no machine named {name} is enrolled"),
+            Self::NameTaken(name) => write!(f, "machine {name} is already enrolled"),
+            Self::NoSuchMachine(name) => write!(f, "machine {name} is not enrolled"),
             Self::AlreadyRevoked { machine, epoch } => {
-                write!(f, "{machine} was revoked already, in epoch {epoch}")
+                write!(f, "machine {machine} is already revoked, in epoch {epoch}")
             }
             Self::ClockBehind { .. } => {
-                f.write_str("the clock of this host is behind the newest record of the group")
+                f.write_str("this host's clock is behind the group's newest record")
             }
             Self::StartInThePast => f.write_str("an epoch cannot start in the past"),
             Self::StartFarAhead => f.write_str("the epoch would start more than 30 days ahead"),
             Self::TooManyAtOnce(most) => {
-                write!(f, "one epoch revokes at most {most} machines this way")
+                write!(f, "one epoch can revoke at most {most} machines this way")
             }
             Self::NobodyToRevoke => f.write_str("no machine is named"),
             Self::RebaseIsDue => {
-                f.write_str("65,536 machines were revoked since the last rebase, the most allowed")
+                f.write_str("65,536 machines were revoked since the last rebase, the maximum")
             }
-            Self::OneOpeningKey => {
-                f.write_str("a bbs04 group has one opening key, from a trusted dealer")
-            }
+            Self::OneOpeningKey => f.write_str(
+                "a bbs04 group cannot change its opening key, which a trusted dealer generated",
+            ),
             Self::RegisterMoved => {
-                f.write_str("another process changed the register meanwhile: nothing was given out")
+                f.write_str("another process changed the register meanwhile; nothing was issued")
             }
-            Self::Full(what) => write!(f, "the group has the most {what} that a group may have"),
+            Self::Full(what) => write!(f, "the group has the maximum number of {what}"),
             Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
             Self::OtherGroupsBase => f.write_str(
                 "the signature was opened in another group, or in another history of this group",
             ),
             Self::Dkg(error) => error.fmt(f),
-            Self::Key { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted: nothing was changed"),
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::OtherDatabase(path) => write!(
@@ -209,7 +196,7 @@ impl fmt::Display for StoreError {
                 path.display()
             ),
             Self::Database { path, error } => {
-                write!(f, "{}: the database refused: {error}", path.display())
+                write!(f, "{}: database: {error}", path.display())
             }
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
             other => other.fmt_of_publishing(f),
@@ -223,8 +210,8 @@ impl StoreError {
         match self {
             Self::PublishedIsNewer(path) => write!(
                 f,
-                "{}: this group file has epochs or machines that the store lacks: the store is an \
-                 older copy, or another group's",
+                "{}: this group file has epochs or machines that the store does not have: the \
+                 store is an older copy, or another group's",
                 path.display()
             ),
             Self::PublishedIsDamaged(path) => write!(
@@ -233,7 +220,7 @@ impl StoreError {
                 path.display()
             ),
             Self::NotPublished(error) => {
-                write!(f, "the change was made, but it is not published: {error}")
+                write!(f, "the change was made but not published: {error}")
             }
             other => other.fmt_of_join(f),
         }
@@ -243,20 +230,22 @@ impl StoreError {
     fn fmt_of_join(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoJoin => {
-                f.write_str("machines of a bbs04 group do not join: the issuer makes their keys")
+                f.write_str("machines cannot join a bbs04 group: the issuer generates their keys")
             }
-            Self::NoInvitation => f.write_str("this group has no such invitation"),
-            Self::NotInvited(name) => write!(f, "no invitation of {name} is open"),
+            Self::NoInvitation => {
+                f.write_str("this group did not send the invitation, or withdrew it")
+            }
+            Self::NotInvited(name) => write!(f, "machine {name} does not have an open invitation"),
             Self::OtherRequest => {
-                f.write_str("another request has answered this invitation, and was made an offer")
+                f.write_str("another request already answered this invitation and got an offer")
             }
-            Self::NotOffered => f.write_str("this join has no offer yet"),
+            Self::NotOffered => f.write_str("this join does not have an offer yet"),
             Self::OfferExpired { offered, in_force } => write!(
                 f,
-                "the offer was made in epoch {offered}, and epoch {in_force} is in force"
+                "the offer was made in epoch {offered}, but epoch {in_force} is in force"
             ),
             Self::Join(error) => write!(f, "the join failed: {error}"),
-            Self::Device => f.write_str("the device did not vouch for its entry of the register"),
+            Self::Device => f.write_str("invalid device signature of its register row"),
             _ => f.write_str("the join failed"),
         }
     }

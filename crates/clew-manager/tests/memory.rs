@@ -16,7 +16,7 @@ use clew_evidence::{GroupId, Search};
 use clew_group::quorum::SecretShare;
 use clew_group::{Scheme, xr};
 use clew_keys::encryption::{self, Secret as Seal};
-use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use clew_manager::{Store, StoreError, keys_of};
 use common::*;
 use ed25519_dalek::SigningKey;

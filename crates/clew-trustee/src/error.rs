@@ -48,19 +48,21 @@ pub enum TrusteeError {
 impl fmt::Display for TrusteeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherGroup => f.write_str("the trustee's key is of another group"),
+            Self::OtherGroup => f.write_str("the trustee's key belongs to another group"),
             Self::OtherSharing { key, packet } => write!(
                 f,
-                "the trustee's share counts since epoch {key}, the packet needs one that counts since epoch {packet}"
+                "need a trustee key in force since epoch {packet}, have one in force since epoch \
+                 {key}"
             ),
             Self::Fault(fault) => write!(f, "{fault}"),
             Self::Combine(error) => write!(f, "{error}"),
             Self::Quorum(error) => write!(f, "{error}"),
             Self::Ledger { path, error } => write!(f, "{}: {error}", path.display()),
             Self::NotUnderWay => f.write_str(
-                "this trustee has no match under way with these others, or gave its share already",
+                "this trustee does not have a match in progress with the others, or already gave \
+                 its share",
             ),
-            Self::NoMatches => f.write_str("bbs04 groups have no matches"),
+            Self::NoMatches => f.write_str("bbs04 groups do not support matches"),
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
@@ -101,7 +103,7 @@ impl fmt::Display for LedgerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Limit(limit) => limit.fmt(f),
-            Self::Damaged(line) => write!(f, "line {line} is not one of a ledger"),
+            Self::Damaged(line) => write!(f, "line {line} is not a valid entry"),
             Self::Io(error) => error.fmt(f),
         }
     }

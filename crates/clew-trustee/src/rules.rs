@@ -133,16 +133,16 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherPacket => f.write_str(
-                "the signature's T1 was presented before with another packet: somebody tries to open \
-                 one packet as another",
+                "the signature's T1 was requested before with another packet: someone is trying to \
+                 open one packet as another",
             ),
             Self::TooMany => write!(
                 f,
-                "this trustee answers at most {REQUESTS_PER_DAY} requests in 24 hours"
+                "limit of {REQUESTS_PER_DAY} requests in 24 hours reached"
             ),
             Self::TooManyMatches => write!(
                 f,
-                "this packet was compared with {MATCHES_PER_PACKET} machines already, the most that is allowed"
+                "limit of {MATCHES_PER_PACKET} matches of one packet reached"
             ),
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
+use clew_wire::Instant;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -26,7 +27,7 @@ const TRACED: usize = 4_096;
 /// Commands that are done before the network has its turn.
 const COMMANDS: usize = 256;
 
-/// What a driver does with what happens: a service, or the hands of one.
+/// What a driver does with what happens: a service, or the ends of one.
 pub trait Program<E: Engine>: Send + 'static {
     /// What others ask of it.
     type Command: Send + 'static;
@@ -46,7 +47,7 @@ pub trait Program<E: Engine>: Send + 'static {
     fn settled(&mut self, _engine: &mut E, _now: Now<'_>) {}
 
     /// When it wants to be told again that everything is settled, if nothing happens.
-    fn due(&self) -> Option<u64> {
+    fn due(&self) -> Option<Instant> {
         None
     }
 
@@ -173,7 +174,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         self.keep_trace(|trace| {
             received.iter().try_for_each(|one| trace.received(one))?;
             sent.iter().try_for_each(|one| trace.sent(at, one))?;
-            trace.counted(at, &counters)
+            trace.discarded(at, &counters)
         });
     }
 

@@ -4,18 +4,18 @@
 //! key and nothing of what RPCs say. Who has traces of both ends knows who talked to whom.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
-use clew_tunnel::engine::Instant;
 use clew_tunnel::engine::trace::{Received, Seen};
 use clew_tunnel::{Counters, Reason};
-use clew_wire::Hex;
+use clew_wire::{Hex, Instant};
 
 use crate::clock::wall;
 
 /// Where a driver writes what happens.
 pub struct Trace {
     to: Box<dyn Write + Send>,
-    counted: Counters,
+    discarded: Counters,
 }
 
 impl Trace {
@@ -26,9 +26,9 @@ impl Trace {
     pub fn new(to: Box<dyn Write + Send>, vantage: &str) -> io::Result<Self> {
         let mut trace = Self {
             to,
-            counted: Counters::default(),
+            discarded: Counters::default(),
         };
-        let epoch = wall() / 1_000_000;
+        let epoch = wall().as_millis();
         trace.line(&format!(
             "{{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\"serialization_format\":\"application/qlog+json-seq\",\
              \"title\":\"clew tunnel\",\"trace\":{{\"common_fields\":{{\"reference_time\":{{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\",\
@@ -74,20 +74,20 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub fn counted(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
+    pub fn discarded(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
         for reason in Reason::ALL {
-            let more = counters.of(reason) - self.counted.of(reason);
+            let more = counters.of(reason) - self.discarded.of(reason);
             if more > 0 {
                 let data = format!("\"trigger\":\"{reason}\",\"count\":{more}");
                 self.event(at, "packet_dropped", &data)?;
             }
         }
-        self.counted = counters.clone();
+        self.discarded = counters.clone();
         Ok(())
     }
 
     fn event(&mut self, at: Instant, name: &str, data: &str) -> io::Result<()> {
-        let time = milliseconds(at);
+        let time = milliseconds(at - Instant::default());
         self.line(&format!(
             "{{\"time\":{time},\"name\":\"tunnel:{name}\",\"data\":{{{data}}}}}"
         ))
@@ -114,8 +114,8 @@ fn packet_json(packet: &Seen) -> String {
     )
 }
 
-/// Nanoseconds as milliseconds with three digits behind the point.
-fn milliseconds(nanoseconds: u64) -> String {
-    let microseconds = nanoseconds / 1_000;
+/// Milliseconds with three digits behind the point.
+fn milliseconds(time: Duration) -> String {
+    let microseconds = time.as_micros();
     format!("{}.{:03}", microseconds / 1_000, microseconds % 1_000)
 }

@@ -57,16 +57,16 @@ pub fn parse_time(text: &str) -> Result<u64, Failure> {
         return Ok(now_ns());
     }
     let time: Timestamp = text.parse().map_err(|_| {
-        Failure::new(format!("{text} is not a time")).hint("write it as 2026-11-21T10:00:00Z")
+        Failure::new(format!("{text}: not a time")).hint("use the form 2026-11-21T10:00:00Z")
     })?;
-    u64::try_from(time.as_nanosecond()).map_err(|_| Failure::new(format!("{text} is before 1970")))
+    u64::try_from(time.as_nanosecond()).map_err(|_| Failure::new(format!("{text}: before 1970")))
 }
 
 /// Reads a duration such as `30s`, `5m` or `2h`.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
     let duration: SignedDuration = text
         .parse()
-        .map_err(|_| "write a duration as 30s, 5m or 2h".to_owned())?;
+        .map_err(|_| "use the form 30s, 5m or 2h".to_owned())?;
     u64::try_from(duration.as_nanos()).map_err(|_| "a duration cannot be negative".to_owned())
 }
 

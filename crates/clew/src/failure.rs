@@ -83,16 +83,14 @@ impl Failure {
         let nearest = nearest.unwrap_or(Path::new(".")).display();
         let (what, hint) = match error.kind() {
             io::ErrorKind::NotFound if folder.exists() => {
-                ("there is no such file", format!("ls {nearest}"))
+                ("file does not exist", format!("ls {nearest}"))
             }
-            io::ErrorKind::NotFound => ("its folder does not exist", format!("ls {nearest}")),
+            io::ErrorKind::NotFound => ("folder does not exist", format!("ls {nearest}")),
             io::ErrorKind::IsADirectory => (
-                "this is a folder, and a file is needed",
+                "need a file, have a folder",
                 format!("ls {}", path.display()),
             ),
-            io::ErrorKind::PermissionDenied => {
-                ("this user has no permission", format!("ls -ld {nearest}"))
-            }
+            io::ErrorKind::PermissionDenied => ("permission denied", format!("ls -ld {nearest}")),
             _ => return Self::file(path, error),
         };
         Self::file(path, what).hint(hint)
@@ -102,7 +100,7 @@ impl Failure {
     pub fn binary(path: &Path, bytes: &[u8], error: impl Display) -> Self {
         let head = &bytes[..bytes.len().min(BINARY_HEADER + 1)];
         if head.starts_with(b"clew-") && head.windows(2).any(|pair| pair == b"\r\n") {
-            Self::file(path, "a transfer in text mode changed its line ends")
+            Self::file(path, "a text-mode transfer changed the line endings")
                 .hint("copy it again in binary mode")
         } else {
             Self::file(path, error)
@@ -137,40 +135,36 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::ClockBehind { last } => {
             let last = clock::rfc3339(*last);
             return Some(format!(
-                "the newest record was made at {last}: set the clock"
+                "set the clock: the newest record was made at {last}"
             ));
         }
         StoreError::NameTaken(name) => {
             return Some(format!(
-                "to replace it, or if an interrupted enrol left no key file, revoke it and enrol it \
-                 again: clew revoke DIR {name}"
+                "to replace it, or a key file lost in an interrupted enrol, run clew revoke DIR \
+                 {name} and enrol it again"
             ));
         }
-        StoreError::NotAStore(_) => "give the directory that clew group create made",
-        StoreError::StartInThePast => "leave out --at to start now",
-        StoreError::StartFarAhead => "confirm it with --far",
-        StoreError::RebaseIsDue => "revoke with --rebase",
-        StoreError::TooManyAtOnce(_) => "revoke them in several epochs, or with --rebase",
-        StoreError::NoInvitation => {
-            "give the directory of the group that sent the invitation; one that was withdrawn is gone"
-        }
-        StoreError::NotInvited(_) => "clew group list DIR shows open invitations",
+        StoreError::Exists(_) => "use a new directory",
+        StoreError::NotAStore(_) => "use the directory that clew group create made",
+        StoreError::StartInThePast => "omit --at to start now",
+        StoreError::StartFarAhead => "use --far to confirm",
+        StoreError::RebaseIsDue => "use --rebase",
+        StoreError::TooManyAtOnce(_) => "use --rebase, or revoke in several epochs",
+        StoreError::NoInvitation => "use the directory of the group that sent the invitation",
+        StoreError::NotInvited(_) => "clew group list DIR lists open invitations",
         StoreError::PublishedIsDamaged(_) => {
             "if this store is the newest, move that file away and repeat the command"
         }
         StoreError::NotPublished(_) => {
-            "mend that, then run clew group show DIR: it publishes what is missing"
+            "fix that, then run clew group show DIR to publish the change"
         }
         StoreError::PublishedIsNewer(_) => {
-            "restore the newest store; or move that file away, run clew group rebase DIR, and then \
-             revoke again whoever was revoked since the backup"
+            "restore the newest store. If it is lost, move that file away, run clew group rebase \
+             DIR, and repeat all revocations since the backup"
         }
-        StoreError::AlreadyRevoked { .. } => {
-            "it is locked out from that epoch on; if that is only announced, clew group list DIR says \
-             when it starts"
-        }
+        StoreError::AlreadyRevoked { .. } => "clew group list DIR tells when that epoch starts",
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
-            "invite the machine again, for a join with a new --state: clew enrol DIR MACHINE --invite"
+            "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
         StoreError::Damaged(_) | StoreError::OtherDatabase(_) => {
             "restore a backup of the group's directory"
@@ -186,8 +180,9 @@ impl From<SignError> for Failure {
     fn from(error: SignError) -> Self {
         let failure = Self::new(&error);
         match error {
-            SignError::NoEpoch(_) | SignError::Unfit(..) => failure
-                .hint("bring the key up to date with clew update, or enrol the machine again"),
+            SignError::NoEpoch(_) | SignError::Unfit(..) => {
+                failure.hint("run clew update, or enrol the machine again")
+            }
             SignError::NotABlock(_) => failure,
         }
     }
@@ -199,7 +194,7 @@ impl From<captures::Error> for Failure {
             captures::Error::Write(error) => Self::write(error),
             captures::Error::Sign(error) => error.into(),
             captures::Error::Oversize(..) => {
-                Self::new(error).hint("raise --mtu, or let such packets pass with --oversize pass")
+                Self::new(error).hint("increase --mtu, or use --oversize pass")
             }
             captures::Error::Read(_) => Self::new(error),
         }
@@ -212,7 +207,9 @@ impl From<OutputError> for Failure {
             OutputError::Io { path, error } if path != Path::new(STANDARD_STREAM) => {
                 Self::io(path, error)
             }
-            _ => Self::new(error),
+            OutputError::Io { .. } => Self::new(error),
+            OutputError::Exists(_) => Self::new(error).hint("use --force to replace it"),
+            OutputError::IsInput(_) => Self::new(error).hint("use another output"),
         }
     }
 }
@@ -235,20 +232,20 @@ mod tests {
         };
         let (message, hint) = refused("nothing");
         assert!(
-            message.ends_with("/nothing: there is no such file"),
+            message.ends_with("/nothing: file does not exist"),
             "{message}"
         );
         assert_eq!(hint, format!("ls {}", dir.path().display()));
         let (message, hint) = refused("no/thing");
         assert!(
-            message.ends_with("/no/thing: its folder does not exist"),
+            message.ends_with("/no/thing: folder does not exist"),
             "{message}"
         );
         assert_eq!(hint, format!("ls {}", dir.path().display()));
         std::fs::create_dir(path("folder")).unwrap();
         let (message, hint) = refused("folder");
         assert!(
-            message.ends_with("/folder: this is a folder, and a file is needed"),
+            message.ends_with("/folder: need a file, have a folder"),
             "{message}"
         );
         assert_eq!(hint, format!("ls {}", path("folder").display()));
@@ -263,7 +260,7 @@ mod tests {
             "clew-witness-1\r\n",
         ] {
             let message = failure(&[header.as_bytes(), b"\0rest"].concat());
-            assert_eq!(message, "g: a transfer in text mode changed its line ends");
+            assert_eq!(message, "g: a text-mode transfer changed the line endings");
         }
         for other in [&b"clew-group-file\n\0\r\n"[..], b"", b"\r\n"] {
             assert_eq!(failure(other), "g: other");

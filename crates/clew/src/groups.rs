@@ -44,7 +44,7 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
 fn unread(path: &Path, error: &io::Error) -> Failure {
     let (failure, within) = (Failure::io(path, error), path.join(GROUP_FILE));
     match within.is_file() {
-        true => failure.hint(format!("give {}", within.display())),
+        true => failure.hint(format!("use {}", within.display())),
         false => failure,
     }
 }

@@ -74,12 +74,12 @@ impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists(path) => {
-                write!(f, "{} exists: give --force to replace it", name(path))
+                write!(f, "{}: already exists", name(path))
             }
             Self::IsInput(path) => {
-                write!(f, "{} is the input: choose another output", name(path))
+                write!(f, "{}: this is the input", name(path))
             }
-            Self::Io { path, error } => write!(f, "cannot write {}: {error}", name(path)),
+            Self::Io { path, error } => write!(f, "{}: cannot write: {error}", name(path)),
         }
     }
 }

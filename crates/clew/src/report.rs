@@ -1,13 +1,13 @@
 //! What people and programs are told about packets.
 
 use crate::failure::Status;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use clew_packet::{Flow, Mode, Reason, Summary, Verdict};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 /// What damage means to a verifier.
-pub const NOT_VERIFIED: &str = "what follows could not be verified";
+pub const NOT_VERIFIED: &str = "the rest could not be verified";
 
 /// Prints counts by reason, indented, on standard error.
 pub fn reasons(counts: impl Iterator<Item = (Reason, u64)>) {
@@ -25,7 +25,7 @@ pub fn damage(damage: Option<impl Display>, consequence: &str) {
 
 /// The answer: no if any packet is invalid (strict: or an IP packet unsigned); could not tell if any
 /// is undecided, the file is damaged, or nothing was signed; else yes.
-pub fn status(verified: &Verified, strict: bool) -> Status {
+pub fn status(verified: &VerifyReport, strict: bool) -> Status {
     let totals = &verified.totals;
     if totals.of(Verdict::Invalid) > 0 || strict && totals.unsigned_ip > 0 {
         return Status::No;
@@ -39,7 +39,7 @@ pub fn status(verified: &Verified, strict: bool) -> Status {
 
 /// What it means that signatures were forgotten, if any were.
 pub fn forgotten(count: u64) -> Option<String> {
-    let what = "signatures were forgotten for want of room: duplicates of them go unnoticed";
+    let what = "signatures were forgotten to limit memory: their duplicates are not detected";
     (count > 0).then(|| format!("{count} {what}"))
 }
 
@@ -85,44 +85,44 @@ pub fn hex(bytes: &[u8]) -> String {
 /// A reason in a few words for people.
 pub fn explain(reason: Reason) -> &'static str {
     match reason {
-        Reason::Ok => "the signature holds",
-        Reason::Vouched => "the signature of its window holds; its own was not verified",
-        Reason::Reordered => "the signature holds; a later packet of its block came before it",
-        Reason::LinkType => "a link type that clew does not descend",
+        Reason::Ok => "valid signature",
+        Reason::Vouched => "the window's signature is valid; its own was not verified",
+        Reason::Reordered => "valid signature; arrived after a later packet of its block",
+        Reason::LinkType => "unsupported link type",
         Reason::NotIp => "not an IP packet",
-        Reason::BadVersion => "the IP version is not what the link layer says",
+        Reason::BadVersion => "IP version differs from the link layer",
         Reason::ZeroLength => "IP length 0: captured before segmentation",
-        Reason::Jumbo => "a jumbogram",
+        Reason::Jumbo => "jumbogram",
         Reason::BadLength => "header lengths contradict each other",
-        Reason::Truncated => "cut short by the capture",
-        Reason::Fragment => "a fragment",
-        Reason::ExtensionHeaders => "IPv6 extension headers that do not fit",
-        Reason::RoutingHeader => "an IPv6 routing header of another kind",
+        Reason::Truncated => "truncated by the capture",
+        Reason::Fragment => "IP fragment",
+        Reason::ExtensionHeaders => "malformed IPv6 extension headers",
+        Reason::RoutingHeader => "unsupported IPv6 routing header",
         Reason::TooBig => "too big for a trailer",
         Reason::NoTrailer => "no trailer",
-        Reason::UnknownVersion => "a trailer version that is not known",
-        Reason::BadTrailerLength => "a trailer of the wrong length",
-        Reason::UnknownMode => "a mode that is not known",
-        Reason::ReservedBits => "trailer flags that make no sense",
-        Reason::BadMark => "a mark that makes no sense",
-        Reason::BadBlock => "a window or block that makes no sense",
-        Reason::BadCode => "a share of a signature that its block cannot have",
-        Reason::UnknownCarriage => "a carriage that is not known",
-        Reason::UnknownScheme => "a signature scheme that is not known",
-        Reason::UnknownGroup => "signed in a group that was not given",
-        Reason::UnknownEpoch => "signed in an epoch that the group file does not have",
-        Reason::EpochOver => "signed in an epoch that was over",
-        Reason::Stale => "its timestamp is too old",
-        Reason::Future => "its timestamp lies in the future",
-        Reason::TooFewShares => "too little of its block came to restore the signature",
-        Reason::BadEncoding => "a signature that does not decode",
-        Reason::BadSignature => "the signature does not hold: something was changed",
-        Reason::Duplicate => "the same signed packet again",
+        Reason::UnknownVersion => "unknown trailer version",
+        Reason::BadTrailerLength => "trailer has the wrong length",
+        Reason::UnknownMode => "unknown mode",
+        Reason::ReservedBits => "invalid trailer flags",
+        Reason::BadMark => "invalid mark",
+        Reason::BadBlock => "invalid window or block",
+        Reason::BadCode => "signature share does not belong to its block",
+        Reason::UnknownCarriage => "unknown carriage",
+        Reason::UnknownScheme => "unknown signature scheme",
+        Reason::UnknownGroup => "group file not given",
+        Reason::UnknownEpoch => "epoch is not in the group file",
+        Reason::EpochOver => "epoch had ended",
+        Reason::Stale => "timestamp too old",
+        Reason::Future => "timestamp in the future",
+        Reason::TooFewShares => "too few packets of its block to restore the signature",
+        Reason::BadEncoding => "signature does not decode",
+        Reason::BadSignature => "invalid signature: packet or signature was changed",
+        Reason::Duplicate => "signed packet was seen before",
         Reason::Signed => "signed",
-        Reason::AlreadySigned => "signed already; marked and passed",
-        Reason::MarkFull => "signed already; its mark is full",
-        Reason::NotSelected => "not from a source that was given",
-        Reason::Offload => "larger than the MTU as it is",
+        Reason::AlreadySigned => "already signed; marked and copied",
+        Reason::MarkFull => "already signed; its mark is full",
+        Reason::NotSelected => "source not selected",
+        Reason::Offload => "larger than the MTU before signing",
         Reason::Container => "the file format could not be restored exactly",
     }
 }

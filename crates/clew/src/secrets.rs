@@ -4,12 +4,13 @@ use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
 use crate::random;
 use clap::Args;
+use clew_capture::is_capture;
 use clew_evidence::TextError;
-use clew_keys::KeyError;
+use clew_keys::TextFile;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
-use clew_keys::files::{MODE_SECRET, Written};
+use clew_keys::files::{MODE_SECRET, Written, write_atomically};
 use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -77,7 +78,7 @@ impl Unlock {
     pub fn load<T>(
         &self,
         path: &Path,
-        decode: impl FnOnce(&str) -> Result<T, KeyError>,
+        decode: impl FnOnce(&str) -> Result<T, TextError>,
     ) -> Result<T, Failure> {
         let (text, _) = self.read(path)?;
         decode(&text).map_err(|e| Failure::file(path, e))
@@ -92,7 +93,7 @@ impl Unlock {
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
         let file = self.unlock_with.as_ref().ok_or_else(|| {
-            Failure::file(path, "it is encrypted with a key file").hint("--unlock-with FILE")
+            Failure::file(path, "encrypted with a secret file").hint("use --unlock-with FILE")
         })?;
         key_file_from(file)
     }
@@ -106,7 +107,7 @@ pub fn check_named(path: &Path) -> Result<(), Failure> {
     if path != Path::new(STANDARD_STREAM) {
         return Ok(());
     }
-    Err(Failure::new("this is written to a file, never to standard output").hint("name a file"))
+    Err(Failure::new("-: this output cannot go to standard output").hint("use the name of a file"))
 }
 
 /// Writes a key file under a temporary name, sealed if there is a secret; it waits for its commit.
@@ -133,6 +134,21 @@ pub fn write(
 ) -> Result<(), Failure> {
     let written = prepare(path, text, comment, secret, replace)?;
     written.commit().map_err(|e| cannot_write(path, &e))
+}
+
+/// Writes a key under a name that nothing has, unless a crash left this very key there.
+pub fn write_key(path: &Path, key: &impl TextFile, secret: Option<&Secret>) -> Result<(), Failure> {
+    let text = key.encode();
+    let clear = |found: Zeroizing<String>| match secret {
+        Some(secret) => encryption::decrypt(&found, secret).ok(),
+        None => Some(found),
+    };
+    let is_there = path.symlink_metadata().is_ok();
+    let found = is_there.then(|| read_text(path).ok()).flatten();
+    if found.and_then(clear).is_some_and(|clear| *clear == *text) {
+        return Ok(());
+    }
+    write(path, &text, &key.comment(), secret, false)
 }
 
 /// The text as it is written.
@@ -167,9 +183,8 @@ pub fn write_once_entered(
 /// The failure to write a key file.
 pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::file(path, "it exists").hint("a key is never overwritten: choose another name")
-        }
+        ErrorKind::AlreadyExists => Failure::file(path, "already exists")
+            .hint("use another name: a key is never overwritten"),
         _ => Failure::io(path, error),
     }
 }
@@ -187,19 +202,56 @@ pub fn lock(path: &Path) -> Result<Option<File>, Failure> {
     Ok(Some(file))
 }
 
-/// Reads the text of a small file.
+/// Reads the text of a small file, which may be secret.
 ///
 /// # Errors
-/// It cannot be read, or is not UTF-8.
+/// It cannot be read, is longer than 1 MiB, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let mut bytes = read_bounded(path)?;
     // Moved, not copied.
     String::from_utf8(std::mem::take(&mut *bytes))
         .map(Zeroizing::new)
         .map_err(|error| {
-            drop(Zeroizing::new(error.into_bytes()));
-            Failure::file(path, KeyError::Text(TextError::NotAKey))
+            let bytes = Zeroizing::new(error.into_bytes());
+            hinted(Failure::file(path, TextError::NotAKey), &bytes)
         })
+}
+
+/// The failure to read a file with these bytes.
+fn hinted(failure: Failure, bytes: &[u8]) -> Failure {
+    match is_capture(bytes) {
+        true => failure.hint("this looks like a capture: check the order of the files"),
+        false => failure,
+    }
+}
+
+/// Reads a file of clew's text form.
+///
+/// # Errors
+/// As [`read_text`]; it does not decode.
+pub fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
+    T::decode(&read_text(path)?).map_err(|error| Failure::file(path, error))
+}
+
+/// Writes a file that a repeated command gives again. One that holds the same stays; another is never
+/// overwritten.
+///
+/// # Errors
+/// It cannot be written, or another file has its name.
+pub fn write_same(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    check_named(path)?;
+    let is_there = || std::fs::read(path).is_ok_and(|found| found == text.as_bytes());
+    if is_there() {
+        return Ok(());
+    }
+    let written = write_atomically(path, text.as_bytes(), mode, false);
+    written.or_else(|error| match error.kind() {
+        ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
+        ErrorKind::AlreadyExists => {
+            Err(Failure::file(path, "already exists").hint("use another name"))
+        }
+        _ => Err(Failure::io(path, &error)),
+    })
 }
 
 /// Reads a file into a buffer that never grows: one that grows leaves a copy behind.
@@ -215,8 +267,8 @@ fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > room {
-        let why = "it is longer than 1 MiB, or grew while it was read";
-        return Err(Failure::file(path, why));
+        let why = "longer than 1 MiB, or grew while it was read";
+        return Err(hinted(Failure::file(path, why), &bytes));
     }
     Ok(bytes)
 }
@@ -227,7 +279,7 @@ fn passphrase_from(path: &Path) -> Result<Secret, Failure> {
     if line.is_empty() {
         return Err(Failure::file(
             path,
-            "its first line, the passphrase, is empty",
+            "the first line, the passphrase, is empty",
         ));
     }
     Ok(Secret::Passphrase(Zeroizing::new(line.to_owned())))
@@ -236,11 +288,10 @@ fn passphrase_from(path: &Path) -> Result<Secret, Failure> {
 fn key_file_from(path: &Path) -> Result<Secret, Failure> {
     let bytes = read_bounded(path)?;
     if bytes.len() < MIN_KEY_FILE_BYTES {
-        return Err(Failure::file(
-            path,
-            format!("a key file has at least {MIN_KEY_FILE_BYTES} bytes"),
-        )
-        .hint("make one with: head -c 32 /dev/urandom > my.secret"));
+        return Err(
+            Failure::file(path, format!("need at least {MIN_KEY_FILE_BYTES} bytes"))
+                .hint("head -c 32 /dev/urandom > my.secret"),
+        );
     }
     Ok(Secret::KeyFile(bytes))
 }
@@ -248,8 +299,8 @@ fn key_file_from(path: &Path) -> Result<Secret, Failure> {
 fn ask(prompt: &str) -> Result<Secret, Failure> {
     if !std::io::stderr().is_terminal() {
         return Err(
-            Failure::new("a passphrase is needed and there is no terminal to ask for it")
-                .hint("give it with --passphrase-file"),
+            Failure::new("need a passphrase, and cannot prompt without a terminal")
+                .hint("use --passphrase-file, or --new-passphrase-file for new files"),
         );
     }
     let typed = rpassword::prompt_password(prompt).map(Zeroizing::new);
@@ -258,7 +309,7 @@ fn ask(prompt: &str) -> Result<Secret, Failure> {
 }
 
 fn ask_twice() -> Result<Secret, Failure> {
-    match (ask("New passphrase: ")?, ask("The same again: ")?) {
+    match (ask("New passphrase: ")?, ask("Repeat the passphrase: ")?) {
         (Secret::Passphrase(one), Secret::Passphrase(two)) if one == two && !one.is_empty() => {
             Ok(Secret::Passphrase(one))
         }
@@ -272,7 +323,7 @@ fn warn_if_exposed(path: &Path) {
         .is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
     if exposed {
         eprintln!(
-            "clew: warning: others can read {0}: run chmod 600 {0}",
+            "clew: warning: {0}: other users can read it: run chmod 600 {0}",
             path.display()
         );
     }

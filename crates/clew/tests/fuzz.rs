@@ -22,6 +22,7 @@ mod tunnels;
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
+use clew_keys::TextFile;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;

@@ -2,20 +2,18 @@
 //! one run. See [`system`] for what a row must provide.
 
 mod line;
-#[path = "../../../tools/bench/src/machine.rs"]
-#[allow(dead_code, reason = "pages of clew-bench use the rest")]
-mod machine;
 mod measure;
 mod options;
 mod place;
 #[path = "../../../tools/bench/src/plot.rs"]
 mod plot;
 mod programs;
+mod report;
 mod system;
 mod systems;
-mod table;
 
 use clap::Parser;
+use clew_record::Record;
 use options::{Command, Options};
 use place::Cores;
 use std::io;
@@ -36,24 +34,20 @@ fn start(options: &Options) -> io::Result<()> {
     if let Command::Hold { row, server } = &options.command {
         return programs::hold::run(row, *server);
     }
-    table::head(options)?;
-    run(options)?;
-    table::foot(options)
+    let mut record = report::head();
+    run(options, &mut record)?;
+    report::foot(&mut record);
+    record.print(options.json)
 }
 
-fn run(options: &Options) -> io::Result<()> {
+fn run(options: &Options, record: &mut Record) -> io::Result<()> {
     let cores = Cores::choose(options.server_core, options.client_core)?;
     match &options.command {
-        Command::Connect { parallel } => programs::connect::run(options, cores, *parallel),
-        Command::Bulk => programs::bulk::run(options, cores),
-        Command::Latency { delays } => programs::latency::run(options, cores, delays),
-        Command::Memory { connections } => programs::memory::run(options, *connections),
-        Command::Loss {
-            loss,
-            bytes,
-            delay,
-            seed,
-        } => programs::loss::run(options, cores, loss, *bytes, *delay, *seed),
+        Command::Connect { parallel } => programs::connect::run(options, record, cores, *parallel),
+        Command::Bulk => programs::bulk::run(options, record, cores),
+        Command::Latency { delays } => programs::latency::run(options, record, cores, delays),
+        Command::Memory { connections } => programs::memory::run(options, record, *connections),
+        Command::Loss(lossy) => programs::loss::run(options, record, cores, lossy),
         Command::Hold { .. } => Ok(()),
     }
 }

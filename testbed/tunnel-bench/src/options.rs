@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "NAME,...", value_delimiter = ',')]
     pub rows: Vec<String>,
 
-    /// Prints JSON Lines: one for machine and build, one for each row
+    /// Prints JSON Lines, the format of tools/bench/recorded/tunnel-NAME.jsonl
     #[arg(long, global = true)]
     pub json: bool,
 
@@ -74,23 +74,7 @@ pub enum Command {
     },
 
     /// How long a transfer takes on a line that loses packets (as root)
-    Loss {
-        /// Per cent of the packets that the line loses, in each direction
-        #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', default_values = ["0", "0.1", "1", "3"])]
-        loss: Vec<f64>,
-
-        /// How much is transferred
-        #[arg(long, value_name = "BYTES", default_value = "4194304")]
-        bytes: u64,
-
-        /// The delay of the line each way, in milliseconds
-        #[arg(long, value_name = "MS", default_value = "5")]
-        delay: f64,
-
-        /// Which packets are lost: every row and round has its own of the same seeds
-        #[arg(long, value_name = "N", default_value = "1")]
-        seed: u64,
-    },
+    Loss(Lossy),
 
     /// A process of `memory`
     #[command(hide = true)]
@@ -99,6 +83,26 @@ pub enum Command {
         /// The server's address; without it, this is the server
         server: Option<std::net::SocketAddr>,
     },
+}
+
+/// The line of `loss`, and what goes over it.
+#[derive(Args, Debug)]
+pub struct Lossy {
+    /// Per cent of the packets that the line loses, in each direction
+    #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', default_values = ["0", "0.1", "1", "3"])]
+    pub loss: Vec<f64>,
+
+    /// How much is transferred
+    #[arg(long, value_name = "BYTES", default_value = "4194304")]
+    pub bytes: u64,
+
+    /// The delay of the line each way, in milliseconds
+    #[arg(long, value_name = "MS", default_value = "5")]
+    pub delay: f64,
+
+    /// Which packets are lost: every row and round has its own of the same seeds
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

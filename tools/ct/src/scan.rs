@@ -2,8 +2,9 @@
 //! memory: those that are in use, and those that were left behind.
 
 use clew_group::curve::Scalar;
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::{File, read_to_string};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -50,8 +51,9 @@ fn print(found: &Found) {
 }
 
 fn patterns(path: &Path) -> io::Result<Vec<Pattern>> {
-    let text = read_to_string(path)?;
-    let key = MemberKeyFile::decode(&text).map_err(io::Error::other)?;
+    let of_key = |error: io::Error| within(path.display(), &error);
+    let text = read_to_string(path).map_err(of_key)?;
+    let key = MemberKeyFile::decode(&text).map_err(|error| of_key(io::Error::other(error)))?;
     let bytes = key.key.to_bytes();
     let mut patterns = Vec::new();
     for (name, secret) in ["x", "y"].iter().zip(bytes[48..].chunks_exact(32)) {
@@ -94,15 +96,30 @@ fn halves(name: &str, bytes: &[u8]) -> Vec<Pattern> {
 fn of_text(text: &str, key: &MemberKeyFile) -> Vec<Pattern> {
     // scheme, group, nonce, name, index, A (spec/key-file.md)
     let before = 1 + 16 + 32 + 1 + key.machine.as_str().len() + 4 + 48;
+    let secret = key.key.to_bytes().len() - 48 + key.device.iter().len() * 32;
+    let [start, end] = [before.div_ceil(3) * 4, (before + secret) / 3 * 4];
     let line = text.lines().find(|line| !line.starts_with('#'));
     let base64 = line.and_then(|line| line.split_once(' ')).map(|(_, b)| b);
-    let secret = base64.and_then(|b| b.get(before.div_ceil(3) * 4..)?.get(..112));
+    let secret = base64.and_then(|b| b.get(start..end));
     halves("text of the file", secret.unwrap_or_default().as_bytes())
 }
 
+/// An error with what it is about.
+fn within(what: impl Display, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
 fn scan(patterns: &[Pattern], pid: u32) -> io::Result<Found> {
+    scan_readable(patterns, pid).map_err(|error| {
+        let hint = "name a running process of your own, or be root";
+        let error = within(format!("memory of process {pid}"), &error);
+        io::Error::other(format!("{error}\nhint: {hint}"))
+    })
+}
+
+fn scan_readable(patterns: &[Pattern], pid: u32) -> io::Result<Found> {
     let memory = File::open(format!("/proc/{pid}/mem"))?;
-    let mut found = Found::new();
+    let (mut found, mut read) = (Found::new(), 0);
     for line in read_to_string(format!("/proc/{pid}/maps"))?.lines() {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [range, rights, ..] = fields[..] else {
@@ -110,13 +127,18 @@ fn scan(patterns: &[Pattern], pid: u32) -> io::Result<Found> {
         };
         if let Some((start, end)) = bounds(range).filter(|_| rights.starts_with("rw")) {
             let place = fields.get(5).copied().unwrap_or("mapped, or a thread's");
-            for i in hits(patterns, &memory, start, end) {
+            let (until, hits) = hits(patterns, &memory, start, end);
+            read += until - start;
+            for i in hits {
                 let key = (patterns[i].name.clone(), place.to_owned());
                 *found.entry(key).or_default() += 1;
             }
         }
     }
-    Ok(found)
+    match read {
+        0 => Err(io::Error::other("none of it can be read")), // it has just ended
+        _ => Ok(found),
+    }
 }
 
 fn bounds(range: &str) -> Option<(u64, u64)> {
@@ -125,8 +147,8 @@ fn bounds(range: &str) -> Option<(u64, u64)> {
     Some((bound(start)?, bound(end)?))
 }
 
-/// The patterns that a range of memory has, at any byte. What cannot be read has none.
-fn hits(patterns: &[Pattern], memory: &File, start: u64, end: u64) -> Vec<usize> {
+/// How far a range of memory can be read, and the patterns that it has until there, at any byte.
+fn hits(patterns: &[Pattern], memory: &File, start: u64, end: u64) -> (u64, Vec<usize>) {
     let (mut at, mut hits) = (start, Vec::new());
     let mut buffer = vec![0u8; PIECE + HALF - 1];
     while at < end {
@@ -139,5 +161,5 @@ fn hits(patterns: &[Pattern], memory: &File, start: u64, end: u64) -> Vec<usize>
         }
         at += PIECE as u64;
     }
-    hits
+    (at.min(end), hits)
 }

@@ -79,22 +79,22 @@ impl Rule {
     /// What is wrong, for people.
     fn sentence(self) -> &'static str {
         match self {
-            Self::Header => "this is not a group file",
-            Self::Truncated => "it ends too early",
-            Self::TooLong => "a part is longer than any may be",
-            Self::Kind => "a part of another kind was expected",
-            Self::TrailingBytes => "something follows the register",
-            Self::Layout => "its fields do not have the right lengths or values",
-            Self::Signature => "the manager's signature does not hold",
-            Self::Epoch => "epochs do not count up by one",
-            Self::Chain => "it does not name the record before it",
-            Self::Start => "its time is before the record before it, or its start before its time",
-            Self::TooManyEpochs => "it has more epochs than a group may have",
-            Self::RevokedTwice => "it revokes what was revoked before",
+            Self::Header => "not a group file",
+            Self::Truncated => "truncated",
+            Self::TooLong => "a part is too long",
+            Self::Kind => "a part has an unexpected kind",
+            Self::TrailingBytes => "unexpected bytes after the register",
+            Self::Layout => "fields have invalid lengths or values",
+            Self::Signature => "invalid signature of the manager",
+            Self::Epoch => "epochs do not increase by one",
+            Self::Chain => "does not refer to the previous record",
+            Self::Start => "time is before the previous record, or start is before its time",
+            Self::TooManyEpochs => "too many epochs",
+            Self::RevokedTwice => "revokes an already revoked machine",
             Self::Steps => "more steps than are safe without a rebase",
-            Self::Checkpoint => "its size of the register does not fit the other ones of the file",
-            Self::PublicKey => "its public key or a step of its chain is not one of this group",
-            Self::Sharing => "its opening key is not shared as it says",
+            Self::Checkpoint => "register size does not match the others of the file",
+            Self::PublicKey => "public key or chain step does not belong to this group",
+            Self::Sharing => "opening key is not shared as stated",
         }
     }
 }

@@ -118,35 +118,36 @@ impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IssuerCouldSign => {
-                f.write_str("with bbs04 the issuer could have made this signature itself")
+                f.write_str("the issuer could have made this signature (scheme bbs04)")
             }
             Self::TrustedDealer => f.write_str(
-                "a trusted dealer made the opening key: whoever dealt it can open packets alone",
+                "a trusted dealer generated the opening key and could open packets alone",
             ),
             Self::JoinedOnIssuerHost => f.write_str(
-                "the machine's key was made on the issuer's host: whoever had that host can sign as \
-                 this machine",
+                "the issuer's host generated the machine's key: whoever controlled it then can \
+                 sign as this machine",
             ),
             Self::JoinedLater { epoch } => write!(
                 f,
-                "this machine joined in epoch {epoch}, after the epoch that the packet claims: the \
-                 packet was made later than it says"
+                "the machine joined in epoch {epoch}, after the epoch of the packet: the packet is \
+                 backdated"
             ),
             Self::RevokedLater { epoch } => write!(
                 f,
-                "the machine was revoked in epoch {epoch}: whoever has its key can date packets back"
+                "the machine was revoked in epoch {epoch}: the holder of its key can backdate \
+                 packets"
             ),
             Self::RevokedBefore { epoch } => write!(
                 f,
-                "the machine was revoked before, in epoch {epoch}: it could not sign in this epoch \
-                 without the issuer's help"
+                "the machine was already revoked, in epoch {epoch}: signing in this epoch required \
+                 the issuer's help"
             ),
             Self::NotAnchored => f.write_str(
-                "not anchored: no log shows that the packet existed at the time that it says",
+                "not anchored: no log proves that the packet existed at its stated time",
             ),
             Self::NameReissued { row } => write!(
                 f,
-                "the name was given again: row {row} had it before, with another key"
+                "the name was reused: row {row} had it before, with another key"
             ),
         }
     }

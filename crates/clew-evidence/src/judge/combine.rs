@@ -73,7 +73,7 @@ impl fmt::Display for CombineError {
                 list(refused, f)
             }
             Self::Refused(refused) => {
-                f.write_str("a match needs good shares of all of its set")?;
+                f.write_str("a match requires valid shares of all its trustees")?;
                 list(refused, f)
             }
             Self::NoRow { .. } => f.write_str(NO_ROW),
@@ -82,7 +82,11 @@ impl fmt::Display for CombineError {
 }
 
 fn list(refused: &[Refused], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    refused.iter().try_for_each(|one| write!(f, "; {one}"))
+    for (i, one) in refused.iter().enumerate() {
+        let before = if i == 0 { " (" } else { "; " };
+        write!(f, "{before}{one}")?;
+    }
+    f.write_str(if refused.is_empty() { "" } else { ")" })
 }
 
 impl core::error::Error for CombineError {}

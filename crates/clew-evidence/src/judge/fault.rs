@@ -60,17 +60,17 @@ impl JudgeRule {
 
     fn sentence(self) -> &'static str {
         match self {
-            Self::Layout => "its fields do not have the right lengths or values",
-            Self::Group => "it is not about this group file",
-            Self::Packet => "this is not the packet that it is about",
-            Self::Signature => "the packet's signature does not verify",
-            Self::Share => "a trustee's share does not hold",
+            Self::Layout => "fields have invalid lengths or values",
+            Self::Group => "evidence is about another group file",
+            Self::Packet => "evidence is about another packet",
+            Self::Signature => "the packet's signature is invalid",
+            Self::Share => "invalid share",
             Self::Register => "the machine's row is not in the register of this group file",
-            Self::Device => "the device did not vouch for what the machine's row says",
-            Self::Credential => "the row's credential is not one of this group with this x",
-            Self::Signer => "the signature is not of the machine's row",
-            Self::Blind => "a trustee's blind does not hold",
-            Self::DevicePin => "the machine's device key is another than the one expected",
+            Self::Device => "invalid device signature of the machine's row",
+            Self::Credential => "the row's credential is not valid for this group and x",
+            Self::Signer => "another machine made the signature",
+            Self::Blind => "invalid blind",
+            Self::DevicePin => "the machine has another device key than required",
         }
     }
 }
@@ -89,7 +89,7 @@ impl fmt::Display for Fault {
         let rule = self.rule;
         match self.trustee {
             None => write!(f, "{} (rule {})", rule.sentence(), rule.as_str()),
-            Some(who) => write!(f, "{}: {who} (rule {})", rule.sentence(), rule.as_str()),
+            Some(who) => write!(f, "{who}: {} (rule {})", rule.sentence(), rule.as_str()),
         }
     }
 }

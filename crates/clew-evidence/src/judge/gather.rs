@@ -44,15 +44,15 @@ impl Why {
     /// A sentence about the trustee's share.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::OtherRequest => "its share answers another request",
-            Self::OtherStep => "its share is of another step",
-            Self::OtherSet => "its share names another set of trustees",
-            Self::NoTrustee => "the group has no such trustee",
-            Self::Repeated => "its share is there twice",
-            Self::Missing => "its share is missing",
-            Self::OtherBlinds => "its share holds other blinds than most",
-            Self::Blind => "its blind does not hold",
-            Self::Decryption => "its decryption does not hold",
+            Self::OtherRequest => "share is for another request",
+            Self::OtherStep => "share is of another step",
+            Self::OtherSet => "share names other trustees",
+            Self::NoTrustee => "not a trustee of the group",
+            Self::Repeated => "share given twice",
+            Self::Missing => "share missing",
+            Self::OtherBlinds => "share has other blinds than most",
+            Self::Blind => "blind proof invalid",
+            Self::Decryption => "decryption proof invalid",
         }
     }
 }

@@ -240,6 +240,10 @@ fn what_has_nothing_before_it_has_no_proof() {
 fn layout() {
     let none = XR.with_register(|checkpoints, _| checkpoints[0].machines = 0);
     assert_eq!(refused(&none), (5, Rule::Layout));
+    let empty = XR.with_register(|checkpoints, _| {
+        (checkpoints[0].machines, checkpoints[0].root) = (0, [0; 32]);
+    });
+    assert_eq!(refused(&empty), (5, Rule::Layout));
     let long = XR.with_register(|checkpoints, _| checkpoints[0].hashes = vec![[0; 32]; 65]);
     assert_eq!(refused(&long), (5, Rule::Layout));
     let long = XR.with_register(|_, head| head.hashes = vec![[0; 32]; 65]);

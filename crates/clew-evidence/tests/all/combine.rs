@@ -9,8 +9,8 @@
 use crate::common::evidence::{set, trustee};
 use crate::common::{MACHINES, World, XR, worlds};
 use clew_evidence::{
-    Asked, CombineError, Fault, Found, JudgeRule, OpenedBase, Packet, Refused, Request, Search,
-    Share, Step, Why, combine_match, combine_opening, gather_blinds, gather_commitments,
+    Asked, CombineError, Fault, Found, JudgeRule, Locator, OpenedBase, Packet, Refused, Request,
+    Search, Share, Step, Why, combine_match, combine_opening, gather_blinds, gather_commitments,
 };
 use clew_group::quorum::Trustee;
 
@@ -170,6 +170,28 @@ fn every_way_finds_the_row() {
     assert!(!search.fits(entry, None) && !search.fits(entry, XR.x(1).as_ref()));
 }
 
+#[test]
+fn a_locator_is_of_one_base_and_request() {
+    let request = XR.request(0);
+    let shares = XR.opening_shares(0, &[1, 2]);
+    let find = |opened: OpenedBase| {
+        let locator = Locator::new(&opened, &opened.point().mul(&XR.issuer.gamma));
+        assert!(locator.is_of(&opened));
+        let changes: [fn(&mut Locator); 3] = [
+            |locator| locator.epoch += 1,
+            |locator| locator.request[0] ^= 1,
+            |locator| locator.base[47] ^= 1,
+        ];
+        for change in changes {
+            let mut other = locator.clone();
+            change(&mut other);
+            assert!(!other.is_of(&opened));
+        }
+        Some(XR.found(0))
+    };
+    assert!(combine_opening(&XR.group, &request, &shares, &XR.packet(0), find).is_ok());
+}
+
 /// Of a block, trustees answer about the packet that they were asked about only.
 #[test]
 fn trustees_bind_the_packet_of_a_block() {
@@ -232,6 +254,10 @@ fn all_of_a_set_have_to_answer() {
     let other = XR.match_request(0, 1);
     let error = gather_blinds(&other, &blinds).unwrap_err();
     assert_eq!(named(error)[0], refused(1, Why::OtherRequest));
+    let [others, ..] = XR.match_shares(0, 1, &[1, 2, 4]);
+    mixed[1] = others[1].clone();
+    let error = gather_commitments(&request, &mixed).unwrap_err();
+    assert_eq!(named(error), [refused(2, Why::OtherRequest)]);
 }
 
 #[test]
@@ -296,7 +322,7 @@ fn culprits_of_a_match_are_named() {
     assert_eq!(swapped, expected);
     assert_eq!(
         refused(1, Why::Missing).to_string(),
-        "trustee 1: its share is missing"
+        "trustee 1: share missing"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::evidence::{device_of, fault, match_fault, opening_fault, set, trustee};
 use crate::common::{BBS04, World, XR, worlds};
-use clew_evidence::{EntryKey, JudgeRule, Match, Opening};
+use clew_evidence::{EntryKey, JudgeRule, Match, Opening, ReadError};
 use clew_group::curve::Scalar;
 
 #[test]
@@ -39,6 +39,34 @@ fn openings_have_the_fields_of_the_specification() {
     ];
     let expected = [&parts.concat()[..], &blinds, &given, &[0, 0], &row].concat();
     assert_eq!(payload[..], expected);
+}
+
+#[test]
+fn comments_say_what_evidence_is() {
+    let opening = ("opening", XR.opening(0).encode());
+    let matched = ("match", XR.matched(0, 0, &[1, 2]).evidence.encode());
+    for (what, text) in [opening, matched] {
+        let group = XR.group.id();
+        let comment =
+            format!("# clew {what}, group {group}, epoch 2. Believe it after `clew judge` only.\n");
+        assert!(text.starts_with(&comment), "{text}");
+    }
+}
+
+/// Of an epoch that the file has not, a newer file may say yes; of another history none will.
+#[test]
+fn evidence_of_a_later_epoch_is_told_from_that_of_another_history() {
+    let read = |epoch| {
+        let mut opening = XR.opening(0);
+        opening.request.epoch = epoch;
+        Opening::decode(&opening.encode(), &XR.group).unwrap_err()
+    };
+    let newest = XR.group.newest_epoch();
+    let other_history = ReadError::from(JudgeRule::Group);
+    assert_eq!(read(newest - 1), other_history);
+    assert_eq!(read(newest), other_history);
+    let epoch = newest + 1;
+    assert_eq!(read(epoch), ReadError::LaterEpoch { epoch, newest });
 }
 
 #[test]

@@ -304,6 +304,11 @@ fn signature() {
     let mut forged = XR.file_of(&all[..PARTS - 1]);
     forged.extend(stranger);
     assert_eq!(refused(&forged), (PARTS - 1, Rule::Signature));
+    // The signature of a register covers what it says.
+    let mut later = XR.with_register(|_, head| head.time += 1);
+    let at = later.len() - 64;
+    later[at..].copy_from_slice(&XR.file()[at..]);
+    assert_eq!(refused(&later), (PARTS - 1, Rule::Signature));
     let weak = XR.with(|g, _| g.manager = [0; 32]);
     assert_eq!(refused(&weak), (0, Rule::Signature));
 }
@@ -401,7 +406,7 @@ fn errors_name_rule_and_part() {
     let error = GroupFile::from_bytes(&XR.with(|_, e| e[1].epoch = 3)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "epochs do not count up by one (part 2, rule epoch)"
+        "epochs do not increase by one (part 2, rule epoch)"
     );
 }
 

@@ -313,10 +313,7 @@ fn match_share() {
 #[test]
 fn faults_name_rule_and_trustee() {
     let text = blamed(JudgeRule::Share, trustee(3)).to_string();
-    assert_eq!(
-        text,
-        "a trustee's share does not hold: trustee 3 (rule share)"
-    );
+    assert_eq!(text, "trustee 3: invalid share (rule share)");
     let text = fault(JudgeRule::Device).to_string();
     assert!(text.ends_with("(rule device)"), "{text}");
 }

@@ -16,6 +16,25 @@ fn shares_round_trip() {
 }
 
 #[test]
+fn comments_say_what_a_share_is() {
+    let opening = XR.opening_shares(0, &[1]);
+    let steps = XR
+        .match_shares(0, 0, &[1, 2])
+        .map(|shares| shares[0].clone());
+    let what = [
+        "opening share",
+        "commitment to a blind",
+        "blind",
+        "match share",
+    ];
+    for (share, what) in opening.iter().chain(&steps).zip(what) {
+        let group = XR.group.id();
+        let comment = format!("# clew {what} of trustee 1, group {group}, epoch 2. Not secret.\n");
+        assert!(share.encode().starts_with(&comment), "{what}");
+    }
+}
+
+#[test]
 fn share_rules() {
     let [_, _, shares] = XR.match_shares(0, 0, &[1, 2]);
     let payload = clew_evidence::armor::decode(&shares[0].encode(), "clew-share-1").unwrap();

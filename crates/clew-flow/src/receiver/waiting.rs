@@ -52,7 +52,10 @@ impl Queue {
         }
         let (oldest, ticket) = self.order.pop_front()?;
         let packets = self.places.get_mut(&oldest)?;
-        let first = packets.pop_front_if(|packet| packet.ticket == ticket);
+        let is_first = packets
+            .front()
+            .is_some_and(|packet| packet.ticket == ticket);
+        let first = is_first.then(|| packets.pop_front()).flatten();
         if packets.is_empty() {
             self.places.remove(&oldest);
         }

@@ -132,54 +132,43 @@ impl fmt::Display for QuorumError {
                 trustees,
             } => write!(
                 f,
-                "{threshold} of {trustees} is not a quorum: at least 1, at most 32 trustees, and no more to open than there are"
+                "need 1 to 32 trustees and a threshold of at most their number, have {threshold} \
+                 of {trustees}"
             ),
-            Self::Index { index } => write!(f, "there is no trustee {index} here"),
-            Self::Repeated { trustee } => write!(f, "{trustee} is there twice"),
+            Self::Index { index } => write!(f, "trustee {index} does not exist"),
+            Self::Repeated { trustee } => write!(f, "{trustee}: given twice"),
             Self::TooFew { given, needed } => {
-                write!(f, "it takes {needed} trustees, not {given}")
+                write!(f, "need {needed} trustees, have {given}")
             }
-            Self::Missing { trustee } => write!(f, "nothing from {trustee}"),
+            Self::Missing { trustee } => write!(f, "{trustee}: missing"),
             Self::SecretShare { trustee } => {
-                write!(f, "this is not the share of {trustee} in this sharing")
+                write!(f, "{trustee}: key is not its share of this opening key")
             }
             Self::Decryption { trustee } => {
-                write!(f, "the share of {trustee} does not hold: open without it")
+                write!(f, "{trustee}: decryption proof invalid")
             }
             Self::Commitments { trustee } => {
-                write!(
-                    f,
-                    "{trustee} deals to another quorum: start again without it"
-                )
+                write!(f, "{trustee}: deal is for another quorum")
             }
-            Self::Possession { trustee } => write!(
-                f,
-                "{trustee} does not know what it deals: start again without it"
-            ),
-            Self::Constant { trustee } => write!(
-                f,
-                "{trustee} deals something else than its share: start again without it"
-            ),
-            Self::DealtShare { trustee } => write!(
-                f,
-                "what {trustee} dealt does not fit its commitments: start again without it"
-            ),
-            Self::Cancelled => f.write_str("what was dealt adds up to nothing: start again"),
+            Self::Possession { trustee } => {
+                write!(f, "{trustee}: deal lacks a valid proof of possession")
+            }
+            Self::Constant { trustee } => write!(f, "{trustee}: deal is not of its old share"),
+            Self::DealtShare { trustee } => {
+                write!(f, "{trustee}: share does not match its commitments")
+            }
+            Self::Cancelled => f.write_str("the deals cancel each other out: start again"),
             Self::Count { given, needed } => {
-                write!(f, "{given} values for a set of {needed} trustees")
+                write!(f, "need values of {needed} trustees, have {given}")
             }
-            Self::NoAnswer => f.write_str("no match can tell: the signature hides nothing"),
-            Self::Revealed { trustee } => write!(
-                f,
-                "the blind of {trustee} is not the one it committed to: start again without it"
-            ),
+            Self::NoAnswer => f.write_str("a match cannot answer: the signature hides nothing"),
+            Self::Revealed { trustee } => {
+                write!(f, "{trustee}: blind does not match its commitment")
+            }
             Self::Blind { trustee } => {
-                write!(
-                    f,
-                    "the blind of {trustee} does not hold: start again without it"
-                )
+                write!(f, "{trustee}: blind proof invalid")
             }
-            Self::OwnBlind => f.write_str("this trustee's own blind is not among the blinds"),
+            Self::OwnBlind => f.write_str("this trustee's own blind is missing"),
             Self::Product => f.write_str("the blinds cancel each other out: start again"),
         }
     }

@@ -2,20 +2,16 @@
 
 use super::applicant::Applicant;
 use super::fault::JoinFault;
-use super::files::{
-    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
-};
-use crate::key_file::whole;
-use crate::{HeldEpoch, KeyError, MemberKeyFile};
+use super::files::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
+use crate::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_evidence::wire::Fields;
-use clew_evidence::{CheckedGroup, GroupFile, How, armor};
+use clew_evidence::{CheckedGroup, GroupFile, How};
 use clew_group::xr::{self, Device};
 use clew_group::{MemberKey, PublicKey, Witness};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-const LABEL: &str = "clew-joining-1";
 const NO_OFFER: u8 = 0;
 const OFFER: u8 = 1;
 
@@ -133,11 +129,20 @@ impl Joining {
         check_history(offer, group)?;
         Ok(genesis)
     }
+}
 
-    /// The text of what is kept. Secret.
-    pub fn encode(&self) -> Zeroizing<String> {
-        let mut out = Zeroizing::new(Vec::with_capacity(1024));
-        self.invitation.write(&mut out);
+impl TextFile for Joining {
+    const LABEL: &'static str = "clew-joining-1";
+
+    fn comment(&self) -> String {
+        format!(
+            "clew join under way of machine {}, group {}. SECRET: keep it here until the key is made.",
+            self.invitation.name, self.invitation.group
+        )
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.invitation.write(out);
         let Applicant {
             device,
             key,
@@ -145,35 +150,15 @@ impl Joining {
         } = &self.applicant;
         out.extend_from_slice(&device.to_bytes());
         out.extend_from_slice(Zeroizing::new(key.to_bytes()).as_slice());
-        request.write(&mut out);
+        request.write(out);
         match &self.accepted {
             None => out.push(NO_OFFER),
             Some((offer, acceptance)) => {
                 out.push(OFFER);
-                offer.write(&mut out);
-                acceptance.write(&mut out);
+                offer.write(out);
+                acceptance.write(out);
             }
         }
-        armor::encode(&self.comment(), LABEL, &out)
-    }
-
-    /// What the text's first line says.
-    pub fn comment(&self) -> String {
-        format!(
-            "clew join under way of machine {}, group {}. SECRET: keep it here until the key is made.",
-            self.invitation.name, self.invitation.group
-        )
-    }
-
-    /// Reads the text.
-    ///
-    /// # Errors
-    /// The rules of `spec/key-file.md` section 7.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
-        let payload = armor::decode(text, LABEL)?;
-        let mut fields = Fields(&payload);
-        let read = Self::read(&mut fields).and_then(|read| whole(&fields, read));
-        read.ok_or(KeyError::DAMAGED)
     }
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {

@@ -76,29 +76,27 @@ impl fmt::Display for JoinFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoJoin => {
-                f.write_str("machines of a bbs04 group do not join: the issuer makes their keys")
+                f.write_str("machines cannot join a bbs04 group: the issuer generates their keys")
             }
             Self::OtherGroup { invitation, file } => write!(
                 f,
-                "the invitation is to group {invitation}, the group file is of group {file}"
+                "invitation belongs to group {invitation}, group file to group {file}"
             ),
             Self::NotTheManagers => f.write_str("the group's manager did not sign this invitation"),
-            Self::OtherJoin => {
-                f.write_str("it belongs to another join than the one of this device")
-            }
+            Self::OtherJoin => f.write_str("belongs to another join"),
             Self::OtherOffer => f.write_str("this device has accepted another offer"),
             Self::NoOffer => f.write_str("this device has not accepted an offer yet"),
             Self::How => f.write_str("the offer is not for a join from the device's own host"),
             Self::NoSuchEpoch { epoch, newest } => write!(
                 f,
-                "it needs epoch {epoch}, the group file ends at epoch {newest}"
+                "need a group file with epoch {epoch}, have one up to epoch {newest}"
             ),
             Self::OtherHistory { epoch } => write!(
                 f,
-                "the issuer and the group file have different records of epoch {epoch}: somebody \
-                 shows two histories of this group"
+                "issuer and group file differ about epoch {epoch}: someone shows two histories of \
+                 the group"
             ),
-            Self::Join(_) => f.write_str("the offer does not fit the request of this state"),
+            Self::Join(_) => f.write_str("the offer does not match this state's request"),
             Self::Witness { epoch } => {
                 write!(f, "the witness of epoch {epoch} is not this machine's")
             }

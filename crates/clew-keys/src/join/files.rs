@@ -1,57 +1,14 @@
 //! The five files of a join (`spec/key-file.md` section 4).
 
-use crate::key_file::whole;
-use crate::{KeyError, MAX_HELD_EPOCHS};
+use crate::{MAX_HELD_EPOCHS, TextFile};
 use clew_evidence::armor;
 use clew_evidence::signed::{holds, strict_key};
 use clew_evidence::wire::{Fields, row_bytes};
-use clew_evidence::{DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry};
+use clew_evidence::{
+    DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry, TextError,
+};
 use clew_group::{EpochId, Invalid, PROOF_BYTES, Proof, Witness, domain_separator, xr};
 use ed25519_dalek::{Signer, SigningKey};
-use zeroize::Zeroizing;
-
-/// A file of one line, which travels between device and issuer.
-pub trait TextFile: Sized {
-    /// Its label.
-    const LABEL: &'static str;
-
-    /// What its first line says to people.
-    fn comment(&self) -> String;
-
-    /// Appends the payload.
-    fn write(&self, out: &mut Vec<u8>);
-
-    /// Reads the payload. Returns `None` if a field does not decode.
-    fn read(fields: &mut Fields<'_>) -> Option<Self>;
-
-    /// The payload alone.
-    fn payload(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write(&mut out);
-        out
-    }
-
-    /// Decodes a payload. Returns `None` if a field or the length is wrong.
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let read = Self::read(&mut fields)?;
-        whole(&fields, read)
-    }
-
-    /// The text of the file.
-    fn encode(&self) -> Zeroizing<String> {
-        armor::encode(&self.comment(), Self::LABEL, &self.payload())
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The rules of `spec/key-file.md` section 7.
-    fn decode(text: &str) -> Result<Self, KeyError> {
-        let payload = armor::decode(text, Self::LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
-    }
-}
 
 /// Which file of a join a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +28,8 @@ pub enum Round {
 /// Says which file of a join a text is, by its label. `None` if it is another file.
 ///
 /// # Errors
-/// [`KeyError`] if it is not a file of clew.
-pub fn round(text: &str) -> Result<Option<Round>, KeyError> {
+/// [`TextError`] if it is not a file of clew.
+pub fn round(text: &str) -> Result<Option<Round>, TextError> {
     Ok(match armor::label(text)? {
         InvitationFile::LABEL => Some(Round::Invitation),
         RequestFile::LABEL => Some(Round::Request),

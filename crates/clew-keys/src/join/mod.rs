@@ -20,5 +20,5 @@ pub use applicant::Applicant;
 pub use device::Joining;
 pub use fault::JoinFault;
 pub use files::{
-    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, TextFile, round,
+    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, round,
 };

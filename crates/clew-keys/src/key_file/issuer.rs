@@ -1,8 +1,8 @@
 //! The issuer's key.
 
-use super::{KeyError, scheme, whole};
+use super::scheme;
+use crate::TextFile;
 use clew_evidence::GroupId;
-use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::curve::Scalar;
 use clew_group::{DecodeError, EpochIssuer, PublicKey, Scheme, bbs04, xr};
@@ -11,9 +11,6 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-const LABEL: &str = "clew-issuer-key-1";
-/// scheme (1), group (16), gamma, manager's seed, seed (32 each)
-const PAYLOAD_BYTES: usize = 1 + 16 + 3 * 32;
 const X_INFO: &[u8] = b"clew-x-1";
 const S_INFO: &[u8] = b"clew-s-1";
 
@@ -77,21 +74,10 @@ pub struct IssuerKeyFile {
     pub seed: Zeroizing<[u8; 32]>,
 }
 
-impl IssuerKeyFile {
-    /// The text of the file. Secret.
-    pub fn encode(&self) -> Zeroizing<String> {
-        // Reserved at once, so that no copy of the secret is left behind by growing.
-        let mut out = Zeroizing::new(Vec::with_capacity(PAYLOAD_BYTES));
-        out.push(self.issuer.scheme().code());
-        out.extend_from_slice(&self.group.0);
-        out.extend_from_slice(&self.issuer.to_bytes());
-        out.extend_from_slice(Zeroizing::new(self.manager.to_bytes()).as_slice());
-        out.extend_from_slice(self.seed.as_slice());
-        armor::encode(&self.comment(), LABEL, &out)
-    }
+impl TextFile for IssuerKeyFile {
+    const LABEL: &'static str = "clew-issuer-key-1";
 
-    /// What the file's first line says.
-    pub fn comment(&self) -> String {
+    fn comment(&self) -> String {
         let power = match self.issuer {
             IssuerKey::Bbs04(_) => "it enrols, revokes, and could sign as any machine",
             IssuerKey::Xr(_) => "it enrols and revokes",
@@ -99,30 +85,29 @@ impl IssuerKeyFile {
         format!("clew issuer key of group {}. SECRET: {power}.", self.group)
     }
 
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The rules of `spec/key-file.md` section 7.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.issuer.scheme().code());
+        out.extend_from_slice(&self.group.0);
+        out.extend_from_slice(&self.issuer.to_bytes());
+        out.extend_from_slice(Zeroizing::new(self.manager.to_bytes()).as_slice());
+        out.extend_from_slice(self.seed.as_slice());
     }
 
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let (scheme, group) = (scheme(&mut fields)?, fields.array()?);
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let (scheme, group) = (scheme(fields)?, fields.array()?);
         let gamma = Zeroizing::new(fields.array::<32>()?);
         let manager = Zeroizing::new(fields.array()?);
         let seed = Zeroizing::new(fields.array()?);
-        let read = Self {
+        Some(Self {
             group: GroupId(group),
             issuer: IssuerKey::from_bytes(scheme, gamma.as_slice()).ok()?,
             manager: SigningKey::from_bytes(&manager),
             seed,
-        };
-        whole(&fields, read)
+        })
     }
+}
 
+impl IssuerKeyFile {
     /// x of the machine with this salt and name (`spec/key-file.md` section 2).
     pub fn derive_x(&self, salt: &[u8], name: &str) -> Scalar {
         self.derive(salt, X_INFO, name)

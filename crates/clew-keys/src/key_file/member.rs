@@ -1,7 +1,7 @@
 //! A machine's key.
 
-use super::{KeyError, scheme, whole};
-use clew_evidence::armor;
+use super::scheme;
+use crate::TextFile;
 use clew_evidence::wire::Fields;
 use clew_evidence::{GroupFile, GroupId, Name};
 use clew_group::curve::G1;
@@ -9,8 +9,6 @@ use clew_group::{
     EpochId, FOUNDING_BYTES, Invalid, MemberKey, PublicKey, Scheme, SigningKey, Witness,
 };
 use zeroize::Zeroizing;
-
-const LABEL: &str = "clew-member-key-1";
 
 /// Most epochs that a key file holds.
 pub const MAX_HELD_EPOCHS: usize = 16;
@@ -86,27 +84,12 @@ impl MemberKeyFile {
     pub fn signing_key(&self, held: &HeldEpoch) -> Result<SigningKey, Invalid> {
         SigningKey::new(&held.public, held.id, self.key.clone(), &held.witness)
     }
+}
 
-    /// The text of the file. Secret.
-    pub fn encode(&self) -> Zeroizing<String> {
-        // Reserved at once, so that no copy of the secret is left behind by growing.
-        let mut out = Zeroizing::new(Vec::with_capacity(armor::MAX_TEXT_BYTES));
-        out.push(self.scheme().code());
-        out.extend_from_slice(&self.group.0);
-        out.extend_from_slice(&self.nonce);
-        self.machine.write(&mut out);
-        out.extend_from_slice(&self.index.to_be_bytes());
-        out.extend_from_slice(&self.key.to_bytes());
-        if let Some(device) = &self.device {
-            out.extend_from_slice(Zeroizing::new(device.to_bytes()).as_slice());
-        }
-        out.push(self.epochs.len() as u8);
-        self.epochs.iter().for_each(|held| held.write(&mut out));
-        armor::encode(&self.comment(), LABEL, &out)
-    }
+impl TextFile for MemberKeyFile {
+    const LABEL: &'static str = "clew-member-key-1";
 
-    /// What the file's first line says.
-    pub fn comment(&self) -> String {
+    fn comment(&self) -> String {
         let epochs = match &self.epochs[..] {
             [] => "no epoch".to_owned(),
             [one] => format!("epoch {}", one.epoch),
@@ -118,36 +101,39 @@ impl MemberKeyFile {
         )
     }
 
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The rules of `spec/key-file.md` section 7.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.scheme().code());
+        out.extend_from_slice(&self.group.0);
+        out.extend_from_slice(&self.nonce);
+        self.machine.write(out);
+        out.extend_from_slice(&self.index.to_be_bytes());
+        out.extend_from_slice(&self.key.to_bytes());
+        if let Some(device) = &self.device {
+            out.extend_from_slice(Zeroizing::new(device.to_bytes()).as_slice());
+        }
+        out.push(self.epochs.len() as u8);
+        self.epochs.iter().for_each(|held| held.write(out));
     }
 
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let scheme = scheme(&mut fields)?;
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let scheme = scheme(fields)?;
         let (group, nonce) = (fields.array()?, fields.array()?);
-        let machine = Name::read(&mut fields)?;
+        let machine = Name::read(fields)?;
         let index = fields.u32()?;
         let key = MemberKey::from_bytes(scheme, fields.take(scheme.member_key_bytes())?).ok()?;
         let device = match scheme {
             Scheme::Bbs04 => None,
             Scheme::Xr => Some(Zeroizing::new(fields.array()?)),
         };
-        let read = Self {
+        Some(Self {
             group: GroupId(group),
             nonce,
             machine,
             index,
             key,
             device: device.map(|seed| ed25519_dalek::SigningKey::from_bytes(&seed)),
-            epochs: read_epochs(scheme, &nonce, &mut fields)?,
-        };
-        whole(&fields, read)
+            epochs: read_epochs(scheme, &nonce, fields)?,
+        })
     }
 }
 

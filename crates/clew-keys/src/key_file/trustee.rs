@@ -1,18 +1,15 @@
 //! A trustee's key.
 
-use super::{KeyError, scheme, whole};
+use super::scheme;
+use crate::TextFile;
 use clew_evidence::GroupId;
-use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::Scheme;
 use clew_group::quorum::{SecretShare, Trustee};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-const LABEL: &str = "clew-trustee-key-1";
 const ID_DOMAIN: &[u8] = b"clew-trustee-key-id-1";
-/// scheme (1), group (16), epoch (4), index (1), shares (32 each)
-const PAYLOAD_BYTES_MAX: usize = 1 + 16 + 4 + 1 + 2 * 32;
 
 /// What one trustee holds of an opening key.
 #[derive(Debug)]
@@ -60,24 +57,6 @@ impl TrusteeKeyFile {
         }
     }
 
-    /// The text of the file. Secret.
-    pub fn encode(&self) -> Zeroizing<String> {
-        armor::encode(&self.comment(), LABEL, &self.payload())
-    }
-
-    fn payload(&self) -> Zeroizing<Vec<u8>> {
-        // Reserved at once, so that no copy of the secret is left behind by growing.
-        let mut out = Zeroizing::new(Vec::with_capacity(PAYLOAD_BYTES_MAX));
-        out.push(self.share.scheme().code());
-        out.extend_from_slice(&self.group.0);
-        out.extend_from_slice(&self.since.to_be_bytes());
-        out.push(self.trustee().index());
-        for share in self.share.shares() {
-            out.extend_from_slice(share.to_bytes().as_slice());
-        }
-        out
-    }
-
     /// Names the key, and tells nothing of it: a hash.
     pub fn id(&self) -> [u8; 8] {
         let digest = Sha256::new_with_prefix(ID_DOMAIN)
@@ -85,9 +64,12 @@ impl TrusteeKeyFile {
             .finalize();
         std::array::from_fn(|i| digest[i])
     }
+}
 
-    /// What the file's first line says.
-    pub fn comment(&self) -> String {
+impl TextFile for TrusteeKeyFile {
+    const LABEL: &'static str = "clew-trustee-key-1";
+
+    fn comment(&self) -> String {
         format!(
             "clew trustee key {} of group {}. SECRET: with others it opens packets. Keep it on its trustee's host only.",
             self.trustee(),
@@ -95,18 +77,18 @@ impl TrusteeKeyFile {
         )
     }
 
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The rules of `spec/key-file.md` section 7.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.share.scheme().code());
+        out.extend_from_slice(&self.group.0);
+        out.extend_from_slice(&self.since.to_be_bytes());
+        out.push(self.trustee().index());
+        for share in self.share.shares() {
+            out.extend_from_slice(share.to_bytes().as_slice());
+        }
     }
 
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let scheme = scheme(&mut fields)?;
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let scheme = scheme(fields)?;
         let (group, since) = (fields.array()?, fields.u32()?);
         let trustee = Trustee::new(fields.u8()?).ok()?;
         let mut share = || {
@@ -117,11 +99,10 @@ impl TrusteeKeyFile {
             Scheme::Bbs04 => OpeningShare::Bbs04([share()?, share()?]),
             Scheme::Xr => OpeningShare::Xr(share()?),
         };
-        let read = Self {
+        Some(Self {
             group: GroupId(group),
             since,
             share,
-        };
-        whole(&fields, read)
+        })
     }
 }

@@ -5,6 +5,7 @@ use crate::error::StoreError;
 use crate::store::{Invitation, Machine};
 use clew_evidence::{Name, RegisterEntry};
 use clew_keys::files::MODE_SECRET;
+use rusqlite::types::Type;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, TransactionBehavior, params,
 };
@@ -76,9 +77,14 @@ fn configure(db: &Connection) -> rusqlite::Result<()> {
 }
 
 fn refused(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
-    move |error| StoreError::Database {
-        path: path.to_owned(),
-        error: error.into(),
+    move |error| match error {
+        rusqlite::Error::FromSqlConversionFailure(_, _, what) => {
+            StoreError::Damaged(what.to_string())
+        }
+        error => StoreError::Database {
+            path: path.to_owned(),
+            error: error.into(),
+        },
     }
 }
 
@@ -167,8 +173,7 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
         let mut statement = self.db.prepare(&query).map_err(refused(&self.path))?;
         let mut rows = statement.query([]).map_err(refused(&self.path))?;
         while let Some(row) = rows.next().map_err(refused(&self.path))? {
-            let stored = StoredMachine::read(row).map_err(refused(&self.path))?;
-            if !each(stored.decode()?) {
+            if !each(machine(row).map_err(refused(&self.path))?) {
                 break;
             }
         }
@@ -177,14 +182,12 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
 
     fn machine(&self, index: u32) -> Result<Option<Machine>> {
         let query = format!("{MACHINE} WHERE idx = ?1");
-        let found = self.one(&query, [index], StoredMachine::read)?;
-        found.map(StoredMachine::decode).transpose()
+        self.one(&query, [index], machine)
     }
 
     fn last_machine(&self, name: &str) -> Result<Option<Machine>> {
         let query = format!("{MACHINE} WHERE name = ?1 ORDER BY idx DESC LIMIT 1");
-        let found = self.one(&query, [name], StoredMachine::read)?;
-        found.map(StoredMachine::decode).transpose()
+        self.one(&query, [name], machine)
     }
 
     fn revoked(&self) -> Result<Vec<Revoked>> {
@@ -213,24 +216,19 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
     fn invitations(&self) -> Result<Vec<Invitation>> {
         let query = "SELECT name, created_at, joined FROM joining
                      WHERE machine IS NULL ORDER BY created_at, name";
-        let found = self.all(query, |row| {
-            let invited_at = row.get::<_, i64>(1)?.cast_unsigned();
-            Ok((row.get(0)?, invited_at, row.get(2)?))
-        })?;
-        let each = found.into_iter().map(|(name, invited_at, offered)| {
+        self.all(query, |row| {
             Ok(Invitation {
-                name: name_of_join(name)?,
-                invited_at,
-                offered,
+                name: name(row)?,
+                invited_at: row.get::<_, i64>(1)?.cast_unsigned(),
+                offered: row.get(2)?,
             })
-        });
-        each.collect()
+        })
     }
 
     fn join(&self, nonce: &[u8; 32]) -> Result<Option<Join>> {
         let query = "SELECT name, request, salt, joined, replaces, machine
                      FROM joining WHERE nonce = ?1";
-        let found = self.one(query, [nonce], |row| {
+        self.one(query, [nonce], |row| {
             let offered = |request| -> rusqlite::Result<Offered> {
                 Ok(Offered {
                     request,
@@ -241,13 +239,11 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
                 })
             };
             let request: Option<Vec<u8>> = row.get(1)?;
-            Ok((row.get(0)?, request.map(offered).transpose()?))
-        })?;
-        let join = found.map(|(name, offered)| {
-            let name = name_of_join(name)?;
-            Ok(Join { name, offered })
-        });
-        join.transpose()
+            Ok(Join {
+                name: name(row)?,
+                offered: request.map(offered).transpose()?,
+            })
+        })
     }
 }
 
@@ -332,35 +328,24 @@ impl Transaction for Begun<'_> {
 }
 
 /// A row of [`MACHINE`].
-struct StoredMachine {
-    entry: Vec<u8>,
-    enrolled_at: i64,
-    revoked_in: Option<u32>,
-    salt: Vec<u8>,
+fn machine(row: &Row<'_>) -> rusqlite::Result<Machine> {
+    let entry: Vec<u8> = row.get(0)?;
+    let decoded = RegisterEntry::decode(&entry);
+    Ok(Machine {
+        entry: decoded.ok_or_else(|| damaged("a register entry does not decode"))?,
+        enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
+        revoked_in: row.get(2)?,
+        salt: row.get(3)?,
+    })
 }
 
-impl StoredMachine {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            entry: row.get(0)?,
-            enrolled_at: row.get(1)?,
-            revoked_in: row.get(2)?,
-            salt: row.get(3)?,
-        })
-    }
-
-    fn decode(self) -> Result<Machine> {
-        let damaged = || StoreError::Damaged("a register entry does not decode".to_owned());
-        Ok(Machine {
-            entry: RegisterEntry::decode(&self.entry).ok_or_else(damaged)?,
-            enrolled_at: self.enrolled_at.cast_unsigned(),
-            revoked_in: self.revoked_in,
-            salt: self.salt,
-        })
-    }
+/// The name of a join, which stands first in its row.
+fn name(row: &Row<'_>) -> rusqlite::Result<Name> {
+    let name: String = row.get(0)?;
+    name.parse()
+        .map_err(|_| damaged("the name of a join is not one"))
 }
 
-fn name_of_join(name: String) -> Result<Name> {
-    let damaged = |_| StoreError::Damaged("the name of a join is not one".to_owned());
-    name.parse().map_err(damaged)
+fn damaged(what: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, what.into())
 }

@@ -9,7 +9,7 @@ use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
 use clew_keys::encryption::{self, Secret};
 use clew_keys::files::{self, MODE_SECRET, directory};
-use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Dealing, DkgError};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
@@ -188,10 +188,10 @@ impl Founding {
         }
         let key = &self.issuer;
         let path = dir.join(ISSUER_KEY);
-        write_key(&path, key.encode(), key.comment(), secret, rng)?;
+        write_key(&path, key, secret, rng)?;
         for key in &self.trustees {
             let path = dir.join(trustee_key(key.trustee().index()));
-            write_key(&path, key.encode(), key.comment(), secret, rng)?;
+            write_key(&path, key, secret, rng)?;
         }
         self.write_database(dir)?;
         // A place for the group file; opening the store writes it from the database.
@@ -306,14 +306,13 @@ fn public_directory() -> fs::Permissions {
 
 fn write_key(
     path: &Path,
-    text: Zeroizing<String>,
-    comment: String,
+    key: &impl TextFile,
     secret: Option<&Secret>,
     rng: &mut impl CryptoRng,
 ) -> Result<(), StoreError> {
     let text = match secret {
-        Some(secret) => encryption::encrypt(&text, &comment, secret, rng),
-        None => text,
+        Some(secret) => encryption::encrypt(&key.encode(), &key.comment(), secret, rng),
+        None => key.encode(),
     };
     files::write_atomically(path, text.as_bytes(), MODE_SECRET, false).map_err(StoreError::io(path))
 }

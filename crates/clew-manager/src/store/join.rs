@@ -13,10 +13,8 @@ use crate::error::StoreError;
 use crate::storage::{Join, Offered, Tables};
 use clew_evidence::{How, Name};
 use clew_group::xr;
-use clew_keys::join::{
-    AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, TextFile,
-};
-use clew_keys::{IssuerKey, IssuerKeyFile};
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, TextFile};
 use rand_core::CryptoRng;
 
 /// An invitation by which no machine has joined yet.
@@ -120,7 +118,7 @@ impl Store {
         let gamma = gamma(issuer)?;
         let join = find(&*self.db, &request.nonce)?;
         if let Some(offered) = join.offered {
-            if offered.request != request.payload() {
+            if offered.request != *request.payload() {
                 return Err(StoreError::OtherRequest);
             }
             return self.repeat(issuer, join.name, offered, now)?.offer(gamma);
@@ -134,7 +132,7 @@ impl Store {
         place.salt = fresh_salt(rng);
         let offer = place.offer(gamma, request, How::OwnHost)?;
         let offered = Offered {
-            request: request.payload(),
+            request: request.payload().to_vec(),
             salt: place.salt,
             joined: place.joined,
             replaces: place.replaces,

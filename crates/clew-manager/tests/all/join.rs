@@ -5,11 +5,11 @@ use crate::common::*;
 use clew_evidence::{CheckedGroup, EntryKey, How};
 use clew_group::xr::JoinError;
 use clew_group::{Proof, Scheme};
-use clew_keys::MemberKeyFile;
 use clew_keys::join::{
     AcceptanceFile, CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, RequestFile,
-    Round, TextFile, round,
+    Round, round,
 };
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_manager::{GROUP_FILE, Store, StoreError, When};
 use std::fs;
 
@@ -634,7 +634,7 @@ fn files_of_a_join_are_read_whole_or_not_at_all() {
 }
 
 fn whole_or_not<T: TextFile>(payload: &[u8]) {
-    assert!(T::from_payload(payload).is_some_and(|read| read.payload() == payload));
+    assert!(T::from_payload(payload).is_some_and(|read| *read.payload() == payload));
     assert!((0..payload.len()).all(|cut| T::from_payload(&payload[..cut]).is_none()));
     assert!(T::from_payload(&[payload, &[0]].concat()).is_none());
 }

@@ -3,9 +3,9 @@
 use crate::common::*;
 use clew_evidence::TextError;
 use clew_group::Scheme;
-use clew_keys::encryption::{self, Needs, Secret};
+use clew_keys::encryption::{self, DecryptError, Needs, Secret};
 use clew_keys::files::{MODE_SECRET, write_atomically};
-use clew_keys::{IssuerKeyFile, KeyError, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use zeroize::Zeroizing;
@@ -21,7 +21,7 @@ fn texts(scheme: Scheme) -> [(&'static str, String); 3] {
     ]
 }
 
-fn decode(kind: &str, text: &str) -> Result<String, KeyError> {
+fn decode(kind: &str, text: &str) -> Result<String, TextError> {
     Ok(match kind {
         "member" => MemberKeyFile::decode(text)?.encode().to_string(),
         "issuer" => IssuerKeyFile::decode(text)?.encode().to_string(),
@@ -47,7 +47,7 @@ fn a_key_file_says_what_is_wrong_with_it() {
                     assert_eq!(kind, other);
                     continue;
                 };
-                let KeyError::Text(TextError::Label { found, wanted }) = error else {
+                let TextError::Label { found, wanted } = error else {
                     unreachable!("{error}")
                 };
                 assert_eq!(found, format!("clew-{kind}-key-1"));
@@ -55,7 +55,7 @@ fn a_key_file_says_what_is_wrong_with_it() {
             }
             for no_key in ["", "hello\n"] {
                 let error = decode(kind, no_key).unwrap_err();
-                assert_eq!(error, KeyError::Text(TextError::NotAKey));
+                assert_eq!(error, TextError::NotAKey);
             }
             every_letter_counts(kind, &text);
         }
@@ -70,7 +70,7 @@ fn every_letter_counts(kind: &str, text: &str) {
         let changed = String::from_utf8(bytes).unwrap();
         assert_eq!(
             decode(kind, &changed),
-            Err(KeyError::DAMAGED),
+            Err(TextError::Damaged),
             "{kind} at {at}"
         );
     }
@@ -103,7 +103,7 @@ fn sealed_keys_open_with_their_secret_only() {
     let key = TestGroup::new(Scheme::Xr).enrol("web-1");
     let passphrase = |p: &str| Secret::Passphrase(Zeroizing::new(p.to_owned()));
     let key_file = |k: &[u8]| Secret::KeyFile(Zeroizing::new(k.to_vec()));
-    let wrong = Err(KeyError::WrongSecret);
+    let wrong = Err(DecryptError::WrongSecret);
     for (good, bad, needs) in [
         (
             passphrase("correct horse"),
@@ -124,7 +124,10 @@ fn sealed_keys_open_with_their_secret_only() {
         let mut bytes = sealed.as_bytes().to_vec();
         bytes[sealed.find("-1 ").unwrap() + 90] ^= 1;
         let changed = String::from_utf8(bytes).unwrap();
-        assert_eq!(encryption::decrypt(&changed, &good), Err(KeyError::DAMAGED));
+        assert_eq!(
+            encryption::decrypt(&changed, &good),
+            Err(DecryptError::Text(TextError::Damaged))
+        );
     }
     assert_eq!(encryption::needs(&key.encode()), Ok(Needs::Nothing));
 }

@@ -4,7 +4,7 @@ use crate::common::{NOW, quorum, rng, set, who};
 use crate::run::{Run, plan};
 use clew_evidence::Origin;
 use clew_group::Scheme;
-use clew_keys::{IssuerKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{NewGroup, Opening, Store, StoreError, When};
 use clew_trustee::dkg::{DkgError, Plan};
 use std::path::Path;

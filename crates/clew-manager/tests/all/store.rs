@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use clew_evidence::{OpenedBase, Origin, combine_opening};
 use clew_group::Scheme;
 use clew_group::curve::G1;
+use clew_keys::TextFile;
 use clew_keys::update::UpdateError;
 use clew_manager::{GROUP_FILE, ISSUER_KEY, Store, StoreError, When};
 use std::fs;

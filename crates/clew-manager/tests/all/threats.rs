@@ -9,7 +9,7 @@ use clew_evidence::{
 use clew_group::{Scheme, SigningKey, Witness};
 use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_keys::witness_file::{self, Need};
-use clew_keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::fs;
 

@@ -6,7 +6,7 @@ use clew_group::curve::Scalar;
 use clew_group::quorum::Sharing;
 use clew_group::{EpochId, Scheme};
 use clew_keys::update::{NoWitnesses, UpdateError, Updated, update};
-use clew_keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
+use clew_keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::path::Path;
 

@@ -3,15 +3,15 @@
 use super::hello::message;
 use super::seal::{self, SEALED_BYTES};
 use super::{DkgError, Participants, Plan};
+use clew_evidence::SharingRecord;
 use clew_evidence::wire::Fields;
-use clew_evidence::{SharingRecord, TextError, armor};
 use clew_group::curve::G1_BYTES;
 use clew_group::quorum::{Broadcast, DealtShare, Sharing, Trustee};
 use clew_group::{PROOF_BYTES, domain_separator};
+use clew_keys::TextFile;
 use ed25519_dalek::{Signer, SigningKey};
 use rand_core::CryptoRng;
 
-const LABEL: &str = "clew-dkg-deal-1";
 const SEAL_INFO: &str = "clew-dealt-share-1";
 
 /// One dealer's broadcast, and its share for each trustee, sealed to that trustee's key. Public.
@@ -50,7 +50,7 @@ impl Deal {
             broadcast,
             signature: [0; 64],
         };
-        deal.signature = key.sign(&message(LABEL, &[&deal.body()])).to_bytes();
+        deal.signature = key.sign(&message(Self::LABEL, &[&deal.body()])).to_bytes();
         Ok(deal)
     }
 
@@ -99,51 +99,11 @@ impl Deal {
         let (trustee, index) = (self.dealer(), self.dealer().index());
         let dealer = self.participants.dealer(trustee);
         let dealer = dealer.ok_or(DkgError::Role { index })?;
-        if dealer.signed(&message(LABEL, &[&self.body()]), &self.signature) {
+        if dealer.signed(&message(Self::LABEL, &[&self.body()]), &self.signature) {
             Ok(())
         } else {
             Err(DkgError::DealSignature { trustee })
         }
-    }
-
-    /// The text of the file. Not secret.
-    pub fn encode(&self) -> String {
-        let comment = format!(
-            "clew deal of {}, for one plan. The shares in it are sealed. Not secret.",
-            self.dealer()
-        );
-        armor::encode(&comment, LABEL, &self.payload()).to_string()
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// [`TextError`] if it is another file, or damaged.
-    pub fn decode(text: &str) -> Result<Self, TextError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(TextError::Damaged)
-    }
-
-    pub(super) fn payload(&self) -> Vec<u8> {
-        [&self.body()[..], &self.signature].concat()
-    }
-
-    pub(super) fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let plan = fields.array()?;
-        let participants = Participants::read(&mut fields)?;
-        let [_, n, t] = *fields.0.first_chunk()?;
-        let length = 3 + G1_BYTES * usize::from(t) + PROOF_BYTES;
-        let broadcast = Broadcast::from_bytes(fields.take(length)?).ok()?;
-        let one = |_| fields.array();
-        let read = Self {
-            plan,
-            participants,
-            broadcast,
-            sealed: (0..n).map(one).collect::<Option<_>>()?,
-            signature: fields.array()?,
-        };
-        fields.0.is_empty().then_some(read)
     }
 
     /// Everything but the signature.
@@ -153,6 +113,36 @@ impl Deal {
         out.extend(self.broadcast.to_bytes());
         out.extend_from_slice(self.sealed.as_flattened());
         out
+    }
+}
+
+impl TextFile for Deal {
+    const LABEL: &'static str = "clew-dkg-deal-1";
+
+    fn comment(&self) -> String {
+        let dealer = self.dealer();
+        format!("clew deal of {dealer}, for one plan. The shares in it are sealed. Not secret.")
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.body());
+        out.extend_from_slice(&self.signature);
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let plan = fields.array()?;
+        let participants = Participants::read(fields)?;
+        let [_, n, t] = *fields.0.first_chunk()?;
+        let length = 3 + G1_BYTES * usize::from(t) + PROOF_BYTES;
+        let broadcast = Broadcast::from_bytes(fields.take(length)?).ok()?;
+        let one = |_| fields.array();
+        Some(Self {
+            plan,
+            participants,
+            broadcast,
+            sealed: (0..n).map(one).collect::<Option<_>>()?,
+            signature: fields.array()?,
+        })
     }
 }
 

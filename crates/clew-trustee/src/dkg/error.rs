@@ -137,65 +137,57 @@ impl fmt::Display for DkgError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scheme => f.write_str(
-                "the trustees cannot make the opening key of a bbs04 group: only a trusted dealer does",
+                "a bbs04 group requires a trusted dealer: distributed key generation (DKG) is not \
+                 possible",
             ),
-            Self::Purpose => f.write_str(
-                "a plan for a new group founds one, any other plan changes the group that it names",
-            ),
+            Self::Purpose => f.write_str("the plan has another purpose"),
             Self::OtherPlan => f.write_str("this file belongs to another plan"),
-            Self::OtherGroup => f.write_str("the group file is of another group than the plan"),
+            Self::OtherGroup => f.write_str("group file and plan belong to different groups"),
             Self::OtherHistory => f.write_str(
                 "the group file does not continue the epochs that the plan was made for",
             ),
             Self::Stale => f.write_str("the opening key changed after the plan was made"),
-            Self::Role { index } => write!(f, "the plan has no such part for trustee {index}"),
-            Self::TwoHellos { trustee } => write!(f, "{trustee} has two hellos"),
-            Self::NoHello { trustee } => write!(f, "the hello of {trustee} is missing"),
-            Self::SameKey { trustee } => {
-                write!(f, "the hello of {trustee} has the key of another hello")
+            Self::Role { index } => {
+                write!(f, "the plan does not include trustee {index} in this role")
             }
-            Self::HelloSignature { trustee } => write!(
-                f,
-                "the hello of {trustee} is not the one it made: get it again from {trustee}"
-            ),
+            Self::TwoHellos { trustee } => write!(f, "{trustee}: two hellos given"),
+            Self::NoHello { trustee } => write!(f, "{trustee}: hello missing"),
+            Self::SameKey { trustee } => {
+                write!(f, "{trustee}: hello has the key of another hello")
+            }
+            Self::HelloSignature { trustee } => write!(f, "{trustee}: hello signature invalid"),
             Self::HelloKey { trustee } => {
-                write!(f, "no share can be sealed to the hello of {trustee}")
+                write!(f, "{trustee}: hello key invalid")
             }
             Self::OwnHello => f.write_str(
-                "the hello under this trustee's index is not that of its state: somebody swapped it, or \
-                 this is another state",
+                "this trustee's hello does not match its state: someone swapped it, or this is \
+                 another state",
             ),
             Self::Hellos { trustee } => write!(
                 f,
-                "{trustee} dealt to other hellos: somebody swapped one, or a hello was made twice"
+                "{trustee}: deal is for other hellos: someone swapped one, or a trustee made two"
             ),
-            Self::DealSignature { trustee } => write!(
-                f,
-                "the deal of {trustee} is not the one it made: get it again from {trustee}"
-            ),
+            Self::DealSignature { trustee } => write!(f, "{trustee}: deal signature invalid"),
             Self::DealtBefore => {
-                f.write_str("this trustee has dealt already, to other hellos, and deals only once")
+                f.write_str("this trustee already dealt to other hellos, and can deal only once")
             }
             Self::OwnDeal => f.write_str(
-                "the deal under this trustee's index is not that of its state: somebody swapped it, or \
-                 this is another state",
+                "this trustee's deal does not match its state: someone swapped it, or this is \
+                 another state",
             ),
-            Self::OldKey => {
-                f.write_str("the old key is no share of the opening key that the plan hands on")
+            Self::OldKey => f.write_str("the old key is not a share of the plan's opening key"),
+            Self::SealedShare { trustee } => {
+                write!(f, "{trustee}: share for this trustee does not decrypt")
             }
-            Self::SealedShare { trustee } => write!(
-                f,
-                "the share that {trustee} sealed for this trustee does not open: start again without {trustee}"
-            ),
-            Self::NoShare => f.write_str("this trustee only hands its share on and gets none"),
-            Self::Record => {
-                f.write_str("the group file has no record of the opening key that was dealt")
+            Self::NoShare => {
+                f.write_str("this trustee hands its share on and does not get a new one")
             }
+            Self::Record => f.write_str("the group file does not record this opening key"),
             Self::Quorum(QuorumError::Missing { trustee }) => {
-                write!(f, "the deal of {trustee} is missing")
+                write!(f, "{trustee}: deal missing")
             }
             Self::Quorum(QuorumError::Repeated { trustee }) => {
-                write!(f, "{trustee} has two deals")
+                write!(f, "{trustee}: two deals given")
             }
             Self::Quorum(QuorumError::TooFew { given, needed }) => write!(
                 f,

@@ -4,12 +4,11 @@ use super::seal::KEY_BYTES;
 use super::{DkgError, Plan, hash};
 use clew_evidence::signed::{SIGNATURE_BYTES, holds, strict_key};
 use clew_evidence::wire::Fields;
-use clew_evidence::{TextError, armor};
 use clew_group::domain_separator;
 use clew_group::quorum::{Set, Trustee};
+use clew_keys::TextFile;
 use ed25519_dalek::{Signer, SigningKey};
 
-const LABEL: &str = "clew-dkg-hello-1";
 const CONTEXT: &str = "clew-dkg-1";
 
 /// Which trustee of the new key a participant is, and which dealer. In a resharing these may be two
@@ -94,7 +93,7 @@ pub struct Hello {
 
 impl Hello {
     pub(super) fn sign(plan: [u8; 32], who: Participant, key: &SigningKey) -> Self {
-        let signature = key.sign(&message(LABEL, &[&plan, &who.to_bytes()]));
+        let signature = key.sign(&message(Self::LABEL, &[&plan, &who.to_bytes()]));
         Self {
             plan,
             who,
@@ -105,35 +104,6 @@ impl Hello {
     /// Who says hello.
     pub fn participant(&self) -> &Participant {
         &self.who
-    }
-
-    /// The text of the file. Not secret.
-    pub fn encode(&self) -> String {
-        let payload = [&self.plan[..], &self.who.to_bytes(), &self.signature];
-        let comment = format!(
-            "clew hello of {}, for one plan. Not secret.",
-            self.who.name()
-        );
-        armor::encode(&comment, LABEL, &payload.concat()).to_string()
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// [`TextError`] if it is another file, or damaged.
-    pub fn decode(text: &str) -> Result<Self, TextError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(TextError::Damaged)
-    }
-
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let read = Self {
-            plan: fields.array()?,
-            who: Participant::read(&mut fields)?,
-            signature: fields.array()?,
-        };
-        fields.0.is_empty().then_some(read)
     }
 
     /// Checks that it was made for that plan.
@@ -147,13 +117,35 @@ impl Hello {
 
     fn check(&self, plan: &Plan) -> Result<(), DkgError> {
         self.check_plan(plan)?;
-        let message = message(LABEL, &[&self.plan, &self.who.to_bytes()]);
+        let message = message(Self::LABEL, &[&self.plan, &self.who.to_bytes()]);
         if self.who.signed(&message, &self.signature) {
             self.who.check(plan)
         } else {
             let trustee = self.who.role.anyone();
             Err(DkgError::HelloSignature { trustee })
         }
+    }
+}
+
+impl TextFile for Hello {
+    const LABEL: &'static str = "clew-dkg-hello-1";
+
+    fn comment(&self) -> String {
+        let name = self.who.name();
+        format!("clew hello of {name}, for one plan. Not secret.")
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let payload = [&self.plan[..], &self.who.to_bytes(), &self.signature];
+        out.extend_from_slice(&payload.concat());
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Some(Self {
+            plan: fields.array()?,
+            who: Participant::read(fields)?,
+            signature: fields.array()?,
+        })
     }
 }
 

@@ -2,14 +2,14 @@
 
 use super::{DkgError, base, hash};
 use clew_evidence::wire::Fields;
-use clew_evidence::{GroupFile, GroupId, Name, Origin, TextError, armor};
+use clew_evidence::{GroupFile, GroupId, Name, Origin};
 use clew_group::curve::{G1, G1_BYTES};
 use clew_group::quorum::{Broadcast, Founding, Quorum, Resharing, Set, Sharing, Trustee};
 use clew_group::quorum::{DealtShare, QuorumError, SecretShare};
 use clew_group::{EpochId, Scheme};
+use clew_keys::TextFile;
 use rand_core::CryptoRng;
 
-const LABEL: &str = "clew-dkg-plan-1";
 const FOUNDING: u8 = 1;
 const NEW_KEY: u8 = 2;
 const RESHARING: u8 = 3;
@@ -129,7 +129,7 @@ impl Plan {
 
     /// Names the plan: a hash of all that it says.
     pub fn id(&self) -> [u8; 32] {
-        hash(LABEL, &[&self.payload()])
+        hash(Self::LABEL, &[&self.payload()])
     }
 
     /// The trustees who deal: all, or the old ones of a resharing.
@@ -161,56 +161,6 @@ impl Plan {
         self.old_key().map_or(Origin::Dkg, |old| old.origin)
     }
 
-    /// The text of the file. Not secret.
-    pub fn encode(&self) -> String {
-        let (n, t) = (self.quorum.trustees(), self.quorum.threshold());
-        let what = match self.purpose {
-            Purpose::Founding => "of the new group",
-            Purpose::NewKey(_) => "(a new one) of group",
-            Purpose::Resharing { .. } => "(handed on) of group",
-        };
-        let comment = format!(
-            "clew plan of an opening key {what} {}: {n} trustees, {t} open together. Not secret.",
-            self.name
-        );
-        armor::encode(&comment, LABEL, &self.payload()).to_string()
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// [`TextError`] if it is another file, or damaged.
-    pub fn decode(text: &str) -> Result<Self, TextError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(TextError::Damaged)
-    }
-
-    fn payload(&self) -> Vec<u8> {
-        let mut out = vec![self.purpose.code()];
-        self.name.write(&mut out);
-        out.extend_from_slice(&self.nonce);
-        out.extend_from_slice(&self.random);
-        write_quorum(self.quorum, &mut out);
-        self.purpose.write(&mut out);
-        out
-    }
-
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
-        let code = fields.u8()?;
-        let name = Name::read(&mut fields)?;
-        let (nonce, random) = (fields.array()?, fields.array()?);
-        let quorum = read_quorum(&mut fields)?;
-        let purpose = Purpose::read(code, &nonce, &mut fields)?;
-        fields.0.is_empty().then_some(Self {
-            name,
-            nonce,
-            quorum,
-            purpose,
-            random,
-        })
-    }
-
     /// The library's computation under this context.
     pub(super) fn round(&self, context: [u8; 32]) -> Result<Round<'_>, DkgError> {
         Ok(match &self.purpose {
@@ -221,6 +171,45 @@ impl Plan {
                 let old = &old.sharing;
                 Round::HandedOn(Resharing::new(context, old, *dealers, self.quorum)?)
             }
+        })
+    }
+}
+
+impl TextFile for Plan {
+    const LABEL: &'static str = "clew-dkg-plan-1";
+
+    fn comment(&self) -> String {
+        let (n, t) = (self.quorum.trustees(), self.quorum.threshold());
+        let what = match self.purpose {
+            Purpose::Founding => "of the new group",
+            Purpose::NewKey(_) => "(a new one) of group",
+            Purpose::Resharing { .. } => "(handed on) of group",
+        };
+        format!(
+            "clew plan of an opening key {what} {}: {n} trustees, {t} open together. Not secret.",
+            self.name
+        )
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.purpose.code());
+        self.name.write(out);
+        out.extend_from_slice(&self.nonce);
+        out.extend_from_slice(&self.random);
+        write_quorum(self.quorum, out);
+        self.purpose.write(out);
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let code = fields.u8()?;
+        let name = Name::read(fields)?;
+        let (nonce, random) = (fields.array()?, fields.array()?);
+        Some(Self {
+            quorum: read_quorum(fields)?,
+            purpose: Purpose::read(code, &nonce, fields)?,
+            name,
+            nonce,
+            random,
         })
     }
 }

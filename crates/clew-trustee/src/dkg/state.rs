@@ -2,17 +2,13 @@
 
 use super::seal::SealKey;
 use super::{Deal, DkgError, Hello, Participant, Participants, Plan, Role};
-use clew_evidence::armor;
 use clew_evidence::wire::Fields;
 use clew_group::quorum::{SecretShare, Trustee};
-use clew_keys::{KeyError, OpeningShare, TrusteeKeyFile};
+use clew_keys::{OpeningShare, TextFile, TrusteeKeyFile};
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use std::fmt;
 use zeroize::Zeroizing;
-
-const LABEL: &str = "clew-dkg-state-1";
-const COMMENT: &str = "clew state of an opening key in the making. SECRET: keep it until your trustee key is written.";
 
 /// A trustee's secret keys for one plan, and its deal once it has dealt.
 pub struct State {
@@ -152,42 +148,34 @@ impl State {
             sign_key: self.sign_key.verifying_key().to_bytes(),
         }
     }
+}
 
-    /// The text of the file. Secret.
-    pub fn encode(&self) -> Zeroizing<String> {
-        let deal = self.deal.as_ref().map_or(Vec::new(), Deal::payload);
-        let mut out = Zeroizing::new(Vec::with_capacity(98 + deal.len()));
+impl TextFile for State {
+    const LABEL: &'static str = "clew-dkg-state-1";
+
+    fn comment(&self) -> String {
+        "clew state of an opening key in the making. SECRET: keep it until your trustee key is written."
+            .to_owned()
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.plan);
         out.extend_from_slice(&self.role.to_bytes());
         out.extend_from_slice(self.seal_key.as_bytes());
         out.extend_from_slice(Zeroizing::new(self.sign_key.to_bytes()).as_slice());
-        out.extend_from_slice(&deal);
-        armor::encode(COMMENT, LABEL, &out)
+        if let Some(deal) = &self.deal {
+            deal.write(out);
+        }
     }
 
-    /// What the file's first line says.
-    pub fn comment(&self) -> &'static str {
-        COMMENT
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The rules of `spec/key-file.md` section 7.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
-        let payload = armor::decode(text, LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
-    }
-
-    fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let plan = fields.array()?;
-        let role = Role::read(&mut fields)?;
+        let role = Role::read(fields)?;
         let seal_key = SealKey::from_bytes(Zeroizing::new(fields.array()?));
         let seed = Zeroizing::new(fields.array()?);
         let deal = match fields.0 {
             [] => None,
-            payload => Some(Deal::from_payload(payload)?),
+            _ => Some(Deal::read(fields)?),
         };
         Some(Self {
             plan,

@@ -5,7 +5,7 @@ use super::groups::{Manager, forged, named, trusted_dealer};
 use super::run::{Run, handing_on, plan, quorum, rng, set, who};
 use clew_group::quorum::{Founding, QuorumError, Resharing, Sharing};
 use clew_group::xr;
-use clew_keys::{OpeningShare, TrusteeKeyFile};
+use clew_keys::{OpeningShare, TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, OldKey, Place, Plan, State};
 
 fn rule<T>(result: Result<T, DkgError>) -> &'static str {

@@ -3,6 +3,7 @@
 
 use clew_evidence::armor;
 use clew_group::quorum::{Broadcast, DealtShare};
+use clew_keys::TextFile;
 use clew_trustee::dkg::{Deal, Hello, State};
 use ed25519_dalek::{Signer, SigningKey};
 use hpke::aead::ChaCha20Poly1305;

@@ -6,7 +6,7 @@ use super::run::{Run, plan, quorum, rng, set, who};
 use clew_evidence::Origin;
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Part, QuorumError, SecretShare, Sharing};
-use clew_keys::{OpeningShare, TrusteeKeyFile};
+use clew_keys::{OpeningShare, TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Dealing, Plan, State};
 
 fn share(key: &TrusteeKeyFile) -> &SecretShare {

@@ -8,7 +8,7 @@ use clew_group::EpochId;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Resharing, SecretShare, Sharing};
 use clew_group::xr::Generators;
-use clew_keys::{OpeningShare, TrusteeKeyFile};
+use clew_keys::{OpeningShare, TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, Dealing, OldKey, Place, Plan, State};
 use std::path::PathBuf;
 use std::{env, fs};

@@ -60,7 +60,7 @@ impl Coverage {
         };
         let unit = match self.mode {
             _ if count == 1 => {
-                return format!("covers packet {asked} of this capture and no other");
+                return format!("covers only packet {asked} of this capture");
             }
             Mode::Tree => format!("a block of {count_said} packets"),
             Mode::Window => format!("a window of {count_said} packets"),
@@ -78,8 +78,8 @@ pub fn check_rereadable(path: &Path) -> Result<(), Failure> {
     let metadata = path.metadata();
     match metadata.is_ok_and(|metadata| !metadata.is_file()) || path == Path::new("-") {
         true => Err(
-            Failure::file(path, "the capture has to be read more than once")
-                .hint("write it to a file"),
+            Failure::file(path, "the capture must be read more than once")
+                .hint("save it to a file first"),
         ),
         false => Ok(()),
     }
@@ -99,16 +99,16 @@ fn list(numbers: &[u64], more: bool) -> String {
 /// The failure of a capture without the packet asked about, but with so many others of its signature.
 pub fn not_there(path: &Path, others: usize) -> Failure {
     let why = match others {
-        0 => "the packet that this is about is not in the capture".to_owned(),
-        1 => "the packet that was asked about is not in the capture; \
-              one other packet with the same signature is"
+        0 => "the capture does not contain the packet".to_owned(),
+        1 => "the capture does not contain the packet, only one other packet with the same \
+            signature"
             .to_owned(),
         n => format!(
-            "the packet that was asked about is not in the capture; \
-             {n} other packets with the same signature are"
+            "the capture does not contain the packet, only {n} other packets with the same \
+             signature"
         ),
     };
-    Failure::file(path, why).hint("give a capture that holds the packet that was asked about")
+    Failure::file(path, why).hint("use a capture that contains the packet")
 }
 
 /// One reading of a capture.

@@ -48,7 +48,7 @@ impl Evidence {
             (Verdict::Valid, Some(evidence)) => Ok(evidence),
             (Verdict::Invalid, _) => {
                 let why = report::explain(reason);
-                let failure = Failure::new(format!("packet {number} is invalid, {reason}: {why}"));
+                let failure = Failure::new(format!("packet {number}: invalid, {reason}: {why}"));
                 Err(match reason {
                     // With another group file it may be valid.
                     Reason::UnknownGroup => failure,
@@ -57,7 +57,7 @@ impl Evidence {
                 })
             }
             _ => Err(Failure::new(format!(
-                "packet {number} is {verdict}, {reason}: there is nothing to open"
+                "packet {number}: {verdict}, {reason}: cannot be opened"
             ))),
         }
     }

@@ -34,14 +34,14 @@ pub fn run(arguments: &Extract) -> Result<Status, Failure> {
     }
     if !found {
         let missing = format!(
-            "there is no packet {}: the capture has {packets}",
+            "packet {}: not found, the capture has {packets} packets",
             of.packet
         );
         return Err(Failure::file(&of.input, missing));
     }
     writer.finish().map_err(Failure::write)?.commit()?;
     let path = path.display();
-    eprintln!("packet {}, which is valid, alone: {path}", of.packet);
+    eprintln!("packet {}: valid, written to {path}", of.packet);
     Ok(Status::Yes)
 }
 

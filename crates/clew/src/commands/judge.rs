@@ -2,11 +2,12 @@
 
 use super::coverage::{Coverage, check_rereadable, not_there};
 use super::evidence::Evidence;
-use super::share::{hash_of, read_text};
+use super::share::hash_of;
 use super::verdict;
 use crate::cli::Judge;
 use crate::failure::{Failure, Status};
 use crate::groups::read_checked;
+use crate::secrets;
 use clew_evidence::{
     CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, TextError, judge_match,
     judge_opening,
@@ -24,7 +25,7 @@ const WARRANT_PIN: &str = "warrant-pin";
 pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     check_rereadable(&arguments.input)?;
     let group = read_checked(&arguments.group)?;
-    let text = read_text(&arguments.evidence)?;
+    let text = secrets::read_text(&arguments.evidence)?;
     let file = match EvidenceFile::decode(&text, &group) {
         Err(ReadError::Fault(fault)) => return Err(refuted(arguments, &fault)),
         Err(error @ ReadError::LaterEpoch { .. }) => return Err(older(&arguments.group, error)),
@@ -79,7 +80,7 @@ fn no(arguments: &Judge, rule: &str, trustee: Option<u8>, why: impl Display) -> 
             json!({"holds": false, "rule": rule, "trustee": trustee})
         );
     }
-    Failure::file(&arguments.evidence, format!("it does not hold: {why}")).no()
+    Failure::file(&arguments.evidence, format!("invalid: {why}")).no()
 }
 
 /// An opening or a match.
@@ -91,7 +92,7 @@ pub enum EvidenceFile {
 impl EvidenceFile {
     /// Reads either; what it holds is not judged.
     pub fn read(path: &Path, group: &CheckedGroup) -> Result<Self, Failure> {
-        Self::decode(&read_text(path)?, group).map_err(|error| unread(path, &error))
+        Self::decode(&secrets::read_text(path)?, group).map_err(|error| unread(path, &error))
     }
 
     fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {
@@ -120,7 +121,7 @@ impl EvidenceFile {
         if needed <= known {
             return Ok(());
         }
-        let why = format!("its register has {known} machines, the evidence needs one of {needed}");
+        let why = format!("need a register of {needed} machines, have {known}");
         Err(older(path, why))
     }
 
@@ -135,17 +136,16 @@ impl EvidenceFile {
 
 /// The group file is older than the evidence: a newer one may say yes.
 fn older(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::file(path, why).hint("take a newer group file of this group")
+    Failure::file(path, why).hint("use a newer group file")
 }
 
 /// A text that is no evidence is no answer; a rule that is broken is a no.
 fn unread(path: &Path, error: &ReadError) -> Failure {
     match error {
-        ReadError::Text(TextError::Label { found, .. }) => Failure::file(
-            path,
-            format!("this is a {found}, neither an opening nor a match"),
-        ),
+        ReadError::Text(TextError::Label { found, .. }) => {
+            Failure::file(path, format!("need an opening or a match, have a {found}"))
+        }
         ReadError::Text(_) | ReadError::LaterEpoch { .. } => Failure::file(path, error),
-        ReadError::Fault(fault) => Failure::file(path, format!("it does not hold: {fault}")).no(),
+        ReadError::Fault(fault) => Failure::file(path, format!("invalid: {fault}")).no(),
     }
 }

@@ -4,11 +4,11 @@ use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::judge;
 use super::register::{Candidate, Register};
-use super::share::{check_new, read_shares, read_text, request, write};
+use super::share::{check_new, read_shares, request, write};
 use crate::cli::{Match as MatchArguments, Open, PacketOf};
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
-use crate::secrets::Unlock;
+use crate::secrets::{self, Unlock};
 use clew_evidence::{
     CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
     Refused, Search, Share, Why, combine_match, combine_opening,
@@ -121,7 +121,7 @@ fn find(
         }
         Q::Given(given) if given.is_of(&opened) => with_q(opened.search(), &given)?,
         Q::Given(_) => {
-            return Err(Failure::new("--q: it is of another opening"));
+            return Err(Failure::new("--q: belongs to another opening"));
         }
     };
     register.find(epoch, search)
@@ -132,12 +132,12 @@ fn with_q(search: Search, given: &Locator) -> Result<Search, Failure> {
     let search = q.and_then(|q| search.with_q(&q).ok());
     search.ok_or_else(|| {
         Failure::new("--q: Q is not B^gamma for the base B of this signature")
-            .hint("ask the manager for it again: clew open --register DIR --write-q FILE")
+            .hint("ask the manager to run clew open --register DIR --write-q FILE again")
     })
 }
 
 fn read_locator(path: &Path) -> Result<Locator, Failure> {
-    Locator::decode(&read_text(path)?).map_err(|e| Failure::file(path, e))
+    Locator::decode(&secrets::read_text(path)?).map_err(|e| Failure::file(path, e))
 }
 
 /// `clew match`
@@ -202,14 +202,14 @@ fn failed(error: CombineError, register: &Register) -> Failure {
         CombineError::TooFew { refused, .. } | CombineError::Refused(refused)
             if refused.iter().any(|one| one.why == Why::OtherRequest) =>
         {
-            failure.hint("a share counts for one packet, one question and one warrant only")
+            failure
+                .hint("ask for new shares: each is valid for one packet, question and warrant only")
         }
-        CombineError::TooFew { .. } => failure.hint("ask other trustees"),
+        CombineError::TooFew { .. } => failure.hint("ask other trustees for a --share"),
         CombineError::Refused(refused) => failure.hint(match_hint(&refused)),
         CombineError::NoRow { .. } => no_row(register),
-        CombineError::Fault(fault) if fault.rule == JudgeRule::Register => failure.hint(
-            "the register file and the group file are not of one time or one history: get both anew",
-        ),
+        CombineError::Fault(fault) if fault.rule == JudgeRule::Register => failure
+            .hint("get both again: register and group file are from different times or histories"),
         CombineError::Fault(_) => failure,
     }
 }
@@ -221,13 +221,13 @@ fn no_row(register: &Register) -> Failure {
     let id = id.map_or_else(String::new, |id| clew_evidence::short_epoch_id(&id));
     let machines = group.register().machines;
     Failure::new(format!(
-        "none of the {machines} rows of the register signed this: the manager hides a row, or this \
-         group file is not the one that machines and trustees have"
+        "none of the {machines} rows of the register signed this: the manager hides a row, or \
+         machines and trustees have another group file"
     ))
     .hint(format!(
-        "compare epoch {newest}, {id}, and the register's root (clew group show) with what trustees \
-         and machines have; if they are equal, ask the manager for a newer register: if no row \
-         appears, it hides one"
+        "compare epoch {newest}, {id}, and the register's root (clew group show) with those of \
+         trustees and machines. If they are equal, ask for a newer register: if it does not have \
+         the row either, the manager hides it"
     ))
 }
 
@@ -235,13 +235,12 @@ fn no_row(register: &Register) -> Failure {
 pub fn match_hint(refused: &[Refused]) -> &'static str {
     let all = |why| refused.iter().all(|one| one.why == why);
     if all(Why::Missing) {
-        "give the shares of all that take part, each with its own --share"
+        "use --share for the share of each trustee that takes part"
     } else if all(Why::OtherRequest) {
-        "give the --match, --packet and --warrant of the step before"
+        "use the --match, --packet and --warrant of the previous step"
     } else if refused.iter().any(|one| one.why == Why::OtherStep) {
-        "give what all of them wrote in the step before; to clew match, that is the third: clew help \
-         share"
+        "use the outputs of the previous step, for clew match those of the third: clew help share"
     } else {
-        "all begin again with --with, without the trustees that are named"
+        "start again with --with, without the named trustees"
     }
 }

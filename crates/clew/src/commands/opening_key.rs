@@ -7,27 +7,22 @@ use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
-use clew_evidence::{GroupFile, TextError, short_form};
+use clew_evidence::{GroupFile, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
-use clew_keys::IssuerKeyFile;
-use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::files::MODE_PUBLIC;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{NewGroup, Store, StoreError};
 use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Longest plan, hello or deal that is read, in bytes: more than a text may have.
-const TEXT_BYTES_MAX: u64 = 1 << 15;
 
 pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
     let quorum = Quorum::new(arguments.threshold, arguments.trustees).map_err(Failure::new)?;
     let plan = match (&arguments.name, &arguments.group) {
         (Some(name), _) => Plan::founding(name.clone(), quorum, &mut random::os()),
         (None, Some(path)) => for_group(arguments, &read_group_file(path)?, quorum)?,
-        (None, None) => return Err(Failure::new("a plan is for a --name or a --group")),
+        (None, None) => return Err(Failure::new("need --name or --group")),
     };
-    write_same(&arguments.out.output, &plan.encode())?;
+    secrets::write_same(&arguments.out.output, &plan.encode(), MODE_PUBLIC)?;
     let what = match plan.purpose {
         Purpose::Founding => "opening key of the new group",
         Purpose::NewKey(_) => "new opening key of group",
@@ -66,7 +61,7 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let named = arguments.name.as_ref();
     if named.is_some_and(|name| *name != group.name) {
         let message = format!("the plan is for a group named {}", group.name);
-        return Err(Failure::file(plan, message).hint("leave out --name, or make another plan"));
+        return Err(Failure::file(plan, message).hint("omit --name, or make another plan"));
     }
     let secret = arguments.seal.secret()?;
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
@@ -74,7 +69,10 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let quorum = dealing.sharing().quorum();
     say_check_code(dealing.context());
     let (t, n) = (quorum.threshold(), quorum.trustees());
-    say!("Any {t} of {n} trustees open together. They made the opening key: nobody has it.");
+    say!(
+        "Any {t} of {n} trustees open together. They generated the opening key (DKG): nobody holds \
+         it."
+    );
     say!("Next, each trustee: clew trustee finish, with this group file.");
     Ok(Status::Yes)
 }
@@ -108,7 +106,7 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
 
 /// The deals of a plan, checked.
 fn dealing(plan: &Path, deals: &[PathBuf]) -> Result<Dealing, Failure> {
-    let plan = read_plan(plan)?;
+    let plan: Plan = secrets::read(plan)?;
     let deals = read_deals(deals, &plan)?;
     Dealing::gather(&plan, deals).map_err(failed)
 }
@@ -134,69 +132,45 @@ pub fn failed(error: DkgError) -> Failure {
         ));
     }
     match error {
-        DkgError::OwnHello | DkgError::OwnDeal => failure.hint(
-            "give the --state that wrote it; if it is that one, compare check codes by voice",
-        ),
+        DkgError::OwnHello | DkgError::OwnDeal => failure
+            .hint("use the --state that wrote it. If it is that one, compare check codes by voice"),
         DkgError::Hellos { .. } => {
-            failure.hint("compare check codes by voice to find who was shown another hello")
+            failure.hint("compare check codes by voice to find out who got another hello")
         }
         DkgError::Purpose => failure
-            .hint("clew group create takes a plan for a new group, clew group reopen any other"),
+            .hint("use clew group create for a new group, clew group reopen for an existing one"),
         DkgError::DealtBefore => {
-            failure.hint("give the hellos that it dealt to, or begin a new plan")
+            failure.hint("use the --hello files that it dealt to, or start a new plan")
         }
         DkgError::Record => {
-            failure.hint("get the newest group file; if it stays, do not use the key")
+            failure.hint("get the newest group file. If the error remains, do not use the key")
+        }
+        DkgError::HelloSignature { trustee } | DkgError::DealSignature { trustee } => {
+            failure.hint(format!("get the file from {trustee} again"))
         }
         DkgError::Stale => failure.hint("make a new plan from the newest group file"),
         _ => failure,
     }
 }
 
-pub fn read_plan(path: &Path) -> Result<Plan, Failure> {
-    read(path, Plan::decode)
-}
-
 /// Reads deals of a plan.
 pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> {
-    let deal = |path: &PathBuf| {
-        let deal = read(path, Deal::decode)?;
-        deal.check_plan(plan).map_err(|e| Failure::file(path, e))?;
-        Ok(deal)
-    };
-    paths.iter().map(deal).collect()
+    read_each(paths, |deal: &Deal| deal.check_plan(plan))
 }
 
 /// Reads hellos of a plan.
 pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure> {
-    let hello = |path: &PathBuf| {
-        let hello = read(path, Hello::decode)?;
-        hello.check_plan(plan).map_err(|e| Failure::file(path, e))?;
-        Ok(hello)
+    read_each(paths, |hello: &Hello| hello.check_plan(plan))
+}
+
+fn read_each<T: TextFile>(
+    paths: &[PathBuf],
+    check: impl Fn(&T) -> Result<(), DkgError>,
+) -> Result<Vec<T>, Failure> {
+    let one = |path: &PathBuf| {
+        let file = secrets::read(path)?;
+        check(&file).map_err(|e| Failure::file(path, e))?;
+        Ok(file)
     };
-    paths.iter().map(hello).collect()
-}
-
-/// Reads a public file.
-fn read<T>(path: &Path, decode: impl FnOnce(&str) -> Result<T, TextError>) -> Result<T, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::io(path, &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, TextError::NotAKey))?;
-    decode(&text).map_err(|e| Failure::file(path, e))
-}
-
-/// Writes a public file. One that holds the same already stays; another is never overwritten.
-pub fn write_same(path: &Path, text: &str) -> Result<(), Failure> {
-    secrets::check_named(path)?;
-    if std::fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
-        return Ok(());
-    }
-    write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::file(path, "it exists").hint("choose another name")
-        }
-        _ => Failure::io(path, &e),
-    })
+    paths.iter().map(one).collect()
 }

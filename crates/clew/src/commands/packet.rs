@@ -18,6 +18,6 @@ pub fn find(path: &Path, number: u64) -> Result<Record, Failure> {
             }
         }
     }
-    let missing = format!("there is no packet {number}: the capture has {packets}");
+    let missing = format!("packet {number}: not found, the capture has {packets} packets");
     Err(Failure::file(path, missing))
 }

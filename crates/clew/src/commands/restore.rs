@@ -27,10 +27,10 @@ pub fn in_full(
     let Some(packet) = coded.filter(|p| p.trailer().carriage != Carriage::Full) else {
         return Ok(record);
     };
-    let share = format!("packet {number} carries a share of its block's signature only");
+    let share = format!("packet {number} has only a part of its block's signature");
     if path == Path::new(STANDARD_STREAM) {
-        let failure = Failure::new(format!("{share}: the capture has to be read once more"));
-        return Err(failure.hint("write it to a file"));
+        let failure = Failure::new(format!("{share}, and the capture must be read again"));
+        return Err(failure.hint("save it to a file first"));
     }
     let mut block = Block::of(&packet);
     let mut capture = Capture::open(path, "restoring the signature")?;
@@ -49,9 +49,9 @@ pub fn in_full(
     }
     let (here, needed) = (block.shares.len(), block.needed);
     Err(match block.refused {
-        true => Failure::new(format!("{share}, and what is restored does not hold")).no(),
+        true => Failure::new(format!("{share}, and the restored signature is invalid")).no(),
         false => Failure::new(format!(
-            "{share}: the capture has {here} of the {needed} that restore it"
+            "{share}: need {needed} parts to restore it, have {here}"
         )),
     })
 }
@@ -64,7 +64,7 @@ fn with_signature(
 ) -> Result<Record, Failure> {
     let (mut full, mut bytes) = (record.clone(), Vec::new());
     let too_long = |why: &dyn std::fmt::Display| {
-        Failure::new(format!("the packet has no room for its full form: {why}"))
+        Failure::new(format!("the packet does not fit in its full form: {why}"))
     };
     let written = packet.in_full(signature, &mut bytes);
     written.map_err(|reason| too_long(&reason))?;

@@ -10,20 +10,16 @@ use crate::failure::{Failure, Status};
 use crate::groups::{check, read_group_file};
 use crate::random;
 use crate::secrets;
-use clew_capture::is_capture;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
-use clew_keys::TrusteeKeyFile;
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Longest text of a share, an opening or a match that is read, in bytes.
-const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
@@ -73,7 +69,7 @@ fn matching(
     responder: &Responder<'_>,
 ) -> Result<Share, Failure> {
     let register = arguments.register.as_deref();
-    let register = register.ok_or_else(|| Failure::new("--match needs --register"))?;
+    let register = register.ok_or_else(|| Failure::new("--match requires --register"))?;
     let register = Register::open(register, group, &arguments.unlock)?;
     let with = register.candidate(machine, evidence.summary.epoch)?;
     let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
@@ -111,7 +107,7 @@ fn step(
         Some(step) => {
             let what = step.as_str();
             return Err(Failure::new(format!(
-                "a {what} is no answer to a step of a match"
+                "a {what} is not an output of a step of a match"
             )));
         }
     };
@@ -120,8 +116,8 @@ fn step(
 
 fn set(with: &[u8]) -> Result<Set, Failure> {
     if with.is_empty() {
-        return Err(Failure::new("who compares?")
-            .hint("name all trustees that take part, for example --with 1,3"));
+        return Err(Failure::new("--match: the first step requires --with")
+            .hint("name all trustees that take part, as --with 1,3"));
     }
     let trustees: Result<Vec<_>, _> = with.iter().map(|index| Trustee::new(*index)).collect();
     trustees.and_then(Set::of).map_err(Failure::new)
@@ -143,15 +139,19 @@ fn tell(arguments: &Arguments, share: &Share, coverage: &Coverage, responder: &R
                 responder.ledger().display()
             );
         }
-        Step::Match { .. } => say!("  With those of all others, clew match has the answer."),
+        Step::Match { .. } => {
+            say!("  Next: clew match, with the shares of all trustees that take part.")
+        }
         Step::Commitment { .. } => {
             say!(
-                "  Next, when all have given theirs: the same command with --share of each of them."
+                "  Next, when all trustees have done this: the same command, with --share for each \
+                 output."
             );
         }
         Step::Blind { .. } => {
             say!(
-                "  Last, when all have given theirs: the same command with --share of each of them."
+                "  Last, when all trustees have done this: the same command, with --share for each \
+                 output."
             );
         }
     }
@@ -161,9 +161,12 @@ fn refused(error: TrusteeError) -> Failure {
     let failure = Failure::new(&error);
     match error {
         TrusteeError::Combine(CombineError::Refused(refused)) => failure.hint(match_hint(&refused)),
-        TrusteeError::NotUnderWay => failure.hint("all begin again with --with"),
+        TrusteeError::Quorum(error) if error.culprit().is_some() => {
+            failure.hint("start again with --with, without this trustee")
+        }
+        TrusteeError::NotUnderWay => failure.hint("start again with --with"),
         TrusteeError::OtherSharing { .. } => {
-            failure.hint("use the trustee key that was given out for that epoch")
+            failure.hint("use --trustee with the key of that epoch")
         }
         TrusteeError::Io { path, error } => Failure::io(&path, &error),
         _ => failure,
@@ -178,7 +181,7 @@ pub fn request(
     warrant: Option<[u8; 32]>,
 ) -> Result<Request, Failure> {
     Request::new(group, question, &evidence.packet(), warrant)
-        .ok_or_else(|| Failure::new("bbs04 groups have no matches: only xr groups compare"))
+        .ok_or_else(|| Failure::new("bbs04 groups do not support matches"))
 }
 
 /// The hash of a warrant's file.
@@ -197,26 +200,10 @@ pub fn hash_of(path: &Path) -> Result<[u8; 32], Failure> {
 /// Reads shares.
 pub fn read_shares(paths: &[PathBuf]) -> Result<Vec<Share>, Failure> {
     let read = |path: &PathBuf| {
-        let share = Share::decode(&read_text(path)?);
+        let share = Share::decode(&secrets::read_text(path)?);
         share.map_err(|e| Failure::file(path, e))
     };
     paths.iter().map(read).collect()
-}
-
-/// Reads the text of a share, an opening or a match.
-pub fn read_text(path: &Path) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::io(path, &e))?;
-    let is_capture = is_capture(&bytes);
-    String::from_utf8(bytes).map_err(|_| {
-        let failure = Failure::file(path, "this is not a text file of clew");
-        match is_capture {
-            true => failure.hint("it looks like a capture: check the order of the files"),
-            false => failure,
-        }
-    })
 }
 
 /// Writes a share, an opening or a match: public, and never over another file.
@@ -238,5 +225,5 @@ pub fn check_new(path: &Path) -> Result<(), Failure> {
 }
 
 fn exists(path: &Path) -> Failure {
-    Failure::file(path, "it exists").hint("choose another name: evidence is not overwritten")
+    Failure::file(path, "already exists").hint("use another name: evidence is never overwritten")
 }

@@ -91,6 +91,6 @@ fn describe(packet: &SignedPacket<'_>) {
         }
     }
     if marks > 0 {
-        say!("  marks      {marks}: so many later runs of signing passed this packet");
+        say!("  marks      {marks} later signing runs copied this packet");
     }
 }

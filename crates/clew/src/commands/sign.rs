@@ -8,9 +8,9 @@ use crate::output::Output;
 use crate::random;
 use crate::report;
 use clap::ArgMatches;
-use clew_engine::captures::{self, Oversize, Signed};
+use clew_engine::captures::{self, Oversize, SignReport};
 use clew_engine::{Cover, Options, Signer, Signers, TimeSource};
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;
@@ -49,12 +49,14 @@ fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
         return Ok(());
     }
     if mode != ModeName::Tree {
-        let failure = Failure::new("--carriage coded is for blocks, which this mode has not");
-        return Err(failure.hint("take --mode tree, the default"));
+        let failure = Failure::new("--carriage coded requires --mode tree");
+        return Err(failure.hint("use --mode tree, the default"));
     }
     if most > CODED_MAX {
-        let failure = Failure::new(format!("--carriage coded has no blocks of {most} packets"));
-        return Err(failure.hint(format!("take --block {CODED_MAX} or less")));
+        let failure = Failure::new(format!(
+            "--carriage coded: need blocks of at most {CODED_MAX} packets, have {most}"
+        ));
+        return Err(failure.hint(format!("use --block {CODED_MAX} or less")));
     }
     Ok(())
 }
@@ -86,13 +88,13 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
             if from.is_empty() && several {
                 return Err(Failure::file(
                     path,
-                    "with several keys, each needs its --from",
+                    "with several keys, each --key requires its own --from",
                 ));
             }
             if from.is_empty() {
                 eprintln!(
-                    "clew: warning: every packet is signed, whoever sent it: name the machine's \
-                     sources with --from"
+                    "clew: warning: signing packets of every source; select the machine's with \
+                     --from"
                 );
             }
             let key = arguments.unlock.load(path, MemberKeyFile::decode)?;
@@ -112,15 +114,15 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
     let mut owned = vec![Vec::new(); arguments.key.len()];
     for (place, net) in places("from").zip(&arguments.from) {
         let before = keys.iter().filter(|key| **key < place).count();
-        let key = before.checked_sub(1).ok_or_else(|| {
-            Failure::new("--from belongs to the --key before it: give the key first")
-        })?;
+        let key = before
+            .checked_sub(1)
+            .ok_or_else(|| Failure::new("--from must follow its --key"))?;
         owned[key].push(*net);
     }
     Ok(owned)
 }
 
-fn report(signed: &Signed, output: &Path) {
+fn report(signed: &SignReport, output: &Path) {
     let count = signed.reasons.of(Reason::Signed);
     eprintln!(
         "signed {count} of {} packets: {}",
@@ -133,7 +135,7 @@ fn report(signed: &Signed, output: &Path) {
             .iter()
             .filter(|(reason, _)| *reason != Reason::Signed),
     );
-    report::damage(signed.damage.as_ref(), "what follows was copied as it was");
+    report::damage(signed.damage.as_ref(), "the rest was copied unchanged");
     if count == 0 && signed.packets > 0 {
         eprintln!("clew: warning: no packet was signed");
     }

@@ -23,7 +23,7 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
             done.unmarked
         );
     }
-    report::damage(done.damage.as_ref(), "what follows was copied as it was");
+    report::damage(done.damage.as_ref(), "the rest was copied unchanged");
     Ok(if done.damage.is_some() {
         Status::CouldNotTell
     } else {

@@ -1,6 +1,6 @@
 //! `clew trustee`: one trustee's steps towards an opening key.
 
-use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
+use super::opening_key::{failed, read_deals, read_hellos, say_check_code};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
@@ -8,10 +8,10 @@ use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_keys::TrusteeKeyFile;
-use clew_keys::encryption::{self, Secret};
+use clew_keys::encryption::Secret;
+use clew_keys::files::MODE_PUBLIC;
+use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
-use std::fs;
 use std::path::Path;
 
 pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
@@ -25,7 +25,7 @@ pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
 
 fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
     let (of, output) = (&arguments.of, &arguments.out.output);
-    let plan = read_plan(&of.plan)?;
+    let plan: Plan = secrets::read(&of.plan)?;
     let state = if of.state.exists() {
         begun(arguments, &plan)?
     } else {
@@ -38,7 +38,7 @@ fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
         state
     };
     let hello = state.hello();
-    write_same(output, &hello.encode())?;
+    secrets::write_same(output, &hello.encode(), MODE_PUBLIC)?;
     say!(
         "{} begins: {}  (give it to everybody who deals)",
         hello.participant().name(),
@@ -53,20 +53,20 @@ fn begun(arguments: &TrusteeBegin, plan: &Plan) -> Result<State, Failure> {
     let path = &arguments.of.state;
     let (state, _) = load(path, &arguments.unlock)?;
     let other = |what: &str| {
-        Failure::file(path, what).hint("choose another state file: a state is never overwritten")
+        Failure::file(path, what).hint("use another --state: a state is never overwritten")
     };
     if state.check_plan(plan).is_err() {
-        return Err(other("it belongs to another plan"));
+        return Err(other("belongs to another plan"));
     }
     if state.trustee().map(Index::index) != arguments.index {
-        return Err(other("it belongs to another trustee"));
+        return Err(other("belongs to another trustee"));
     }
     Ok(state)
 }
 
 fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let TrusteeDeal { of, unlock, .. } = arguments;
-    let plan = read_plan(&of.plan)?;
+    let plan: Plan = secrets::read(&of.plan)?;
     let hellos = read_hellos(&arguments.hello, &plan)?;
     let _lock = secrets::lock(&of.state)?; // two runs would draw two deals
     let (mut state, secret) = load(&of.state, unlock)?;
@@ -83,15 +83,15 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     if fresh {
         put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
     }
-    write_same(&arguments.out.output, &deal.encode())?;
+    secrets::write_same(&arguments.out.output, &deal.encode(), MODE_PUBLIC)?;
     say!(
         "{} dealt: {}  (give it to all trustees and to the manager)",
         state.hello().participant().name(),
         arguments.out.output.display()
     );
     say_check_code(&deal.participants().context(&plan));
-    say!("  Compare it with all others by voice before you hand out the deal: whoever has");
-    say!("  another check code was shown a hello that somebody swapped.");
+    say!("  Compare it with all others by voice before you hand out the deal. Whoever has");
+    say!("  another check code received a swapped hello.");
     Ok(Status::Yes)
 }
 
@@ -103,16 +103,14 @@ fn missing_old(error: &DkgError, plan: &Plan, hellos: &[Hello]) -> Option<Failur
     plan.old_key()?;
     let is_here = |hello: &Hello| hello.participant().role.trustee() == Some(trustee);
     let needed = plan.quorum.all().contains(trustee) && !hellos.iter().any(is_here);
-    (!needed).then(|| Failure::new(format!("the hello of old {trustee} is missing")))
+    (!needed).then(|| Failure::new(format!("old {trustee}: hello missing")))
 }
 
 /// Why there is no deal. That a key is wrong is said only if one was given.
 fn without_key(error: DkgError, given: bool) -> Failure {
     match error {
-        DkgError::OldKey if !given => {
-            Failure::new("the plan hands an old key on, and none was given")
-                .hint("give the key of the old trustee: --key OLD.key")
-        }
+        DkgError::OldKey if !given => Failure::new("the plan hands on an old key: need --key")
+            .hint("use --key with the old trustee key"),
         error => failed(error),
     }
 }
@@ -120,7 +118,7 @@ fn without_key(error: DkgError, given: bool) -> Failure {
 fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
     let (plan, state, deals) = dealt(&arguments.of, &arguments.deal, &arguments.unlock)?;
     let received = state.receive(&plan, deals).map_err(left)?;
-    say!("what all dealt to this trustee is good");
+    say!("all deals to this trustee are valid");
     say_check_code(received.dealing().context());
     say!("  The manager can use these deals; then: clew trustee finish.");
     Ok(Status::Yes)
@@ -134,7 +132,7 @@ fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
     let context = *received.dealing().context();
     let key = received.key(&group).map_err(failed)?;
     let secret = arguments.seal.secret()?;
-    write_key(output, &key, secret.as_ref())?;
+    secrets::write_key(output, &key, secret.as_ref())?;
     say!(
         "{} key of group {}: {}",
         key.trustee(),
@@ -152,29 +150,12 @@ fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Writes the key, unless it is there already.
-fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
-    let text = key.encode();
-    if path.exists() {
-        let found = fs::read_to_string(path).map(zeroize::Zeroizing::new);
-        let found = found.map_err(|e| Failure::io(path, &e))?;
-        let clear = match secret {
-            Some(secret) => encryption::decrypt(&found, secret).ok(),
-            None => Some(found),
-        };
-        if clear.is_some_and(|clear| *clear == *text) {
-            return Ok(());
-        }
-    }
-    secrets::write(path, &text, &key.comment(), secret, false)
-}
-
 fn dealt(
     of: &InPlan,
     deals: &[std::path::PathBuf],
     unlock: &Unlock,
 ) -> Result<(Plan, State, Vec<Deal>), Failure> {
-    let plan = read_plan(&of.plan)?;
+    let plan: Plan = secrets::read(&of.plan)?;
     let deals = read_deals(deals, &plan)?;
     let (state, _) = load(&of.state, unlock)?;
     let other = |e| Failure::file(&of.state, e);
@@ -185,7 +166,7 @@ fn dealt(
 fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure> {
     if !path.exists() {
         return Err(
-            Failure::file(path, "there is no such state").hint("clew trustee begin makes it")
+            Failure::file(path, "state does not exist").hint("clew trustee begin writes it")
         );
     }
     let (text, secret) = unlock.read(path)?;
@@ -194,7 +175,7 @@ fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure
 }
 
 fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Result<(), Failure> {
-    secrets::write(path, &state.encode(), state.comment(), secret, replace)
+    secrets::write(path, &state.encode(), &state.comment(), secret, replace)
 }
 
 fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {
@@ -206,7 +187,7 @@ fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile
 fn left(error: DkgError) -> Failure {
     match error {
         DkgError::NoShare => Failure::new(error).hint(
-            "the deals are good; when all others have finished, delete the state and the old key",
+            "the deals are valid. When all others have finished, delete the state and the old key",
         ),
         error => failed(error),
     }

@@ -85,7 +85,7 @@ fn text(group: &GroupFile, about: &About<'_>, judgement: &Judgement) {
         short_epoch_id(&judgement.epoch_id)
     );
     say!(
-        "  time       {}, says the packet",
+        "  time       {}, as the packet states",
         clock::to_the_second(about.signed_at)
     );
     say!("  signature  {}", coverage.sentence());
@@ -103,9 +103,9 @@ fn text(group: &GroupFile, about: &About<'_>, judgement: &Judgement) {
     match &judgement.device {
         Some(device) => {
             say!("  device     {device}");
-            say!("             (the name is the manager's word, this key is the device's)");
+            say!("             (the manager chose the name; the device made this key)");
         }
-        None => say!("  device     no key of its own: bbs04"),
+        None => say!("  device     none (scheme bbs04)"),
     }
     say!("  opened by  {}", key_sentence(judgement.opening_key));
     for caveat in &judgement.caveats {
@@ -123,8 +123,8 @@ fn place(how: How) -> &'static str {
 
 fn key_sentence(origin: Origin) -> &'static str {
     match origin {
-        Origin::TrustedDealer => "trustees with shares of a key that a trusted dealer made",
-        Origin::Dkg => "trustees with shares of a key that they made together",
+        Origin::TrustedDealer => "trustees, with a key from a trusted dealer",
+        Origin::Dkg => "trustees, with a key from distributed key generation (DKG)",
     }
 }
 
@@ -132,8 +132,8 @@ fn sentence(caveat: &Caveat, judgement: &Judgement, group: &GroupFile) -> String
     let claimed = judgement.epoch;
     match caveat {
         Caveat::JoinedLater { epoch } => format!(
-            "this machine joined in epoch {epoch}; the packet claims epoch {claimed} < {epoch}: made \
-             later than it says"
+            "the machine joined in epoch {epoch}, after epoch {claimed} of the packet: the packet \
+             is backdated"
         ),
         Caveat::RevokedLater { epoch } => {
             let start = group.start(*epoch);
@@ -141,8 +141,8 @@ fn sentence(caveat: &Caveat, judgement: &Judgement, group: &GroupFile) -> String
                 format!(" from {}", clock::to_the_second(start))
             });
             format!(
-                "the machine is revoked in epoch {epoch},{when}; nothing shows that the packet \
-                 existed before: whoever has a stolen key can date packets back"
+                "the machine is revoked in epoch {epoch},{when}; nothing proves that the packet \
+                 existed before: the holder of a stolen key can backdate packets"
             )
         }
         other => other.to_string(),

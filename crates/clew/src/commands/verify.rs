@@ -12,7 +12,7 @@ use crate::records::{Finding, Records, json, records};
 use crate::report;
 use clew_capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
 use clew_engine::AsFrame;
-use clew_engine::captures::{self, Verified};
+use clew_engine::captures::{self, VerifyReport};
 use clew_engine::{Keyring, Rules, TimeSource, Verifier};
 use clew_packet::{Acceptance, Conclusion, Windows};
 use std::io::{self, BufWriter, Write};
@@ -73,7 +73,7 @@ impl<'a> Report<'a> {
     fn new(arguments: &'a Verify, keyring: &'a Keyring) -> Result<Self, Failure> {
         let files = [&arguments.output, &arguments.plot];
         if files[0].is_some() && files[0] == files[1] {
-            return Err(Failure::new("-w and --plot name the same file"));
+            return Err(Failure::new("--output and --plot name the same file"));
         }
         let file = |path: &Option<PathBuf>| {
             let create = |path| Output::create(path, &arguments.input, arguments.force);
@@ -127,14 +127,14 @@ impl<'a> Report<'a> {
         Ok(self.annotated.is_some().then(texts))
     }
 
-    fn finish(mut self, verified: &Verified) -> Result<(), Failure> {
+    fn finish(mut self, verified: &VerifyReport) -> Result<(), Failure> {
         if let Some(annotated) = self.annotated.take() {
             annotated.finish().map_err(Failure::write)?.commit()?;
             if self.without_note > 0 {
                 let packets = self.without_note;
                 eprintln!(
-                    "clew: warning: {packets} packets of the annotated capture have no verdict: \
-                     their blocks cannot hold one"
+                    "clew: warning: {packets} packets of the annotated capture do not show their \
+                     verdict: their blocks do not have room"
                 );
             }
         }

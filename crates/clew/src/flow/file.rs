@@ -129,7 +129,8 @@ pub fn verify(
             Ok(Some(signed)) => signed,
             Ok(None) => return Ok(verified),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                verified.damage = Some("a packet of the file is cut short or has an absurd length");
+                verified.damage =
+                    Some("a packet of the file is truncated or has an invalid length");
                 return Ok(verified);
             }
             Err(error) => return Err(Failure::new(format!("cannot read: {error}"))),
@@ -166,11 +167,11 @@ pub fn full_packet(mut from: impl Read, flows: &Flows, number: u64) -> Result<Ve
             continue;
         }
         let full = receiver.full_form(&signed).filter(|_| reason == Reason::Ok);
-        let refused = || Failure::new(format!("packet {number} is {}: {reason}", reason.verdict()));
+        let refused = || Failure::new(format!("packet {number}: {}: {reason}", reason.verdict()));
         return full.ok_or_else(refused);
     }
     Err(Failure::new(format!(
-        "there is no packet {number}: the file has {packets}"
+        "packet {number}: not found, the file has {packets} packets"
     )))
 }
 

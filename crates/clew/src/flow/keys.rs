@@ -4,13 +4,12 @@ use super::ed25519;
 use super::schemes::{Signer, instance};
 use crate::failure::Failure;
 use crate::random;
-use clew_evidence::armor;
 use clew_evidence::wire::Fields;
+use clew_evidence::{TextError, armor};
 use clew_flow::effs::{self, Parameters, PublicKey};
 use clew_flow::{
     Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender, Unsignable,
 };
-use clew_keys::KeyError;
 use rand_core::Rng;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -111,9 +110,9 @@ impl FlowKey {
     ///
     /// # Errors
     /// It is none, or its public key is not that of its secret.
-    pub fn decode(text: &str) -> Result<Self, KeyError> {
+    pub fn decode(text: &str) -> Result<Self, TextError> {
         let payload = armor::decode(text, KEY_LABEL)?;
-        Self::from_payload(&payload).ok_or(KeyError::DAMAGED)
+        Self::from_payload(&payload).ok_or(TextError::Damaged)
     }
 
     fn from_payload(payload: &[u8]) -> Option<Self> {
@@ -148,7 +147,7 @@ pub fn cannot_sign(why: Unsignable) -> Failure {
     match why {
         Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
         Unsignable::Fault => Failure::new(effs::Fault.to_string())
-            .hint("nothing of it was let out; test this machine before it signs again"),
+            .hint("nothing was released. Test this machine before it signs again"),
     }
 }
 
@@ -182,9 +181,9 @@ pub fn encode(descriptor: &Descriptor) -> String {
 ///
 /// # Errors
 /// It is none.
-pub fn decode(text: &str) -> Result<Descriptor, KeyError> {
+pub fn decode(text: &str) -> Result<Descriptor, TextError> {
     let payload = armor::decode(text, DESCRIPTOR_LABEL)?;
-    Descriptor::from_bytes(&payload).map_err(|_| KeyError::DAMAGED)
+    Descriptor::from_bytes(&payload).map_err(|_| TextError::Damaged)
 }
 
 /// Reads a descriptor's file.
@@ -194,7 +193,7 @@ pub fn read(path: &Path) -> Result<Descriptor, Failure> {
         return Err(Failure::file(path, clew_evidence::TextError::NotAKey));
     }
     let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
-    decode(&text).map_err(|e| Failure::file(path, e).hint("clew flow keygen writes NAME.flow"))
+    decode(&text).map_err(|e| Failure::file(path, e).hint("use NAME.flow of clew flow keygen"))
 }
 
 /// What people call a flow: its name, and the start of its descriptor's digest.
@@ -244,7 +243,7 @@ mod tests {
         payload.splice(..0, length);
         payload.extend([7; 32]);
         let text = armor::encode("", KEY_LABEL, &payload);
-        assert_eq!(FlowKey::decode(&text).unwrap_err(), KeyError::DAMAGED);
+        assert_eq!(FlowKey::decode(&text).unwrap_err(), TextError::Damaged);
         assert!(generate(Scheme::Ed25519, "a\nb").is_err());
         let too_long = Scheme::Effs("effs-3072(32,4)".parse().unwrap());
         assert!(generate(too_long, "one").is_err());

@@ -112,7 +112,7 @@ impl Flows {
     /// A descriptor's public key is none.
     pub fn verifiable(&self) -> Result<Vec<Verifiable>, Failure> {
         let with_verifier = |flow: &Descriptor| {
-            let named = |_| Failure::new(format!("the key of flow {} is none", title(flow)));
+            let named = |_| Failure::new(format!("flow {}: invalid public key", title(flow)));
             Ok((flow.clone(), verifier(flow, self.bits).map_err(named)?))
         };
         self.iter().map(with_verifier).collect()

@@ -72,7 +72,7 @@ impl Sidecar {
             listed.signed = manifest.timestamp().unwrap_or(0);
         }
         match self.listed.len() > LISTED_MAX {
-            true => Err("it lists more packets than fit into memory: sign the capture in parts"),
+            true => Err("too many packets for this memory: sign the capture in parts"),
             false => Ok(()),
         }
     }
@@ -118,8 +118,8 @@ fn each(
     let mut from = BufReader::new(File::open(path).map_err(|e| failed(&e))?);
     let mut magic = [0; MAGIC.len()];
     if from.read_exact(&mut magic).is_err() || magic != MAGIC {
-        return Err(failed(&"it is no file of manifests")
-            .hint("clew flow sign --carriage manifest writes one"));
+        return Err(failed(&"not a manifest file")
+            .hint("use the file of clew flow sign --carriage manifest"));
     }
     let known = flows.verifiable()?;
     let mut number = 0;
@@ -127,7 +127,7 @@ fn each(
         number += 1;
         let (manifest, flow) = verified(&bytes, &known).map_err(|reason| {
             failed(&format!(
-                "manifest {number} is {}: {reason}",
+                "manifest {number}: {}: {reason}",
                 reason.verdict()
             ))
             .no()

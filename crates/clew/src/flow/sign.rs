@@ -62,8 +62,8 @@ impl Fate {
         match self {
             Self::Signed => "signed",
             Self::NotUdp => "not a whole UDP datagram",
-            Self::NotSelected => "to a destination that was not given",
-            Self::AlreadySigned => "signed already",
+            Self::NotSelected => "destination not selected",
+            Self::AlreadySigned => "already signed",
             Self::TooBig => "too big for a packet signature",
             Self::Container => "the file format could not be restored exactly",
         }

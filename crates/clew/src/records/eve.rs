@@ -3,7 +3,7 @@
 use super::json::{Members, judged, totals};
 use super::{Finding, Records, protocol};
 use crate::clock;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ impl Records for Eve {
         writeln!(out, "{}", packet(finding))
     }
 
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
         let mut event = Map::new();
         time(&mut event, self.last_ns);
         event.insert("event_type".into(), json!("stats"));

@@ -3,7 +3,7 @@
 use super::fields::FIELDS;
 use super::{Finding, Records};
 use crate::clock;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use clew_packet::Flow;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ impl Records for Json {
         writeln!(out, "{}", packet(finding))
     }
 
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", summary(verified))
     }
 }
@@ -42,7 +42,7 @@ pub fn packet(finding: &Finding<'_>) -> Value {
 }
 
 /// The last line.
-pub fn summary(verified: &Verified) -> Value {
+pub fn summary(verified: &VerifyReport) -> Value {
     json!({ "summary": totals(verified) })
 }
 
@@ -56,7 +56,7 @@ pub fn judged(finding: &Finding<'_>) -> Members {
 }
 
 /// Packets by verdict and reason, and what went wrong.
-pub fn totals(verified: &Verified) -> Members {
+pub fn totals(verified: &VerifyReport) -> Members {
     let (totals, mut out) = (&verified.totals, Map::new());
     out.insert("packets".into(), json!(totals.packets));
     for (verdict, count) in totals.verdicts {

@@ -16,7 +16,7 @@ pub use finding::Finding;
 
 use crate::cli::Verify;
 use clew_engine::Keyring;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use std::io::{self, Write};
 
 /// Format of the report.
@@ -38,7 +38,7 @@ pub trait Records {
     fn packet(&mut self, finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()>;
 
     /// After the last packet.
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()>;
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// What writes the format that was asked for.

@@ -4,7 +4,7 @@ use super::flows::{FLOWS_MAX, Flows, Packets};
 use super::{Finding, Records, flow_table};
 use crate::failure::Status;
 use crate::report;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use clew_engine::{Keyring, Totals};
 use clew_packet::{GroupTag, Reason, Replay, Verdict};
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ impl Records for Table<'_> {
         writeln!(out, "packet {number}: invalid, {reason}: {what}  {ends}")
     }
 
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
         if self.invalid > LISTED_MAX {
             let more = self.invalid - LISTED_MAX;
             writeln!(out, "... and {more} more: see --json")?;
@@ -99,7 +99,7 @@ fn reasons(verdict: Verdict, totals: &Totals, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-fn answer(verified: &Verified, strict: bool) -> &'static str {
+fn answer(verified: &VerifyReport, strict: bool) -> &'static str {
     let totals = &verified.totals;
     match report::status(verified, strict) {
         Status::Yes => "yes: every signed packet is valid",
@@ -110,10 +110,10 @@ fn answer(verified: &Verified, strict: bool) -> &'static str {
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
         Status::CouldNotTell if totals.reasons.of(Reason::TooFewShares) > 0 => {
-            "could not tell: too little of some blocks came"
+            "could not tell: too few packets of some blocks"
         }
         Status::CouldNotTell if totals.of(Verdict::Undecided) > 0 => {
-            "could not tell: the capture cut packets short"
+            "could not tell: the capture truncated packets"
         }
         Status::CouldNotTell => "could not tell: nothing was signed",
     }

@@ -4,7 +4,7 @@ use super::fields::FIELDS;
 use super::{Finding, Records, protocol};
 use crate::clock;
 use crate::report;
-use clew_engine::captures::Verified;
+use clew_engine::captures::VerifyReport;
 use std::io::{self, Write};
 
 /// Stands for a value that there is none of.
@@ -50,7 +50,7 @@ impl Records for Tsv {
     }
 
     /// The format has no place for what went wrong.
-    fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
         self.head(out)?;
         report::damage(verified.damage.as_ref(), report::NOT_VERIFIED);
         if let Some(forgotten) = report::forgotten(verified.totals.forgotten) {

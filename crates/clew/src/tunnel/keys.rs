@@ -2,8 +2,7 @@
 
 use crate::random;
 use crate::report::hex;
-use clew_evidence::armor;
-use clew_keys::KeyError;
+use clew_evidence::{TextError, armor};
 use clew_tunnel::keys::{canonical, public};
 use clew_tunnel::record::{
     Cert, CertBody, SERVER_LABEL, ServerSecret, SigningSecret, USER_LABEL, UserSecret,
@@ -47,7 +46,7 @@ pub fn parse_key(text: &str) -> Result<PublicKey, String> {
     let bytes: Option<Vec<u8>> = bytes.collect();
     let key = bytes.and_then(|bytes| bytes.try_into().ok());
     key.map(PublicKey)
-        .ok_or_else(|| "a key is 64 hexadecimal digits, as keygen prints it".to_owned())
+        .ok_or_else(|| "must be 64 hexadecimal digits, as keygen prints them".to_owned())
 }
 
 fn random_bytes() -> Zeroizing<[u8; BYTES]> {
@@ -105,9 +104,9 @@ pub fn encode_server(secret: &ServerSecret) -> Zeroizing<String> {
 ///
 /// # Errors
 /// It is none, or its certificate is of other keys.
-pub fn decode_server(text: &str) -> Result<ServerSecret, KeyError> {
+pub fn decode_server(text: &str) -> Result<ServerSecret, TextError> {
     let payload = armor::decode(text, SERVER_LABEL)?;
-    ServerSecret::from_bytes(&payload).map_err(|_| KeyError::DAMAGED)
+    ServerSecret::from_bytes(&payload).map_err(|_| TextError::Damaged)
 }
 
 /// A new key of a user.
@@ -135,9 +134,9 @@ pub fn encode_user(secret: &UserSecret) -> Zeroizing<String> {
 ///
 /// # Errors
 /// It is none.
-pub fn decode_user(text: &str) -> Result<UserSecret, KeyError> {
+pub fn decode_user(text: &str) -> Result<UserSecret, TextError> {
     let payload = armor::decode(text, USER_LABEL)?;
-    UserSecret::from_bytes(&payload).ok_or(KeyError::DAMAGED)
+    UserSecret::from_bytes(&payload).ok_or(TextError::Damaged)
 }
 
 /// Whether it can be a user's public key.

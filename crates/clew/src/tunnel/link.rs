@@ -39,7 +39,7 @@ impl Whom {
     /// Its record, verified, of the present. `held` is one that was good before.
     ///
     /// # Errors
-    /// The file's or the record's; the directory does not answer, or has none; the record has ended, and the
+    /// The file's or the record's; the directory does not answer, or has none; the record has expired, and the
     /// server gives no newer one.
     pub async fn record(&self, client: &Client, held: Option<&Record>) -> Result<Record, Failure> {
         let (record, host, what) = match &self.source {
@@ -76,7 +76,7 @@ impl Whom {
             Ok(record) => Ok(record),
             Err(Error::Refused(Reason::UnknownHost)) => {
                 let key = pin.map_or("", |_| " with this key");
-                let what = format!("the directory has no record of {host}{key}");
+                let what = format!("{host}: the directory does not have a record{key}");
                 Err(Failure::new(what))
             }
             Err(error) => {
@@ -131,7 +131,8 @@ impl Wanted<'_> {
             Err(reason @ Reason::WrongHost) => {
                 let host = keys::host(&record.cert);
                 Err(records::refused(self.what, reason).hint(format!(
-                    "it is of {host}: connect to that host, or get the record of the other one"
+                    "this record is for {host}: use --host {host}, or get the record of the other \
+                     host"
                 )))
             }
             Err(reason) => Err(records::refused(self.what, reason)),
@@ -164,7 +165,10 @@ impl Wanted<'_> {
         let tunnel = client.prepare(target);
         let asked = tunnel.lookup(Some(cert.signing), &host);
         let asked = tokio::time::timeout(patience, asked).await;
-        let what = format!("{} has ended, and its server gives no newer one", self.what);
+        let what = format!(
+            "{} has expired, and its server did not send a newer one",
+            self.what
+        );
         let newer = asked
             .unwrap_or(Err(Reason::NoAnswer.into()))
             .map_err(|error| why(&tunnel, error, &what))?;
@@ -184,13 +188,16 @@ pub fn why(tunnel: &Tunnel, error: Error, what: &str) -> Failure {
         (_, Error::Declined) => {
             return Failure::new(format!("{what}: the server refused the connection"))
                 .no()
-                .hint("it has no such service, or not for this user, or what is behind it does not answer");
+                .hint("the service may not exist, not be open to this user, or not answer");
         }
         _ => None,
     };
     match reason {
         Some(Reason::NoAnswer) => Failure::new(format!("{what}: no answer ({})", Reason::NoAnswer))
-            .hint("is the server there, with the key of this record? UDP may be blocked, or clocks differ"),
+            .hint(
+                "check that the server runs with this record's key, UDP is not blocked, and clocks \
+                 agree",
+            ),
         Some(reason) => Failure::new(format!("{what}: the tunnel ended ({reason})")),
         None => Failure::new(format!("{what}: the server ended the tunnel")),
     }

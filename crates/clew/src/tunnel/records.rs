@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use clew_evidence::{TextError, armor};
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
 use clew_tunnel::Reason;
+use clew_tunnel::engine::WallTime;
 use clew_tunnel::engine::client::Config;
 use clew_tunnel::record::{Cert, RECORD_LABEL, Record, Wanted};
 use std::fs::File;
@@ -58,7 +59,7 @@ pub fn verify(
 ) -> Result<(), Reason> {
     let wanted = Wanted {
         hostname,
-        now: now(),
+        now: WallTime::from_nanos(clock::now_ns()),
         cert_lifetime_max: Config::default().cert_lifetime_max,
     };
     wanted.verify(record, trusts)
@@ -100,9 +101,8 @@ pub fn read_file(path: &Path) -> io::Result<Record> {
 /// # Errors
 /// The file's, by its name.
 pub fn read(path: &Path) -> Result<Record, Failure> {
-    read_file(path).map_err(|e| {
-        Failure::file(path, e).hint("clew tunnel serve --record FILE writes such a file")
-    })
+    read_file(path)
+        .map_err(|e| Failure::file(path, e).hint("use the file of clew tunnel serve --record"))
 }
 
 /// Writes a record's file, in place of an older one.
@@ -116,20 +116,19 @@ pub fn write(path: &Path, record: &Record) -> io::Result<()> {
 /// A certificate has ended: no record of that server can be good any more.
 pub fn certificate_ended(what: &str, cert: &Cert) -> Failure {
     let end = clock::to_the_second(cert.body.end * 1_000_000);
-    Failure::new(format!(
-        "{what}: the certificate of its server ended at {end}"
-    ))
-    .hint("get a record from the server, once it has a new key (clew tunnel keygen server)")
+    Failure::new(format!("{what}: server certificate expired at {end}"))
+        .hint("run clew tunnel keygen server on the server, and get its new record")
 }
 
 /// Why a record is not taken, for people.
 pub fn refused(what: &str, reason: Reason) -> Failure {
     let failure = Failure::new(format!("{what}: {}", words(reason)));
     match reason {
-        Reason::Expired => failure.hint("get a newer one from the server, or ask a directory"),
+        Reason::Expired => failure.hint("get a newer record from the server, or use --directory"),
         Reason::NotYetValid => failure.hint("compare this machine's clock with the server's"),
         Reason::Untrusted => failure.no().hint(
-            "compare --pin or --trust with what keygen printed; do not connect if it is right",
+            "compare --pin or --trust with the key that keygen printed. If they agree, do not \
+             connect",
         ),
         _ => failure.no(),
     }
@@ -137,11 +136,11 @@ pub fn refused(what: &str, reason: Reason) -> Failure {
 
 fn words(reason: Reason) -> String {
     let words = match reason {
-        Reason::Expired => "the record has ended",
-        Reason::NotYetValid => "the record begins later",
-        Reason::Untrusted => "the record is of another key than the one that is trusted",
-        Reason::WrongHost => "the record is of another host",
-        Reason::RecordSignature => "a signature of the record does not hold",
+        Reason::Expired => "the record has expired",
+        Reason::NotYetValid => "the record is not valid yet",
+        Reason::Untrusted => "the record has another key than the trusted one",
+        Reason::WrongHost => "the record is for another host",
+        Reason::RecordSignature => "the record has an invalid signature",
         _ => "the record is not valid",
     };
     format!("{words} ({reason})")

@@ -42,8 +42,8 @@ pub struct Pin {
 /// # Errors
 /// What to write, for a command line.
 pub fn parse_pin(text: &str) -> Result<Pin, String> {
-    let (host, key) = text.split_once('=').ok_or("write NAME=KEY")?;
-    check_hostname(host.as_bytes()).map_err(|_| format!("{host} is not the name of a host"))?;
+    let (host, key) = text.split_once('=').ok_or("use the form NAME=KEY")?;
+    check_hostname(host.as_bytes()).map_err(|_| format!("{host}: not a valid host name"))?;
     Ok(Pin {
         host: host.to_owned(),
         key: parse_key(key)?,

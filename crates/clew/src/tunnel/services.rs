@@ -49,10 +49,10 @@ pub fn is_name(name: &str) -> bool {
 /// # Errors
 /// What to write, for a command line.
 pub fn parse_service(text: &str) -> Result<Service, String> {
-    let wrong = "write NAME=tcp:HOST:PORT or NAME=echo";
+    let wrong = "use the form NAME=tcp:HOST:PORT or NAME=echo";
     let (name, target) = text.split_once('=').ok_or(wrong)?;
     if !is_name(name) {
-        return Err(format!("a service's name has 1 to {NAME_MAX} bytes"));
+        return Err(format!("a service name must have 1 to {NAME_MAX} bytes"));
     }
     let target = match target.strip_prefix("tcp:") {
         None if target == "echo" => Target::Echo,
@@ -75,7 +75,7 @@ pub fn parse_service(text: &str) -> Result<Service, String> {
 /// What a service has done.
 #[derive(Debug, Default)]
 pub struct Work {
-    /// Connections that were taken.
+    /// Accepted connections.
     pub taken: AtomicU64,
     /// Those that are open.
     pub open: AtomicI64,

@@ -53,11 +53,11 @@ pub async fn begin(
     let host = keys::host(&secret.cert);
     let end = secret.cert.body.end;
     if end < records::now() {
-        return Err(Failure::file(&serving.key, "its certificate has ended")
-            .hint("clew tunnel keygen server makes a new one"));
+        return Err(Failure::file(&serving.key, "certificate has expired")
+            .hint("make a new key with clew tunnel keygen server"));
     }
     let mut config = Config::new(serving.address.clone());
-    config.rotation = u64::try_from(serving.rotation.as_millis()).unwrap_or(u64::MAX);
+    config.rotation = serving.rotation;
     configure(&mut config);
     let parts = parts(serving.cores)?;
     let traces = match &serving.qlog {
@@ -66,17 +66,17 @@ pub async fn begin(
     };
     let options = Options {
         at: serving.listen.clone(),
-        parts,
-        help_from: serving.offload_handshakes.unwrap_or_default() as usize,
+        shards: parts,
+        offload_handshakes: serving.offload_handshakes.unwrap_or_default() as usize,
         registry,
         traces,
     };
     let server = Server::bind(&secret, config, options)
         .map_err(|error| cannot_serve(&serving.listen, error))?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-    let metrics = TunnelMetrics::new(server.stats());
+    let metrics = TunnelMetrics::new(server.metrics());
     let first = server.record().await;
-    let first = first.ok_or_else(|| Failure::new("the server ended as it began"))?;
+    let first = first.ok_or_else(|| Failure::new("the server failed to start"))?;
     if let Some(path) = &serving.record {
         publish(path, &first).map_err(|e| Failure::file(path, e))?;
         tokio::spawn(keep_published(server.records(), path.clone()));
@@ -110,7 +110,7 @@ fn parts(asked: Option<u16>) -> Result<usize, Failure> {
         Some(1) => Ok(1),
         _ if !cfg!(target_os = "linux") => match asked {
             None => Ok(1),
-            Some(_) => Err(Failure::new("--cores above 1 is for Linux")),
+            Some(_) => Err(Failure::new("--cores above 1 requires Linux")),
         },
         Some(cores) => Ok(cores.into()),
         None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
@@ -119,26 +119,26 @@ fn parts(asked: Option<u16>) -> Result<usize, Failure> {
 
 fn check(serving: &Serving) -> Result<(), Failure> {
     if !ROTATION.contains(&serving.rotation) {
-        return Err(Failure::new("--rotation is 60s to 12h"));
+        return Err(Failure::new("--rotation must be 60s to 12h"));
     }
     let v4 = serving.listen.iter().filter(|at| at.is_ipv4()).count();
     if v4 > 1 || serving.listen.len() - v4 > 1 {
         return Err(
-            Failure::new("a server listens at one address of IPv4 and one of IPv6")
-                .hint("one that is unspecified (0.0.0.0, [::]) receives at all; clients reach it at --address"),
+            Failure::new("--listen: need at most one IPv4 and one IPv6 address")
+                .hint("0.0.0.0 or [::] receives at all addresses; use --address to tell clients"),
         );
     }
     if serving.address.len() > ADDRESSES_MAX {
         return Err(Failure::new(format!(
-            "a record has at most {ADDRESSES_MAX} addresses"
+            "--address: a record can have at most {ADDRESSES_MAX} addresses"
         )));
     }
     let is_anywhere = serving.listen.iter().any(|at| at.ip().is_unspecified());
     if serving.address.is_empty() && is_anywhere {
-        return Err(Failure::new(
-            "clients need to know where the server is, and --listen does not say it",
-        )
-        .hint("give --address, with the address and port that they reach"));
+        return Err(
+            Failure::new("--listen does not name an address for clients")
+                .hint("use --address with the address and port that clients reach"),
+        );
     }
     Ok(())
 }
@@ -149,14 +149,14 @@ fn cannot_serve(at: &[SocketAddr], error: Error) -> Failure {
     match error {
         Error::Io(error) if error.kind() == ErrorKind::AddrInUse => {
             Failure::new(format!("cannot serve at {at}: the address is in use"))
-                .hint("another program receives there: is this server running already?")
+                .hint("check whether this server is already running")
         }
         Error::Io(error) if error.kind() == ErrorKind::AddrNotAvailable => Failure::new(format!(
-            "cannot serve at {at}: it is no address of this machine"
+            "cannot serve at {at}: not an address of this machine"
         ))
-        .hint("behind a NAT, listen at 0.0.0.0:PORT and give --address, where clients reach it"),
-        Error::Refused(Reason::BadAddress) => Failure::new("an address is none that clients reach")
-            .hint("give --address with an address and port of the server"),
+        .hint("behind a NAT, use --listen 0.0.0.0:PORT and --address"),
+        Error::Refused(Reason::BadAddress) => Failure::new("--address: clients cannot reach it")
+            .hint("use --address with an address and port of the server"),
         error => Failure::new(format!("cannot serve at {at}: {error}")),
     }
 }
@@ -193,7 +193,7 @@ pub async fn keep_registered(
         if let Err(failure) = &given
             && !is_down
         {
-            warn!("not registered: {}", failure.message);
+            warn!("not published: {}", failure.message);
         }
         is_down = given.is_err();
         let changed = match given {
@@ -218,7 +218,7 @@ async fn register(record: Record, service: &Path) -> Result<(), Failure> {
     let given = tokio::time::timeout(link::ANSWER, tunnel.register(record)).await;
     match given.unwrap_or(Err(Reason::NoAnswer.into())) {
         Err(Error::Refused(Reason::NotAllowed)) => Err(Failure::new(format!(
-            "{what} does not take this host's record"
+            "{what} does not accept this host's record"
         ))),
         Err(error) => Err(link::why(&tunnel, error, &what)),
         Ok(()) => Ok(()),

@@ -35,8 +35,8 @@ pub fn begin(path: &Path, parts: usize, vantage: &str) -> Result<Vec<Trace>, Fai
     let mut traces = Vec::with_capacity(parts);
     for name in names(path, parts) {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Failure::file(&name, "it exists")
-                .hint("a trace is never overwritten: choose another name"),
+            io::ErrorKind::AlreadyExists => Failure::file(&name, "already exists")
+                .hint("use another name: a trace is never overwritten"),
             _ => Failure::file(&name, error),
         };
         let mut options = OpenOptions::new();

@@ -58,8 +58,9 @@ impl Users {
         let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
         read.map_err(|e| Failure::file(path, e))?;
         self.known = parse(&text).map_err(|line| {
-            Failure::file(path, format!("line {line} is no user")).hint(
-                "write one key in a line, as keygen user prints it, with a name behind it or none",
+            Failure::file(path, format!("line {line}: not the key of a user")).hint(
+                "write one key per line, as clew tunnel keygen user prints it, optionally followed \
+                 by a name",
             )
         })?;
         Ok(())

@@ -40,7 +40,7 @@ pub async fn watch(tunnel: Weak<Tunnel>, server: Vec<SocketAddr>, what: String) 
         }
         let was_silent = std::mem::replace(&mut is_silent, state == State::Silent);
         if is_silent && !was_silent {
-            warn!("{what}: nothing comes back; clew keeps trying");
+            warn!("{what}: no answer; still trying");
         }
     }
 }

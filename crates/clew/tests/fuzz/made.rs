@@ -12,9 +12,9 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Founding, Part, Quorum, Set, Sharing, Trustee};
 use clew_group::xr::{Device, IssuerKey};
 use clew_group::{PublicKey, Scheme};
-use clew_keys::join::{Joining, TextFile};
+use clew_keys::join::Joining;
 use clew_keys::witness_file::Need;
-use clew_keys::{IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{Machine, NewGroup, Opening, Store, When};
 use clew_trustee::Responder;
 use clew_trustee::rules::{Candidate, Case};
@@ -322,14 +322,15 @@ impl Made {
         let offer = store.offer(issuer, joining.request(), NOW, rng).unwrap();
         let acceptance = joining.accept(&offer, &group, rng).unwrap();
         let credential = store.admit(issuer, &acceptance, NOW).unwrap();
-        vec![
+        let payloads = [
             invitation.payload(),
             joining.request().payload(),
             offer.payload(),
             acceptance.payload(),
             credential.payload(),
-            payload(&joining.encode(), "clew-joining-1"),
-        ]
+            joining.payload(),
+        ];
+        payloads.map(|payload| payload.to_vec()).into()
     }
 
     fn locator(&self) -> Vec<u8> {

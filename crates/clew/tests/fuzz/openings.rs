@@ -2,6 +2,7 @@
 
 use clew_evidence::armor;
 use clew_group::quorum::{Quorum, Trustee};
+use clew_keys::TextFile;
 use clew_trustee::dkg::{Hello, Plan, State};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -48,7 +48,7 @@ fn a_planned_epoch_is_announced_and_brought_forward() {
     );
     let told = desk.yes(&["revoke", "acme", "stolen"]);
     assert!(
-        told.contains("Epoch 1, planned for later, starts with it."),
+        told.contains("Epoch 1, planned for later, starts at the same time."),
         "{told}"
     );
     let told = desk.yes(&UPDATE);
@@ -114,12 +114,15 @@ fn a_damaged_store_is_not_called_another_folder() {
     for damaged in [&[][..], &whole[..2000], b"another program's"] {
         fs::write(&database, damaged).unwrap();
         let (status, said) = desk.no(&["group", "list", "acme"]);
-        let expected = "clew: acme/issuer/store.db: this database is damaged or of another program\n\
-                        hint: restore a backup of the group's directory\n";
+        let expected = "clew: acme/issuer/store.db: this database is damaged or of another \
+            program\nhint: restore a backup of the group's directory\n";
         assert!(status == 2 && said == expected, "{said}");
     }
     let (_, said) = desk.no(&["enrol", "elsewhere", "web-2", "-o", "x"]);
-    assert!(said.contains("elsewhere is not a clew group"), "{said}");
+    assert!(
+        said.contains("elsewhere: not a group's directory"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -133,8 +136,8 @@ fn times_that_cannot_be_meant_are_refused() {
         &["--at", "2001-01-01T00:00:00Z"],
         "an epoch cannot start in the past",
     );
-    refused(&["--at", &in_days(40)], "confirm it with --far");
-    refused(&["--at", "tomorrow"], "tomorrow is not a time");
+    refused(&["--at", &in_days(40)], "use --far to confirm");
+    refused(&["--at", "tomorrow"], "tomorrow: not a time");
     desk.yes(&["revoke", "acme", "web-1", "--at", &in_days(40), "--far"]);
 }
 
@@ -154,7 +157,7 @@ fn a_rebase_asks_for_its_witnesses() {
             "hint: give --witness acme/public/witnesses\n",
         ),
         ("acme", "acme: it has no list of epoch 1\n"),
-        ("acme/public/group.clew", "this is not a witness file"),
+        ("acme/public/group.clew", "not a witness file"),
         ("nowhere", "nowhere: "),
     ] {
         let (status, said) = desk.no(&with(wrong));
@@ -184,8 +187,8 @@ fn several_witnesses_are_given_and_given_again() {
     let (one, two) = ("acme/public/witnesses/1/0", "acme/public/witnesses/2/0");
     let (status, said) = desk.no(&with(&["old", one]));
     let expected = format!(
-        "clew: old: it has the witnesses of epochs 0 to 0, and none leads to epoch 2; {one}: it is of \
-         epoch 1\nhint: get witnesses/2/0 "
+        "clew: old: it has the witnesses of epochs 0 to 0, and none leads to epoch 2; {one}: it is \
+         of epoch 1\nhint: get witnesses/2/0 "
     );
     assert!(status == 2 && said.starts_with(&expected), "{said}");
     assert!(

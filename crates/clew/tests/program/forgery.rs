@@ -20,7 +20,7 @@ use crate::modes::{ETHERNET, file, packets};
 use clew_evidence::{CheckedGroup, GroupFile};
 use clew_group::curve::{G1, Scalar};
 use clew_group::{MemberKey, PublicKey, Scheme, Witness, bbs04, xr};
-use clew_keys::MemberKeyFile;
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{Frame, LinkType, Policy, Reason, Sender, Timestamp};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;

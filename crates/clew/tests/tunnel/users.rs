@@ -36,7 +36,8 @@ fn a_record_of_another_key_is_refused() {
     let issuer = desk.server("--host issuer.example -o issuer.key");
     let key = desk.server("--host shop.example -o shop.key --issuer issuer.key");
     let _server = desk.start(
-        "serve --key shop.key --listen 127.0.0.1:0 --record web.record --service echo=echo --anonymous",
+        "serve --key shop.key --listen 127.0.0.1:0 --record web.record --service echo=echo \
+         --anonymous",
         "for ",
     );
     for good in [
@@ -65,11 +66,11 @@ fn wrong_usage_says_what_to_do() {
         (format!("{serve} --listen 127.0.0.1:0"), "--anonymous"),
         (
             format!("{serve} --anonymous --listen 0.0.0.0:4433"),
-            "give --address",
+            "use --address",
         ),
         (
             format!("{serve} --anonymous --listen 127.0.0.1:0 --listen 127.0.0.2:0"),
-            "one address of IPv4",
+            "at most one IPv4",
         ),
         (
             format!("{serve} --anonymous --listen 127.0.0.1:0 --rotation 1s"),
@@ -91,9 +92,9 @@ fn wrong_usage_says_what_to_do() {
         ),
         (
             "keygen server --host web -o web.key".to_owned(),
-            "it exists",
+            "already exists",
         ),
-        ("keygen user -o web.key".to_owned(), "it exists"),
+        ("keygen user -o web.key".to_owned(), "already exists"),
         ("status 127.0.0.1:1".to_owned(), "--metrics"),
     ] {
         let (status, said) = desk.status(&line);

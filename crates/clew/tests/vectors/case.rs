@@ -61,9 +61,28 @@ impl Case {
         self
     }
 
+    pub fn texts<T: AsRef<str>>(self, name: &str, all: impl IntoIterator<Item = T>) -> Self {
+        all.into_iter().fold(self, |case, one| case.text(name, one.as_ref()))
+    }
+
     /// One line of text each.
     pub fn lines(self, name: &str, text: &str) -> Self {
-        text.lines().fold(self, |case, line| case.text(name, line))
+        self.texts(name, text.lines())
+    }
+
+    /// All values of a list.
+    pub fn each<T: AsRef<[u8]>>(self, name: &str, all: impl IntoIterator<Item = T>) -> Self {
+        all.into_iter().fold(self, |case, one| case.hex(name, one))
+    }
+
+    /// The trustee that a reader blames.
+    pub fn blames(self, index: u8) -> Self {
+        self.hex("culprit", [index])
+    }
+
+    /// The case with another group file.
+    pub fn in_file(self, file: &str) -> Self {
+        self.without("group-file").text("group-file", file)
     }
 
     /// Format and name, for messages.

@@ -4,8 +4,9 @@ use super::connect::about;
 use crate::measure::{self, Samples, Seat};
 use crate::options::Options;
 use crate::place::{self, Cores};
+use crate::report::{Figures, Row};
 use crate::system::Work;
-use crate::table::{Row, Table};
+use clew_record::Record;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
@@ -24,7 +25,7 @@ const DESIGN: [(&str, f64); 6] = [
 ];
 
 /// Runs the program.
-pub fn run(options: &Options, cores: Cores) -> io::Result<()> {
+pub fn run(options: &Options, record: &mut Record, cores: Cores) -> io::Result<()> {
     let systems = measure::rows(options, Work::Bulk)?;
     let mut seats = measure::on_loopback(&systems, cores, 1)?;
     let length = measure::sample_length(options.seconds, options.rounds, seats.len());
@@ -36,7 +37,8 @@ pub fn run(options: &Options, cores: Cores) -> io::Result<()> {
         *size = fitting(values[0], length);
         Ok(values)
     });
-    table(&samples).with_ratios(5).print(options)
+    table(&samples).with_ratios(5).add_to(record);
+    Ok(())
 }
 
 /// How many bytes last so long.
@@ -62,7 +64,7 @@ fn sample(seat: &mut Seat<'_>, bytes: u64) -> io::Result<Vec<f64>> {
     ])
 }
 
-fn table(samples: &[Samples]) -> Table {
+fn table(samples: &[Samples]) -> Figures {
     let row = |row: &Samples| Row {
         name: row.name.clone(),
         about: about(row),
@@ -79,18 +81,10 @@ fn table(samples: &[Samples]) -> Table {
                 .map(|(_, rate)| *rate),
         ],
     };
-    Table {
-        program: "bulk".into(),
+    Figures {
+        name: "bulk".into(),
         title: "One stream of one connection, server to client, loopback, Gbit/s".into(),
-        columns: Table::columns(&[
-            ("Gbit/s", "gbit_per_s"),
-            ("p10", "p10"),
-            ("p90", "p90"),
-            ("/server-s", "gbit_per_server_core_s"),
-            ("/client-s", "gbit_per_client_core_s"),
-            ("/core-s", "gbit_per_busier_core_s"),
-            ("design", "design_gbit_per_s"),
-        ]),
+        columns: ["Gbit/s", "p10", "p90", "/server-s", "/client-s", "/core-s", "design"].map(String::from).into(),
         rows: samples.iter().map(row).collect(),
         notes: [
             "/server-s, /client-s: Gbit for each second of CPU time of that side's thread; /core-s: of the busier one, so the rate of a quiet machine.",

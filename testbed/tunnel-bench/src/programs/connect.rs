@@ -3,8 +3,9 @@
 use crate::measure::{self, Samples, Seat};
 use crate::options::Options;
 use crate::place::{self, Cores};
+use crate::report::{Figures, Row};
 use crate::system::Work;
-use crate::table::{Row, Table};
+use clew_record::Record;
 use std::io;
 use std::time::Duration;
 
@@ -22,12 +23,18 @@ const DESIGN: [(&str, f64); 9] = [
 ];
 
 /// Runs the program.
-pub fn run(options: &Options, cores: Cores, parallel: usize) -> io::Result<()> {
+pub fn run(
+    options: &Options,
+    record: &mut Record,
+    cores: Cores,
+    parallel: usize,
+) -> io::Result<()> {
     let systems = measure::rows(options, Work::Connect)?;
     let mut seats = measure::on_loopback(&systems, cores, parallel)?;
     let length = measure::sample_length(options.seconds, options.rounds, seats.len());
     let samples = measure::in_turn(&mut seats, options.rounds, |seat| sample(seat, length));
-    table(&samples, parallel).with_ratios(3).print(options)
+    table(&samples, parallel).with_ratios(3).add_to(record);
+    Ok(())
 }
 
 /// Wall rate, rate by the server's CPU time, and the CPU time of server and client for one, in microseconds.
@@ -42,7 +49,7 @@ fn sample(seat: &mut Seat<'_>, length: Duration) -> io::Result<Vec<f64>> {
     Ok(vec![wall, n / server, server / n * 1e6, client / n * 1e6])
 }
 
-fn table(samples: &[Samples], parallel: usize) -> Table {
+fn table(samples: &[Samples], parallel: usize) -> Figures {
     let row = |row: &Samples| Row {
         name: row.name.clone(),
         about: about(row),
@@ -61,20 +68,10 @@ fn table(samples: &[Samples], parallel: usize) -> Table {
                 .map(|(_, rate)| *rate),
         ],
     };
-    Table {
-        program: "connect".into(),
+    Figures {
+        name: "connect".into(),
         title: format!("New connections with request and answer, {parallel} clients at once"),
-        columns: Table::columns(&[
-            ("conn/s", "wall_per_s"),
-            ("p10", "wall_p10"),
-            ("p90", "wall_p90"),
-            ("/core-s", "per_server_core_s"),
-            ("p10", "per_server_core_s_p10"),
-            ("p90", "per_server_core_s_p90"),
-            ("server us", "server_us"),
-            ("client us", "client_us"),
-            ("design", "design_per_server_core_s"),
-        ]),
+        columns: ["conn/s", "p10", "p90", "/core-s", "/core-s p10", "/core-s p90", "server us", "client us", "design"].map(String::from).into(),
         rows: samples.iter().map(row).collect(),
         notes: [
             "conn/s: by the clock. /core-s: by the CPU time of the server's thread; design: the same on one core of a Zen 5.",

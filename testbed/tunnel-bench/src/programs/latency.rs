@@ -6,8 +6,9 @@ use crate::line::{Condition, Line};
 use crate::measure::{self, Samples, Seat};
 use crate::options::Options;
 use crate::place::Cores;
+use crate::report::{Figures, Row};
 use crate::system::Work;
-use crate::table::{Column, Row, Table};
+use clew_record::Record;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ pub struct At {
 }
 
 /// Runs the program.
-pub fn run(options: &Options, cores: Cores, delays: &[f64]) -> io::Result<()> {
+pub fn run(options: &Options, record: &mut Record, cores: Cores, delays: &[f64]) -> io::Result<()> {
     let systems = measure::rows(options, Work::Latency)?;
     let time = options.seconds / delays.len().max(1) as u32;
     let all = measure::on_line(&systems, cores, |seats, line| {
@@ -29,22 +30,16 @@ pub fn run(options: &Options, cores: Cores, delays: &[f64]) -> io::Result<()> {
         delays.iter().map(at).collect::<io::Result<Vec<At>>>()
     })?;
     let percentile = |percent| move |samples: &Samples| samples.percentile(0, percent);
-    let title = "milliseconds of one exchange on a new connection, by the milliseconds that the line adds each way";
+    let title = "milliseconds of an exchange on a new connection, by the milliseconds that the line adds each way";
+    table(&all, "median", &format!("Median: {title}"), percentile(50)).add_to(record);
     table(
         &all,
-        "latency-median",
-        &format!("Median: {title}"),
-        percentile(50),
-    )
-    .print(options)?;
-    table(
-        &all,
-        "latency-p90",
+        "p90",
         &format!("90 of 100 are faster: {title}"),
         percentile(90),
     )
-    .print(options)?;
-    gains(&all).print(options)?;
+    .add_to(record);
+    gains(&all).add_to(record);
     figure6::save(options, &all)
 }
 
@@ -81,30 +76,25 @@ pub fn milliseconds(number: f64) -> io::Result<Duration> {
     time.map_err(|error| io::Error::other(format!("{number} ms: {error}")))
 }
 
-fn table(
-    all: &[At],
-    program: &str,
-    title: &str,
-    figure: impl Fn(&Samples) -> Option<f64>,
-) -> Table {
+fn table(all: &[At], name: &str, title: &str, figure: impl Fn(&Samples) -> Option<f64>) -> Figures {
     let Some(last) = all.last() else {
-        return empty(program, title);
+        return empty(name, title);
     };
     let rows = last.samples.iter().enumerate().map(|(row, samples)| Row {
         name: samples.name.clone(),
         about: about(samples),
         cells: all.iter().map(|at| figure(&at.samples[row])).collect(),
     });
-    Table {
+    Figures {
         rows: rows.collect(),
         columns: all.iter().map(|at| column(at.delay)).collect(),
-        ..empty(program, title)
+        ..empty(name, title)
     }
 }
 
-fn empty(program: &str, title: &str) -> Table {
-    Table {
-        program: program.into(),
+fn empty(name: &str, title: &str) -> Figures {
+    Figures {
+        name: name.into(),
         title: title.into(),
         columns: Vec::new(),
         rows: Vec::new(),
@@ -112,11 +102,8 @@ fn empty(program: &str, title: &str) -> Table {
     }
 }
 
-fn column(delay: f64) -> Column {
-    Column {
-        head: format!("+{}", fraction(delay)),
-        key: format!("added_{delay}_ms"),
-    }
+fn column(delay: f64) -> String {
+    format!("+{}", fraction(delay))
 }
 
 /// 1/16 rather than 0.0625.
@@ -129,10 +116,10 @@ pub fn fraction(number: f64) -> String {
 }
 
 /// How many times as fast as TCP each row is.
-fn gains(all: &[At]) -> Table {
+fn gains(all: &[At]) -> Figures {
     let medians = table(
         all,
-        "latency-gain",
+        "gain",
         "TCP's median to the row's: above 1 is faster than TCP",
         |s| s.median(0),
     );

@@ -4,11 +4,12 @@ use super::connect::about;
 use super::latency::milliseconds;
 use crate::line::Condition;
 use crate::measure::{self, Samples};
-use crate::options::Options;
+use crate::options::{Lossy, Options};
 use crate::place::Cores;
 use crate::plot::{self, Look, Panel, Plot};
+use crate::report::{Figures, Row};
 use crate::system::Work;
-use crate::table::{Row, Table};
+use clew_record::Record;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -19,21 +20,21 @@ struct At {
 }
 
 /// Runs the program.
-pub fn run(
-    options: &Options,
-    cores: Cores,
-    losses: &[f64],
-    bytes: u64,
-    delay: f64,
-    seed: u64,
-) -> io::Result<()> {
+pub fn run(options: &Options, record: &mut Record, cores: Cores, lossy: &Lossy) -> io::Result<()> {
+    let Lossy {
+        loss,
+        bytes,
+        delay,
+        seed,
+    } = lossy;
+    let (bytes, delay) = (*bytes, *delay);
     let systems = measure::rows(options, Work::Loss)?;
     let one_way = milliseconds(delay)?;
     let all = measure::on_line(&systems, cores, |seats, line| {
         let at = |loss: &f64| {
             let mut seeds = BTreeMap::new();
             let samples = measure::in_turn(seats, options.rounds, |seat| {
-                let seed = seeds.entry(seat.system.name().to_owned()).or_insert(seed);
+                let seed = seeds.entry(seat.system.name().to_owned()).or_insert(*seed);
                 line.set(Condition {
                     delay: one_way,
                     loss: loss / 100.0,
@@ -48,7 +49,7 @@ pub fn run(
                 samples,
             }
         };
-        Ok(losses.iter().map(at).collect::<Vec<At>>())
+        Ok(loss.iter().map(at).collect::<Vec<At>>())
     })?;
     for at in &all {
         let title = format!(
@@ -56,12 +57,12 @@ pub fn run(
             2.0 * delay,
             at.loss
         );
-        table(at, title, bytes).with_ratios(0).print(options)?;
+        table(at, title, bytes).with_ratios(0).add_to(record);
     }
     picture(&all, bytes, delay).save(options, "loss")
 }
 
-fn table(at: &At, title: String, bytes: u64) -> Table {
+fn table(at: &At, title: String, bytes: u64) -> Figures {
     let row = |row: &Samples| Row {
         name: row.name.clone(),
         about: about(row),
@@ -72,15 +73,10 @@ fn table(at: &At, title: String, bytes: u64) -> Table {
             row.median(0).map(|ms| bytes as f64 * 8.0 / 1e3 / ms),
         ],
     };
-    Table {
-        program: format!("loss-{}", at.loss),
+    Figures {
+        name: at.loss.to_string(),
         title,
-        columns: Table::columns(&[
-            ("ms", "ms"),
-            ("p10", "ms_p10"),
-            ("p90", "ms_p90"),
-            ("Mbit/s", "mbit_per_s"),
-        ]),
+        columns: ["ms", "p10", "p90", "Mbit/s"].map(String::from).into(),
         rows: at.samples.iter().map(row).collect(),
         notes: vec![
             "/tcp, /s2n, /quinn: milliseconds to that row's; below 1 is better than the peer."

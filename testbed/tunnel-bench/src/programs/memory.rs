@@ -2,9 +2,10 @@
 
 use crate::measure;
 use crate::options::Options;
+use crate::report::{Figures, Row};
 use crate::system::Work;
 use crate::systems::identity::Identity;
-use crate::table::{Row, Table};
+use clew_record::Record;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use std::str::FromStr;
 const FIRST: usize = 50;
 
 /// Server and client with so many connections; the processes inherit what they may open.
-pub fn run(options: &Options, connections: usize) -> io::Result<()> {
+pub fn run(options: &Options, record: &mut Record, connections: usize) -> io::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
     let identity = Identity::new()?;
@@ -35,7 +36,8 @@ pub fn run(options: &Options, connections: usize) -> io::Result<()> {
             cells,
         });
     }
-    table(rows, connections).with_ratios(0).print(options)
+    table(rows, connections).with_ratios(0).add_to(record);
+    Ok(())
 }
 
 /// By how many bytes server and client grow for a connection.
@@ -108,15 +110,11 @@ impl Drop for Process {
     }
 }
 
-fn table(rows: Vec<Row>, connections: usize) -> Table {
-    Table {
-        program: "memory".into(),
+fn table(rows: Vec<Row>, connections: usize) -> Figures {
+    Figures {
+        name: "memory".into(),
         title: format!("Bytes of resident memory for each of {connections} idle connections, after an exchange"),
-        columns: Table::columns(&[
-            ("server", "server_bytes"),
-            ("client", "client_bytes"),
-            ("both", "both_bytes"),
-        ]),
+        columns: ["server", "client", "both"].map(String::from).into(),
         rows,
         notes: [
             "The kernel's memory (sockets, TCP's buffers) is not in it: two sockets for each connection of TCP, none of QUIC's.",

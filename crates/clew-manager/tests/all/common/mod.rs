@@ -10,7 +10,7 @@ use clew_group::quorum::{Quorum, Set, Trustee};
 use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, VerifyingKey, Witness};
 use clew_keys::update::{UpdateError, Witnesses, update};
 use clew_keys::witness_file::{self, Need};
-use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TrusteeKeyFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{GROUP_FILE, ISSUER_KEY, NewGroup, Opening, Store, StoreError, When};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;

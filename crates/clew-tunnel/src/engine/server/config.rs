@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
-use super::Part;
+use super::Shard;
 use crate::engine::rate::Rate;
 use crate::limits::{self, M_MIN};
 use crate::record::Authenticators;
@@ -21,8 +22,8 @@ pub struct Config {
     pub m: u16,
     /// Longest packet that it sends.
     pub packet: usize,
-    /// Time between two S', in milliseconds.
-    pub rotation: u64,
+    /// Time between two S'.
+    pub rotation: Duration,
     /// It answers for other hosts.
     pub is_directory: bool,
     /// It takes records of other hosts.
@@ -30,7 +31,7 @@ pub struct Config {
     /// How much it takes on.
     pub limits: Limits,
     /// Which part of the server this is.
-    pub part: Part,
+    pub shard: Shard,
 }
 
 /// The limits that a server may choose: `spec/tunnel.md` section 14.
@@ -97,7 +98,7 @@ impl Config {
             is_directory: false,
             is_name_service: false,
             limits: Limits::default(),
-            part: Part::WHOLE,
+            shard: Shard::WHOLE,
         }
     }
 }

@@ -22,6 +22,7 @@ mod tunnel;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use clew_wire::{Instant, WallTime};
 use core::net::SocketAddr;
 
 pub use config::{Config, Limits};
@@ -30,15 +31,15 @@ use jobs::{Decryption, Verify};
 use keys::ServerKeys;
 pub use load::Load;
 use tids::Tids;
-pub use tids::{Notice, Part};
+pub use tids::{Shard, ShardMessage};
 use tunnel::Tunnel;
 
+use super::agenda::Agenda;
 use super::channel::{Channel, Common, Now};
 use super::event::{ConnectionId, Event, Reply, Status, TunnelId};
 use super::hash::Hasher;
 use super::rate::{Bucket, Prefixes};
 use super::replay::ReplaySet;
-use super::time::{Agenda, Instant};
 use super::trace::Received;
 use super::tunnels::Tunnels;
 use crate::keys::Nonce;
@@ -86,7 +87,7 @@ pub struct Server {
     /// Tunnels by when they were heard, at the latest: the longest silent first.
     silent: VecDeque<(TunnelId, Instant)>,
     /// The server's time, which never goes back.
-    wall: u64,
+    wall: WallTime,
 }
 
 #[derive(Debug)]
@@ -115,7 +116,7 @@ impl Server {
     ) -> Result<Self, Reason> {
         let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
-        let (chosen, part) = (config.limits, config.part);
+        let (chosen, part) = (config.limits, config.shard);
         let mut common = Common::default();
         common
             .events
@@ -159,8 +160,8 @@ impl Server {
     }
 
     /// What other parts of the server have to know.
-    pub fn notices(&mut self) -> Vec<Notice> {
-        self.tids.notices()
+    pub fn shard_messages(&mut self) -> Vec<ShardMessage> {
+        self.tids.messages()
     }
 
     /// Another part has accepted an initiation packet that would come here if it came again.

@@ -16,8 +16,8 @@ pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {
     let name = arguments.name.as_deref().unwrap_or(&last);
     let scheme = scheme(arguments)?;
     let key = FlowKey::generate(scheme, chaining(arguments)?, name).map_err(|_| {
-        Failure::new(format!("{name:?} is no name of a flow")).hint(format!(
-            "give --name with at most {NAME_BYTES_MAX} bytes, without control characters"
+        Failure::new(format!("{name:?}: not a valid flow name")).hint(format!(
+            "use --name with at most {NAME_BYTES_MAX} bytes and without control characters"
         ))
     })?;
     let (secret_path, public_path) = paths(&arguments.output);
@@ -52,8 +52,8 @@ fn scheme(arguments: &FlowKeygen) -> Result<Scheme, Failure> {
         || arguments.form != FormName::Compact;
     let size = match arguments.alg {
         AlgorithmName::Ed25519 if of_effs => {
-            let wrong = "--strength, --levels, --v-rule and --form are for eFFS";
-            return Err(Failure::new(wrong).hint("give --alg effs-3072 or effs-2048"));
+            let wrong = "--strength, --levels, --v-rule and --form require eFFS";
+            return Err(Failure::new(wrong).hint("use --alg effs-3072 or --alg effs-2048"));
         }
         AlgorithmName::Ed25519 => return Ok(Scheme::Ed25519),
         AlgorithmName::Effs2048 => Size::N2048,
@@ -61,7 +61,7 @@ fn scheme(arguments: &FlowKeygen) -> Result<Scheme, Failure> {
     };
     let (bits, levels) = (arguments.strength.bits(), arguments.levels);
     let parameters = Parameters::new(size, bits / u16::from(levels), levels);
-    let parameters = parameters.ok_or_else(|| Failure::new("levels are 1, 2, 4 or 8"))?;
+    let parameters = parameters.ok_or_else(|| Failure::new("--levels must be 1, 2, 4 or 8"))?;
     let parameters = parameters.with_rule(match arguments.v_rule {
         RuleName::Paper => Rule::Paper,
         RuleName::Williams => Rule::Williams,
@@ -73,9 +73,9 @@ fn scheme(arguments: &FlowKeygen) -> Result<Scheme, Failure> {
     match parameters.signature_bytes() {
         ..=SIGNATURE_BYTES_MAX => Ok(Scheme::Effs(parameters)),
         bytes => Err(Failure::new(format!(
-            "signatures of {parameters} have {bytes} bytes, and packets take {SIGNATURE_BYTES_MAX}"
+            "need signatures of at most {SIGNATURE_BYTES_MAX} bytes, {parameters} has {bytes}"
         ))
-        .hint("choose fewer --levels, --form compact or --alg effs-2048")),
+        .hint("use fewer --levels, --form compact or --alg effs-2048")),
     }
 }
 
@@ -91,7 +91,7 @@ fn chaining(arguments: &FlowKeygen) -> Result<Chaining, Failure> {
             DigestBytes::D32 => DigestSize::D32,
         },
         degree: Degree::new(arguments.degree)
-            .ok_or_else(|| Failure::new("a tree's degree is 2 to 1024"))?,
+            .ok_or_else(|| Failure::new("--degree must be 2 to 1024"))?,
         most: arguments.block,
         salted: arguments.salted,
         every: !arguments.partly,
@@ -113,6 +113,6 @@ fn describe(key: &FlowKey, secret: &Path, public: &Path) {
     say!("flow {}", keys::title(descriptor));
     let (scheme, key) = (keys::scheme(descriptor), keys::fingerprint(descriptor));
     say!("  key      {scheme}, {key}");
-    say!("  secret   {}: signs", secret.display());
-    say!("  public   {}: give it to receivers", public.display());
+    say!("  secret   {}  (signs packets)", secret.display());
+    say!("  public   {}  (for receivers)", public.display());
 }

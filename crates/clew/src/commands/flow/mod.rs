@@ -42,22 +42,23 @@ fn distribution(carrying: &Carrying, key: &FlowKey) -> Result<Distribution, Fail
     let longest = key.descriptor().signature_bytes_max();
     if carrying.rtp && longest > RTP_SIGNATURE_MAX {
         return Err(Failure::new(format!(
-            "packet signatures of this flow have up to {longest} bytes, and RTP's padding holds \
-             {RTP_SIGNATURE_MAX}"
+            "--rtp: need packet signatures of at most {RTP_SIGNATURE_MAX} bytes, this flow's have \
+             up to {longest}"
         ))
-        .hint("make a key with --alg ed25519 and smaller blocks, or do without --rtp"));
+        .hint("use a key made with --alg ed25519 and a smaller --block"));
     }
     match carrying.carriage {
-        CarriageName::Manifest if key.descriptor().chaining().salted => {
-            Err(Failure::new("packets that stay as they are have no salts")
-                .hint("make a key without --salted, or choose another carriage"))
-        }
+        CarriageName::Manifest if key.descriptor().chaining().salted => Err(Failure::new(
+            "--carriage manifest cannot add salts: packets are not changed",
+        )
+        .hint("use another --carriage, or a key made without --salted")),
         CarriageName::Full | CarriageName::Manifest => Ok(Distribution::Every),
         CarriageName::Sparse => Ok(Distribution::OneIn(carrying.every)),
         CarriageName::Coded if most > COUNT_MAX => Err(Failure::new(format!(
-            "the flow has blocks of up to {most} packets, and coded carriage takes {COUNT_MAX}"
+            "--carriage coded: need blocks of at most {COUNT_MAX} packets, this flow has up to \
+             {most}"
         ))
-        .hint("make a key with smaller blocks (keygen --block), or choose another carriage")),
+        .hint("use another --carriage, or a key made with a smaller --block")),
         CarriageName::Coded => Ok(Distribution::CODED),
     }
 }

@@ -38,11 +38,14 @@ pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
         .map_err(Failure::write)?;
     output.commit()?;
     let path = arguments.out.output.display();
-    eprintln!("packet {}, which is valid: {path}", arguments.packet);
+    eprintln!(
+        "packet {}: valid, proof written to {path}",
+        arguments.packet
+    );
     if !proof.descriptor.chaining().salted {
         eprintln!(
-            "  its proof has digests of other packets of the block: who can guess one of them whole \
-             can confirm the guess (clew flow keygen --salted prevents it)"
+            "  the proof has digests of other packets of the block, which confirm a correct guess \
+             of a whole packet (clew flow keygen --salted prevents that)"
         );
     }
     Ok(Status::Yes)
@@ -51,7 +54,7 @@ pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
 fn proof(signed: Vec<u8>, flows: &[Descriptor]) -> Result<Proof, Failure> {
     let key = Fixed::of(&signed).map(|fixed| fixed.key).ok();
     let descriptor = flows.iter().find(|flow| Some(flow.key_id()) == key);
-    let descriptor = descriptor.ok_or_else(|| Failure::new("the packet's flow is not known"))?;
+    let descriptor = descriptor.ok_or_else(|| Failure::new("the packet's flow is unknown"))?;
     Ok(Proof {
         descriptor: descriptor.clone(),
         signed,
@@ -62,8 +65,8 @@ fn proof(signed: Vec<u8>, flows: &[Descriptor]) -> Result<Proof, Failure> {
 fn from_capture(arguments: &FlowExtract, flows: &Flows) -> Result<Vec<u8>, Failure> {
     let (path, number) = (&arguments.input, arguments.packet);
     if path == Path::new(STANDARD_STREAM) {
-        let failure = Failure::new("a capture is read twice, and standard input cannot be");
-        return Err(failure.hint("store it in a file first"));
+        let failure = Failure::new("standard input: the capture must be read twice");
+        return Err(failure.hint("save it to a file first"));
     }
     let record = packet::find(path, number)?;
     let wanted = signed(payload(&record, number)?);
@@ -116,7 +119,7 @@ fn by_manifest(
 /// What the packet's datagram carries.
 fn payload(record: &Record, number: u64) -> Result<&[u8], Failure> {
     let udp = datagram(record);
-    let none = || Failure::new(format!("packet {number} is no UDP datagram"));
+    let none = || Failure::new(format!("packet {number}: not a UDP datagram"));
     udp.map(|udp| udp.payload()).ok_or_else(none)
 }
 
@@ -128,7 +131,7 @@ fn block(signed: &[u8]) -> Option<([u8; 4], u32, [u8; 16])> {
 
 fn not_valid(number: u64, reason: Reason) -> Failure {
     let verdict = reason.verdict();
-    let failure = Failure::new(format!("packet {number} is {verdict}: {}", explain(reason)));
+    let failure = Failure::new(format!("packet {number}: {verdict}: {}", explain(reason)));
     match verdict {
         Verdict::Invalid => failure.no(),
         _ => failure,
@@ -149,7 +152,7 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
     let proof = Proof::from_bytes(&bytes).map_err(|e| Failure::file(path, e))?;
     let reason = proof.verify();
     if reason != Reason::Ok {
-        say!("the proof does not hold: {} ({reason})", explain(reason));
+        say!("the proof is invalid: {} ({reason})", explain(reason));
         return Ok(Status::No);
     }
     if trusted
@@ -157,13 +160,13 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
         .is_some_and(|flow| *flow != proof.descriptor)
     {
         say!(
-            "the proof holds, but for another flow: {}",
+            "the proof is valid, but for another flow: {}",
             title(&proof.descriptor)
         );
         return Ok(Status::No);
     }
     let packet = proof.packet();
-    let packet = packet.ok_or_else(|| Failure::file(path, "cannot read its packet"))?;
+    let packet = packet.ok_or_else(|| Failure::file(path, "cannot read the proof's packet"))?;
     tell(&proof, &packet, trusted.is_some());
     if let Some(output) = &arguments.output {
         let mut output = Output::create(output, path, arguments.force)?;
@@ -176,10 +179,13 @@ pub fn check(arguments: &FlowCheck) -> Result<Status, Failure> {
 fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
     let descriptor = &proof.descriptor;
     let whose = match trusted {
-        true => "the flow that was given",
-        false => "by the proof's own word: compare the key, or give --flow",
+        true => "as given with --flow",
+        false => "as named by the proof: compare the key, or use --flow",
     };
-    eprintln!("the proof holds: {} bytes were signed", packet.packet.len());
+    eprintln!(
+        "the proof is valid: {} bytes were signed",
+        packet.packet.len()
+    );
     eprintln!("  flow      {}, {whose}", title(descriptor));
     eprintln!(
         "  key       {}, {}",

@@ -51,9 +51,9 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
 fn manifests(arguments: &FlowRelay) -> Result<Option<SocketAddr>, Failure> {
     let beside = arguments.carrying.carriage == CarriageName::Manifest;
     match (beside, arguments.manifest_to) {
-        (true, None) => Err(Failure::new("manifests need somewhere to go")
-            .hint("give --manifest-to, with a port of its own")),
-        (false, Some(_)) => Err(Failure::new("--manifest-to is for --carriage manifest")),
+        (true, None) => Err(Failure::new("--carriage manifest requires --manifest-to")
+            .hint("use --manifest-to with a port of its own")),
+        (false, Some(_)) => Err(Failure::new("--manifest-to requires --carriage manifest")),
         (_, to) => Ok(to),
     }
 }
@@ -100,7 +100,7 @@ fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<RelayMetrics>), Failure> {
 
 fn tell(metrics: &RelayMetrics) {
     let (received, sent) = (metrics.received.get(), metrics.sent.get());
-    eprintln!("{received} datagrams came, {sent} went on");
+    eprintln!("received {received} datagrams, forwarded {sent}");
     for reason in Reason::ALL {
         let count = metrics.of(reason);
         if count > 0 {
@@ -109,7 +109,7 @@ fn tell(metrics: &RelayMetrics) {
     }
     let (packets, blocks) = (metrics.lost_packets.get(), metrics.lost_blocks.get());
     if packets > 0 || blocks > 0 {
-        eprintln!("  {packets:>9}  never came, and {blocks} whole blocks");
+        eprintln!("  {packets:>9}  lost, and {blocks} whole blocks");
     }
     warn_refused(metrics);
 }
@@ -117,6 +117,6 @@ fn tell(metrics: &RelayMetrics) {
 fn warn_refused(metrics: &RelayMetrics) {
     let refused = metrics.refused.get();
     if refused > 0 {
-        eprintln!("clew: warning: the network refused {refused} datagrams");
+        eprintln!("clew: warning: the network rejected {refused} datagrams");
     }
 }

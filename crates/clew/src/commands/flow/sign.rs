@@ -23,7 +23,7 @@ pub fn run(arguments: &FlowSign) -> Result<Status, Failure> {
         Kind::Capture if !arguments.file => capture(arguments, &key, input),
         Kind::SignedFile if !arguments.file => {
             let path = &arguments.input;
-            Err(Failure::file(path, "it is signed already").hint("give --file to sign it again"))
+            Err(Failure::file(path, "already signed").hint("use --file to sign it again"))
         }
         _ => file(arguments, &key, input),
     }
@@ -71,7 +71,7 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
         arguments.out.output.display()
     );
     if let Some(each) = signed.bytes.checked_div(count) {
-        eprintln!("  {each} bytes more for each, on average");
+        eprintln!("  {each} bytes added to each, on average");
     }
     for (fate, count) in signed
         .fates
@@ -80,10 +80,7 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
     {
         eprintln!("  {count:>9}  {}", fate.explain());
     }
-    report::damage(
-        signed.damage.as_deref(),
-        "what follows was copied as it was",
-    );
+    report::damage(signed.damage.as_deref(), "the rest was copied unchanged");
     if count == 0 && signed.packets > 0 {
         eprintln!("clew: warning: no packet was signed");
     }

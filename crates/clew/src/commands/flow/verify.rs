@@ -41,7 +41,7 @@ pub fn say_assurance(flows: &Flows) {
         let all = all.bits();
         let worth = match found.is_enough() {
             true => "",
-            false => ": it may refuse, and accepts nothing",
+            false => ": can reject packets, but not accept them",
         };
         eprintln!("{name}: {parameters}, verified to {bits} of {all} bits{worth}");
     }
@@ -49,10 +49,7 @@ pub fn say_assurance(flows: &Flows) {
 
 /// The failure of an input that is neither capture nor signed file.
 pub fn not_signed(path: &Path) -> Failure {
-    Failure::file(
-        path,
-        "it is neither a capture nor a file that clew flow sign made",
-    )
+    Failure::file(path, "neither a capture nor a file from clew flow sign")
 }
 
 pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
@@ -186,7 +183,7 @@ fn signed_file(
     tell_file(&verified, flows, arguments.json);
     match output {
         Some(output) if status == Status::Yes => output.commit()?,
-        Some(_) => eprintln!("clew: nothing was written: only a whole file is"),
+        Some(_) => eprintln!("clew: nothing was written: the file is incomplete or invalid"),
         None => {}
     }
     Ok(status)
@@ -222,7 +219,7 @@ fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
             let names: Vec<String> = flows.iter().map(title).collect();
             say!("valid: all {bytes} bytes, signed by {}", names.join(" or "));
         }
-        (_, Some(gap)) => say!("bytes are missing at {gap}; what is before is valid"),
+        (_, Some(gap)) => say!("bytes are missing at {gap}; all before are valid"),
         (_, None) if !verified.ended => {
             say!("the end is missing; the first {bytes} bytes are valid")
         }
@@ -233,28 +230,28 @@ fn tell_file(verified: &file::Verified, flows: &[Descriptor], json: bool) {
 /// A reason in a few words for people.
 pub fn explain(reason: Reason) -> &'static str {
     match reason {
-        Reason::Ok => "the signature of its block holds",
+        Reason::Ok => "the block's signature is valid",
         Reason::Unsigned => "no packet signature",
-        Reason::UnknownVersion => "a version of packet signatures that is not known",
-        Reason::BadLength => "a packet signature of the wrong length",
-        Reason::UnknownFlow => "of a flow whose file was not given",
-        Reason::BadBlock => "a place that no block of the flow has",
-        Reason::UnknownCarriage => "a carriage that is not known",
-        Reason::CodedCount => "coded carriage of a block that has too few or too many packets",
-        Reason::Needed => "a number of shares that no code of its block needs",
-        Reason::Untagged => "a share without a tag, which is not accepted here",
-        Reason::Padding => "shares of no signature",
-        Reason::Old => "of a block that is too far behind to know",
-        Reason::Duplicate => "the same packet again",
-        Reason::Conflict => "another block than the verified one of its place",
-        Reason::BadDigest => "not the packet that was signed: something was changed",
-        Reason::Stale => "its timestamp is too old",
-        Reason::Future => "its timestamp lies in the future",
-        Reason::BadSignature => "the signature does not hold: something was changed",
-        Reason::Weak => "its signature was verified to less than 128 bits: not refuted, no more",
-        Reason::Busy => "more signatures than the receiver takes on",
-        Reason::Pending => "its block's signature has not come yet",
-        Reason::NoSignature => "its block's signature never came",
+        Reason::UnknownVersion => "unknown version of packet signatures",
+        Reason::BadLength => "packet signature has the wrong length",
+        Reason::UnknownFlow => "flow's public file not given",
+        Reason::BadBlock => "invalid place in its block",
+        Reason::UnknownCarriage => "unknown carriage",
+        Reason::CodedCount => "block has too few or too many packets for coded carriage",
+        Reason::Needed => "invalid number of shares for its block",
+        Reason::Untagged => "share without a tag, not accepted here",
+        Reason::Padding => "shares do not form a signature",
+        Reason::Old => "block is too far behind the newest one",
+        Reason::Duplicate => "packet was received before",
+        Reason::Conflict => "another block was verified in its place",
+        Reason::BadDigest => "differs from the signed packet",
+        Reason::Stale => "timestamp too old",
+        Reason::Future => "timestamp in the future",
+        Reason::BadSignature => "invalid signature: packet or signature was changed",
+        Reason::Weak => "signature verified to fewer than 128 bits: not refuted, but not accepted",
+        Reason::Busy => "too many signatures for the receiver",
+        Reason::Pending => "block's signature not received yet",
+        Reason::NoSignature => "block's signature never received",
     }
 }
 
@@ -276,13 +273,13 @@ pub fn totals(verified: &Verified, strict: bool, out: &mut dyn Write) -> io::Res
     let lost = verified.lost;
     if lost.packets > 0 || lost.blocks > 0 {
         let (packets, blocks) = (lost.packets, lost.blocks);
-        writeln!(out, "{packets:>9}  never came, and {blocks} whole blocks")?;
+        writeln!(out, "{packets:>9}  lost, and {blocks} whole blocks")?;
     }
     let other = verified.packets - verified.datagrams;
     if other > 0 {
         writeln!(
             out,
-            "{other:>9}  packets that are no whole UDP datagrams were not judged"
+            "{other:>9}  packets are not whole UDP datagrams and were not judged"
         )?;
     }
     let signatures = verified.verifications;
@@ -299,7 +296,7 @@ fn answer(verified: &Verified, strict: bool) -> &'static str {
         Status::No => "no: there are unsigned packets",
         Status::CouldNotTell if verified.damage.is_some() => "could not tell: the file is damaged",
         Status::CouldNotTell if verified.of(Verdict::Undecided) > 0 => {
-            "could not tell: signatures of some packets are not here, or not verified far enough"
+            "could not tell: some signatures are missing, or not verified far enough"
         }
         Status::CouldNotTell => "could not tell: nothing was signed",
     }

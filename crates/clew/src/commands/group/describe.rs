@@ -133,8 +133,8 @@ fn list_invitation(invitation: &Invitation) {
         clock::to_the_second(invitation.invited_at),
     );
     match invitation.offered {
-        None => say!("{name} is invited since {at}: no device has asked to join yet"),
-        Some(epoch) => say!("{name} is invited since {at}: a device has an offer of epoch {epoch}"),
+        None => say!("{name}: invited at {at}, no request yet"),
+        Some(epoch) => say!("{name}: invited at {at}, a device has an offer for epoch {epoch}"),
     }
 }
 

@@ -8,12 +8,10 @@ use crate::secrets;
 use clew_evidence::{DeviceFingerprint, Name};
 use clew_group::Scheme;
 use clew_keys::encryption::Secret;
-use clew_keys::files::{MODE_SECRET, write_atomically};
-use clew_keys::join::{AcceptanceFile, RequestFile, Round, TextFile, round};
-use clew_keys::{IssuerKeyFile, MemberKeyFile};
+use clew_keys::files::MODE_SECRET;
+use clew_keys::join::{AcceptanceFile, RequestFile, Round, round};
+use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile};
 use clew_manager::Store;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
@@ -107,8 +105,9 @@ fn warn_of_others(store: &Store, machine: &Name) -> Result<(), Failure> {
     let open = store.invitations()?;
     if open.iter().any(|invitation| invitation.name == *machine) {
         eprintln!(
-            "clew: warning: {machine} has an open invitation already, and the first device that joins \
-             by one of them is {machine}; to withdraw all of them: clew enrol DIR {machine} --withdraw"
+            "clew: warning: {machine} already has an open invitation, and the first device that \
+             answers any of them joins as {machine}; to withdraw all, run clew enrol DIR {machine} \
+             --withdraw"
         );
     }
     Ok(())
@@ -144,7 +143,7 @@ pub fn witness(arguments: &GroupWitness) -> Result<Status, Failure> {
         epochs.join(", "),
         output.display()
     );
-    say!("The machine runs clew update --witness with that file, which signs nothing by itself.");
+    say!("On the machine, run clew update --witness with this file. The file alone cannot sign.");
     Ok(Status::Yes)
 }
 
@@ -166,8 +165,9 @@ fn answer(
             let acceptance = AcceptanceFile::decode(&text).map_err(failed)?;
             admit(store, issuer, &acceptance, output)
         }
-        _ => Err(Failure::file(file, "this is not an answer of a device")
-            .hint("a device answers with a request or an acceptance: see clew help join")),
+        _ => {
+            Err(Failure::file(file, "not a device's request or acceptance").hint("clew help join"))
+        }
     }
 }
 
@@ -204,20 +204,9 @@ fn admit(
 
 /// Writes a file of a join. A round that is repeated finds its own file there.
 pub(super) fn write(output: &Path, file: &impl TextFile) -> Result<(), Failure> {
-    secrets::check_named(output)?;
-    let text = file.encode();
-    let is_there = || fs::read(output).is_ok_and(|before| before == text.as_bytes());
-    if is_there() {
-        return Ok(());
-    }
-    let written = write_atomically(output, text.as_bytes(), MODE_SECRET, false);
-    written.or_else(|error| match error.kind() {
-        ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
-        ErrorKind::AlreadyExists => Err(exists(output)),
-        _ => Err(Failure::io(output, &error)),
-    })
+    secrets::write_same(output, &file.encode(), MODE_SECRET)
 }
 
 fn exists(output: &Path) -> Failure {
-    Failure::file(output, "it exists").hint("choose another name with -o")
+    Failure::file(output, "already exists").hint("use another name with -o")
 }

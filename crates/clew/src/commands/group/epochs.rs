@@ -7,7 +7,7 @@ use crate::failure::{Failure, Status};
 use crate::progress;
 use crate::secrets::Unlock;
 use clew_evidence::{Change, GroupFile, Name};
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -98,7 +98,7 @@ pub fn when(start: &Start) -> Result<When, Failure> {
 pub fn tell_brought_forward(before: &GroupFile, after: &GroupFile) {
     for epoch in 1..=before.newest_epoch() {
         if before.start(epoch) > after.start(epoch) {
-            say!("Epoch {epoch}, planned for later, starts with it.");
+            say!("Epoch {epoch}, planned for later, starts at the same time.");
         }
     }
 }

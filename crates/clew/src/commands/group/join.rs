@@ -7,11 +7,11 @@ use crate::groups::read_checked;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};
-use clew_keys::MemberKeyFile;
+use clew_keys::TextFile;
 use clew_keys::encryption::Secret;
 use clew_keys::files::{directory, sync_directory};
 use clew_keys::join::{
-    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, TextFile, round,
+    CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, round,
 };
 use std::fs;
 use std::path::Path;
@@ -45,8 +45,8 @@ pub fn join(arguments: &Join) -> Result<Status, Failure> {
             );
         }
         None => {
-            return Err(Failure::file(file, "this is not a file of a join")
-                .hint("give the issuer's invitation, offer or credential"));
+            return Err(Failure::file(file, "not a file of a join")
+                .hint("use the issuer's invitation, offer or credential"));
         }
     }
     Ok(Status::Yes)
@@ -62,8 +62,8 @@ impl State {
     fn read(arguments: &Join) -> Result<Self, Failure> {
         let path = &arguments.state;
         if path.symlink_metadata().is_err() {
-            return Err(Failure::file(path, "it does not exist")
-                .hint("the join is finished already, or began with another --state"));
+            return Err(Failure::file(path, "does not exist")
+                .hint("use the --state of this join. It is removed when the join is finished"));
         }
         let (text, secret) = arguments.unlock.read(path)?;
         let joining = Joining::decode(&text).map_err(|error| Failure::file(path, error))?;
@@ -111,7 +111,7 @@ fn begun(
     kept.map_err(|failure| match arguments.state.symlink_metadata() {
         Ok(_) => Failure::file(
             &arguments.state,
-            "another run of this join is under way, or done",
+            "another run of this join is in progress or finished",
         )
         .hint("run the command again"),
         Err(_) => failure,
@@ -124,10 +124,7 @@ fn resumed(arguments: &Join, invitation: &InvitationFile) -> Result<State, Failu
     if state.joining.invitation() == invitation {
         return Ok(state);
     }
-    Err(
-        Failure::file(&arguments.state, "it belongs to another join")
-            .hint("choose another --state"),
-    )
+    Err(Failure::file(&arguments.state, "belongs to another join").hint("use another --state"))
 }
 
 fn accept(arguments: &Join, offer: &OfferFile, group: &CheckedGroup) -> Result<(), Failure> {
@@ -156,7 +153,7 @@ fn finish(
         None => arguments.seal.secret()?,
         secret => secret,
     };
-    write_key(arguments, &key, secret.as_ref())?;
+    secrets::write_key(&arguments.out.output, &key, secret.as_ref())?;
     let (state, folder) = (&arguments.state, directory(&arguments.state));
     fs::remove_file(state)
         .and_then(|()| sync_directory(folder))
@@ -169,31 +166,15 @@ fn finish(
     Ok(())
 }
 
-/// Writes the key under a name that nothing has, unless a crash left this very key there.
-fn write_key(
-    arguments: &Join,
-    key: &MemberKeyFile,
-    secret: Option<&Secret>,
-) -> Result<(), Failure> {
-    let output = &arguments.out.output;
-    if output.symlink_metadata().is_ok() {
-        let before = arguments.unlock.load(output, MemberKeyFile::decode);
-        let same = before.is_ok_and(|before| before.encode() == key.encode());
-        if same {
-            return Ok(());
-        }
-    }
-    secrets::write(output, &key.encode(), &key.comment(), secret, false)
-}
-
 fn refused(arguments: &Join, fault: &JoinFault) -> Failure {
     let failure = Failure::file(&arguments.file, fault);
     match fault {
         JoinFault::NoSuchEpoch { .. } => failure.hint("get the newest group file"),
-        JoinFault::NoOffer => failure.hint("give the issuer's offer first"),
-        JoinFault::OtherJoin => failure.hint("give the --state of that join"),
+        JoinFault::NoOffer => failure.hint("use the issuer's offer first"),
+        JoinFault::OtherJoin => failure.hint("use the --state of that join"),
         JoinFault::Join(_) => failure.hint(
-            "give the --state whose request the issuer answered; if it is that one, the offer is bad",
+            "use the --state whose request the issuer answered. If it is that one, the offer is \
+             invalid",
         ),
         _ => failure,
     }

@@ -31,7 +31,7 @@ pub fn run(arguments: &Group) -> Result<Status, Failure> {
         Group::Create(arguments) => match (&arguments.plan, &arguments.name) {
             (Some(plan), _) => opening_key::create(arguments, plan),
             (None, Some(name)) => create(arguments, name),
-            (None, None) => Err(Failure::new("a group needs a --name or a --plan")),
+            (None, None) => Err(Failure::new("need --name or --plan")),
         },
         Group::Reopen(arguments) => opening_key::reopen(arguments),
         Group::Show(GroupPath { path }) => describe::show(path),
@@ -47,7 +47,7 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
     let (threshold, trustees) = (arguments.threshold, arguments.trustees);
     let quorum = Quorum::new(threshold, trustees).map_err(|_| {
         Failure::new(format!(
-            "{threshold} of {trustees} trustees cannot open together"
+            "--threshold {threshold} is larger than --trustees {trustees}"
         ))
     })?;
     let group = NewGroup {

@@ -8,10 +8,10 @@ use crate::secrets;
 use clew_evidence::{GroupFile, short_epoch_id};
 use clew_group::Witness;
 use clew_keys::encryption::Secret;
-use clew_keys::join::{CredentialFile, Round, TextFile, round};
+use clew_keys::join::{CredentialFile, Round, round};
 use clew_keys::update::{UpdateError, Witnesses, update as follow};
 use clew_keys::witness_file::{self, BUCKET_BYTES_MAX, Need};
-use clew_keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn refused(
                 false => Failure::new(witnesses.unfit.join("; ")),
             };
             failure.hint(match folder_within(&arguments.witness, need) {
-                Some(folder) => format!("give --witness {}", folder.display()),
+                Some(folder) => format!("use --witness {}", folder.display()),
                 None => source_of(need, key),
             })
         }
@@ -94,10 +94,10 @@ fn folder_within(given: &[PathBuf], need: &Need) -> Option<PathBuf> {
 fn source_of(need: &Need, key: &MemberKeyFile) -> String {
     let again = format!("clew group witness DIR {} -o FILE", key.machine);
     match need.epoch {
-        0 => format!("have the manager run {again}; then give --witness FILE"),
+        0 => format!("ask the manager to run {again}, then use --witness FILE"),
         epoch => format!(
-            "get witnesses/{epoch}/{} from the manager, or have it run {again}; then give --witness \
-             FILE",
+            "get witnesses/{epoch}/{} from the manager, or ask it to run {again}, then use \
+             --witness FILE",
             need.bucket()
         ),
     }
@@ -144,8 +144,8 @@ impl<'a> Given<'a> {
         each.map(|(path, first, last)| {
             let (path, epoch) = (path.display(), need.epoch);
             format!(
-                "{path}: it has the witnesses of epochs {first} to {last}, and none leads to epoch \
-                 {epoch}"
+                "{path}: need a witness that leads to epoch {epoch}, have those of epochs {first} \
+                 to {last}"
             )
         })
     }
@@ -178,7 +178,7 @@ fn in_folder(folder: &Path, need: &Need) -> Result<Witness, Failure> {
     if path.exists() {
         return bucket(&path, need);
     }
-    let why = format!("it has no list of epoch {}", need.epoch);
+    let why = format!("does not have witnesses of epoch {}", need.epoch);
     Err(Failure::file(folder, why))
 }
 
@@ -206,7 +206,7 @@ fn credential(path: &Path, key: &MemberKeyFile) -> Result<Option<Vec<(u32, Witne
         true => Ok(Some(credential.witnesses)),
         false => {
             let row = credential.index;
-            let other = format!("it is the credential of row {row}");
+            let other = format!("is the credential of row {row}");
             Err(Failure::file(path, other))
         }
     }

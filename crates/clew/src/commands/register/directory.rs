@@ -9,7 +9,7 @@ use crate::secrets::Unlock;
 use clew_evidence::{Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Machine, Store};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -57,7 +57,8 @@ impl Directory {
         if !self.given.contains(&row.machines) {
             let path = self.store.group_file_path();
             eprintln!(
-                "clew: the register grew since this group file: who judges needs {} or a later one",
+                "clew: the register has grown since this group file: judging requires {} or a \
+                 later one",
                 path.display()
             );
         }
@@ -128,7 +129,7 @@ pub fn rows_named(store: &Store, name: &str) -> Result<Vec<Machine>, Failure> {
 fn check_history(path: &Path, store: &Store, given: &GroupFile) -> Result<(), Failure> {
     let (group, newest) = (store.group(), given.newest_epoch());
     if group.id() != given.id() {
-        return Err(Failure::file(path, "the register is of another group"));
+        return Err(Failure::file(path, "register belongs to another group"));
     }
     let register = given.register();
     let same_epochs = group.epoch_id(newest) == given.epoch_id(newest);
@@ -137,18 +138,18 @@ fn check_history(path: &Path, store: &Store, given: &GroupFile) -> Result<(), Fa
         true => Ok(()),
         false => Err(Failure::file(
             path,
-            "the register is of another history of the group than the group file, or older",
+            "register is older than the group file, or from another history of the group",
         )
         .hint(
-            "compare their epoch ids and registers with clew group show; if the directory was \
-             copied or restored, the group file says which machines there are",
+            "compare their epoch ids and registers with clew group show. If the directory was \
+             copied or restored, the group file counts",
         )),
     }
 }
 
 fn without_key(failure: Failure) -> Failure {
     failure.hint(
-        "rows of a directory need its issuer key; elsewhere use a register file: \
-         clew group register DIR -o REGISTER",
+        "a directory requires its issuer key. Elsewhere use a register file: clew group register \
+         DIR -o REGISTER",
     )
 }

@@ -12,7 +12,7 @@ use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
 use clew_group::{EpochIssuer, Scheme};
-use clew_keys::IssuerKeyFile;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
@@ -70,8 +70,9 @@ fn check_is_register(path: &Path) -> Result<(), Failure> {
         .map_err(|e| Failure::io(path, &e))?;
     match RegisterFileHeader::begins(&head) {
         true => Ok(()),
-        false => Err(Failure::file(path, "it exists, and is not a register file")
-            .hint("choose another name")),
+        false => {
+            Err(Failure::file(path, "exists, and is not a register file").hint("use another name"))
+        }
     }
 }
 
@@ -98,12 +99,12 @@ fn header(arguments: &GroupRegister, group: &GroupFile) -> Result<RegisterFileHe
     epochs.dedup();
     if epochs.last().is_some_and(|last| *last > newest) {
         return Err(Failure::new(format!(
-            "the group's newest epoch is {newest}"
+            "--epoch: the group's newest epoch is {newest}"
         )));
     }
     if epochs.len() > MAX_REGISTER_EPOCHS {
         return Err(Failure::new(format!(
-            "a register file is for at most {MAX_REGISTER_EPOCHS} epochs"
+            "--epoch: a register file can have at most {MAX_REGISTER_EPOCHS} epochs"
         )));
     }
     Ok(RegisterFileHeader {
@@ -122,11 +123,9 @@ fn tell(arguments: &GroupRegister, header: &RegisterFileHeader, written: u64) {
         "{written} rows with {values} of {of} {epochs}: {}",
         arguments.out.output.display()
     );
-    say!("Its rows stay good under this group's file of today and every later one.");
+    say!("Its rows are valid with the group file of today and all later ones.");
     if header.points {
-        say!(
-            "Matches with it need packets of {of} {epochs}: to have others too, give --epoch for each."
-        );
+        say!("Matches with it require packets of {of} {epochs}; use --epoch for others.");
     }
 }
 

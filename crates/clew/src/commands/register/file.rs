@@ -25,7 +25,7 @@ impl RegisterFile {
         let (path, scheme) = (path.to_owned(), group.scheme());
         let header = Lines::open(&path, scheme, ProgressBar::hidden())?.header()?;
         if header.group != group.id() {
-            return Err(Failure::file(&path, "the register is of another group"));
+            return Err(Failure::file(&path, "register belongs to another group"));
         }
         Ok(Self {
             path,
@@ -51,7 +51,7 @@ impl RegisterFile {
             if found.is_some() {
                 return Ok(found);
             }
-            eprintln!("clew: no value of the register file fits: comparing row by row");
+            eprintln!("clew: no value of the register file matches; comparing row by row");
         }
         let found = self.row_by_row(search)?;
         if found.is_none() {
@@ -107,14 +107,16 @@ impl RegisterFile {
     fn check_count(&self, rows: usize, of: u32) -> Result<(), Failure> {
         match rows == of as usize {
             true => Ok(()),
-            false => Err(self.useless(format!("it has {rows} of the {of} rows of the group"))),
+            false => Err(self.useless(format!("it has {rows} of the group's {of} rows"))),
         }
     }
 
     fn useless(&self, why: String) -> Failure {
         let failure = format!("none of its rows signed this, and {why}");
-        Failure::file(&self.path, failure)
-            .hint("take a register of all machines, as new as the group file: clew group register")
+        Failure::file(&self.path, failure).hint(
+            "use a register of all machines, as new as the group file: clew group register DIR -o \
+             REGISTER",
+        )
     }
 
     pub fn candidate(&self, name: &str, epoch: u32) -> Result<Candidate, Failure> {
@@ -138,14 +140,14 @@ impl RegisterFile {
     }
 
     fn without_points(&self, name: &str, epoch: u32) -> Failure {
-        Failure::file(&self.path, format!("it has no points of epoch {epoch}")).hint(format!(
-            "have the issuer run: clew group register DIR --machine {name} --epoch {epoch} \
+        Failure::file(&self.path, format!("does not have points of epoch {epoch}")).hint(format!(
+            "ask the issuer to run clew group register DIR --machine {name} --epoch {epoch} \
              --points -o REGISTER"
         ))
     }
 
     fn decode(&self, point: &[u8; 48]) -> Result<G1, Failure> {
-        G1::from_bytes(point).map_err(|e| Failure::file(&self.path, format!("a point: {e}")))
+        G1::from_bytes(point).map_err(|e| Failure::file(&self.path, format!("invalid point: {e}")))
     }
 
     fn lines(&self, doing: &'static str) -> Result<Lines, Failure> {
@@ -167,7 +169,7 @@ fn wrong(line: &RegisterLine, group: &CheckedGroup, search: &Search) -> Option<S
     let why = if !row.is_in_register_of(group) {
         "is not in the register of this group file"
     } else if entry.check_device(group).is_err() {
-        "is not vouched for by its device"
+        "does not have a valid device signature"
     } else if !search.certifies(entry, line.x.as_ref()) {
         "has a wrong x"
     } else {

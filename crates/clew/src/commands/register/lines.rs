@@ -44,7 +44,7 @@ impl Lines {
             match header.map_err(|e| Failure::binary(&self.path, &self.piece, e))? {
                 Some(header) => return Ok(header),
                 None if self.more()? => {}
-                None => return Err(self.fail("it ends within its header")),
+                None => return Err(self.fail("truncated in its header")),
             }
         }
     }

@@ -107,21 +107,24 @@ impl Register {
     pub fn locator(&self, opened: &OpenedBase) -> Result<G1, Failure> {
         match &self.place {
             Place::Directory(directory) => directory.locator(opened)?.ok_or_else(|| {
-                Failure::new("--write-q: bbs04 groups have no Q, their rows are found by pairings")
+                Failure::new(
+                    "--write-q requires scheme xr: rows of bbs04 groups are found using pairings",
+                )
             }),
-            Place::File(_) => Err(Failure::new("--write-q needs the issuer key")
-                .hint("give the group's directory: --register DIR")),
+            Place::File(_) => Err(Failure::new("--write-q requires the issuer key")
+                .hint("use the group's directory: --register DIR")),
         }
     }
 }
 
 fn no_such_machine(name: &str) -> Failure {
-    Failure::new(format!("no machine named {name} is in the register"))
+    Failure::new(format!("machine {name} is not in the register"))
 }
 
 fn not_a_member(name: &str, epoch: u32) -> Failure {
     Failure::new(format!(
-        "{name} was revoked at or before epoch {epoch}, that of the packet: it could not sign in it"
+        "machine {name} could not sign in the packet's epoch {epoch}: it was revoked in that epoch \
+         or before"
     ))
     .no()
 }

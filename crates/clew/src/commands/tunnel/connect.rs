@@ -32,7 +32,7 @@ pub fn run(arguments: &TunnelConnect) -> Result<Status, Failure> {
 
 async fn connect(arguments: &TunnelConnect) -> Result<Status, Failure> {
     if !is_name(&arguments.service) {
-        return Err(Failure::new("the name of a service has 1 to 64 bytes"));
+        return Err(Failure::new("the service name must have 1 to 64 bytes"));
     }
     let load = |path| arguments.unlock.load(path, keys::decode_user);
     let secret = arguments.user.as_deref().map(load).transpose()?;
@@ -42,7 +42,7 @@ async fn connect(arguments: &TunnelConnect) -> Result<Status, Failure> {
         None => None,
         Some(secret) => {
             let user = client.user(secret).await;
-            Some(user.map_err(|e| Failure::new(format!("the client ended as it began: {e}")))?)
+            Some(user.map_err(|e| Failure::new(format!("the client failed to start: {e}")))?)
         }
     };
     let mut link = Link::new(client.clone(), whom);
@@ -83,7 +83,7 @@ fn whom(arguments: &TunnelConnect) -> Result<Whom, Failure> {
     let source = match (&arguments.record, &arguments.directory, &arguments.host) {
         (Some(record), ..) => Source::File(record.clone(), arguments.host.clone()),
         (None, Some(directory), Some(host)) => Source::Directory(directory.clone(), host.clone()),
-        _ => return Err(Failure::new("give --record, or --directory with --host")),
+        _ => return Err(Failure::new("need --record, or --directory with --host")),
     };
     let patience = arguments.timeout;
     Ok(Whom {

@@ -42,7 +42,7 @@ pub fn run_name(arguments: &TunnelName) -> Result<Status, Failure> {
         };
         let names = NameService::open(&arguments.store, policy)?;
         let (count, folder) = (names.len(), arguments.store.display());
-        let what = format!("{count} records in {folder}, and those that hosts register");
+        let what = format!("{count} records in {folder}, and those that hosts publish");
         answer(&arguments.serving, Box::new(names), true, &what).await
     })
 }
@@ -64,7 +64,7 @@ async fn answer(
     } = serving::begin(serving, configure, Some(registry)).await?;
     eprintln!("{what}");
     let stopped = tokio::select! {
-        () = refuse(&mut server) => Err(Failure::new("the network is gone")),
+        () = refuse(&mut server) => Err(Failure::new("the sockets were closed")),
         () = crate::tunnel::over(until) => Ok(Status::Yes),
     };
     crate::tunnel::last_words(server.end()).await;

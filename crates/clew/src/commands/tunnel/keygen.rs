@@ -24,8 +24,8 @@ fn server(arguments: &TunnelKeygenServer) -> Result<Status, Failure> {
     let end = start + arguments.days * DAY_MS;
     let host = &arguments.host;
     let key = keys::generate_server(host, (start, end), issuer.as_ref()).map_err(|_| {
-        Failure::new(format!("{host:?} is not the name of a host"))
-            .hint("write letters a-z, digits and hyphens, with dots between: web.example")
+        Failure::new(format!("{host:?}: not a valid host name"))
+            .hint("use letters a-z, digits and hyphens, separated by dots: web.example")
     })?;
     let sealed = arguments.seal.secret()?;
     let (path, text) = (&arguments.out.output, keys::encode_server(&key));

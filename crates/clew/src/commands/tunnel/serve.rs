@@ -40,7 +40,7 @@ async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
     }
     let mut services = Services::new(&arguments.service, users, &metrics);
     let stopped = tokio::select! {
-        () = services.serve(&mut server) => Err(Failure::new("the network is gone")),
+        () = services.serve(&mut server) => Err(Failure::new("the sockets were closed")),
         () = crate::tunnel::over(until) => Ok(Status::Yes),
     };
     crate::tunnel::last_words(server.end()).await;

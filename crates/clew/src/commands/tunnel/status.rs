@@ -31,14 +31,12 @@ pub fn run(arguments: &TunnelStatus) -> Result<Status, Failure> {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no answer".to_owned(),
             _ => e.to_string(),
         };
-        Failure::new(format!("cannot read the counters at {at}: {why}"))
-            .hint("give the address of clew tunnel serve --metrics")
+        Failure::new(format!("{at}: cannot read metrics: {why}"))
+            .hint("use the address of clew tunnel serve --metrics")
     })?;
     let numbers = Numbers::read(&text);
     if numbers.total("tunnels").is_none() {
-        return Err(Failure::new(format!(
-            "what is at {at} is no server of tunnels"
-        )));
+        return Err(Failure::new(format!("{at}: not a tunnel server")));
     }
     match arguments.json {
         true => say!("{}", numbers.json()),
@@ -92,7 +90,7 @@ impl<'a> Numbers<'a> {
         let total = |name| self.total(name).unwrap_or(0);
         let (tunnels, ended) = (total("tunnels"), total("ended_total"));
         say!("tunnels      {tunnels}, and {ended} that ended");
-        say!("connections  {} were asked for", total("connections_total"));
+        say!("connections  {} requested", total("connections_total"));
         for (service, _) in self.of("open") {
             let words = OF_SERVICES.map(|(name, words)| {
                 let number = self.of_service(service, name);
@@ -152,10 +150,10 @@ mod tests {
 
     #[test]
     fn numbers_are_read_from_the_text() {
-        let text = "HTTP/1.0 200 OK\r\n\r\n# HELP clew_tunnel_tunnels Tunnels.\n\
-            clew_tunnel_tunnels 2\nclew_tunnel_open{service=\"my web\"} 1\n\
-            clew_tunnel_taken_total{service=\"my web\"} 7\nother 3\n\
-            clew_tunnel_refused_total{reason=\"bad-box\"} 5\n# EOF\n";
+        let text = "HTTP/1.0 200 OK\r\n\r\n# HELP clew_tunnel_tunnels \
+            Tunnels.\nclew_tunnel_tunnels 2\nclew_tunnel_open{service=\"my web\"} \
+            1\nclew_tunnel_taken_total{service=\"my web\"} 7\nother \
+            3\nclew_tunnel_refused_total{reason=\"bad-box\"} 5\n# EOF\n";
         let numbers = Numbers::read(text);
         let json = numbers.json();
         assert_eq!(json["tunnels"], 2);

@@ -48,9 +48,9 @@ impl Signing {
         let bound = bound.map_err(|_| {
             let (period, work) = (self.period, work);
             Failure::new(format!(
-                "a period of {period:?} is too short: a block of {most} packets takes {work:?} here"
+                "--period {period:?} is too short: a block of {most} packets takes {work:?} here"
             ))
-            .hint("raise --period, or make a key with smaller blocks (keygen --block)")
+            .hint("increase --period, or use a key made with a smaller --block")
         })?;
         Ok(Duration::from_nanos(bound))
     }

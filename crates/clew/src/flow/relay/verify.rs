@@ -94,7 +94,7 @@ impl Receiver {
 /// Relays until it is to stop.
 ///
 /// # Errors
-/// A flow's key is none, or the network is gone.
+/// A flow's key is invalid, or the network failed.
 pub fn verify(
     wire: &mut Wire,
     flows: &Flows,

@@ -3,8 +3,7 @@
 use clew_group::EpochId;
 use clew_group::Witness;
 use clew_group::bbs04::{
-    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, Opening, PublicKey, Signature, SigningKey,
-    VerifyingKey,
+    IncrementalSignature, IssuerKey, MemberKey, Nonces, OpenerKey, Opening, PublicKey, Signature, SigningKey, VerifyingKey,
 };
 use clew_group::curve::{G1, G2, Scalar};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};

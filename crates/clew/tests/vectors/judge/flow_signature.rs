@@ -4,8 +4,8 @@ use clew::flow::file;
 use clew::flow::proof::Proof;
 use clew::flow::schemes::{self, Flows};
 use clew_flow::{
-    Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding, Fixed, FlowReceiver,
-    FlowSender, Reason, SignedPacket, rtp,
+    Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding, Fixed, FlowReceiver, FlowSender,
+    Reason, SignedPacket, rtp,
 };
 use clew_tree::carriage::{Rate, TagSize};
 use ed25519_dalek::{Signature, VerifyingKey};

@@ -4,7 +4,8 @@ use clew_evidence::{CheckedGroup, EntryKey, GroupId, How, RegisterEntry, join_se
 use clew_group::PublicKey;
 use clew_group::curve::Scalar;
 use clew_group::xr;
-use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile, TextFile};
+use clew_keys::TextFile;
+use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, Joining, OfferFile, RequestFile};
 use clew_keys::witness_file::{self, Need};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 

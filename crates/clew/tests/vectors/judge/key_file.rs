@@ -2,7 +2,7 @@
 
 use clew_group::Scheme;
 use clew_keys::encryption::{Needs, Secret, decrypt, needs};
-use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TrusteeKeyFile};
+use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, OpeningShare, TextFile, TrusteeKeyFile};
 use zeroize::Zeroizing;
 
 use super::{Stop, check_all, holds, join_file};

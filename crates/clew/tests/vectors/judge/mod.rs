@@ -25,7 +25,7 @@ use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, T
 use clew_group::quorum::QuorumError;
 use clew_group::xr::JoinError;
 use clew_group::{DecodeError, Invalid, Revoked};
-use clew_keys::KeyError;
+use clew_keys::encryption::DecryptError;
 use clew_keys::join::JoinFault;
 use clew_packet::{Reason, Replay};
 
@@ -252,8 +252,8 @@ impl From<JoinFault> for Stop {
     }
 }
 
-impl From<KeyError> for Stop {
-    fn from(error: KeyError) -> Self {
+impl From<DecryptError> for Stop {
+    fn from(error: DecryptError) -> Self {
         Self::Rule(error.as_str())
     }
 }

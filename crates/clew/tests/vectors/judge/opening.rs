@@ -1,8 +1,7 @@
 //! Vectors of openings and matches.
 
 use clew_evidence::{
-    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, ReadError, Row, armor, judge_match,
-    judge_opening,
+    Caveat, CheckedGroup, GroupFile, Judgement, Match, Opening, Packet, ReadError, Row, armor, judge_match, judge_opening,
 };
 use clew_group::curve::Scalar;
 use clew_packet::{Block, Frame, LinkType, read};

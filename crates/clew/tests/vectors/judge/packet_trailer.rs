@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use clew_evidence::GroupFile;
 use clew_group::{Precursor, Scheme, SigningKey, VerifyingKey};
-use clew_keys::{HeldEpoch, MemberKeyFile};
+use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_packet::{
-    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received, Receiver, Restorer, Sender,
-    Stripped, Ticket, Timestamp, Unknown, mark, read, strip,
+    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received, Receiver, Restorer, Sender, Stripped,
+    Ticket, Timestamp, Unknown, mark, read, strip,
 };
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -48,11 +48,8 @@ fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
 fn verify(case: &Case) -> Result<Conclusion, Stop> {
     let file = other("group-file", case.word("group-file")?)?;
     let keys = Keys(GroupFile::from_bytes(file.bytes("file")?)?);
-    let acceptance = if case.has("receiver-start") {
-        Acceptance::live(Timestamp(case.u64("receiver-start")?))
-    } else {
-        Acceptance::capture()
-    };
+    let acceptance =
+        if case.has("receiver-start") { Acceptance::live(Timestamp(case.u64("receiver-start")?)) } else { Acceptance::capture() };
     let mut receiver = Receiver::new(keys, acceptance);
     for bytes in case.all("earlier-frame") {
         let earlier = frame(case, bytes)?;

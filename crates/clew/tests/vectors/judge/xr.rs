@@ -2,8 +2,8 @@
 
 use clew_group::curve::G1;
 use clew_group::xr::{
-    Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces, PseudonymousSignature, PublicKey,
-    Signature, SigningKey, VerifyingKey,
+    Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces, PseudonymousSignature, PublicKey, Signature,
+    SigningKey, VerifyingKey,
 };
 use clew_group::{EpochId, Invalid, Proof, Step, Witness, check_steps};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -137,8 +137,7 @@ fn sign(case: &Case) -> Result<(), Stop> {
     let precursor = signer(case)?.precursor_from(&nonces(case)?);
     let signature = precursor.sign_incremental(&[message]);
     let bytes = signature.to_bytes();
-    let parts =
-        [("t1", 48), ("t2", 48), ("r3", 48), ("c", 16), ("sa", 32), ("sx", 32), ("sd", 32), ("sy", 32), ("r1", 48)];
+    let parts = [("t1", 48), ("t2", 48), ("r3", 48), ("c", 16), ("sa", 32), ("sx", 32), ("sd", 32), ("sy", 32), ("r1", 48)];
     let mut rest = &bytes[..];
     for (name, length) in parts {
         let (part, after) = rest.split_at(length);
@@ -227,11 +226,8 @@ fn verify_batch(case: &Case) -> Result<(), Stop> {
             },
         })
         .collect();
-    let wanted: Vec<Result<(), Invalid>> = case
-        .word("verdicts")?
-        .split(' ')
-        .map(|verdict| if verdict == "valid" { Ok(()) } else { Err(Invalid) })
-        .collect();
+    let wanted: Vec<Result<(), Invalid>> =
+        case.word("verdicts")?.split(' ').map(|verdict| if verdict == "valid" { Ok(()) } else { Err(Invalid) }).collect();
     for seed in 0..4 {
         let verdicts = verifier.verify_batch(&items, &mut ChaCha20Rng::seed_from_u64(seed));
         holds(verdicts == wanted, "the verdicts")?;

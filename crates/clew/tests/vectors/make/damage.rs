@@ -1,6 +1,6 @@
 //! Ways to damage encoded points and scalars.
 
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 
 use clew_group::DecodeError;
 use clew_group::curve::{G1, G2, Scalar};
@@ -8,15 +8,17 @@ use clew_group::curve::{G1, G2, Scalar};
 /// What is wrong with encoded bytes. Places count from the end if they are negative.
 pub trait Damage {
     /// Other bytes at a place.
+    #[track_caller]
     fn set(&self, at: impl Into<Place>, value: impl AsRef<[u8]>) -> Vec<u8>;
     /// A byte with its last bit changed.
+    #[track_caller]
     fn flip(&self, at: impl Into<Place>) -> Vec<u8>;
     /// Bytes behind the last.
     fn plus(&self, more: impl AsRef<[u8]>) -> Vec<u8>;
     /// The last bytes missing.
     fn cut(&self, bytes: usize) -> Vec<u8>;
     /// Other bytes in the place of these, as many or not.
-    fn splice(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8>;
+    fn replace(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8>;
     /// Another point of the subgroup: twice the one there.
     fn doubled(&self, at: usize, length: usize) -> Vec<u8>;
     /// r added to the scalar there.
@@ -48,12 +50,14 @@ impl Place {
 }
 
 impl Damage for [u8] {
+    #[track_caller]
     fn set(&self, at: impl Into<Place>, value: impl AsRef<[u8]>) -> Vec<u8> {
         let (at, value) = (at.into().of(self), value.as_ref());
         assert_ne!(&self[at..at + value.len()], value, "nothing changes");
-        self.splice(at..at + value.len(), value)
+        self.replace(at..at + value.len(), value)
     }
 
+    #[track_caller]
     fn flip(&self, at: impl Into<Place>) -> Vec<u8> {
         let at = at.into().of(self);
         self.set(at, [self[at] ^ 1])
@@ -67,7 +71,7 @@ impl Damage for [u8] {
         self[..self.len() - bytes].to_vec()
     }
 
-    fn splice(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    fn replace(&self, range: impl RangeBounds<usize>, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let mut all = self.to_vec();
         all.splice(range, bytes.as_ref().iter().copied());
         all
@@ -86,52 +90,42 @@ impl Damage for [u8] {
 pub const P: &str = "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab";
 pub const R: &str = "73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001";
 
-/// A damaged encoding: how, the rule that it breaks, and the bytes.
-pub type Damaged = (&'static str, &'static str, Vec<u8>);
+/// What is damaged, the rule that it breaks, what is wrong with it, and the bytes.
+pub type Damaged = (&'static str, &'static str, String, Vec<u8>);
 
-/// Encodings of a point that break one rule each. The sizes are those of G1 and G2.
-pub fn bad_encodings(point: &[u8]) -> [Damaged; 3] {
-    [
-        ("off-curve", "point", near(point, DecodeError::Point)),
-        ("outside-subgroup", "subgroup", near(point, DecodeError::Subgroup)),
-        ("identity", "identity", identity(point.len())),
+/// Encodings of the point there, of G1 or G2 by its size, that break one rule each.
+pub fn bad_encodings(bytes: &[u8], name: &str, field: Range<usize>) -> Vec<Damaged> {
+    let (point, at) = (&bytes[field.clone()], field.start);
+    let row = |what, rule, is: &str, point| (what, rule, format!("{name} is {is}."), bytes.set(at, point));
+    vec![
+        row("off-curve", "point", "no point of the curve", near(point, DecodeError::Point)),
+        row("outside-subgroup", "subgroup", "on the curve, outside the subgroup", near(point, DecodeError::Subgroup)),
+        row("identity", "identity", "the identity", identity(point.len())),
     ]
 }
 
 /// The same, and for points of G1 the two points of order three.
-pub fn bad_points(point: &[u8]) -> Vec<Damaged> {
-    let mut all = bad_encodings(point).to_vec();
-    if point.len() == 48 {
-        for (what, first) in [("order-3", 0x80), ("order-3-negative", 0xa0)] {
-            all.push((what, "subgroup", [0; 48].set(0, [first])));
-        }
+pub fn bad_points(bytes: &[u8], name: &str, field: Range<usize>) -> Vec<Damaged> {
+    let mut all = bad_encodings(bytes, name, field.clone());
+    if field.len() == 48 {
+        let order_3 = [("order-3", "(0, 2)", 0x80), ("order-3-negative", "(0, -2)", 0xa0)];
+        all.extend(order_3.map(|(what, is, first)| {
+            let point = [0; 48].set(0, [first]);
+            (what, "subgroup", format!("{name} is {is}, which has order 3."), bytes.set(field.start, point))
+        }));
     }
     all
 }
 
 /// Encodings of a point of G1 that are not its one encoding.
-pub fn not_canonical(point: &[u8]) -> [Damaged; 3] {
-    [
-        ("not-compressed", "point", point.set(0, [point[0] & 0x7f])),
-        ("identity-with-x", "point", point.set(0, [point[0] | 0x40])),
-        ("identity-with-sign", "point", identity(48).set(0, [0xe0])),
+pub fn not_canonical(bytes: &[u8], name: &str, field: Range<usize>) -> Vec<Damaged> {
+    let (first, at) = (bytes[field.start], field.start);
+    let row = |what, is: &str, bytes| (what, "point", format!("{name} {is}."), bytes);
+    vec![
+        row("not-compressed", "without the bit of the compressed form", bytes.set(at, [first & 0x7f])),
+        row("identity-with-x", "has the bit of the identity, and an x", bytes.set(at, [first | 0x40])),
+        row("identity-with-sign", "is the identity with the bit of the larger y", bytes.set(at, identity(48).set(0, [0xe0]))),
     ]
-}
-
-/// What is wrong with a point, for people.
-pub fn sentence(point: &str, what: &str) -> String {
-    match what {
-        "off-curve" => format!("{point} is no point of the curve."),
-        "outside-subgroup" => format!("{point} is on the curve, outside the subgroup."),
-        "order-3" => format!("{point} is (0, 2), which has order 3."),
-        "order-3-negative" => format!("{point} is (0, -2), which has order 3."),
-        "not-compressed" => format!("{point} without the bit of the compressed form."),
-        "identity-with-x" => format!("{point} has the bit of the identity, and an x."),
-        "identity-with-sign" => {
-            format!("{point} is the identity with the bit of the larger y.")
-        }
-        _ => format!("{point} is the identity."),
-    }
 }
 
 /// The point (0, 2) of G1, which has order 3.
@@ -186,26 +180,17 @@ pub fn unreduced_x(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     let flags = bytes[at] & 0xe0;
     let x = bytes[at..at + 48].set(0, [bytes[at] & 0x1f]);
     let sum = add(&x, P);
-    (sum[0] & 0xe0 == 0).then(|| bytes.set(at, &sum.set(0, [sum[0] | flags])))
+    (sum[0] & 0xe0 == 0).then(|| bytes.set(at, sum.set(0, [sum[0] | flags])))
 }
 
-/// Everything that can be wrong with a proof `c || s` at `at`: the rule, and whether it decodes.
+/// Everything that can be wrong with a proof `c || s` at `at`.
 pub fn bad_proofs(bytes: &[u8], at: usize) -> Vec<Damaged> {
+    let row = |what, rule, comment: &str, bytes| (what, rule, comment.to_owned(), bytes);
     let bit_254 = bytes.set(at, [bytes[at] & 0x1f | 0x40]);
     vec![
-        ("other-c", "invalid", bytes.flip(at + 31)),
-        ("other-s", "invalid", bytes.flip(at + 63)),
-        ("c-bit-254", "scalar", bit_254),
-        ("s-not-reduced", "scalar", bytes.unreduced(at + 32)),
+        row("other-c", "invalid", "c of the proof is one bit off.", bytes.flip(at + 31)),
+        row("other-s", "invalid", "s of the proof is one bit off.", bytes.flip(at + 63)),
+        row("c-bit-254", "scalar", "c of the proof is below r, and has bit 254 set.", bit_254),
+        row("s-not-reduced", "scalar", "s + r in the place of s of the proof.", bytes.unreduced(at + 32)),
     ]
-}
-
-/// What is wrong with a proof, for people.
-pub fn of_proof(what: &str) -> &'static str {
-    match what {
-        "other-c" => "c of the proof is one bit off.",
-        "other-s" => "s of the proof is one bit off.",
-        "c-bit-254" => "c of the proof is below r, and has bit 254 set.",
-        _ => "s + r in the place of s of the proof.",
-    }
 }

@@ -111,7 +111,7 @@ fn periods(measured: &Measured) -> (Table, Finding) {
         table.row(us(period), [bound, us(start), us(later)]);
     }
     let mut because = format!(
-        "{} of the second half exceeds its bound, with a shorter T waits {}",
+        "{} of the second half exceeds its bound, with shorter T waits {}",
         if bounded { "no wait" } else { "a wait" },
         if grows { "grow" } else { "do not grow" }
     );

@@ -1,0 +1,263 @@
+//! A client's driver: what happens, for the holders of its tunnels and connections.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use clew_tunnel::Reason;
+use clew_tunnel::engine::Now;
+use clew_tunnel::engine::client::{self, Target, UserId};
+use clew_tunnel::engine::event::{Answer, Event, TunnelId};
+use clew_tunnel::record::{Identity, Record, UserSecret};
+use clew_wire::Instant;
+use tokio::sync::{oneshot, watch};
+
+use crate::client::State;
+use crate::driver::Program;
+use crate::ends::{self, Ask, Decision, DriverEnd, DriverEnds};
+use crate::message::Message;
+use crate::metrics::Watched;
+use crate::sockets::Socket;
+
+type Replied = oneshot::Sender<Answer>;
+
+/// What a client's driver is asked.
+pub enum Command {
+    Ask(Ask),
+    All(Vec<Command>),
+    User(UserSecret, oneshot::Sender<UserId>),
+    Open(u64, Box<Target>, watch::Sender<State>),
+    Prepare(u64, Box<Target>, watch::Sender<State>),
+    Connect(u64, String, Option<UserId>, DriverEnd),
+    Say(ends::Key, Message),
+    Lookup(u64, Option<[u8; 32]>, String, Replied),
+    Register(u64, Box<Record>, Replied),
+    Move(u64),
+    Close(u64),
+}
+
+impl From<Ask> for Command {
+    fn from(ask: Ask) -> Self {
+        Self::Ask(ask)
+    }
+}
+
+/// Sockets of one name: one of each family that the machine has.
+pub fn bind(name: u32) -> io::Result<Vec<Socket>> {
+    let v4 = Socket::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), name, false);
+    let v6 = Socket::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)), name, false);
+    match (v4, v6) {
+        (Err(error), Err(_)) => Err(error),
+        (v4, v6) => Ok([v4, v6].into_iter().flatten().collect()),
+    }
+}
+
+/// What happens at a client, for the holders of its tunnels and connections.
+pub struct ClientProgram {
+    ends: DriverEnds,
+    tunnels: HashMap<u64, Opened>,
+    numbers: HashMap<TunnelId, u64>,
+    /// Sockets so far.
+    moves: u32,
+    watched: Watched,
+}
+
+/// A tunnel, at its driver.
+struct Opened {
+    id: TunnelId,
+    state: watch::Sender<State>,
+    /// Who waits for answers, in order.
+    asked: VecDeque<Replied>,
+    socket: u32,
+}
+
+impl Program<client::Client> for ClientProgram {
+    type Command = Command;
+
+    fn event(&mut self, engine: &mut client::Client, now: Now<'_>, event: Event) {
+        self.watched.event(&now, &event);
+        self.heard(&event);
+        match event {
+            Event::Readable(id) => self.ends.bring(engine, id),
+            Event::Writable(id) => self.ends.writable(engine, id),
+            Event::Closed(id) => self.ends.closed(engine, id),
+            Event::Accepted(id) => self.ends.decided(id, Decision::Taken),
+            Event::Refused(id) => self.ends.decided(id, Decision::Refused),
+            Event::Opened(tunnel) => self.tell(tunnel, State::Open),
+            Event::Silent(tunnel) => self.tell(tunnel, State::Silent),
+            Event::Reply { tunnel, reply } => {
+                let asked = self
+                    .find(tunnel)
+                    .and_then(|opened| opened.asked.pop_front());
+                if let Some(asked) = asked {
+                    let _ = asked.send(reply);
+                }
+            }
+            Event::Gone(tunnel, reason) => {
+                self.tell(tunnel, State::Gone(reason));
+                self.ends.remove_tunnel(tunnel);
+                let number = self.numbers.remove(&tunnel);
+                number.and_then(|number| self.tunnels.remove(&number));
+            }
+            _ => {}
+        }
+    }
+
+    fn command(
+        &mut self,
+        engine: &mut client::Client,
+        mut now: Now<'_>,
+        command: Command,
+    ) -> Vec<Socket> {
+        match command {
+            Command::Ask(ask) => self.ends.ask(engine, ask),
+            Command::All(all) => {
+                for command in all {
+                    self.command(engine, now.again(), command);
+                }
+            }
+            Command::User(secret, tell) => {
+                let _ = tell.send(engine.add_user(secret));
+            }
+            Command::Open(number, target, state) => {
+                let id = engine.open(now, *target, 0);
+                self.opened(number, id, state);
+            }
+            Command::Prepare(number, target, state) => {
+                let id = engine.prepare(now, *target, 0);
+                self.opened(number, id, state);
+            }
+            Command::Connect(number, service, user, hand) => {
+                if let Some(opened) = self.tunnels.get(&number)
+                    && let Ok(id) = engine.connect(&now, opened.id, &service, user)
+                {
+                    self.ends.add(id, hand);
+                }
+            }
+            Command::Say(key, message) => self.ends.say(engine, key, &message),
+            Command::Lookup(number, signing, hostname, tell) => {
+                let identity = Identity {
+                    signing,
+                    hostname: &hostname,
+                };
+                let asks = |engine: &mut client::Client, id| engine.request(id, &identity);
+                self.request(engine, number, tell, |engine, id| {
+                    asks(engine, id) == Ok(true)
+                });
+            }
+            Command::Register(number, record, tell) => {
+                self.request(engine, number, tell, |engine, id| {
+                    engine.register(id, &record)
+                });
+            }
+            Command::Move(number) => return self.move_tunnel(engine, now, number),
+            Command::Close(number) => {
+                if let Some(opened) = self.tunnels.get(&number) {
+                    engine.close_tunnel(now, opened.id);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn settled(&mut self, engine: &mut client::Client, now: Now<'_>) {
+        self.watched.settled(engine, &now);
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.watched.due()
+    }
+
+    fn uses(&self, socket: u32) -> bool {
+        socket == 0 || self.tunnels.values().any(|opened| opened.socket == socket)
+    }
+}
+
+impl ClientProgram {
+    /// Nothing is under way.
+    pub fn new(watched: Watched) -> Self {
+        Self {
+            ends: DriverEnds::default(),
+            tunnels: HashMap::new(),
+            numbers: HashMap::new(),
+            moves: 0,
+            watched,
+        }
+    }
+
+    fn find(&mut self, tunnel: TunnelId) -> Option<&mut Opened> {
+        let number = self.numbers.get(&tunnel)?;
+        self.tunnels.get_mut(number)
+    }
+
+    fn tell(&mut self, tunnel: TunnelId, state: State) {
+        if let Some(opened) = self.find(tunnel) {
+            opened.state.send_replace(state);
+        }
+    }
+
+    /// What only comes of a server's packet ends its silence.
+    fn heard(&mut self, event: &Event) {
+        let (Event::Readable(id) | Event::Writable(id) | Event::Closed(id) | Event::Accepted(id)) =
+            event
+        else {
+            return;
+        };
+        if let Some(opened) = self.find(id.tunnel)
+            && *opened.state.borrow() == State::Silent
+        {
+            opened.state.send_replace(State::Open);
+        }
+    }
+
+    fn opened(&mut self, number: u64, id: Result<TunnelId, Reason>, state: watch::Sender<State>) {
+        match id {
+            Err(reason) => {
+                state.send_replace(State::Gone(Some(reason)));
+            }
+            Ok(id) => {
+                self.numbers.insert(id, number);
+                let opened = Opened {
+                    id,
+                    state,
+                    asked: VecDeque::new(),
+                    socket: 0,
+                };
+                self.tunnels.insert(number, opened);
+            }
+        }
+    }
+
+    fn request(
+        &mut self,
+        engine: &mut client::Client,
+        number: u64,
+        tell: Replied,
+        ask: impl FnOnce(&mut client::Client, TunnelId) -> bool,
+    ) {
+        if let Some(opened) = self.tunnels.get_mut(&number)
+            && ask(engine, opened.id)
+        {
+            opened.asked.push_back(tell);
+        }
+    }
+
+    fn move_tunnel(
+        &mut self,
+        engine: &mut client::Client,
+        now: Now<'_>,
+        number: u64,
+    ) -> Vec<Socket> {
+        let Some(opened) = self.tunnels.get_mut(&number) else {
+            return Vec::new();
+        };
+        self.moves += 1;
+        // Without a new port it cannot move: it remains where it is.
+        let Ok(sockets) = bind(self.moves) else {
+            return Vec::new();
+        };
+        opened.socket = self.moves;
+        engine.moved(now, opened.id, self.moves);
+        sockets
+    }
+}

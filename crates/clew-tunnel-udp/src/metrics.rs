@@ -1,0 +1,110 @@
+//! What a driver counts, for who watches it.
+
+use std::time::Duration;
+
+use clew_tunnel::Counters;
+use clew_tunnel::engine::Now;
+use clew_tunnel::engine::event::Event;
+use clew_wire::Instant;
+use tokio::sync::watch;
+
+use crate::engine::Engine;
+
+/// How often watchers are told at most, in nanoseconds.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// What a driver has counted.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    /// Tunnels that there are.
+    pub tunnels: usize,
+    /// Connections that were asked for, taken (of a client) and closed.
+    pub connections: u64,
+    /// Tunnels that ended.
+    pub ended: u64,
+    /// Discarded packets, RPCs and records, by reason.
+    pub reasons: Counters,
+}
+
+/// The counts of a driver, or of all shards of a server, as they go on.
+#[derive(Clone, Debug)]
+pub struct MetricsWatch(pub(crate) Vec<watch::Receiver<Metrics>>);
+
+impl MetricsWatch {
+    /// What was counted, a fraction of a second ago.
+    pub fn read(&self) -> Metrics {
+        let all = self.0.iter();
+        all.fold(Metrics::default(), |sum, part| sum.and(&part.borrow()))
+    }
+}
+
+impl Metrics {
+    /// The sum of the shards of a server.
+    fn and(mut self, other: &Self) -> Self {
+        self.tunnels += other.tunnels;
+        self.connections += other.connections;
+        self.ended += other.ended;
+        self.reasons += &other.reasons;
+        self
+    }
+}
+
+/// Where a driver counts.
+#[derive(Debug)]
+pub struct Watched {
+    told: watch::Sender<Metrics>,
+    at: Instant,
+    /// Something was not told yet.
+    is_late: bool,
+    connections: u64,
+    ended: u64,
+}
+
+impl Watched {
+    /// Nothing was counted.
+    pub fn new() -> (Self, watch::Receiver<Metrics>) {
+        let (told, metrics) = watch::channel(Metrics::default());
+        let watched = Self {
+            told,
+            at: Instant::default(),
+            is_late: false,
+            connections: 0,
+            ended: 0,
+        };
+        (watched, metrics)
+    }
+
+    /// Something happened.
+    pub fn event(&mut self, _: &Now<'_>, event: &Event) {
+        match event {
+            Event::Create(_) | Event::Accepted(_) => self.connections += 1,
+            Event::Gone(..) => self.ended += 1,
+            _ => {}
+        }
+    }
+
+    /// When watchers are to be told what they were not, so that the last of it is never old.
+    pub fn due(&self) -> Option<Instant> {
+        self.is_late.then_some(self.at)
+    }
+
+    /// Watchers are to be told the next time, however soon that is.
+    pub const fn hurry(&mut self) {
+        self.at = Instant::from_nanos(0);
+    }
+
+    /// The driver is about to wait.
+    pub fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
+        self.is_late = now.instant < self.at;
+        if self.is_late || self.told.receiver_count() == 0 {
+            return;
+        }
+        self.at = now.instant + EVERY;
+        self.told.send_replace(Metrics {
+            tunnels: engine.tunnels(),
+            connections: self.connections,
+            ended: self.ended,
+            reasons: engine.counters().clone(),
+        });
+    }
+}
