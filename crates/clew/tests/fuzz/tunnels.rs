@@ -78,7 +78,7 @@ pub fn puzzles() -> Vec<Vec<u8>> {
 /// One packet of each kind.
 pub fn packets() -> Vec<Vec<u8>> {
     let sealed = |side, initiation| {
-        let nonce = Nonce::new(WallTime::from_millis(NOW), side);
+        let nonce = Nonce::new(NOW * 1_000_000, side);
         let header = Header {
             tid: TID,
             nonce,

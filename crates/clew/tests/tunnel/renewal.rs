@@ -11,7 +11,6 @@ use clew_tunnel_udp::{Options, Server};
 use std::fs;
 use std::net::SocketAddr;
 use std::thread::sleep;
-use std::time::Duration;
 use std::time::{Duration, Instant};
 
 pub fn secret(desk: &Desk, key: &str) -> ServerSecret {
