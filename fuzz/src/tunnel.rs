@@ -1,6 +1,8 @@
 //! Fuzzing of `clew-tunnel`.
 
+use clew_tunnel::engine::WallTime;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use clew_tunnel::boxes::Key;
 use clew_tunnel::keys;
@@ -110,8 +112,8 @@ pub fn tunnel_record(data: &[u8]) {
         assert_eq!(record.to_bytes(), data);
         let wanted = Wanted {
             hostname: None,
-            now: NOW,
-            cert_lifetime_max: u64::MAX,
+            now: WallTime::from_millis(NOW),
+            cert_lifetime_max: Duration::MAX,
         };
         let _ = wanted.verify(&record, |_: &Cert| true);
     }
@@ -129,7 +131,7 @@ pub fn tunnel_record(data: &[u8]) {
 /// A solution, which holds only as it was made; or an interrogation, whose search ends.
 pub fn tunnel_puzzle(data: &[u8]) {
     let secret = PuzzleSecret::from_bytes(KEY);
-    let now = NOW * 1_000_000;
+    let now = WallTime::from_millis(NOW);
     if let Ok(solution) = <&[u8; SOLUTION_BYTES]>::try_from(data) {
         let asked = Asked {
             tid: TID,

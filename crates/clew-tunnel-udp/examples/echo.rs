@@ -11,6 +11,7 @@ use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use clew_tunnel_udp::tunnel::engine::client::{Config, Target};
 use clew_tunnel_udp::tunnel::engine::server;
@@ -44,7 +45,7 @@ fn secret() -> Result<ServerSecret, Box<dyn Error>> {
     random.fill_bytes(&mut boxing);
     let signing = SigningSecret::from_seed(&seed);
     let boxing = Secret::from_bytes(boxing);
-    let now = wall() / 1_000_000;
+    let now = wall().as_millis();
     let body = CertBody {
         issuer: signing.public(),
         signing: signing.public(),
@@ -104,8 +105,8 @@ async fn say(path: &Path, text: &str) -> Done {
     // Whoever gets records from elsewhere says here whom it trusts: an issuer, or a pinned key of the host.
     let wanted = Wanted {
         hostname: Some(HOST),
-        now: wall() / 1_000_000,
-        cert_lifetime_max: 366 * 86_400_000,
+        now: wall(),
+        cert_lifetime_max: Duration::from_secs(366 * 86_400),
     };
     wanted.verify(&record, |_| true)?;
     let client = Client::new(Config::default())?;

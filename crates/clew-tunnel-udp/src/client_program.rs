@@ -9,6 +9,7 @@ use clew_tunnel::engine::Now;
 use clew_tunnel::engine::client::{self, Target, UserId};
 use clew_tunnel::engine::event::{Answer, Event, TunnelId};
 use clew_tunnel::record::{Identity, Record, UserSecret};
+use clew_wire::Instant;
 use tokio::sync::{oneshot, watch};
 
 use crate::client::State;
@@ -163,7 +164,7 @@ impl Program<client::Client> for ClientProgram {
         self.watched.settled(engine, &now);
     }
 
-    fn due(&self) -> Option<u64> {
+    fn due(&self) -> Option<Instant> {
         self.watched.due()
     }
 

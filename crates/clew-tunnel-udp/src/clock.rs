@@ -1,14 +1,15 @@
 //! The clocks that engines are given.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clew_tunnel::engine::Now;
+use clew_wire::{Instant, WallTime};
 
 use crate::random::Random;
 
 /// A start, time since then, and randomness.
 pub struct Clock {
-    start: Instant,
+    start: std::time::Instant,
     random: Random,
 }
 
@@ -16,7 +17,7 @@ impl Default for Clock {
     /// A clock that starts now.
     fn default() -> Self {
         Self {
-            start: Instant::now(),
+            start: std::time::Instant::now(),
             random: Random::default(),
         }
     }
@@ -26,25 +27,20 @@ impl Clock {
     /// Now.
     pub fn now(&mut self) -> Now<'_> {
         Now {
-            instant: nanoseconds(self.start.elapsed().as_nanos()),
+            instant: Instant::default() + self.start.elapsed(),
             wall: wall(),
             rng: &mut self.random,
         }
     }
 
     /// An engine's instant.
-    pub fn at(&self, instant: u64) -> tokio::time::Instant {
-        let since = std::time::Duration::from_nanos(instant);
-        tokio::time::Instant::from_std(self.start + since)
+    pub fn at(&self, instant: Instant) -> tokio::time::Instant {
+        tokio::time::Instant::from_std(self.start + (instant - Instant::default()))
     }
 }
 
-/// The time of day in nanoseconds since 1970.
-pub fn wall() -> u64 {
+/// The time of day.
+pub fn wall() -> WallTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    nanoseconds(since.map_or(0, |since| since.as_nanos()))
-}
-
-fn nanoseconds(nanoseconds: u128) -> u64 {
-    u64::try_from(nanoseconds).unwrap_or(u64::MAX)
+    WallTime::default() + since.unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
+use clew_wire::Instant;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -46,7 +47,7 @@ pub trait Program<E: Engine>: Send + 'static {
     fn settled(&mut self, _engine: &mut E, _now: Now<'_>) {}
 
     /// When it wants to be told again that everything is settled, if nothing happens.
-    fn due(&self) -> Option<u64> {
+    fn due(&self) -> Option<Instant> {
         None
     }
 

@@ -7,6 +7,7 @@ use clew_tunnel::engine::trace::Received;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
 use clew_tunnel::wire::values::Call;
 use clew_tunnel::{Counters, Reason};
+use clew_wire::Instant;
 
 /// An engine without IO.
 pub trait Engine: Send + 'static {
@@ -30,7 +31,7 @@ pub trait Engine: Send + 'static {
     /// Writes what is to be sent; whether there may be more.
     fn transmit(&mut self, now: Now<'_>, out: &mut Outgoing) -> bool;
     /// When [`Self::tick`] has something to do.
-    fn due(&self, now: &Now<'_>) -> Option<u64>;
+    fn due(&self, now: &Now<'_>) -> Option<Instant>;
     /// Does what is due.
     fn tick(&mut self, now: Now<'_>);
     /// Gives the next RPC of a connection to `read`; false if there is none.
@@ -89,7 +90,7 @@ macro_rules! engine {
                 <$engine>::transmit(self, now, out)
             }
 
-            fn due(&self, now: &Now<'_>) -> Option<u64> {
+            fn due(&self, now: &Now<'_>) -> Option<Instant> {
                 $due(self, now)
             }
 

@@ -1,14 +1,17 @@
 //! What a driver counts, for who watches it.
 
+use std::time::Duration;
+
 use clew_tunnel::Counters;
 use clew_tunnel::engine::Now;
 use clew_tunnel::engine::event::Event;
+use clew_wire::Instant;
 use tokio::sync::watch;
 
 use crate::engine::Engine;
 
 /// How often watchers are told at most, in nanoseconds.
-const EVERY: u64 = 200_000_000;
+const EVERY: Duration = Duration::from_millis(200);
 
 /// What a driver has counted.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +53,7 @@ impl Metrics {
 #[derive(Debug)]
 pub struct Watched {
     told: watch::Sender<Metrics>,
-    at: u64,
+    at: Instant,
     /// Something was not told yet.
     is_late: bool,
     connections: u64,
@@ -63,7 +66,7 @@ impl Watched {
         let (told, metrics) = watch::channel(Metrics::default());
         let watched = Self {
             told,
-            at: 0,
+            at: Instant::default(),
             is_late: false,
             connections: 0,
             ended: 0,
@@ -81,13 +84,13 @@ impl Watched {
     }
 
     /// When watchers are to be told what they were not, so that the last of it is never old.
-    pub fn due(&self) -> Option<u64> {
+    pub fn due(&self) -> Option<Instant> {
         self.is_late.then_some(self.at)
     }
 
     /// Watchers are to be told the next time, however soon that is.
     pub const fn hurry(&mut self) {
-        self.at = 0;
+        self.at = Instant::from_nanos(0);
     }
 
     /// The driver is about to wait.

@@ -4,11 +4,11 @@
 //! key and nothing of what RPCs say. Who has traces of both ends knows who talked to whom.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
-use clew_tunnel::engine::Instant;
 use clew_tunnel::engine::trace::{Received, Seen};
 use clew_tunnel::{Counters, Reason};
-use clew_wire::Hex;
+use clew_wire::{Hex, Instant};
 
 use crate::clock::wall;
 
@@ -28,7 +28,7 @@ impl Trace {
             to,
             discarded: Counters::default(),
         };
-        let epoch = wall() / 1_000_000;
+        let epoch = wall().as_millis();
         trace.line(&format!(
             "{{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\"serialization_format\":\"application/qlog+json-seq\",\
              \"title\":\"clew tunnel\",\"trace\":{{\"common_fields\":{{\"reference_time\":{{\"clock_type\":\"monotonic\",\"epoch\":\"unknown\",\
@@ -87,7 +87,7 @@ impl Trace {
     }
 
     fn event(&mut self, at: Instant, name: &str, data: &str) -> io::Result<()> {
-        let time = milliseconds(at);
+        let time = milliseconds(at - Instant::default());
         self.line(&format!(
             "{{\"time\":{time},\"name\":\"tunnel:{name}\",\"data\":{{{data}}}}}"
         ))
@@ -114,8 +114,8 @@ fn packet_json(packet: &Seen) -> String {
     )
 }
 
-/// Nanoseconds as milliseconds with three digits behind the point.
-fn milliseconds(nanoseconds: u64) -> String {
-    let microseconds = nanoseconds / 1_000;
+/// Milliseconds with three digits behind the point.
+fn milliseconds(time: Duration) -> String {
+    let microseconds = time.as_micros();
     format!("{}.{:03}", microseconds / 1_000, microseconds % 1_000)
 }

@@ -9,6 +9,7 @@ use clew_tunnel::engine::event::{self, ConnectionId, Event, Reply, TunnelId, Use
 use clew_tunnel::engine::server::{self, Config};
 use clew_tunnel::engine::{Datagram, Now, tid};
 use clew_tunnel::record::{Record, ServerSecret};
+use clew_wire::Instant;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -400,7 +401,7 @@ impl Program<server::Server> for Service {
         }
     }
 
-    fn due(&self) -> Option<u64> {
+    fn due(&self) -> Option<Instant> {
         self.watched.due()
     }
 }

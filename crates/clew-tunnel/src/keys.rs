@@ -1,5 +1,6 @@
 //! Keys and nonces: `spec/tunnel.md` sections 1, 2 and 4.1.
 
+use clew_wire::WallTime;
 use core::fmt;
 
 use sha2::{Digest as _, Sha256};
@@ -191,12 +192,12 @@ impl Nonce {
         Self(self.0 & !1)
     }
 
-    /// The acceptance window of initiation packets, at the server's time in nanoseconds.
+    /// The acceptance window of initiation packets, at the server's time.
     ///
     /// # Errors
     /// `bad-time`.
-    pub const fn check_time(self, now: u64) -> Result<(), Reason> {
-        if self.t().abs_diff(now) <= WINDOW {
+    pub const fn check_time(self, now: WallTime) -> Result<(), Reason> {
+        if self.t().abs_diff(now.as_nanos()) <= WINDOW.as_nanos() as u64 {
             Ok(())
         } else {
             Err(Reason::BadTime)

@@ -1,5 +1,7 @@
 //! The named numbers that the formats have: `spec/tunnel.md` section 14.
 
+use core::time::Duration;
+
 /// Shortest packet of a tunnel, in bytes.
 pub const PACKET_MIN: usize = 40;
 /// Longest packet, in bytes.
@@ -20,28 +22,28 @@ pub const ITEMS_MAX: usize = 256;
 pub const RPCS_MAX: usize = 64;
 /// Longest name of an RPC and of a service, in bytes.
 pub const NAME_MAX: usize = 64;
-/// How far an initiation packet's time may be from the server's, in nanoseconds.
-pub const WINDOW: u64 = 30_000_000_000;
-/// How far the clocks of a record's reader and writer may be apart, in milliseconds.
-pub(crate) const SKEW: u64 = 30_000;
-/// Longest life of an ephemeral certificate, in milliseconds.
-pub const LIFETIME_MAX: u64 = 86_400_000;
+/// How far an initiation packet's time may be from the server's.
+pub const WINDOW: Duration = Duration::from_secs(30);
+/// How far the clocks of a record's reader and writer may be apart.
+pub(crate) const SKEW: Duration = Duration::from_secs(30);
+/// Longest life of an ephemeral certificate.
+pub const LIFETIME_MAX: Duration = Duration::from_secs(86_400);
 /// Most addresses in an ephemeral certificate.
 pub const ADDRESSES_MAX: usize = 8;
 /// The hardest puzzle, in bits.
 pub const W_MAX: u8 = 22;
-/// How long an interrogation can be answered, in nanoseconds.
-pub const PUZZLE_LIFE: u64 = 60_000_000_000;
-/// How far ahead of the server's time at most a client's nonces are, and behind, in nanoseconds.
-pub const NOISE: u64 = 10_000_000_000;
+/// How long an interrogation can be answered.
+pub const PUZZLE_LIFE: Duration = Duration::from_secs(60);
+/// How far ahead of the server's time at most a client's nonces are, and behind.
+pub const NOISE: Duration = Duration::from_secs(10);
 /// How many nonces of one key and direction are remembered.
 pub(crate) const NONCES: usize = 1_024;
 /// Initiation packets that are remembered, so that none is taken twice.
 pub(crate) const REPLAY_MAX: usize = 6_000_000;
 /// Solutions that are remembered, so that none counts twice.
 pub(crate) const SOLUTIONS_MAX: usize = 1_000_000;
-/// Time between two S', in milliseconds.
-pub const ROTATION: u64 = 150_000;
+/// Time between two S'.
+pub const ROTATION: Duration = Duration::from_secs(150);
 /// Packets that are outstanding, in each direction of a tunnel.
 pub(crate) const FLIGHT_MAX: usize = 4_096;
 /// Packets of a tunnel before anything is acknowledged: more would not show the start of its sequence.
@@ -62,31 +64,31 @@ pub const GRANT: u32 = 4 << 20;
 pub const SEND_BUFFER: usize = 64 << 10;
 /// Unsent bytes of connection 0 from which on nothing more is taken from the other side.
 pub const CONTROL_MAX: usize = 16 << 10;
-/// Length of the retransmission timer before a round trip was measured, in nanoseconds.
-pub(crate) const RTO_FIRST: u64 = 1_000_000_000;
+/// Length of the retransmission timer before a round trip was measured.
+pub(crate) const RTO_FIRST: Duration = Duration::from_secs(1);
 /// Its least length.
-pub(crate) const RTO_MIN: u64 = 200_000_000;
+pub(crate) const RTO_MIN: Duration = Duration::from_millis(200);
 /// Its greatest.
-pub(crate) const RTO_MAX: u64 = 60_000_000_000;
-/// How long an ack waits for a packet to go with, in nanoseconds.
-pub(crate) const ACK_DELAY: u64 = 25_000_000;
+pub(crate) const RTO_MAX: Duration = Duration::from_secs(60);
+/// How long an ack waits for a packet to go with.
+pub(crate) const ACK_DELAY: Duration = Duration::from_millis(25);
 /// How often an initiation packet is sent to one address before the next is tried.
 pub(crate) const SENDS_EACH: u32 = 3;
-/// When an attempt to open a tunnel ends, in nanoseconds.
-pub(crate) const CONNECT_MAX: u64 = 20_000_000_000;
-/// How long outstanding packets may go without any answer, in nanoseconds.
-pub(crate) const DEAD_AFTER: u64 = 300_000_000_000;
-/// How long something may be unanswered, at least, before a client takes the server for silent, in nanoseconds.
-pub(crate) const SILENT_AFTER: u64 = 3_000_000_000;
-/// How long a client with a connection hears nothing before it says that it is there, in nanoseconds: less than
+/// When an attempt to open a tunnel ends.
+pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(20);
+/// How long outstanding packets may go without any answer.
+pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(300);
+/// How long something may be unanswered, at least, before a client takes the server for silent.
+pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(3);
+/// How long a client with a connection hears nothing before it says that it is there: less than
 /// NATs remember.
-pub(crate) const KEEPALIVE: u64 = 25_000_000_000;
+pub(crate) const KEEPALIVE: Duration = Duration::from_secs(25);
 /// Least length of a client's packet then: what earns a puzz and an ack, should its address be another one.
 pub(crate) const KEEPALIVE_BYTES: usize = 80;
-/// How late a client's timer is when it must have slept, in nanoseconds.
-pub const SLEPT: u64 = 10_000_000_000;
-/// Time between two puzz of a tunnel at least, in nanoseconds: PUZZ_RATE.
-pub(crate) const PUZZ_PAUSE: u64 = 1_000_000_000;
+/// How late a client's timer is when it must have slept.
+pub const SLEPT: Duration = Duration::from_secs(10);
+/// Time between two puzz of a tunnel at least: PUZZ_RATE.
+pub(crate) const PUZZ_PAUSE: Duration = Duration::from_secs(1);
 /// Tunnels of a server.
 pub(crate) const TUNNELS_MAX: usize = 100_000;
 /// Initiation packets that wait for their keys.
@@ -97,27 +99,27 @@ pub const CONNECTIONS_MAX: usize = 64;
 pub const PACKET: usize = 1_232;
 /// How many bytes a server sends for each byte from an address that is not proven.
 pub(crate) const AMPLIFICATION: u64 = 3;
-/// Time between two rekeys, in nanoseconds.
-pub const REKEY: u64 = 600_000_000_000;
-/// How long a server waits for a rekey that it asked for, in nanoseconds.
-pub(crate) const REKEY_ANSWER: u64 = 30_000_000_000;
-/// How long packets under the key before are decrypted, in nanoseconds.
-pub const DRAIN: u64 = 3_000_000_000;
-/// How long a new address has time to be proven, in nanoseconds.
-pub(crate) const PATH_TIMEOUT: u64 = 3_000_000_000;
+/// Time between two rekeys.
+pub const REKEY: Duration = Duration::from_secs(600);
+/// How long a server waits for a rekey that it asked for.
+pub(crate) const REKEY_ANSWER: Duration = Duration::from_secs(30);
+/// How long packets under the key before are decrypted.
+pub const DRAIN: Duration = Duration::from_secs(3);
+/// How long a new address has time to be proven.
+pub(crate) const PATH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Stale-key answers that are followed in one attempt.
 pub(crate) const STALE_MAX: usize = 2;
 /// Interrogations that are answered in one attempt.
 pub(crate) const PUZZLES: u8 = 3;
-/// How long a program has to decide about a connection, in nanoseconds.
-pub(crate) const AUTH_WAIT: u64 = 10_000_000_000;
+/// How long a program has to decide about a connection.
+pub(crate) const AUTH_WAIT: Duration = Duration::from_secs(10);
 /// Requests of a tunnel that wait for their answers.
 pub const LOOKUPS: usize = 64;
-/// How long a client keeps a tunnel without connections, in nanoseconds.
-pub const CLIENT_IDLE: u64 = 300_000_000_000;
-/// Life of a tunnel under the boxing key, in nanoseconds.
-pub(crate) const T1_LIFE: u64 = 10_000_000_000;
-/// How long a tunnel is silent before a server that is half full asks whether it is there, in nanoseconds.
-pub(crate) const PROBE_IDLE: u64 = 120_000_000_000;
-/// How long a server keeps a silent tunnel, in nanoseconds.
-pub(crate) const IDLE_MAX: u64 = 86_400_000_000_000;
+/// How long a client keeps a tunnel without connections.
+pub const CLIENT_IDLE: Duration = Duration::from_secs(300);
+/// Life of a tunnel under the boxing key.
+pub(crate) const T1_LIFE: Duration = Duration::from_secs(10);
+/// How long a tunnel is silent before a server that is half full asks whether it is there.
+pub(crate) const PROBE_IDLE: Duration = Duration::from_secs(120);
+/// How long a server keeps a silent tunnel.
+pub(crate) const IDLE_MAX: Duration = Duration::from_secs(86_400);

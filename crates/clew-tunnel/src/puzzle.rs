@@ -3,6 +3,7 @@
 //! A server that is asked too much sends back a box r without its last w bits, and forgets it. The answer
 //! has the whole r: that it came shows that the address is real, and that 2^(w-1) hashes were computed.
 
+use clew_wire::WallTime;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
@@ -49,15 +50,15 @@ impl PuzzleSecret {
     }
 
     /// The interrogation for an initiation packet with this TID, C' and source. `ephemeral` is the newest
-    /// S'; `time` the server's in nanoseconds, above all that it used with this secret before.
+    /// S'; `time` the server's, above all that it used with this secret before.
     pub fn interrogation(
         &self,
         (tid, client, source): (Tid, &Public, SocketAddr),
         ephemeral: &Public,
-        time: u64,
+        time: WallTime,
         w: u8,
     ) -> Interrogation {
-        let nonce = Nonce::new(time, Side::Server);
+        let nonce = Nonce::new(time.as_nanos(), Side::Server);
         let mut r = [0; R_BYTES];
         r[TAG..TAG + BYTES].copy_from_slice(&client.0);
         r[TAG + BYTES..].copy_from_slice(&ephemeral.0);
@@ -165,8 +166,8 @@ pub struct Asked<'a> {
     pub source: SocketAddr,
     /// The S' that are alive.
     pub live: &'a [Public],
-    /// The server's time in nanoseconds.
-    pub now: u64,
+    /// The server's time.
+    pub now: WallTime,
 }
 
 impl Asked<'_> {
@@ -185,9 +186,10 @@ impl Asked<'_> {
         if !made.any(|ephemeral| self.live.contains(&ephemeral)) {
             return Err(Reason::BadSolution);
         }
-        match self.now.checked_sub(solution.nonce.t()) {
-            Some(age) if age <= PUZZLE_LIFE => Ok(()),
-            _ => Err(Reason::OldSolution),
+        let asked = WallTime::from_nanos(solution.nonce.t());
+        match asked <= self.now && self.now - asked <= PUZZLE_LIFE {
+            true => Ok(()),
+            false => Err(Reason::OldSolution),
         }
     }
 }

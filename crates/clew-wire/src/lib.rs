@@ -1,5 +1,5 @@
 //! Small tools that several formats share: [`Reader`] and [`Hex`] for bytes, [`reasons!`] for the
-//! rules of a specification, [`disclose`] for values computed from secrets.
+//! rules of a specification, [`Instant`] and [`WallTime`], [`disclose`] for values computed from secrets.
 //!
 //! Reads no clock, no file and no randomness.
 #![no_std]
@@ -8,6 +8,8 @@ pub mod disclose;
 mod hex;
 mod reader;
 mod reasons;
+mod time;
 
 pub use hex::Hex;
 pub use reader::Reader;
+pub use time::{Instant, WallTime};

@@ -187,7 +187,7 @@ impl Hosting {
         let until = self.now.saturating_add(time);
         let mut at_once = 0;
         loop {
-            let due = self.server.due(&now(self.now, &mut self.rng));
+            let due = self.server.due(&now(self.now, &mut self.rng)).as_nanos();
             if due > until {
                 break;
             }

@@ -4,6 +4,7 @@
 mod hosting;
 mod visiting;
 
+use clew_tunnel::engine::{Instant, WallTime};
 use std::net::SocketAddr;
 
 use clew_tunnel::boxes::Key;
@@ -159,8 +160,8 @@ impl Line {
 
 fn now(instant: u64, rng: &mut ChaCha20Rng) -> Now<'_> {
     Now {
-        instant,
-        wall: START + instant,
+        instant: Instant::from_nanos(instant),
+        wall: WallTime::from_nanos(START + instant),
         rng,
     }
 }

@@ -1,6 +1,7 @@
 //! A client, and a server that keeps to no rule.
 
 use clew_tunnel::boxes::Key;
+use clew_tunnel::engine::Instant;
 use clew_tunnel::engine::client::{self, Client, Target};
 use clew_tunnel::engine::event::{ConnectionId, TunnelId};
 use clew_tunnel::engine::{Datagram, Outgoing};
@@ -197,7 +198,9 @@ impl Visiting {
     pub fn wait(&mut self, time: u64) {
         let until = self.now + time;
         let mut at_once = 0;
-        while let Some(due) = self.client.due().filter(|due| *due <= until) {
+        while let Some(due) = self.client.due().map(Instant::as_nanos)
+            && due <= until
+        {
             at_once = if due <= self.now { at_once + 1 } else { 0 };
             assert!(at_once < 100, "due again and again");
             self.now = self.now.max(due);

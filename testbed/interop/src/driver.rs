@@ -1,5 +1,6 @@
 //! Our engines in real time: datagrams go to the adapter instead of a socket.
 
+use clew_tunnel::engine::WallTime;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -38,17 +39,17 @@ impl Clock {
 
     pub fn now(&mut self) -> Now<'_> {
         Now {
-            instant: (self.start.elapsed() + self.skipped).as_nanos() as u64,
+            instant: clew_tunnel::engine::Instant::default() + self.start.elapsed() + self.skipped,
             wall: wall(),
             rng: &mut self.rng,
         }
     }
 }
 
-/// Nanoseconds since 1970.
-pub fn wall() -> u64 {
+/// The time of day.
+pub fn wall() -> WallTime {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
+    WallTime::default() + since.unwrap_or_default()
 }
 
 /// What a client and a server have alike.
@@ -124,7 +125,7 @@ impl<E: Engine> Node<E> {
             adapter,
         } = self;
         let Now { instant, wall, .. } = clock.now();
-        for (peer, mut bytes) in adapter.poll(instant, wall) {
+        for (peer, mut bytes) in adapter.poll(instant.as_nanos(), wall.as_nanos()) {
             engine.take(clock.now(), peer, &mut bytes);
         }
         engine.due(clock.now());

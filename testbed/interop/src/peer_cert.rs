@@ -86,7 +86,7 @@ impl Book {
             signing,
             boxing: cert.boxing,
             start,
-            end: start + LIFETIME_MAX,
+            end: start + LIFETIME_MAX.as_millis() as u64,
             hostname: cert.hostname.into_bytes(),
         };
         let ephemeral = EcertBody {
@@ -97,7 +97,7 @@ impl Book {
             boxing: cert.boxing,
             ephemeral: ecert.ephemeral,
             start,
-            end: ecert.end.min(start + LIFETIME_MAX),
+            end: ecert.end.min(start + LIFETIME_MAX.as_millis() as u64),
             addresses: vec![ecert.address],
         };
         let reason = |reason| format!("no record of ours: {reason:?}");

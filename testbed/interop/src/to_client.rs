@@ -63,7 +63,7 @@ fn node(hostname: &str, is_directory: bool) -> Result<Node<Server>, String> {
     let mut clock = Clock::new(Recorder::new(log.clone())?);
     let signing = SigningSecret::from_seed(&system_random()?);
     let boxing = Secret::from_bytes(system_random()?);
-    let now = wall() / 1_000_000;
+    let now = wall().as_millis();
     let body = CertBody {
         issuer: signing.public(),
         signing: signing.public(),
@@ -291,7 +291,7 @@ impl Story {
             done,
         );
         self.quiet();
-        self.run.nodes[HOST].clock.skip(Duration::from_nanos(REKEY));
+        self.run.nodes[HOST].clock.skip(REKEY);
         let done = self.epochs(3) && self.ping(101)? && self.is_under(2);
         self.check(
             "ten minutes later our server says rekeyNow: ping and pong under K_2",

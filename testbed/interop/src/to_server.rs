@@ -1,5 +1,6 @@
 //! Our client, and the peer as directory and server: T1, T2, T3.
 
+use std::time::Duration;
 use std::net::SocketAddr;
 
 use clew_tunnel::engine::client::{Client, Config, Target, UserId};
@@ -212,8 +213,8 @@ impl Story {
         let stand_in = adapter.book.stand_in.public();
         let wanted = Wanted {
             hostname: Some(identity.hostname),
-            now: wall() / 1_000_000,
-            cert_lifetime_max: 86_400_000,
+            now: wall(),
+            cert_lifetime_max: Duration::from_secs(86_400),
         };
         let verified = wanted.verify(&record, |cert| cert.body.issuer == stand_in);
         verified.map_err(|e| format!("the record: {e:?}"))?;

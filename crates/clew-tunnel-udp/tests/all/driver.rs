@@ -9,7 +9,7 @@ use clew_tunnel_udp::sockets::{Socket, Sockets};
 use clew_tunnel_udp::tunnel::engine::client::{Client, Config, Target};
 use clew_tunnel_udp::tunnel::engine::event::{ConnectionId, Event, TunnelId};
 use clew_tunnel_udp::tunnel::engine::trace::Received;
-use clew_tunnel_udp::tunnel::engine::{Datagram, Now, Outgoing};
+use clew_tunnel_udp::tunnel::engine::{Datagram, Instant, Now, Outgoing};
 use clew_tunnel_udp::tunnel::wire::values::Call;
 use clew_tunnel_udp::tunnel::x25519::Public;
 use clew_tunnel_udp::tunnel::{Counters, Reason};
@@ -50,7 +50,7 @@ impl Engine for Sender {
     }
     fn run((): &mut ()) {}
     fn complete(&mut self, _: Now<'_>, (): ()) {}
-    fn due(&self, _: &Now<'_>) -> Option<u64> {
+    fn due(&self, _: &Now<'_>) -> Option<Instant> {
         None
     }
     fn tick(&mut self, _: Now<'_>) {}

@@ -14,7 +14,7 @@ use clew_tunnel_udp::{Client, Message, Options, Server, State, Trace, wall};
 fn secret() -> ServerSecret {
     let signing = SigningSecret::from_seed(&[7; 32]);
     let boxing = Secret::from_bytes([8; 32]);
-    let now = wall() / 1_000_000;
+    let now = wall().as_millis();
     let body = CertBody {
         issuer: signing.public(),
         signing: signing.public(),

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use clew_wire::{Instant, WallTime};
 use core::net::SocketAddr;
 
 use super::connections::Connections;
@@ -11,7 +12,6 @@ use super::queue::Queue;
 use super::receiving::{Held, Place, Receiving};
 use super::sending::Sending;
 use super::seq::Seq;
-use super::time::Instant;
 use super::trace::Trace;
 use crate::limits::{CONTROL_MAX, RPCS_MAX};
 use crate::reason::{Counters, Reason};
@@ -86,10 +86,10 @@ pub(super) trait Party {
 
 /// The times at which something happens, and randomness for it.
 pub struct Now<'a> {
-    /// By a clock that never goes back, in nanoseconds.
+    /// By a clock that never goes back.
     pub instant: Instant,
-    /// Nanoseconds since 1970.
-    pub wall: u64,
+    /// By the clock on the wall.
+    pub wall: WallTime,
     /// Randomness.
     pub rng: &'a mut dyn rand_core::CryptoRng,
 }
@@ -114,7 +114,7 @@ impl Now<'_> {
 
 impl core::fmt::Debug for Now<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Now({}, {})", self.instant, self.wall)
+        write!(f, "Now({:?}, {:?})", self.instant, self.wall)
     }
 }
 

@@ -1,11 +1,11 @@
 //! One connection, and its flow control: `spec/tunnel.md` section 7.5.
 
 use alloc::collections::VecDeque;
+use clew_wire::Instant;
 
 use super::draft::Draft;
 use super::event::{ConnectionId, Event, TunnelId};
 use super::queue::Queue;
-use super::time::Instant;
 use crate::limits::{CREDIT, SEND_BUFFER};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;

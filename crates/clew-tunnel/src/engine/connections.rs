@@ -2,11 +2,11 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use clew_wire::Instant;
 
 use super::connection::Connection;
 use super::draft::Draft;
 use super::event::{Event, TunnelId};
-use super::time::Instant;
 use crate::limits::{CONNECTIONS_MAX, CREDIT, GRANT, SEND_BUFFER, WINDOW_MAX};
 use crate::reason::Reason;
 use crate::wire::packet::Side;

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use crate::reason::Reason;
 use crate::record::{Authenticators, Record};
@@ -86,8 +87,8 @@ pub struct Status {
     pub address: SocketAddr,
     /// How many connections it has.
     pub connections: usize,
-    /// The smoothed round trip in nanoseconds, once it was measured.
-    pub round_trip: Option<u64>,
+    /// The smoothed round trip, once it was measured.
+    pub round_trip: Option<Duration>,
     /// The congestion window in packets.
     pub window: u32,
     /// Packets that are not acknowledged.

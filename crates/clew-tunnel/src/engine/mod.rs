@@ -2,6 +2,7 @@
 //! events (`spec/tunnel.md` sections 6 to 13). [`server`] accepts tunnels, [`client`] opens them; a driver may
 //! have one of each on a socket, since bit 0 of a packet's nonce tells them apart ([`sender`]).
 
+mod agenda;
 mod channel;
 pub mod client;
 mod congestion;
@@ -25,13 +26,12 @@ pub mod server;
 mod table;
 #[cfg(test)]
 mod tests;
-mod time;
 pub mod trace;
 mod tunnels;
 
 pub use channel::Now;
+pub use clew_wire::{Instant, WallTime};
 pub use outgoing::{Outgoing, Run};
-pub use time::Instant;
 
 use core::net::SocketAddr;
 

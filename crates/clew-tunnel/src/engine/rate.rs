@@ -2,10 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use clew_wire::Instant;
 use core::net::{IpAddr, SocketAddr};
 
 use super::hash::Hasher;
-use super::time::{Instant, SECOND};
+use core::time::Duration;
 
 /// So many a second, and so many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +26,8 @@ impl Rate {
         }
     }
 
-    fn interval(self) -> u64 {
-        SECOND / u64::from(self.per_second.max(1))
+    fn interval(self) -> Duration {
+        Duration::from_secs(1) / self.per_second.max(1)
     }
 }
 
@@ -39,7 +40,7 @@ impl Bucket {
     pub(crate) fn take(&mut self, rate: Rate, now: Instant) -> bool {
         let interval = rate.interval();
         let earned = self.0.max(now);
-        let ahead = u64::from(rate.at_once.max(1) - 1) * interval;
+        let ahead = interval * (rate.at_once.max(1) - 1);
         if earned - now > ahead {
             return false;
         }

@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use clew_wire::Instant;
 
 use super::seq::Seq;
-use super::time::Instant;
 use crate::limits::{ACK_DELAY, AHEAD, AHEAD_BYTES, AHEAD_TOTAL};
 use crate::reason::Reason;
 
@@ -146,7 +146,11 @@ impl Receiving {
 
     /// When an ack is due.
     pub(super) fn due(&self) -> Option<Instant> {
-        if self.now { Some(0) } else { self.at }
+        if self.now {
+            Some(Instant::default())
+        } else {
+            self.at
+        }
     }
 
     /// A packet leaves, and takes the ack along.

@@ -1,6 +1,8 @@
 //! What was accepted before: `spec/tunnel.md` section 6.2, the replay set, and 10.2.
 
 use alloc::collections::VecDeque;
+use clew_wire::WallTime;
+use core::time::Duration;
 
 use hashbrown::HashSet;
 
@@ -15,7 +17,7 @@ use crate::reason::Reason;
 pub(super) struct ReplaySet {
     hasher: Hasher,
     most: usize,
-    life: u64,
+    life: Duration,
     known: HashSet<u64, Hashed>,
     /// In the order of acceptance, with their times.
     order: VecDeque<(u64, u64)>,
@@ -23,8 +25,8 @@ pub(super) struct ReplaySet {
 }
 
 impl ReplaySet {
-    /// A set of at most `most` of this run, each good for `life` nanoseconds after its time.
-    pub(super) fn new(hasher: Hasher, most: usize, life: u64) -> Self {
+    /// A set of at most `most` of this run, each good for `life` after its time.
+    pub(super) fn new(hasher: Hasher, most: usize, life: Duration) -> Self {
         Self {
             hasher,
             most: most.max(1),
@@ -51,8 +53,8 @@ impl ReplaySet {
         Ok(())
     }
 
-    /// Remembers it. `now` is the server's time in nanoseconds, which never goes back.
-    pub(super) fn insert(&mut self, thing: &[u8], t: u64, now: u64) {
+    /// Remembers it. `now` is the server's time, which never goes back.
+    pub(super) fn insert(&mut self, thing: &[u8], t: u64, now: WallTime) {
         self.expire(now);
         if self.order.len() >= self.most {
             // A sixteenth at once: the floor rises in steps, not with each packet.
@@ -74,9 +76,9 @@ impl ReplaySet {
     }
 
     /// Forgets what is too old to be accepted.
-    fn expire(&mut self, now: u64) {
+    fn expire(&mut self, now: WallTime) {
         while let Some((_, t)) = self.order.front()
-            && t.saturating_add(self.life) < now
+            && WallTime::from_nanos(*t) + self.life < now
         {
             self.forget_oldest();
         }

@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use clew_wire::Instant;
+use core::time::Duration;
 
 use super::congestion::{Advice, Congestion};
 use super::retransmission::Timeout;
 use super::seq::Seq;
-use super::time::Instant;
 use crate::limits::FIRST_PACKETS_MAX;
 use crate::reason::Reason;
 
@@ -60,7 +61,7 @@ impl Sending {
             at_once: false,
             is_known: false,
             was_full: false,
-            sent_at: 0,
+            sent_at: Instant::from_nanos(0),
             waiting_since: None,
             expiry: None,
             congestion: Congestion::new(packet),
@@ -127,7 +128,7 @@ impl Sending {
         if taken.all(|sent| !sent.is_again)
             && let Some(last) = self.flight.get(packets - 1)
         {
-            self.timeout.measure(now.saturating_sub(last.at));
+            self.timeout.measure(now - last.at);
         }
         self.flight.drain(..packets);
         self.lost = self.lost.saturating_sub(packets);
@@ -199,7 +200,7 @@ impl Sending {
             return false;
         }
         let is_idle = self.flight.is_empty() && now > self.sent_at + self.timeout.length();
-        if is_idle && self.sent_at > 0 {
+        if is_idle && self.sent_at > Instant::default() {
             self.congestion.rest();
         }
         self.has_room()
@@ -273,8 +274,8 @@ impl Sending {
         self.expiry = (!self.flight.is_empty()).then(|| now + self.timeout.length());
     }
 
-    /// SRTT in nanoseconds, the window in packets, and how many are outstanding.
-    pub(super) fn state(&self) -> (Option<u64>, u32, usize) {
+    /// SRTT, the window in packets, and how many are outstanding.
+    pub(super) fn state(&self) -> (Option<Duration>, u32, usize) {
         let trip = self.timeout.round_trip();
         (trip, self.congestion.window(), self.flight.len())
     }

@@ -1,9 +1,9 @@
 //! What packets had in them, for who looks for a fault. Nothing is kept unless it is asked for.
 
 use alloc::collections::VecDeque;
+use clew_wire::Instant;
 
 use super::event::Status;
-use super::time::Instant;
 use crate::keys::Nonce;
 use crate::wire::packet::Tid;
 

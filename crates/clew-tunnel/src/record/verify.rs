@@ -4,16 +4,18 @@ use super::{Cert, Ecert, Record, check_hostname};
 use crate::keys::canonical;
 use crate::limits::{LIFETIME_MAX, SKEW};
 use crate::reason::Reason;
+use clew_wire::WallTime;
+use core::time::Duration;
 
 /// What a reader asks of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// The host; none: any (of a name service).
     pub hostname: Option<&'a str>,
-    /// The time, in milliseconds since 1970.
-    pub now: u64,
-    /// Longest life of a certificate that this reader takes, in milliseconds.
-    pub cert_lifetime_max: u64,
+    /// The time.
+    pub now: WallTime,
+    /// Longest life of a certificate that this reader takes.
+    pub cert_lifetime_max: Duration,
 }
 
 impl Wanted<'_> {
@@ -70,16 +72,18 @@ impl Wanted<'_> {
     }
 
     /// Lifetimes first, then starts, then ends.
-    fn check_times(&self, times: [(u64, u64, u64); 2]) -> Result<(), Reason> {
-        let lives = |(start, end, most): (u64, u64, u64)| start < end && end - start <= most;
+    fn check_times(&self, times: [(u64, u64, Duration); 2]) -> Result<(), Reason> {
+        let lives = |(start, end, most): (u64, u64, Duration)| {
+            start < end && Duration::from_millis(end - start) <= most
+        };
         if !times.into_iter().all(lives) {
             return Err(Reason::BadLifetime);
         }
-        let latest = self.now.saturating_add(SKEW);
+        let latest = (self.now + SKEW).as_millis();
         if times.iter().any(|(start, ..)| *start > latest) {
             return Err(Reason::NotYetValid);
         }
-        if times.iter().any(|(_, end, _)| self.now > *end) {
+        if times.iter().any(|(_, end, _)| self.now.as_millis() > *end) {
             return Err(Reason::Expired);
         }
         Ok(())

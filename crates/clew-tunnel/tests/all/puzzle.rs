@@ -9,6 +9,7 @@ use clew_tunnel::puzzle::{
 };
 use clew_tunnel::wire::packet::{Side, Tid};
 use clew_tunnel::x25519::Public;
+use clew_wire::WallTime;
 use crypto_secretbox::aead::Aead;
 use crypto_secretbox::{KeyInit, XSalsa20Poly1305};
 use sha2::{Digest, Sha256, Sha512};
@@ -28,7 +29,12 @@ fn k(n: u8) -> PuzzleSecret {
 }
 
 fn interrogation(w: u8) -> Interrogation {
-    k(7).interrogation((TID, &CLIENT, source()), &SERVER, NOW, w)
+    k(7).interrogation(
+        (TID, &CLIENT, source()),
+        &SERVER,
+        WallTime::from_nanos(NOW),
+        w,
+    )
 }
 
 fn solved(asked: &Interrogation) -> Solution {
@@ -49,7 +55,7 @@ fn asked() -> Asked<'static> {
         client: &CLIENT,
         source: source(),
         live: &[SERVER],
-        now: NOW,
+        now: WallTime::from_nanos(NOW),
     }
 }
 
@@ -174,7 +180,13 @@ fn every_byte_of_a_solution_counts() {
 #[test]
 fn solutions_grow_old() {
     let bytes = solved(&interrogation(0)).to_bytes();
-    let at = |now| Asked { now, ..asked() }.verify(&bytes, &[&k(7)]);
+    let at = |nanos| {
+        Asked {
+            now: WallTime::from_nanos(nanos),
+            ..asked()
+        }
+        .verify(&bytes, &[&k(7)])
+    };
     assert_eq!(at(NOW + LIFE), Ok(()));
     assert_eq!(at(NOW + LIFE + 1), Err(Reason::OldSolution));
     assert_eq!(at(NOW - 1), Err(Reason::OldSolution));

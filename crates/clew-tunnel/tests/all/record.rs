@@ -1,6 +1,7 @@
 //! Service records: `spec/tunnel.md` sections 3 and 12.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clew_tunnel::Reason;
 use clew_tunnel::record::{
@@ -10,12 +11,14 @@ use clew_tunnel::record::{
 };
 use clew_tunnel::x25519::{Public, Secret};
 use clew_tunnel::{keys, limits};
+use clew_wire::WallTime;
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
 
 const NOW: u64 = 1_700_000_000_000;
 const DAY: u64 = 86_400_000;
 const YEAR: u64 = 366 * DAY;
+const LIFETIME_MAX: u64 = limits::LIFETIME_MAX.as_millis() as u64;
 const HOST: &str = "files.example";
 
 fn issuer() -> SigningSecret {
@@ -128,8 +131,8 @@ fn signed(seed: u8, label: &[u8; 16], body: &[u8]) -> Vec<u8> {
 fn wanted() -> Wanted<'static> {
     Wanted {
         hostname: Some(HOST),
-        now: NOW,
-        cert_lifetime_max: YEAR,
+        now: WallTime::from_millis(NOW),
+        cert_lifetime_max: Duration::from_millis(YEAR),
     }
 }
 
@@ -336,7 +339,7 @@ fn times() {
         made.ecert.end = made.ecert.start
     });
     refused(Reason::BadLifetime, |made| {
-        made.ecert.end = NOW + limits::LIFETIME_MAX + 1
+        made.ecert.end = NOW + LIFETIME_MAX + 1
     });
     refused(Reason::NotYetValid, |made| made.cert.start = NOW + 30_001);
     refused(Reason::NotYetValid, |made| made.ecert.start = NOW + 30_001);
@@ -346,11 +349,11 @@ fn times() {
     });
     let mut edges = made();
     (edges.cert.start, edges.ecert.start) = (NOW - DAY, NOW + 30_000);
-    (edges.cert.end, edges.ecert.end) = (NOW, NOW + 30_000 + limits::LIFETIME_MAX);
+    (edges.cert.end, edges.ecert.end) = (NOW, NOW + 30_000 + LIFETIME_MAX);
     assert_eq!(edges.judged(), Ok(()));
     // Nothing overflows.
     let end = Wanted {
-        now: u64::MAX,
+        now: WallTime::from_millis(u64::MAX),
         ..wanted()
     };
     assert_eq!(end.verify(&made().record(), trusts), Err(Reason::Expired));

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use clew_evidence::{TextError, armor};
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
 use clew_tunnel::Reason;
+use clew_tunnel::engine::WallTime;
 use clew_tunnel::engine::client::Config;
 use clew_tunnel::record::{Cert, RECORD_LABEL, Record, Wanted};
 use std::fs::File;
@@ -58,7 +59,7 @@ pub fn verify(
 ) -> Result<(), Reason> {
     let wanted = Wanted {
         hostname,
-        now: now(),
+        now: WallTime::from_nanos(clock::now_ns()),
         cert_lifetime_max: Config::default().cert_lifetime_max,
     };
     wanted.verify(record, trusts)

@@ -57,7 +57,7 @@ pub async fn begin(
             .hint("make a new key with clew tunnel keygen server"));
     }
     let mut config = Config::new(serving.address.clone());
-    config.rotation = u64::try_from(serving.rotation.as_millis()).unwrap_or(u64::MAX);
+    config.rotation = serving.rotation;
     configure(&mut config);
     let parts = parts(serving.cores)?;
     let traces = match &serving.qlog {

@@ -1,6 +1,7 @@
 //! Seeds of tunnels.
 
 use clew_tunnel::boxes::Key;
+use clew_tunnel::engine::WallTime;
 use clew_tunnel::keys::{self, Nonce};
 use clew_tunnel::puzzle::{PuzzleSecret, Solution};
 use clew_tunnel::record::{
@@ -50,7 +51,12 @@ pub fn plaintext() -> Vec<u8> {
 
 fn solution() -> Solution {
     let k = PuzzleSecret::from_bytes(KEY);
-    let asked = k.interrogation((TID, &CLIENT, SOURCE), &SERVER, NOW * 1_000_000, 0);
+    let asked = k.interrogation(
+        (TID, &CLIENT, SOURCE),
+        &SERVER,
+        WallTime::from_millis(NOW),
+        0,
+    );
     Solution {
         r: asked.q,
         nonce: asked.nonce,
@@ -60,7 +66,12 @@ fn solution() -> Solution {
 /// A solution, and an interrogation.
 pub fn puzzles() -> Vec<Vec<u8>> {
     let k = PuzzleSecret::from_bytes(KEY);
-    let asked = k.interrogation((TID, &CLIENT, SOURCE), &SERVER, NOW * 1_000_000, 6);
+    let asked = k.interrogation(
+        (TID, &CLIENT, SOURCE),
+        &SERVER,
+        WallTime::from_millis(NOW),
+        6,
+    );
     vec![solution().to_bytes().to_vec(), asked.to_bytes().to_vec()]
 }
 

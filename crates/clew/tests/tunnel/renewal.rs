@@ -81,7 +81,7 @@ fn a_certificate_that_ended_says_what_to_do() {
 fn a_record_by_hand_is_renewed_while_its_server_runs() {
     let desk = Desk::new();
     let mut config = Config::new(Vec::new());
-    config.rotation = 16_000;
+    config.rotation = Duration::from_secs(16);
     let secret = secret(&desk, "web.key");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (begin, mut newest) = runtime.block_on(async {

@@ -1,5 +1,6 @@
 //! clew's tunnels: MinimaLT, version 0. A new tunnel each time, its request in the first packet.
 
+use std::time::Duration;
 use super::PIECE;
 use super::identity::NAME;
 use super::on_tokio::{Conversation, Dialer, Peer};
@@ -69,8 +70,8 @@ fn secret() -> Result<ServerSecret, Reason> {
         issuer: signing.public(),
         signing: signing.public(),
         boxing: keys::public(&boxing),
-        start: wall() / 1_000_000 - 60_000,
-        end: wall() / 1_000_000 + 86_400_000,
+        start: wall().as_millis() - 60_000,
+        end: wall().as_millis() + 86_400_000,
         hostname: NAME.into(),
     };
     let cert = Cert::sign(body, &signing)?;
@@ -162,8 +163,8 @@ async fn meet(server: SocketAddr) -> io::Result<(Client, Target)> {
     let record = tunnel.lookup(None, NAME).await.map_err(io::Error::other)?;
     let wanted = Wanted {
         hostname: Some(NAME),
-        now: wall() / 1_000_000,
-        cert_lifetime_max: 2 * 86_400_000,
+        now: wall(),
+        cert_lifetime_max: Duration::from_secs(2 * 86_400),
     };
     let pinned = |cert: &Cert| cert.body.boxing == boxing;
     wanted.verify(&record, pinned).map_err(io::Error::other)?;

@@ -6,6 +6,7 @@ use clew_tunnel::engine::event::{ConnectionId, Event, TunnelId};
 use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::{Config, Server};
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
+use clew_tunnel::engine::{Instant, WallTime};
 use clew_tunnel::keys;
 use clew_tunnel::record::{
     Authenticators, Cert, CertBody, ServerSecret, SigningSecret, UserSecret,
@@ -112,14 +113,14 @@ impl Pair {
         ) = (many, many, many);
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let now = Now {
-            instant: 0,
-            wall: START,
+            instant: Instant::default(),
+            wall: WallTime::from_nanos(START),
             rng: &mut rng,
         };
         let server = Server::new(secret(), config, [3; 32], now).expect("a configuration");
         let now = Now {
-            instant: 0,
-            wall: START,
+            instant: Instant::default(),
+            wall: WallTime::from_nanos(START),
             rng: &mut rng,
         };
         let client = Client::new(client::Config::default(), now);
@@ -412,8 +413,8 @@ impl Pair {
 
 fn now(instant: u64, rng: &mut ChaCha20Rng) -> Now<'_> {
     Now {
-        instant,
-        wall: START + instant,
+        instant: Instant::from_nanos(instant),
+        wall: WallTime::from_nanos(START + instant),
         rng,
     }
 }

@@ -1,8 +1,9 @@
 //! The first packet of a tunnel, until it is answered: `spec/tunnel.md` sections 6.1, 6.4 and 10.1.
 
 use alloc::vec::Vec;
+use clew_wire::Instant;
 
-use super::tunnel::{Carried, Sends, State, Tunnel, Wish, initiation_room};
+use super::tunnel::{FirstRpcs, Sends, State, Tunnel, Wish, initiation_room};
 use super::users::Ask;
 use super::{Shared, Target};
 use crate::boxes::Key;
@@ -11,7 +12,6 @@ use crate::engine::draft::Draft;
 use crate::engine::event::{ConnectionId, Event};
 use crate::engine::outgoing::Outgoing;
 use crate::engine::packet_keys::PacketKeys;
-use crate::engine::time::Instant;
 use crate::keys::{self, Binder, Nonce};
 use crate::limits::{CONNECT_MAX, PUZZLES, RPCS_MAX, SENDS_EACH, STALE_MAX};
 use crate::puzzle::{Interrogation, R_BYTES, Search, Solution};
@@ -40,7 +40,7 @@ pub(super) struct Attempt {
     solution: Option<Solution>,
     puzzles: u8,
     stale: usize,
-    carried: Carried,
+    first: FirstRpcs,
     /// Connections that it asks for, and how many bytes of what is carried do that.
     wishes: Vec<Wish>,
     wish_bytes: usize,
@@ -60,7 +60,7 @@ impl Attempt {
             solution: None,
             puzzles: 0,
             stale: 0,
-            carried: Carried::default(),
+            first: FirstRpcs::default(),
             wishes: Vec::new(),
             wish_bytes: 0,
         }
@@ -178,7 +178,7 @@ impl Tunnel {
             key: client,
         };
         next_tid.write(&mut rpcs)?;
-        rpcs.extend_from_slice(&attempt.carried.rpcs);
+        rpcs.extend_from_slice(&attempt.first.rpcs);
         let t = attempt.sends.send(now.instant, now.wall);
         let (keys, _) = attempt.keys.last_mut().ok_or(Reason::BadKey)?;
         let header = keys.initiation(Nonce::new(t, Side::Client), client, attempt.solution);
@@ -186,7 +186,7 @@ impl Tunnel {
             attempt.nonces.remove(0);
         }
         attempt.nonces.push(header.nonce);
-        let numbers = (attempt.carried.seq, 0);
+        let numbers = (attempt.first.seq, 0);
         let sent = out.push(to, &header, numbers, &rpcs, m.into(), &keys.stream);
         sent.map(|_| true).ok_or(Reason::TooLong)
     }
@@ -230,9 +230,9 @@ impl Tunnel {
         attempt.wish_bytes = wish_bytes;
         if !rpcs.is_empty() {
             let sending = &mut self.channel.sending;
-            attempt.carried.seq = sending.send(rpcs.as_slice().into(), now.instant).get();
+            attempt.first.seq = sending.send(rpcs.as_slice().into(), now.instant).get();
         }
-        attempt.carried.rpcs = rpcs;
+        attempt.first.rpcs = rpcs;
         Ok(())
     }
 
@@ -319,13 +319,13 @@ impl Tunnel {
             write_wish(wish, &self.target, binder, shared, now, &mut rpcs)?;
         }
         let wish_bytes = rpcs.len();
-        rpcs.extend_from_slice(&attempt.carried.rpcs[attempt.wish_bytes..]);
+        rpcs.extend_from_slice(&attempt.first.rpcs[attempt.wish_bytes..]);
         attempt.wish_bytes = wish_bytes;
         if rpcs.len() > initiation_room(self.target.m(), NEXT_TID_BYTES) {
             return Err(Reason::TooLong);
         }
         self.channel.sending.replace_first(&rpcs);
-        attempt.carried.rpcs = rpcs;
+        attempt.first.rpcs = rpcs;
         Ok(())
     }
 

@@ -33,11 +33,11 @@ use users::Users;
 use attempt::Attempt;
 use tunnel::{Asked, State, Tunnel, Wish};
 
+use super::agenda::Agenda;
 use super::channel::{Channel, Common, Now};
 use super::event::{ConnectionId, Event, Status, TunnelId};
 use super::hash::Hasher;
 use super::outgoing::Outgoing;
-use super::time::Agenda;
 use super::trace::Received;
 use super::tunnels::Tunnels;
 use crate::limits::{self, LOOKUPS, NAME_MAX};
@@ -76,7 +76,7 @@ impl Shared {
     fn wanted<'a>(&self, now: &Now<'_>, held: &'a Record) -> Wanted<'a> {
         Wanted {
             hostname: core::str::from_utf8(&held.cert.body.hostname).ok(),
-            now: now.wall / 1_000_000,
+            now: now.wall,
             cert_lifetime_max: self.config.cert_lifetime_max,
         }
     }

@@ -2,15 +2,15 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use clew_wire::Instant;
 
 use super::attempt::NEXT_TID_BYTES;
-use super::tunnel::{Carried, Sends, State, Tunnel, initiation_room, next_rekey};
+use super::tunnel::{FirstRpcs, Sends, State, Tunnel, initiation_room, next_rekey};
 use super::{Client, Shared, Which};
 use crate::engine::channel::Now;
 use crate::engine::event::TunnelId;
 use crate::engine::outgoing::Outgoing;
 use crate::engine::packet_keys::PacketKeys;
-use crate::engine::time::Instant;
 use crate::keys::{self, Nonce};
 use crate::limits::DRAIN;
 use crate::reason::Reason;
@@ -25,7 +25,7 @@ pub(super) struct Rekeying {
     client: Public,
     /// When it is sent.
     pub sends: Sends,
-    carried: Option<Carried>,
+    first: Option<FirstRpcs>,
     /// A stale-key answer came: the server may have begun anew.
     pub stale: Option<Instant>,
 }
@@ -107,7 +107,7 @@ impl Tunnel {
         self.state = State::Rekey(Box::new(Rekeying {
             client: keys::decoy(now.random()),
             sends: Sends::new(now),
-            carried: None,
+            first: None,
             stale: None,
         }));
         Some(tid)
@@ -138,12 +138,12 @@ impl Tunnel {
         if rekeying.sends.next_due() > now.instant {
             return Ok(false);
         }
-        let carried = rekeying.carried.get_or_insert_with(|| {
+        let first = rekeying.first.get_or_insert_with(|| {
             let mut rpcs = Vec::new();
             let room = initiation_room(m, NEXT_TID_BYTES);
             let events = &mut shared.common.events;
             let seq = self.channel.next(now.instant, room, &mut rpcs, events);
-            Carried { seq, rpcs }
+            FirstRpcs { seq, rpcs }
         });
         let mut rpcs = Vec::new();
         let next_tid = Rpc::NextTid {
@@ -151,13 +151,13 @@ impl Tunnel {
             key: rekeying.client,
         };
         next_tid.write(&mut rpcs)?;
-        rpcs.extend_from_slice(&carried.rpcs);
+        rpcs.extend_from_slice(&first.rpcs);
         if rekeying.sends.count > 0 {
             self.channel.sending.mark_again();
         }
         let t = rekeying.sends.send(now.instant, now.wall);
         let header = keys.initiation(Nonce::new(t, Side::Client), rekeying.client, None);
-        let numbers = (carried.seq, ack);
+        let numbers = (first.seq, ack);
         let sent = out.push(to, &header, numbers, &rpcs, m.into(), &keys.stream);
         self.channel.receiving.acknowledged();
         sent.map(|_| true).ok_or(Reason::TooLong)

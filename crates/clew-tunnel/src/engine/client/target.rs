@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use clew_wire::WallTime;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use crate::limits::{self, W_MAX};
 use crate::record::{Ecert, EcertBody, Record};
@@ -15,8 +17,8 @@ pub struct Config {
     pub packet: usize,
     /// The hardest puzzle that it solves, in bits.
     pub w: u8,
-    /// Longest life of a certificate that it takes, in milliseconds.
-    pub cert_lifetime_max: u64,
+    /// Longest life of a certificate that it takes.
+    pub cert_lifetime_max: Duration,
 }
 
 impl Default for Config {
@@ -25,7 +27,7 @@ impl Default for Config {
             packet: limits::PACKET,
             w: W_MAX,
             // Two years.
-            cert_lifetime_max: 2 * 366 * 86_400_000,
+            cert_lifetime_max: Duration::from_secs(2 * 366 * 86_400),
         }
     }
 }
@@ -87,9 +89,9 @@ impl Target {
     }
 
     /// Whether the server may have erased S'.
-    pub(super) fn has_ended(&self, wall: u64) -> bool {
+    pub(super) fn has_ended(&self, wall: WallTime) -> bool {
         self.ecert()
-            .is_some_and(|ecert| wall / 1_000_000 > ecert.end)
+            .is_some_and(|ecert| wall.as_millis() > ecert.end)
     }
 
     pub(super) fn renew(&mut self, ecert: Ecert) {

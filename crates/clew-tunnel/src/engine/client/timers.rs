@@ -4,9 +4,10 @@ use super::tunnel::{State, Tunnel};
 use super::{Client, Shared, Target};
 use crate::engine::channel::Now;
 use crate::engine::event::Event;
-use crate::engine::time::Instant;
 use crate::limits::{CLIENT_IDLE, CONNECT_MAX, DEAD_AFTER, KEEPALIVE, SILENT_AFTER, SLEPT};
 use crate::reason::Reason;
+use clew_wire::Instant;
+use core::time::Duration;
 
 /// Timers in a row after which the server is taken for silent, but for [`SILENT_AFTER`].
 const SILENT: u8 = 3;
@@ -127,7 +128,7 @@ impl Tunnel {
             (Target::Directory { .. }, State::Open)
         );
         let rest = if is_over && self.was_wanted {
-            0
+            Duration::ZERO
         } else {
             CLIENT_IDLE
         };

@@ -1,12 +1,12 @@
 //! What a client sends.
 
 use alloc::vec::Vec;
+use clew_wire::Instant;
 
 use super::tunnel::{State, Tunnel};
 use super::{Client, Shared, Which};
 use crate::engine::channel::Now;
 use crate::engine::outgoing::Outgoing;
-use crate::engine::time::Instant;
 use crate::limits::{KEEPALIVE, KEEPALIVE_BYTES, PACKET_MIN};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;

@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use clew_wire::{Instant, WallTime};
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::Target;
 use super::attempt::Attempt;
@@ -14,7 +16,6 @@ use crate::engine::channel::{Channel, Now};
 use crate::engine::event::TunnelId;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::seq::Seq;
-use crate::engine::time::Instant;
 use crate::keys::Binder;
 use crate::limits::{NOISE, PACKET_MIN, REKEY};
 use crate::puzzle::R_BYTES;
@@ -163,14 +164,15 @@ impl Tunnel {
 /// When the next rekey is due: the interval less up to a tenth of it.
 pub(crate) fn next_rekey(now: &mut Now<'_>) -> Instant {
     let random = u64::from_be_bytes(now.random());
-    now.instant + REKEY - random % (REKEY / 10)
+    let tenth = (REKEY / 10).as_nanos() as u64;
+    now.instant + REKEY - Duration::from_nanos(random % tenth)
 }
 
 /// When an initiation packet is sent: section 6.1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sends {
     /// Added to the time in its nonces, less [`NOISE`].
-    offset: u64,
+    offset: Duration,
     began: Instant,
     /// How often it was sent.
     pub count: u32,
@@ -184,7 +186,7 @@ impl Sends {
     pub(super) fn new(now: &mut Now<'_>) -> Self {
         let random = u64::from_be_bytes(now.random());
         Self {
-            offset: random % (2 * NOISE + 1),
+            offset: Duration::from_nanos(random % (2 * NOISE.as_nanos() as u64 + 1)),
             began: now.instant,
             count: 0,
             from_here: 0,
@@ -214,15 +216,15 @@ impl Sends {
     }
 
     /// It is sent: t of its nonce.
-    pub(super) fn send(&mut self, now: Instant, wall: u64) -> u64 {
+    pub(super) fn send(&mut self, now: Instant, wall: WallTime) -> u64 {
         if self.count == 0 {
             self.began = now;
         }
-        let pause = 1_000_000_000_u64 << self.from_here.min(6);
+        let pause = Duration::from_secs(1 << self.from_here.min(6));
         self.next = now + pause;
         self.from_here += 1;
         self.count += 1;
-        (wall + self.offset).saturating_sub(NOISE)
+        (wall + self.offset - NOISE).as_nanos()
     }
 }
 
@@ -234,7 +236,7 @@ pub(crate) fn initiation_room(m: u16, next_tid: usize) -> usize {
 
 /// What an initiation packet carries in sequence.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct FirstRpcs {
     /// Its place; 0: it carries nothing.
     pub seq: u32,
     /// Its RPCs.

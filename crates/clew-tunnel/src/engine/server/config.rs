@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::Shard;
 use crate::engine::rate::Rate;
@@ -21,8 +22,8 @@ pub struct Config {
     pub m: u16,
     /// Longest packet that it sends.
     pub packet: usize,
-    /// Time between two S', in milliseconds.
-    pub rotation: u64,
+    /// Time between two S'.
+    pub rotation: Duration,
     /// It answers for other hosts.
     pub is_directory: bool,
     /// It takes records of other hosts.

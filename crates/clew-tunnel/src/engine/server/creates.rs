@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use clew_wire::Instant;
 
 use super::Shared;
 use super::jobs::{Proof, Verify};
@@ -214,11 +215,7 @@ impl Tunnel {
     }
 
     /// Programs that take too long: `busy`.
-    pub(crate) fn decide_late(
-        &mut self,
-        shared: &mut Shared,
-        before: crate::engine::time::Instant,
-    ) {
+    pub(crate) fn decide_late(&mut self, shared: &mut Shared, before: Instant) {
         while let Some(number) = self.channel.connections.late(before) {
             self.refuse(shared, number, Reason::Busy);
         }

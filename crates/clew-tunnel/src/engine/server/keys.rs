@@ -2,6 +2,8 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use clew_wire::WallTime;
+use core::time::Duration;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -13,8 +15,6 @@ use crate::reason::Reason;
 use crate::record::{Ecert, EcertBody, Record, ServerSecret};
 use crate::wire::packet::Tid;
 use crate::x25519::{Public, Secret};
-
-const MILLISECOND: u64 = 1_000_000;
 
 /// A pair of keys for boxes.
 #[derive(Debug)]
@@ -53,11 +53,11 @@ pub(super) struct ServerKeys {
     ecert_bytes: Vec<u8>,
     /// k, and the one before it.
     puzzles: [PuzzleSecret; 2],
-    puzzle_time: u64,
+    puzzle_time: WallTime,
     /// What the next S' and k are made of; never what they were.
     seed: Seed,
-    /// When the next S' is due, in nanoseconds since 1970.
-    due: u64,
+    /// When the next S' is due.
+    due: WallTime,
 }
 
 /// A secret that goes on by its hash, so that parts of a server that began with the same one have the same
@@ -98,7 +98,7 @@ impl ServerKeys {
         secret: ServerSecret,
         config: &Config,
         seed: [u8; 32],
-        wall: u64,
+        wall: WallTime,
     ) -> Result<Self, Reason> {
         let boxing = Arc::new(Pair {
             secret: Secret::from_bytes(*secret.boxing.as_bytes()),
@@ -118,27 +118,26 @@ impl ServerKeys {
             ecert_bytes: ecert.to_bytes(),
             ecert,
             puzzles: [puzzle.clone(), puzzle],
-            puzzle_time: 0,
+            puzzle_time: WallTime::default(),
             seed,
-            due: wall + config.rotation * MILLISECOND,
+            due: wall + config.rotation,
         };
         keys.live.ephemerals.push(Arc::new(pair));
         Ok(keys)
     }
 
-    /// When [`Self::rotate`] is due, in nanoseconds since 1970.
-    pub(super) const fn due(&self) -> u64 {
+    /// When [`Self::rotate`] is due.
+    pub(super) const fn due(&self) -> WallTime {
         self.due
     }
 
     /// A new S', and a new k; of the old ones the last remain.
-    pub(crate) fn rotate(&mut self, config: &Config, wall: u64) {
-        let rotation = config.rotation * MILLISECOND;
-        let missed = wall.saturating_sub(self.due) / rotation;
+    pub(crate) fn rotate(&mut self, config: &Config, wall: WallTime) {
+        let missed = (wall - self.due).as_nanos() / config.rotation.as_nanos();
         if missed > 0 {
             // The machine slept: what it had is too old.
             self.live.ephemerals.clear();
-            self.due += missed * rotation;
+            self.due = self.due + config.rotation.saturating_mul(missed as u32);
         }
         let (pair, puzzle) = self.seed.draw();
         // The configuration was signed before, and has not changed.
@@ -150,7 +149,7 @@ impl ServerKeys {
         }
         self.puzzles.swap(0, 1);
         self.puzzles[0] = puzzle;
-        self.due += rotation;
+        self.due = self.due + config.rotation;
     }
 
     /// What computes with the secrets, on any thread. It is erased with the last copy.
@@ -187,10 +186,10 @@ impl ServerKeys {
     pub(super) fn interrogation(
         &mut self,
         (tid, client, source): (Tid, &Public, core::net::SocketAddr),
-        wall: u64,
+        wall: WallTime,
         w: u8,
     ) -> Option<Interrogation> {
-        self.puzzle_time = wall.max(self.puzzle_time + 1);
+        self.puzzle_time = wall.max(self.puzzle_time + Duration::from_nanos(1));
         let newest = self.live.ephemerals.first()?.public;
         let for_whom = (tid, client, source);
         Some(self.puzzles[0].interrogation(for_whom, &newest, self.puzzle_time, w))
@@ -211,10 +210,10 @@ fn certify(
     secret: &ServerSecret,
     config: &Config,
     ephemeral: Public,
-    wall: u64,
+    wall: WallTime,
 ) -> Result<Ecert, Reason> {
-    let start = wall / MILLISECOND;
-    let life = (2 * config.rotation).saturating_sub(SKEW).min(LIFETIME_MAX);
+    let start = wall.as_millis();
+    let life = (config.rotation * 2).saturating_sub(SKEW).min(LIFETIME_MAX);
     let body = EcertBody {
         authenticators: config.authenticators,
         w: config.w,
@@ -223,7 +222,7 @@ fn certify(
         boxing: secret.cert.body.boxing,
         ephemeral,
         start,
-        end: start + life,
+        end: start + life.as_millis() as u64,
         addresses: config.addresses.clone(),
     };
     Ecert::sign(body, &secret.signing)

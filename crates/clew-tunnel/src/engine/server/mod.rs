@@ -22,6 +22,7 @@ mod tunnel;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use clew_wire::{Instant, WallTime};
 use core::net::SocketAddr;
 
 pub use config::{Config, Limits};
@@ -33,12 +34,12 @@ use tids::Tids;
 pub use tids::{Shard, ShardMessage};
 use tunnel::Tunnel;
 
+use super::agenda::Agenda;
 use super::channel::{Channel, Common, Now};
 use super::event::{ConnectionId, Event, Reply, Status, TunnelId};
 use super::hash::Hasher;
 use super::rate::{Bucket, Prefixes};
 use super::replay::ReplaySet;
-use super::time::{Agenda, Instant};
 use super::trace::Received;
 use super::tunnels::Tunnels;
 use crate::keys::Nonce;
@@ -86,7 +87,7 @@ pub struct Server {
     /// Tunnels by when they were heard, at the latest: the longest silent first.
     silent: VecDeque<(TunnelId, Instant)>,
     /// The server's time, which never goes back.
-    wall: u64,
+    wall: WallTime,
 }
 
 #[derive(Debug)]

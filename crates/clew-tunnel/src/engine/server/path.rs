@@ -1,11 +1,11 @@
 //! Where the client is: `spec/tunnel.md` section 9.
 
 use alloc::boxed::Box;
+use clew_wire::Instant;
 use core::net::SocketAddr;
 
 use crate::engine::congestion::Congestion;
 use crate::engine::retransmission::Timeout;
-use crate::engine::time::Instant;
 use crate::limits::{AMPLIFICATION, PATH_TIMEOUT};
 
 /// What was learnt of an address.

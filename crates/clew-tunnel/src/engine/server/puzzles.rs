@@ -2,12 +2,13 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use clew_wire::Instant;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::Shared;
 use super::tunnel::Tunnel;
 use crate::engine::channel::Now;
-use crate::engine::time::Instant;
 use crate::limits::{PACKET_MIN, PUZZ_PAUSE, PUZZLE_LIFE, RTO_FIRST};
 use crate::puzzle::{self, HASH_BYTES, R_BYTES};
 use crate::reason::Reason;
@@ -31,7 +32,7 @@ pub(super) struct Posed {
     until: Instant,
     /// When it is sent next, and how long after that again.
     next: Instant,
-    pause: Instant,
+    pause: Duration,
 }
 
 impl core::fmt::Debug for Posed {

@@ -1,6 +1,7 @@
 //! Packets of tunnels: `spec/tunnel.md` sections 6.2, steps 1 and 2, and 6.3.
 
 use alloc::vec::Vec;
+use clew_wire::Instant;
 use core::net::SocketAddr;
 
 use super::Server;
@@ -8,7 +9,6 @@ use super::tunnel::{Tunnel, Which};
 use crate::engine::Datagram;
 use crate::engine::channel::{self, Now};
 use crate::engine::decryption::{self, GROUP};
-use crate::engine::time::Instant;
 use crate::engine::trace::{Received, Seen};
 use crate::keys::Nonce;
 use crate::reason::Reason;

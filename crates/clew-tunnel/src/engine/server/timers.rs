@@ -1,12 +1,12 @@
 //! What a server does by itself: `spec/tunnel.md` sections 8, 9, 10.3 and 13.
 
 use alloc::boxed::Box;
+use clew_wire::Instant;
 
 use super::Server;
 use super::tunnel::{Rekeyed, Tunnel, Which};
 use crate::engine::channel::Now;
 use crate::engine::event::{Event, TunnelId};
-use crate::engine::time::Instant;
 use crate::limits::{AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PROBE_IDLE, REKEY, REKEY_ANSWER, T1_LIFE};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;
@@ -25,7 +25,7 @@ enum Due {
 impl Server {
     /// When [`Self::tick`] has something to do; at once, or even before now, if it has already.
     pub fn due(&self, now: &Now<'_>) -> Instant {
-        let until_keys = self.shared.keys.due().saturating_sub(now.wall);
+        let until_keys = self.shared.keys.due() - now.wall;
         let mut due = now.instant + until_keys;
         if let Some(next) = self.agenda.next() {
             due = due.min(next);
@@ -33,7 +33,7 @@ impl Server {
         if self.is_half_full()
             && let Some((_, heard)) = self.silent.front()
         {
-            due = due.min(heard + PROBE_IDLE);
+            due = due.min(*heard + PROBE_IDLE);
         }
         due
     }
@@ -150,7 +150,7 @@ impl Tunnel {
             self.puzzle = None;
         }
         self.give_up_puzzle(now)?;
-        self.decide_late(shared, now.saturating_sub(AUTH_WAIT));
+        self.decide_late(shared, now - AUTH_WAIT);
         if self.is_dormant {
             return Ok(Due::Go);
         }

@@ -2,12 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use clew_wire::Instant;
 
 use super::tunnel::Tunnel;
 use super::{Server, Shared};
 use crate::engine::channel::Now;
 use crate::engine::outgoing::Outgoing;
-use crate::engine::time::Instant;
 use crate::limits::{ANSWER, PACKET_MIN};
 use crate::wire::rpc::Rpc;
 

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use clew_wire::Instant;
 use core::net::SocketAddr;
 
 use super::Shared;
@@ -14,7 +15,6 @@ use crate::engine::event::TunnelId;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::rate::Bucket;
 use crate::engine::seq::Seq;
-use crate::engine::time::Instant;
 use crate::keys::{self, Binder, Nonce};
 use crate::limits::{
     ANSWER, AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, REKEY_ANSWER, T1_LIFE,
@@ -106,7 +106,7 @@ impl Tunnel {
             binder: start.binder,
             path: Path::new(start.source, start.is_solved),
             puzzle: None,
-            may_pose: 0,
+            may_pose: Instant::default(),
             waiting: Vec::new(),
             requests: Requests::default(),
             is_dormant: false,

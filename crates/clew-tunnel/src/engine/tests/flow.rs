@@ -1,5 +1,6 @@
 //! Connections and their windows.
 
+use clew_wire::Instant;
 use std::collections::VecDeque;
 use std::vec::Vec;
 
@@ -35,10 +36,10 @@ impl Two {
             events: VecDeque::new(),
         };
         for number in 1..=count {
-            assert_eq!(two.client.draw(0), Some(number));
+            assert_eq!(two.client.draw(Instant::default()), Some(number));
             assert!(two.client.ask(number));
             assert_eq!(two.server.check_number(number), Ok(()));
-            assert_eq!(two.server.add(number, 0), Ok(()));
+            assert_eq!(two.server.add(number, Instant::default()), Ok(()));
             two.server.accept(TUNNEL, number, &mut two.events);
             assert_eq!(two.client.accepted(number), Ok(()));
         }
@@ -183,13 +184,16 @@ fn long_and_short_ones_take_turns() {
 fn ended_connections_are_read_and_then_make_room() {
     let mut two = Two::new(CONNECTIONS_MAX as u32);
     assert_eq!(two.server.check_number(65), Ok(()));
-    assert_eq!(two.server.add(65, 0), Err(Reason::TooManyConnections));
+    assert_eq!(
+        two.server.add(65, Instant::default()),
+        Err(Reason::TooManyConnections)
+    );
     assert!(two.write(7, 10) && two.client.close(7) && two.client.close(8));
     while two.exchange(1_192) {}
     assert_eq!((two.server.len(), two.server.load().0), (62, 63));
     assert_eq!((two.read(7, 9), two.read(7, 9), two.read(8, 9)), (1, 0, 0));
     assert_eq!(two.server.load().0, 62);
     assert_eq!(two.server.check_number(66), Ok(()));
-    assert_eq!(two.server.add(66, 0), Ok(()));
+    assert_eq!(two.server.add(66, Instant::default()), Ok(()));
     assert_eq!(two.server.check_number(66), Err(Reason::BadConnection));
 }

@@ -6,6 +6,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use crate::boxes::Key;
+use crate::engine::agenda::Agenda;
 use crate::engine::hash::Hasher;
 use crate::engine::nonces::NonceMemory;
 use crate::engine::outgoing::Outgoing;
@@ -13,18 +14,19 @@ use crate::engine::queue::Queue;
 use crate::engine::rate::{Bucket, Prefixes, Rate};
 use crate::engine::replay::ReplaySet;
 use crate::engine::table::Table;
-use crate::engine::time::{Agenda, SECOND};
 use crate::keys::{self, Nonce};
 use crate::limits::{NONCES, WINDOW};
 use crate::reason::Reason;
 use crate::wire::packet::{Header, Side, Tid};
+use clew_wire::{Instant, WallTime};
+use core::time::Duration;
 
 fn nonce(t: u64) -> Nonce {
     Nonce::new(t, Side::Client)
 }
 
 proptest! {
-    #[test]
+#[test]
     fn a_nonce_memory_says_what_a_list_of_all_would(
         steps in prop::collection::vec((0..3_000_u64, any::<bool>()), 1..400),
     ) {
@@ -63,6 +65,10 @@ fn a_jump_of_nonces_forgets_all_that_was_before() {
     assert_eq!(memory.check(nonce((u64::MAX >> 1) - 1)), Ok(()));
 }
 
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
 fn client(n: u32) -> [u8; 4] {
     n.to_be_bytes()
 }
@@ -70,13 +76,14 @@ fn client(n: u32) -> [u8; 4] {
 #[test]
 fn a_replay_set_forgets_what_is_out_of_time_and_raises_its_floor_when_full() {
     let mut set = ReplaySet::new(Hasher::new([1; 16]), 16, WINDOW);
-    let start = 1_000 * SECOND;
+    let start = 1_000_000_000_000;
+    let wall = WallTime::from_nanos(start);
     for n in 0..16 {
-        set.insert(&client(n), start + u64::from(n), start);
+        set.insert(&client(n), start + u64::from(n), wall);
     }
     assert_eq!(set.check(&client(3), start + 99), Err(Reason::Replayed));
     assert_eq!(set.check(&client(99), 1), Ok(()), "no floor yet");
-    set.insert(&client(16), start + 16, start);
+    set.insert(&client(16), start + 16, wall);
     assert_eq!(set.len(), 16);
     assert_eq!(
         set.check(&client(99), start),
@@ -85,8 +92,9 @@ fn a_replay_set_forgets_what_is_out_of_time_and_raises_its_floor_when_full() {
     );
     assert_eq!(set.check(&client(99), start + 1), Ok(()));
     // What cannot be accepted any more needs no place, and no floor.
-    let later = start + WINDOW + 17;
-    set.insert(&client(17), later, later);
+    let wall = wall + WINDOW + Duration::from_nanos(17);
+    let later = wall.as_nanos();
+    set.insert(&client(17), later, wall);
     assert_eq!(set.len(), 1);
     assert_eq!(set.check(&client(99), start + 1), Ok(()));
     assert_eq!(set.check(&client(17), later + 1), Err(Reason::Replayed));
@@ -95,10 +103,11 @@ fn a_replay_set_forgets_what_is_out_of_time_and_raises_its_floor_when_full() {
 #[test]
 fn a_packet_of_the_future_is_remembered_until_its_window_ends() {
     let mut set = ReplaySet::new(Hasher::new([1; 16]), 16, WINDOW);
-    let now = 1_000 * SECOND;
-    set.insert(&client(1), now + WINDOW, now);
-    set.insert(&client(2), now, now + 2 * WINDOW);
-    assert_eq!(set.check(&client(1), now + WINDOW), Err(Reason::Replayed));
+    let now = WallTime::from_millis(1_000_000);
+    let ahead = (now + WINDOW).as_nanos();
+    set.insert(&client(1), ahead, now);
+    set.insert(&client(2), now.as_nanos(), now + 2 * WINDOW);
+    assert_eq!(set.check(&client(1), ahead), Err(Reason::Replayed));
 }
 
 #[test]
@@ -108,22 +117,18 @@ fn a_bucket_gives_so_many_at_once_and_so_many_a_second() {
         at_once: 4,
     };
     let mut bucket = Bucket::default();
-    let mut take = |now| (0..100).filter(|_| bucket.take(rate, now)).count();
-    assert_eq!(
-        [
-            take(0),
-            take(SECOND / 10),
-            take(SECOND / 5),
-            take(9 * SECOND)
-        ],
-        [4, 1, 1, 4]
-    );
+    let mut take = |millis: u64| {
+        let now = at(millis * 1_000_000);
+        (0..100).filter(|_| bucket.take(rate, now)).count()
+    };
+    assert_eq!([take(0), take(100), take(200), take(9_000)], [4, 1, 1, 4]);
 }
 
 #[test]
 fn addresses_of_one_prefix_share_their_rate_and_others_do_not() {
     let mut prefixes = Prefixes::new(Hasher::new([3; 16]), Rate::per_second(2));
-    let mut take = |text: &str| prefixes.take(text.parse::<SocketAddr>().expect("an address"), 0);
+    let mut take =
+        |text: &str| prefixes.take(text.parse::<SocketAddr>().expect("an address"), at(0));
     assert!(take("192.0.2.1:1") && take("192.0.2.200:9"));
     assert!(!take("192.0.2.3:1") && take("192.0.3.1:1"));
     assert!(take("[2001:db8:0:1::1]:1") && take("[2001:db8:0:ff::2]:1"));
@@ -177,15 +182,15 @@ fn a_number_of_a_table_is_never_another_tunnels() {
 fn an_agenda_has_one_instant_for_each() {
     let mut agenda = Agenda::default();
     let (mut one, mut two) = (None, None);
-    agenda.move_to(1, &mut one, Some(20));
-    agenda.move_to(2, &mut two, Some(10));
-    agenda.move_to(1, &mut one, Some(5));
+    agenda.move_to(1, &mut one, Some(at(20)));
+    agenda.move_to(2, &mut two, Some(at(10)));
+    agenda.move_to(1, &mut one, Some(at(5)));
     assert_eq!(
-        (agenda.next(), agenda.due(4), agenda.due(5)),
-        (Some(5), None, Some(1))
+        (agenda.next(), agenda.due(at(4)), agenda.due(at(5))),
+        (Some(at(5)), None, Some(1))
     );
     agenda.move_to(1, &mut one, None);
-    assert_eq!(agenda.due(99), Some(2));
+    assert_eq!(agenda.due(at(99)), Some(2));
     agenda.move_to(2, &mut two, None);
     assert_eq!(agenda.next(), None);
 }

@@ -9,12 +9,21 @@ use crate::engine::receiving::{Held, Place, Receiving};
 use crate::engine::retransmission::Timeout;
 use crate::engine::sending::Sending;
 use crate::engine::seq::Seq;
-use crate::engine::time::{MILLISECOND, SECOND};
 use crate::limits::{AHEAD, AHEAD_BYTES, FIRST_PACKETS_MAX, FLIGHT_MAX, RTO_MAX};
 use crate::reason::Reason;
+use clew_wire::Instant;
+use core::time::Duration;
 
 fn seq(number: u32) -> Seq {
     Seq::new(number).expect("a place")
+}
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
 }
 
 #[test]
@@ -127,47 +136,40 @@ fn rest_brings_back_the_initial_window_and_nothing_exceeds_the_most() {
 #[test]
 fn the_timer_is_that_of_rfc_6298() {
     let mut timeout = Timeout::new();
-    assert_eq!((timeout.length(), timeout.round_trip()), (SECOND, None));
-    timeout.measure(400 * MILLISECOND);
-    assert_eq!(timeout.length(), 1_200 * MILLISECOND, "R + 4 R / 2");
-    timeout.measure(400 * MILLISECOND);
     assert_eq!(
-        timeout.length(),
-        1_000 * MILLISECOND,
-        "3/4 of the variation"
+        (timeout.length(), timeout.round_trip()),
+        (Duration::from_secs(1), None)
     );
-    timeout.measure(1_200 * MILLISECOND);
-    assert_eq!(timeout.round_trip(), Some(500 * MILLISECOND));
-    assert_eq!(
-        timeout.length(),
-        (500 + 4 * (112 + 200)) * MILLISECOND + 2 * SECOND / 1_000
-    );
+    timeout.measure(millis(400));
+    assert_eq!(timeout.length(), millis(1_200), "R + 4 R / 2");
+    timeout.measure(millis(400));
+    assert_eq!(timeout.length(), millis(1_000), "3/4 of the variation");
+    timeout.measure(millis(1_200));
+    assert_eq!(timeout.round_trip(), Some(millis(500)));
+    assert_eq!(timeout.length(), millis(500 + 4 * (112 + 200) + 2));
     timeout.ran_out = 3;
-    assert_eq!(
-        timeout.length(),
-        8 * ((500 + 4 * (112 + 200)) * MILLISECOND + 2 * SECOND / 1_000)
-    );
+    assert_eq!(timeout.length(), millis(8 * (500 + 4 * (112 + 200) + 2)));
     for ran_out in [20, 63, 64, 255] {
         timeout.ran_out = ran_out;
         assert_eq!(timeout.length(), RTO_MAX);
     }
     let mut fast = Timeout::new();
-    fast.measure(1);
-    assert_eq!(fast.length(), 200 * MILLISECOND);
+    fast.measure(Duration::from_nanos(1));
+    assert_eq!(fast.length(), millis(200));
 }
 
 /// Sends as many new packets as may be sent; how many.
 fn send(sending: &mut Sending, now: u64) -> usize {
     let mut sent = 0;
-    while sending.may_send(now) {
-        sending.send([7; 20].into(), now);
+    while sending.may_send(at(now)) {
+        sending.send([7; 20].into(), at(now));
         sent += 1;
     }
     sent
 }
 
 fn again(sending: &mut Sending, now: u64) -> Vec<u32> {
-    core::iter::from_fn(|| sending.again(now, 1_000).map(|(seq, _)| seq.get())).collect()
+    core::iter::from_fn(|| sending.again(at(now), 1_000).map(|(seq, _)| seq.get())).collect()
 }
 
 #[test]
@@ -176,24 +178,30 @@ fn acks_of_what_was_never_sent_are_none() {
     assert_eq!(send(&mut sending, 1), 3);
     for ack in [1, 511, 515, 600, u32::MAX] {
         assert_eq!(
-            sending.acknowledge(ack, true, 2),
+            sending.acknowledge(ack, true, at(2)),
             Err(Reason::BadAck),
             "{ack}"
         );
     }
-    assert!(sending.acknowledge(0, true, 2).is_ok(), "nothing yet");
+    assert!(sending.acknowledge(0, true, at(2)).is_ok(), "nothing yet");
     assert_eq!(
-        sending.acknowledge(513, true, 2).map(|done| done.packets),
+        sending
+            .acknowledge(513, true, at(2))
+            .map(|done| done.packets),
         Ok(2)
     );
     assert_eq!(
-        sending.acknowledge(512, true, 2).map(|done| done.packets),
+        sending
+            .acknowledge(512, true, at(2))
+            .map(|done| done.packets),
         Ok(0),
         "an older one"
     );
-    assert_eq!(sending.acknowledge(515, true, 2), Err(Reason::BadAck));
+    assert_eq!(sending.acknowledge(515, true, at(2)), Err(Reason::BadAck));
     assert_eq!(
-        sending.acknowledge(514, true, 2).map(|done| done.packets),
+        sending
+            .acknowledge(514, true, at(2))
+            .map(|done| done.packets),
         Ok(1)
     );
     assert_eq!((sending.expiry(), sending.waiting_since()), (None, None));
@@ -205,12 +213,12 @@ fn a_sequence_wraps_around() {
     assert_eq!(send(&mut sending, 1), 3);
     assert_eq!(
         sending
-            .acknowledge(u32::MAX, true, 2)
+            .acknowledge(u32::MAX, true, at(2))
             .map(|done| done.packets),
         Ok(2)
     );
     assert_eq!(
-        sending.acknowledge(1, true, 2).map(|done| done.packets),
+        sending.acknowledge(1, true, at(2)).map(|done| done.packets),
         Ok(1)
     );
     let mut receiving = Receiving::new();
@@ -241,7 +249,7 @@ fn the_start_is_shown_before_anything_is_acknowledged() {
     let mut sent = send(&mut sending, 1);
     // Whatever the window allows: duplicates do not count before the first ack.
     for _ in 0..2_000 {
-        let _ = sending.run_out(1);
+        let _ = sending.run_out(at(1));
         let _ = again(&mut sending, 1);
         sent += send(&mut sending, 1);
     }
@@ -255,11 +263,11 @@ fn after_the_timer_everything_is_sent_again_as_the_window_grows() {
     for round in 0..6 {
         let sent = send(&mut sending, round * 10) as u32;
         next += sent;
-        let _ = sending.acknowledge(next - 1, true, round * 10 + 5);
+        let _ = sending.acknowledge(next - 1, true, at(round * 10 + 5));
     }
     let outstanding = send(&mut sending, 100) as u32;
     assert!(outstanding > 100);
-    assert_eq!(sending.run_out(1_000), 1);
+    assert_eq!(sending.run_out(at(1_000)), 1);
     let mut first = next;
     let mut rounds = 0;
     while first < next + outstanding {
@@ -267,7 +275,7 @@ fn after_the_timer_everything_is_sent_again_as_the_window_grows() {
         assert!(!sent.is_empty(), "stalled at {first}");
         assert_eq!(sent[0], first, "in order, each once");
         first += sent.len() as u32;
-        let _ = sending.acknowledge(first - 1, true, 1_001 + rounds);
+        let _ = sending.acknowledge(first - 1, true, at(1_001 + rounds));
         rounds += 1;
     }
     assert!(rounds < 12, "slow start doubles: {rounds}");
@@ -281,7 +289,7 @@ fn what_waited_for_a_pause_counts_as_outstanding_again() {
     sending.pause();
     assert_eq!((sending.expiry(), sending.waiting_since()), (None, None));
     assert_eq!(again(&mut sending, 900), [256, 257, 258]);
-    assert_eq!(sending.waiting_since(), Some(900));
+    assert_eq!(sending.waiting_since(), Some(at(900)));
     assert!(sending.expiry().is_some());
 }
 
@@ -289,9 +297,12 @@ fn what_waited_for_a_pause_counts_as_outstanding_again() {
 fn one_that_does_not_fit_waits_and_nothing_goes_before_it() {
     let mut sending = Sending::new(seq(256), 1_232);
     assert_eq!(send(&mut sending, 1), 3);
-    let _ = sending.run_out(2);
-    assert!(sending.again(2, 19).is_none() && !sending.may_send(2));
-    assert_eq!(sending.again(2, 20).map(|(seq, _)| seq.get()), Some(256));
+    let _ = sending.run_out(at(2));
+    assert!(sending.again(at(2), 19).is_none() && !sending.may_send(at(2)));
+    assert_eq!(
+        sending.again(at(2), 20).map(|(seq, _)| seq.get()),
+        Some(256)
+    );
 }
 
 #[test]
@@ -318,7 +329,7 @@ fn packets_ahead_are_held_as_far_as_there_is_room() {
         receiving.take(seq(256), b"x", &mut held),
         Err(Reason::DuplicateSeq)
     );
-    assert_eq!((receiving.ack(), receiving.due()), (256, Some(0)));
+    assert_eq!((receiving.ack(), receiving.due()), (256, Some(at(0))));
     // One that is held and comes again in its turn is done once.
     assert_eq!(receiving.take(seq(257), b"x", &mut held), Ok(Place::Next));
     assert!(receiving.pop(&mut held).is_some());
@@ -332,10 +343,10 @@ fn packets_ahead_are_held_as_far_as_there_is_room() {
 #[test]
 fn every_second_counted_packet_is_acknowledged_at_once() {
     let mut receiving = Receiving::new();
-    receiving.owe(100);
-    assert_eq!(receiving.due(), Some(100 + 25 * MILLISECOND));
-    receiving.owe(200);
-    assert_eq!(receiving.due(), Some(0));
+    receiving.owe(at(100));
+    assert_eq!(receiving.due(), Some(at(100) + millis(25)));
+    receiving.owe(at(200));
+    assert_eq!(receiving.due(), Some(at(0)));
     receiving.acknowledged();
     assert_eq!(receiving.due(), None);
 }

@@ -151,7 +151,7 @@ impl Alone {
         let mut said = self.settle();
         let mut at_once = 0;
         loop {
-            let due = self.server.due(&self.clock.at(self.now));
+            let due = self.server.due(&self.clock.at(self.now)).as_nanos();
             if due > until {
                 break;
             }

@@ -8,7 +8,7 @@ use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::CLIENT_IDLE;
 
 use crate::engine::network::{Pair, Weather, server_address};
-use crate::engine::node::{MS, SECOND, target};
+use crate::engine::node::{MS, SECOND, ns, target};
 
 fn connect(pair: &mut Pair, user: bool) -> ConnectionId {
     let record = pair.server.record();
@@ -62,7 +62,7 @@ fn a_prepared_tunnel_waits_for_who_wants_it_and_not_for_its_keys() {
     let to = target(pair.server.record());
     let now = pair.client_clock.at(pair.now);
     let tunnel = pair.client.prepare(now, to, 1).expect("a target");
-    let wait = CLIENT_IDLE - SECOND;
+    let wait = ns(CLIENT_IDLE) - SECOND;
     pair.run(wait);
     assert!(pair.wire.is_empty() && !pair.client.has_jobs());
 
@@ -83,7 +83,7 @@ fn a_prepared_tunnel_that_nobody_wants_ends_unseen() {
     let to = target(pair.server.record());
     let now = pair.client_clock.at(pair.now);
     let tunnel = pair.client.prepare(now, to, 1).expect("a target");
-    pair.run(CLIENT_IDLE + SECOND);
+    pair.run(ns(CLIENT_IDLE) + SECOND);
     assert_eq!(pair.client_events, [Event::Gone(tunnel, None)]);
     assert!(pair.wire.is_empty() && pair.client.tunnels() == 0);
 }

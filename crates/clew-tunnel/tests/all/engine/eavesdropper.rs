@@ -10,7 +10,7 @@ use clew_tunnel::x25519::{Public, Secret};
 use curve25519_dalek::montgomery::MontgomeryPoint;
 
 use crate::engine::network::{Pair, Weather, client_address, server_address};
-use crate::engine::node::{MS, SECOND, START, target};
+use crate::engine::node::{MS, SECOND, START, ns, target};
 use crate::engine::watch::clear;
 
 /// Whether there is a point on the curve (and not on its twist) with this coordinate.
@@ -173,13 +173,13 @@ fn a_rekey_looks_like_a_new_tunnel() {
         for seen in kind {
             assert_eq!((seen.flags, seen.length), (0x80, 1_024));
             assert!(is_on_curve(&seen.key), "random bytes are seen");
-            assert!(seen.offset.unsigned_abs() <= NOISE, "{seen:?}");
+            assert!(seen.offset.unsigned_abs() <= ns(NOISE), "{seen:?}");
         }
         // Half of random strings are on the twist: 60 of 60 are no accident. Offsets are spread over all of it.
         let late = kind.iter().filter(|seen| seen.offset > 0).count();
         let far = kind
             .iter()
-            .filter(|seen| seen.offset.unsigned_abs() > NOISE / 2)
+            .filter(|seen| seen.offset.unsigned_abs() > ns(NOISE) / 2)
             .count();
         assert!(
             (15..=45).contains(&late) && (15..=45).contains(&far),

@@ -8,7 +8,7 @@ use clew_tunnel::wire::rpc::Rpc;
 
 use crate::engine::alone::{Alone, Said, rogue_address};
 use crate::engine::network::server_address;
-use crate::engine::node::{MS, SECOND};
+use crate::engine::node::{MS, SECOND, ns};
 use crate::engine::rogue::{Rogue, create, rpcs, say};
 
 fn is_stale(said: &[Said]) -> bool {
@@ -33,7 +33,7 @@ fn a_first_packet_is_taken_once_whatever_became_of_its_tunnel() {
     assert_eq!(alone.hand(&first), []);
     assert_eq!(alone.counted(Reason::Replayed), 1);
     assert_eq!(alone.server.tunnels(), 0);
-    let _ = alone.wait(2 * WINDOW + SECOND);
+    let _ = alone.wait(2 * ns(WINDOW) + SECOND);
     assert_eq!(alone.hand(&first), []);
     assert_eq!(alone.counted(Reason::BadTime), 1);
 }
@@ -80,8 +80,8 @@ fn a_full_replay_set_raises_its_floor_and_takes_nothing_twice() {
 fn the_acceptance_window_ends_where_it_should() {
     for (t, is_taken) in [
         (0_i64, true),
-        (WINDOW as i64, true),
-        (WINDOW as i64 + 1, false),
+        (ns(WINDOW) as i64, true),
+        (ns(WINDOW) as i64 + 1, false),
     ] {
         for sign in [-1, 1] {
             let mut alone = Alone::new();

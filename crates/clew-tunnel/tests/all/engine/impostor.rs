@@ -12,6 +12,7 @@ use clew_tunnel::wire::packet::{Header, Packet, Side, StaleKey, Tid};
 use clew_tunnel::wire::plaintext::Plaintext;
 use clew_tunnel::wire::rpc::{Rpc, next_tid};
 use clew_tunnel::x25519::{Public, Secret};
+use clew_wire::{Instant, WallTime};
 
 use crate::engine::network::{client_address, server_address};
 use crate::engine::node::{self, Clock, Engine, MS, START};
@@ -148,7 +149,9 @@ impl Impostor {
         let until = self.now + time;
         let mut sent = Vec::new();
         let mut at_once = 0;
-        while let Some(due) = self.client.due().filter(|due| *due <= until) {
+        while let Some(due) = self.client.due().map(Instant::as_nanos)
+            && due <= until
+        {
             at_once = if due <= self.now { at_once + 1 } else { 0 };
             assert!(at_once < 100, "due again and again at {}", self.now);
             self.now = self.now.max(due);
@@ -208,7 +211,12 @@ impl Impostor {
     pub fn interrogation(&self, n: u64, w: u8) -> Vec<u8> {
         let k = PuzzleSecret::from_bytes([1; 32]);
         let whom = (self.tid, &self.public, client_address(1));
-        let asked = k.interrogation(whom, &keys::public(&self.ephemeral), START + n, w);
+        let asked = k.interrogation(
+            whom,
+            &keys::public(&self.ephemeral),
+            WallTime::from_nanos(START + n),
+            w,
+        );
         asked.to_bytes().to_vec()
     }
 

@@ -14,7 +14,7 @@ use clew_tunnel::x25519::Secret;
 use crate::engine::alone::Alone;
 use crate::engine::impostor::{Impostor, record};
 use crate::engine::network::{Pair, Weather, server_address};
-use crate::engine::node::{self, MS, SECOND, target};
+use crate::engine::node::{self, MS, SECOND, ns, target};
 use crate::engine::paths::solution;
 use crate::engine::rogue::{create, rpcs};
 
@@ -128,7 +128,7 @@ fn a_puzz_that_was_given_up_is_posed_anew_when_the_address_is_heard() {
     let _ = rogue.rekey(wall + 1);
     let elsewhere = "203.0.113.7:99".parse().expect("an address");
     let _ = alone.hand_from(elsewhere, &rogue.first((0, 0), &[]));
-    let _ = alone.wait(PUZZLE_LIFE + SECOND);
+    let _ = alone.wait(ns(PUZZLE_LIFE) + SECOND);
     assert_eq!(alone.server.tunnels(), 1);
     let packet = rogue.packet((257, 0), &crate::engine::rogue::say(1, &[0; 900]));
     let said = alone.hand_from(elsewhere, &packet);

@@ -1,5 +1,6 @@
 //! A network in virtual time between one server and some clients.
 
+use clew_wire::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
@@ -221,8 +222,8 @@ impl Pair {
     pub fn step(&mut self, until: u64) -> bool {
         self.settle();
         let arrival = self.flying.peek().map(|flying| flying.0.at);
-        let server = self.server.due(&self.server_clock.at(self.now));
-        let client = self.client.due();
+        let server = self.server.due(&self.server_clock.at(self.now)).as_nanos();
+        let client = self.client.due().map(Instant::as_nanos);
         let late = self.later.first().map(|(at, _)| *at);
         let next = [arrival, Some(server), client, late];
         let next = next.into_iter().flatten().min();

@@ -1,5 +1,8 @@
 //! A client or a server of a simulation, with its clock and its randomness.
 
+use std::time::Duration;
+
+use clew_wire::{Instant, WallTime};
 use std::collections::HashMap;
 
 use clew_tunnel::engine::client::{self, Client, Target};
@@ -21,6 +24,11 @@ pub const MS: u64 = 1_000_000;
 /// A second, in nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;
 
+/// Nanoseconds of a limit.
+pub fn ns(limit: Duration) -> u64 {
+    limit.as_nanos() as u64
+}
+
 /// Time and randomness of one node.
 pub struct Clock {
     pub rng: ChaCha20Rng,
@@ -38,8 +46,8 @@ impl Clock {
 
     pub fn at(&mut self, instant: u64) -> Now<'_> {
         Now {
-            instant,
-            wall: (START + instant).saturating_add_signed(self.skew),
+            instant: Instant::from_nanos(instant),
+            wall: WallTime::from_nanos((START + instant).saturating_add_signed(self.skew)),
             rng: &mut self.rng,
         }
     }

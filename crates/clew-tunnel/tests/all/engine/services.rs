@@ -1,5 +1,8 @@
 //! Directory and name service: T1, T2 and T3 (`spec/tunnel.md` section 12).
 
+use std::time::Duration;
+
+use clew_wire::WallTime;
 use std::net::SocketAddr;
 
 use clew_tunnel::Reason;
@@ -190,8 +193,8 @@ impl World {
         let record = Record::of(&cert, &ecert).expect("a record");
         let wanted = Wanted {
             hostname: Some(hostname),
-            now: (START + self.now) / MS,
-            cert_lifetime_max: 366 * 86_400_000,
+            now: WallTime::from_nanos(START + self.now),
+            cert_lifetime_max: Duration::from_secs(366 * 86_400),
         };
         let verified = wanted.verify(&record, |cert| cert.body.signing == *by);
         assert_eq!(verified, Ok(()));

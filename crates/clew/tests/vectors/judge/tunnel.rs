@@ -1,6 +1,8 @@
 //! The bytes of tunnels.
 
+use clew_tunnel::engine::WallTime;
 use std::net::{Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use clew_tunnel::Reason;
 use clew_tunnel::authenticator::{self, Context};
@@ -120,7 +122,7 @@ fn packet(case: &Case) -> Result<(), Stop> {
 
 fn time(case: &Case) -> Result<(), Stop> {
     let nonce = Nonce::from_bytes(case.array("nonce")?);
-    Ok(nonce.check_time(case.u64("now")?)?)
+    Ok(nonce.check_time(WallTime::from_nanos(case.u64("now")?))?)
 }
 
 fn all_keys(case: &Case) -> Result<(), Stop> {
@@ -142,8 +144,11 @@ fn all_keys(case: &Case) -> Result<(), Stop> {
 fn record(case: &Case) -> Result<(), Stop> {
     let bytes = case.bytes("record")?;
     let issuer: [u8; 32] = case.array("issuer")?;
-    let wanted =
-        Wanted { hostname: Some(case.word("hostname")?), now: case.u64("now")?, cert_lifetime_max: case.u64("cert-lifetime")? };
+    let wanted = Wanted {
+        hostname: Some(case.word("hostname")?),
+        now: WallTime::from_millis(case.u64("now")?),
+        cert_lifetime_max: Duration::from_millis(case.u64("cert-lifetime")?),
+    };
     let record = Record::parse(bytes)?;
     wanted.verify(&record, |cert| cert.body.issuer == issuer)?;
     holds(record.to_bytes() == bytes, "the same again")
@@ -186,13 +191,15 @@ fn puzzle(case: &Case) -> Result<(), Stop> {
     let port = u16::from_be_bytes(case.array("port")?);
     let (tid, client) = (tid(case)?, key(case, "client-key")?);
     let (server, source) = (key(case, "ephemeral-key")?, SocketAddr::new(address, port));
-    let asked = Asked { tid, client: &client, source, live: &[server], now: case.u64("now")? };
+    let now = WallTime::from_nanos(case.u64("now")?);
+    let asked = Asked { tid, client: &client, source, live: &[server], now };
     asked.verify(&case.array("solution")?, &[&k])?;
     let bytes = case.bytes("interrogation")?;
     let Packet::Interrogation(sent) = Packet::parse(&mut bytes.to_vec(), 0)? else {
         return Err(Stop::Wrong("no interrogation".to_owned()));
     };
-    let made = k.interrogation((tid, &client, source), &server, sent.nonce.t(), sent.w as u8);
+    let time = WallTime::from_nanos(sent.nonce.t());
+    let made = k.interrogation((tid, &client, source), &server, time, sent.w as u8);
     holds(made == sent, "the interrogation")
 }
 

@@ -1,5 +1,6 @@
 //! The server of all runs, and randomness that remembers what it gave.
 
+use clew_tunnel::engine::{Instant, WallTime};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
@@ -71,8 +72,8 @@ impl Recorder {
     }
 
     pub fn at(&mut self, instant: u64) -> Now<'_> {
-        let (wall, rng) = (NANOS + instant, self);
-        Now { instant, wall, rng }
+        let (instant, wall) = (Instant::from_nanos(instant), WallTime::from_nanos(NANOS + instant));
+        Now { instant, wall, rng: self }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Puzzles and stale-key answers.
 
+use clew_tunnel::engine::WallTime;
 use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::keys::Nonce;
 use clew_tunnel::puzzle::{Interrogation, Progress, PuzzleSecret, Search, Solution};
@@ -260,7 +261,7 @@ fn interrogation(run: &Run, n: u64, w: u8) -> Interrogation {
     };
     let whom = (first.boxed.tid, &first.key, run.client_at);
     let k = PuzzleSecret::from_bytes(hash(b"tunnel run k"));
-    k.interrogation(whom, &run.ephemeral(), NANOS + n, w)
+    k.interrogation(whom, &run.ephemeral(), WallTime::from_nanos(NANOS + n), w)
 }
 
 /// q and n' of a puzz of w = 0, whose q is r.

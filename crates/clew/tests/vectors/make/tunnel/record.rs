@@ -1,5 +1,6 @@
 //! Vectors of service records, authenticators and puzzles of tunnels.
 
+use clew_tunnel::engine::WallTime;
 use std::net::SocketAddr;
 
 use clew_tunnel::authenticator::{self, Context};
@@ -226,10 +227,10 @@ fn puzzles() -> Vec<Case> {
     let secret = PuzzleSecret::from_bytes(k);
     let (client, server) = (public("client"), public("ephemeral"));
     let source: SocketAddr = "192.0.2.1:4321".parse().unwrap();
-    let asked = secret.interrogation((tid(), &client, source), &server, NANOS, 0);
+    let asked = secret.interrogation((tid(), &client, source), &server, WallTime::from_nanos(NANOS), 0);
     let solution = Solution { r: asked.q, nonce: asked.nonce }.to_bytes();
     let case = |name: &str, expect: &str, comment: &str, w: u8| {
-        let made = secret.interrogation((tid(), &client, source), &server, NANOS, w);
+        let made = secret.interrogation((tid(), &client, source), &server, WallTime::from_nanos(NANOS), w);
         Case::new(FORMAT, &format!("puzzle-{name}"), expect, comment)
             .text("check", "puzzle")
             .hex("secret", k)

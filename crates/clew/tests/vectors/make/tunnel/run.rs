@@ -1,5 +1,6 @@
 //! Runs of real engines in virtual time, written down packet by packet.
 
+use clew_tunnel::engine::Instant;
 use std::net::SocketAddr;
 
 use clew_tunnel::Reason;
@@ -394,9 +395,9 @@ impl Run {
         let until = self.now + time;
         self.settle();
         loop {
-            let server = self.server.due(&self.server_rng.at(self.now));
+            let server = self.server.due(&self.server_rng.at(self.now)).as_nanos();
             let arrival = self.flying.iter().map(|flight| flight.at).min();
-            let next = [Some(server), self.client.due(), arrival];
+            let next = [Some(server), self.client.due().map(Instant::as_nanos), arrival];
             let next = next.into_iter().flatten().min().filter(|at| *at <= until);
             let Some(next) = next else {
                 break;

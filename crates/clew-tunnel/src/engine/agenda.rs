@@ -1,14 +1,7 @@
-//! Instants, and the one queue of what is due.
+//! The one queue of what is due.
 
 use alloc::collections::BTreeSet;
-
-/// Nanoseconds by a clock that never goes back, from any start.
-pub type Instant = u64;
-
-/// A millisecond, in nanoseconds.
-pub(super) const MILLISECOND: u64 = 1_000_000;
-/// A second, in nanoseconds.
-pub(super) const SECOND: u64 = 1_000_000_000;
+use clew_wire::Instant;
 
 /// When each tunnel has something to do: one instant for each at most.
 #[derive(Debug, Default)]
