@@ -15,7 +15,7 @@ use clew_tunnel::x25519::Secret;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng as _;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const START: u64 = 1_800_000_000_000_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -208,7 +208,7 @@ impl Pair {
     /// Gives packets to the server, which answers them: how long that took.
     fn serve(&mut self, mut packets: Packets) -> Duration {
         self.out.clear();
-        let start = Instant::now();
+        let start = std::time::Instant::now();
         let datagrams = packets.iter_mut();
         let datagrams = datagrams.map(|(peer, bytes)| Datagram { peer: *peer, bytes });
         self.server
@@ -342,7 +342,7 @@ impl Pair {
         let mut took = Duration::ZERO;
         let (mut written, mut read) = (0, 0);
         while read < PACKETS {
-            let start = Instant::now();
+            let start = std::time::Instant::now();
             while written < PACKETS && self.say(connection, is_sent, &bulk) {
                 written += 1;
             }
@@ -384,7 +384,7 @@ impl Pair {
         self.instant += SECOND / 1_000;
         let mut packets = self.one_address();
         self.out.clear();
-        let start = Instant::now();
+        let start = std::time::Instant::now();
         let datagrams = packets.iter_mut();
         let datagrams = datagrams.map(|(peer, bytes)| Datagram { peer: *peer, bytes });
         self.server
