@@ -11,23 +11,23 @@ use clew_tunnel::record::{Record, UserSecret};
 use clew_tunnel::wire::values::CallWriter;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::client_program::{ClientProgram, Command, bind};
 use crate::clock::Clock;
 use crate::connection::{self, Connection};
 use crate::driver::Driver;
+use crate::ends;
 use crate::error::Error;
-use crate::hands;
-use crate::hub::{Command, Hub, bind};
 use crate::message::Message;
+use crate::metrics::{Metrics, MetricsWatch, Watched};
 use crate::qlog::Trace;
 use crate::sockets::Sockets;
-use crate::stats::{Counts, Stats, Watched};
 
 /// A client: one engine, its sockets and the task that drives them. It ends with its last tunnel and
 /// connection.
 #[derive(Clone)]
 pub struct Client {
     commands: mpsc::UnboundedSender<Command>,
-    stats: watch::Receiver<Stats>,
+    metrics: watch::Receiver<Metrics>,
     next: Arc<AtomicU64>,
     /// Longest packet.
     packet: usize,
@@ -95,8 +95,8 @@ impl Client {
         let mut clock = Clock::default();
         let engine = client::Client::new(config, clock.now());
         let (commands, asked) = mpsc::unbounded_channel();
-        let (watched, stats) = Watched::new();
-        let program = Hub::new(watched);
+        let (watched, metrics) = Watched::new();
+        let program = ClientProgram::new(watched);
         let driver = Driver::new(engine, program, sockets, clock, asked);
         let driver = match trace {
             None => driver,
@@ -105,7 +105,7 @@ impl Client {
         drop(tokio::spawn(driver.run()));
         Ok(Self {
             commands,
-            stats,
+            metrics,
             next: Arc::new(AtomicU64::new(0)),
             packet: config.packet,
         })
@@ -155,23 +155,23 @@ impl Client {
     /// and all clones of this client.
     pub async fn ended(self) {
         let Self {
-            commands, stats, ..
+            commands, metrics, ..
         } = self;
         drop(commands);
-        let mut stats = stats;
-        while stats.changed().await.is_ok() {}
+        let mut metrics = metrics;
+        while metrics.changed().await.is_ok() {}
     }
 
     /// What it counts.
-    pub fn stats(&self) -> Counts {
-        Counts(vec![self.stats.clone()])
+    pub fn metrics(&self) -> MetricsWatch {
+        MetricsWatch(vec![self.metrics.clone()])
     }
 }
 
 impl First {
     /// Asks for a connection to a service, of a user or anonymous.
     pub fn connect(&mut self, service: &str, user: Option<UserId>) -> Connection {
-        let (held, hand) = hands::pair(self.packet);
+        let (held, hand) = ends::pair(self.packet);
         let connect = Command::Connect(self.number, service.to_owned(), user, hand);
         self.asked.push(connect);
         let driver: Arc<dyn connection::Driver> = Arc::new(self.commands.clone());
@@ -189,7 +189,7 @@ impl First {
         arguments: impl FnOnce(CallWriter<'_>) -> CallWriter<'_>,
     ) -> Result<(), Reason> {
         let message = Message::new(name, arguments)?;
-        if message.value().len() > hands::longest(self.packet) {
+        if message.value().len() > ends::longest(self.packet) {
             return Err(Reason::TooLong);
         }
         let say = Command::Say(connection.key(), message);

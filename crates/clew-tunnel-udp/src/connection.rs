@@ -7,13 +7,13 @@ use clew_tunnel::Reason;
 use clew_tunnel::wire::values::CallWriter;
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use crate::ends::{Ask, Decision, Key, TaskEnd};
 use crate::error::Error;
-use crate::hands::{Ask, Decision, Held, Key};
 use crate::message::Message;
 
 /// How a connection reaches its driver.
 pub(crate) trait Driver: Send + Sync {
-    /// Hands it what is asked. False if it is gone.
+    /// DriverEnds it what is asked. False if it is gone.
     fn ask(&self, ask: Ask) -> bool;
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(held: Held, driver: Arc<dyn Driver>) -> Self {
+    pub(crate) fn new(held: TaskEnd, driver: Arc<dyn Driver>) -> Self {
         let end = Arc::new(End {
             key: held.key,
             driver,

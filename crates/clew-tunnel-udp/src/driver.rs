@@ -26,7 +26,7 @@ const TRACED: usize = 4_096;
 /// Commands that are done before the network has its turn.
 const COMMANDS: usize = 256;
 
-/// What a driver does with what happens: a service, or the hands of one.
+/// What a driver does with what happens: a service, or the ends of one.
 pub trait Program<E: Engine>: Send + 'static {
     /// What others ask of it.
     type Command: Send + 'static;
@@ -173,7 +173,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         self.keep_trace(|trace| {
             received.iter().try_for_each(|one| trace.received(one))?;
             sent.iter().try_for_each(|one| trace.sent(at, one))?;
-            trace.counted(at, &counters)
+            trace.discarded(at, &counters)
         });
     }
 

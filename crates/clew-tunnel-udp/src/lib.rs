@@ -6,21 +6,21 @@
 //! name and arguments. A [`driver::Program`] does without tasks and channels: the loop itself calls it.
 
 mod client;
+mod client_program;
 mod clock;
 mod connection;
 pub mod driver;
+mod ends;
 pub mod engine;
 mod error;
-mod hands;
-mod hub;
 mod message;
-mod parts;
+mod metrics;
 mod qlog;
 mod random;
 mod registry;
 mod server;
+mod shards;
 pub mod sockets;
-mod stats;
 
 pub use clew_tunnel as tunnel;
 pub use client::{Client, First, State, Tunnel};
@@ -28,8 +28,8 @@ pub use clock::{Clock, wall};
 pub use connection::{Connection, Receiving, Sending};
 pub use error::Error;
 pub use message::Message;
+pub use metrics::{Metrics, MetricsWatch};
 pub use qlog::Trace;
 pub use random::Random;
 pub use registry::{Answer, Registry};
 pub use server::{Incoming, Options, Server};
-pub use stats::{Counts, Stats};

@@ -15,7 +15,7 @@ use crate::clock::wall;
 /// Where a driver writes what happens.
 pub struct Trace {
     to: Box<dyn Write + Send>,
-    counted: Counters,
+    discarded: Counters,
 }
 
 impl Trace {
@@ -26,7 +26,7 @@ impl Trace {
     pub fn new(to: Box<dyn Write + Send>, vantage: &str) -> io::Result<Self> {
         let mut trace = Self {
             to,
-            counted: Counters::default(),
+            discarded: Counters::default(),
         };
         let epoch = wall() / 1_000_000;
         trace.line(&format!(
@@ -74,15 +74,15 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub fn counted(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
+    pub fn discarded(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
         for reason in Reason::ALL {
-            let more = counters.of(reason) - self.counted.of(reason);
+            let more = counters.of(reason) - self.discarded.of(reason);
             if more > 0 {
                 let data = format!("\"trigger\":\"{reason}\",\"count\":{more}");
                 self.event(at, "packet_dropped", &data)?;
             }
         }
-        self.counted = counters.clone();
+        self.discarded = counters.clone();
         Ok(())
     }
 

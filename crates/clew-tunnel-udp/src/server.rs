@@ -15,13 +15,13 @@ use tokio::task::JoinHandle;
 use crate::clock::{Clock, wall};
 use crate::connection::{self, Connection};
 use crate::driver::{Driver, Program};
+use crate::ends::{self, Ask, DriverEnd, DriverEnds};
 use crate::error::Error;
-use crate::hands::{self, Ask, Hand, Hands};
-use crate::parts::{Here, Mail};
+use crate::metrics::{Metrics, MetricsWatch, Watched};
 use crate::qlog::Trace;
 use crate::registry::{Answer, Registry};
+use crate::shards::{Mail, OwnShard};
 use crate::sockets::{Socket, Sockets};
-use crate::stats::{Counts, Stats, Watched};
 
 /// Connections that wait for [`Server::accept`]; more are refused (`busy`).
 const WAITING: usize = 1_024;
@@ -30,7 +30,7 @@ const WAITING: usize = 1_024;
 pub struct Server {
     incoming: mpsc::Receiver<Incoming>,
     records: watch::Receiver<Option<Record>>,
-    stats: Vec<watch::Receiver<Stats>>,
+    metrics: Vec<watch::Receiver<Metrics>>,
     addresses: Vec<SocketAddr>,
     tasks: Vec<JoinHandle<io::Result<()>>>,
     /// The drivers run as long as somebody may ask something of them.
@@ -42,14 +42,14 @@ pub struct Server {
 pub struct Options {
     /// The addresses that it is bound to.
     pub at: Vec<SocketAddr>,
-    /// In how many parts, each of which is a task of its own: one for each core that it may have. 0 is one.
-    pub parts: usize,
+    /// In how many shards, each of which is a task of its own: one for each core that it may have. 0 is one.
+    pub shards: usize,
     /// From so many first packets and users that wait at once on, their public-key work is done by other
     /// threads, so that open tunnels do not wait for it; 0: never.
-    pub help_from: usize,
+    pub offload_handshakes: usize,
     /// Who answers for other hosts.
     pub registry: Option<Box<dyn Registry>>,
-    /// A trace for each part; parts beyond have none.
+    /// A trace for each shard; shards beyond have none.
     pub traces: Vec<Trace>,
 }
 
@@ -64,7 +64,7 @@ pub struct Incoming {
 /// What a server's driver is asked.
 pub(crate) enum Command {
     Ask(Ask),
-    Accept(ConnectionId, Hand),
+    Accept(ConnectionId, DriverEnd),
     Refuse(ConnectionId, Reason),
     Reply(TunnelId, u64, Reply),
     Mail(Mail),
@@ -94,12 +94,12 @@ impl Server {
         mut config: Config,
         options: Options,
     ) -> Result<Self, Error> {
-        let mut bound = bind(&options.at, options.parts.max(1))?;
+        let mut bound = bind(&options.at, options.shards.max(1))?;
         let addresses = bound[0].addresses();
         if config.addresses.is_empty() {
             config.addresses.clone_from(&addresses);
         }
-        // All parts have the same S', since they begin with the same seed at the same time of day.
+        // All shards have the same S', since they begin with the same seed at the same time of day.
         let (mut clock, at) = (Clock::default(), wall());
         let seed = clock.now().random();
         let (waiting, incoming) = mpsc::channel(WAITING);
@@ -111,8 +111,8 @@ impl Server {
             bound.iter().map(|_| mpsc::unbounded_channel()).unzip();
         let mut traces = options.traces.into_iter();
         let mut drivers = Vec::new();
-        let mut stats = Vec::new();
-        for ((here, sockets), asked) in Here::all(&channels)
+        let mut metrics = Vec::new();
+        for ((here, sockets), asked) in OwnShard::all(&channels)
             .into_iter()
             .zip(bound.drain(..))
             .zip(asked)
@@ -120,15 +120,15 @@ impl Server {
             let mut clock = Clock::default();
             let mut now = clock.now();
             now.wall = at;
-            config.part = here.part();
-            let (number, packet) = (config.part.number as usize, config.packet);
+            config.shard = here.shard();
+            let (number, packet) = (config.shard.number as usize, config.packet);
             let engine = server::Server::new(copy(secret)?, config.clone(), seed, now)?;
             let (watched, watch) = Watched::new();
-            stats.push(watch);
+            metrics.push(watch);
             let program = Service {
-                hands: Hands::default(),
+                ends: DriverEnds::default(),
                 waiting: waiting.clone(),
-                // The driver ends with its server, not with the last of its own hands.
+                // The driver ends with its server, not with the last of its own ends.
                 commands: channels[number].downgrade(),
                 record: (number == 0).then(|| record.clone()),
                 registry: registry.clone(),
@@ -138,7 +138,7 @@ impl Server {
                 ending: None,
             };
             let driver = Driver::new(engine, program, sockets, clock, asked);
-            let driver = match options.help_from {
+            let driver = match options.offload_handshakes {
                 0 => driver,
                 many => driver.with_help_from(many),
             };
@@ -151,7 +151,7 @@ impl Server {
         Ok(Self {
             incoming,
             records,
-            stats,
+            metrics,
             addresses,
             tasks: tasks.collect(),
             channels,
@@ -190,8 +190,8 @@ impl Server {
     }
 
     /// What it counts.
-    pub fn stats(&self) -> Counts {
-        Counts(self.stats.clone())
+    pub fn metrics(&self) -> MetricsWatch {
+        MetricsWatch(self.metrics.clone())
     }
 }
 
@@ -226,7 +226,7 @@ impl Incoming {
 
     /// Takes the connection.
     pub fn accept(mut self) -> Connection {
-        let (held, hand) = hands::pair(self.packet);
+        let (held, hand) = ends::pair(self.packet);
         let id = self.create.connection;
         // Dropped meanwhile: the connection reads as ended.
         let commands = self
@@ -257,48 +257,48 @@ impl Drop for Incoming {
     }
 }
 
-/// The same secret for another part.
+/// The same secret for another shard.
 fn copy(secret: &ServerSecret) -> Result<ServerSecret, Reason> {
     ServerSecret::from_bytes(&secret.to_bytes())
 }
 
-/// Sockets for each part, at each address.
-fn bind(at: &[SocketAddr], parts: usize) -> io::Result<Vec<Sockets>> {
-    let mut all: Vec<Sockets> = (0..parts).map(|_| Sockets::default()).collect();
+/// Sockets for each shard, at each address.
+fn bind(at: &[SocketAddr], shards: usize) -> io::Result<Vec<Sockets>> {
+    let mut all: Vec<Sockets> = (0..shards).map(|_| Sockets::default()).collect();
     for address in at {
         let mut address = *address;
-        if parts > 1 {
-            // Parts share an address, so that the system would let another server share it, too.
+        if shards > 1 {
+            // Shards share an address, so that the system would let another server share it, too.
             drop(Socket::bind(address, 0, false)?);
         }
         for sockets in &mut all {
-            let socket = Socket::bind(address, 0, parts > 1)?;
+            let socket = Socket::bind(address, 0, shards > 1)?;
             // Port 0 was the system's to choose, once.
             address = socket.address();
             sockets.add(socket);
         }
         #[cfg(target_os = "linux")]
-        if parts > 1
+        if shards > 1
             && let Some(socket) = all[0].find(0, address)
         {
-            socket.spread(parts as u32)?;
+            socket.spread(shards as u32)?;
         }
     }
     Ok(all)
 }
 
-/// What happens at a server, to who holds its parts.
+/// What happens at a server, for the holders of its connections.
 struct Service {
-    hands: Hands,
+    ends: DriverEnds,
     waiting: mpsc::Sender<Incoming>,
     commands: mpsc::WeakUnboundedSender<Command>,
-    /// Of the first part alone.
+    /// Of the first shard alone.
     record: Option<watch::Sender<Option<Record>>>,
     registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
     watched: Watched,
     /// Longest packet.
     packet: usize,
-    here: Here<Command>,
+    here: OwnShard<Command>,
     /// Who waits until the last word is said.
     ending: Option<oneshot::Sender<()>>,
 }
@@ -310,10 +310,10 @@ impl Program<server::Server> for Service {
         self.watched.event(&now, &event);
         match event {
             Event::Create(create) => self.create(engine, create),
-            Event::Readable(id) => self.hands.bring(engine, id),
-            Event::Writable(id) => self.hands.writable(engine, id),
-            Event::Closed(id) => self.hands.closed(engine, id),
-            Event::Gone(tunnel, _) => self.hands.remove_tunnel(tunnel),
+            Event::Readable(id) => self.ends.bring(engine, id),
+            Event::Writable(id) => self.ends.writable(engine, id),
+            Event::Closed(id) => self.ends.closed(engine, id),
+            Event::Gone(tunnel, _) => self.ends.remove_tunnel(tunnel),
             Event::Record(record) => {
                 if let Some(told) = &self.record {
                     told.send_replace(Some(*record));
@@ -339,12 +339,12 @@ impl Program<server::Server> for Service {
         command: Command,
     ) -> Vec<Socket> {
         match command {
-            Command::Ask(ask) => self.hands.ask(engine, ask),
+            Command::Ask(ask) => self.ends.ask(engine, ask),
             Command::Accept(id, hand) => {
                 // What came before the decision is told of by the decision.
-                self.hands.add(id, hand);
+                self.ends.add(id, hand);
                 if !engine.decide(id, Ok(())) {
-                    self.hands.remove(id);
+                    self.ends.remove(id);
                 }
             }
             Command::Refuse(id, reason) => {
@@ -364,7 +364,7 @@ impl Program<server::Server> for Service {
                 }
             }
             Command::End(tell) => {
-                for tunnel in self.hands.tunnels() {
+                for tunnel in self.ends.tunnels() {
                     engine.close_tunnel(now.again(), tunnel);
                 }
                 self.ending = Some(tell);
@@ -378,7 +378,7 @@ impl Program<server::Server> for Service {
             return true;
         };
         match self.here.owner(tid) {
-            Some(owner) if owner != self.here.part().number => {
+            Some(owner) if owner != self.here.shard().number => {
                 let mail = Mail::Datagram(peer, datagram.to_vec());
                 if !self.here.send(owner, mail) {
                     engine.count(Reason::Busy);
@@ -390,7 +390,7 @@ impl Program<server::Server> for Service {
     }
 
     fn settled(&mut self, engine: &mut server::Server, now: Now<'_>) {
-        self.here.tell(engine.notices());
+        self.here.tell(engine.shard_messages());
         if self.ending.is_some() {
             self.watched.hurry();
         }

@@ -60,14 +60,14 @@ impl Socket {
         })
     }
 
-    /// From now on the system gives each datagram to one of the `parts` sockets that share this one's
+    /// From now on the system gives each datagram to one of the `shards` sockets that share this one's
     /// address, in the order in which they were bound: the one that the last four bytes of its TID say.
     /// Elsewhere than on Linux it goes by addresses, and tunnels are found by the table alone.
     ///
     /// # Errors
     /// The system's.
     #[cfg(target_os = "linux")]
-    pub fn spread(&self, parts: u32) -> io::Result<()> {
+    pub fn spread(&self, shards: u32) -> io::Result<()> {
         use nix::libc::{sock_filter, sock_fprog};
         use nix::sys::socket::{setsockopt, sockopt::AttachReusePortCbpf};
 
@@ -77,8 +77,8 @@ impl Socket {
             jf: 0,
             k,
         };
-        // Load the word at 4, take it modulo the parts, return that (classic BPF).
-        let mut steps = [step(0x20, 4), step(0x94, parts), step(0x16, 0)];
+        // Load the word at 4, take it modulo the shards, return that (classic BPF).
+        let mut steps = [step(0x20, 4), step(0x94, shards), step(0x16, 0)];
         let program = sock_fprog {
             len: steps.len() as u16,
             filter: steps.as_mut_ptr(),

@@ -109,7 +109,7 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::BadCode => "signature share does not belong to its block",
         Reason::UnknownCarriage => "unknown carriage",
         Reason::UnknownScheme => "unknown signature scheme",
-        Reason::UnknownGroup => "group not given with --group",
+        Reason::UnknownGroup => "group file not given",
         Reason::UnknownEpoch => "epoch is not in the group file",
         Reason::EpochOver => "epoch had ended",
         Reason::Stale => "timestamp too old",

@@ -4,11 +4,13 @@ use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
 use crate::random;
 use clap::Args;
+use clew_capture::is_capture;
 use clew_evidence::TextError;
+use clew_keys::TextFile;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
-use clew_keys::files::{MODE_SECRET, Written};
+use clew_keys::files::{MODE_SECRET, Written, write_atomically};
 use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -134,6 +136,21 @@ pub fn write(
     written.commit().map_err(|e| cannot_write(path, &e))
 }
 
+/// Writes a key under a name that nothing has, unless a crash left this very key there.
+pub fn write_key(path: &Path, key: &impl TextFile, secret: Option<&Secret>) -> Result<(), Failure> {
+    let text = key.encode();
+    let clear = |found: Zeroizing<String>| match secret {
+        Some(secret) => encryption::decrypt(&found, secret).ok(),
+        None => Some(found),
+    };
+    let is_there = path.symlink_metadata().is_ok();
+    let found = is_there.then(|| read_text(path).ok()).flatten();
+    if found.and_then(clear).is_some_and(|clear| *clear == *text) {
+        return Ok(());
+    }
+    write(path, &text, &key.comment(), secret, false)
+}
+
 /// The text as it is written.
 fn sealed(text: &Zeroizing<String>, comment: &str, secret: Option<&Secret>) -> Zeroizing<String> {
     match secret {
@@ -166,7 +183,7 @@ pub fn write_once_entered(
 /// The failure to write a key file.
 pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::file(path, "already exists")
+        ErrorKind::AlreadyExists => Failure::file(path, "already exists")
             .hint("use another name: a key is never overwritten"),
         _ => Failure::io(path, error),
     }
@@ -185,19 +202,56 @@ pub fn lock(path: &Path) -> Result<Option<File>, Failure> {
     Ok(Some(file))
 }
 
-/// Reads the text of a small file.
+/// Reads the text of a small file, which may be secret.
 ///
 /// # Errors
-/// It cannot be read, or is not UTF-8.
+/// It cannot be read, is longer than 1 MiB, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let mut bytes = read_bounded(path)?;
     // Moved, not copied.
     String::from_utf8(std::mem::take(&mut *bytes))
         .map(Zeroizing::new)
         .map_err(|error| {
-            drop(Zeroizing::new(error.into_bytes()));
-            Failure::file(path, TextError::NotAKey)
+            let bytes = Zeroizing::new(error.into_bytes());
+            hinted(Failure::file(path, TextError::NotAKey), &bytes)
         })
+}
+
+/// The failure to read a file with these bytes.
+fn hinted(failure: Failure, bytes: &[u8]) -> Failure {
+    match is_capture(bytes) {
+        true => failure.hint("this looks like a capture: check the order of the files"),
+        false => failure,
+    }
+}
+
+/// Reads a file of clew's text form.
+///
+/// # Errors
+/// As [`read_text`]; it does not decode.
+pub fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
+    T::decode(&read_text(path)?).map_err(|error| Failure::file(path, error))
+}
+
+/// Writes a file that a repeated command gives again. One that holds the same stays; another is never
+/// overwritten.
+///
+/// # Errors
+/// It cannot be written, or another file has its name.
+pub fn write_same(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    check_named(path)?;
+    let is_there = || std::fs::read(path).is_ok_and(|found| found == text.as_bytes());
+    if is_there() {
+        return Ok(());
+    }
+    let written = write_atomically(path, text.as_bytes(), mode, false);
+    written.or_else(|error| match error.kind() {
+        ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
+        ErrorKind::AlreadyExists => {
+            Err(Failure::file(path, "already exists").hint("use another name"))
+        }
+        _ => Err(Failure::io(path, &error)),
+    })
 }
 
 /// Reads a file into a buffer that never grows: one that grows leaves a copy behind.
@@ -214,7 +268,7 @@ fn read_bounded(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
         .map_err(failed)?;
     if bytes.len() as u64 > room {
         let why = "longer than 1 MiB, or grew while it was read";
-        return Err(Failure::file(path, why));
+        return Err(hinted(Failure::file(path, why), &bytes));
     }
     Ok(bytes)
 }

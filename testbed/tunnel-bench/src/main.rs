@@ -2,27 +2,20 @@
 //! one run. See [`system`] for what a row must provide.
 
 mod line;
-#[path = "../../../tools/bench/src/machine.rs"]
-#[allow(dead_code, reason = "pages of clew-bench use the rest")]
-mod machine;
 mod measure;
 mod options;
 mod place;
 #[path = "../../../tools/bench/src/plot.rs"]
 mod plot;
 mod programs;
-#[path = "../../../tools/bench/src/record.rs"]
-mod record;
 mod report;
 mod system;
 mod systems;
-#[path = "../../../tools/bench/src/table.rs"]
-mod table;
 
 use clap::Parser;
+use clew_record::Record;
 use options::{Command, Options};
 use place::Cores;
-use record::Record;
 use std::io;
 use std::process::ExitCode;
 

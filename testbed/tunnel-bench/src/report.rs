@@ -1,10 +1,17 @@
 //! Figures of all systems, as tables of the record that is printed.
 
-use crate::machine::Run;
-use crate::record::Record;
 use crate::systems::PEERS;
-use crate::table::{BLANK, Table};
+use clew_record::Record;
+use clew_record::table::{BLANK, Table};
+use clew_record::{Build, Run};
 use std::fs;
+
+const BUILD: Build = Build {
+    program: "tunnel-bench",
+    rustc: env!("BENCH_RUSTC"),
+    profile: env!("BENCH_PROFILE"),
+    commit: env!("BENCH_COMMIT"),
+};
 
 /// A table with a row for each system.
 pub struct Figures {
@@ -60,7 +67,7 @@ impl Figures {
 pub fn head() -> Record {
     let congestion = line_of("/proc/sys/net/ipv4/tcp_congestion_control");
     Record {
-        run: Run::read(),
+        run: Run::read(&BUILD),
         notes: vec![
             format!("TCP by default with {congestion}"),
             format!("peers: {}", env!("BENCH_PEERS")),

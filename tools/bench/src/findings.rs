@@ -1,6 +1,6 @@
 //! What a paper found, and whether our numbers bear it out: for programs that reproduce one.
 
-use crate::table::{fixed, optional};
+use clew_record::table::{fixed, optional};
 
 /// What the paper says, and whether our numbers bear it out.
 pub struct Finding {

@@ -3,9 +3,8 @@
 
 use crate::measure::{Case, Measured};
 use crate::options::Options;
-use crate::record::Record;
-use crate::report::Source;
-use crate::table::Table;
+use crate::report::{self, Source};
+use clew_record::table::Table;
 use clew_simd::Backend;
 use clew_simd::hash::{self, Input};
 use std::io;
@@ -83,7 +82,7 @@ pub fn run(options: &Options) -> io::Result<()> {
             cases.extend(all.into_iter().flatten().map(of));
         }
     }
-    let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
+    let (mut record, measured) = report::measure(options, &SOURCES, cases)?;
     record.tables = Hash::ALL.map(|hash| table(hash, &measured)).into();
     record.print(options.json)
 }

@@ -1,7 +1,7 @@
 //! `clew-bench`: one program for each published table or figure that clew measures itself against.
 //!
 //! A program is a list of [`measure::Case`]s. They run interleaved, so that load on the machine
-//! falls on all of them alike. A [`record::Record`] has their figures beside the paper's and a peer's.
+//! falls on all of them alike. A [`clew_record::Record`] has their figures beside the paper's and a peer's.
 
 mod batch;
 mod clue_table;
@@ -15,22 +15,18 @@ mod group;
 mod group_signature;
 mod groups;
 mod hash_lanes;
+mod issuing;
 mod loss;
-mod machine;
 mod measure;
 mod modes;
 mod nodes;
-mod office;
 mod opening;
 mod options;
-mod pages;
 mod paper;
 mod plot;
-mod record;
 mod register;
 mod report;
 mod sha256;
-mod table;
 #[path = "../../../crates/clew-group/tests/all/common/textbook.rs"]
 mod textbook;
 mod tunnel;
@@ -125,7 +121,7 @@ const PROGRAMS: [Program; 18] = [
     Program {
         name: "pages",
         about: "no benchmark: writes the tables of the pages from the recorded runs; --check only compares",
-        run: pages::run,
+        run: |options| clew_record::pages::write(options.check),
     },
     Program {
         name: "sha256",

@@ -51,11 +51,11 @@ impl<'a> Case<'a> {
             black_box(work(input));
             1
         };
-        Self::counted(name, about, input, one)
+        Self::per_piece(name, about, input, one)
     }
 
     /// A case whose work says how many pieces it did; its figures are for one.
-    pub fn counted<I>(
+    pub fn per_piece<I>(
         name: impl Into<String>,
         about: &'static str,
         mut input: impl FnMut() -> I + 'a,

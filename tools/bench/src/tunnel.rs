@@ -3,16 +3,16 @@
 //! Clients prepare their packets outside the measured time. Inside it is all that the server's engine does
 //! with them, from the datagram as it came to the sealed answer.
 
-mod world;
+mod pair;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::record::{Record, Row};
-use crate::report::Source;
-use crate::table::{BLANK, Table, number};
+use crate::report::{self, Source};
+use clew_record::Row;
+use clew_record::table::{BLANK, Table, number};
 use clew_tunnel::limits::PACKET;
+use pair::{Kind, Pair};
 use std::io;
-use world::{Kind, World};
 
 const PAPER: &str = "paper";
 const PROTOTYPE: &str = "prototype";
@@ -40,7 +40,7 @@ const BATCHES: [usize; 4] = [1, 8, 32, 128];
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
     // Before anything else: what others freed would be taken again, and not show.
-    let memory = world::memory_of_idle(IDLE);
+    let memory = pair::memory_of_idle(IDLE);
     let mut cases = Vec::new();
     for (kind, paper, prototype) in [
         (Kind::Anonymous, 7_827.0, 111_000.0),
@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.push(puzzles().quote(PAPER, 1e6 / 386_935.0));
     cases.push(bulk("bulk-sent", true));
     cases.push(bulk("bulk-received", false));
-    let (mut record, _) = Record::measure(options, &SOURCES, cases)?;
+    let (mut record, _) = report::measure(options, &SOURCES, cases)?;
     let idle = format!("An idle tunnel with one connection takes {memory} bytes ({IDLE} of them).");
     record.notes.push(idle);
     record.tables.push(rates(&record.rows));
@@ -89,12 +89,12 @@ fn new_tunnels(kind: Kind, batch: usize) -> Case<'static> {
         Kind::Bound => "the same of a user, authenticator bound",
         Kind::Box => "the same of a user, authenticator box",
     };
-    let mut world = World::new(kind);
+    let mut pair = Pair::new(kind);
     Case::timed(format!("new-{}-x{batch}", kind.name()), about, move || {
-        if world.is_full() {
-            world = World::new(kind);
+        if pair.is_full() {
+            pair = Pair::new(kind);
         }
-        world.open(batch)
+        pair.open(batch)
     })
 }
 
@@ -104,27 +104,27 @@ fn connections(kind: Kind) -> Case<'static> {
         Kind::Anonymous => "a connection of a tunnel: create, an RPC, its answer, close",
         _ => "the same of a user, authenticator bound",
     };
-    let mut world = World::new(kind);
-    let tunnel = world.tunnel();
+    let mut pair = Pair::new(kind);
+    let tunnel = pair.tunnel();
     Case::timed(format!("connection-{}", kind.name()), about, move || {
-        world.connections(tunnel)
+        pair.connections(tunnel)
     })
 }
 
 /// An interrogation, and the check of its solution.
 fn puzzles() -> Case<'static> {
-    let mut world = World::asking();
+    let mut pair = Pair::asking();
     let about = "an interrogation, and the check of its solution";
-    Case::timed("puzzle", about, move || world.puzzles())
+    Case::timed("puzzle", about, move || pair.puzzles())
 }
 
 /// RPCs of [`BULK`] bytes on one connection.
 fn bulk(name: &'static str, is_sent: bool) -> Case<'static> {
-    let mut world = World::new(Kind::Anonymous);
-    let connection = world.bulk_connection();
+    let mut pair = Pair::new(Kind::Anonymous);
+    let connection = pair.bulk_connection();
     Case::timed(
         name,
         "a packet full of bytes, with its share of acks",
-        move || world.bulk(connection, is_sent),
+        move || pair.bulk(connection, is_sent),
     )
 }

@@ -3,10 +3,9 @@
 
 use crate::measure::{Case, Measured};
 use crate::options::Options;
-use crate::record::Record;
-use crate::report::Source;
-use crate::table::Table;
+use crate::report::{self, Source};
 use aws_lc_rs::agreement;
+use clew_record::table::Table;
 use clew_simd::Backend;
 use clew_simd::x25519::{self, Job};
 use clew_tunnel::boxes::{self, Key, NONCE, Packet, Stream, TAG};
@@ -59,7 +58,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     for len in LENGTHS {
         cases.extend(boxes(&stream, len));
     }
-    let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
+    let (mut record, measured) = report::measure(options, &SOURCES, cases)?;
     let ways: Vec<_> = Backend::multipliers().map(Backend::name).collect();
     record.tables = ["x25519", "public"]
         .map(|of| table(&measured, of, &JOBS, &ways, &[DALEK, AWS_LC]))

@@ -2,11 +2,12 @@
 
 use super::coverage::{Coverage, check_rereadable, not_there};
 use super::evidence::Evidence;
-use super::share::{hash_of, read_text};
+use super::share::hash_of;
 use super::verdict;
 use crate::cli::Judge;
 use crate::failure::{Failure, Status};
 use crate::groups::read_checked;
+use crate::secrets;
 use clew_evidence::{
     CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, TextError, judge_match,
     judge_opening,
@@ -24,7 +25,7 @@ const WARRANT_PIN: &str = "warrant-pin";
 pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     check_rereadable(&arguments.input)?;
     let group = read_checked(&arguments.group)?;
-    let text = read_text(&arguments.evidence)?;
+    let text = secrets::read_text(&arguments.evidence)?;
     let file = match EvidenceFile::decode(&text, &group) {
         Err(ReadError::Fault(fault)) => return Err(refuted(arguments, &fault)),
         Err(error @ ReadError::LaterEpoch { .. }) => return Err(older(&arguments.group, error)),
@@ -91,7 +92,7 @@ pub enum EvidenceFile {
 impl EvidenceFile {
     /// Reads either; what it holds is not judged.
     pub fn read(path: &Path, group: &CheckedGroup) -> Result<Self, Failure> {
-        Self::decode(&read_text(path)?, group).map_err(|error| unread(path, &error))
+        Self::decode(&secrets::read_text(path)?, group).map_err(|error| unread(path, &error))
     }
 
     fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {

@@ -4,11 +4,11 @@ use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::judge;
 use super::register::{Candidate, Register};
-use super::share::{check_new, read_shares, read_text, request, write};
+use super::share::{check_new, read_shares, request, write};
 use crate::cli::{Match as MatchArguments, Open, PacketOf};
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
-use crate::secrets::Unlock;
+use crate::secrets::{self, Unlock};
 use clew_evidence::{
     CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
     Refused, Search, Share, Why, combine_match, combine_opening,
@@ -137,7 +137,7 @@ fn with_q(search: Search, given: &Locator) -> Result<Search, Failure> {
 }
 
 fn read_locator(path: &Path) -> Result<Locator, Failure> {
-    Locator::decode(&read_text(path)?).map_err(|e| Failure::file(path, e))
+    Locator::decode(&secrets::read_text(path)?).map_err(|e| Failure::file(path, e))
 }
 
 /// `clew match`

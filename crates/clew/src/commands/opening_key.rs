@@ -7,18 +7,13 @@ use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
-use clew_evidence::{GroupFile, TextError, short_form};
+use clew_evidence::{GroupFile, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
-use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::files::MODE_PUBLIC;
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{NewGroup, Store, StoreError};
 use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Longest plan, hello or deal that is read, in bytes: more than a text may have.
-const TEXT_BYTES_MAX: u64 = 1 << 15;
 
 pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
     let quorum = Quorum::new(arguments.threshold, arguments.trustees).map_err(Failure::new)?;
@@ -27,7 +22,7 @@ pub fn plan(arguments: &GroupPlan) -> Result<Status, Failure> {
         (None, Some(path)) => for_group(arguments, &read_group_file(path)?, quorum)?,
         (None, None) => return Err(Failure::new("need --name or --group")),
     };
-    write_same(&arguments.out.output, &plan.encode())?;
+    secrets::write_same(&arguments.out.output, &plan.encode(), MODE_PUBLIC)?;
     let what = match plan.purpose {
         Purpose::Founding => "opening key of the new group",
         Purpose::NewKey(_) => "new opening key of group",
@@ -111,7 +106,7 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
 
 /// The deals of a plan, checked.
 fn dealing(plan: &Path, deals: &[PathBuf]) -> Result<Dealing, Failure> {
-    let plan = read_plan(plan)?;
+    let plan: Plan = secrets::read(plan)?;
     let deals = read_deals(deals, &plan)?;
     Dealing::gather(&plan, deals).map_err(failed)
 }
@@ -158,50 +153,24 @@ pub fn failed(error: DkgError) -> Failure {
     }
 }
 
-pub fn read_plan(path: &Path) -> Result<Plan, Failure> {
-    read(path)
-}
-
 /// Reads deals of a plan.
 pub fn read_deals(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Deal>, Failure> {
-    let deal = |path: &PathBuf| {
-        let deal: Deal = read(path)?;
-        deal.check_plan(plan).map_err(|e| Failure::file(path, e))?;
-        Ok(deal)
-    };
-    paths.iter().map(deal).collect()
+    read_each(paths, |deal: &Deal| deal.check_plan(plan))
 }
 
 /// Reads hellos of a plan.
 pub fn read_hellos(paths: &[PathBuf], plan: &Plan) -> Result<Vec<Hello>, Failure> {
-    let hello = |path: &PathBuf| {
-        let hello: Hello = read(path)?;
-        hello.check_plan(plan).map_err(|e| Failure::file(path, e))?;
-        Ok(hello)
+    read_each(paths, |hello: &Hello| hello.check_plan(plan))
+}
+
+fn read_each<T: TextFile>(
+    paths: &[PathBuf],
+    check: impl Fn(&T) -> Result<(), DkgError>,
+) -> Result<Vec<T>, Failure> {
+    let one = |path: &PathBuf| {
+        let file = secrets::read(path)?;
+        check(&file).map_err(|e| Failure::file(path, e))?;
+        Ok(file)
     };
-    paths.iter().map(hello).collect()
-}
-
-/// Reads a public file.
-fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::io(path, &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::file(path, TextError::NotAKey))?;
-    T::decode(&text).map_err(|e| Failure::file(path, e))
-}
-
-/// Writes a public file. One that holds the same already stays; another is never overwritten.
-pub fn write_same(path: &Path, text: &str) -> Result<(), Failure> {
-    secrets::check_named(path)?;
-    if std::fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
-        return Ok(());
-    }
-    write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::file(path, "already exists").hint("use another name")
-        }
-        _ => Failure::io(path, &e),
-    })
+    paths.iter().map(one).collect()
 }

@@ -10,7 +10,6 @@ use crate::failure::{Failure, Status};
 use crate::groups::{check, read_group_file};
 use crate::random;
 use crate::secrets;
-use clew_capture::is_capture;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
 use clew_keys::files::{MODE_PUBLIC, write_atomically};
@@ -21,9 +20,6 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Longest text of a share, an opening or a match that is read, in bytes.
-const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
@@ -204,26 +200,10 @@ pub fn hash_of(path: &Path) -> Result<[u8; 32], Failure> {
 /// Reads shares.
 pub fn read_shares(paths: &[PathBuf]) -> Result<Vec<Share>, Failure> {
     let read = |path: &PathBuf| {
-        let share = Share::decode(&read_text(path)?);
+        let share = Share::decode(&secrets::read_text(path)?);
         share.map_err(|e| Failure::file(path, e))
     };
     paths.iter().map(read).collect()
-}
-
-/// Reads the text of a share, an opening or a match.
-pub fn read_text(path: &Path) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes))
-        .map_err(|e| Failure::io(path, &e))?;
-    let is_capture = is_capture(&bytes);
-    String::from_utf8(bytes).map_err(|_| {
-        let failure = Failure::file(path, "not a clew text file");
-        match is_capture {
-            true => failure.hint("this looks like a capture: check the order of the files"),
-            false => failure,
-        }
-    })
 }
 
 /// Writes a share, an opening or a match: public, and never over another file.

@@ -1,6 +1,6 @@
 //! `clew trustee`: one trustee's steps towards an opening key.
 
-use super::opening_key::{failed, read_deals, read_hellos, read_plan, say_check_code, write_same};
+use super::opening_key::{failed, read_deals, read_hellos, say_check_code};
 use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
@@ -8,10 +8,10 @@ use crate::random;
 use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
-use clew_keys::encryption::{self, Secret};
+use clew_keys::encryption::Secret;
+use clew_keys::files::MODE_PUBLIC;
 use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
-use std::fs;
 use std::path::Path;
 
 pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
@@ -25,7 +25,7 @@ pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
 
 fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
     let (of, output) = (&arguments.of, &arguments.out.output);
-    let plan = read_plan(&of.plan)?;
+    let plan: Plan = secrets::read(&of.plan)?;
     let state = if of.state.exists() {
         begun(arguments, &plan)?
     } else {
@@ -38,7 +38,7 @@ fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
         state
     };
     let hello = state.hello();
-    write_same(output, &hello.encode())?;
+    secrets::write_same(output, &hello.encode(), MODE_PUBLIC)?;
     say!(
         "{} begins: {}  (give it to everybody who deals)",
         hello.participant().name(),
@@ -66,7 +66,7 @@ fn begun(arguments: &TrusteeBegin, plan: &Plan) -> Result<State, Failure> {
 
 fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let TrusteeDeal { of, unlock, .. } = arguments;
-    let plan = read_plan(&of.plan)?;
+    let plan: Plan = secrets::read(&of.plan)?;
     let hellos = read_hellos(&arguments.hello, &plan)?;
     let _lock = secrets::lock(&of.state)?; // two runs would draw two deals
     let (mut state, secret) = load(&of.state, unlock)?;
@@ -83,7 +83,7 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     if fresh {
         put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
     }
-    write_same(&arguments.out.output, &deal.encode())?;
+    secrets::write_same(&arguments.out.output, &deal.encode(), MODE_PUBLIC)?;
     say!(
         "{} dealt: {}  (give it to all trustees and to the manager)",
         state.hello().participant().name(),
@@ -132,7 +132,7 @@ fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
     let context = *received.dealing().context();
     let key = received.key(&group).map_err(failed)?;
     let secret = arguments.seal.secret()?;
-    write_key(output, &key, secret.as_ref())?;
+    secrets::write_key(output, &key, secret.as_ref())?;
     say!(
         "{} key of group {}: {}",
         key.trustee(),
@@ -150,29 +150,12 @@ fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Writes the key, unless it is there already.
-fn write_key(path: &Path, key: &TrusteeKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
-    let text = key.encode();
-    if path.exists() {
-        let found = fs::read_to_string(path).map(zeroize::Zeroizing::new);
-        let found = found.map_err(|e| Failure::io(path, &e))?;
-        let clear = match secret {
-            Some(secret) => encryption::decrypt(&found, secret).ok(),
-            None => Some(found),
-        };
-        if clear.is_some_and(|clear| *clear == *text) {
-            return Ok(());
-        }
-    }
-    secrets::write(path, &text, &key.comment(), secret, false)
-}
-
 fn dealt(
     of: &InPlan,
     deals: &[std::path::PathBuf],
     unlock: &Unlock,
 ) -> Result<(Plan, State, Vec<Deal>), Failure> {
-    let plan = read_plan(&of.plan)?;
+    let plan: Plan = secrets::read(&of.plan)?;
     let deals = read_deals(deals, &plan)?;
     let (state, _) = load(&of.state, unlock)?;
     let other = |e| Failure::file(&of.state, e);

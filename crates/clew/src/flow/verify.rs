@@ -83,7 +83,7 @@ pub struct Verified {
     pub reasons: BTreeMap<Reason, u64>,
     /// What never came of blocks of which something came.
     pub lost: Lost,
-    /// Signatures that were verified.
+    /// Verified signatures.
     pub verifications: u64,
     /// What is wrong with the file, in a sentence.
     pub damage: Option<String>,

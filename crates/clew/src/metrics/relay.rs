@@ -19,29 +19,29 @@ pub struct Judgement {
 #[derive(Debug)]
 pub struct RelayMetrics {
     registry: Registry,
-    /// Datagrams that came.
+    /// Received datagrams.
     pub received: Counter,
-    /// Datagrams that went on.
+    /// Forwarded datagrams.
     pub sent: Counter,
-    /// Datagrams that the network refused.
+    /// Datagrams that the network rejected.
     pub refused: Counter,
     /// Bytes of packet signatures.
     pub overhead: Counter,
-    /// Blocks that were signed.
+    /// Signed blocks.
     pub blocks: Counter,
     /// How long packets waited for their block's signature, in seconds.
     pub delay: Histogram,
     /// Packets by reason.
     judged: Family<Judgement, Counter>,
-    /// Datagrams that the policy did not let pass.
+    /// Datagrams that the policy withheld.
     pub withheld: Counter,
     /// Packets that wait for their block's signature.
     pub pending: Gauge,
-    /// Signatures that were verified.
+    /// Verified signatures.
     pub verifications: Counter,
-    /// Packets that never came, of blocks of which others came.
+    /// Lost packets of blocks that were received in part.
     pub lost_packets: Counter,
-    /// Blocks of which nothing came, between others.
+    /// Blocks that were lost as a whole.
     pub lost_blocks: Counter,
 }
 
@@ -76,32 +76,28 @@ impl RelayMetrics {
 
     fn register(&mut self) {
         let counters = [
-            ("received", "Datagrams that came", &self.received),
-            ("sent", "Datagrams that went on", &self.sent),
+            ("received", "Received datagrams", &self.received),
+            ("sent", "Forwarded datagrams", &self.sent),
             (
                 "refused",
-                "Datagrams that the network refused",
+                "Datagrams that the network rejected",
                 &self.refused,
             ),
-            ("blocks", "Blocks that were signed", &self.blocks),
+            ("blocks", "Signed blocks", &self.blocks),
             (
                 "withheld",
-                "Datagrams that the policy did not let pass",
+                "Datagrams that the policy withheld",
                 &self.withheld,
             ),
-            (
-                "verifications",
-                "Signatures that were verified",
-                &self.verifications,
-            ),
+            ("verifications", "Verified signatures", &self.verifications),
             (
                 "lost_packets",
-                "Packets that never came, of blocks of which others came",
+                "Lost packets of blocks that were received in part",
                 &self.lost_packets,
             ),
             (
                 "lost_blocks",
-                "Blocks of which nothing came, between others",
+                "Blocks that were lost as a whole",
                 &self.lost_blocks,
             ),
         ];
@@ -116,7 +112,7 @@ impl RelayMetrics {
         );
         registry.register(
             "pending",
-            "Packets that wait for a signature",
+            "Packets waiting for a signature",
             self.pending.clone(),
         );
         registry.register_with_unit(

@@ -2,7 +2,7 @@
 
 use crate::tunnel::services::Work;
 use clew_tunnel::Reason;
-use clew_tunnel_udp::{Counts, Stats};
+use clew_tunnel_udp::{Metrics, MetricsWatch};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -22,15 +22,15 @@ pub struct TunnelMetrics(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    stats: Counts,
+    engine: MetricsWatch,
     services: Mutex<Vec<(String, Arc<Work>)>>,
 }
 
 impl TunnelMetrics {
     /// What this server counts.
-    pub fn new(stats: Counts) -> Self {
+    pub fn new(engine: MetricsWatch) -> Self {
         let services = Mutex::default();
-        Self(Arc::new(Parts { stats, services }))
+        Self(Arc::new(Parts { engine, services }))
     }
 
     /// The counters of a service.
@@ -49,8 +49,8 @@ impl TunnelMetrics {
     }
 
     /// What the engine counted.
-    pub fn stats(&self) -> Stats {
-        self.0.stats.read()
+    pub fn engine(&self) -> Metrics {
+        self.0.engine.read()
     }
 
     /// Everything in the text format of OpenMetrics.
@@ -62,20 +62,20 @@ impl TunnelMetrics {
 
     /// For a person, when the server ends.
     pub fn tell(&self) {
-        let stats = self.stats();
+        let engine = self.engine();
         eprintln!(
             "{} connections were asked for; {} tunnels ended, {} are open",
-            stats.connections, stats.ended, stats.tunnels
+            engine.connections, engine.ended, engine.tunnels
         );
-        for (reason, count) in refused(&stats) {
+        for (reason, count) in refused(&engine) {
             eprintln!("  {count:>9}  {reason}");
         }
     }
 }
 
 /// What was refused, by reason.
-fn refused(stats: &Stats) -> impl Iterator<Item = (Reason, u64)> {
-    let counts = Reason::ALL.map(|reason| (reason, stats.reasons.of(reason)));
+fn refused(engine: &Metrics) -> impl Iterator<Item = (Reason, u64)> {
+    let counts = Reason::ALL.map(|reason| (reason, engine.reasons.of(reason)));
     counts.into_iter().filter(|(_, count)| *count > 0)
 }
 
@@ -84,14 +84,12 @@ type Of = fn(&Work) -> u64;
 
 /// Numbers of services: name, help, number.
 const OF_SERVICES: [(&str, &str, Of); 5] = [
-    ("taken", "Connections that were taken", |work| {
+    ("taken", "Accepted connections", |work| {
         work.taken.load(Ordering::Relaxed)
     }),
-    (
-        "broken",
-        "Connections that broke before their end",
-        |work| work.broken.load(Ordering::Relaxed),
-    ),
+    ("broken", "Connections that broke", |work| {
+        work.broken.load(Ordering::Relaxed)
+    }),
     (
         "unreachable",
         "Connections that could not be forwarded",
@@ -107,30 +105,26 @@ const OF_SERVICES: [(&str, &str, Of); 5] = [
 
 impl Collector for TunnelMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let stats = self.stats();
-        let tunnels = i64::try_from(stats.tunnels).unwrap_or(i64::MAX);
+        let engine = self.engine();
+        let tunnels = i64::try_from(engine.tunnels).unwrap_or(i64::MAX);
         let gauge = ConstGauge::new(tunnels);
         gauge.encode(encoder.encode_descriptor(
             "tunnels",
-            "Tunnels that there are",
+            "Current tunnels",
             None,
             MetricType::Gauge,
         )?)?;
         let counters = [
-            ("ended", "Tunnels that ended", stats.ended),
-            (
-                "connections",
-                "Connections that were asked for",
-                stats.connections,
-            ),
+            ("ended", "Ended tunnels", engine.ended),
+            ("connections", "Requested connections", engine.connections),
         ];
         for (name, help, count) in counters {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             ConstCounter::new(count).encode(into)?;
         }
-        let help = "Packets, requests and records that were refused, by reason";
+        let help = "Rejected packets, requests and records, by reason";
         let mut family = encoder.encode_descriptor("refused", help, None, MetricType::Counter)?;
-        for (reason, count) in refused(&stats) {
+        for (reason, count) in refused(&engine) {
             let labels = [("reason", reason.as_str())];
             ConstCounter::new(count).encode(family.encode_family(&labels)?)?;
         }
@@ -148,7 +142,7 @@ impl TunnelMetrics {
         if services.is_empty() {
             return Ok(());
         }
-        let help = "Connections that are open";
+        let help = "Open connections";
         let mut family = encoder.encode_descriptor("open", help, None, MetricType::Gauge)?;
         for (name, work) in services.iter() {
             let labels = [("service", name.as_str())];

@@ -75,7 +75,7 @@ pub fn parse_service(text: &str) -> Result<Service, String> {
 /// What a service has done.
 #[derive(Debug, Default)]
 pub struct Work {
-    /// Connections that were taken.
+    /// Accepted connections.
     pub taken: AtomicU64,
     /// Those that are open.
     pub open: AtomicI64,

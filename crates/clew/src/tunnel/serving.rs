@@ -66,15 +66,15 @@ pub async fn begin(
     };
     let options = Options {
         at: serving.listen.clone(),
-        parts,
-        help_from: serving.offload_handshakes.unwrap_or_default() as usize,
+        shards: parts,
+        offload_handshakes: serving.offload_handshakes.unwrap_or_default() as usize,
         registry,
         traces,
     };
     let server = Server::bind(&secret, config, options)
         .map_err(|error| cannot_serve(&serving.listen, error))?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-    let metrics = TunnelMetrics::new(server.stats());
+    let metrics = TunnelMetrics::new(server.metrics());
     let first = server.record().await;
     let first = first.ok_or_else(|| Failure::new("the server failed to start"))?;
     if let Some(path) = &serving.record {

@@ -55,10 +55,10 @@ fn the_packet_that_was_asked_about_must_be_there() {
     let (status, _, error) = court.said(&["judge", "--group", GROUP, "opening", "rest"]);
     assert_eq!(status, 2);
     assert!(
-        error.contains("8 other packets with the same signature are"),
+        error.contains("only 8 other packets with the same signature"),
         "{error}"
     );
-    assert!(error.contains("hint: give a capture"), "{error}");
+    assert!(error.contains("hint: use a capture"), "{error}");
     // Others may be missing, and the order does not count.
     let few = [&records[5..7], &records[..1]].concat();
     write(&court, "few", &header, &few);
@@ -136,12 +136,12 @@ fn an_extracted_packet_stands_alone() {
     assert_eq!(out.lines().count(), 2, "one packet and the summary: {out}");
     let out = court.yes(&["judge", "--group", GROUP, "opening", "one"]);
     assert!(
-        out.contains("covers packet 1 of this capture and no other"),
+        out.contains("covers only packet 1 of this capture"),
         "{out}"
     );
     let (status, _, error) = court.said(&[&extract[..], &["99", "-w", "none"]].concat());
     assert_eq!(status, 2);
-    assert!(error.contains("there is no packet 99"), "{error}");
+    assert!(error.contains("packet 99: not found"), "{error}");
     assert!(!court.path("none").exists(), "nothing is written");
 }
 

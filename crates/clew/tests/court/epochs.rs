@@ -70,7 +70,7 @@ fn a_late_joiner_is_named() {
     let out = court.opened_as("opening");
     assert!(out.starts_with("packet 1 was sent by late\n"), "{out}");
     let sentence =
-        "this machine joined in epoch 1; the packet claims epoch 0 < 1: made later than it says";
+        "the machine joined in epoch 1, after epoch 0 of the packet: the packet is backdated";
     assert!(out.contains(sentence), "{out}");
     assert_eq!(
         court.caveats("opening"),
@@ -140,7 +140,7 @@ fn openings_stay_good_when_the_group_grows() {
     let judge = ["judge", "--group", "old.clew", "newer", "signed"];
     let (status, _, error) = court.said(&judge);
     assert_eq!(status, 2);
-    assert!(error.contains("take a newer group file"), "{error}");
+    assert!(error.contains("use a newer group file"), "{error}");
     // Who opens with an old file is told which one judges need.
     let open = [
         "open",
@@ -155,7 +155,7 @@ fn openings_stay_good_when_the_group_grows() {
     let (status, _, error) = court.said(&[&open[..], &shares, &rest].concat());
     assert_eq!(status, 0, "{error}");
     assert!(
-        error.contains("the register grew since this group file"),
+        error.contains("the register has grown since this group file"),
         "{error}"
     );
     assert_eq!(court.judge("again").0, 0);
@@ -205,8 +205,8 @@ fn evidence_of_a_later_epoch_needs_a_newer_file() {
         let (status, out, error) = court.said(&[&judge[..], &["--json"]].concat());
         assert_eq!((status, out.as_str()), (2, ""));
         assert!(
-            error.contains("is about epoch 1, and the group file ends with epoch 0")
-                && error.contains("take a newer group file"),
+            error.contains("is about epoch 1, but the group file ends at epoch 0")
+                && error.contains("use a newer group file"),
             "{error}"
         );
         let other = "other/public/group.clew";

@@ -52,7 +52,7 @@ fn a_register_file_names_the_machine() {
         fs::write(court.path("one"), lie).unwrap();
         let said = court.named("one", &[], "by-lie");
         assert!(
-            said.contains("no value of the register file fits"),
+            said.contains("no value of the register file matches"),
             "{said}"
         );
     }
@@ -87,10 +87,7 @@ fn a_register_that_hides_a_row_is_named() {
         }
         let (status, _, error) = court.open_with("some", &[], "no");
         assert_eq!(status, 2);
-        assert!(
-            error.contains("it has 1 of the 2 rows of the group"),
-            "{error}"
-        );
+        assert!(error.contains("it has 1 of the group's 2 rows"), "{error}");
         assert!(!court.path("no").exists());
     }
 }
@@ -111,8 +108,8 @@ fn an_auditor_finds_the_row_by_q() {
     court.altered("q", "request", |bytes| bytes[q - 60] ^= 1);
     for (file, wanted) in [
         ("not-q", "Q is not B^gamma"),
-        ("other", "it is of another opening"),
-        ("request", "it is of another opening"),
+        ("other", "belongs to another opening"),
+        ("request", "belongs to another opening"),
         ("opening", "this is a clew-opening-1"),
     ] {
         let (status, _, error) = court.open_with("register", &["--q", file], "no");
@@ -134,7 +131,7 @@ fn bbs04_has_no_q() {
     court.opened();
     let (status, _, error) = court.open_with("acme", &["--write-q", "q"], "no");
     assert_eq!(status, 2);
-    assert!(error.contains("bbs04 groups have no Q"), "{error}");
+    assert!(error.contains("--write-q requires scheme xr"), "{error}");
 }
 
 /// Damaged and outdated indexes are made good, whoever it is that is looked for.

@@ -46,7 +46,7 @@ fn a_copy_of_the_store_names_nobody_who_is_innocent() {
             "{error}"
         );
         assert!(
-            error.contains("the manager hides a row, or this group file is not"),
+            error.contains("the manager hides a row, or machines and trustees have"),
             "{error}"
         );
         assert!(error.contains("hint: compare epoch 0, "), "{error}");

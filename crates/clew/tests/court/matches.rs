@@ -80,7 +80,7 @@ fn a_trustee_who_changes_its_blind_is_named() {
     let both = ["--share", "new-1.blind", "--share", "new-3.blind"];
     let (status, _, error) = step(1, &both, "late");
     assert_eq!(status, 2);
-    assert!(error.contains("all begin again"), "{error}");
+    assert!(error.contains("start again"), "{error}");
 }
 
 /// Only the issuer computes bases: in its directory, or beforehand in a register file with points.
@@ -104,7 +104,7 @@ fn a_match_takes_points_of_the_packet_s_epoch() {
             "hashes",
             "clew group register DIR --machine web-1 --epoch 1 --points",
         ),
-        ("other", "it has no points of epoch 1"),
+        ("other", "does not have points of epoch 1"),
     ] {
         let (status, _, error) = with(register, "web-1", "no");
         assert_eq!(status, 2);
@@ -113,13 +113,13 @@ fn a_match_takes_points_of_the_packet_s_epoch() {
     for register in ["acme", "points"] {
         let (status, _, error) = with(register, "web-2", "no");
         assert_eq!(status, 1, "it was revoked: {error}");
-        assert!(
-            error.contains("web-2 was revoked at or before epoch 1"),
-            "{error}"
-        );
+        assert!(error.contains("machine web-2 could not sign"), "{error}");
         let (status, _, error) = with(register, "web-9", "no");
         assert_eq!(status, 2);
-        assert!(error.contains("no machine named web-9"), "{error}");
+        assert!(
+            error.contains("machine web-9 is not in the register"),
+            "{error}"
+        );
         let (status, _, error) = with(register, "web-1", &format!("by-{register}"));
         assert_eq!(status, 0, "{error}");
     }

@@ -177,7 +177,7 @@ fn signing_is_selective_and_never_twice() {
     fs::rename(desk.path("signed"), desk.path("once")).unwrap();
     let said = sign("once", &[]);
     assert!(
-        said.contains(&format!("{to_443}  signed already")),
+        said.contains(&format!("{to_443}  already signed")),
         "{said}"
     );
     let (status, _, summary) = desk.verify("signed", &[]);
@@ -195,7 +195,7 @@ fn a_flow_that_is_not_known_is_named_so() {
     let output = desk.run(&["verify", "--flow", "other.flow", "signed"]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("flow not given with --flow"), "{said}");
+    assert!(said.contains("flow's public file not given"), "{said}");
     let table = desk.run(&["inspect", "--flow", "other.flow", "signed"]);
     let table = String::from_utf8(table.stdout).unwrap();
     assert!(table.contains("unknown-flow"), "{table}");

@@ -81,7 +81,7 @@ fn keys_that_packets_do_not_carry_are_refused() {
             "--alg effs-3072 --levels 3",
             "--levels must be 1, 2, 4 or 8",
         ),
-        ("--alg ed25519 --levels 2", "are for eFFS"),
+        ("--alg ed25519 --levels 2", "require eFFS"),
         ("--alg rsa", "invalid value 'rsa'"),
     ] {
         let arguments = [
@@ -104,5 +104,5 @@ fn keys_that_packets_do_not_carry_are_refused() {
         "out.pcap",
     ]);
     assert_eq!(rtp.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&rtp.stderr).contains("RTP's padding holds 254"));
+    assert!(String::from_utf8_lossy(&rtp.stderr).contains("at most 254 bytes"));
 }

@@ -9,7 +9,7 @@ use clap::{Command, CommandFactory};
 use clew::cli::Cli;
 
 use super::source::sources;
-use super::{PRODUCT, members, nothing};
+use super::{PRODUCT, nothing};
 
 const README_LINES_MAX: usize = 100;
 const LINE_CHARACTERS_MAX: usize = 300;
@@ -198,7 +198,7 @@ fn modules(text: &str) -> Vec<&str> {
 fn every_module_is_on_the_map() {
     let map = include_str!("../../../../ARCHITECTURE.md");
     let mut missing = Vec::new();
-    for package in members() {
+    for package in PRODUCT.workspace_packages() {
         let root = package
             .manifest_path
             .parent()

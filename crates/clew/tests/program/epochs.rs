@@ -48,7 +48,7 @@ fn a_planned_epoch_is_announced_and_brought_forward() {
     );
     let told = desk.yes(&["revoke", "acme", "stolen"]);
     assert!(
-        told.contains("Epoch 1, planned for later, starts with it."),
+        told.contains("Epoch 1, planned for later, starts at the same time."),
         "{told}"
     );
     let told = desk.yes(&UPDATE);
@@ -119,7 +119,10 @@ fn a_damaged_store_is_not_called_another_folder() {
         assert!(status == 2 && said == expected, "{said}");
     }
     let (_, said) = desk.no(&["enrol", "elsewhere", "web-2", "-o", "x"]);
-    assert!(said.contains("elsewhere is not a clew group"), "{said}");
+    assert!(
+        said.contains("elsewhere: not a group's directory"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn times_that_cannot_be_meant_are_refused() {
         "an epoch cannot start in the past",
     );
     refused(&["--at", &in_days(40)], "use --far to confirm");
-    refused(&["--at", "tomorrow"], "tomorrow is not a time");
+    refused(&["--at", "tomorrow"], "tomorrow: not a time");
     desk.yes(&["revoke", "acme", "web-1", "--at", &in_days(40), "--far"]);
 }
 
@@ -154,7 +157,7 @@ fn a_rebase_asks_for_its_witnesses() {
             "hint: give --witness acme/public/witnesses\n",
         ),
         ("acme", "acme: it has no list of epoch 1\n"),
-        ("acme/public/group.clew", "this is not a witness file"),
+        ("acme/public/group.clew", "not a witness file"),
         ("nowhere", "nowhere: "),
     ] {
         let (status, said) = desk.no(&with(wrong));

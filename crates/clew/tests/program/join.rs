@@ -54,7 +54,7 @@ fn five_files_make_a_key_and_each_command_can_be_repeated() {
     assert_eq!(fs::read(desk.path("far.key")).unwrap(), key);
     let (status, said) = desk.no(&join("credential", "state", "far.key"));
     assert!(
-        status == 2 && said.contains("state: it does not exist"),
+        status == 2 && said.contains("state: does not exist"),
         "{said}"
     );
     let list = desk.yes(&["group", "list", "acme"]);
@@ -76,7 +76,7 @@ fn a_key_is_never_overwritten_and_the_state_stays_until_there_is_one() {
     let other = fs::read(desk.path("web-1.key")).unwrap();
     let (status, said) = desk.no(&join("credential", "state", "web-1.key"));
     assert!(
-        status == 2 && said.contains("web-1.key: it exists"),
+        status == 2 && said.contains("web-1.key: already exists"),
         "{said}"
     );
     assert_eq!(fs::read(desk.path("web-1.key")).unwrap(), other);
@@ -126,21 +126,21 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
     let other = ["--group", "other/public/group.clew"];
     refused(
         &[&elsewhere[..], &other].concat(),
-        "the invitation is to group",
+        "invitation belongs to group",
     );
     // Somebody answers the invitation again, from another device.
     desk.round("one.invitation", "thief.state", "thief.request");
     refused(
         &answer("thief.request"),
-        "another request has answered this invitation",
+        "another request already answered this invitation",
     );
     refused(
         &join("one.offer", "thief.state", "x"),
         "the offer does not match this state's request",
     );
     let list = desk.yes(&["group", "list", "acme"]);
-    assert!(list.contains("\none is invited since "), "{list}");
-    assert!(list.contains("\ntwo is invited since "), "{list}");
+    assert!(list.contains("\none: invited at "), "{list}");
+    assert!(list.contains("\ntwo: invited at "), "{list}");
     desk.yes(&["enrol", "acme", "two", "--withdraw"]);
     refused(
         &answer("two.request"),
@@ -148,7 +148,7 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
     );
     refused(
         &["enrol", "acme", "two", "--withdraw"],
-        "no invitation of two is open",
+        "machine two does not have an open invitation",
     );
     assert!(!desk.path("x").exists());
     refused(
@@ -192,7 +192,7 @@ fn an_invitation_is_a_file_and_a_second_one_is_warned_of() {
         let to_standard_output = [&["enrol", "acme", "far", "-o", "-"], more].concat();
         let (status, said) = desk.no(&to_standard_output);
         assert!(
-            status == 2 && said.contains("never to standard output"),
+            status == 2 && said.contains("cannot go to standard output"),
             "{said}"
         );
     }

@@ -57,7 +57,7 @@ fn a_record_by_hand_outlives_the_key_of_the_moment() {
     server.stop();
     let (status, said) = desk.status("connect --record hand.record --timeout 1s echo");
     assert_eq!(status, 2, "{said}");
-    assert!(said.contains("hand.record has ended, and its"), "{said}");
+    assert!(said.contains("hand.record has expired, and its"), "{said}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_certificate_that_ended_says_what_to_do() {
     records::write(&desk.path("hand.record"), &record).unwrap();
     let (status, said) = desk.status("connect --record hand.record echo");
     assert_eq!(status, 2, "{said}");
-    assert!(said.contains("ended at 1970-01-01"), "{said}");
+    assert!(said.contains("expired at 1970-01-01"), "{said}");
 }
 
 /// Rotations of 16 s: a record of 2 s. Half a minute would be needed for the key to be gone, so that this one
@@ -92,7 +92,7 @@ fn a_record_by_hand_is_renewed_while_its_server_runs() {
         let mut server = Server::bind(&secret, config, options).unwrap();
         let first = server.record().await.unwrap();
         records::write(&desk.path("hand.record"), &first).unwrap();
-        let counted = TunnelMetrics::new(server.stats());
+        let counted = TunnelMetrics::new(server.metrics());
         let echo = [parse_service("echo=echo").unwrap()];
         let users = Users::new(None, true).unwrap();
         let mut services = Services::new(&echo, users, &counted);

@@ -39,7 +39,7 @@ fn both_sides_write_what_happens() {
     // Older traces stay.
     let (status, said) = desk.says("--qlog client.sqlog echo");
     assert_eq!(status, 2);
-    assert!(said.contains("client.sqlog: it exists"), "{said}");
+    assert!(said.contains("client.sqlog: already exists"), "{said}");
 }
 
 #[test]

@@ -66,11 +66,11 @@ fn wrong_usage_says_what_to_do() {
         (format!("{serve} --listen 127.0.0.1:0"), "--anonymous"),
         (
             format!("{serve} --anonymous --listen 0.0.0.0:4433"),
-            "give --address",
+            "use --address",
         ),
         (
             format!("{serve} --anonymous --listen 127.0.0.1:0 --listen 127.0.0.2:0"),
-            "one address of IPv4",
+            "at most one IPv4",
         ),
         (
             format!("{serve} --anonymous --listen 127.0.0.1:0 --rotation 1s"),

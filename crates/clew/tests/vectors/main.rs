@@ -54,7 +54,7 @@ static FILES: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
 fn cases() -> Vec<Case> {
     let of_format = |(format, text): (&'static &str, &'static String)| {
         let parse = |line| Case::parse(format, line);
-        text.lines().map(move |line| parse(line).unwrap_or_else(|| panic!("{format}: {line}")))
+        text.lines().map(move |line| parse(line).ok_or_else(|| format!("{format}: {line}")).unwrap())
     };
     FILES.iter().flat_map(of_format).collect()
 }

@@ -3,9 +3,9 @@
 use crate::measure::{self, Samples, Seat};
 use crate::options::Options;
 use crate::place::{self, Cores};
-use crate::record::Record;
 use crate::report::{Figures, Row};
 use crate::system::Work;
+use clew_record::Record;
 use std::io;
 use std::time::Duration;
 

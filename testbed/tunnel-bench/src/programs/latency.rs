@@ -6,9 +6,9 @@ use crate::line::{Condition, Line};
 use crate::measure::{self, Samples, Seat};
 use crate::options::Options;
 use crate::place::Cores;
-use crate::record::Record;
 use crate::report::{Figures, Row};
 use crate::system::Work;
+use clew_record::Record;
 use std::io;
 use std::time::{Duration, Instant};
 

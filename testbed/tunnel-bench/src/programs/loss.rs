@@ -7,9 +7,9 @@ use crate::measure::{self, Samples};
 use crate::options::{Lossy, Options};
 use crate::place::Cores;
 use crate::plot::{self, Look, Panel, Plot};
-use crate::record::Record;
 use crate::report::{Figures, Row};
 use crate::system::Work;
+use clew_record::Record;
 use std::collections::BTreeMap;
 use std::io;
 

@@ -2,10 +2,10 @@
 
 use crate::measure;
 use crate::options::Options;
-use crate::record::Record;
 use crate::report::{Figures, Row};
 use crate::system::Work;
 use crate::systems::identity::Identity;
+use clew_record::Record;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;

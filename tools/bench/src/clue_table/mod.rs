@@ -10,7 +10,7 @@ use crate::groups::PACKET;
 use crate::measure::Case;
 use crate::options::Options;
 use crate::paper::CLUE;
-use crate::record::Record;
+use crate::report;
 use clew_group::Scheme;
 use cover::COVERS;
 use operations::{Bench, OPERATIONS, Operation};
@@ -25,7 +25,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.push(Case::new("sha256-1277", "hashing one packet", || {
         Sha256::digest(PACKET)
     }));
-    let (mut record, measured) = Record::measure(options, &[CLUE], cases)?;
+    let (mut record, measured) = report::measure(options, &[CLUE], cases)?;
     let schemes = groups.iter().map(|group| tables::scheme(group, &measured));
     record.tables = schemes.collect();
     record.tables.push(tables::findings(&groups, &measured));

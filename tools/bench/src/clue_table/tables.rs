@@ -4,7 +4,7 @@ use super::cover::{COVERS, Cover};
 use super::operations::{OPERATIONS, Operation, quoted, row};
 use crate::group::Group;
 use crate::measure::Measured;
-use crate::table::{Table, fixed, number, optional};
+use clew_record::table::{Table, fixed, number, optional};
 
 fn median(measured: &Measured, scheme: &str, operation: Operation, cover: Cover) -> Option<f64> {
     let figures = measured.get(&row(scheme, operation, cover));

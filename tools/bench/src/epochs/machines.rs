@@ -5,9 +5,9 @@
 
 use super::pieces;
 use crate::groups::quorum;
+use crate::issuing::{Issuing, NOW, checked, name};
 use crate::measure::Case;
 use crate::nodes::Nodes;
-use crate::office::{NOW, Office, checked, name};
 use clew_evidence::{
     CheckedGroup, DeviceEntry, EntryKey, Name, RegisterEntry, Search, base_hash, sign_part,
 };
@@ -27,7 +27,7 @@ const AT_ONCE: u32 = 1 << 14;
 
 /// As many machines as asked for.
 pub struct Machines {
-    office: RefCell<Office>,
+    issuing: RefCell<Issuing>,
     count: u32,
     /// A and x of some rows.
     some: Vec<(G1, Scalar)>,
@@ -39,22 +39,22 @@ pub struct Machines {
 
 impl Machines {
     pub fn new(count: u32) -> rusqlite::Result<Self> {
-        let mut office = Office::new(Scheme::Xr, quorum(1, 1));
-        office.enrol("machine-0");
-        office.store.refresh().expect("the store is whole");
-        fill(&mut office, count)?;
-        office.store.refresh().expect("the store is whole");
-        let group = checked(office.store.group());
-        let last = office.machine(&machine(count - 1).to_string());
-        let base = office.base(&last, 0);
-        let made = Made::new(&office);
+        let mut issuing = Issuing::new(Scheme::Xr, quorum(1, 1));
+        issuing.enrol("machine-0");
+        issuing.store.refresh().expect("the store is whole");
+        fill(&mut issuing, count)?;
+        issuing.store.refresh().expect("the store is whole");
+        let group = checked(issuing.store.group());
+        let last = issuing.machine(&machine(count - 1).to_string());
+        let base = issuing.base(&last, 0);
+        let made = Made::new(&issuing);
         let some = made.credentials(0..count.min(AT_ONCE));
-        let in_epoch = office.store.epoch_issuer(&office.issuer, 0);
+        let in_epoch = issuing.store.epoch_issuer(&issuing.issuer, 0);
         Ok(Self {
             group,
             base,
             in_epoch: in_epoch.expect("every group has an epoch 0"),
-            office: RefCell::new(office),
+            issuing: RefCell::new(issuing),
             count,
             some,
         })
@@ -79,19 +79,19 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    fn new(office: &'a Office) -> Self {
-        let like = office.machine("machine-0").entry;
+    fn new(issuing: &'a Issuing) -> Self {
+        let like = issuing.machine("machine-0").entry;
         let EntryKey::Xr(DeviceEntry { commitment, .. }) = &like.key else {
-            unreachable!("the office is one of xr");
+            unreachable!("the issuing is one of xr");
         };
         let c = G1::from_bytes(commitment).expect("the store is whole");
-        let group = office.store.group();
+        let group = issuing.store.group();
         let g1 = Generators::of(&group.genesis().nonce).g1;
         let key: PublicKey = group.first_public_key().clone();
         let key = key.in_epoch(&(g1 + c)).expect("not the identity");
-        let certifier = office.issuer.issuer.in_epoch(&key, []);
+        let certifier = issuing.issuer.issuer.in_epoch(&key, []);
         Self {
-            issuer: &office.issuer,
+            issuer: &issuing.issuer,
             certifier: certifier.expect("both are of xr"),
             like,
         }
@@ -127,11 +127,11 @@ fn salt(index: u32) -> [u8; 16] {
 }
 
 /// Adds made-up rows to the store, up to so many.
-fn fill(office: &mut Office, count: u32) -> rusqlite::Result<()> {
-    let made = Made::new(office);
+fn fill(issuing: &mut Issuing, count: u32) -> rusqlite::Result<()> {
+    let made = Made::new(issuing);
     let mut nodes = Nodes::default();
     nodes.append(&made.like.leaf_hash());
-    let mut db = Connection::open(office.dir().join("issuer/store.db"))?;
+    let mut db = Connection::open(issuing.dir().join("issuer/store.db"))?;
     let transaction = db.transaction()?;
     {
         let mut machines =
@@ -153,7 +153,7 @@ fn fill(office: &mut Office, count: u32) -> rusqlite::Result<()> {
             }
         }
     }
-    let head = sign_part(&office.head(&nodes).encode(), &office.issuer.manager);
+    let head = sign_part(&issuing.head(&nodes).encode(), &issuing.issuer.manager);
     transaction.execute("UPDATE register SET bytes = ?1", [head])?;
     transaction.commit()
 }
@@ -194,18 +194,18 @@ fn in_memory(m: &Machines) -> Vec<Case<'_>> {
 
 fn in_store(m: &Machines) -> Vec<Case<'_>> {
     let n = m.count;
-    let find = || m.office.borrow().found(m.search(), 0);
+    let find = || m.issuing.borrow().found(m.search(), 0);
     let found = find().expect("the machine is in the register");
     assert_eq!(found.row.entry.index, n - 1);
-    let index = m.office.borrow().dir().join(INDEXES);
+    let index = m.issuing.borrow().dir().join(INDEXES);
     let search = m.search();
     let fits = move || search.fits(&found.row.entry, found.x.as_ref());
     assert!(fits());
     let rebase = || {
-        let office = &mut *m.office.borrow_mut();
-        let made = office
+        let issuing = &mut *m.issuing.borrow_mut();
+        let made = issuing
             .store
-            .rebase(&office.issuer, When::now(NOW), &mut |_, _| true);
+            .rebase(&issuing.issuer, When::now(NOW), &mut |_, _| true);
         made.expect("the disk takes it")
     };
     vec![

@@ -2,16 +2,16 @@
 //! a child: start, keys, reading, writing and all.
 
 mod child;
-mod desk;
+mod folder;
 mod tables;
 mod traffic;
 
 use crate::measure::Case;
 use crate::options::Options;
-use crate::record::Record;
+use crate::report;
 use crate::sha256;
 use child::Ran;
-use desk::{Desk, Mode, TASKS, Task};
+use folder::{Folder, Mode, TASKS, Task};
 use serde_json::Value;
 use std::cell::Cell;
 use std::io;
@@ -23,19 +23,21 @@ const PACKETS: u32 = 32_768;
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
     let packets = options.packets.unwrap_or(PACKETS);
-    let desk = Desk::new(options.clew.as_deref(), options.capture.as_deref(), packets)?;
+    let folder = Folder::new(options.clew.as_deref(), options.capture.as_deref(), packets)?;
     let cores = child::cores()?;
     let mut runs = Vec::new();
     for task in TASKS {
         let counts = child::counts(cores.len());
         runs.extend(counts.into_iter().map(|count| Run::new(task, count)));
     }
-    let cases = runs.iter().map(|run| run.case(&desk, &cores[..run.cores]));
-    let (mut record, measured) = Record::measure(options, &[], cases.collect())?;
-    record.notes = tables::notes(options, &desk);
+    let cases = runs
+        .iter()
+        .map(|run| run.case(&folder, &cores[..run.cores]));
+    let (mut record, measured) = report::measure(options, &[], cases.collect())?;
+    record.notes = tables::notes(options, &folder);
     record
         .tables
-        .push(tables::throughput(&desk, &runs, &measured));
+        .push(tables::throughput(&folder, &runs, &measured));
     record.print(options.json)
 }
 
@@ -81,10 +83,10 @@ impl Run {
         self.cpu.get().as_secs_f64() * 1e6 / self.packets.get() as f64
     }
 
-    fn case<'a>(&'a self, desk: &'a Desk, cores: &'a [usize]) -> Case<'a> {
-        let packets = desk.traffic(self.task.mode()).packets;
+    fn case<'a>(&'a self, folder: &'a Folder, cores: &'a [usize]) -> Case<'a> {
+        let packets = folder.traffic(self.task.mode()).packets;
         let work = move || {
-            let ran = desk.run(self.task, cores).expect("it was done before");
+            let ran = folder.run(self.task, cores).expect("it was done before");
             self.note(&ran, packets);
             match self.task {
                 Task::Hash(_) => (hashed(&ran.stdout).expect("a row of our own"), 1),

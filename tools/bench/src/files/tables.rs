@@ -1,21 +1,21 @@
 //! Throughput, memory and ratios.
 
-use super::desk::{Desk, SHARE, Task};
+use super::folder::{Folder, SHARE, Task};
 use super::{Run, row, traffic};
 use crate::measure::{Figures, Measured};
 use crate::options::Options;
-use crate::table::{Table, number, optional};
+use clew_record::table::{Table, number, optional};
 
 /// The captures, and what figures include.
-pub fn notes(options: &Options, desk: &Desk) -> Vec<String> {
+pub fn notes(options: &Options, folder: &Folder) -> Vec<String> {
     let mb = |bytes: usize| bytes as f64 / 1e6;
     let mut notes = vec![
         format!(
             "tree: {} packets, {:.1} MB; each and window: the first {} of them (1/{SHARE}), {:.1} MB",
-            desk.all.packets,
-            mb(desk.all.bytes),
-            desk.first.packets,
-            mb(desk.first.bytes),
+            folder.all.packets,
+            mb(folder.all.bytes),
+            folder.first.packets,
+            mb(folder.first.bytes),
         ),
         "MB are those of the packets before they are signed; hashing: SHA-256 of these on the same cores".into(),
     ];
@@ -31,7 +31,7 @@ pub fn notes(options: &Options, desk: &Desk) -> Vec<String> {
 }
 
 /// A row for each task and number of cores.
-pub fn throughput(desk: &Desk, runs: &[Run], measured: &Measured) -> Table {
+pub fn throughput(folder: &Folder, runs: &[Run], measured: &Measured) -> Table {
     let columns = [
         "task",
         "cores",
@@ -47,13 +47,13 @@ pub fn throughput(desk: &Desk, runs: &[Run], measured: &Measured) -> Table {
     let title = "The whole process: start, keys, reading, decoding, hashing, signatures, writing";
     let mut table = Table::new("throughput", title, columns);
     for run in runs {
-        table.row(run.task.name(), cells(run, desk, measured));
+        table.row(run.task.name(), cells(run, folder, measured));
     }
     table
 }
 
-fn cells(run: &Run, desk: &Desk, measured: &Measured) -> Vec<String> {
-    let traffic = desk.traffic(run.task.mode());
+fn cells(run: &Run, folder: &Folder, measured: &Measured) -> Vec<String> {
+    let traffic = folder.traffic(run.task.mode());
     let packets_per_s = 1e6 / measured.us(&run.row());
     let mb_per_s = packets_per_s * traffic.bytes as f64 / traffic.packets as f64 / 1e6;
     // The program that hashes holds the whole capture.

@@ -6,9 +6,9 @@ use crate::groups::rng;
 use crate::measure::{Case, Figures, Measured};
 use crate::options::Options;
 use crate::plot::{Line, Look, Panel, Plot};
-use crate::record::Record;
-use crate::table::Table;
+use crate::report;
 use clew_flow::{BlockSigner as _, Chaining};
+use clew_record::table::Table;
 use clew_tree::{DigestSize, Suite};
 use std::hint::black_box;
 use std::io;
@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> io::Result<()> {
         let verifying = rate.shape().verifying(verify);
         cases.push(verifying.against(single("verify", rate.bytes)));
     }
-    let (mut record, measured) = Record::measure(options, &[], cases)?;
+    let (mut record, measured) = report::measure(options, &[], cases)?;
     record.notes.push(means());
     record.notes.push(format!(
         "One core, packets in order, signature in all of them; {TOGETHER} are received together. kpps: thousand packets a second; \

@@ -10,8 +10,7 @@ use crate::groups::rng;
 use crate::loss::{self, Loss};
 use crate::measure::Case;
 use crate::options::Options;
-use crate::record::Record;
-use crate::report::Source;
+use crate::report::{self, Source};
 use clew_group::Scheme;
 use receiving::{Counting, Keys};
 use sha2::{Digest, Sha256};
@@ -39,7 +38,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut cases: Vec<Case<'_>> = flows.iter().flat_map(Flow::verifying).collect();
     cases.extend(hashing(&flows, &sent[0]));
     cases.extend(groups.iter().flat_map(|group| signing(group, &sent)));
-    let (mut record, measured) = Record::measure(options, &SOURCES, cases)?;
+    let (mut record, measured) = report::measure(options, &SOURCES, cases)?;
     record.notes.push(tables::note(sent.len()));
     record.tables = tables::all(&groups, &flows, &sent, &measured);
     record.print(options.json)
@@ -122,7 +121,7 @@ impl Flow<'_> {
         } else {
             "per packet that arrived, % lost"
         };
-        let case = Case::counted(self.row(loss), about, input, work);
+        let case = Case::per_piece(self.row(loss), about, input, work);
         let case = case.against(self.row(loss::NONE));
         match quoted(self.way, loss) {
             Some(figure) => case.quote(DESIGN, figure),

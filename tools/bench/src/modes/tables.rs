@@ -5,8 +5,8 @@ use super::{Flow, SEEDS, added_bytes, receiving};
 use crate::group::Group;
 use crate::loss::{self, Loss};
 use crate::measure::{Figures, Measured};
-use crate::table::{BLANK, Table, number};
 use clew_group::Scheme;
+use clew_record::table::{BLANK, Table, number};
 
 /// What all tables have in common.
 pub fn note(sent: usize) -> String {

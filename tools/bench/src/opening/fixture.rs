@@ -1,7 +1,7 @@
 //! A packet of a group, and everything that its trustees say about it.
 
 use crate::groups::{PACKET, rng};
-use crate::office::{Office, checked};
+use crate::issuing::{Issuing, checked};
 use clew_evidence::{Asked, CheckedGroup, Found, Packet, Question, Request, Share, Step};
 use clew_group::Scheme;
 use clew_group::curve::G1;
@@ -24,15 +24,15 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new(scheme: Scheme, quorum: Quorum) -> Self {
-        let mut office = Office::new(scheme, quorum);
-        let key = office.enrol("machine-1");
-        office.store.refresh().expect("the store is whole");
-        let machine = office.machine("machine-1");
+        let mut issuing = Issuing::new(scheme, quorum);
+        let key = issuing.enrol("machine-1");
+        issuing.store.refresh().expect("the store is whole");
+        let machine = issuing.machine("machine-1");
         let found = Found {
-            row: office.store.row(&machine).expect("the register is whole"),
-            x: (scheme == Scheme::Xr).then(|| machine.x(&office.issuer)),
+            row: issuing.store.row(&machine).expect("the register is whole"),
+            x: (scheme == Scheme::Xr).then(|| machine.x(&issuing.issuer)),
         };
-        let group = checked(office.store.group());
+        let group = checked(issuing.store.group());
         let held = key.newest().expect("a key has an epoch");
         let signer = key.signing_key(held).expect("a good key");
         let precursor = signer.precursor(&mut rng(2));
@@ -45,8 +45,8 @@ impl Fixture {
             scheme,
             quorum,
             asked: asked.expect("a good signature"),
-            base: office.base(&machine, 0),
-            trustees: office.trustees,
+            base: issuing.base(&machine, 0),
+            trustees: issuing.trustees,
             group,
             found,
             body,

@@ -7,9 +7,10 @@ mod shares;
 
 use crate::groups::quorum;
 use crate::options::Options;
-use crate::record::{Record, Row};
-use crate::table::{BLANK, Table, number};
+use crate::report;
 use clew_group::Scheme;
+use clew_record::Row;
+use clew_record::table::{BLANK, Table, number};
 use fixture::Fixture;
 use std::io;
 
@@ -38,7 +39,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     for ((t, n), f) in QUORUMS.iter().zip(&ceremonies) {
         cases.extend(ceremony::all(f, &format!("{t}/{n}")));
     }
-    let (mut record, _) = Record::measure(options, &[], cases)?;
+    let (mut record, _) = report::measure(options, &[], cases)?;
     record.tables.push(by_quorum(&record.rows));
     record.print(options.json)
 }

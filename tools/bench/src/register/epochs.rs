@@ -1,8 +1,8 @@
 //! Revocations: the issuer's work, each member's, and everybody's who loads a group file.
 
 use crate::groups::{XrGroup, quorum, rng};
+use crate::issuing::{Issuing, NOW, checked, name};
 use crate::measure::Case;
-use crate::office::{NOW, Office, checked, name};
 use clew_evidence::GroupFile;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
@@ -28,28 +28,28 @@ pub struct History {
 
 impl History {
     pub fn new() -> Self {
-        let mut office = Office::new(Scheme::Xr, quorum(2, 3));
-        let key = office.enrol("keeper");
+        let mut issuing = Issuing::new(Scheme::Xr, quorum(2, 3));
+        let key = issuing.enrol("keeper");
         for epoch in 1..=MANY {
-            office.enrol(&revoked(epoch));
+            issuing.enrol(&revoked(epoch));
         }
-        office.store.refresh().expect("the store is whole");
+        issuing.store.refresh().expect("the store is whole");
         let before = tempfile::tempdir().expect("a temporary directory");
-        copy(&office.dir(), &before.path().join("group"));
-        let file = |office: &Office| {
-            let read = fs::read(office.dir().join(GROUP_FILE));
+        copy(&issuing.dir(), &before.path().join("group"));
+        let file = |issuing: &Issuing| {
+            let read = fs::read(issuing.dir().join(GROUP_FILE));
             read.expect("the store's own file")
         };
-        let none = file(&office);
-        revoke(&mut office.store, &office.issuer, 1);
-        let one = file(&office);
+        let none = file(&issuing);
+        revoke(&mut issuing.store, &issuing.issuer, 1);
+        let one = file(&issuing);
         for epoch in 2..=MANY {
-            revoke(&mut office.store, &office.issuer, epoch);
+            revoke(&mut issuing.store, &issuing.issuer, epoch);
         }
         Self {
-            files: [(0, none), (1, one), (MANY, file(&office))],
+            files: [(0, none), (1, one), (MANY, file(&issuing))],
             before,
-            issuer: office.issuer,
+            issuer: issuing.issuer,
             key,
         }
     }

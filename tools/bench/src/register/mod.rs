@@ -10,8 +10,8 @@ mod store;
 mod tree;
 
 use crate::groups::{XrGroup, quorum};
+use crate::issuing::Issuing;
 use crate::measure::Case;
-use crate::office::Office;
 use crate::options::Options;
 use crate::report::{self, Source};
 use clew_group::Scheme;
@@ -32,18 +32,18 @@ const SOURCES: [Source; 1] = [Source {
 
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
-    let mut office = Office::new(Scheme::Xr, quorum(2, 3));
+    let mut issuing = Issuing::new(Scheme::Xr, quorum(2, 3));
     for i in 0..IN_STORE.min(options.members) {
-        office.enrol(&format!("machine-{i}"));
+        issuing.enrol(&format!("machine-{i}"));
     }
-    office.store.refresh().map_err(io::Error::other)?;
+    issuing.store.refresh().map_err(io::Error::other)?;
     let group = XrGroup::new();
-    let tree = Tree::grow(&office, options.members);
+    let tree = Tree::grow(&issuing, options.members);
     let history = History::new();
-    let office = RefCell::new(office);
+    let issuing = RefCell::new(issuing);
 
     let mut cases: Vec<Case<'_>> = join::all(&group);
-    cases.extend(store::all(&office));
+    cases.extend(store::all(&issuing));
     cases.extend(tree::all(&tree));
     cases.extend(epochs::all(&group, &history));
     report::run(options, &SOURCES, cases)

@@ -1,9 +1,9 @@
 //! The register's tree over made-up entries, its nodes in memory.
 
 use crate::groups::rng;
+use crate::issuing::{Issuing, name};
 use crate::measure::Case;
 use crate::nodes::Nodes;
-use crate::office::{Office, name};
 use clew_evidence::{GroupFile, HEADER, RegisterEntry, Row, inclusion, sign_part};
 use rand_core::Rng;
 
@@ -17,25 +17,25 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Appends entries that look like the office's first one, and makes the group file.
-    pub fn grow(office: &Office, entries: u32) -> Self {
+    /// Appends entries that look like the issuing's first one, and makes the group file.
+    pub fn grow(issuing: &Issuing, entries: u32) -> Self {
         let mut tree = Self {
             nodes: Nodes::default(),
-            like: office.machine("machine-0").entry,
-            group: office.store.group().clone(),
+            like: issuing.machine("machine-0").entry,
+            group: issuing.store.group().clone(),
         };
         for index in 0..entries {
             let leaf = tree.entry(index).leaf_hash();
             tree.nodes.append(&leaf);
         }
-        tree.group = tree.group_file(office);
+        tree.group = tree.group_file(issuing);
         tree
     }
 
-    fn group_file(&self, office: &Office) -> GroupFile {
+    fn group_file(&self, issuing: &Issuing) -> GroupFile {
         let genesis = self.group.genesis().encode();
-        let head = office.head(&self.nodes).encode();
-        let parts = [genesis, head].map(|part| sign_part(&part, &office.issuer.manager));
+        let head = issuing.head(&self.nodes).encode();
+        let parts = [genesis, head].map(|part| sign_part(&part, &issuing.issuer.manager));
         let bytes = [&HEADER[..], &parts[0], &parts[1]].concat();
         GroupFile::from_bytes(&bytes).expect("a manager's own parts")
     }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::Part;
+use super::Shard;
 use crate::engine::rate::Rate;
 use crate::limits::{self, M_MIN};
 use crate::record::Authenticators;
@@ -30,7 +30,7 @@ pub struct Config {
     /// How much it takes on.
     pub limits: Limits,
     /// Which part of the server this is.
-    pub part: Part,
+    pub shard: Shard,
 }
 
 /// The limits that a server may choose: `spec/tunnel.md` section 14.
@@ -97,7 +97,7 @@ impl Config {
             is_directory: false,
             is_name_service: false,
             limits: Limits::default(),
-            part: Part::WHOLE,
+            shard: Shard::WHOLE,
         }
     }
 }

@@ -30,7 +30,7 @@ use jobs::{Decryption, Verify};
 use keys::ServerKeys;
 pub use load::Load;
 use tids::Tids;
-pub use tids::{Notice, Part};
+pub use tids::{Shard, ShardMessage};
 use tunnel::Tunnel;
 
 use super::channel::{Channel, Common, Now};
@@ -115,7 +115,7 @@ impl Server {
     ) -> Result<Self, Reason> {
         let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
-        let (chosen, part) = (config.limits, config.part);
+        let (chosen, part) = (config.limits, config.shard);
         let mut common = Common::default();
         common
             .events
@@ -159,8 +159,8 @@ impl Server {
     }
 
     /// What other parts of the server have to know.
-    pub fn notices(&mut self) -> Vec<Notice> {
-        self.tids.notices()
+    pub fn shard_messages(&mut self) -> Vec<ShardMessage> {
+        self.tids.messages()
     }
 
     /// Another part has accepted an initiation packet that would come here if it came again.

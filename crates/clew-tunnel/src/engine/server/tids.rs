@@ -1,4 +1,4 @@
-//! Which tunnel a TID is of, and which part of a server that tunnel is at.
+//! Which tunnel a TID is of, and which shard of a server that tunnel is at.
 
 use alloc::vec::Vec;
 
@@ -10,21 +10,21 @@ use crate::keys::Nonce;
 use crate::wire::packet::Tid;
 use crate::x25519::Public;
 
-/// One of some parts of a server, which are at the same address and have the same S'. Packets come to a part
+/// One of some parts of a server, which are at the same address and have the same S'. Packets come to a shard
 /// by their TID; new tunnels are where they come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Shard {
     /// Which one, from 0.
     pub number: u32,
     /// How many there are: at least one.
     pub of: u32,
 }
 
-impl Part {
+impl Shard {
     /// All of a server.
     pub const WHOLE: Self = Self { number: 0, of: 1 };
 
-    /// The part that packets with this TID come to.
+    /// The shard that packets with this TID come to.
     pub fn home(self, tid: Tid) -> u32 {
         let [.., a, b, c, d] = *tid.as_bytes();
         u32::from_be_bytes([a, b, c, d]) % self.of.max(1)
@@ -37,8 +37,8 @@ impl Part {
 
 /// What other parts have to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A tunnel of this part has this TID, whose packets come to another.
+pub enum ShardMessage {
+    /// A tunnel of this shard has this TID, whose packets come to another.
     Here(Tid),
     /// It has it no more.
     Gone(Tid),
@@ -46,21 +46,21 @@ pub enum Notice {
     Accepted(Tid, Public, Nonce),
 }
 
-/// The TIDs of all tunnels of a part.
+/// The TIDs of all tunnels of a shard.
 #[derive(Debug)]
 pub(super) struct Tids {
-    part: Part,
+    shard: Shard,
     map: HashMap<Tid, (u32, Which), Hasher>,
-    notices: Vec<Notice>,
+    messages: Vec<ShardMessage>,
 }
 
 impl Tids {
     /// None.
-    pub(super) fn new(hasher: Hasher, part: Part) -> Self {
+    pub(super) fn new(hasher: Hasher, shard: Shard) -> Self {
         Self {
-            part,
+            shard,
             map: HashMap::with_hasher(hasher),
-            notices: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
@@ -82,27 +82,28 @@ impl Tids {
     /// It is this tunnel's.
     pub(super) fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
         let before = self.map.insert(tid, (tunnel, which));
-        if before.is_none() && !self.part.is_home(tid) {
-            self.notices.push(Notice::Here(tid));
+        if before.is_none() && !self.shard.is_home(tid) {
+            self.messages.push(ShardMessage::Here(tid));
         }
     }
 
     /// It is no tunnel's any more.
     pub(super) fn remove(&mut self, tid: Tid) {
-        if self.map.remove(&tid).is_some() && !self.part.is_home(tid) {
-            self.notices.push(Notice::Gone(tid));
+        if self.map.remove(&tid).is_some() && !self.shard.is_home(tid) {
+            self.messages.push(ShardMessage::Gone(tid));
         }
     }
 
     /// An initiation packet was accepted.
     pub(super) fn accepted(&mut self, tid: Tid, client: Public, nonce: Nonce) {
-        if !self.part.is_home(tid) {
-            self.notices.push(Notice::Accepted(tid, client, nonce));
+        if !self.shard.is_home(tid) {
+            self.messages
+                .push(ShardMessage::Accepted(tid, client, nonce));
         }
     }
 
     /// What other parts have to know since the last time.
-    pub(super) fn notices(&mut self) -> Vec<Notice> {
-        core::mem::take(&mut self.notices)
+    pub(super) fn messages(&mut self) -> Vec<ShardMessage> {
+        core::mem::take(&mut self.messages)
     }
 }

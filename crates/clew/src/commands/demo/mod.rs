@@ -3,17 +3,17 @@
 //! It calls what the commands call and shows the command that would do the same; everything that it
 //! makes stays in its folder, all commands included.
 
-mod cast;
 mod changes;
 mod checks;
+mod fleet;
 mod observe;
 mod quorum;
-mod scenes;
+mod steps;
 
 use crate::cli;
 use crate::failure::{Failure, Status};
-use cast::Cast;
 use checks::Checks;
+use fleet::Fleet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ struct Stage {
     dir: PathBuf,
     checks: Checks,
     commands: String,
-    /// Commands shown since the last scene began.
+    /// Commands shown since the last step began.
     shown: usize,
 }
 
@@ -43,7 +43,7 @@ impl Stage {
         self.dir.join(name)
     }
 
-    fn scene(&mut self, title: &str) {
+    fn step(&mut self, title: &str) {
         say!("\n{title}");
         self.commands += &format!("\n# {title}\n");
         self.shown = 0;
@@ -97,19 +97,16 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
         commands: String::new(),
         shown: 0,
     };
-    say!(
-        "Everything that this demo makes is in {}.",
-        stage.dir.display()
-    );
-    let cast = Cast::gather(&mut stage, arguments.capture.as_deref())?;
-    scenes::sign(&mut stage, &cast)?;
-    let observed = observe::observe(&mut stage, &cast)?;
-    scenes::tamper(&mut stage, &observed)?;
-    scenes::route(&mut stage, &cast)?;
-    quorum::open(&mut stage, &cast, &observed)?;
-    quorum::compare_machines(&mut stage, &cast, &observed)?;
-    scenes::revoke(&mut stage, &cast)?;
-    scenes::restore(&mut stage, &cast)?;
+    say!("All files of this demo are in {}.", stage.dir.display());
+    let fleet = Fleet::gather(&mut stage, arguments.capture.as_deref())?;
+    steps::sign(&mut stage, &fleet)?;
+    let observed = observe::observe(&mut stage, &fleet)?;
+    steps::tamper(&mut stage, &observed)?;
+    steps::route(&mut stage, &fleet)?;
+    quorum::open(&mut stage, &fleet, &observed)?;
+    quorum::compare_machines(&mut stage, &fleet, &observed)?;
+    steps::revoke(&mut stage, &fleet)?;
+    steps::restore(&mut stage, &fleet)?;
     let path = stage.path(COMMANDS);
     fs::write(&path, &stage.commands).map_err(|e| Failure::io(&path, &e))?;
     Ok(stage.checks.finish())
@@ -124,10 +121,10 @@ fn prepare(dir: &Path, force: bool) -> Result<(), Failure> {
     let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let hint = match dir.join(MARKER).is_file() {
-            true => "replace the earlier demo with --force, or choose another folder with -o",
-            false => "choose another folder with -o",
+            true => "use --force to replace the earlier demo, or -o for another folder",
+            false => "use -o for another folder",
         };
-        return Err(Failure::file(dir, "it exists and is not empty").hint(hint));
+        return Err(Failure::file(dir, "exists and is not empty").hint(hint));
     }
     for folder in ["keys", "shares"] {
         fs::create_dir_all(dir.join(folder)).map_err(failed)?;

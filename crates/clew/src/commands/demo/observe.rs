@@ -1,8 +1,8 @@
-//! The observer's scene: one pass over the signed capture shows all that an observer gets to see.
+//! The observer's step: one pass over the signed capture shows all that an observer gets to see.
 
 use super::Stage;
-use super::cast::{Cast, Machine};
-use super::scenes::{GROUP_FILE, verify_file};
+use super::fleet::{Fleet, Machine};
+use super::steps::{GROUP_FILE, verify_file};
 use crate::failure::Failure;
 use crate::groups::read_group_file;
 use crate::records::{Finding, json};
@@ -13,7 +13,7 @@ use clew_packet::{Block, Conclusion, Flow, Frame, Verdict, flow, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// What later scenes need of the signed capture.
+/// What later steps need of the signed capture.
 pub struct Observed<'c> {
     /// The longest packet, too long to be padded by its link: its payload ends where its trailer
     /// begins.
@@ -22,11 +22,11 @@ pub struct Observed<'c> {
     pub firsts: Vec<(u64, Record, &'c Machine)>,
 }
 
-pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Failure> {
-    stage.scene("4. An observer verifies, with the public group file and nothing else");
+pub fn observe<'c>(stage: &mut Stage, fleet: &'c Fleet) -> Result<Observed<'c>, Failure> {
+    stage.step("4. An observer verifies, using only the public group file");
     stage.command(&format!("verify --group @{GROUP_FILE} @signed.pcap"));
     let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
-    let mut seen = Observer::new(cast);
+    let mut seen = Observer::new(fleet);
     let verified = verify_file(stage, "signed.pcap", |record, info, conclusion| {
         seen.look(record, info, conclusion, &keyring);
     })?;
@@ -39,7 +39,7 @@ pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Fa
         verified.totals.of(Verdict::Unsigned)
     );
     stage.checks.check(
-        valid == cast.packets() && invalid == 0,
+        valid == fleet.packets() && invalid == 0,
         format!("the observer finds all {valid} signed packets valid and none invalid"),
     );
     seen.lines += &format!("{}\n", json::summary(&verified));
@@ -48,7 +48,7 @@ pub fn observe<'c>(stage: &mut Stage, cast: &'c Cast) -> Result<Observed<'c>, Fa
 
 /// What an observer could try to link packets by, and the report for programs.
 struct Observer<'c> {
-    cast: &'c Cast,
+    fleet: &'c Fleet,
     lengths: BTreeSet<usize>,
     seen: BTreeSet<Vec<u8>>,
     values: usize,
@@ -63,9 +63,9 @@ struct Observer<'c> {
 }
 
 impl<'c> Observer<'c> {
-    fn new(cast: &'c Cast) -> Self {
+    fn new(fleet: &'c Fleet) -> Self {
         Self {
-            cast,
+            fleet,
             lengths: BTreeSet::new(),
             seen: BTreeSet::new(),
             values: 0,
@@ -123,7 +123,7 @@ impl<'c> Observer<'c> {
         }
         let source = flow(frame).ok().map(|flow| flow.source);
         let sender = self
-            .cast
+            .fleet
             .machines
             .iter()
             .find(|m| Some(m.address) == source);
@@ -140,7 +140,8 @@ impl<'c> Observer<'c> {
         say!("   Which machine sent a packet? The signatures do not say:");
         let (blocks, mixed) = (self.blocks.len(), self.mixed);
         say!(
-            "   {values} values in the signatures of {blocks} blocks, {repeated} of them seen twice;"
+            "   {values} values in the signatures of {blocks} blocks, {repeated} of them seen \
+             twice;"
         );
         say!("   packets of one block are of one flow, which their headers say anyway");
         stage.checks.check(
@@ -153,15 +154,16 @@ impl<'c> Observer<'c> {
         );
         stage.checks.check(
             self.lengths.len() == 1,
-            "the trailers of all machines have one length, paths and wrong checksums aside",
+            "trailer length does not identify a machine (Merkle paths and saved checksums \
+             excepted)",
         );
         let path = stage.path("report.jsonl");
         fs::write(&path, &self.lines).map_err(|e| Failure::io(&path, &e))?;
-        let mut machines = self.cast.machines.iter();
+        let mut machines = self.fleet.machines.iter();
         let named = machines.any(|m| self.lines.contains(m.name()));
         stage
             .checks
-            .check(!named, "the observer's report names no machine");
+            .check(!named, "the observer's report does not name a machine");
         Ok(Observed {
             largest: self.largest.1,
             firsts: self.firsts,

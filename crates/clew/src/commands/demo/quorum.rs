@@ -1,10 +1,10 @@
-//! The trustees' scenes: two of three open a packet, one lies and is named, a match and a
+//! The trustees' steps: two of three open a packet, one lies and is named, a match and a
 //! non-match, and a judge who has public files only.
 
 use super::Stage;
-use super::cast::{Cast, Machine};
+use super::fleet::{Fleet, Machine};
 use super::observe::Observed;
-use super::scenes::GROUP_FILE;
+use super::steps::GROUP_FILE;
 use crate::clock;
 use crate::commands::coverage::Coverage;
 use crate::commands::evidence::Evidence;
@@ -22,18 +22,18 @@ use clew_group::quorum::Set;
 use clew_trustee::Responder;
 use clew_trustee::rules::{Candidate, Case};
 
-/// What all scenes here look at.
+/// What all steps here look at.
 struct Court<'c> {
-    cast: &'c Cast,
+    fleet: &'c Fleet,
     register: Register,
 }
 
 impl<'c> Court<'c> {
-    fn new(stage: &Stage, cast: &'c Cast) -> Result<Self, Failure> {
+    fn new(stage: &Stage, fleet: &'c Fleet) -> Result<Self, Failure> {
         let group = read_group_file(&stage.path(GROUP_FILE))?;
         let directory = stage.path("acme");
         let register = Register::open(&directory, group, &Unlock::default())?;
-        Ok(Self { cast, register })
+        Ok(Self { fleet, register })
     }
 
     fn group(&self) -> &CheckedGroup {
@@ -41,7 +41,7 @@ impl<'c> Court<'c> {
     }
 
     fn responder(&self, trustee: usize) -> Responder<'_> {
-        let (path, key) = &self.cast.trustees[trustee - 1];
+        let (path, key) = &self.fleet.trustees[trustee - 1];
         Responder::new(key, path)
     }
 }
@@ -66,9 +66,11 @@ impl<'m> Matter<'m> {
     }
 }
 
-pub fn open(stage: &mut Stage, cast: &Cast, observed: &Observed<'_>) -> Result<(), Failure> {
-    stage.scene("7. Any two of three trustees, and nobody else, say which machine sent a packet");
-    let mut court = Court::new(stage, cast)?;
+pub fn open(stage: &mut Stage, fleet: &Fleet, observed: &Observed<'_>) -> Result<(), Failure> {
+    stage.step(
+        "7. Any two of three trustees, and nobody else, can name the machine that sent a packet",
+    );
+    let mut court = Court::new(stage, fleet)?;
     for (i, first) in observed.firsts.iter().enumerate() {
         let matter = Matter::new(&court, first)?;
         let honest = if i == 0 {
@@ -101,7 +103,8 @@ fn share(
     let mut shares = Vec::new();
     for i in trustees {
         stage.command(&format!(
-            "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet {number} -o @shares/{number}-{i}.share"
+            "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} @signed.pcap --packet \
+             {number} -o @shares/{number}-{i}.share"
         ));
         let share = court
             .responder(*i)
@@ -135,7 +138,8 @@ fn expose(
     )?;
     say!("   Trustee 2 lies: it hands in another share than its own.");
     stage.command(&format!(
-        "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
+        "open --group @{GROUP_FILE} --register @acme --share @shares/{number}-1.share --share \
+         @shares/{number}-2.lie.share @signed.pcap --packet {number} -o @{number}.opening || true"
     ));
     let shares = [one.clone(), lie];
     let refused = combine(&court.register, &matter.evidence, &shares, Q::No);
@@ -146,7 +150,7 @@ fn expose(
     say!("   {said}");
     stage.checks.check(
         said.contains("trustee 2") && !said.contains("trustee 1"),
-        "trustee 2, who lies, is named, and one good share opens nothing",
+        "the lying trustee 2 is named, and one valid share cannot open",
     );
     Ok(())
 }
@@ -202,19 +206,19 @@ fn judge(stage: &mut Stage, court: &Court<'_>, file: &str, sent: bool) -> Result
 
 pub fn compare_machines(
     stage: &mut Stage,
-    cast: &Cast,
+    fleet: &Fleet,
     observed: &Observed<'_>,
 ) -> Result<(), Failure> {
     let Some(first) = observed.firsts.first() else {
         return Ok(());
     };
-    stage.scene(&format!(
-        "8. Did this machine send packet {}? Two trustees say yes or no, and open nothing",
+    stage.step(&format!(
+        "8. Did this machine send packet {}? Two trustees answer, without opening it",
         first.0
     ));
-    let mut court = Court::new(stage, cast)?;
+    let mut court = Court::new(stage, fleet)?;
     let matter = Matter::new(&court, first)?;
-    let other = cast
+    let other = fleet
         .machines
         .iter()
         .find(|m| m.name() != matter.sender.name());
@@ -237,7 +241,9 @@ fn match_with(
     let file = format!("{number}-{name}.match");
     let sent = name == matter.sender.name();
     stage.command(&format!(
-        "match --group @{GROUP_FILE} --machine {name} --register @acme --share @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap --packet {number} -o @{file}{}",
+        "match --group @{GROUP_FILE} --machine {name} --register @acme --share \
+         @shares/{number}-{name}-1.share --share @shares/{number}-{name}-3.share @signed.pcap \
+         --packet {number} -o @{file}{}",
         if sent { "" } else { " || true" }
     ));
     let matched = compare(&court.register, &matter.evidence, name, &shares)?;
@@ -314,6 +320,7 @@ fn step_command(number: u64, name: &str, i: usize, ending: &str, before: Option<
             .join(" "),
     };
     format!(
-        "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} --match {name} --register @acme {others} @signed.pcap --packet {number} -o @shares/{number}-{name}-{i}.{ending}"
+        "share --trustee @acme/trustees/{i}.key --group @{GROUP_FILE} --match {name} --register \
+         @acme {others} @signed.pcap --packet {number} -o @shares/{number}-{name}-{i}.{ending}"
     )
 }

@@ -234,7 +234,7 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::Unsigned => "no packet signature",
         Reason::UnknownVersion => "unknown version of packet signatures",
         Reason::BadLength => "packet signature has the wrong length",
-        Reason::UnknownFlow => "flow not given with --flow",
+        Reason::UnknownFlow => "flow's public file not given",
         Reason::BadBlock => "invalid place in its block",
         Reason::UnknownCarriage => "unknown carriage",
         Reason::CodedCount => "block has too few or too many packets for coded carriage",

@@ -8,12 +8,10 @@ use crate::secrets;
 use clew_evidence::{DeviceFingerprint, Name};
 use clew_group::Scheme;
 use clew_keys::encryption::Secret;
-use clew_keys::files::{MODE_SECRET, write_atomically};
+use clew_keys::files::MODE_SECRET;
 use clew_keys::join::{AcceptanceFile, RequestFile, Round, round};
 use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile};
 use clew_manager::Store;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
@@ -206,18 +204,7 @@ fn admit(
 
 /// Writes a file of a join. A round that is repeated finds its own file there.
 pub(super) fn write(output: &Path, file: &impl TextFile) -> Result<(), Failure> {
-    secrets::check_named(output)?;
-    let text = file.encode();
-    let is_there = || fs::read(output).is_ok_and(|before| before == text.as_bytes());
-    if is_there() {
-        return Ok(());
-    }
-    let written = write_atomically(output, text.as_bytes(), MODE_SECRET, false);
-    written.or_else(|error| match error.kind() {
-        ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
-        ErrorKind::AlreadyExists => Err(exists(output)),
-        _ => Err(Failure::io(output, &error)),
-    })
+    secrets::write_same(output, &file.encode(), MODE_SECRET)
 }
 
 fn exists(output: &Path) -> Failure {

@@ -7,12 +7,12 @@ use crate::groups::read_checked;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};
+use clew_keys::TextFile;
 use clew_keys::encryption::Secret;
 use clew_keys::files::{directory, sync_directory};
 use clew_keys::join::{
     CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, round,
 };
-use clew_keys::{MemberKeyFile, TextFile};
 use std::fs;
 use std::path::Path;
 
@@ -153,7 +153,7 @@ fn finish(
         None => arguments.seal.secret()?,
         secret => secret,
     };
-    write_key(arguments, &key, secret.as_ref())?;
+    secrets::write_key(&arguments.out.output, &key, secret.as_ref())?;
     let (state, folder) = (&arguments.state, directory(&arguments.state));
     fs::remove_file(state)
         .and_then(|()| sync_directory(folder))
@@ -164,23 +164,6 @@ fn finish(
         arguments.out.output.display()
     );
     Ok(())
-}
-
-/// Writes the key under a name that nothing has, unless a crash left this very key there.
-fn write_key(
-    arguments: &Join,
-    key: &MemberKeyFile,
-    secret: Option<&Secret>,
-) -> Result<(), Failure> {
-    let output = &arguments.out.output;
-    if output.symlink_metadata().is_ok() {
-        let before = arguments.unlock.load(output, MemberKeyFile::decode);
-        let same = before.is_ok_and(|before| before.encode() == key.encode());
-        if same {
-            return Ok(());
-        }
-    }
-    secrets::write(output, &key.encode(), &key.comment(), secret, false)
 }
 
 fn refused(arguments: &Join, fault: &JoinFault) -> Failure {

@@ -180,7 +180,7 @@ pub fn unreduced_x(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     let flags = bytes[at] & 0xe0;
     let x = bytes[at..at + 48].set(0, [bytes[at] & 0x1f]);
     let sum = add(&x, P);
-    (sum[0] & 0xe0 == 0).then(|| bytes.set(at, &sum.set(0, [sum[0] | flags])))
+    (sum[0] & 0xe0 == 0).then(|| bytes.set(at, sum.set(0, [sum[0] | flags])))
 }
 
 /// Everything that can be wrong with a proof `c || s` at `at`.

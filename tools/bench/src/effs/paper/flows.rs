@@ -10,7 +10,7 @@ use crate::flow::paper::chaining::{SHAPES, Side, shape_name};
 use crate::flow::paper::flows::{SIZES, alike, growing, lengths, orders, papers};
 use crate::flow::paper::quoted::{BYTES, Scheme};
 use crate::measure::{Case, Measured};
-use crate::table::Table;
+use clew_record::table::Table;
 use std::collections::BTreeSet;
 
 /// The schemes of the figures.

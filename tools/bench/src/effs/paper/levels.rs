@@ -11,7 +11,7 @@ use crate::findings::{Finding, at};
 use crate::flow::paper::chaining::Side;
 use crate::groups::rng;
 use crate::measure::{Case, Measured};
-use crate::table;
+use clew_record::table;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -18,7 +18,7 @@ pub mod work;
 
 use crate::measure::{Figures, Measured};
 use crate::options::Options;
-use crate::record::Record;
+use crate::report;
 use keys::Keys;
 use std::io;
 
@@ -29,7 +29,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.extend(levels::cases(&keys));
     cases.extend(schemes::cases(&keys));
     cases.extend(flows::cases(&keys));
-    let (mut record, measured) = Record::measure(options, &[], cases)?;
+    let (mut record, measured) = report::measure(options, &[], cases)?;
     plots::save(&measured, options)?;
     record.notes = vec![
         "Paper: C. K. Wong and S. S. Lam, Digital Signatures for Flows and Multicasts, 1999, sections 3 and 4: Pentium II of 300 MHz, \
@@ -45,7 +45,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     findings.append(&mut levels::tables(tables, &measured));
     findings.append(&mut schemes::tables(tables, &measured, &keys));
     findings.append(&mut flows::tables(tables, &measured));
-    record.conclude(&findings);
+    report::conclude(&mut record, &findings);
     record.print(options.json)
 }
 

@@ -8,7 +8,7 @@ use crate::effs::scheme::Hash;
 use crate::findings::{Finding, at};
 use crate::flow::paper::chaining::Side;
 use crate::measure::{Case, Measured};
-use crate::table;
+use clew_record::table;
 
 pub const RSA: &str = MEASURED[0];
 pub const DSA: &str = MEASURED[1];

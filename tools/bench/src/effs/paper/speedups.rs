@@ -11,7 +11,7 @@ use crate::findings::{Finding, at};
 use crate::flow::paper::chaining::Side;
 use crate::groups::rng;
 use crate::measure::{Case, Measured};
-use crate::table;
+use clew_record::table;
 
 const SMALL: Speedups = Speedups {
     small: true,

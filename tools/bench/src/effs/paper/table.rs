@@ -1,6 +1,6 @@
 //! A table with the paper's numbers and ours, each with its ratio to RSA.
 
-use crate::table::{self, BLANK, number, optional};
+use clew_record::table::{self, BLANK, number, optional};
 
 /// A row: what the paper has for each column, and we.
 pub struct Row {

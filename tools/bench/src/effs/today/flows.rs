@@ -7,10 +7,10 @@ use super::{Fixture, others::ED25519};
 use crate::effs::paper::work::WARM_SIGNING;
 use crate::flow::running::Shape;
 use crate::measure::{Case, Measured};
-use crate::table::Table;
 use clew::flow::ed25519;
 use clew_flow::effs::{Assurance, Fault};
 use clew_flow::{Algorithm, BlockSigner, BlockVerifier, Chaining, Descriptor};
+use clew_record::table::Table;
 use rand_core::CryptoRng;
 use std::sync::Arc;
 

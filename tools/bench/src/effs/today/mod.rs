@@ -9,7 +9,7 @@ mod tables;
 
 use crate::flow::payloads;
 use crate::options::Options;
-use crate::record::Record;
+use crate::report;
 use effs::{Engine, Key};
 use others::Other;
 use std::io;
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut cases: Vec<_> = fixture.engines.iter().flat_map(Engine::cases).collect();
     cases.extend(fixture.others.iter().flat_map(Other::cases));
     cases.extend(flows::cases(&fixture));
-    let (mut record, measured) = Record::measure(options, &[], cases)?;
+    let (mut record, measured) = report::measure(options, &[], cases)?;
     plots::save(&fixture, &measured, options)?;
     record.notes = vec![
         format!(

@@ -4,7 +4,7 @@ use super::Fixture;
 use super::design::{Quoted, RATIOS};
 use super::others::ED25519;
 use crate::measure::{Figures, Measured};
-use crate::table::{BLANK, Table, fixed, number, optional};
+use clew_record::table::{BLANK, Table, fixed, number, optional};
 
 /// eFFS as it is judged.
 pub const JUDGED: &str = "effs-2048-128x1";

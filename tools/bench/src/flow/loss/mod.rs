@@ -12,7 +12,7 @@ mod tables;
 use crate::group::Group;
 use crate::loss::{self, Loss};
 use crate::options::Options;
-use crate::record::Record;
+use crate::report;
 use clew_group::Scheme as GroupScheme;
 use costs::{BYTES, SIGNATURES, Signature, Unit};
 use engine::{Line, Outcome};
@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     };
     let lines: Vec<Line> = loss::ALL.into_iter().map(line).collect();
     let group = Group::new(GroupScheme::Xr);
-    let (mut record, measured) = Record::measure(options, &[], costs::cases(&group))?;
+    let (mut record, measured) = report::measure(options, &[], costs::cases(&group))?;
     let costs = |scheme: Scheme| Costs {
         scheme,
         tallies: lines

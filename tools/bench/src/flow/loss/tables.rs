@@ -9,7 +9,7 @@ use crate::design;
 use crate::flow::means;
 use crate::loss::{Loss, MEAN_BURST};
 use crate::plot::{Line, Look, Panel, Plot};
-use crate::table::{Table, fixed, number, optional};
+use clew_record::table::{Table, fixed, number, optional};
 
 /// Issue 5's criterion: what a packet may cost at 5 % loss, to loss-free.
 const CRITERION: f64 = 1.06;

@@ -14,8 +14,8 @@ use super::rates::singly;
 use crate::findings::{Finding, at, quote};
 use crate::measure::Measured;
 use crate::options::Options;
-use crate::record::Record;
-use crate::table::Table;
+use crate::report;
+use clew_record::table::Table;
 use std::io;
 
 /// A signature of a message of this length stands for that of a block.
@@ -32,7 +32,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     cases.extend(hashing::cases());
     cases.extend(chaining::cases());
     cases.extend(flows::cases());
-    let (mut record, measured) = Record::measure(options, &[], cases)?;
+    let (mut record, measured) = report::measure(options, &[], cases)?;
     chaining::plots(&measured, options)?;
     let [sign, verify] = signature_us(&measured);
     record.notes = vec![
@@ -55,6 +55,6 @@ pub fn run(options: &Options) -> io::Result<()> {
     for part in parts {
         findings.append(&mut part(&mut record.tables, &measured));
     }
-    record.conclude(&findings);
+    report::conclude(&mut record, &findings);
     record.print(options.json)
 }

@@ -52,7 +52,7 @@ fn headers() -> Vec<Case> {
         bad("rows-16", "parameters", "16 rows of 8.", 3, &[1, 16]),
         bad("compact-1", "parameters", "One row has nothing to be compact about.", 0, &[18]),
         bad("length-other", "length", "The v of another number of columns.", 3, &[32, 1]),
-        bad_key("key-short", "length", "A byte is missing.", &key.cut(1)),
+        bad_key("key-short", "length", "A byte is missing.", key.cut(1)),
         bad_key("key-long", "length", "A byte too many.", two.plus([0])),
         bad_key("key-header", "length", "Nothing but the parameters.", &key[..HEADER]),
     ]
@@ -108,7 +108,7 @@ fn secrets() -> Vec<Case> {
         bad("secret-changed", "A bit of q is another.", &key, &own.set(255, [own[255] ^ 8])),
         bad("secret-turned", "p is 7, and q 3 modulo 8.", &key, &turned),
         bad("secret-twin", "p is q.", &two.set(HEADER, square()), &twin),
-        bad("secret-v", "A v that is prime, and not the one.", &two.set(last, &65_521u16.to_be_bytes()), &own_two),
+        bad("secret-v", "A v that is prime, and not the one.", &two.set(last, 65_521u16.to_be_bytes()), &own_two),
         bad("secret-tweak", "The last v has the other sign.", &key.flip(-1), &own),
     ]
 }
@@ -139,7 +139,7 @@ fn mirrored(key: &[u8], signature: &[u8], i: usize) -> Vec<u8> {
         other[place] = digit as u8;
         borrow = i16::from(digit < 0);
     }
-    signature.set(at, &other)
+    signature.set(at, other)
 }
 
 fn roots() -> Vec<Case> {

@@ -262,7 +262,7 @@ fn signatures() -> Vec<Case> {
     let large_s = one.set(blob + 40, plus_order(&one[blob + 40..blob + 72]));
     let mut neutral = [0; 32];
     neutral[0] = 1;
-    let zero_s = one.set(blob + 8, &[&neutral[..], &[0; 32]].concat());
+    let zero_s = one.set(blob + 8, [&neutral[..], &[0; 32]].concat());
     vec![
         bad("signature-content", "A bit of the content.", at(0)),
         bad("signature-path", "A bit of the path.", at(blob - 1)),
@@ -282,7 +282,7 @@ fn signatures() -> Vec<Case> {
             "signature-again",
             "Refused, and refused again; then the block comes.",
             &flow(),
-            &[(at(0), "bad-signature"), (at(0), "bad-signature"), ok(&one)],
+            &[(at(0), "bad-signature"), (at(0), "bad-signature"), ok(one)],
         ),
         case("pending", "Nothing has the signature.", &flow(), &[is(&sparse[3], "pending"), is(&sparse[4], "pending")]),
     ]
@@ -366,7 +366,7 @@ fn shares() -> Vec<Case> {
     let refused = [some(&forged, &[1, 2, 3, 4, 5, 6], "bad-signature"), some(&honest, &[7, 8, 9, 10, 11], "ok")];
     let changed = honest[0].flip(0);
     let before =
-        |packet: &Vec<u8>, reason: &'static str, indices: &[usize]| [vec![is(&packet, reason)], some(&honest, indices, "ok")];
+        |packet: &Vec<u8>, reason: &'static str, indices: &[usize]| [vec![is(packet, reason)], some(&honest, indices, "ok")];
     let twice = [some(&honest, &[2], "ok"), some(&honest, &[2], "duplicate"), some(&honest, &[3, 4, 5, 6], "ok")];
     let of = |name: &str, comment: &str, packets: &[Vec<Judged>]| case(name, comment, &flow(), &packets.concat());
     vec![

@@ -110,7 +110,7 @@ fn bad() -> Vec<Case> {
     let end = |back: usize, value: &[u8]| good.set(good.len() - back, value);
     let bit = |at: usize| good.flip(at);
     let of_salted = end(16, &salted.descriptor.key_id().0);
-    let length = |bytes: &[u8], length: usize| bytes.set(bytes.len() - 6, &(length as u16).to_be_bytes());
+    let length = |bytes: &[u8], length: usize| bytes.set(bytes.len() - 6, (length as u16).to_be_bytes());
     let short = length(&good[32..], good.len() - 32);
     let long = length(&[&[0; 32][..], &good].concat(), good.len() + 32);
     let full = full_form(&flow, &good, &all[2]);

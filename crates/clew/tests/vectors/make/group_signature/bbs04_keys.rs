@@ -152,7 +152,7 @@ fn bad_secret_keys() -> Vec<Case> {
         bad_member("member-key-x-not-reduced", "scalar", "x + r in the place of x.", &key.set(48, add(&key[48..], R))),
         bad_member("member-key-x-zero", "scalar", "x is zero.", &key.set(48, [0; 32])),
         bad_member("member-key-two-rules", "scalar", TWO_RULES, &two_rules(&key[..], 0, 48)),
-        bad_member("member-key-other-x", "invalid", "x is of another machine.", &key.set(48, &x("web-2").to_bytes())),
+        bad_member("member-key-other-x", "invalid", "x is of another machine.", &key.set(48, x("web-2").to_bytes())),
         bad_opener("opener-key-short", "length", "A byte is missing.", &opener[..63]),
         bad_opener("opener-key-zero", "scalar", "xi2 is zero.", &opener.set(32, [0; 32])),
         bad_opener("opener-key-swapped", "invalid", "xi1 and xi2 are exchanged.", &swapped),

@@ -76,7 +76,7 @@ fn offer_of_another_key() -> [u8; 112] {
 fn offers() -> Vec<Case> {
     let good = machine().offer.to_bytes();
     let [y, _] = y_and_k(NAME);
-    let cancels = good.set(80, &(-y).to_bytes());
+    let cancels = good.set(80, (-y).to_bytes());
     let valid = offer("", "valid", "The issuer's offer, with these x and s.", &good)
         .hex("session", machine().session)
         .hex("request", machine().request.to_bytes())

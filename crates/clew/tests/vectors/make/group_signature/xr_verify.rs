@@ -118,7 +118,7 @@ fn forged() -> Vec<u8> {
     let rest = [n.rx, n.rd, n.ry].map(|s| s.to_bytes());
     let mut signature = [&body[..144], &[0; 48], rest.as_flattened(), &r1].concat();
     let c = refit(&mut signature);
-    signature.set(160, &(n.ra + c * n.alpha).to_bytes())
+    signature.set(160, (n.ra + c * n.alpha).to_bytes())
 }
 
 /// Writes the c of the points that an incremental form carries, and gives its value.

@@ -248,7 +248,7 @@ fn acceptances() -> Vec<Case> {
             .hex("signature", file.signature)
             .hex("proof", file.proof.to_bytes()),
         bad("-signature", "device", "S is one bit off.", &good.flip(40)),
-        bad("-proof-of-another", "device", "The proof of another machine's y, for its row.", &good.set(PROOF, &other)),
+        bad("-proof-of-another", "device", "The proof of another machine's y, for its row.", &good.set(PROOF, other)),
         bad("-no-proof", "damaged", "It ends with S.", &good[..PROOF]),
         bad("-long", "damaged", "A byte too many.", &good.plus([0])),
         bad("-short", "damaged", "A byte is missing.", &good.cut(1)),

@@ -26,7 +26,7 @@ pub fn all() -> Vec<Case> {
     };
     let (costly, head) = (payload(&first), payload(&second));
     let costly = |name: &str, comment: &str, at: usize, value: u32| {
-        let text = armored(SEALED, &costly.set(at, &value.to_be_bytes()));
+        let text = armored(SEALED, &costly.set(at, value.to_be_bytes()));
         case(name, "damaged", comment, SEALED, &text).text("passphrase", PASSPHRASE)
     };
     let flipped = |at: usize| head.flip(at);

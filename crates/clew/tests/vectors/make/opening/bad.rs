@@ -166,7 +166,7 @@ fn packets() -> Vec<Case> {
     let at = sent.frame.bytes.len() - 31 - 288;
     forged.frame.bytes = sent.frame.bytes.flip(at + 255);
     let request = forged.request(Question::Opening, None).to_bytes();
-    let payload = good.set(0, &request);
+    let payload = good.set(0, request);
     let comment = "The packet's signature is not good, and the request is about that packet.";
     vec![
         on("other", "Another packet.", &other),
@@ -352,7 +352,7 @@ fn devices() -> Vec<Case> {
     let case = |(at, (name, comment)): (usize, &(&str, &str))| {
         let mut payload = good();
         if at == strange::ACCOMPLICE {
-            payload = payload.set(X, &strange::accomplice_x().to_bytes());
+            payload = payload.set(X, strange::accomplice_x().to_bytes());
         }
         let payload = [&payload[..ROW], &strange::xr().row(at).encode()].concat();
         let case = bad(&format!("device-{name}"), "device", comment, &payload);
@@ -370,7 +370,7 @@ fn credentials() -> Vec<Case> {
     let own = XR.records.row(place("web-1"));
     let twice = Sent::twice("web-1", 0);
     let free = payload(&twice.open(&[1, 3], None).encode(), OPENING);
-    let free_x = free.set(X, &Sent::other_x().to_bytes());
+    let free_x = free.set(X, Sent::other_x().to_bytes());
     vec![
         bad("credential-x", "credential", "x is one bit off.", &good.flip(X + 31)),
         bad("credential-other-x", "credential", "The x of another machine.", &of("web-3", &own)),

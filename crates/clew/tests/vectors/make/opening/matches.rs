@@ -172,7 +172,7 @@ fn requests() -> Vec<Case> {
     forged.frame.bytes = sent.frame.bytes.flip(at + 255);
     let machine = asking().row().entry.leaf_hash();
     let request = forged.request(Question::Match { machine }, None).to_bytes();
-    let of_forged = good.set(0, &request);
+    let of_forged = good.set(0, request);
     let other = signed(&raw(packet()), "xr-ipv4-udp");
     let comment = "The packet's signature is not good, and the request is about that packet.";
     let id = XR.records.epoch_id(1);
@@ -241,7 +241,7 @@ fn rows() -> Vec<Case> {
         bad("credential-x", "credential", "The x of another machine.", &about(&x("web-3"), &own)),
         bad("signer-row", "signer", "B_X is of another machine than row and x.", &about(&x("web-3"), &other)),
         bad("signer", "signer", "B_X is another point.", &good.doubled(BASE, 48)),
-        bad("signer-epoch", "signer", "B_X is of epoch 1.", &good.set(BASE, &of_epoch_1)),
+        bad("signer-epoch", "signer", "B_X is of epoch 1.", &good.set(BASE, of_epoch_1)),
     ]
 }
 

@@ -116,7 +116,7 @@ fn bad_layouts() -> Vec<Case> {
     let bad = |name: &str, rule: &str, comment: &str, file: &[u8]| case(Scheme::Xr, name, rule, comment, file);
     // Magic, group, values, count, one epoch; then the first line's length.
     let start = 38;
-    let length = |value: u32| good.set(start, &value.to_be_bytes());
+    let length = |value: u32| good.set(start, value.to_be_bytes());
     let row = u32::from_be_bytes(good[start..start + 4].try_into().unwrap());
     let x = start + 4 + row as usize;
     let of_bbs04 = file(&one, &lines(Scheme::Bbs04, &header(&BBS04.records, false, &[0])));

@@ -166,7 +166,7 @@ fn wrong() -> Vec<Case> {
     let id = XR.records.epoch_id(1).0;
     vec![
         bad("group", "group", "Another group.", &good.flip(19)),
-        bad("epoch-id", "group", "The id of another epoch.", &good.set(39, &id)),
+        bad("epoch-id", "group", "The id of another epoch.", &good.set(39, id)),
         sent.case_with("share", "share-packet", "packet", "Another packet.", &other).lines("line", &armored(SHARE, &good)),
         bad("asked", "packet", "Another packet is asked about.", &good.flip(1 + 133)),
         {

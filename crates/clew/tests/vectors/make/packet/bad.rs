@@ -49,7 +49,7 @@ fn unsigned() -> Vec<Case> {
             "no-trailer",
             "The magic is in the IP header: the destination address.",
             Verdict::Unsigned,
-            &raw(ipv4(&[], 132, b"").set(16, &MAGIC)),
+            &raw(ipv4(&[], 132, b"").set(16, MAGIC)),
         ),
     ]
 }
@@ -78,7 +78,7 @@ fn bad_layouts() -> Vec<Case> {
     };
     let length = |more: &str, comment: &str, length: u16| {
         let at = good.bytes.len() - 7;
-        let bytes = good.bytes.set(at, &length.to_be_bytes());
+        let bytes = good.bytes.set(at, length.to_be_bytes());
         invalid(Reason::BadTrailerLength, more, comment, &good.with(bytes))
     };
     let udp_length = carrying(132, |trailer| trailer.saved.udp_length = Some(15));

@@ -151,7 +151,7 @@ fn on_the_way() -> Vec<Case> {
     let routed = {
         let before = [routing(0, 1, &[FINAL_6])];
         let frame = signed(&raw(ipv6_to(FINAL_6, &before, UDP, &udp(b"payload"))), "routed");
-        let swapped = frame.bytes.set(24, &FINAL_6).set(48, &DESTINATION_6);
+        let swapped = frame.bytes.set(24, FINAL_6).set(48, DESTINATION_6);
         frame.with(swapped.set(43, [0]))
     };
     vec![

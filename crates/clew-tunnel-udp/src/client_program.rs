@@ -1,4 +1,4 @@
-//! A client's driver: what happens, to who holds its parts.
+//! A client's driver: what happens, for the holders of its tunnels and connections.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -13,10 +13,10 @@ use tokio::sync::{oneshot, watch};
 
 use crate::client::State;
 use crate::driver::Program;
-use crate::hands::{self, Ask, Decision, Hand, Hands};
+use crate::ends::{self, Ask, Decision, DriverEnd, DriverEnds};
 use crate::message::Message;
+use crate::metrics::Watched;
 use crate::sockets::Socket;
-use crate::stats::Watched;
 
 type Replied = oneshot::Sender<Answer>;
 
@@ -27,8 +27,8 @@ pub enum Command {
     User(UserSecret, oneshot::Sender<UserId>),
     Open(u64, Box<Target>, watch::Sender<State>),
     Prepare(u64, Box<Target>, watch::Sender<State>),
-    Connect(u64, String, Option<UserId>, Hand),
-    Say(hands::Key, Message),
+    Connect(u64, String, Option<UserId>, DriverEnd),
+    Say(ends::Key, Message),
     Lookup(u64, Option<[u8; 32]>, String, Replied),
     Register(u64, Box<Record>, Replied),
     Move(u64),
@@ -51,9 +51,9 @@ pub fn bind(name: u32) -> io::Result<Vec<Socket>> {
     }
 }
 
-/// What happens at a client, to who holds its parts.
-pub struct Hub {
-    hands: Hands,
+/// What happens at a client, for the holders of its tunnels and connections.
+pub struct ClientProgram {
+    ends: DriverEnds,
     tunnels: HashMap<u64, Opened>,
     numbers: HashMap<TunnelId, u64>,
     /// Sockets so far.
@@ -70,18 +70,18 @@ struct Opened {
     socket: u32,
 }
 
-impl Program<client::Client> for Hub {
+impl Program<client::Client> for ClientProgram {
     type Command = Command;
 
     fn event(&mut self, engine: &mut client::Client, now: Now<'_>, event: Event) {
         self.watched.event(&now, &event);
         self.heard(&event);
         match event {
-            Event::Readable(id) => self.hands.bring(engine, id),
-            Event::Writable(id) => self.hands.writable(engine, id),
-            Event::Closed(id) => self.hands.closed(engine, id),
-            Event::Accepted(id) => self.hands.decided(id, Decision::Taken),
-            Event::Refused(id) => self.hands.decided(id, Decision::Refused),
+            Event::Readable(id) => self.ends.bring(engine, id),
+            Event::Writable(id) => self.ends.writable(engine, id),
+            Event::Closed(id) => self.ends.closed(engine, id),
+            Event::Accepted(id) => self.ends.decided(id, Decision::Taken),
+            Event::Refused(id) => self.ends.decided(id, Decision::Refused),
             Event::Opened(tunnel) => self.tell(tunnel, State::Open),
             Event::Silent(tunnel) => self.tell(tunnel, State::Silent),
             Event::Reply { tunnel, reply } => {
@@ -94,7 +94,7 @@ impl Program<client::Client> for Hub {
             }
             Event::Gone(tunnel, reason) => {
                 self.tell(tunnel, State::Gone(reason));
-                self.hands.remove_tunnel(tunnel);
+                self.ends.remove_tunnel(tunnel);
                 let number = self.numbers.remove(&tunnel);
                 number.and_then(|number| self.tunnels.remove(&number));
             }
@@ -109,7 +109,7 @@ impl Program<client::Client> for Hub {
         command: Command,
     ) -> Vec<Socket> {
         match command {
-            Command::Ask(ask) => self.hands.ask(engine, ask),
+            Command::Ask(ask) => self.ends.ask(engine, ask),
             Command::All(all) => {
                 for command in all {
                     self.command(engine, now.again(), command);
@@ -130,10 +130,10 @@ impl Program<client::Client> for Hub {
                 if let Some(opened) = self.tunnels.get(&number)
                     && let Ok(id) = engine.connect(&now, opened.id, &service, user)
                 {
-                    self.hands.add(id, hand);
+                    self.ends.add(id, hand);
                 }
             }
-            Command::Say(key, message) => self.hands.say(engine, key, &message),
+            Command::Say(key, message) => self.ends.say(engine, key, &message),
             Command::Lookup(number, signing, hostname, tell) => {
                 let identity = Identity {
                     signing,
@@ -172,11 +172,11 @@ impl Program<client::Client> for Hub {
     }
 }
 
-impl Hub {
+impl ClientProgram {
     /// Nothing is under way.
     pub fn new(watched: Watched) -> Self {
         Self {
-            hands: Hands::default(),
+            ends: DriverEnds::default(),
             tunnels: HashMap::new(),
             numbers: HashMap::new(),
             moves: 0,

@@ -12,8 +12,9 @@ pub struct Table {
     pub name: String,
     /// The unit of the figures, and what they include.
     pub title: String,
+    /// The heads of the columns.
     pub columns: Vec<String>,
-    /// Recorded as lines of their own.
+    /// The cells of each row, recorded as lines of their own.
     #[serde(skip)]
     pub rows: Vec<Vec<String>>,
 }
@@ -45,7 +46,7 @@ impl Table {
     }
 
     /// The same without columns that are blank in all rows.
-    pub fn without_blanks(&self) -> Self {
+    pub(crate) fn without_blanks(&self) -> Self {
         let is_blank = |at: usize| self.rows.iter().all(|row| row[at] == BLANK);
         let kept: Vec<usize> = (0..self.columns.len())
             .filter(|at| !is_blank(*at))

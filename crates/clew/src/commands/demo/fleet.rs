@@ -1,4 +1,4 @@
-//! The players: a capture moved to now, a group, and a machine for each end point.
+//! The fleet of the demo: a capture moved to now, a group, and a machine for each end point.
 
 use super::changes::copy;
 use super::{CAPTURE, Stage};
@@ -44,8 +44,8 @@ impl Machine {
     }
 }
 
-/// Everybody who plays.
-pub struct Cast {
+/// The demo group: machines, issuer, trustees.
+pub struct Fleet {
     pub machines: Vec<Machine>,
     pub issuer: IssuerKeyFile,
     /// Each trustee's key file and key, trustee 1 first.
@@ -54,7 +54,7 @@ pub struct Cast {
     pub first_ns: u64,
 }
 
-impl Cast {
+impl Fleet {
     /// Packets that the machines sent.
     pub fn packets(&self) -> u64 {
         self.machines.iter().map(|m| m.packets).sum()
@@ -62,7 +62,7 @@ impl Cast {
 
     /// Prepares everything before the first signature.
     pub fn gather(stage: &mut Stage, given: Option<&Path>) -> Result<Self, Failure> {
-        stage.scene("1. A capture of real traffic, moved to now");
+        stage.step("1. A capture of real traffic, moved to now");
         let input = input(stage, given)?;
         let survey = Survey::of(&input)?;
         let later = survey.seconds_to_now();
@@ -74,20 +74,20 @@ impl Cast {
         );
         let first_ns = survey.first_ns.unwrap_or(0);
         let first_ns = first_ns.saturating_add_signed(later * SECOND_NS.cast_signed());
-        let mut cast = found_group(stage, first_ns)?;
+        let mut fleet = found_group(stage, first_ns)?;
         for (i, (address, packets)) in survey.busiest().into_iter().enumerate() {
-            let machine = enrol(stage, &cast.issuer, &format!("machine-{}", i + 1))?;
+            let machine = enrol(stage, &fleet.issuer, &format!("machine-{}", i + 1))?;
             say!(
                 "     {} is {address}, which sent {packets} packets",
                 machine.machine
             );
-            cast.machines.push(Machine {
+            fleet.machines.push(Machine {
                 address,
                 key: machine,
                 packets,
             });
         }
-        Ok(cast)
+        Ok(fleet)
     }
 }
 
@@ -120,7 +120,7 @@ impl Survey {
         if survey.senders.is_empty() {
             return Err(Failure::file(
                 path,
-                "it holds no IP packet that can be signed",
+                "does not contain an IP packet that can be signed",
             ));
         }
         Ok(survey)
@@ -167,8 +167,8 @@ fn move_later(stage: &Stage, input: &Path, seconds: i64) -> Result<u64, Failure>
     Ok(packets)
 }
 
-fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Cast, Failure> {
-    stage.scene("2. A group, and a machine enrolled for each end point");
+fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Fleet, Failure> {
+    stage.step("2. A group, and a machine enrolled for each end point");
     stage.command("group create @acme --name acme --trustees 3 --threshold 2");
     let group = NewGroup {
         name: "acme".parse().map_err(Failure::new)?,
@@ -177,7 +177,10 @@ fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Cast, Failure> {
         now: clock::now_ns(),
     };
     let made = Store::create(&stage.path("acme"), group, None, &mut random::os())?;
-    say!("   Three trustees share the opening key, any two open it together. This host dealt it.");
+    say!(
+        "   Three trustees share the opening key; any two open together. This host is the trusted \
+         dealer."
+    );
     say!("   The demo enrols on this host; with clew enrol --invite a machine joins from its own,");
     say!("   and then not even the issuer can sign as that machine.");
     let open = secrets::Unlock::default();
@@ -188,7 +191,7 @@ fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Cast, Failure> {
     };
     let trustees = made.trustee_keys.iter().map(load);
     let trustees = trustees.collect::<Result<_, Failure>>()?;
-    Ok(Cast {
+    Ok(Fleet {
         machines: Vec::new(),
         issuer,
         trustees,

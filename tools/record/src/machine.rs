@@ -1,4 +1,4 @@
-//! The machine, the build and the command that figures come from. `testbed/tunnel-bench` has this file, too.
+//! The machine, the build and the command that figures come from.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -10,30 +10,56 @@ const FLAGS: [&str; 2] = ["adx", "avx512ifma"];
 /// Everything that a reader must know to compare a run's figures with others.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Run {
+    /// The command line, without the path of the program.
     pub command: String,
     /// The day, in UTC.
     pub date: String,
+    /// Its name, as Linux tells it.
     pub cpu: String,
+    /// The processor's family.
     pub family: String,
+    /// The processor's model.
     pub model: String,
+    /// Its clock when the run began, in MHz.
     pub mhz: String,
+    /// The revision of its microcode.
     pub microcode: String,
+    /// How many cores Linux has.
     pub cores: String,
+    /// Extensions that decide how fast 384-bit arithmetic is, each with yes or no.
     pub flags: String,
+    /// The system and its version.
     pub os: String,
+    /// How Linux chooses the clock.
     pub governor: String,
+    /// What /proc/loadavg said before the run.
     pub load: String,
+    /// The compiler.
     pub rustc: String,
+    /// Profile and level of optimisation.
     pub profile: String,
+    /// The commit of the repository, "-dirty" if files were changed.
     pub commit: String,
     /// What else somebody noted who recorded the run, such as a busy host.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
 }
 
+/// How a benchmark was built: only its own build script knows.
+pub struct Build {
+    /// The name of the program.
+    pub program: &'static str,
+    /// The compiler.
+    pub rustc: &'static str,
+    /// Profile and level of optimisation.
+    pub profile: &'static str,
+    /// The commit of the repository.
+    pub commit: &'static str,
+}
+
 impl Run {
     /// Reads what Linux says of itself; what it does not say is "unknown".
-    pub fn read() -> Self {
+    pub fn read(build: &Build) -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let all_flags = field(&cpuinfo, "flags");
         let has = |flag: &str| all_flags.split_whitespace().any(|f| f == flag);
@@ -41,7 +67,7 @@ impl Run {
         let cores = cpuinfo.lines().filter(|l| l.starts_with("processor"));
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         Self {
-            command: format!("{} {}", env!("CARGO_BIN_NAME"), arguments.join(" ")),
+            command: format!("{} {}", build.program, arguments.join(" ")),
             date: today(),
             cpu: field(&cpuinfo, "model name"),
             family: field(&cpuinfo, "cpu family"),
@@ -53,9 +79,9 @@ impl Run {
             os: format!("Linux {}", line_of("/proc/sys/kernel/osrelease")),
             governor: line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             load: line_of("/proc/loadavg"),
-            rustc: env!("BENCH_RUSTC").to_owned(),
-            profile: env!("BENCH_PROFILE").to_owned(),
-            commit: env!("BENCH_COMMIT").to_owned(),
+            rustc: build.rustc.to_owned(),
+            profile: build.profile.to_owned(),
+            commit: build.commit.to_owned(),
             remark: String::new(),
         }
     }

@@ -71,7 +71,7 @@ impl Task {
 }
 
 /// The programs, the group's files and the captures.
-pub struct Desk {
+pub struct Folder {
     temporary: TempDir,
     clew: PathBuf,
     /// This program, to hash.
@@ -89,7 +89,7 @@ const HASHING: &str = "0.3";
 /// What modes with a signature for each packet get of a capture.
 pub const SHARE: usize = 16;
 
-impl Desk {
+impl Folder {
     /// Makes a group, enrols a machine, and lays out the captures.
     pub fn new(clew: Option<&Path>, capture: Option<&Path>, packets: u32) -> io::Result<Self> {
         let temporary = tempfile::tempdir()?;
@@ -108,7 +108,7 @@ impl Desk {
         };
         let first = all.first(&at("first.pcap"), all.packets.div_ceil(SHARE))?;
         let strict = capture.is_none();
-        let desk = Self {
+        let folder = Self {
             temporary,
             clew,
             bench,
@@ -116,8 +116,8 @@ impl Desk {
             first,
             strict,
         };
-        desk.found()?;
-        Ok(desk)
+        folder.found()?;
+        Ok(folder)
     }
 
     /// The group, and every task once: it is seen that each can be done, and there is something to

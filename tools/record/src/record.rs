@@ -1,6 +1,4 @@
 //! A recorded run: printed for people, or as JSON Lines, the format of `recorded/`.
-//!
-//! `testbed/tunnel-bench` has this file, too.
 
 use crate::machine::Run;
 use crate::table::{BLANK, Table, fixed, number, optional};
@@ -11,25 +9,35 @@ use std::io::{self, Write};
 /// A row of a run: a case and its figures. A recorded row lacks what nobody wrote down.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Row {
+    /// By which `--peer` and other rows find the row.
     pub name: String,
+    /// The work that was measured.
     pub work: String,
+    /// The median of all samples, in microseconds.
     pub median_us: f64,
+    /// Their mean.
     pub mean_us: Option<f64>,
+    /// The tenth percentile.
     pub p10_us: Option<f64>,
+    /// The ninetieth percentile.
     pub p90_us: Option<f64>,
+    /// How many samples there were.
     pub samples: Option<usize>,
+    /// How often a sample repeats the work.
     pub repetitions: Option<u32>,
     /// Published figures for the same work, by their source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quoted_us: BTreeMap<String, f64>,
-    /// Another program's figure from the same machine, and our median to it.
+    /// Another program's figure from the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_us: Option<f64>,
+    /// The row's median to the peer's figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_peer: Option<f64>,
-    /// The row of the same run that this one is compared with, and the ratio of their medians.
+    /// The row of the same run that this one is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
+    /// The row's median to that row's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_in_run: Option<f64>,
 }
@@ -51,10 +59,14 @@ impl Row {
 /// A line of a record.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub(crate) enum Line {
+    /// The first line.
     Run(Run),
+    /// What a reader must know.
     Note(String),
+    /// A row with its raw figures.
     Row(Row),
+    /// A table without its rows.
     Table(Table),
     /// A row of the table before.
     Cells(Vec<String>),
@@ -63,18 +75,22 @@ pub enum Line {
 /// A run: machine and build, rows with raw figures, and the tables that a program makes of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
+    /// Machine and build.
     pub run: Run,
+    /// What a reader must know.
     pub notes: Vec<String>,
+    /// Raw figures.
     pub rows: Vec<Row>,
+    /// A program's own tables.
     pub tables: Vec<Table>,
 }
 
 /// The name under which pages ask for the rows.
-pub const ROWS: &str = "rows";
+pub(crate) const ROWS: &str = "rows";
 
 impl Record {
     /// All rows, with the columns that at least one of them fills.
-    pub fn table_of_rows(&self) -> Table {
+    pub(crate) fn table_of_rows(&self) -> Table {
         let of_row = |row: &Row| row.quoted_us.keys().cloned().collect::<Vec<_>>();
         let mut quoted: Vec<String> = self.rows.iter().flat_map(of_row).collect();
         quoted.sort();

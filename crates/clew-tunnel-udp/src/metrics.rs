@@ -12,7 +12,7 @@ const EVERY: u64 = 200_000_000;
 
 /// What a driver has counted.
 #[derive(Clone, Debug, Default)]
-pub struct Stats {
+pub struct Metrics {
     /// Tunnels that there are.
     pub tunnels: usize,
     /// Connections that were asked for, taken (of a client) and closed.
@@ -23,20 +23,20 @@ pub struct Stats {
     pub reasons: Counters,
 }
 
-/// The counts of a driver, or of all parts of a server, as they go on.
+/// The counts of a driver, or of all shards of a server, as they go on.
 #[derive(Clone, Debug)]
-pub struct Counts(pub(crate) Vec<watch::Receiver<Stats>>);
+pub struct MetricsWatch(pub(crate) Vec<watch::Receiver<Metrics>>);
 
-impl Counts {
+impl MetricsWatch {
     /// What was counted, a fraction of a second ago.
-    pub fn read(&self) -> Stats {
+    pub fn read(&self) -> Metrics {
         let all = self.0.iter();
-        all.fold(Stats::default(), |sum, part| sum.and(&part.borrow()))
+        all.fold(Metrics::default(), |sum, part| sum.and(&part.borrow()))
     }
 }
 
-impl Stats {
-    /// The sum of the parts of a server.
+impl Metrics {
+    /// The sum of the shards of a server.
     fn and(mut self, other: &Self) -> Self {
         self.tunnels += other.tunnels;
         self.connections += other.connections;
@@ -49,7 +49,7 @@ impl Stats {
 /// Where a driver counts.
 #[derive(Debug)]
 pub struct Watched {
-    told: watch::Sender<Stats>,
+    told: watch::Sender<Metrics>,
     at: u64,
     /// Something was not told yet.
     is_late: bool,
@@ -59,8 +59,8 @@ pub struct Watched {
 
 impl Watched {
     /// Nothing was counted.
-    pub fn new() -> (Self, watch::Receiver<Stats>) {
-        let (told, stats) = watch::channel(Stats::default());
+    pub fn new() -> (Self, watch::Receiver<Metrics>) {
+        let (told, metrics) = watch::channel(Metrics::default());
         let watched = Self {
             told,
             at: 0,
@@ -68,7 +68,7 @@ impl Watched {
             connections: 0,
             ended: 0,
         };
-        (watched, stats)
+        (watched, metrics)
     }
 
     /// Something happened.
@@ -97,7 +97,7 @@ impl Watched {
             return;
         }
         self.at = now.instant + EVERY;
-        self.told.send_replace(Stats {
+        self.told.send_replace(Metrics {
             tunnels: engine.tunnels(),
             connections: self.connections,
             ended: self.ended,

@@ -1,6 +1,6 @@
-//! The command `pages`: writes the tables of Markdown pages from the recorded runs.
+//! Writes the tables of Markdown pages from the recorded runs.
 //!
-//! A page asks for the table NAME of `recorded/RUN.jsonl` between two comments, and for the line that
+//! A page asks for the table NAME of `tools/bench/recorded/RUN.jsonl` between two comments, and for the line that
 //! says where and when that run was recorded:
 //!
 //! ```text
@@ -11,7 +11,6 @@
 //! ```
 
 use crate::machine::Run;
-use crate::options::Options;
 use crate::record::{Line, ROWS, Record};
 use crate::table::Table;
 use std::fs;
@@ -30,15 +29,18 @@ const PAGES: [&str; 6] = [
 
 const END: &str = "<!-- end -->";
 
-/// Writes the tables of all pages; with `--check` only says which pages differ from the records.
-pub fn run(options: &Options) -> io::Result<()> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// Writes the tables of all pages, or only compares them with the records.
+///
+/// # Errors
+/// The first page that cannot be made, or if they are compared, that differs.
+pub fn write(only_compare: bool) -> io::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for page in PAGES {
-        let path = here.join("../..").join(page);
+        let path = root.join(page);
         let old = fs::read_to_string(&path)?;
-        let new = filled(&old, |run| recorded(here, run));
+        let new = filled(&old, |run| recorded(&root, run));
         let new = new.map_err(|why| io::Error::other(format!("{page}: {why}")))?;
-        match (new == old, options.check) {
+        match (new == old, only_compare) {
             (true, _) => {}
             (false, false) => fs::write(&path, new)?,
             (false, true) => {
@@ -51,8 +53,8 @@ pub fn run(options: &Options) -> io::Result<()> {
     Ok(())
 }
 
-fn recorded(here: &Path, run: &str) -> Result<Record, String> {
-    let file = here.join(format!("recorded/{run}.jsonl"));
+fn recorded(root: &Path, run: &str) -> Result<Record, String> {
+    let file = root.join(format!("tools/bench/recorded/{run}.jsonl"));
     let fault = |why: String| format!("{}: {why}", file.display());
     let text = fs::read_to_string(&file).map_err(|why| fault(why.to_string()))?;
     read(&text).map_err(fault)
@@ -228,7 +230,13 @@ mod tests {
         "# Page\n<!-- table: a/t | columns: x+us | rows: 2 -->\nold\n<!-- end -->\nend\n";
 
     fn record(run: &str) -> Result<Record, String> {
-        let facts = serde_json::to_string(&Run::read());
+        let build = crate::Build {
+            program: "p",
+            rustc: "r",
+            profile: "",
+            commit: "",
+        };
+        let facts = serde_json::to_string(&Run::read(&build));
         let facts = facts.map_err(|why| why.to_string())?;
         let table = r#"{"table":{"name":"t","title":"Microseconds","columns":["x","us","mean"]}}"#;
         match run {

@@ -47,7 +47,7 @@ pub enum Decision {
 
 /// A connection, at its holder.
 #[derive(Debug)]
-pub struct Held {
+pub struct TaskEnd {
     pub key: Key,
     /// The longest RPC that a packet of this side has room for, in bytes of its value.
     pub longest: usize,
@@ -59,7 +59,7 @@ pub struct Held {
 
 /// The same connection, at its driver.
 #[derive(Debug)]
-pub struct Hand {
+pub struct DriverEnd {
     key: Key,
     to: mpsc::Sender<Message>,
     room: Arc<Semaphore>,
@@ -73,7 +73,7 @@ pub struct Hand {
     is_ended: bool,
 }
 
-impl Hand {
+impl DriverEnd {
     /// Brings what came to the holder. Whether that was the last of it.
     fn bring(&mut self, engine: &mut impl Engine, id: ConnectionId) -> bool {
         loop {
@@ -97,7 +97,7 @@ impl Hand {
     }
 }
 
-impl Drop for Hand {
+impl Drop for DriverEnd {
     /// Who waits for room learns that there will be none.
     fn drop(&mut self) {
         self.room.close();
@@ -110,13 +110,13 @@ pub const fn longest(packet: usize) -> usize {
 }
 
 /// Both ends of a connection, for packets of at most so many bytes.
-pub fn pair(packet: usize) -> (Held, Hand) {
+pub fn pair(packet: usize) -> (TaskEnd, DriverEnd) {
     let key = Key::draw();
     let (to, incoming) = mpsc::channel(WAITING);
     let is_starved = Arc::new(AtomicBool::new(false));
     let room = Arc::new(Semaphore::new(SEND_BUFFER));
     let (tell, decision) = watch::channel(Decision::Waiting);
-    let held = Held {
+    let held = TaskEnd {
         key,
         longest: longest(packet),
         incoming,
@@ -124,7 +124,7 @@ pub fn pair(packet: usize) -> (Held, Hand) {
         is_starved: Arc::clone(&is_starved),
         decision,
     };
-    let hand = Hand {
+    let hand = DriverEnd {
         key,
         to,
         room,
@@ -139,21 +139,21 @@ pub fn pair(packet: usize) -> (Held, Hand) {
 
 /// All connections of a driver.
 #[derive(Debug, Default)]
-pub struct Hands {
-    hands: HashMap<ConnectionId, Hand>,
+pub struct DriverEnds {
+    ends: HashMap<ConnectionId, DriverEnd>,
     ids: HashMap<Key, ConnectionId>,
 }
 
-impl Hands {
+impl DriverEnds {
     /// Adds one, as the engine calls it.
-    pub fn add(&mut self, id: ConnectionId, hand: Hand) {
+    pub fn add(&mut self, id: ConnectionId, hand: DriverEnd) {
         self.ids.insert(hand.key, id);
-        self.hands.insert(id, hand);
+        self.ends.insert(id, hand);
     }
 
     /// The server took it, or did not: then it is gone.
     pub fn decided(&mut self, id: ConnectionId, decision: Decision) {
-        if let Some(hand) = self.hands.get(&id) {
+        if let Some(hand) = self.ends.get(&id) {
             hand.decision.send_replace(decision);
         }
         if decision == Decision::Refused {
@@ -163,20 +163,20 @@ impl Hands {
 
     /// It is gone: its holder reads what came, and then the end.
     pub fn remove(&mut self, id: ConnectionId) {
-        if let Some(hand) = self.hands.remove(&id) {
+        if let Some(hand) = self.ends.remove(&id) {
             self.ids.remove(&hand.key);
         }
     }
 
     /// The tunnels that have connections.
     pub fn tunnels(&self) -> BTreeSet<TunnelId> {
-        self.hands.keys().map(|id| id.tunnel).collect()
+        self.ends.keys().map(|id| id.tunnel).collect()
     }
 
     /// A tunnel is gone, with all its connections.
     pub fn remove_tunnel(&mut self, tunnel: TunnelId) {
         let ids = &mut self.ids;
-        self.hands.retain(|id, hand| {
+        self.ends.retain(|id, hand| {
             let stays = id.tunnel != tunnel;
             if !stays {
                 ids.remove(&hand.key);
@@ -187,7 +187,7 @@ impl Hands {
 
     /// The other side closed it: the rest of what came, as far as the holder has room, and the end.
     pub fn closed(&mut self, engine: &mut impl Engine, id: ConnectionId) {
-        if let Some(hand) = self.hands.get_mut(&id) {
+        if let Some(hand) = self.ends.get_mut(&id) {
             hand.is_ended = true;
         }
         self.bring(engine, id);
@@ -195,7 +195,7 @@ impl Hands {
 
     /// Brings what came to the holder.
     pub fn bring(&mut self, engine: &mut impl Engine, id: ConnectionId) {
-        let hand = self.hands.get_mut(&id);
+        let hand = self.ends.get_mut(&id);
         if hand.is_some_and(|hand| hand.bring(engine, id)) {
             self.remove(id);
         }
@@ -203,7 +203,7 @@ impl Hands {
 
     /// There is room for what waits to be sent.
     pub fn writable(&mut self, engine: &mut impl Engine, id: ConnectionId) {
-        let Some(hand) = self.hands.get_mut(&id) else {
+        let Some(hand) = self.ends.get_mut(&id) else {
             return;
         };
         while let Some((message, _)) = hand.waiting.front() {
@@ -237,14 +237,14 @@ impl Hands {
         };
         match ask {
             Ask::Send(_, message, room) => {
-                if let Some(hand) = self.hands.get_mut(&id) {
+                if let Some(hand) = self.ends.get_mut(&id) {
                     hand.waiting.push_back((message, room));
                 }
                 self.writable(engine, id);
             }
             Ask::More(_) => self.bring(engine, id),
             Ask::Close(_) => {
-                if let Some(hand) = self.hands.get_mut(&id) {
+                if let Some(hand) = self.ends.get_mut(&id) {
                     hand.is_dropped = true;
                 }
                 self.writable(engine, id);

@@ -1,8 +1,8 @@
-//! The scenes, in order.
+//! The steps, in order.
 
 use super::Stage;
-use super::cast::{Cast, Machine};
 use super::changes::{copy, edit, forward};
+use super::fleet::{Fleet, Machine};
 use super::observe::Observed;
 use crate::capture::Capture;
 use crate::clock;
@@ -33,13 +33,13 @@ const BLOCK: u16 = 64;
 
 const GRACE_NS: u64 = 60_000_000_000;
 
-pub fn sign(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
-    stage.scene("3. Every machine signs the packets that it sends");
+pub fn sign(stage: &mut Stage, fleet: &Fleet) -> Result<(), Failure> {
+    stage.step("3. Every machine signs the packets that it sends");
     stage.command(&format!(
         "sign {} @original.pcap -w @signed.pcap",
-        keys_and_sources(cast)
+        keys_and_sources(fleet)
     ));
-    let signers = cast
+    let signers = fleet
         .machines
         .iter()
         .map(Machine::signer)
@@ -58,15 +58,15 @@ pub fn sign(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         );
     }
     stage.checks.check(
-        count == cast.packets(),
+        count == fleet.packets(),
         format!("all {count} packets of the machines are signed"),
     );
     Ok(())
 }
 
-fn keys_and_sources(cast: &Cast) -> String {
+fn keys_and_sources(fleet: &Fleet) -> String {
     let one = |m: &Machine| format!("--key&@keys/{}.key&--from&{}", m.name(), m.address);
-    cast.machines.iter().map(one).collect::<Vec<_>>().join(" ")
+    fleet.machines.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 fn sign_file(
@@ -108,7 +108,7 @@ pub fn verify_file(
 }
 
 pub fn tamper(stage: &mut Stage, observed: &Observed<'_>) -> Result<(), Failure> {
-    stage.scene("5. Somebody changes one bit of one packet");
+    stage.step("5. Somebody changes one bit of one packet");
     let victim = observed.largest;
     edit(stage, "tampered.pcap", |number, frame| {
         let mut bytes = frame.bytes.to_vec();
@@ -127,13 +127,13 @@ pub fn tamper(stage: &mut Stage, observed: &Observed<'_>) -> Result<(), Failure>
     })?;
     stage.checks.check(
         invalid == [victim],
-        format!("packet {victim} and no other is found invalid"),
+        format!("only packet {victim} is invalid"),
     );
     Ok(())
 }
 
-pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
-    stage.scene("6. A router forwards every packet: TTL lowered, DSCP marked, checksum recomputed");
+pub fn route(stage: &mut Stage, fleet: &Fleet) -> Result<(), Failure> {
+    stage.step("6. A router forwards every packet: TTL lowered, DSCP marked, checksum recomputed");
     edit(stage, "routed.pcap", |_, frame| forward(frame))?;
     stage.command(&format!("verify --group @{GROUP_FILE} @routed.pcap"));
     let verified = verify_file(stage, "routed.pcap", |_, _, _| {})?;
@@ -143,23 +143,23 @@ pub fn route(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         verified.totals.of(Verdict::Invalid)
     );
     stage.checks.check(
-        valid == cast.packets() && verified.totals.of(Verdict::Invalid) == 0,
-        "what routers may change breaks no signature",
+        valid == fleet.packets() && verified.totals.of(Verdict::Invalid) == 0,
+        "changes that routers may make do not break signatures",
     );
     Ok(())
 }
 
-pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
-    let Some((stolen, others)) = cast.machines.split_last() else {
+pub fn revoke(stage: &mut Stage, fleet: &Fleet) -> Result<(), Failure> {
+    let Some((stolen, others)) = fleet.machines.split_last() else {
         return Ok(());
     };
     let name = stolen.name();
-    stage.scene(&format!("9. {name}'s key was stolen: it is revoked"));
+    stage.step(&format!("9. {name}'s key was stolen: it is revoked"));
     stage.command(&format!("revoke @acme {name}"));
     let when = When::now(clock::now_ns());
     let names = [stolen.key.machine.clone()];
     let mut store = Store::open(&stage.path("acme"))?;
-    store.revoke(&cast.issuer, &names, false, when, &mut |_, _| true)?;
+    store.revoke(&fleet.issuer, &names, false, when, &mut |_, _| true)?;
     let group = read_checked(&stage.path(GROUP_FILE))?;
     let refused = follow(&stolen.key, &group).err() == Some(UpdateError::Revoked { epoch: 1 });
     say!("   {name} cannot update its key");
@@ -174,35 +174,35 @@ pub fn revoke(stage: &mut Stage, cast: &Cast) -> Result<(), Failure> {
         ));
         signers.push(updated(stage, machine, &group)?.signer()?);
     }
-    sign_later(stage, cast, when.start, signers)?;
-    check_stolen(stage, cast, stolen)
+    sign_later(stage, fleet, when.start, signers)?;
+    check_stolen(stage, fleet, stolen)
 }
 
 /// All sign the same traffic as if it came again after the revocation.
 fn sign_later(
     stage: &mut Stage,
-    cast: &Cast,
+    fleet: &Fleet,
     start: u64,
     signers: Vec<Signer>,
 ) -> Result<(), Failure> {
     let after = start + GRACE_NS + SECOND_NS;
-    let seconds = after.saturating_sub(cast.first_ns).div_ceil(SECOND_NS);
+    let seconds = after.saturating_sub(fleet.first_ns).div_ceil(SECOND_NS);
     let (from, to) = (stage.path("original.pcap"), stage.path("later.pcap"));
     copy(&from, &to, |record| {
         let _ = record.delay(seconds.cast_signed()); // a packet without a time stays as it is
         Ok(())
     })?;
     say!("   The same traffic comes again later: {}", to.display());
-    say!("   All sign it, also the thief:");
+    say!("   All machines sign it, and so does the thief:");
     stage.command(&format!(
         "sign {} @later.pcap -w @revoked.pcap",
-        keys_and_sources(cast)
+        keys_and_sources(fleet)
     ));
     sign_file(stage, "later.pcap", "revoked.pcap", signers)?;
     Ok(())
 }
 
-fn check_stolen(stage: &mut Stage, cast: &Cast, stolen: &Machine) -> Result<(), Failure> {
+fn check_stolen(stage: &mut Stage, fleet: &Fleet, stolen: &Machine) -> Result<(), Failure> {
     stage.command(&format!("verify --group @{GROUP_FILE} @revoked.pcap"));
     let verified = verify_file(stage, "revoked.pcap", |_, _, _| {})?;
     let over = verified.totals.reasons.of(Reason::EpochOver);
@@ -210,8 +210,8 @@ fn check_stolen(stage: &mut Stage, cast: &Cast, stolen: &Machine) -> Result<(), 
     let why = report::explain(Reason::EpochOver);
     say!("   {valid} valid, {over} refused: {why}");
     stage.checks.check(
-        over == stolen.packets && valid == cast.packets() - over,
-        format!("all {over} packets of the stolen key are refused, all others valid"),
+        over == stolen.packets && valid == fleet.packets() - over,
+        format!("all {over} packets of the stolen key are invalid, all others valid"),
     );
     Ok(())
 }
@@ -228,8 +228,8 @@ fn updated(stage: &Stage, machine: &Machine, group: &CheckedGroup) -> Result<Mac
     Ok(Machine { key, ..*machine })
 }
 
-pub fn restore(stage: &mut Stage, _: &Cast) -> Result<(), Failure> {
-    stage.scene("10. The original comes back, byte for byte");
+pub fn restore(stage: &mut Stage, _: &Fleet) -> Result<(), Failure> {
+    stage.step("10. The original comes back, byte for byte");
     stage.command("strip @signed.pcap -w @restored.pcap");
     let (input, path) = (stage.path("signed.pcap"), stage.path("restored.pcap"));
     let mut capture = Capture::open(&input, "stripping")?;
@@ -260,7 +260,7 @@ fn compare(original: &[u8], restored: &[u8]) -> (bool, &'static str) {
     let same = but_for_snaplen(original) == but_for_snaplen(restored);
     (
         same,
-        "the stripped capture is the original but for the snap length, which had to rise",
+        "the stripped capture equals the original except for the snap length, which had to grow",
     )
 }
 

@@ -50,7 +50,7 @@ impl Kind {
 }
 
 /// One server and one client, whose tunnels are of many addresses.
-pub struct World {
+pub struct Pair {
     kind: Kind,
     server: Server,
     client: Client,
@@ -84,7 +84,7 @@ fn secret() -> ServerSecret {
     }
 }
 
-impl World {
+impl Pair {
     pub fn new(kind: Kind) -> Self {
         let mut config = Config::new(vec![SocketAddr::from(([192, 0, 2, 1], 443))]);
         config.authenticators = match kind {
@@ -123,7 +123,7 @@ impl World {
             rng: &mut rng,
         };
         let client = Client::new(client::Config::default(), now);
-        let mut world = Self {
+        let mut pair = Self {
             kind,
             server,
             client,
@@ -134,8 +134,8 @@ impl World {
             address: 0,
             served: None,
         };
-        world.renew_client();
-        world
+        pair.renew_client();
+        pair
     }
 
     /// Another client in the place of this one, whose tunnels nobody needs.
@@ -420,14 +420,14 @@ fn now(instant: u64, rng: &mut ChaCha20Rng) -> Now<'_> {
 
 /// Bytes of memory of a tunnel with a connection on which nothing happens.
 pub fn memory_of_idle(count: usize) -> usize {
-    let mut world = World::new(Kind::Anonymous);
-    world.open(1);
+    let mut pair = Pair::new(Kind::Anonymous);
+    pair.open(1);
     let before = resident();
     for _ in 0..count / 64 {
-        world.open(64);
-        world.instant += SECOND / 1_000;
+        pair.open(64);
+        pair.instant += SECOND / 1_000;
     }
-    world.renew_client();
+    pair.renew_client();
     (resident().saturating_sub(before)) / (count / 64 * 64)
 }
 

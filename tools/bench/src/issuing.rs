@@ -1,4 +1,4 @@
-//! A real group on disk: a store, its issuer and its trustees, on one desk as no group should be.
+//! A real group on disk: a store, its issuer and its trustees, on one folder as no group should be.
 
 use crate::groups::rng;
 use crate::nodes::Nodes;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub const NOW: u64 = 1_800_000_000_000_000_000;
 
 /// A store in a temporary directory, with all keys.
-pub struct Office {
+pub struct Issuing {
     /// Removed when dropped.
     temporary: TempDir,
     pub store: Store,
@@ -26,7 +26,7 @@ pub struct Office {
     rng: ChaCha20Rng,
 }
 
-impl Office {
+impl Issuing {
     pub fn new(scheme: Scheme, quorum: Quorum) -> Self {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let dir = temporary.path().join("group");
