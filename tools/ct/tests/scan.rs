@@ -106,7 +106,7 @@ fn clew() -> Option<PathBuf> {
 
 fn skipped(why: &str) {
     // Straight to the terminal: of a test that passes, cargo shows nothing else.
-    writeln!(stderr(), "SKIPPED: {why}").unwrap();
+    writeln!(stderr(), "SKIPPED: {why}").expect("the terminal takes a line");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_signing_process_holds_what_it_signs_with() {
     let capture = read(Path::new(env!("CARGO_MANIFEST_DIR")).join(CAPTURE)).unwrap();
     for (scheme, secrets) in [("xr", &["x", "y"][..]), ("bbs04", &["x"])] {
         let office = Office::new(&clew, scheme, "signs");
-        let sign = ["sign", "--key", KEY, "-", "-w", "signed"];
+        let sign = ["sign", "--key", KEY, "-", "-o", "signed"];
         let child = office.waiting(&clew, &sign, &capture);
         let Some(found) = office.found_in(child) else {
             return;
