@@ -174,10 +174,7 @@ mod tests {
         let text = encode("", "clew-other-1", b"payload");
         let error = decode(&text, LABEL).unwrap_err();
         assert_eq!(error.as_str(), "label");
-        assert_eq!(
-            error.to_string(),
-            "this is a clew-other-1, and a clew-test-1 is needed"
-        );
+        assert_eq!(error.to_string(), "need a clew-test-1, have a clew-other-1");
     }
 
     #[test]

@@ -196,7 +196,7 @@ mod tests {
         let reason = |name: &str| name.parse::<Name>().unwrap_err().to_string();
         assert!(reason("web\u{a0}1").starts_with("character 4 is U+00A0: "));
         assert!(reason("\u{e0041}").starts_with("character 1 is U+E0041: "));
-        assert!(reason("").ends_with("this one has 0"));
+        assert!(reason("").ends_with("have 0"));
     }
 
     /// Each range is refused from its first to its last code point, and its neighbours are not.

@@ -98,7 +98,7 @@ fn of_matches() {
 #[test]
 fn late_joiners_are_named_with_a_sentence() {
     let text = Caveat::JoinedLater { epoch: 3 }.to_string();
-    assert!(text.contains("joined in epoch 3") && text.contains("made later than it says"));
+    assert!(text.contains("joined in epoch 3") && text.contains("backdated"));
     assert_eq!(opened(&XR, LATE).machine.as_str(), "web-2");
     let row = Caveat::NameReissued { row: 1 }.to_string();
     assert!(row.contains("row 1"), "{row}");
