@@ -1,4 +1,8 @@
 //! The table of commands: help, man pages and shell completions all come from here.
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "help texts end with [default]"
+)]
 
 mod court;
 mod flow;
