@@ -136,7 +136,12 @@ impl<E: Engine> Node<E> {
             has_more = engine.give(clock.now(), &mut out);
             for run in out.runs() {
                 for packet in run.bytes.chunks(run.segment) {
-                    adapter.of_engine(instant, wall, run.to, &mut packet.to_vec());
+                    adapter.of_engine(
+                        instant.as_nanos(),
+                        wall.as_nanos(),
+                        run.to,
+                        &mut packet.to_vec(),
+                    );
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The program behind our servers: it answers pings and blobs, looks records up and takes them.
 
-use std::time::Duration;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::event::{ConnectionId, Event, Reply, Request, User};

@@ -1,7 +1,6 @@
 //! The peer as client, and as a server that registers; our servers as directory, name service and host.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::event::{ConnectionId, Event, User};

@@ -1,7 +1,7 @@
 //! Our client, and the peer as directory and server: T1, T2, T3.
 
-use std::time::Duration;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clew_tunnel::engine::client::{Client, Config, Target, UserId};
 use clew_tunnel::engine::event::{Answer, ConnectionId, Event, TunnelId};
