@@ -87,7 +87,7 @@ impl fmt::Display for DecryptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(error) => error.fmt(f),
-            Self::WrongSecret => f.write_str("wrong passphrase or secret file"),
+            Self::WrongSecret => f.write_str("wrong passphrase or unlock file"),
         }
     }
 }

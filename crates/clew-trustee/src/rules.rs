@@ -125,7 +125,7 @@ pub enum Limit {
     OtherPacket,
     /// More than [`REQUESTS_PER_DAY`] within a day.
     TooMany,
-    /// The packet was compared with [`MATCHES_PER_PACKET`] other machines.
+    /// The signature was compared with [`MATCHES_PER_PACKET`] other machines.
     TooManyMatches,
 }
 
@@ -142,7 +142,7 @@ impl fmt::Display for Limit {
             ),
             Self::TooManyMatches => write!(
                 f,
-                "limit of {MATCHES_PER_PACKET} matches of one packet reached"
+                "this signature was already compared with {MATCHES_PER_PACKET} machines, the most"
             ),
         }
     }

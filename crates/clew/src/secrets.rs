@@ -1,4 +1,4 @@
-//! Key files on disk: reading them, asking for what unlocks them, and sealing new ones.
+//! Key files on disk: reading them, asking for what unlocks them, and encrypting new ones.
 
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
@@ -93,7 +93,7 @@ impl Unlock {
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
         let file = self.unlock_with.as_ref().ok_or_else(|| {
-            Failure::file(path, "encrypted with a secret file").hint("use --unlock-with FILE")
+            Failure::file(path, "encrypted with an unlock file").hint("use --unlock-with FILE")
         })?;
         key_file_from(file)
     }
