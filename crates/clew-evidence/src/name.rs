@@ -94,7 +94,7 @@ impl fmt::Display for BadName {
 impl core::error::Error for BadName {}
 
 impl Name {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -40,12 +40,12 @@ impl RegisterFileHeader {
         out
     }
 
-    /// Whether these are the first bytes of a register file.
+    /// Returns whether these are the first bytes of a register file.
     pub fn begins(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
-    /// Which value of a line is of that epoch.
+    /// Returns the index of that epoch's value in a line.
     pub fn place(&self, epoch: u32) -> Option<usize> {
         self.epochs.binary_search(&epoch).ok()
     }
@@ -101,7 +101,7 @@ pub enum LineValue {
 }
 
 impl LineValue {
-    /// The hash of B_e. Returns `None` if the row is revoked.
+    /// Returns the hash of B_e. Returns `None` if the row is revoked.
     pub fn hash(&self) -> Option<[u8; HASH_BYTES]> {
         match self {
             Self::Revoked => None,
@@ -187,7 +187,7 @@ impl RegisterReader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The header. Returns `None` until that much was read.
+    /// Returns the header. Returns `None` until that much was read.
     ///
     /// # Errors
     /// [`RegisterFileError::Header`].
@@ -203,7 +203,7 @@ impl RegisterReader {
         Ok(self.header.as_ref())
     }
 
-    /// The next line. Returns `None` if more of the file is needed.
+    /// Returns the next line. Returns `None` if more of the file is needed.
     ///
     /// # Errors
     /// The first rule that the header or this line breaks.
@@ -298,7 +298,7 @@ pub enum RegisterFileError {
 }
 
 impl RegisterFileError {
-    /// The name of the rule.
+    /// Returns the name of the rule.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",

@@ -71,7 +71,7 @@ pub(crate) fn decryptions_per_share(scheme: Scheme) -> usize {
 }
 
 impl Share {
-    /// The text of the file. Not secret.
+    /// Returns the text of the file. Not secret.
     pub fn encode(&self) -> String {
         let mut out = vec![self.step.code()];
         out.extend_from_slice(&self.request.to_bytes());
@@ -86,7 +86,8 @@ impl Share {
         Self::from_payload(&payload).ok_or(TextError::Damaged)
     }
 
-    /// Those who answer a request for a match together. Returns `None` for an opening.
+    /// Returns the trustees who answer a request for a match together. Returns `None` for an
+    /// opening.
     pub fn set(&self) -> Option<Set> {
         match self.step {
             Step::Opening(_) => None,
@@ -124,7 +125,7 @@ impl Share {
 }
 
 impl Step {
-    /// What it is, for people.
+    /// Returns the name of the content, for people.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Opening(_) => "opening share",

@@ -50,12 +50,12 @@ impl Schedule {
         ends
     }
 
-    /// When the block ends if no packet comes; none if there is no packet to sign.
+    /// Returns when the block ends if no packet comes, or `None` if there is no packet to sign.
     pub fn deadline(&self) -> Option<u64> {
         (self.packets > 0).then(|| self.begun.saturating_add(self.period_ns))
     }
 
-    /// True if there is a block whose period is over: it is to be signed.
+    /// Returns true if the period of the block is over: then it is to be signed.
     pub fn tick(&mut self, now: u64) -> bool {
         let over = self.packets > 0 && self.is_over(now);
         if over {
@@ -64,14 +64,14 @@ impl Schedule {
         over
     }
 
-    /// The block ends now, whatever it has.
+    /// Ends the block now, however few packets it has.
     pub fn flush(&mut self) {
         if self.packets > 0 {
             self.end();
         }
     }
 
-    /// Number of packets that wait for their block's end.
+    /// Returns the number of packets that wait for their block's end.
     pub fn waiting(&self) -> u16 {
         self.packets
     }
@@ -90,7 +90,8 @@ impl Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeriodTooShort;
 
-/// The longest that a packet waits for its signature: D_s = T + chain(m) + T_sign (Wong and Lam, 2.5).
+/// Returns the longest that a packet waits for its signature: D_s = T + chain(m) + T_sign (Wong and
+/// Lam, 2.5).
 ///
 /// # Errors
 /// T is not longer than chain(m) + T_sign.

@@ -174,7 +174,7 @@ impl Program<client::Client> for ClientProgram {
 }
 
 impl ClientProgram {
-    /// Nothing is under way.
+    /// Creates a program without tunnels.
     pub fn new(watched: Watched) -> Self {
         Self {
             ends: DriverEnds::default(),

@@ -44,7 +44,7 @@ pub struct OwnShard<C> {
 }
 
 impl<C: From<Mail>> OwnShard<C> {
-    /// The shards behind these channels, in their order.
+    /// Returns the shards behind these channels, in their order.
     pub fn all(channels: &[mpsc::UnboundedSender<C>]) -> Vec<Self> {
         let boxes = channels.iter().map(|to| Mailbox {
             to: to.downgrade(),
@@ -62,12 +62,13 @@ impl<C: From<Mail>> OwnShard<C> {
         (0..of).map(here).collect()
     }
 
-    /// Which shard this is.
+    /// Returns which shard this is.
     pub const fn shard(&self) -> Shard {
         self.shard
     }
 
-    /// The shard that has a tunnel with this TID, if it is not the one that its packets come to.
+    /// Returns the shard that has a tunnel with this TID, if it is not the one that its packets
+    /// come to.
     pub fn owner(&self, tid: Tid) -> Option<u32> {
         let elsewhere = self.shards.elsewhere.read();
         let elsewhere = elsewhere.unwrap_or_else(PoisonError::into_inner);
@@ -87,13 +88,13 @@ impl<C: From<Mail>> OwnShard<C> {
         channel.is_some_and(|channel| channel.send(mail.into()).is_ok())
     }
 
-    /// A mail to this shard was taken.
+    /// Records that a mail to this shard was taken.
     pub fn taken(&self) {
         let mailbox = &self.shards.boxes[self.shard.number as usize];
         mailbox.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// What this shard's engine says to the others.
+    /// Passes what this shard's engine says to the others.
     pub fn tell(&self, messages: Vec<ShardMessage>) {
         if messages.is_empty() {
             return;

@@ -23,7 +23,7 @@ impl Origin {
         }
     }
 
-    /// The name that JSON output uses.
+    /// Returns the name that JSON output uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TrustedDealer => "trusted-dealer",
@@ -44,7 +44,7 @@ pub struct SharingRecord {
 }
 
 impl SharingRecord {
-    /// Of the sharing of an `xr` group's key.
+    /// Describes the sharing of an `xr` group's key.
     pub fn xr(origin: Origin, of_xi: &Sharing) -> Self {
         Self {
             origin,
@@ -53,7 +53,7 @@ impl SharingRecord {
         }
     }
 
-    /// Of the two sharings of a `bbs04` group's key, which have one quorum.
+    /// Describes the two sharings of a `bbs04` group's key, which have one quorum.
     pub fn bbs04([of_xi1, of_xi2]: &[Sharing; 2]) -> Self {
         Self {
             origin: Origin::TrustedDealer,

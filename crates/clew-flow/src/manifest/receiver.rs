@@ -51,7 +51,7 @@ struct Waiting {
 }
 
 impl ManifestReceiver {
-    /// A receiver of these flows.
+    /// Creates a receiver of these flows.
     ///
     /// # Errors
     /// A descriptor's public key is none.
@@ -62,7 +62,7 @@ impl ManifestReceiver {
         Ok(Self::over(Signatures::of(descriptors, acceptance)?))
     }
 
-    /// A receiver of these flows, each with what verifies its blocks, as
+    /// Creates a receiver of these flows, each with what verifies its blocks, as
     /// [`crate::FlowReceiver::with_verifiers`].
     pub fn with_verifiers(
         flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
@@ -83,17 +83,18 @@ impl ManifestReceiver {
         }
     }
 
-    /// How many packets met each reason; those that were pending by both. Manifests are not counted.
+    /// Returns how many packets met each reason; those that were pending by both. Manifests are not
+    /// counted.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Packets of manifests that are forgotten, and manifests, which never came.
+    /// Returns the numbers of packets of forgotten manifests, and of manifests, that never came.
     pub const fn lost(&self) -> Lost {
         self.lost
     }
 
-    /// How many signatures were verified.
+    /// Returns how many signatures were verified.
     pub const fn verifications(&self) -> u64 {
         self.signatures.verifications()
     }

@@ -37,7 +37,7 @@ impl Signatures {
         }
     }
 
-    /// With the verifiers that the descriptors name.
+    /// Creates verifiers as the descriptors name them.
     pub fn of(
         descriptors: impl IntoIterator<Item = Descriptor>,
         acceptance: Acceptance,
@@ -50,7 +50,7 @@ impl Signatures {
         Ok(Self::new(flows, acceptance))
     }
 
-    /// The flow of a key id; else `unknown-flow`.
+    /// Returns the flow of a key id, or [`Reason::UnknownFlow`] if there is none.
     pub fn flow(&self, key: KeyId) -> Result<&Descriptor, Reason> {
         let known = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
         Ok(&known.0)
@@ -60,7 +60,7 @@ impl Signatures {
         self.known.values().map(|(descriptor, _)| descriptor)
     }
 
-    /// A packet was valid.
+    /// Adds effort for a valid packet.
     pub fn earn(&mut self) {
         self.budgets.earn();
     }
@@ -69,8 +69,8 @@ impl Signatures {
         self.verifications
     }
 
-    /// Whether a blob that came now, in that carriage, makes its block valid: by the message that its
-    /// timestamp leads to.
+    /// Returns whether a blob that came now, in that carriage, makes its block valid: by the
+    /// message that its timestamp leads to.
     pub fn verify(
         &mut self,
         key: KeyId,

@@ -40,7 +40,7 @@ impl Carriage {
         }
     }
 
-    /// Its name in the specification.
+    /// Returns its name in the specification.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -106,7 +106,8 @@ impl<'a> SignaturePart<'a> {
         }
     }
 
-    /// When the block was signed, in nanoseconds since 1970; none if the packet alone does not tell.
+    /// Returns when the block was signed, in nanoseconds since 1970, or `None` if the packet alone
+    /// does not tell.
     pub fn timestamp(&self) -> Option<u64> {
         match self {
             Self::Full(blob) => blob.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
@@ -114,7 +115,7 @@ impl<'a> SignaturePart<'a> {
         }
     }
 
-    /// The carriage.
+    /// Returns the carriage.
     pub const fn carriage(&self) -> Carriage {
         match self {
             Self::Full(_) => Carriage::Full,

@@ -28,7 +28,8 @@ pub struct Founding {
 }
 
 impl Founding {
-    /// `context` names the ceremony: the same for all, and new for each.
+    /// Creates a key generation. `context` names it: the same for all trustees, and new for each
+    /// run.
     pub fn new(context: [u8; 32], base: &G1, quorum: Quorum) -> Self {
         let round = Round {
             domain: DEAL,
@@ -51,7 +52,7 @@ impl Founding {
         Ok(self.round.deal(dealer, &part, rng))
     }
 
-    /// The sharing that broadcasts of all trustees make. Checks every one of them.
+    /// Returns the sharing that broadcasts of all trustees make. Checks every one of them.
     pub fn sharing(&self, broadcasts: &[Broadcast]) -> Result<Sharing, QuorumError> {
         let all = self.round.gather(self.round.quorum.all(), broadcasts)?;
         all.iter().try_for_each(|b| self.round.check(b))?;
@@ -60,7 +61,7 @@ impl Founding {
         })
     }
 
-    /// The same, and the share of `trustee`, from what all dealers gave it.
+    /// Returns the sharing, and the share of `trustee`, from what all dealers gave it.
     pub fn receive(
         &self,
         trustee: Trustee,
@@ -85,8 +86,8 @@ pub struct Resharing<'a> {
 }
 
 impl<'a> Resharing<'a> {
-    /// `dealers` are those of the old trustees who hand on their shares, at least as many as open;
-    /// `quorum` is the new one.
+    /// Creates a resharing to the new `quorum`. `dealers` are the old trustees who hand on their
+    /// shares, at least as many as open.
     pub fn new(
         context: [u8; 32],
         old: &'a Sharing,
@@ -118,7 +119,7 @@ impl<'a> Resharing<'a> {
         Ok(self.round.deal(share.trustee(), &share.scalar, rng))
     }
 
-    /// The new sharing that the broadcasts of all dealers make. Checks every one of them.
+    /// Returns the new sharing that the broadcasts of all dealers make. Checks every one of them.
     pub fn sharing(&self, broadcasts: &[Broadcast]) -> Result<Sharing, QuorumError> {
         let all = self.round.gather(self.dealers, broadcasts)?;
         for broadcast in &all {
@@ -132,7 +133,7 @@ impl<'a> Resharing<'a> {
             .sum(&all, |points| interpolate(self.dealers, points))
     }
 
-    /// The same, and the new share of `trustee`, from what all dealers gave it.
+    /// Returns the new sharing, and the new share of `trustee`, from what all dealers gave it.
     pub fn receive(
         &self,
         trustee: Trustee,
@@ -278,7 +279,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// Who deals.
+    /// Returns the dealer.
     pub fn dealer(&self) -> Trustee {
         self.dealer
     }
@@ -330,12 +331,12 @@ pub struct DealtShare {
 }
 
 impl DealtShare {
-    /// Who dealt it.
+    /// Returns the dealer.
     pub fn dealer(&self) -> Trustee {
         self.dealer
     }
 
-    /// Whom it is for.
+    /// Returns the trustee for whom the share is.
     pub fn trustee(&self) -> Trustee {
         self.trustee
     }

@@ -15,7 +15,7 @@ pub const LANES: usize = 8;
 
 type V = __m256i;
 
-/// The blocks of the states in the lanes.
+/// Returns the blocks of the states in the lanes.
 pub fn blocks(states: &[State; LANES]) -> [Block; LANES] {
     Backend::Avx2.require();
     // SAFETY: the processor has the feature.
