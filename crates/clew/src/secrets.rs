@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Longest key, passphrase or key file that is read, in bytes.
+/// Longest key, unlock or passphrase file that is read, in bytes.
 const MAX_SECRET_BYTES: u64 = 1 << 20;
 
 /// With so much room behind its end a file is read without growing the buffer.
@@ -110,7 +110,7 @@ pub fn check_named(path: &Path) -> Result<(), Failure> {
     Err(Failure::new("-: this output cannot go to standard output").hint("use the name of a file"))
 }
 
-/// Writes a key file under a temporary name, sealed if there is a secret; it waits for its commit.
+/// Writes a key file under a temporary name, encrypted if there is a secret; it waits for its commit.
 pub fn prepare(
     path: &Path,
     text: &Zeroizing<String>,
@@ -124,7 +124,7 @@ pub fn prepare(
     written.map_err(|e| cannot_write(path, &e))
 }
 
-/// Writes a key file, sealed if there is a secret.
+/// Writes a key file, encrypted if there is a secret.
 pub fn write(
     path: &Path,
     text: &Zeroizing<String>,

@@ -43,7 +43,7 @@ pub enum DkgError {
         /// Whose hello it says it is.
         trustee: Trustee,
     },
-    /// A hello's key is a point that no share can be sealed to.
+    /// A hello's key is a point that no share can be encrypted to.
     HelloKey {
         /// Whose hello it is.
         trustee: Trustee,
@@ -66,7 +66,7 @@ pub enum DkgError {
     OwnDeal,
     /// The old key is not one of the sharing that the plan hands on.
     OldKey,
-    /// A sealed share does not open, or holds something else than a share.
+    /// An encrypted share does not decrypt, or holds something else than a share.
     SealedShare {
         /// The dealer.
         trustee: Trustee,

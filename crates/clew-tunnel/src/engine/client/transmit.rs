@@ -15,7 +15,7 @@ use crate::wire::rpc::Rpc;
 const TURN: usize = 32;
 
 impl Client {
-    /// Writes what is to be sent, as far as there is room in the batch, and seals it. Whether there may be
+    /// Writes what is to be sent, as far as there is room in the batch, and encrypts it. Whether there may be
     /// more.
     pub fn transmit(&mut self, mut now: Now<'_>, out: &mut Outgoing) -> bool {
         while out.has_room()
