@@ -60,7 +60,7 @@ pub struct Match {
 }
 
 impl Opening {
-    /// Returns the row with its x.
+    /// The row with its x.
     pub fn found(&self) -> Found {
         Found {
             row: self.row.clone(),
@@ -68,7 +68,7 @@ impl Opening {
         }
     }
 
-    /// Returns the text of the file.
+    /// The text of the file.
     pub fn encode(&self) -> String {
         let mut out = self.request.to_bytes().to_vec();
         for (trustee, decryptions) in &self.shares {
@@ -112,7 +112,7 @@ impl Opening {
 }
 
 impl Match {
-    /// Returns the row with its x.
+    /// The row with its x.
     pub fn found(&self) -> Found {
         Found {
             row: self.row.clone(),
@@ -120,7 +120,7 @@ impl Match {
         }
     }
 
-    /// Returns the text of the file.
+    /// The text of the file.
     pub fn encode(&self) -> String {
         let mut out = self.request.to_bytes().to_vec();
         out.extend_from_slice(&self.set.to_bytes());
@@ -201,7 +201,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// Returns the name that the specification gives the rule.
+    /// The name that the specification gives the rule.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Text(error) => error.as_str(),

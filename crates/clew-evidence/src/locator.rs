@@ -33,7 +33,7 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// Returns the locator of an opened base.
+    /// The locator of an opened base.
     pub fn new(opened: &OpenedBase, q: &G1) -> Self {
         Self::of(opened, q.to_bytes())
     }
@@ -50,13 +50,13 @@ impl Locator {
         }
     }
 
-    /// Returns whether it is of this base, opened for this request. Q is checked by
+    /// Whether it is of this base, opened for this request. Q is checked by
     /// [`crate::Search::with_q`].
     pub fn is_of(&self, opened: &OpenedBase) -> bool {
         *self == Self::of(opened, self.q)
     }
 
-    /// Returns the text of the file: 180 bytes of payload.
+    /// The text of the file: 180 bytes of payload.
     pub fn encode(&self) -> String {
         let payload = [
             &self.group.0[..],

@@ -94,7 +94,7 @@ impl fmt::Display for BadName {
 impl core::error::Error for BadName {}
 
 impl Name {
-    /// Returns the name as text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

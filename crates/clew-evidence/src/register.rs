@@ -75,7 +75,7 @@ pub struct DeviceEntry {
 }
 
 impl How {
-    /// Returns the name that commands and JSON output use.
+    /// The name that commands and JSON output use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::IssuerHost => "issuer-host",
@@ -84,12 +84,12 @@ impl How {
         }
     }
 
-    /// Returns the code in entries and offers: 1 to 3.
+    /// The code in entries and offers: 1 to 3.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Returns the value with that code.
+    /// The value with that code.
     pub fn from_code(code: u8) -> Option<Self> {
         match code {
             1 => Some(Self::IssuerHost),
@@ -147,7 +147,7 @@ impl RegisterEntry {
         })
     }
 
-    /// Returns the scheme of the group that has such entries.
+    /// The scheme of the group that has such entries.
     pub fn scheme(&self) -> Scheme {
         match self.key {
             EntryKey::Bbs04(_) => Scheme::Bbs04,
@@ -155,7 +155,7 @@ impl RegisterEntry {
         }
     }
 
-    /// Returns what ties the entry to its device. Returns `None` with `bbs04`.
+    /// What ties it to its device. Returns `None` with `bbs04`.
     pub fn device(&self) -> Option<&DeviceEntry> {
         match &self.key {
             EntryKey::Bbs04(_) => None,
@@ -163,20 +163,18 @@ impl RegisterEntry {
         }
     }
 
-    /// Returns the fingerprint of its device key. Returns `None` with `bbs04`.
+    /// The fingerprint of its device key. Returns `None` with `bbs04`.
     pub fn fingerprint(&self) -> Option<DeviceFingerprint> {
         self.device()
             .map(|device| DeviceFingerprint::of(&device.key))
     }
 
-    /// Returns SHA-256(00 || entry), by which the register's tree and a request for a match name
-    /// it.
+    /// SHA-256(00 || entry), by which the register's tree and a request for a match name it.
     pub fn leaf_hash(&self) -> [u8; 32] {
         merkle::leaf(&self.encode())
     }
 
-    /// Returns the bytes for which the device vouches when it joins: "this credential of this group
-    /// is mine".
+    /// What the device vouches for when it joins: "this credential of this group is mine".
     ///
     /// Its Ed25519 signature over these bytes is S, and its proof of y is for them. Empty with
     /// `bbs04`, where no device vouches.
@@ -235,8 +233,7 @@ impl EntryKey {
     }
 }
 
-/// Returns the 32 bytes that name one join (`spec/opening.md` section 5), for the nonce that the
-/// issuer drew.
+/// The 32 bytes that name one join (`spec/opening.md` section 5), for the nonce that the issuer drew.
 pub fn join_session(
     group: GroupId,
     nonce: &[u8; 32],

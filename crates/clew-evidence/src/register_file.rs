@@ -40,12 +40,12 @@ impl RegisterFileHeader {
         out
     }
 
-    /// Returns whether these are the first bytes of a register file.
+    /// Whether these are the first bytes of a register file.
     pub fn begins(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
-    /// Returns the index of that epoch's value in a line.
+    /// Which value of a line is of that epoch.
     pub fn place(&self, epoch: u32) -> Option<usize> {
         self.epochs.binary_search(&epoch).ok()
     }
@@ -101,7 +101,7 @@ pub enum LineValue {
 }
 
 impl LineValue {
-    /// Returns the hash of B_e. Returns `None` if the row is revoked.
+    /// The hash of B_e. Returns `None` if the row is revoked.
     pub fn hash(&self) -> Option<[u8; HASH_BYTES]> {
         match self {
             Self::Revoked => None,
@@ -187,7 +187,7 @@ impl RegisterReader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the header. Returns `None` until that much was read.
+    /// The header. Returns `None` until that much was read.
     ///
     /// # Errors
     /// [`RegisterFileError::Header`].
@@ -203,7 +203,7 @@ impl RegisterReader {
         Ok(self.header.as_ref())
     }
 
-    /// Returns the next line. Returns `None` if more of the file is needed.
+    /// The next line. Returns `None` if more of the file is needed.
     ///
     /// # Errors
     /// The first rule that the header or this line breaks.
@@ -298,7 +298,7 @@ pub enum RegisterFileError {
 }
 
 impl RegisterFileError {
-    /// Returns the name of the rule.
+    /// The name of the rule.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",

@@ -73,12 +73,12 @@ impl Request {
         request.is_possible().then_some(request)
     }
 
-    /// Returns the request id.
+    /// The request id.
     pub fn id(&self) -> [u8; 32] {
         Sha256::digest(self.to_bytes()).into()
     }
 
-    /// Returns whether it names this group, its scheme, an epoch of it, and that epoch's id.
+    /// Whether it names this group, its scheme, an epoch of it, and that epoch's id.
     pub fn is_of(&self, group: &GroupFile) -> bool {
         self.group == group.id()
             && self.scheme == group.scheme()
@@ -155,13 +155,12 @@ pub struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// Returns the packet's digest.
+    /// The packet's digest.
     pub fn digest(&self) -> [u8; 32] {
         packet_digest(self.message, self.body)
     }
 
-    /// Returns the digest that names this packet among all that its signature covers: its leaf,
-    /// else SHA-256(M).
+    /// What names this packet among all that its signature covers: its leaf, else SHA-256(M).
     pub fn asked(&self) -> [u8; 32] {
         let whole = || Sha256::digest(self.message).into();
         self.leaf.unwrap_or_else(whole)
@@ -174,8 +173,8 @@ impl Packet<'_> {
     }
 }
 
-/// Returns the digest of a packet: of the message that the signature covers, and the signature in
-/// its plain form (`body`).
+/// The digest of a packet: of the message that the signature covers, and the signature in its plain
+/// form (`body`).
 pub fn packet_digest(message: &[u8], body: &[u8]) -> [u8; 32] {
     Sha256::new_with_prefix(domain_separator("clew-packet-digest-1"))
         .chain_update(Sha256::digest(message))

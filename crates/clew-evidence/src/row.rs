@@ -51,7 +51,7 @@ impl Row {
         })
     }
 
-    /// Returns whether the row is in the register of this group file.
+    /// Whether the row is in the register of this group file.
     ///
     /// Its size is that of the register or of a checkpoint, and its hashes lead to that root. Its
     /// machine joined in an epoch of the file, and replaces none but an earlier row. A register that

@@ -71,7 +71,7 @@ pub(crate) fn decryptions_per_share(scheme: Scheme) -> usize {
 }
 
 impl Share {
-    /// Returns the text of the file. Not secret.
+    /// The text of the file. Not secret.
     pub fn encode(&self) -> String {
         let mut out = vec![self.step.code()];
         out.extend_from_slice(&self.request.to_bytes());
@@ -86,8 +86,7 @@ impl Share {
         Self::from_payload(&payload).ok_or(TextError::Damaged)
     }
 
-    /// Returns the trustees who answer a request for a match together. Returns `None` for an
-    /// opening.
+    /// Those who answer a request for a match together. Returns `None` for an opening.
     pub fn set(&self) -> Option<Set> {
         match self.step {
             Step::Opening(_) => None,
@@ -125,7 +124,7 @@ impl Share {
 }
 
 impl Step {
-    /// Returns the name of the content, for people.
+    /// What it is, for people.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Opening(_) => "opening share",

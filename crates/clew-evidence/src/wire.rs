@@ -13,37 +13,36 @@ pub fn row_bytes(row: Option<u32>) -> [u8; 4] {
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// Returns the next `n` bytes. Returns `None`, and takes none, if there are fewer; so do all
-    /// that follow.
+    /// The next `n` bytes. Returns `None`, and takes none, if there are fewer; so do all that follow.
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(n)?;
         self.0 = tail;
         Some(head)
     }
 
-    /// Returns the next `N` bytes.
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, tail) = self.0.split_first_chunk()?;
         self.0 = tail;
         Some(*head)
     }
 
-    /// Returns the next byte.
+    /// The next byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.array().map(|[byte]| byte)
     }
 
-    /// Returns the next four bytes, big-endian.
+    /// The next four bytes, big-endian.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Returns the index of a row in the next four bytes. Returns `Some(None)` for ffffffff: none.
+    /// The index of a row in the next four bytes. Returns `Some(None)` for ffffffff: none.
     pub fn row(&mut self) -> Option<Option<u32>> {
         self.u32().map(|row| (row != NO_ROW).then_some(row))
     }
 
-    /// Returns the next eight bytes, big-endian.
+    /// The next eight bytes, big-endian.
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
     }

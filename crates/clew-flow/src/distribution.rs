@@ -44,8 +44,6 @@ pub(crate) enum SignatureParts {
 }
 
 impl SignatureParts {
-    /// Prepares the parts of a blob for the packets of a block.
-    ///
     /// # Errors
     /// The block has more packets than a code has shares.
     pub fn new(blob: Vec<u8>, block: &Block, distribution: Distribution) -> Result<Self, Error> {

@@ -50,12 +50,12 @@ impl Schedule {
         ends
     }
 
-    /// Returns when the block ends if no packet comes, or `None` if there is no packet to sign.
+    /// When the block ends if no packet comes; none if there is no packet to sign.
     pub fn deadline(&self) -> Option<u64> {
         (self.packets > 0).then(|| self.begun.saturating_add(self.period_ns))
     }
 
-    /// Returns true if the period of the block is over: then it is to be signed.
+    /// True if there is a block whose period is over: it is to be signed.
     pub fn tick(&mut self, now: u64) -> bool {
         let over = self.packets > 0 && self.is_over(now);
         if over {
@@ -64,14 +64,14 @@ impl Schedule {
         over
     }
 
-    /// Ends the block now, however few packets it has.
+    /// The block ends now, whatever it has.
     pub fn flush(&mut self) {
         if self.packets > 0 {
             self.end();
         }
     }
 
-    /// Returns the number of packets that wait for their block's end.
+    /// Number of packets that wait for their block's end.
     pub fn waiting(&self) -> u16 {
         self.packets
     }
@@ -90,8 +90,7 @@ impl Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeriodTooShort;
 
-/// Returns the longest that a packet waits for its signature: D_s = T + chain(m) + T_sign (Wong and
-/// Lam, 2.5).
+/// The longest that a packet waits for its signature: D_s = T + chain(m) + T_sign (Wong and Lam, 2.5).
 ///
 /// # Errors
 /// T is not longer than chain(m) + T_sign.

@@ -38,7 +38,7 @@ impl From<Fault> for Unsignable {
 }
 
 impl<S: BlockSigner> FlowSender<S> {
-    /// Creates a sender of the flow that the descriptor describes.
+    /// A sender of the flow that the descriptor describes.
     ///
     /// # Errors
     /// The descriptor has another key than the signer.
@@ -62,7 +62,7 @@ impl<S: BlockSigner> FlowSender<S> {
         Ok(sender)
     }
 
-    /// Returns the flow's descriptor.
+    /// The flow's descriptor.
     pub const fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }

@@ -40,7 +40,7 @@ pub trait BlockVerifier: fmt::Debug + Send + Sync {
 }
 
 impl Descriptor {
-    /// Creates a verifier of the flow's blocks, to the highest level.
+    /// What verifies the flow's blocks, as far as it can be done.
     ///
     /// # Errors
     /// The public key is none, has small order, or is not encoded canonically.
@@ -48,8 +48,7 @@ impl Descriptor {
         self.verifier_for(u16::MAX)
     }
 
-    /// Creates a verifier of the flow's blocks, up to the level that gives so many bits, if the
-    /// scheme has levels.
+    /// What verifies the flow's blocks up to the level that gives so many bits, where there are levels.
     ///
     /// # Errors
     /// As [`Self::verifier`].
@@ -79,7 +78,7 @@ impl Descriptor {
 pub struct Ed25519Signer(SigningKey);
 
 impl Ed25519Signer {
-    /// Creates a signer with this secret, 32 bytes.
+    /// A signer with this secret, 32 bytes.
     pub fn from_secret(secret: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(secret))
     }

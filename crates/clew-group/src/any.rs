@@ -12,7 +12,7 @@ impl Scheme {
     /// Length of the longest signature in any form of any scheme, in bytes.
     pub const SIGNATURE_BYTES_MAX: usize = bbs04::INCREMENTAL_BYTES;
 
-    /// Returns the length of a signature in bytes.
+    /// Length of a signature in bytes.
     pub const fn signature_bytes(self, incremental: bool) -> usize {
         match (self, incremental) {
             (Self::Bbs04, false) => bbs04::SIGNATURE_BYTES,
@@ -22,7 +22,7 @@ impl Scheme {
         }
     }
 
-    /// Returns the length of a member key in bytes.
+    /// Length of a member key in bytes.
     pub const fn member_key_bytes(self) -> usize {
         match self {
             Self::Bbs04 => bbs04::MEMBER_KEY_BYTES,
@@ -104,7 +104,7 @@ impl PublicKey {
         }
     }
 
-    /// Returns the scheme.
+    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -139,7 +139,7 @@ impl MemberKey {
         }
     }
 
-    /// Returns the scheme.
+    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -192,7 +192,7 @@ impl SigningKey {
         }
     }
 
-    /// Returns the scheme.
+    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -289,7 +289,7 @@ impl VerifyingKey {
         }
     }
 
-    /// Returns the scheme.
+    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -331,8 +331,7 @@ impl VerifyingKey {
         Ok(())
     }
 
-    /// Verifies many signatures and returns an answer for each, in batches where the scheme has
-    /// them.
+    /// The same answers for many signatures, by batches where the scheme has them.
     pub fn verify_batch(
         &self,
         signed: &[Signed<'_>],

@@ -43,7 +43,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Returns the rule's name in `spec/group-signature.md` section 2.
+    /// The rule's name in `spec/group-signature.md` section 2.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Length => "length",

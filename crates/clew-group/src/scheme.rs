@@ -16,7 +16,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Returns the scheme with that code point.
+    /// The scheme with that code point.
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
             1 => Some(Self::Bbs04),
@@ -25,12 +25,12 @@ impl Scheme {
         }
     }
 
-    /// Returns its code point.
+    /// Its code point.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// Returns its name: `bbs04` or `xr`.
+    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Bbs04 => "bbs04",

@@ -56,7 +56,7 @@ impl Mode {
         }
     }
 
-    /// Returns the word for it in files and on terminals.
+    /// The word for it in files and on terminals.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Each => "each",

@@ -13,8 +13,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree over the leaves of all packets of a block, or `None` if their number is
-    /// another.
+    /// The tree over the leaves of all packets of a block; none if their number is another.
     pub fn new(block: Block, leaves: &[Digest]) -> Option<Self> {
         if leaves.len() != usize::from(block.count()) {
             return None;
@@ -52,18 +51,18 @@ impl Tree {
         Some(Self { levels, root })
     }
 
-    /// Returns the block whose tree this is.
+    /// The block.
     pub fn block(&self) -> &Block {
         self.levels.block()
     }
 
-    /// Returns the root, which is signed.
+    /// The root, which is signed.
     pub fn root(&self) -> Digest {
         self.root
     }
 
-    /// Returns the path of the packet at `index`: the siblings of each node on its way, from the
-    /// leaf upwards.
+    /// The path of the packet at `index`: the siblings of each node on its way, from the leaf
+    /// upwards.
     pub fn path(&self, index: u16) -> Option<Vec<u8>> {
         let size = self.block().digest().bytes();
         let mut path = Vec::with_capacity(self.block().depth(index)? * size);

@@ -72,7 +72,7 @@ impl Client {
         Self::begin(config, None)
     }
 
-    /// Creates a client that traces what happens to each packet, in qlog's form:
+    /// The same with a trace of what happens to each packet, in qlog's form:
     ///
     /// ```no_run
     /// # use clew_tunnel_udp::{Client, Trace, tunnel::engine::client::Config};
@@ -162,7 +162,7 @@ impl Client {
         while metrics.changed().await.is_ok() {}
     }
 
-    /// Returns the client's metrics, as they change.
+    /// What it counts.
     pub fn metrics(&self) -> MetricsWatch {
         MetricsWatch(vec![self.metrics.clone()])
     }
@@ -237,7 +237,7 @@ impl Tunnel {
         }
     }
 
-    /// Returns the tunnel's state, as it changes.
+    /// How it stands, and will.
     pub fn state(&self) -> watch::Receiver<State> {
         self.state.clone()
     }
@@ -270,8 +270,7 @@ impl Tunnel {
         }
     }
 
-    /// Tells that the machine has another address, or woke up: the tunnel goes on from a new port,
-    /// under a new key and TID.
+    /// The machine is elsewhere, or woke up: the tunnel goes on from a new port, under a new key and TID.
     pub fn moved(&self) {
         let _ = self.commands.send(Command::Move(self.number));
     }

@@ -174,7 +174,7 @@ impl Program<client::Client> for ClientProgram {
 }
 
 impl ClientProgram {
-    /// Creates a program without tunnels.
+    /// Nothing is under way.
     pub fn new(watched: Watched) -> Self {
         Self {
             ends: DriverEnds::default(),

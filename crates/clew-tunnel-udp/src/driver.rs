@@ -84,7 +84,7 @@ enum Wake<C, J> {
 }
 
 impl<E: Engine, P: Program<E>> Driver<E, P> {
-    /// Creates a driver that is not running yet.
+    /// A driver that is not running yet.
     pub fn new(
         engine: E,
         program: P,
@@ -106,7 +106,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         }
     }
 
-    /// Adds a trace of what happens. A trace that cannot be written ends, and nothing else does.
+    /// The same, with a trace of what happens. A trace that cannot be written ends, and nothing else does.
     #[must_use]
     pub fn traced(mut self, trace: Trace) -> Self {
         self.engine.trace(TRACED);
@@ -115,7 +115,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         self
     }
 
-    /// Gives lists of so many jobs or more to tokio's threads for blocking work: for who has cores
+    /// The same, with lists of so many jobs computed by tokio's threads for blocking work: for who has cores
     /// to spare, and one engine.
     #[must_use]
     pub fn with_help_from(mut self, many: usize) -> Self {

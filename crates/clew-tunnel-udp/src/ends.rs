@@ -19,7 +19,7 @@ const WAITING: usize = 64;
 pub struct Key(u64);
 
 impl Key {
-    /// Draws a key that was never used in this process.
+    /// The next one.
     pub fn draw() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -104,13 +104,12 @@ impl Drop for DriverEnd {
     }
 }
 
-/// Returns the bytes of the longest value: what a packet has, but for what stands around RPCs and a
-/// connection's id.
+/// Bytes of the longest value: what a packet has, but for what stands around RPCs and a connection's id.
 pub const fn longest(packet: usize) -> usize {
     packet.saturating_sub(PACKET_MIN + 4)
 }
 
-/// Creates both ends of a connection, for packets of at most so many bytes.
+/// Both ends of a connection, for packets of at most so many bytes.
 pub fn pair(packet: usize) -> (TaskEnd, DriverEnd) {
     let key = Key::draw();
     let (to, incoming) = mpsc::channel(WAITING);
@@ -152,7 +151,7 @@ impl DriverEnds {
         self.ends.insert(id, hand);
     }
 
-    /// Records that the server took or refused a connection. One that was refused is removed.
+    /// The server took it, or did not: then it is gone.
     pub fn decided(&mut self, id: ConnectionId, decision: Decision) {
         if let Some(hand) = self.ends.get(&id) {
             hand.decision.send_replace(decision);
@@ -162,19 +161,19 @@ impl DriverEnds {
         }
     }
 
-    /// Removes a connection: its holder reads what came, and then the end.
+    /// It is gone: its holder reads what came, and then the end.
     pub fn remove(&mut self, id: ConnectionId) {
         if let Some(hand) = self.ends.remove(&id) {
             self.ids.remove(&hand.key);
         }
     }
 
-    /// Returns the tunnels that have connections.
+    /// The tunnels that have connections.
     pub fn tunnels(&self) -> BTreeSet<TunnelId> {
         self.ends.keys().map(|id| id.tunnel).collect()
     }
 
-    /// Removes a tunnel with all its connections.
+    /// A tunnel is gone, with all its connections.
     pub fn remove_tunnel(&mut self, tunnel: TunnelId) {
         let ids = &mut self.ids;
         self.ends.retain(|id, hand| {
@@ -186,8 +185,7 @@ impl DriverEnds {
         });
     }
 
-    /// Records that the other side closed a connection: brings the rest of what came, as far as the
-    /// holder has room, and the end.
+    /// The other side closed it: the rest of what came, as far as the holder has room, and the end.
     pub fn closed(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         if let Some(hand) = self.ends.get_mut(&id) {
             hand.is_ended = true;
@@ -203,7 +201,7 @@ impl DriverEnds {
         }
     }
 
-    /// Sends what waits, because there is room now.
+    /// There is room for what waits to be sent.
     pub fn writable(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         let Some(hand) = self.ends.get_mut(&id) else {
             return;
@@ -229,7 +227,7 @@ impl DriverEnds {
         }
     }
 
-    /// Does what a holder asks.
+    /// What a holder asks.
     pub fn ask(&mut self, engine: &mut impl Engine, ask: Ask) {
         let key = match &ask {
             Ask::Send(key, ..) | Ask::More(key) | Ask::Close(key) => key,

@@ -36,12 +36,12 @@ impl Message {
         Call::parse(&self.0).expect("an RPC that was checked")
     }
 
-    /// Returns the RPC's name.
+    /// Its name.
     pub fn name(&self) -> &str {
         self.call().name
     }
 
-    /// Returns its arguments, in order.
+    /// Its arguments, in order.
     pub fn arguments(&self) -> Values<'_> {
         self.call().arguments
     }

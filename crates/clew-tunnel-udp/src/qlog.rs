@@ -42,7 +42,7 @@ impl Trace {
         writeln!(self.to, "\u{1e}{json}")
     }
 
-    /// Writes that a packet was sent.
+    /// A packet was sent.
     ///
     /// # Errors
     /// Of writing.
@@ -51,7 +51,7 @@ impl Trace {
         self.event(at, "packet_sent", &data)
     }
 
-    /// Writes that a packet was decrypted.
+    /// A packet was opened.
     ///
     /// # Errors
     /// Of writing.
@@ -70,7 +70,7 @@ impl Trace {
         self.event(*at, "metrics_updated", &data)
     }
 
-    /// Writes what was discarded since the last call.
+    /// What was discarded since the last time.
     ///
     /// # Errors
     /// Of writing.
@@ -93,7 +93,7 @@ impl Trace {
         ))
     }
 
-    /// Writes what remains in a buffer.
+    /// Nothing remains in a buffer.
     ///
     /// # Errors
     /// Of writing.

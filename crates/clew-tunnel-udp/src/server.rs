@@ -159,22 +159,22 @@ impl Server {
         })
     }
 
-    /// Returns the next connection that a client asks for. Returns `None` if the server has ended.
+    /// The next connection that a client asks for. None if the server has ended.
     pub async fn accept(&mut self) -> Option<Incoming> {
         self.incoming.recv().await
     }
 
-    /// Returns the addresses to which its sockets are bound.
+    /// Where its sockets are bound.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Returns the newest record, and all that follow it: to be published.
+    /// The newest record, and all that follow it: to be published.
     pub fn records(&self) -> watch::Receiver<Option<Record>> {
         self.records.clone()
     }
 
-    /// Returns the newest record.
+    /// The newest record.
     pub async fn record(&self) -> Option<Record> {
         let mut records = self.records.clone();
         let record = records.wait_for(Option::is_some).await.ok()?;
@@ -190,7 +190,7 @@ impl Server {
         }
     }
 
-    /// Returns the server's metrics, as they change.
+    /// What it counts.
     pub fn metrics(&self) -> MetricsWatch {
         MetricsWatch(self.metrics.clone())
     }
@@ -205,22 +205,22 @@ impl Drop for Server {
 }
 
 impl Incoming {
-    /// Returns the service that is asked for.
+    /// The service that is asked for.
     pub fn service(&self) -> &str {
         &self.create.service
     }
 
-    /// Returns the user for whom the connection is to be.
+    /// Whose the connection is to be.
     pub const fn user(&self) -> User {
         self.create.user
     }
 
-    /// Returns the client's address.
+    /// Where the client is.
     pub const fn address(&self) -> SocketAddr {
         self.create.address
     }
 
-    /// Returns whether the client has shown that it receives there.
+    /// Whether the client has shown that it receives there.
     pub const fn is_proven(&self) -> bool {
         self.create.is_proven
     }

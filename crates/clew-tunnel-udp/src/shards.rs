@@ -44,7 +44,7 @@ pub struct OwnShard<C> {
 }
 
 impl<C: From<Mail>> OwnShard<C> {
-    /// Returns the shards behind these channels, in their order.
+    /// The shards behind these channels, in their order.
     pub fn all(channels: &[mpsc::UnboundedSender<C>]) -> Vec<Self> {
         let boxes = channels.iter().map(|to| Mailbox {
             to: to.downgrade(),
@@ -62,13 +62,12 @@ impl<C: From<Mail>> OwnShard<C> {
         (0..of).map(here).collect()
     }
 
-    /// Returns which shard this is.
+    /// Which shard this is.
     pub const fn shard(&self) -> Shard {
         self.shard
     }
 
-    /// Returns the shard that has a tunnel with this TID, if it is not the one that its packets
-    /// come to.
+    /// The shard that has a tunnel with this TID, if it is not the one that its packets come to.
     pub fn owner(&self, tid: Tid) -> Option<u32> {
         let elsewhere = self.shards.elsewhere.read();
         let elsewhere = elsewhere.unwrap_or_else(PoisonError::into_inner);
@@ -88,13 +87,13 @@ impl<C: From<Mail>> OwnShard<C> {
         channel.is_some_and(|channel| channel.send(mail.into()).is_ok())
     }
 
-    /// Records that a mail to this shard was taken.
+    /// A mail to this shard was taken.
     pub fn taken(&self) {
         let mailbox = &self.shards.boxes[self.shard.number as usize];
         mailbox.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Passes what this shard's engine says to the others.
+    /// What this shard's engine says to the others.
     pub fn tell(&self, messages: Vec<ShardMessage>) {
         if messages.is_empty() {
             return;

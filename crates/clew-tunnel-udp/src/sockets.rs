@@ -86,7 +86,7 @@ impl Socket {
         setsockopt(&self.io, AttachReusePortCbpf, &program).map_err(io::Error::from)
     }
 
-    /// Returns the address to which it is bound.
+    /// Where it is bound.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -137,8 +137,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Allocates memory for trains of datagrams if the system makes such, for single ones
-    /// otherwise.
+    /// Memory for trains of datagrams if the system makes such, for single ones otherwise.
     pub fn new(sockets: &Sockets) -> Self {
         let makes_trains = sockets.all.iter().any(|s| s.state.gro_segments() > 1);
         let train = if makes_trains { TRAIN } else { 2_048 };
@@ -150,7 +149,7 @@ impl Incoming {
         }
     }
 
-    /// Returns the datagrams, with where they came from.
+    /// The datagrams, with where they came from.
     pub fn datagrams(&mut self) -> impl Iterator<Item = (SocketAddr, &mut [u8])> {
         let trains = self.bytes.chunks_mut(self.train).zip(&self.metas);
         trains.take(self.count).flat_map(|(bytes, meta)| {
@@ -173,13 +172,13 @@ impl Sockets {
         self.all.retain(|socket| is_used(socket.name));
     }
 
-    /// Returns the socket of this name for this family of addresses.
+    /// The socket of this name for this family of addresses.
     pub fn find(&self, name: u32, to: SocketAddr) -> Option<&Socket> {
         let fits = |s: &&Socket| s.name == name && s.address.is_ipv4() == to.is_ipv4();
         self.all.iter().find(fits)
     }
 
-    /// Returns the addresses to which they are bound.
+    /// Where they are bound.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(Socket::address).collect()
     }

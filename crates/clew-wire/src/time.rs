@@ -10,12 +10,12 @@ macro_rules! time {
         pub struct $Time(u64);
 
         impl $Time {
-            /// Returns the instant with that number of nanoseconds.
+            /// The time at so many nanoseconds.
             pub const fn from_nanos(nanos: u64) -> Self {
                 Self(nanos)
             }
 
-            /// Returns the number of nanoseconds.
+            /// Its nanoseconds.
             pub const fn as_nanos(self) -> u64 {
                 self.0
             }
@@ -61,13 +61,12 @@ time! {
 }
 
 impl WallTime {
-    /// Returns the time at so many milliseconds since 1970; the last time there is, instead of a
-    /// later one.
+    /// The time at so many milliseconds since 1970; the last time there is, instead of a later one.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// Returns the number of milliseconds since 1970.
+    /// Its milliseconds since 1970.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }

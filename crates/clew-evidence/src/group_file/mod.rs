@@ -100,48 +100,47 @@ impl GroupFile {
         }
     }
 
-    /// Returns the group id.
+    /// The group id.
     pub fn id(&self) -> GroupId {
         self.id
     }
 
-    /// Returns the scheme with which members sign.
+    /// How members sign.
     pub fn scheme(&self) -> Scheme {
         self.genesis.scheme
     }
 
-    /// Returns record 0.
+    /// Record 0.
     pub fn genesis(&self) -> &Genesis {
         &self.genesis
     }
 
-    /// Returns the records of epochs 1 and later.
+    /// The records of epochs 1 and later.
     pub fn epochs(&self) -> &[EpochRecord] {
         &self.epochs
     }
 
-    /// Returns earlier sizes of the register, smallest first.
+    /// Earlier sizes of the register, smallest first.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
 
-    /// Returns the register's head.
+    /// The register's head.
     pub fn register(&self) -> &RegisterHead {
         &self.register
     }
 
-    /// Returns the number of the newest epoch.
+    /// Number of the newest epoch.
     pub fn newest_epoch(&self) -> u32 {
         self.epochs.len() as u32
     }
 
-    /// Returns the record of an epoch. Returns `None` for epoch 0 and for epochs that are not in
-    /// the file.
+    /// The record of an epoch. Returns `None` for epoch 0 and for epochs that are not in the file.
     pub fn record(&self, epoch: u32) -> Option<&EpochRecord> {
         self.epochs.get((epoch as usize).checked_sub(1)?)
     }
 
-    /// Returns the effective start of `epoch`, in nanoseconds since 1970.
+    /// The effective start of `epoch`, in nanoseconds since 1970.
     ///
     /// It is the least start of this and all later records: an urgent epoch brings a planned one
     /// forward. Returns `None` for epoch 0 and for epochs that are not in the file.
@@ -150,13 +149,13 @@ impl GroupFile {
         self.starts.get(index).copied()
     }
 
-    /// Returns the epoch in force at a time in nanoseconds since 1970: the last whose effective
-    /// start is not after it, else epoch 0.
+    /// The epoch in force at a time in nanoseconds since 1970: the last whose effective start is not
+    /// after it, else epoch 0.
     pub fn epoch_at(&self, time: u64) -> u32 {
         self.starts.partition_point(|start| *start <= time) as u32
     }
 
-    /// Returns the epoch id of `epoch`. Returns `None` if the file has no such epoch.
+    /// The epoch id of `epoch`. Returns `None` if the file has no such epoch.
     ///
     /// A member whose key has another id for this epoch has seen another history of the group.
     pub fn epoch_id(&self, epoch: u32) -> Option<EpochId> {
@@ -167,24 +166,24 @@ impl GroupFile {
         }
     }
 
-    /// Returns the epoch id of the newest epoch.
+    /// The epoch id of the newest epoch.
     pub fn last_id(&self) -> EpochId {
         self.register.last
     }
 
-    /// Returns the epoch with that id. Looks at every epoch, newest first.
+    /// The epoch with that id. Looks at every epoch, newest first.
     pub fn epoch_of(&self, id: &EpochId) -> Option<u32> {
         (0..=self.newest_epoch())
             .rev()
             .find(|epoch| self.epoch_id(*epoch).as_ref() == Some(id))
     }
 
-    /// Returns the public key of epoch 0.
+    /// The public key of epoch 0.
     pub fn first_public_key(&self) -> &PublicKey {
         &self.first_key
     }
 
-    /// Returns the public key of an epoch. Returns `None` if the file has no such epoch.
+    /// The public key of an epoch. Returns `None` if the file has no such epoch.
     ///
     /// Its V stands on the manager's signature alone unless this is a [`CheckedGroup`]: enough to
     /// verify packets.
@@ -203,8 +202,7 @@ impl GroupFile {
         Some(key.map_err(|_| at(epoch as usize, Rule::PublicKey)))
     }
 
-    /// Returns how the opening key of an epoch is shared. Returns `None` if the file has no such
-    /// epoch.
+    /// How the opening key of an epoch is shared. Returns `None` if the file has no such epoch.
     ///
     /// # Errors
     /// Rule `sharing` if a commitment does not decode, `public-key` as for [`Self::public_key`].
@@ -223,8 +221,7 @@ impl GroupFile {
         Some(sharing.map_err(|_| at(part, Rule::Sharing)))
     }
 
-    /// Returns the sharing of an epoch as it stands in a record, unchecked, and the epoch of that
-    /// record.
+    /// The sharing of an epoch as it stands in a record, unchecked, and the epoch of that record.
     pub fn sharing_record(&self, epoch: u32) -> Option<(u32, &SharingRecord)> {
         if epoch > self.newest_epoch() {
             return None;
@@ -235,13 +232,13 @@ impl GroupFile {
         })
     }
 
-    /// Returns the last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and
-    /// from which the steps up to `epoch` count.
+    /// The last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and from which
+    /// the steps up to `epoch` count.
     pub fn hashed_since(&self, epoch: u32) -> u32 {
         last_not_after(&self.rebases, epoch).unwrap_or(0)
     }
 
-    /// Returns the epoch from which a machine is revoked, without a pairing.
+    /// The epoch from which a machine is revoked, without a pairing.
     ///
     /// With `xr`, `x` is looked for among the x* of steps; the row's index among the lists of rebases
     /// with both schemes. Returns `None` if it is not revoked in this file.
@@ -251,8 +248,7 @@ impl GroupFile {
         [by_x, by_row].into_iter().flatten().min()
     }
 
-    /// Returns the root of the register when it had that many machines: of the head or of a
-    /// checkpoint.
+    /// The root of the register when it had that many machines: of the head or of a checkpoint.
     pub fn register_root(&self, machines: u32) -> Option<&[u8; 32]> {
         if machines == self.register.machines {
             return Some(&self.register.root);

@@ -72,7 +72,7 @@ impl GroupFileReader {
         Ok(())
     }
 
-    /// Returns the file, once all of it was pushed.
+    /// The file, once all of it was pushed.
     ///
     /// # Errors
     /// As [`Self::push`]: it ends too early, or breaks a rule that needs all of it.

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 /// Most hashes of an inclusion proof.
 pub const MAX_PROOF_HASHES: usize = 32;
 
-/// Returns the nodes that appending a leaf hash to a list of `entries` completes, the leaf first,
-/// each with level and index. Whoever keeps them all serves roots and proofs from them.
+/// The nodes that appending a leaf hash to a list of `entries` completes, the leaf first, each with
+/// level and index. Whoever keeps them all serves roots and proofs from them.
 ///
 /// Returns `None` if the list is full or a node is missing.
 pub fn appended_nodes(
@@ -34,7 +34,7 @@ pub fn appended_nodes(
     Some(added)
 }
 
-/// Returns the Merkle tree hash of the first `entries`.
+/// The Merkle tree hash of the first `entries`.
 ///
 /// 32 zero bytes for the empty list: RFC 6962 would hash no bytes, and no list has a root of zeros.
 /// Returns `None` if a node is missing.

@@ -96,7 +96,7 @@ impl EpochRecord {
         })
     }
 
-    /// Returns the epoch id of this epoch.
+    /// The epoch id of this epoch.
     pub fn epoch_id(&self) -> EpochId {
         EpochId(body_hash(&self.encode()))
     }
@@ -108,7 +108,7 @@ impl Change {
         Self::Steps(steps.into_iter().map(Step::to_bytes).collect())
     }
 
-    /// Creates a new opening key: that of the epoch's public key, or the same with other trustees.
+    /// A new opening key: that of the epoch's public key, or the same with other trustees.
     pub fn sharing(next: &xr::PublicKey, sharing: SharingRecord) -> Self {
         Self::Sharing(Box::new(NewOpeningKey {
             h: next.h().to_bytes(),
@@ -117,7 +117,7 @@ impl Change {
         }))
     }
 
-    /// Returns whether V is another than in the epoch before.
+    /// Whether V is another than in the epoch before.
     pub fn moves_v(&self) -> bool {
         !matches!(self, Self::Sharing(_))
     }

@@ -73,14 +73,14 @@ impl Genesis {
         })
     }
 
-    /// Returns the id of the group that this record founds.
+    /// The id of the group that this record founds.
     pub fn group_id(&self) -> GroupId {
         let mut id = [0; 16];
         id.copy_from_slice(&self.epoch_id().0[..16]);
         GroupId(id)
     }
 
-    /// Returns the epoch id of epoch 0.
+    /// The epoch id of epoch 0.
     pub fn epoch_id(&self) -> EpochId {
         EpochId(body_hash(&self.encode()))
     }

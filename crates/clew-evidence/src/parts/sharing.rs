@@ -23,7 +23,7 @@ impl Origin {
         }
     }
 
-    /// Returns the name that JSON output uses.
+    /// The name that JSON output uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TrustedDealer => "trusted-dealer",
@@ -44,7 +44,7 @@ pub struct SharingRecord {
 }
 
 impl SharingRecord {
-    /// Describes the sharing of an `xr` group's key.
+    /// Of the sharing of an `xr` group's key.
     pub fn xr(origin: Origin, of_xi: &Sharing) -> Self {
         Self {
             origin,
@@ -53,7 +53,7 @@ impl SharingRecord {
         }
     }
 
-    /// Describes the two sharings of a `bbs04` group's key, which have one quorum.
+    /// Of the two sharings of a `bbs04` group's key, which have one quorum.
     pub fn bbs04([of_xi1, of_xi2]: &[Sharing; 2]) -> Self {
         Self {
             origin: Origin::TrustedDealer,

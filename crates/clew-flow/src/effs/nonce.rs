@@ -61,12 +61,12 @@ impl<H: Kernel> Pool<H> {
         }
     }
 
-    /// Creates an empty pool from the same seed.
+    /// One of the same seed, with nothing in it.
     pub fn another(&self) -> Self {
         Self::new(&self.seed)
     }
 
-    /// Takes a nonce that was never given out. Draws more if the pool is empty.
+    /// A nonce that nobody had.
     pub fn take(
         &mut self,
         roots: &Roots<H>,

@@ -16,7 +16,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Returns the number of bytes of a number modulo n.
+    /// Bytes of a number modulo n.
     pub const fn bytes(self) -> usize {
         self as usize / 8
     }
@@ -70,8 +70,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Returns `(k, t)` columns and rows of that size, or `None` if k t is neither 128 nor 256, or
-    /// t none of 1, 2, 4 and 8. By the paper's rule, and compact if there is more than one row.
+    /// `(k, t)` columns and rows of that size; none if k t is neither 128 nor 256, or t none of 1, 2, 4
+    /// and 8. By the paper's rule, and compact if there is more than one row.
     pub const fn new(size: Size, k: u16, t: u8) -> Option<Self> {
         if !matches!(t, 1 | 2 | 4 | 8) || !matches!(k as u32 * t as u32, 128 | 256) {
             return None;
@@ -85,12 +85,12 @@ impl Parameters {
         })
     }
 
-    /// Replaces the rule of v.
+    /// With that rule.
     pub const fn with_rule(self, rule: Rule) -> Self {
         Self { rule, ..self }
     }
 
-    /// Replaces the form of signatures by the paper's.
+    /// In the paper's form.
     pub const fn in_papers_form(self) -> Self {
         Self {
             form: Form::Paper,
@@ -141,27 +141,27 @@ impl Parameters {
         ]
     }
 
-    /// Returns the size of the modulus.
+    /// Bits of the modulus.
     pub const fn size(&self) -> Size {
         self.size
     }
 
-    /// Returns k, the columns of the challenge: bits of a row.
+    /// k, the columns of the challenge: bits of a row.
     pub const fn k(&self) -> u16 {
         self.columns as u16 * 8
     }
 
-    /// Returns t, the rows of the challenge: levels of verification.
+    /// t, its rows: levels of verification.
     pub const fn t(&self) -> u8 {
         self.rows
     }
 
-    /// Returns the rule by which v was chosen.
+    /// The rule of v.
     pub const fn rule(&self) -> Rule {
         self.rule
     }
 
-    /// Returns the form of signatures.
+    /// The form of signatures.
     pub const fn form(&self) -> Form {
         self.form
     }
@@ -184,13 +184,13 @@ impl Parameters {
         }
     }
 
-    /// Returns the size of a signature in bytes.
+    /// Size of a signature in bytes.
     pub const fn signature_bytes(&self) -> usize {
         let rows = self.rows as usize;
         self.challenge_bytes() + rows * self.size.bytes() + (rows - 1) * self.part_bytes()
     }
 
-    /// Returns the size of a public key in bytes.
+    /// Size of a public key in bytes.
     pub const fn public_key_bytes(&self) -> usize {
         let v = match self.rule {
             Rule::Paper => 2 * self.k() as usize,
@@ -199,7 +199,7 @@ impl Parameters {
         5 + self.size.bytes() + v
     }
 
-    /// Returns the size of a secret key in bytes.
+    /// Size of a secret key in bytes.
     pub const fn secret_key_bytes(&self) -> usize {
         self.size.bytes() + super::secret::SEED_BYTES
     }

@@ -35,7 +35,7 @@ pub enum BadKey {
 }
 
 impl BadKey {
-    /// Returns its name in the specification.
+    /// Its name in the specification.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rule => "rule",
@@ -115,7 +115,7 @@ impl PublicKey {
         })
     }
 
-    /// Returns the parameters of a public key of the right length, whatever else is wrong with it.
+    /// The parameters of a public key of the right length, whatever else is wrong with it.
     ///
     /// # Errors
     /// What is wrong with them, or with the length.
@@ -147,12 +147,12 @@ impl PublicKey {
         Self::from_bytes(&bytes)
     }
 
-    /// Returns the encoded public key.
+    /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns its parameters.
+    /// Its parameters.
     pub const fn parameters(&self) -> Parameters {
         self.parameters
     }

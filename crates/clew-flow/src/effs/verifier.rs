@@ -32,7 +32,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns its name in the specification.
+    /// Its name in the specification.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Length => "length",
@@ -62,24 +62,24 @@ impl Assurance {
     /// Less may refuse a signature, and never accepts one.
     pub const ENOUGH: Self = Self(128);
 
-    /// Returns the assurance in bits.
+    /// So many bits.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Returns whether the signature is to be accepted.
+    /// Whether the signature is to be accepted.
     pub fn is_enough(self) -> bool {
         self >= Self::ENOUGH
     }
 }
 
 impl Parameters {
-    /// Returns the assurance that verification to a level gives.
+    /// What verification at a level gives.
     pub fn assurance(&self, level: u8) -> Assurance {
         Assurance(self.k() * u16::from(level))
     }
 
-    /// Returns the lowest level that gives so many bits, or the highest that there is.
+    /// The lowest level that gives so many bits, or the highest that there is.
     pub fn level_for(&self, bits: u16) -> u8 {
         let level = bits.div_ceil(self.k()).max(1);
         level.min(self.t().into()) as u8
@@ -96,12 +96,12 @@ impl fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// Creates a verifier with the fastest backend. It takes some 70 or 140 KB.
+    /// Of a key, in the fastest way. It has some 70 or 140 KB.
     pub fn new(key: &PublicKey) -> Self {
         Self::on(key, Backend::best())
     }
 
-    /// Creates a verifier with a named backend: for tests and measurements.
+    /// By a named backend: for tests and measurements.
     ///
     /// # Panics
     ///
@@ -117,7 +117,7 @@ impl Verifier {
         Self(key.parameters().size().run(backend, Build(key)))
     }
 
-    /// Returns the key.
+    /// The key.
     pub fn key(&self) -> &PublicKey {
         self.0.key()
     }
@@ -187,12 +187,12 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Returns the level verified so far.
+    /// The level so far.
     pub const fn level(&self) -> u8 {
         self.level
     }
 
-    /// Returns the assurance of that level.
+    /// What it gives.
     pub fn assurance(&self) -> Assurance {
         self.verifier.key().parameters().assurance(self.level)
     }

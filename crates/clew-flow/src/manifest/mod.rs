@@ -17,8 +17,7 @@ use clew_tree::{Block, Digest, DigestSize, ID_BYTES};
 /// Longest manifest that is sent, where its packets allow.
 const SENT_BYTES: usize = 1200;
 
-/// Returns the most packets of a manifest of the flow that is sent: 1,200 bytes hold it, or it has
-/// but one.
+/// Most packets of a manifest of the flow that is sent: 1,200 bytes hold it, or it has but one.
 pub fn sent_max(descriptor: &Descriptor) -> u16 {
     let rest = FIXED_BYTES + descriptor.blob_bytes();
     let room = SENT_BYTES.saturating_sub(rest) / size_of::<Digest>();

@@ -51,7 +51,7 @@ struct Waiting {
 }
 
 impl ManifestReceiver {
-    /// Creates a receiver of these flows.
+    /// A receiver of these flows.
     ///
     /// # Errors
     /// A descriptor's public key is none.
@@ -62,7 +62,7 @@ impl ManifestReceiver {
         Ok(Self::over(Signatures::of(descriptors, acceptance)?))
     }
 
-    /// Creates a receiver of these flows, each with what verifies its blocks, as
+    /// A receiver of these flows, each with what verifies its blocks, as
     /// [`crate::FlowReceiver::with_verifiers`].
     pub fn with_verifiers(
         flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
@@ -83,18 +83,17 @@ impl ManifestReceiver {
         }
     }
 
-    /// Returns how many packets met each reason; those that were pending by both. Manifests are not
-    /// counted.
+    /// How many packets met each reason; those that were pending by both. Manifests are not counted.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Returns the numbers of packets of forgotten manifests, and of manifests, that never came.
+    /// Packets of manifests that are forgotten, and manifests, which never came.
     pub const fn lost(&self) -> Lost {
         self.lost
     }
 
-    /// Returns how many signatures were verified.
+    /// How many signatures were verified.
     pub const fn verifications(&self) -> u64 {
         self.signatures.verifications()
     }

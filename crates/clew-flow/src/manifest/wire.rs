@@ -22,7 +22,7 @@ const MESSAGE_DOMAIN: &[u8; 16] = b"clew-flow-m1\0\0\0\0";
 /// Size of a packet's digest, whatever the flow's trees have.
 const DIGEST_BYTES: usize = size_of::<Digest>();
 
-/// Returns the digest of a packet in the flow's manifests.
+/// The digest of a packet in the flow's manifests.
 pub fn digest(descriptor: &Descriptor, packet: &[u8]) -> Digest {
     match descriptor.chaining().suite {
         Suite::Blake3 => {
@@ -41,15 +41,14 @@ pub fn digest(descriptor: &Descriptor, packet: &[u8]) -> Digest {
     }
 }
 
-/// Returns a block of the flow's, or `None` if it may not have so many packets, or packets have
-/// salts.
+/// A block of the flow's; none if it may not have so many packets, or packets have salts.
 pub fn block(descriptor: &Descriptor, id: [u8; ID_BYTES], count: u16) -> Option<Block> {
     let chaining = descriptor.chaining();
     let fits = count <= chaining.most && !chaining.salted;
     fits.then(|| listed(id, count))?
 }
 
-/// Returns the message that the block's signature covers.
+/// What the block's signature covers.
 pub fn message(
     descriptor: &Descriptor,
     place: ([u8; 4], u32),
@@ -61,7 +60,7 @@ pub fn message(
     wire::message_in(MESSAGE_DOMAIN, descriptor, place, timestamp, block, &root)
 }
 
-/// Returns the encoded manifest.
+/// A manifest's bytes.
 pub fn write(
     block: &Block,
     (tag, seq): ([u8; 4], u32),
@@ -90,7 +89,7 @@ pub struct Manifest<'a> {
 }
 
 impl<'a> Manifest<'a> {
-    /// Returns whether a fixed part says that it is one of a manifest.
+    /// Whether a fixed part says that it is one of a manifest.
     pub const fn is(fixed: &Fixed) -> bool {
         fixed.code() == CARRIAGE
     }
@@ -128,12 +127,12 @@ impl<'a> Manifest<'a> {
         })
     }
 
-    /// Returns the digests of its packets, in their order.
+    /// The digests of its packets, in their order.
     pub const fn digests(&self) -> &'a [Digest] {
         self.digests
     }
 
-    /// Returns when it was signed, in nanoseconds since 1970.
+    /// When it was signed, in nanoseconds since 1970.
     pub fn timestamp(&self) -> Option<u64> {
         self.blob
             .first_chunk()
@@ -161,7 +160,7 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// Returns whether its block signature holds, by the flow's verifier.
+    /// Whether its block signature holds, by the flow's verifier.
     pub fn is_signed(&self, descriptor: &Descriptor, verifier: &dyn BlockVerifier) -> bool {
         let parts = self.blob.split_first_chunk();
         parts.is_some_and(|(timestamp, signature)| {
@@ -171,8 +170,8 @@ impl<'a> Manifest<'a> {
         })
     }
 
-    /// Returns the full form of a packet: the packet, and the manifest behind it, or `None` if the
-    /// manifest does not list it.
+    /// The full form of a packet: the packet, and the manifest behind it; none if the manifest does not
+    /// list it.
     pub fn in_full(&self, packet: &[u8], descriptor: &Descriptor) -> Option<Vec<u8>> {
         let digest = digest(descriptor, packet);
         let index = self.digests.iter().position(|listed| *listed == digest)?;

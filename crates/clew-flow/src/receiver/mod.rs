@@ -94,7 +94,7 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    /// Creates a receiver of these flows.
+    /// A receiver of these flows.
     ///
     /// # Errors
     /// A descriptor's public key is none.
@@ -108,8 +108,8 @@ impl FlowReceiver {
         ))
     }
 
-    /// Creates a receiver of these flows, each with what verifies its blocks: another
-    /// implementation than [`Descriptor::verifier`], which has to say the same of every signature.
+    /// A receiver of these flows, each with what verifies its blocks: another implementation than
+    /// [`Descriptor::verifier`], which has to say the same of every signature.
     pub fn with_verifiers(
         flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
         acceptance: Acceptance,
@@ -158,23 +158,23 @@ impl FlowReceiver {
         }
     }
 
-    /// Returns how many packets met each reason; those that were pending by both.
+    /// How many packets met each reason; those that were pending by both.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Returns the packets that never came, of blocks that are forgotten.
+    /// What never came of blocks that are forgotten.
     pub const fn lost(&self) -> Lost {
         self.lost
     }
 
-    /// Returns how many signatures were verified.
+    /// How many signatures were verified.
     pub const fn verifications(&self) -> u64 {
         self.signatures.verifications()
     }
 
-    /// Returns a packet of a verified block with full carriage, whatever it carried: for whoever
-    /// takes it on. Returns `None` if the block is not remembered, or the packet is not of it.
+    /// A packet of a verified block with full carriage, whatever it carried: for whoever takes it on.
+    /// None if the block is not remembered, or the packet is not of it.
     pub fn full_form(&self, signed: &[u8]) -> Option<Vec<u8>> {
         let packet = self.parse(signed).ok()?;
         let flow = self.flows.get(&(packet.fixed.key, packet.fixed.tag))?;

@@ -67,12 +67,12 @@ impl Budget {
         }
     }
 
-    /// Adds effort for a valid packet.
+    /// A packet was valid.
     pub fn earn(&mut self) {
         self.tokens = self.tokens.saturating_add(1).min(self.effort.reserve);
     }
 
-    /// Returns whether one more signature may be verified at this time.
+    /// Whether one more signature may be verified at this time.
     pub fn spend(&mut self, now: u64) -> bool {
         self.refill(now);
         match self.tokens.checked_sub(1) {
@@ -113,13 +113,13 @@ impl Budgets {
         Self { full, coded }
     }
 
-    /// Adds effort for a valid packet.
+    /// A packet was valid.
     pub fn earn(&mut self) {
         self.full.earn();
         self.coded.earn();
     }
 
-    /// Returns the budget from which a packet with this carriage takes.
+    /// The one that a packet takes from.
     pub fn of(&mut self, carriage: Carriage) -> &mut Budget {
         match carriage {
             Carriage::Coded(_) => &mut self.coded,

@@ -37,7 +37,7 @@ impl Signatures {
         }
     }
 
-    /// Creates verifiers as the descriptors name them.
+    /// With the verifiers that the descriptors name.
     pub fn of(
         descriptors: impl IntoIterator<Item = Descriptor>,
         acceptance: Acceptance,
@@ -50,7 +50,7 @@ impl Signatures {
         Ok(Self::new(flows, acceptance))
     }
 
-    /// Returns the flow of a key id, or [`Reason::UnknownFlow`] if there is none.
+    /// The flow of a key id; else `unknown-flow`.
     pub fn flow(&self, key: KeyId) -> Result<&Descriptor, Reason> {
         let known = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
         Ok(&known.0)
@@ -60,7 +60,7 @@ impl Signatures {
         self.known.values().map(|(descriptor, _)| descriptor)
     }
 
-    /// Adds effort for a valid packet.
+    /// A packet was valid.
     pub fn earn(&mut self) {
         self.budgets.earn();
     }
@@ -69,8 +69,8 @@ impl Signatures {
         self.verifications
     }
 
-    /// Returns whether a blob that came now, in that carriage, makes its block valid: by the
-    /// message that its timestamp leads to.
+    /// Whether a blob that came now, in that carriage, makes its block valid: by the message that its
+    /// timestamp leads to.
     pub fn verify(
         &mut self,
         key: KeyId,

@@ -91,7 +91,7 @@ impl Default for Chaining {
 }
 
 impl Chaining {
-    /// Returns a block of the flow, or `None` if it may not have so many packets.
+    /// A block of the flow; none if it may not have so many packets.
     pub fn block(&self, id: [u8; ID_BYTES], count: u16) -> Option<Block> {
         let fits = count <= self.most;
         fits.then(|| Block::shaped(id, count, self.digest, self.degree, self.suite))?
@@ -110,7 +110,7 @@ impl Chaining {
         })
     }
 
-    /// Returns the size of a packet's salt: 16 or 0 bytes.
+    /// Size of a packet's salt: 16 or 0.
     pub const fn salt_bytes(&self) -> usize {
         if self.salted { SALT_BYTES } else { 0 }
     }
@@ -185,7 +185,7 @@ impl Descriptor {
         Self::new(chaining, algorithm, public_key, name)
     }
 
-    /// Returns the encoded descriptor.
+    /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let c = &self.chaining;
         let mut out = Vec::from([VERSION, c.suite as u8, c.digest as u8]);
@@ -199,24 +199,22 @@ impl Descriptor {
         out
     }
 
-    /// Returns the parameters by which blocks are made.
+    /// How its blocks are made.
     pub const fn chaining(&self) -> &Chaining {
         &self.chaining
     }
 
-    /// Returns the scheme of its block signatures.
+    /// The scheme of its block signatures.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Returns the length of its blocks' blobs, which full carriage carries: timestamp and
-    /// signature.
+    /// Length of its blocks' blobs, which full carriage carries: timestamp and signature.
     pub const fn blob_bytes(&self) -> usize {
         TIMESTAMP_BYTES + self.signature_bytes
     }
 
-    /// Returns the longest packet signature in full carriage: that of a packet of the largest
-    /// block.
+    /// Longest packet signature in full carriage: that of a packet of the largest block.
     pub fn signature_bytes_max(&self) -> usize {
         let chaining = self.chaining();
         let block = chaining.block([0; ID_BYTES], chaining.most);
@@ -224,28 +222,28 @@ impl Descriptor {
         chaining.salt_bytes() + depth * chaining.digest.bytes() + self.blob_bytes() + FIXED_BYTES
     }
 
-    /// Returns the parameters of its eFFS key, if it has one.
+    /// The parameters of its eFFS key, if it has one.
     pub fn effs(&self) -> Option<Parameters> {
         let is_effs = self.algorithm == Algorithm::Effs;
         is_effs.then(|| PublicKey::parameters_of(&self.public_key).ok())?
     }
 
-    /// Returns the signer's encoded public key.
+    /// Whose signatures they are.
     pub fn public_key(&self) -> &[u8] {
         &self.public_key
     }
 
-    /// Returns the name for people.
+    /// What people call it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the digest of the descriptor, which signatures bind.
+    /// What signatures bind.
     pub const fn digest(&self) -> &Digest {
         &self.digest
     }
 
-    /// Returns the id by which packets name the flow.
+    /// What packets name it by.
     pub const fn key_id(&self) -> KeyId {
         let [a, b, c, d, ..] = self.digest;
         KeyId([a, b, c, d])

@@ -68,8 +68,7 @@ impl Fixed {
         self.carriage
     }
 
-    /// Returns how the packet says that it carries the block signature, or `None` if that is not
-    /// known.
+    /// How the packet says that it carries the block signature; none if that is not known.
     pub const fn carriage(&self) -> Option<Carriage> {
         Carriage::from_byte(self.carriage)
     }
@@ -159,8 +158,7 @@ impl<'a> SignedPacket<'a> {
         })
     }
 
-    /// Returns the signed packet with full carriage: `blob` is what full packets of its block
-    /// carry.
+    /// The signed packet with full carriage: `blob` is what full packets of its block carry.
     pub fn in_full(&self, blob: &[u8]) -> Vec<u8> {
         let mut out = [self.packet, self.salt, self.path, blob].concat();
         let fixed = Fixed {
@@ -171,7 +169,7 @@ impl<'a> SignedPacket<'a> {
         out
     }
 
-    /// Returns the content of which the packet's leaf is the digest.
+    /// What the packet's leaf is of.
     pub const fn content(&self) -> Content<'a> {
         Content {
             index: self.fixed.index,
@@ -195,7 +193,7 @@ impl<'a> SignedPacket<'a> {
         }
     }
 
-    /// Returns the packet's leaf.
+    /// The packet's leaf.
     pub fn leaf(&self) -> Digest {
         self.block.leaf(self.fixed.index, &[self.salt, self.packet])
     }

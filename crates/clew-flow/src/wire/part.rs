@@ -40,7 +40,7 @@ impl Carriage {
         }
     }
 
-    /// Returns its name in the specification.
+    /// Its name in the specification.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -106,8 +106,7 @@ impl<'a> SignaturePart<'a> {
         }
     }
 
-    /// Returns when the block was signed, in nanoseconds since 1970, or `None` if the packet alone
-    /// does not tell.
+    /// When the block was signed, in nanoseconds since 1970; none if the packet alone does not tell.
     pub fn timestamp(&self) -> Option<u64> {
         match self {
             Self::Full(blob) => blob.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
@@ -115,7 +114,7 @@ impl<'a> SignaturePart<'a> {
         }
     }
 
-    /// Returns the carriage.
+    /// The carriage.
     pub const fn carriage(&self) -> Carriage {
         match self {
             Self::Full(_) => Carriage::Full,

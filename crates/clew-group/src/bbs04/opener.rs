@@ -31,8 +31,8 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Returns h for a group's nonce, by hashing to the curve, so that nobody knows its logarithm.
-    /// Who loads a group recomputes it.
+    /// h for a group's nonce, by hashing to the curve, so that nobody knows its logarithm. Who
+    /// loads a group recomputes it.
     pub fn hash_h(nonce: &[u8; 32]) -> G1 {
         G1::hash(H_DOMAIN, nonce)
     }
@@ -69,14 +69,14 @@ impl OpenerKey {
         })
     }
 
-    /// Returns whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
+    /// Whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
     pub fn opens(&self, group: &PublicKey) -> bool {
         let is_h = |point: G1| disclose::bit((point == group.h).into());
         shielded(|| is_h(group.u.mul(&self.xi1)) && is_h(group.opener_v.mul(&self.xi2)))
     }
 
-    /// Returns B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). It is
-    /// only meaningful for a signature that verified.
+    /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful
+    /// for a signature that verified.
     pub fn open(&self, signature: &Signature) -> G1 {
         shielded(|| signature.t3 - signature.t1.mul(&self.xi1) - signature.t2.mul(&self.xi2))
     }

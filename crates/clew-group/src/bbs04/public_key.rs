@@ -109,14 +109,14 @@ impl PublicKey {
         &self.w
     }
 
-    /// Returns whether A is the credential of the row with X = G2^x: e(A, w X) = e(g1, G2) (rule
+    /// Whether A is the credential of the row with X = G2^x: e(A, w X) = e(g1, G2) (rule
     /// `credential`).
     pub fn certifies(&self, a: &G1, x: &G2) -> bool {
         self.is_power(a, x, &G1::generator())
     }
 
-    /// Returns whether the row with X = G2^x has the base B in this epoch: e(B, w X) = e(g1 V, G2)
-    /// (rule `signer`). A judge asks [`Self::certifies`] too.
+    /// Whether the row with X = G2^x has the base B in this epoch: e(B, w X) = e(g1 V, G2) (rule
+    /// `signer`). A judge asks [`Self::certifies`] too.
     pub fn names(&self, b: &G1, x: &G2) -> bool {
         self.is_power(b, x, &self.base())
     }

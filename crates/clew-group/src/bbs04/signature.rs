@@ -146,7 +146,7 @@ impl IncrementalSignature {
         out
     }
 
-    /// Returns the plain signature within, without the R's.
+    /// The plain signature within, without the R's.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }

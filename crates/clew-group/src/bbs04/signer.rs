@@ -58,8 +58,8 @@ impl SigningKey {
         self.precursor_from(&Secret::new(|| Nonces::random(rng)))
     }
 
-    /// Makes a precursor from given nonces, for vectors. Whoever signs two messages with the same
-    /// nonces publishes the key.
+    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
+    /// publishes the key.
     ///
     /// ```text
     /// T1 = u^alpha   T2 = v^beta   T3 = B h^(alpha+beta)

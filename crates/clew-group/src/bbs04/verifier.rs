@@ -41,7 +41,7 @@ impl VerifyingKey {
         }
     }
 
-    /// Verifies a signature (section 4): derives R1'..R5' and accepts if they hash to c.
+    /// Verify (section 4): derives R1'..R5' and accepts if they hash to c.
     pub fn verify(&self, message: &[&[u8]], signature: &Signature) -> Result<(), Invalid> {
         let equations = Equations::with_tables(self, signature);
         let [r1, r2, r4, r5] = G1::to_bytes_many(&[
@@ -60,8 +60,8 @@ impl VerifyingKey {
         self.check_challenge(message, signature, &commitments)
     }
 
-    /// Verifies a signature in Clue's incremental form: the hash of the R's that it carries first,
-    /// then each R against the derived one in random order; the first mismatch rejects.
+    /// Verify in Clue's incremental form: the hash of the R's that the signature carries first, then
+    /// each R against the derived one in random order; the first mismatch rejects.
     pub fn verify_incremental(
         &self,
         message: &[&[u8]],
@@ -88,8 +88,8 @@ impl VerifyingKey {
         }
     }
 
-    /// Returns whether c of an encoded incremental signature is the hash of what it carries: what a
-    /// verifier can tell before it decodes anything.
+    /// Whether c of an encoded incremental signature is the hash of what it carries: what a verifier
+    /// can tell before it decodes anything.
     pub fn check_hash(
         &self,
         message: &[&[u8]],

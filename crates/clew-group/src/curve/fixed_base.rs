@@ -30,7 +30,7 @@ impl FixedBase {
         Self(multiples(&powers))
     }
 
-    /// Returns `scalar * P`, in constant time: every window reads all its points.
+    /// `scalar * P`, in constant time: every window reads all its points.
     pub fn mul(&self, scalar: &Scalar) -> G1 {
         let mut sum = G1::default();
         let windows = self.0.chunks_exact(POINTS_PER_WINDOW);

@@ -25,13 +25,13 @@ pub const G1_BYTES: usize = 48;
 pub struct G1(pub(super) blst_p1);
 
 impl G1 {
-    /// Returns the standard generator.
+    /// The standard generator.
     pub fn generator() -> Self {
         // SAFETY: blst returns a pointer to a constant of its own.
         Self(unsafe { *blst_p1_generator() })
     }
 
-    /// Creates a point whose discrete logarithm nobody knows: `hash_to_curve` of RFC 9380, suite
+    /// A point whose discrete logarithm nobody knows: `hash_to_curve` of RFC 9380, suite
     /// BLS12381G1_XMD:SHA-256_SSWU_RO_.
     pub fn hash(domain: &[u8], message: &[u8]) -> Self {
         let mut out = blst_p1::default();
@@ -111,7 +111,7 @@ impl G1 {
         to_affine(points).iter().map(compress).collect()
     }
 
-    /// Returns `scalar * self`, in constant time.
+    /// `scalar * self`, in constant time.
     pub fn mul(&self, scalar: &Scalar) -> Self {
         let bytes = scalar.to_le_bytes();
         let mut out = blst_p1::default();
@@ -120,7 +120,7 @@ impl G1 {
         Self(out)
     }
 
-    /// Returns `self + self`.
+    /// `self + self`.
     pub fn double(&self) -> Self {
         let mut out = blst_p1::default();
         // SAFETY: both pointers are to live values.
@@ -128,7 +128,7 @@ impl G1 {
         Self(out)
     }
 
-    /// Returns whether this is the identity.
+    /// Whether this is the identity.
     pub fn is_identity(&self) -> bool {
         // SAFETY: the pointer is to a live value.
         unsafe { blst_p1_is_inf(&self.0) }

@@ -18,7 +18,7 @@ pub const G2_BYTES: usize = 96;
 pub struct G2(pub(super) blst_p2);
 
 impl G2 {
-    /// Returns the standard generator.
+    /// The standard generator.
     pub fn generator() -> Self {
         // SAFETY: blst returns a pointer to a constant of its own.
         Self(unsafe { *blst_p2_generator() })
@@ -57,7 +57,7 @@ impl G2 {
         bytes
     }
 
-    /// Returns `scalar * self`, in constant time.
+    /// `scalar * self`, in constant time.
     pub fn mul(&self, scalar: &Scalar) -> Self {
         let bytes = scalar.to_le_bytes();
         let mut out = blst_p2::default();
@@ -66,7 +66,7 @@ impl G2 {
         Self(out)
     }
 
-    /// Returns whether this is the identity.
+    /// Whether this is the identity.
     pub fn is_identity(&self) -> bool {
         // SAFETY: the pointer is to a live value.
         unsafe { blst_p2_is_inf(&self.0) }

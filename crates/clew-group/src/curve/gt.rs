@@ -36,13 +36,13 @@ impl Gt {
         bytes
     }
 
-    /// Returns whether this is the identity.
+    /// Whether this is the identity.
     pub fn is_identity(&self) -> bool {
         // SAFETY: the pointer is to a live value.
         unsafe { blst_fp12_is_one(&self.0) }
     }
 
-    /// Returns `1/self`: the conjugate, because elements of GT have norm one.
+    /// `1/self`: the conjugate, because elements of GT have norm one.
     pub fn inverse(&self) -> Self {
         let mut out = self.0;
         // SAFETY: the pointer is to a live value.
@@ -50,7 +50,7 @@ impl Gt {
         Self(out)
     }
 
-    /// Returns the product of two elements.
+    /// The product of two elements.
     pub fn mul(&self, other: &Self) -> Self {
         let mut out = blst_fp12::default();
         // SAFETY: all pointers are to live values.
@@ -95,9 +95,9 @@ impl fmt::Debug for PreparedG2 {
     }
 }
 
-/// Returns the product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share,
-/// and one final exponentiation. The time depends only on the number of pairs: a signer's points
-/// are secret, even whether one is the identity.
+/// The product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share, and one
+/// final exponentiation. The time depends only on the number of pairs: a signer's points are secret,
+/// even whether one is the identity.
 pub fn pairing_product<const N: usize>(pairs: [(&G1, &PreparedG2); N]) -> Gt {
     let points = to_affine(&pairs.map(|(p, _)| *p));
     let terms: Vec<Term<'_>> = points

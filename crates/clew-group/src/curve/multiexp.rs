@@ -37,21 +37,21 @@ pub struct OddMultiples {
 }
 
 impl OddMultiples {
-    /// Returns the tables of several points, with `width - 1` inversions for all of them. No point
-    /// may be the identity.
+    /// The tables of several points, with `width - 1` inversions for all of them. No point may be
+    /// the identity.
     pub fn of<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
         let bases: Vec<G1> = points.into_iter().flat_map(|p| [*p, shifted(p)]).collect();
         array(Self::of_bases(&bases, 2, width))
     }
 
-    /// Makes tables without 2^64 P: half the table and none of its doublings, for points that meet
-    /// only scalars of [`Scalar::from_halves`] or their negatives. Any other scalar is right too,
-    /// but takes 128 doublings.
+    /// The same without 2^64 P: half the table and none of its doublings, for points that meet only
+    /// scalars of [`Scalar::from_halves`] or their negatives. Any other scalar is right too, but
+    /// takes 128 doublings.
     pub fn of_short<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
         array(Self::of_short_all(&points.map(|p| *p), width))
     }
 
-    /// Makes tables as [`Self::of_short`] does, for any number of points.
+    /// The same for any number of points.
     pub fn of_short_all(points: &[G1], width: u32) -> Vec<Self> {
         Self::of_bases(points, 1, width)
     }
@@ -104,7 +104,7 @@ impl fmt::Debug for OddMultiples {
     }
 }
 
-/// Returns the sum of `scalar * point` over all terms. Takes time that depends on the scalars.
+/// The sum of `scalar * point` over all terms. Takes time that depends on the scalars.
 pub fn multiexp_vartime<const N: usize>(terms: [(&OddMultiples, Scalar); N]) -> G1 {
     straus_vartime(terms)
 }

@@ -30,8 +30,8 @@ const AT_ONCE: usize = 256;
 
 type Digits = [i8; WINDOWS];
 
-/// Returns `scalar * base` for each scalar, at half the price of [`super::FixedBase::mul`] if there
-/// are hundreds. Takes time that depends on the number of scalars only.
+/// `scalar * base` for each scalar, at half the price of [`super::FixedBase::mul`] if there are
+/// hundreds. Takes time that depends on the number of scalars only.
 pub fn secret_powers_of(base: &G1, scalars: &[Scalar]) -> Vec<G1> {
     if base.is_identity() || scalars.is_empty() {
         return scalars.iter().map(|_| G1::default()).collect();

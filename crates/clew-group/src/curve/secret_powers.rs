@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 /// Points whose tables are in memory together: 200 kB.
 const AT_ONCE: usize = 128;
 
-/// Returns the sum of `scalars[i] * points[i]`. Takes time that depends on the number of points,
-/// and on which of them are the identity; each term costs 52 additions and a table of 16 multiples.
+/// The sum of `scalars[i] * points[i]`. Takes time that depends on the number of points, and on
+/// which of them are the identity; each term costs 52 additions and a table of 16 multiples.
 ///
 /// # Panics
 /// If there are not as many points as scalars.

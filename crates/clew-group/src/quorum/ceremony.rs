@@ -28,8 +28,7 @@ pub struct Founding {
 }
 
 impl Founding {
-    /// Creates a key generation. `context` names it: the same for all trustees, and new for each
-    /// run.
+    /// `context` names the ceremony: the same for all, and new for each.
     pub fn new(context: [u8; 32], base: &G1, quorum: Quorum) -> Self {
         let round = Round {
             domain: DEAL,
@@ -52,7 +51,7 @@ impl Founding {
         Ok(self.round.deal(dealer, &part, rng))
     }
 
-    /// Returns the sharing that broadcasts of all trustees make. Checks every one of them.
+    /// The sharing that broadcasts of all trustees make. Checks every one of them.
     pub fn sharing(&self, broadcasts: &[Broadcast]) -> Result<Sharing, QuorumError> {
         let all = self.round.gather(self.round.quorum.all(), broadcasts)?;
         all.iter().try_for_each(|b| self.round.check(b))?;
@@ -61,7 +60,7 @@ impl Founding {
         })
     }
 
-    /// Returns the sharing, and the share of `trustee`, from what all dealers gave it.
+    /// The same, and the share of `trustee`, from what all dealers gave it.
     pub fn receive(
         &self,
         trustee: Trustee,
@@ -86,8 +85,8 @@ pub struct Resharing<'a> {
 }
 
 impl<'a> Resharing<'a> {
-    /// Creates a resharing to the new `quorum`. `dealers` are the old trustees who hand on their
-    /// shares, at least as many as open.
+    /// `dealers` are those of the old trustees who hand on their shares, at least as many as open;
+    /// `quorum` is the new one.
     pub fn new(
         context: [u8; 32],
         old: &'a Sharing,
@@ -119,7 +118,7 @@ impl<'a> Resharing<'a> {
         Ok(self.round.deal(share.trustee(), &share.scalar, rng))
     }
 
-    /// Returns the new sharing that the broadcasts of all dealers make. Checks every one of them.
+    /// The new sharing that the broadcasts of all dealers make. Checks every one of them.
     pub fn sharing(&self, broadcasts: &[Broadcast]) -> Result<Sharing, QuorumError> {
         let all = self.round.gather(self.dealers, broadcasts)?;
         for broadcast in &all {
@@ -133,7 +132,7 @@ impl<'a> Resharing<'a> {
             .sum(&all, |points| interpolate(self.dealers, points))
     }
 
-    /// Returns the new sharing, and the new share of `trustee`, from what all dealers gave it.
+    /// The same, and the new share of `trustee`, from what all dealers gave it.
     pub fn receive(
         &self,
         trustee: Trustee,
@@ -279,7 +278,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// Returns the dealer.
+    /// Who deals.
     pub fn dealer(&self) -> Trustee {
         self.dealer
     }
@@ -331,12 +330,12 @@ pub struct DealtShare {
 }
 
 impl DealtShare {
-    /// Returns the dealer.
+    /// Who dealt it.
     pub fn dealer(&self) -> Trustee {
         self.dealer
     }
 
-    /// Returns the trustee for whom the share is.
+    /// Whom it is for.
     pub fn trustee(&self) -> Trustee {
         self.trustee
     }

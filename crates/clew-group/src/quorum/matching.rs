@@ -80,12 +80,12 @@ impl<'a> Match<'a> {
         })
     }
 
-    /// Returns the 32 bytes that name this match: its request and set.
+    /// What names this match: request and set.
     pub fn session(&self) -> &[u8; 32] {
         &self.session
     }
 
-    /// Makes step 1, in constant time. Returns what `trustee` keeps and what it publishes.
+    /// Step 1, in constant time: what `trustee` keeps and what it publishes.
     pub fn begin(
         &self,
         trustee: Trustee,
@@ -103,8 +103,7 @@ impl<'a> Match<'a> {
         Ok((Blinding { trustee, blind }, commitment))
     }
 
-    /// Returns the product of the blinds of all of the set, in the order of indices. Checks every
-    /// proof.
+    /// The product of the blinds of all of the set, in the order of indices. Checks every proof.
     pub fn product(&self, blinds: &[Blind]) -> Result<Product<'_>, QuorumError> {
         check_count(self.set, blinds)?;
         let mut pairs = self.set.iter().zip(blinds);
@@ -331,7 +330,7 @@ pub struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// Returns the part to be decrypted: E, under the id of these blinds.
+    /// What is to be decrypted: E, under the id of these blinds.
     pub fn part(&self) -> Part<'_> {
         Part {
             number: 1,

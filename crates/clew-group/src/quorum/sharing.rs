@@ -20,8 +20,7 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Shares out a secret that the caller knows and forgets: a trusted dealer does this (section
-    /// 5.1).
+    /// Shares out a secret that the caller knows and forgets: a dealt key (section 5.1).
     ///
     /// # Errors
     /// [`DecodeError`] if the secret is zero, or, with probability 2^-250, a share is.
@@ -73,28 +72,28 @@ impl Sharing {
         })
     }
 
-    /// Returns C_1 to C_t-1, encoded: 48 (t-1) bytes.
+    /// C_1 to C_t-1, encoded: 48 (t-1) bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let rest = self.commitments.iter().skip(1);
         rest.flat_map(G1::to_bytes).collect()
     }
 
-    /// Returns the base.
+    /// The base.
     pub fn base(&self) -> &G1 {
         &self.base
     }
 
-    /// Returns C_0, the power of the base with the secret: h.
+    /// C_0, the power of the base with the secret: h.
     pub fn public(&self) -> &G1 {
         &self.commitments[0]
     }
 
-    /// Returns t and n.
+    /// t and n.
     pub fn quorum(&self) -> Quorum {
         self.quorum
     }
 
-    /// Returns the share key of i, base^f(i): the product of C_k^(i^k).
+    /// The share key of i, base^f(i): the product of C_k^(i^k).
     pub fn share_key(&self, trustee: Trustee) -> G1 {
         evaluate(&self.commitments, trustee)
     }
@@ -171,12 +170,12 @@ impl SecretShare {
         shielded_shallow(|| secret_bytes(&[Zeroizing::new(self.scalar.to_bytes()).as_slice()]))
     }
 
-    /// Returns the trustee whose share it is.
+    /// Whose share it is.
     pub fn trustee(&self) -> Trustee {
         self.trustee
     }
 
-    /// Returns the share key, if this is a share of `sharing`.
+    /// The share key, if this is a share of `sharing`.
     pub fn check(&self, sharing: &Sharing) -> Result<G1, QuorumError> {
         let trustee = self.trustee;
         sharing.quorum.check(trustee)?;

@@ -25,18 +25,18 @@ fn base(scope: &[u8]) -> G1 {
 }
 
 impl SigningKey {
-    /// Returns this machine's pseudonym in a scope (bytes that name domain, service and period).
+    /// This machine's name in a scope (bytes that name domain, service and period).
     pub fn pseudonym(&self, scope: &[u8]) -> Pseudonym {
         shielded(|| base(scope).mul(self.key.y()).to_bytes())
     }
 
-    /// Returns a precursor of a signature that shows this machine's name in a scope.
+    /// A precursor of a signature that shows this machine's name in a scope.
     pub fn precursor_in(&self, scope: &[u8], rng: &mut impl CryptoRng) -> PseudonymousPrecursor {
         self.precursor_in_from(scope, &Secret::new(|| Nonces::random(rng)))
     }
 
-    /// Makes the precursor of a signature with a pseudonym from given nonces, for vectors. Whoever
-    /// signs two messages with the same nonces publishes the key.
+    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
+    /// publishes the key.
     ///
     /// ```text
     /// nym = B^y    R4 = B^ry
@@ -111,17 +111,17 @@ impl PseudonymousSignature {
         crate::wire::concat(&[&self.signature.to_bytes(), &self.encoded_nym])
     }
 
-    /// Returns nym. It is only meaningful once the signature is verified.
+    /// nym. Only meaningful once the signature is verified.
     pub fn pseudonym(&self) -> Pseudonym {
         self.encoded_nym
     }
 
-    /// Returns T1, for those who open.
+    /// T1, for those who open.
     pub fn t1(&self) -> &G1 {
         self.signature.t1()
     }
 
-    /// Returns T2, for those who open.
+    /// T2, for those who open.
     pub fn t2(&self) -> &G1 {
         self.signature.t2()
     }

@@ -147,14 +147,14 @@ impl PublicKey {
         &self.v
     }
 
-    /// Returns whether A is the credential of the row with C and x: e(A, w G2^x) = e(g1 C, G2).
-    /// With the device's signature over A and C, it fixes x (rule `credential`).
+    /// Whether A is the credential of the row with C and x: e(A, w G2^x) = e(g1 C, G2). With the
+    /// device's signature over A and C, it fixes x (rule `credential`).
     pub fn certifies(&self, a: &G1, c: &G1, x: &Scalar) -> bool {
         self.is_power(a, &(self.g1 + *c), x)
     }
 
-    /// Returns whether the row with C and x has the base B in this epoch: e(B, w G2^x) = e(g1 V C,
-    /// G2) (rule `signer`). A judge asks [`Self::certifies`] too.
+    /// Whether the row with C and x has the base B in this epoch: e(B, w G2^x) = e(g1 V C, G2)
+    /// (rule `signer`). A judge asks [`Self::certifies`] too.
     pub fn names(&self, b: &G1, c: &G1, x: &Scalar) -> bool {
         self.is_power(b, &(self.base() + *c), x)
     }
@@ -164,8 +164,8 @@ impl PublicKey {
         self.g1 + self.v
     }
 
-    /// Returns whether `proof` shows that its maker knew the y of C = h0^y, and vouched with it for
-    /// this statement (rule `device`; [`super::MemberKey::prove_y`]). The key may be of any epoch.
+    /// Whether `proof` shows that its maker knew the y of C = h0^y, and vouched with it for this
+    /// statement (rule `device`; [`super::MemberKey::prove_y`]). The key may be of any epoch.
     pub fn proof_of_y_holds(&self, c: &G1, statement: &[u8], proof: &Proof) -> bool {
         proof.holds([[&self.h0, c]], self.row_hash(statement, c))
     }

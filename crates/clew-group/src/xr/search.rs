@@ -17,7 +17,7 @@ pub struct Search {
 }
 
 impl PublicKey {
-    /// Returns whether Q is B^gamma: e(Q, G2) = e(B, w).
+    /// Whether Q is B^gamma: e(Q, G2) = e(B, w).
     pub fn fits(&self, q: &G1, b: &G1) -> bool {
         let [standard, w] = [G2::generator(), self.w].map(|q| PreparedG2::new(&q));
         equal((q, &standard), (b, &w))
@@ -40,7 +40,7 @@ impl PublicKey {
 }
 
 impl Search {
-    /// Returns whether the row with C and x is the one: g1 V C B^(-x) = Q.
+    /// Whether the row with C and x is the one: g1 V C B^(-x) = Q.
     pub fn row_fits(&self, c: &G1, x: &Scalar) -> bool {
         self.rest + *c == self.powers.mul(x)
     }

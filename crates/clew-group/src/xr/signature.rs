@@ -66,12 +66,12 @@ impl Signature {
         concat(&[points, &self.c.0, scalars.as_flattened()])
     }
 
-    /// Returns T1 = u^alpha, of which trustees make decryptions (spec 5.3).
+    /// T1 = u^alpha, of which trustees make decryptions (spec 5.3).
     pub fn t1(&self) -> &G1 {
         &self.t1
     }
 
-    /// Returns T2 = B h^alpha, for the base B = A W that the signer has in this epoch.
+    /// T2 = B h^alpha, for the base B = A W that the signer has in this epoch.
     pub fn t2(&self) -> &G1 {
         &self.t2
     }
@@ -101,7 +101,7 @@ impl IncrementalSignature {
         concat(&[&self.signature.to_bytes(), &self.encoded_r1])
     }
 
-    /// Returns the plain signature within, without R1.
+    /// The plain signature within, without R1.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }

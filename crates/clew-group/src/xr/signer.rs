@@ -57,8 +57,8 @@ impl SigningKey {
         self.precursor_from(&Secret::new(|| Nonces::random(rng)))
     }
 
-    /// Makes a precursor from given nonces, for vectors. Whoever signs two messages with the same
-    /// nonces publishes the key.
+    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
+    /// publishes the key.
     pub fn precursor_from(&self, n: &Nonces) -> Precursor {
         shielded(|| {
             let commitments = self.commitments(n);

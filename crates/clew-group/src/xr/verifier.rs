@@ -41,13 +41,13 @@ impl VerifyingKey {
         }
     }
 
-    /// Verifies a signature (spec 3.4): the challenge first, with R1' derived; the pairing then.
+    /// Verify (spec 3.4): the challenge first, with R1' derived; the pairing then.
     pub fn verify(&self, message: &[&[u8]], signature: &Signature) -> Result<(), Invalid> {
         self.check_derived(message, signature)?;
         self.check_pairing(signature)
     }
 
-    /// Verifies the incremental form: the hash of the R1 that the signature carries first, without
+    /// Verify the incremental form: the hash of the R1 that the signature carries first, without
     /// any group operation; then R1 = R1' and the pairing in random order.
     pub fn verify_incremental(
         &self,
@@ -73,8 +73,8 @@ impl VerifyingKey {
         }
     }
 
-    /// Returns whether c of an encoded incremental signature is the hash of what it carries: what a
-    /// verifier can tell before it decodes anything.
+    /// Whether c of an encoded incremental signature is the hash of what it carries: what a verifier
+    /// can tell before it decodes anything.
     pub fn check_hash(
         &self,
         message: &[&[u8]],

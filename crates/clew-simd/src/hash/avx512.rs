@@ -19,7 +19,7 @@ pub const LANES: usize = 16;
 
 type V = __m512i;
 
-/// Returns the digests of the chunks or nodes in the lanes.
+/// The digests of the chunks or nodes in the lanes.
 pub fn blake3(
     key: &[u32; 8],
     lanes: &[ChunkLane<'_>; LANES],
@@ -30,7 +30,7 @@ pub fn blake3(
     unsafe { blake3_lanes(key, lanes, chunks) }
 }
 
-/// Returns the digests of the messages in the lanes.
+/// The digests of the messages in the lanes.
 pub fn sha256(lanes: &[MessageLane<'_>; LANES], bits: &Bits<LANES>) -> [Digest; LANES] {
     Backend::Avx512.require();
     // SAFETY: the processor has the features.

@@ -23,7 +23,7 @@ const KEYED_HASH: u32 = 16;
 /// What hashes a chunk or a node in each of `N` lanes.
 pub type Kernel<const N: usize> = fn(&[u32; 8], &[ChunkLane<'_>; N], &Chunks<N>) -> [Digest; N];
 
-/// Writes the digest of each input to its place in `out`, hashing N inputs together.
+/// All inputs in lanes.
 pub fn in_lanes<const N: usize>(
     kernel: Kernel<N>,
     key: &[u8; 32],
@@ -42,8 +42,7 @@ pub fn in_lanes<const N: usize>(
     }
 }
 
-/// Writes the digest of each block, N together. The first `len` bytes of a block count; zeros
-/// follow.
+/// All inputs in lanes, of `len` bytes each, with zeros behind them.
 pub fn blocks_in_lanes<const N: usize>(
     kernel: Kernel<N>,
     key: &[u8; 32],

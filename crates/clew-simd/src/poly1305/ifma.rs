@@ -16,7 +16,7 @@ const VECTORS: usize = LANES / WIDTH;
 
 type V = __m512i;
 
-/// Writes the tags of at most [`LANES`] messages to `out`.
+/// The tags of the messages, at most [`LANES`].
 pub fn tags(keys: &[[u8; KEY]], texts: &[&[u8]], out: &mut [[u8; TAG]]) {
     Backend::Avx512Ifma.require();
     // Lanes without a message do what the first lane does, so that they are never behind or ahead.

@@ -15,7 +15,7 @@ pub const LANES: usize = 8;
 
 type V = __m256i;
 
-/// Returns the blocks of the states in the lanes.
+/// The blocks of the states in the lanes.
 pub fn blocks(states: &[State; LANES]) -> [Block; LANES] {
     Backend::Avx2.require();
     // SAFETY: the processor has the feature.

@@ -12,7 +12,7 @@ use crate::Backend;
 
 type V = __m512i;
 
-/// Returns the blocks of the states in the lanes.
+/// The blocks of the states in the lanes.
 pub fn blocks(states: &[State; LANES]) -> [Block; LANES] {
     Backend::Avx512.require();
     // SAFETY: the processor has the feature.

@@ -4,7 +4,7 @@
 use super::kernel::{quarters, twenty_rounds};
 use super::{BLOCK, Block, State};
 
-/// Returns the block of one state.
+/// The block of one state.
 pub fn block([state]: &[State; 1]) -> [Block; 1] {
     let mut block = [0; BLOCK];
     let words = rounds(state).into_iter().zip(state);
@@ -14,7 +14,7 @@ pub fn block([state]: &[State; 1]) -> [Block; 1] {
     [block]
 }
 
-/// Returns the state after 20 rounds.
+/// The state after 20 rounds.
 pub fn rounds(state: &State) -> State {
     let mut x = *state;
     twenty_rounds!(x);

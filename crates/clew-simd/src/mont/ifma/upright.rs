@@ -9,7 +9,7 @@ use crate::mont::Modulus;
 /// Eight numbers, digit by digit.
 type Upright<const L: usize> = [__m512i; L];
 
-/// Returns the product of each chain's factors, of which there are two or more.
+/// The product of each chain's factors, of which there are two or more.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub fn chains<const L: usize, const Z: usize, const D: usize>(
     n: [&Modulus<Ifma<L, Z, D>>; 8],

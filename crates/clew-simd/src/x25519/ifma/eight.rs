@@ -22,8 +22,7 @@ mod field;
 /// Limb by limb, each of all lanes: what a vector holds.
 type Limbs = [[u64; LANES]; 5];
 
-/// Returns the product of each secret and the u-coordinate in its place; zeros for points of small
-/// order.
+/// What each secret and the u-coordinate beside it give; of small order, zeros.
 pub fn products(
     secrets: &[&[u8; BYTES]; LANES],
     publics: &[&[u8; BYTES]; LANES],

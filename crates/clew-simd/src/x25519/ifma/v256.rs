@@ -28,28 +28,28 @@ pub fn add(a: V, b: V) -> V {
     _mm256_add_epi64(a, b)
 }
 
-/// Returns `sum` and the lower 52 bits of the products of 52 bits.
+/// `sum` and the lower 52 bits of the products of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn add_low(sum: V, a: V, b: V) -> V {
     _mm256_madd52lo_epu64(sum, a, b)
 }
 
-/// Returns `sum` and the upper 52 bits of the products of 52 bits.
+/// `sum` and the upper 52 bits of the products of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn add_high(sum: V, a: V, b: V) -> V {
     _mm256_madd52hi_epu64(sum, a, b)
 }
 
-/// Returns the bits above the lowest 51.
+/// What is above 51 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn above(word: V) -> V {
     _mm256_srli_epi64::<51>(word)
 }
 
-/// Returns the lowest 51 bits.
+/// The lowest 51 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn below(word: V) -> V {
