@@ -3,7 +3,7 @@
 use crate::{AsFrame, Fate, Randomness, SignError, Signers, Totals, Verifier};
 use clew_capture::{Damage, PacketLengths, ReadAhead, ReadError, Record, Sink, Writer};
 use clew_packet::{Conclusion, Counters, KeySource, Reason, Stripped, Timestamp};
-use std::{error, fmt, io};
+use std::io;
 
 /// Where the records of a capture come from.
 pub trait Batches {
@@ -33,30 +33,21 @@ impl Batches for ReadAhead {
 }
 
 /// Why a capture is not done to its end.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The next records cannot be had.
+    #[error(transparent)]
     Read(ReadError),
     /// The output cannot be written.
+    #[error("cannot write: {0}")]
     Write(io::Error),
     /// Packets cannot be signed.
+    #[error(transparent)]
     Sign(SignError),
     /// This packet, counted from 1, does not fit, and [`Oversize::Refuse`] was asked for.
+    #[error("packet {0} does not fit: {1}")]
     Oversize(u64, Reason),
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Write(error) => write!(f, "cannot write: {error}"),
-            Self::Sign(error) => error.fmt(f),
-            Self::Oversize(packet, reason) => write!(f, "packet {packet} does not fit: {reason}"),
-        }
-    }
-}
-
-impl error::Error for Error {}
 
 /// What to do with a packet that does not fit the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
