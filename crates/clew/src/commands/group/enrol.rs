@@ -48,7 +48,7 @@ pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
 
 /// Enrols a machine on this host and writes its key. Room for the key is taken before the register
 /// has the machine, and the key is written afterwards: a key that is on any disk is in the register.
-pub fn issue(
+fn issue(
     store: &mut Store,
     issuer: &IssuerKeyFile,
     machine: Name,

@@ -7,10 +7,10 @@ mod join;
 mod update;
 
 use enrol::witness;
-pub use enrol::{enrol, issue};
+pub use enrol::enrol;
 pub use epochs::{revoke, tell_brought_forward, when};
 pub use join::join;
-pub use update::{replace, update};
+pub use update::update;
 
 use super::{opening_key, register};
 use crate::cli::{Group, GroupCreate, GroupPath};
