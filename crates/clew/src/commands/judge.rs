@@ -9,8 +9,8 @@ use crate::failure::{Failure, Status};
 use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{
-    CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, Row, TextError, judge_match,
-    judge_opening,
+    CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, Row, TextError,
+    judge_match, judge_opening,
 };
 use serde_json::json;
 use std::fmt::Display;

@@ -81,7 +81,9 @@ fn text(group: &GroupFile, matter: &Matter, warrant: Option<String>, judgement: 
     say!("  signature  {}", coverage.sentence());
     say!(
         "  warrant    {}",
-        warrant.as_deref().unwrap_or("none was shown to the trustees")
+        warrant
+            .as_deref()
+            .unwrap_or("none was shown to the trustees")
     );
     say!(
         "  machine    row {index} of the register, joined in epoch {joined} {}",

@@ -7,9 +7,7 @@ use crate::random;
 use clew_evidence::wire::Fields;
 use clew_evidence::{TextError, armor};
 use clew_flow::effs::{self, Parameters, PublicKey};
-use clew_flow::{
-    Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender, Unsignable,
-};
+use clew_flow::{Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender};
 use rand_core::Rng;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -140,15 +138,6 @@ impl FlowKey {
 fn ed25519_signer(secret: &[u8]) -> Option<Signer> {
     let secret = secret.try_into().ok()?;
     Some(Signer::Ed25519(ed25519::Signer::from_secret(secret)))
-}
-
-/// What a user is told of a block that was not signed.
-pub fn cannot_sign(why: Unsignable) -> Failure {
-    match why {
-        Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
-        Unsignable::Fault => Failure::new(effs::Fault.to_string())
-            .hint("nothing was released. Test this machine before it signs again"),
-    }
 }
 
 /// What signs a flow, in a word.

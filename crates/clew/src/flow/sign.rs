@@ -3,8 +3,8 @@
 
 use super::capture::{datagram, signed};
 use super::file::write_record;
-use super::keys::{FlowKey, cannot_sign};
-use super::schemes::Signer;
+use super::keys::FlowKey;
+use super::schemes::{Signer, sign_block, sign_manifest};
 use super::sidecar;
 use crate::capture::Capture;
 use crate::failure::Failure;
@@ -323,9 +323,7 @@ impl Line {
 
     fn list(&mut self, block: &Block<'_>) -> Result<Vec<u8>, Failure> {
         let payloads = self.begin(block);
-        self.sender
-            .sign_manifest(&payloads, block.time, &mut random::os())
-            .map_err(cannot_sign)
+        sign_manifest(&mut self.sender, &payloads, block.time)
     }
 
     fn sign(
@@ -333,18 +331,9 @@ impl Line {
         block: &Block<'_>,
         options: &Options,
     ) -> Result<Vec<(usize, Outcome)>, Failure> {
-        let mut rng = random::os();
         let payloads = self.begin(block);
-        let mut outs = vec![Vec::new(); payloads.len()];
-        self.sender
-            .sign_block(
-                &payloads,
-                options.distribution,
-                block.time,
-                &mut rng,
-                &mut outs,
-            )
-            .map_err(cannot_sign)?;
+        let (sender, distribution) = (&mut self.sender, options.distribution);
+        let outs = sign_block(sender, &payloads, distribution, block.time)?;
         let packets = block.packets.iter().zip(payloads).zip(outs);
         let signed = packets
             .map(|(((place, udp), payload), mut out)| {

@@ -6,8 +6,8 @@ mod epochs;
 mod join;
 mod update;
 
-use enrol::witness;
 pub use enrol::enrol;
+use enrol::witness;
 pub use epochs::{revoke, tell_brought_forward, when};
 pub use join::join;
 pub use update::update;
