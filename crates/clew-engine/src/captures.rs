@@ -69,6 +69,28 @@ pub struct SignReport {
     pub damage: Option<Damage>,
 }
 
+/// Copies a capture into `sink`, each batch as `change` leaves it. Returns the sink, for the caller to
+/// commit, and what is wrong with the capture.
+///
+/// # Errors
+/// [`Error`], and those of the input and of `change`. The output is unfinished then.
+pub fn copy<B: Batches, S: Sink>(
+    records: &mut B,
+    sink: S,
+    lengths: PacketLengths,
+    mut change: impl FnMut(&mut [Record]) -> Result<(), B::Error>,
+) -> Result<(S, Option<Damage>), B::Error> {
+    let mut writer = Writer::new(sink, lengths);
+    while let Some(mut batch) = records.next_batch()? {
+        change(&mut batch)?;
+        for record in &batch {
+            writer.write(record).map_err(Error::Write)?;
+        }
+    }
+    let sink = writer.finish().map_err(Error::Write)?;
+    Ok((sink, records.damage().cloned()))
+}
+
 /// Signs a capture into `sink`, and returns that for the caller to commit. `clock` tells the wall
 /// time of each batch.
 ///
@@ -82,23 +104,21 @@ pub fn sign<B: Batches, S: Sink>(
     clock: impl Fn() -> Timestamp,
     randomness: &impl Randomness,
 ) -> Result<(SignReport, S), B::Error> {
-    let mut writer = Writer::new(sink, PacketLengths::MayGrow);
     let mut report = SignReport {
         packets: 0,
         reasons: Counters::new(),
         damage: None,
     };
-    while let Some(mut batch) = records.next_batch()? {
-        let fates = signers.sign(&batch, clock(), randomness);
+    let (sink, damage) = copy(records, sink, PacketLengths::MayGrow, |batch| {
+        let fates = signers.sign(batch, clock(), randomness);
         for (record, fate) in batch.iter_mut().zip(fates.map_err(Error::Sign)?) {
             if let Some(reason) = apply(record, fate) {
                 report.count(reason, oversize)?;
             }
-            writer.write(record).map_err(Error::Write)?;
         }
-    }
-    report.damage = records.damage().cloned();
-    Ok((report, writer.finish().map_err(Error::Write)?))
+        Ok(())
+    })?;
+    Ok((SignReport { damage, ..report }, sink))
 }
 
 /// Gives a packet its new bytes, if the file format lets it. Returns `None` for what is not a packet.
@@ -175,16 +195,14 @@ pub struct StripReport {
 /// # Errors
 /// [`Error`], and those of the input. The output is unfinished then.
 pub fn strip<B: Batches, S: Sink>(records: &mut B, sink: S) -> Result<(StripReport, S), B::Error> {
-    let mut writer = Writer::new(sink, PacketLengths::NeverGrow);
     let (mut report, mut out) = (StripReport::default(), Vec::new());
-    while let Some(batch) = records.next_batch()? {
-        for mut record in batch {
-            report.strip(&mut record, &mut out);
-            writer.write(&record).map_err(Error::Write)?;
+    let (sink, damage) = copy(records, sink, PacketLengths::NeverGrow, |batch| {
+        for record in batch {
+            report.strip(record, &mut out);
         }
-    }
-    report.damage = records.damage().cloned();
-    Ok((report, writer.finish().map_err(Error::Write)?))
+        Ok(())
+    })?;
+    Ok((StripReport { damage, ..report }, sink))
 }
 
 impl StripReport {

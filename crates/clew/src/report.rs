@@ -77,11 +77,6 @@ pub fn endpoint(address: IpAddr, port: Option<u16>) -> String {
     }
 }
 
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A reason in a few words for people.
 pub fn explain(reason: Reason) -> &'static str {
     match reason {

@@ -2,8 +2,8 @@
 
 use super::coverage::Matter;
 use crate::clock;
-use crate::report;
 use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, short_epoch_id};
+use clew_wire::Hex;
 use serde_json::{Value, json};
 
 /// Says what evidence about a packet proves, and what it does not.
@@ -14,7 +14,7 @@ pub fn tell(
     judgement: &Judgement,
     as_json: bool,
 ) {
-    let warrant = warrant.map(|hash| report::hex(hash));
+    let warrant = warrant.map(|hash| Hex(hash).to_string());
     match as_json {
         true => say!("{}", object(group, matter, warrant, judgement)),
         false => text(group, matter, warrant, judgement),

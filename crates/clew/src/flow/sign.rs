@@ -9,7 +9,8 @@ use super::sidecar;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::random;
-use clew_capture::{PacketLengths, Record, Sink, Writer};
+use clew_capture::{PacketLengths, Record, Sink};
+use clew_engine::captures;
 use clew_flow::{Distribution, Fixed, FlowSender, Schedule, rtp};
 use clew_packet::{Flow, SECOND_NS, Udp};
 use ipnet::IpNet;
@@ -92,20 +93,17 @@ pub fn sign_capture<S: Sink>(
     key: &FlowKey,
     options: &Options,
 ) -> Result<(Signed, S), Failure> {
-    let mut writer = Writer::new(sink, PacketLengths::MayGrow);
-    let mut done = Signed::default();
-    let mut lines = Lines::default();
-    while let Some(mut batch) = capture.next_batch()? {
-        let outcomes = sign_batch(&batch, &mut lines, key, options, &mut done.blocks)?;
+    let (mut done, mut lines) = (Signed::default(), Lines::default());
+    let (sink, damage) = captures::copy(&mut capture, sink, PacketLengths::MayGrow, |batch| {
+        let outcomes = sign_batch(batch, &mut lines, key, options, &mut done.blocks)?;
         for (record, outcome) in batch.iter_mut().zip(outcomes) {
             if let Some(outcome) = outcome {
                 done.take(record, outcome);
             }
-            writer.write(record).map_err(Failure::write)?;
         }
-    }
-    done.damage = capture.damage().map(ToString::to_string);
-    let sink = writer.finish().map_err(Failure::write)?;
+        Ok(())
+    })?;
+    done.damage = damage.map(|damage| damage.to_string());
     Ok((done, sink))
 }
 
