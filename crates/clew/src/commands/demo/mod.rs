@@ -131,25 +131,21 @@ impl Stage {
 
 /// Only the first of the words that repeat.
 fn shortened(line: &str) -> String {
-    let words: Vec<&str> = line.split(' ').collect();
-    let joined: Vec<usize> = (0..words.len())
-        .filter(|i| words[*i].contains('&'))
-        .collect();
-    let kept = words
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| !joined[joined.len().min(1)..].contains(i));
-    let more = |i: usize| {
-        if joined.len() > 1 && joined[0] == i {
-            " ..."
-        } else {
-            ""
-        }
+    let is_joined = |word: &&str| word.contains('&');
+    let more = match line.split(' ').filter(is_joined).count() {
+        0 | 1 => "",
+        _ => " ...",
     };
-    let text: Vec<String> = kept
-        .map(|(i, w)| format!("{}{}", w.replace('&', " "), more(i)))
-        .collect();
-    text.join(" ")
+    let mut joined = 0;
+    let words = line.split(' ').filter_map(|word| {
+        joined += usize::from(is_joined(&word));
+        match (is_joined(&word), joined) {
+            (false, _) => Some(word.to_owned()),
+            (true, 1) => Some(word.replace('&', " ") + more),
+            (true, _) => None,
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {

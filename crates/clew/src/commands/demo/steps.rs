@@ -98,7 +98,7 @@ pub fn revoke(stage: &mut Stage, fleet: &Fleet) -> Result<(), Failure> {
     let why = report::explain(Reason::EpochOver);
     say!("   {valid} valid, {over} refused: {why}");
     stage.check(
-        over == stolen.packets && valid == fleet.packets() - over,
+        over == stolen.packets && valid + over == fleet.packets(),
         format!("all {over} packets of the stolen key are invalid, all others valid"),
     );
     Ok(())
