@@ -134,10 +134,7 @@ pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
     let warrant = evidence.request().warrant.as_ref();
     let (group, judgement) = (register.group(), &matched.judgement);
     tell(group, &matter, warrant, judgement, arguments.json);
-    Ok(match judgement.signed {
-        true => Status::Yes,
-        false => Status::No,
-    })
+    Ok(Status::of(!judgement.signed, false))
 }
 
 /// Combines the shares of the third step to a match.

@@ -89,13 +89,8 @@ pub struct Verified {
 impl Verified {
     /// The answer: no if a packet is not valid; could not tell if anything is missing; else yes.
     pub fn status(&self) -> Status {
-        if self.refused.is_some() {
-            Status::No
-        } else if self.gap.is_some() || !self.ended || self.damage.is_some() {
-            Status::CouldNotTell
-        } else {
-            Status::Yes
-        }
+        let is_open = self.gap.is_some() || !self.ended || self.damage.is_some();
+        Status::of(self.refused.is_some(), is_open)
     }
 }
 

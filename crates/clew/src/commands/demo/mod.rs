@@ -122,10 +122,7 @@ impl Stage {
         let passed = self.checks.iter().filter(|(_, holds)| *holds).count();
         let failed = self.checks.len() - passed;
         say!("{passed} passed, {failed} failed");
-        match failed == 0 && passed > 0 {
-            true => Status::Yes,
-            false => Status::No,
-        }
+        Status::of(failed > 0 || passed == 0, false)
     }
 }
 
