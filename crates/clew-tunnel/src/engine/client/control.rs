@@ -2,13 +2,21 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use clew_wire::Instant;
+use core::net::SocketAddr;
 
 use super::attempt::{drop_wish, write_wish};
 use super::jobs::Solve;
-use super::tunnel::{Asked, Solved, State, Tunnel};
+use super::state::State;
+use super::tunnel::{Asked, Solved, Tunnel};
 use super::{Shared, Target};
-use crate::engine::channel::{Channel, Now, Party};
+use crate::engine::channel::{Channel, Now};
 use crate::engine::event::{Answer, ConnectionId, Event};
+use crate::engine::outgoing::Outgoing;
+use crate::engine::party::Party;
+use crate::engine::receive::Decrypted;
+use crate::engine::tids::TidList;
+use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys::Nonce;
 use crate::limits::CONTROL_MAX;
 use crate::puzzle::{R_BYTES, Search};
@@ -19,8 +27,38 @@ use crate::wire::rpc::Rpc;
 impl Party for Tunnel {
     type Shared = Shared;
 
-    fn channel(&mut self) -> &mut Channel {
+    fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    fn channel_mut(&mut self) -> &mut Channel {
         &mut self.channel
+    }
+
+    fn address(&self) -> SocketAddr {
+        let all = self.target.addresses();
+        all[self.address % all.len()]
+    }
+
+    fn tids(&self) -> TidList {
+        self.state.tids()
+    }
+
+    fn keys(&self) -> Option<&TunnelKeys> {
+        self.state.keyed().map(|keyed| &keyed.keys)
+    }
+
+    fn keys_mut(&mut self) -> Option<&mut TunnelKeys> {
+        self.state.keyed_mut().map(|keyed| &mut keyed.keys)
+    }
+
+    fn take(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        decrypted: &Decrypted<'_>,
+    ) -> Result<(), Reason> {
+        self.take_packet(shared, now, decrypted)
     }
 
     fn control(&mut self, shared: &mut Shared, now: Now<'_>, rpc: Rpc<'_>) -> Result<(), Reason> {
@@ -46,11 +84,60 @@ impl Party for Tunnel {
                 return self.answered(shared, &now, given);
             }
             Rpc::Ok => return self.answered(shared, &now, Answer::Taken),
-            Rpc::Close { .. } => self.is_closed = true,
+            Rpc::Close { .. } => self.state.close(),
             // Those out of sequence are done elsewhere, those of clients do not get here.
             _ => return Err(Reason::WrongSide),
         }
         Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Closed(_))
+    }
+
+    fn send(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> Result<bool, Reason> {
+        match &self.state {
+            State::First(_) => self.send_first(shared, now, out),
+            State::Rekey(_, rekeying) if rekeying.sends.next_due() <= now.instant => {
+                self.send_rekey(shared, now, out)
+            }
+            State::Open(_) | State::Rekey(..) => Ok(self.send_packet(shared, now, out)),
+            State::Closed(_) => Err(Reason::WrongState),
+        }
+    }
+
+    fn say_last(&mut self, _: &Shared, now: Instant, out: &mut Outgoing) {
+        let mut rpcs = Vec::new();
+        let close = Rpc::Close { connection: 0 };
+        if self.state.keyed().is_some() && close.write(&mut rpcs).is_ok() {
+            let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
+            self.write(seq.get(), &rpcs, 0, out);
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let closes = self.closes_at();
+        let state = match &self.state {
+            State::First(attempt) => {
+                return closes.into_iter().chain(attempt.next_due()).min();
+            }
+            State::Rekey(_, rekeying) => rekeying.sends.next_due(),
+            State::Open(_) | State::Closed(_) => self.rekey_at,
+        };
+        let others = [
+            closes,
+            self.state.keyed().and_then(|keyed| keyed.keys.drained_at()),
+            self.dies_at(),
+            self.speaks_at(),
+            self.channel.sending.expiry(),
+            self.channel.receiving.due(),
+        ];
+        others.into_iter().flatten().chain([state]).min()
     }
 }
 
@@ -127,7 +214,7 @@ impl Tunnel {
 
     /// Asks for the connections that wait, once the tunnel is there.
     pub(crate) fn ask_wishes(&mut self, shared: &mut Shared, now: &mut Now<'_>) {
-        let Some(binder) = self.binder.clone() else {
+        let Some(binder) = self.state.keyed().map(|keyed| keyed.binder.clone()) else {
             return;
         };
         while self.channel.control_bytes() < CONTROL_MAX

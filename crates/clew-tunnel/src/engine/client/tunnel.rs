@@ -5,32 +5,18 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use clew_wire::{Instant, WallTime};
-use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::Target;
 use super::attempt::Attempt;
-use super::rekey::Rekeying;
+use super::state::State;
 use super::users::UserId;
 use crate::engine::channel::{Channel, Now};
 use crate::engine::event::TunnelId;
-use crate::engine::packet_keys::PacketKeys;
 use crate::engine::seq::Seq;
-use crate::keys::Binder;
 use crate::limits::{NOISE, PACKET_MIN, REKEY};
 use crate::puzzle::R_BYTES;
 use crate::wire::packet::{Side, Tid};
-
-/// Where a tunnel stands (section 13).
-#[derive(Debug)]
-pub(super) enum State {
-    /// Its keys are being computed, or its first packet is not answered.
-    First(Box<Attempt>),
-    /// It is there.
-    Open,
-    /// The initiation packet of a rekey is not answered.
-    Rekey(Box<Rekeying>),
-}
 
 /// A connection that is asked for, as soon as there is room.
 #[derive(Clone, Debug)]
@@ -63,41 +49,42 @@ pub(super) struct Solved {
     pub is_due: bool,
 }
 
-/// A tunnel.
+/// Whether anybody uses a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Nobody has wanted anything of it since it was made.
+    Unwanted(Instant),
+    /// It has a connection, or a request without answer.
+    Used,
+    /// It had, until then.
+    Idle(Instant),
+}
+
+/// A tunnel at its client.
 #[derive(Debug)]
-pub(super) struct Tunnel {
-    pub channel: Channel,
-    pub target: Target,
-    pub state: State,
-    /// What is sent with, from the first answer on.
-    pub keys: Option<PacketKeys>,
-    /// The key before, until then.
-    pub old: Option<Box<(PacketKeys, Instant)>>,
+pub struct Tunnel {
+    pub(super) channel: Channel,
+    pub(super) target: Target,
+    pub(super) state: State,
     /// The next initiation packet's TID.
-    pub announced: Tid,
-    pub binder: Option<Binder>,
+    pub(super) announced: Tid,
     /// The program's name of the socket.
-    pub from: u32,
+    pub(super) from: u32,
     /// Which of the server's addresses.
-    pub address: usize,
+    pub(super) address: usize,
     /// Connections that are not asked for yet.
-    pub wishes: VecDeque<Wish>,
-    pub asked: VecDeque<Asked>,
+    pub(super) wishes: VecDeque<Wish>,
+    pub(super) asked: VecDeque<Asked>,
     /// The puzzle that is being solved, and the last one that was.
-    pub solving: Option<[u8; 8]>,
-    pub solved: Option<Box<Solved>>,
-    pub is_closed: bool,
+    pub(super) solving: Option<[u8; 8]>,
+    pub(super) solved: Option<Box<Solved>>,
     /// The program was told that nothing comes back.
-    pub is_silent: bool,
-    /// The last packet was opened; or the client moved or woke up, before which it could hear nothing.
-    pub heard: Instant,
+    pub(super) is_silent: bool,
+    /// The last packet was decrypted; or the client moved or woke up, before which it could hear nothing.
+    pub(super) heard: Instant,
     /// When the next rekey begins by itself.
-    pub rekey_at: Instant,
-    /// Somebody wanted something of it, once.
-    pub was_wanted: bool,
-    /// Since when there is no connection.
-    pub idle_since: Option<Instant>,
-    pub due: Option<Instant>,
+    pub(super) rekey_at: Instant,
+    pub(super) usage: Use,
 }
 
 impl Tunnel {
@@ -115,36 +102,23 @@ impl Tunnel {
             channel: Channel::new(id, Side::Client, start, packet, packet - PACKET_MIN),
             target,
             state: State::First(Box::new(attempt)),
-            keys: None,
-            old: None,
             announced: Tid::from_random(now.random()),
-            binder: None,
             from,
             address: 0,
             wishes: VecDeque::new(),
             asked: VecDeque::new(),
             solving: None,
             solved: None,
-            is_closed: false,
             is_silent: false,
             heard: now.instant,
             rekey_at: next_rekey(now),
-            was_wanted: false,
-            idle_since: Some(now.instant),
-            due: None,
+            usage: Use::Unwanted(now.instant),
         }
-    }
-
-    /// Where packets are sent.
-    pub(super) fn address(&self) -> SocketAddr {
-        let all = self.target.addresses();
-        all[self.address % all.len()]
     }
 
     /// Somebody wants something of it.
     pub(super) fn want(&mut self) {
-        self.was_wanted = true;
-        self.idle_since = None;
+        self.usage = Use::Used;
         if let State::First(attempt) = &mut self.state {
             attempt.release();
         }
@@ -152,11 +126,10 @@ impl Tunnel {
 
     /// Connections came or went.
     pub(crate) fn note_connections(&mut self, now: Instant) {
-        let has_some = self.channel.connections.len() > 0 || !self.asked.is_empty();
-        match (has_some, self.idle_since) {
-            (true, _) => self.idle_since = None,
-            (false, None) => self.idle_since = Some(now),
-            (false, Some(_)) => {}
+        if self.channel.connections.len() > 0 || !self.asked.is_empty() {
+            self.usage = Use::Used;
+        } else if self.usage == Use::Used {
+            self.usage = Use::Idle(now);
         }
     }
 }

@@ -147,7 +147,7 @@ impl Tunnel {
                     proof,
                     result: Err(Reason::Authenticator),
                 };
-                if shared.auth_rate.take(self.path.address(), now.instant) {
+                if shared.rates.auth.take(self.path.address(), now.instant) {
                     shared.verify.push(verify);
                 } else {
                     // Who asks for more than its share works for it.

@@ -92,7 +92,7 @@ impl Tunnel {
         let is_own = parsed
             .as_ref()
             .is_ok_and(|identity| shared.keys.is_own(identity.signing, identity.hostname));
-        if self.is_t1 && !is_own {
+        if self.t1_until.is_some() && !is_own {
             return Err(Reason::NotAllowed);
         }
         match parsed {
