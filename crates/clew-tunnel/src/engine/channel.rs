@@ -169,11 +169,7 @@ fn one<P: Party>(
         let events = &mut shared.as_mut().events;
         return channel.connections.deliver(channel.id, call, raw, events);
     }
-    let other = match channel.side {
-        Side::Client => Side::Server,
-        Side::Server => Side::Client,
-    };
-    match Rpc::of(call, other)? {
+    match Rpc::of(call, channel.other())? {
         Rpc::WindowSize { connection, bytes } => channel.connections.raise(connection, bytes),
         Rpc::Close { connection } if connection != 0 => {
             channel.connections.ended(connection)?;
@@ -220,6 +216,14 @@ impl Channel {
             side,
             longest,
             control: Queue::new(),
+        }
+    }
+
+    /// The other side.
+    pub(super) const fn other(&self) -> Side {
+        match self.side {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
         }
     }
 

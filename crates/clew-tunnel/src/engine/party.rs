@@ -37,16 +37,25 @@ pub trait Party: Debug + Sized {
     /// Its keys. Returns `None` if its state has none.
     fn keys_mut(&mut self) -> Option<&mut TunnelKeys>;
 
-    /// Does what a packet has, from "the nonce is recorded" on.
+    /// A packet was decrypted, and its ack done. `is_newest`: with a nonce above all before it; `is_ack`: it
+    /// acknowledged something.
     ///
     /// # Errors
     /// A reason that closes the tunnel.
-    fn take(
+    fn heard(
         &mut self,
         shared: &mut Self::Shared,
         now: &mut Now<'_>,
         decrypted: &Decrypted<'_>,
+        is_newest: bool,
+        is_ack: bool,
     ) -> Result<(), Reason>;
+
+    /// Does an RPC out of sequence, but nextTid.
+    ///
+    /// # Errors
+    /// A reason that closes the tunnel.
+    fn urgent(&mut self, shared: &mut Self::Shared, rpc: Rpc<'_>) -> Result<(), Reason>;
 
     /// Whether there may be such an RPC in this tunnel at all.
     ///

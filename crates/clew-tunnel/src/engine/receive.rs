@@ -3,15 +3,16 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::channel::Now;
+use super::channel::{self, Now};
 use super::endpoint::Endpoint;
 use super::party::Party;
 use super::tids::Which;
-use super::trace::Seen;
+use super::trace::{Received, Seen};
 use crate::boxes::{self, TAG};
 use crate::reason::Reason;
 use crate::wire::packet::{Boxed, HEADER_BYTES};
 use crate::wire::plaintext::Plaintext;
+use crate::wire::rpc::Rpc;
 
 /// Packets that are decrypted in one call.
 pub(super) const GROUP: usize = 16;
@@ -114,7 +115,7 @@ impl<T: Party> Endpoint<T> {
         let Some(tunnel) = self.tunnels.at(index) else {
             return;
         };
-        let done = tunnel.take(&mut self.shared, now, decrypted);
+        let done = take(tunnel, &mut self.shared, now, decrypted);
         let is_over = tunnel.is_over();
         match done {
             Ok(()) if !is_over => self.touch(index),
@@ -122,4 +123,41 @@ impl<T: Party> Endpoint<T> {
             Err(reason) => self.end(now.instant, index, Some(reason)),
         }
     }
+}
+
+fn take<T: Party>(
+    tunnel: &mut T,
+    shared: &mut T::Shared,
+    now: &mut Now<'_>,
+    decrypted: &Decrypted<'_>,
+) -> Result<(), Reason> {
+    let Decrypted {
+        packet,
+        which,
+        plaintext,
+        ..
+    } = decrypted;
+    let Plaintext { seq, ack, .. } = *plaintext;
+    let keys = tunnel.keys_mut().and_then(|keys| keys.of_mut(*which));
+    let is_newest = keys.ok_or(Reason::WrongState)?.seen.note(packet.nonce);
+    let sending = &mut tunnel.channel_mut().sending;
+    let is_ack = sending.acknowledge(ack, seq == 0, now.instant)?.packets > 0;
+    tunnel.heard(shared, now, decrypted, is_newest, is_ack)?;
+    shared.as_mut().trace.note(|| Received {
+        at: now.instant,
+        packet: *packet,
+        status: tunnel.channel().status(tunnel.address()),
+    });
+    let (urgent, counted) = plaintext.split()?;
+    for call in urgent {
+        match Rpc::of(&call, tunnel.channel().other())? {
+            // It was looked at when the packet was accepted.
+            Rpc::NextTid { .. } if packet.is_initiation => {}
+            rpc => tunnel.urgent(shared, rpc)?,
+        }
+    }
+    if packet.is_initiation {
+        tunnel.channel_mut().receiving.owe_at_once();
+    }
+    channel::receive(tunnel, shared, now, seq, counted)
 }

@@ -2,21 +2,14 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use clew_wire::Instant;
-use core::net::SocketAddr;
 
 use super::attempt::{drop_wish, write_wish};
 use super::jobs::Solve;
 use super::state::State;
 use super::tunnel::{Asked, Solved, Tunnel};
 use super::{Shared, Target};
-use crate::engine::channel::{Channel, Now};
-use crate::engine::event::{Answer, ConnectionId, Event};
-use crate::engine::outgoing::Outgoing;
-use crate::engine::party::Party;
-use crate::engine::receive::Decrypted;
-use crate::engine::tids::TidList;
-use crate::engine::tunnel_keys::TunnelKeys;
+use crate::engine::channel::Now;
+use crate::engine::event::{Answer, Event};
 use crate::keys::Nonce;
 use crate::limits::CONTROL_MAX;
 use crate::puzzle::{R_BYTES, Search};
@@ -24,126 +17,9 @@ use crate::reason::Reason;
 use crate::record::{Identity, Record};
 use crate::wire::rpc::Rpc;
 
-impl Party for Tunnel {
-    type Shared = Shared;
-
-    fn channel(&self) -> &Channel {
-        &self.channel
-    }
-
-    fn channel_mut(&mut self) -> &mut Channel {
-        &mut self.channel
-    }
-
-    fn address(&self) -> SocketAddr {
-        let all = self.target.addresses();
-        all[self.address % all.len()]
-    }
-
-    fn tids(&self) -> TidList {
-        self.state.tids()
-    }
-
-    fn keys(&self) -> Option<&TunnelKeys> {
-        self.state.keyed().map(|keyed| &keyed.keys)
-    }
-
-    fn keys_mut(&mut self) -> Option<&mut TunnelKeys> {
-        self.state.keyed_mut().map(|keyed| &mut keyed.keys)
-    }
-
-    fn take(
-        &mut self,
-        shared: &mut Shared,
-        now: &mut Now<'_>,
-        decrypted: &Decrypted<'_>,
-    ) -> Result<(), Reason> {
-        self.take_packet(shared, now, decrypted)
-    }
-
-    fn control(&mut self, shared: &mut Shared, now: Now<'_>, rpc: Rpc<'_>) -> Result<(), Reason> {
-        let id = |number| ConnectionId {
-            tunnel: self.channel.id,
-            number,
-        };
-        match rpc {
-            Rpc::RekeyNow => self.rekey_at = self.rekey_at.min(now.instant),
-            Rpc::Ack { connection } => {
-                let accepted = Event::Accepted(id(connection));
-                self.channel.connections.accepted(connection)?;
-                shared.common.events.push_back(accepted);
-            }
-            Rpc::Refuse { connection: 0 } => return self.answered(shared, &now, Answer::Refused),
-            Rpc::Refuse { connection } => {
-                let refused = Event::Refused(id(connection));
-                self.channel.connections.refused(connection)?;
-                shared.common.events.push_back(refused);
-            }
-            Rpc::GiveCert { cert, ecert } => {
-                let given = Answer::Given(cert.into(), ecert.into());
-                return self.answered(shared, &now, given);
-            }
-            Rpc::Ok => return self.answered(shared, &now, Answer::Taken),
-            Rpc::Close { .. } => self.state.close(),
-            // Those out of sequence are done elsewhere, those of clients do not get here.
-            _ => return Err(Reason::WrongSide),
-        }
-        Ok(())
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.state, State::Closed(_))
-    }
-
-    fn send(
-        &mut self,
-        shared: &mut Shared,
-        now: &mut Now<'_>,
-        out: &mut Outgoing,
-    ) -> Result<bool, Reason> {
-        match &self.state {
-            State::First(_) => self.send_first(shared, now, out),
-            State::Rekey(_, rekeying) if rekeying.sends.next_due() <= now.instant => {
-                self.send_rekey(shared, now, out)
-            }
-            State::Open(_) | State::Rekey(..) => Ok(self.send_packet(shared, now, out)),
-            State::Closed(_) => Err(Reason::WrongState),
-        }
-    }
-
-    fn say_last(&mut self, _: &Shared, now: Instant, out: &mut Outgoing) {
-        let mut rpcs = Vec::new();
-        let close = Rpc::Close { connection: 0 };
-        if self.state.keyed().is_some() && close.write(&mut rpcs).is_ok() {
-            let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
-            self.write(seq.get(), &rpcs, 0, out);
-        }
-    }
-
-    fn next_due(&self) -> Option<Instant> {
-        let closes = self.closes_at();
-        let state = match &self.state {
-            State::First(attempt) => {
-                return closes.into_iter().chain(attempt.next_due()).min();
-            }
-            State::Rekey(_, rekeying) => rekeying.sends.next_due(),
-            State::Open(_) | State::Closed(_) => self.rekey_at,
-        };
-        let others = [
-            closes,
-            self.state.keyed().and_then(|keyed| keyed.keys.drained_at()),
-            self.dies_at(),
-            self.speaks_at(),
-            self.channel.sending.expiry(),
-            self.channel.receiving.due(),
-        ];
-        others.into_iter().flatten().chain([state]).min()
-    }
-}
-
 impl Tunnel {
     /// The answer to the first request that has none.
-    fn answered(
+    pub(super) fn answered(
         &mut self,
         shared: &mut Shared,
         now: &Now<'_>,

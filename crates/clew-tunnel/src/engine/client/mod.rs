@@ -11,7 +11,6 @@ mod rekey;
 mod state;
 mod target;
 mod timers;
-mod transmit;
 mod tunnel;
 mod users;
 

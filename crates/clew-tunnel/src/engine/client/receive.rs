@@ -4,20 +4,15 @@ use alloc::vec::Vec;
 use clew_wire::Instant;
 
 use super::state::State;
-use super::tunnel::{Tunnel, next_rekey};
+use super::tunnel::Tunnel;
 use super::{Client, Shared};
 use crate::engine::Datagram;
-use crate::engine::channel::{self, Now};
+use crate::engine::channel::Now;
 use crate::engine::event::Event;
-use crate::engine::party::Party;
-use crate::engine::receive::{Decrypted, GROUP, Waiting};
+use crate::engine::receive::{GROUP, Waiting};
 use crate::engine::tids::Which;
-use crate::engine::trace::Received;
-use crate::puzzle::Search;
 use crate::reason::Reason;
 use crate::wire::packet::{Packet, Side, Tid};
-use crate::wire::plaintext::Plaintext;
-use crate::wire::rpc::Rpc;
 
 impl Client {
     /// Takes datagrams, in their order.
@@ -113,54 +108,5 @@ impl Client {
         });
         waiting.which = Which::Current;
         self.decrypted(now, waiting);
-    }
-}
-
-impl Tunnel {
-    /// Does what a packet has, from "the nonce is recorded" on.
-    ///
-    /// # Errors
-    /// A reason that closes the tunnel.
-    pub(super) fn take_packet(
-        &mut self,
-        shared: &mut Shared,
-        now: &mut Now<'_>,
-        decrypted: &Decrypted<'_>,
-    ) -> Result<(), Reason> {
-        let Decrypted {
-            packet,
-            which,
-            plaintext,
-            ..
-        } = decrypted;
-        let Plaintext { seq, ack, .. } = *plaintext;
-        let keyed = self.state.keyed_mut().ok_or(Reason::WrongState)?;
-        let keys = keyed.keys.of_mut(*which).ok_or(Reason::WrongState)?;
-        keys.seen.note(packet.nonce);
-        self.heard = now.instant;
-        self.is_silent = false;
-        if *which == Which::Current && matches!(self.state, State::Rekey(..)) {
-            self.state.rekeyed()?;
-            self.rekey_at = next_rekey(now);
-        }
-        self.channel
-            .sending
-            .acknowledge(ack, seq == 0, now.instant)?;
-        shared.common.trace.note(|| Received {
-            at: now.instant,
-            packet: *packet,
-            status: self.channel.status(self.address()),
-        });
-        let (urgent, counted) = plaintext.split()?;
-        for call in urgent {
-            let Rpc::Puzz { q, hash, w, nonce } = Rpc::of(&call, Side::Server)? else {
-                return Err(Reason::Order);
-            };
-            let search = Search::new(q, hash, w, shared.config.w);
-            self.posed(shared, search, nonce)?;
-        }
-        channel::receive(self, shared, now, seq, counted)?;
-        self.note_connections(now.instant);
-        Ok(())
     }
 }

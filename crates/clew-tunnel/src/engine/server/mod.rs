@@ -13,7 +13,6 @@ mod receive;
 mod requests;
 mod state;
 mod timers;
-mod transmit;
 mod tunnel;
 
 use alloc::boxed::Box;

@@ -19,7 +19,7 @@ use crate::engine::party::Party;
 use crate::engine::rate::Bucket;
 use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
-use crate::engine::tids::TidList;
+use crate::engine::tids::{TidList, Which};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys::{Binder, Nonce};
 use crate::limits::{ANSWER, AUTH_WAIT, IDLE_MAX, PACKET_MIN, T1_LIFE};
@@ -120,6 +120,58 @@ impl Tunnel {
         self.state.open().is_some() && self.path.room() >= POSED_BYTES.max(self.least())
     }
 
+    /// The longest packet now without a puzzle, if any may be sent.
+    fn longest(&self, shared: &Shared) -> usize {
+        let room = self.room();
+        let m = usize::from(shared.config.m);
+        match self.is_first() {
+            false => shared.config.packet.min(room),
+            true if room < m => ANSWER,
+            true => m,
+        }
+    }
+
+    /// Writes a packet, if the tunnel is open.
+    fn write(&mut self, shared: &Shared, seq: u32, rpcs: &[u8], out: &mut Outgoing) {
+        let Some(open) = self.state.open_mut() else {
+            return;
+        };
+        let is_first = core::mem::replace(&mut open.is_first, false);
+        let length = match (is_first, PACKET_MIN + rpcs.len() > ANSWER) {
+            (false, _) => 0,
+            (true, false) => ANSWER,
+            (true, true) => usize::from(shared.config.m),
+        };
+        let header = open.keys.current.header();
+        let numbers = (seq, self.channel.receiving.ack());
+        let to = (0, self.path.address());
+        let stream = &open.keys.current.stream;
+        let sent = out.push(to, &header, numbers, rpcs, length, stream);
+        debug_assert!(sent.is_some(), "no longer than the longest");
+        self.path.sent(sent.unwrap_or(0));
+        self.channel.receiving.acknowledged();
+    }
+
+    /// The client is at another address.
+    fn moved(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        source: SocketAddr,
+        is_initiation: bool,
+    ) {
+        if !self.moves.take(shared.config.limits.moves, now.instant) {
+            return shared.common.counters.count(Reason::TooManyMoves);
+        }
+        let learnt = self
+            .channel
+            .sending
+            .restart(shared.config.packet, now.instant);
+        self.path
+            .move_to(source, learnt, is_initiation, now.instant);
+        self.pose(0, now);
+    }
+
     /// Bytes of the shortest packet now.
     fn least(&self) -> usize {
         if self.is_first() { ANSWER } else { PACKET_MIN }
@@ -153,13 +205,42 @@ impl Party for Tunnel {
         self.state.open_mut().map(|open| &mut open.keys)
     }
 
-    fn take(
+    fn heard(
         &mut self,
         shared: &mut Shared,
         now: &mut Now<'_>,
         decrypted: &Decrypted<'_>,
+        is_newest: bool,
+        is_ack: bool,
     ) -> Result<(), Reason> {
-        self.take_packet(shared, now, decrypted)
+        let Decrypted {
+            packet,
+            which,
+            source,
+            ..
+        } = *decrypted;
+        self.heard = now.instant;
+        if which == Which::Current && is_newest && source != self.path.address() {
+            self.moved(shared, now, source, packet.is_initiation);
+        }
+        self.path.received(source, packet.bytes);
+        if source == self.path.address() {
+            self.pose_for_path(now);
+        }
+        if is_ack {
+            self.path.acknowledged();
+        }
+        Ok(())
+    }
+
+    fn urgent(&mut self, shared: &mut Shared, rpc: Rpc<'_>) -> Result<(), Reason> {
+        let Rpc::PuzzSoln { r, nonce } = rpc else {
+            return Err(Reason::Order);
+        };
+        if let Err(reason) = self.solved(shared, r, nonce) {
+            shared.common.counters.count(reason);
+        }
+        Ok(())
     }
 
     /// Under the boxing key: one request, and the end of the tunnel.
@@ -209,7 +290,34 @@ impl Party for Tunnel {
         now: &mut Now<'_>,
         out: &mut Outgoing,
     ) -> Result<bool, Reason> {
-        Ok(self.send_packet(shared, now.instant, out))
+        if self.state.open().is_none() {
+            return Ok(false);
+        }
+        self.requests.flush(&mut self.channel);
+        if !self.can_send() && !self.can_pose() {
+            return Ok(false);
+        }
+        let room = self.longest(shared).saturating_sub(PACKET_MIN);
+        let mut rpcs = core::mem::take(&mut shared.common.scratch);
+        rpcs.clear();
+        if self.can_pose() {
+            self.write_puzzle(now.instant, &mut rpcs);
+        }
+        let has_puzzle = !rpcs.is_empty();
+        let events = &mut shared.common.events;
+        let left = room.saturating_sub(rpcs.len());
+        let seq = self.channel.next(now.instant, left, &mut rpcs, events);
+        let is_ack_due = self
+            .channel
+            .receiving
+            .due()
+            .is_some_and(|due| due <= now.instant);
+        let is_sent = seq != 0 || has_puzzle || (is_ack_due && self.can_send());
+        if is_sent {
+            self.write(shared, seq, &rpcs, out);
+        }
+        shared.common.scratch = rpcs;
+        Ok(is_sent)
     }
 
     fn say_last(&mut self, shared: &Shared, now: Instant, out: &mut Outgoing) {
