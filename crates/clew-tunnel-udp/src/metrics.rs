@@ -75,7 +75,7 @@ impl Watched {
     }
 
     /// Something happened.
-    pub fn event(&mut self, _: &Now<'_>, event: &Event) {
+    pub fn event(&mut self, event: &Event) {
         match event {
             Event::Create(_) | Event::Accepted(_) => self.connections += 1,
             Event::Gone(..) => self.ended += 1,

@@ -307,8 +307,8 @@ struct Service {
 impl Program<server::Server> for Service {
     type Command = Command;
 
-    fn event(&mut self, engine: &mut server::Server, now: Now<'_>, event: Event) {
-        self.watched.event(&now, &event);
+    fn event(&mut self, engine: &mut server::Server, _: Now<'_>, event: Event) {
+        self.watched.event(&event);
         match event {
             Event::Create(create) => self.create(engine, create),
             Event::Readable(id) => self.ends.bring(engine, id),

@@ -47,6 +47,11 @@ impl Connections {
         self.all.binary_search_by_key(&number, |c| c.number).ok()
     }
 
+    fn get(&mut self, number: u32) -> Option<&mut Connection> {
+        let place = self.place(number)?;
+        self.all.get_mut(place)
+    }
+
     /// The connection of this number.
     ///
     /// # Errors
@@ -137,8 +142,7 @@ impl Connections {
 
     /// It was taken. What came before can be read.
     pub(super) fn accept(&mut self, tunnel: TunnelId, number: u32, events: &mut VecDeque<Event>) {
-        if let Some(place) = self.place(number) {
-            let connection = &mut self.all[place];
+        if let Some(connection) = self.get(number) {
             connection.is_accepted = true;
             connection.tell(tunnel, events);
         }
@@ -146,9 +150,7 @@ impl Connections {
 
     /// Client: it is asked for in what is sent next. False if it is gone.
     pub(super) fn ask(&mut self, number: u32) -> bool {
-        let place = self.place(number);
-        let connection = place.map(|place| &mut self.all[place]);
-        connection.map(|c| c.is_asked = true).is_some()
+        self.get(number).map(|c| c.is_asked = true).is_some()
     }
 
     /// Client: the server took it.
@@ -275,8 +277,7 @@ impl Connections {
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), Reason>,
         longest: usize,
     ) -> Option<Result<bool, Reason>> {
-        let place = self.place(number)?;
-        let connection = &mut self.all[place];
+        let connection = self.get(number)?;
         if connection.is_closing {
             return None;
         }
@@ -295,9 +296,7 @@ impl Connections {
 
     /// It ends when what waits was sent. False if there is none.
     pub(super) fn close(&mut self, number: u32) -> bool {
-        let place = self.place(number);
-        let connection = place.map(|place| &mut self.all[place]);
-        connection.map(|c| c.is_closing = true).is_some()
+        self.get(number).map(|c| c.is_closing = true).is_some()
     }
 
     /// Whether anything could be sent now.

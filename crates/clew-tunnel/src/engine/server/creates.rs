@@ -18,11 +18,8 @@ use crate::record::Authenticators;
 use crate::wire::rpc::Rpc;
 use crate::x25519::Public;
 
-/// Whose a connection is to be, before that is verified.
-enum Claim {
-    Anonymous,
-    User(Public, Proof),
-}
+/// Whose a connection is to be, before that is verified; none: anonymous.
+type Claim = Option<(Public, Proof)>;
 
 impl Tunnel {
     /// create, createAuth, createAuthBound, createAuthGroup.
@@ -99,7 +96,7 @@ impl Tunnel {
             } => {
                 offers(Authenticators::BOX)?;
                 let user = keys::canonical(user.0)?;
-                Ok(Claim::User(user, Proof::Box(*authenticator)))
+                Ok(Some((user, Proof::Box(*authenticator))))
             }
             Rpc::CreateAuthBound {
                 user,
@@ -117,10 +114,10 @@ impl Tunnel {
                     ephemeral: Arc::clone(ephemeral),
                     x: Vec::from(authenticator),
                 };
-                Ok(Claim::User(user, proof))
+                Ok(Some((user, proof)))
             }
             Rpc::CreateAuthGroup { .. } => Err(Reason::NotOffered),
-            _ => Ok(Claim::Anonymous),
+            _ => Ok(None),
         }
     }
 
@@ -136,29 +133,26 @@ impl Tunnel {
             return self.refuse(shared, number, reason);
         }
         let service = String::from(service);
-        match claim {
-            Claim::Anonymous => self.tell(shared, number, service, User::Anonymous),
-            Claim::User(user, proof) => {
-                let verify = Verify {
-                    tunnel: self.channel.id,
-                    connection: number,
-                    service,
-                    user,
-                    proof,
-                    result: Err(Reason::Authenticator),
-                };
-                if shared.rates.auth.take(self.path.address(), now.instant) {
-                    shared.verify.push(verify);
-                } else {
-                    // Who asks for more than its share works for it.
-                    let connections = &self.channel.connections;
-                    self.waiting
-                        .retain(|verify| connections.is_undecided(verify.connection));
-                    self.waiting.push(verify);
-                    self.pose_here(shared.config.w, now);
-                }
-            }
+        let Some((user, proof)) = claim else {
+            return self.tell(shared, number, service, User::Anonymous);
+        };
+        let verify = Verify {
+            tunnel: self.channel.id,
+            connection: number,
+            service,
+            user,
+            proof,
+            result: Err(Reason::Authenticator),
+        };
+        if shared.rates.auth.take(self.path.address(), now.instant) {
+            return shared.verify.push(verify);
         }
+        // Who asks for more than its share works for it.
+        let connections = &self.channel.connections;
+        self.waiting
+            .retain(|verify| connections.is_undecided(verify.connection));
+        self.waiting.push(verify);
+        self.pose_here(shared.config.w, now);
     }
 
     fn tell(&self, shared: &mut Shared, number: u32, service: String, user: User) {
