@@ -97,11 +97,7 @@ impl Client {
         let (commands, asked) = mpsc::unbounded_channel();
         let (watched, metrics) = Watched::new();
         let program = ClientProgram::new(watched);
-        let driver = Driver::new(engine, program, sockets, clock, asked);
-        let driver = match trace {
-            None => driver,
-            Some(trace) => driver.traced(trace),
-        };
+        let driver = Driver::new(engine, program, sockets, clock, asked).traced(trace);
         drop(tokio::spawn(driver.run()));
         Ok(Self {
             commands,

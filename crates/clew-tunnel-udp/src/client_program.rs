@@ -22,7 +22,7 @@ use crate::sockets::Socket;
 type Replied = oneshot::Sender<Answer>;
 
 /// What a client's driver is asked.
-pub enum Command {
+pub(crate) enum Command {
     Ask(Ask),
     All(Vec<Command>),
     User(UserSecret, oneshot::Sender<UserId>),
@@ -43,7 +43,7 @@ impl From<Ask> for Command {
 }
 
 /// Sockets of one name: one of each family that the machine has.
-pub fn bind(name: u32) -> io::Result<Vec<Socket>> {
+pub(crate) fn bind(name: u32) -> io::Result<Vec<Socket>> {
     let v4 = Socket::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), name, false);
     let v6 = Socket::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)), name, false);
     match (v4, v6) {
@@ -53,7 +53,7 @@ pub fn bind(name: u32) -> io::Result<Vec<Socket>> {
 }
 
 /// What happens at a client, for the holders of its tunnels and connections.
-pub struct ClientProgram {
+pub(crate) struct ClientProgram {
     ends: DriverEnds,
     tunnels: HashMap<u64, Opened>,
     numbers: HashMap<TunnelId, u64>,
@@ -168,7 +168,7 @@ impl Program<client::Client> for ClientProgram {
 
 impl ClientProgram {
     /// Nothing is under way.
-    pub fn new(watched: Watched) -> Self {
+    pub(crate) fn new(watched: Watched) -> Self {
         Self {
             ends: DriverEnds::default(),
             tunnels: HashMap::new(),

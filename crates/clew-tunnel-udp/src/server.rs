@@ -139,14 +139,8 @@ impl Server {
                 ending: None,
             };
             let driver = Driver::new(engine, program, sockets, clock, asked);
-            let driver = match options.offload_handshakes {
-                0 => driver,
-                many => driver.with_help_from(many),
-            };
-            drivers.push(match traces.next() {
-                None => driver,
-                Some(trace) => driver.traced(trace),
-            });
+            let driver = driver.with_help_from(options.offload_handshakes);
+            drivers.push(driver.traced(traces.next()));
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
         Ok(Self {

@@ -14,7 +14,7 @@ use super::receiving::{Held, Place, Receiving};
 use super::sending::Sending;
 use super::seq::Seq;
 use super::trace::Trace;
-use crate::limits::{CONTROL_MAX, RPCS_MAX};
+use crate::limits::{CONTROL_MAX, NAME_MAX, RPCS_MAX};
 use crate::reason::{Counters, Reason};
 use crate::wire::packet::Side;
 use crate::wire::plaintext::Calls;
@@ -182,6 +182,15 @@ fn one<P: Party>(
         }
         rpc => party.control(shared, now.again(), rpc),
     }
+}
+
+/// Whether a service may have such a name.
+///
+/// # Errors
+/// `bad-service`.
+pub(super) fn check_service(name: &str) -> Result<(), Reason> {
+    let is_name = (1..=NAME_MAX).contains(&name.len()) && !name.chars().any(char::is_control);
+    is_name.then_some(()).ok_or(Reason::BadService)
 }
 
 /// Whether an RPC with this reason is passed over; others close the tunnel.

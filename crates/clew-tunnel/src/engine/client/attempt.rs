@@ -168,13 +168,7 @@ impl Tunnel {
         let m = self.target.m();
         let attempt = self.state.attempt()?;
         let client = attempt.client.ok_or(Reason::BadKey)?;
-        let mut rpcs = Vec::new();
-        let next_tid = Rpc::NextTid {
-            tid: *self.announced.as_bytes(),
-            key: client,
-        };
-        next_tid.write(&mut rpcs)?;
-        rpcs.extend_from_slice(&attempt.first.rpcs);
+        let rpcs = attempt.first.behind_next_tid(self.announced, client)?;
         let t = attempt.sends.send(now.instant, now.wall);
         let (keys, _) = attempt.keys.last_mut().ok_or(Reason::BadKey)?;
         let header = keys.initiation(Nonce::new(t, Side::Client), client, attempt.solution);

@@ -27,12 +27,12 @@ use users::Users;
 use attempt::Attempt;
 use tunnel::{Asked, Wish};
 
-use super::channel::{Common, Now};
+use super::channel::{Common, Now, check_service};
 use super::endpoint::{Endpoint, Load};
 use super::event::{ConnectionId, TunnelId};
 use super::hash::Hasher;
 use super::tids::{Shard, Tids};
-use crate::limits::{self, LOOKUPS, NAME_MAX};
+use crate::limits::{self, LOOKUPS};
 use crate::reason::Reason;
 use crate::record::{Identity, Record, UserSecret, Wanted};
 use crate::wire::packet::Tid;
@@ -150,10 +150,7 @@ impl Client {
         service: &str,
         user: Option<UserId>,
     ) -> Result<ConnectionId, Reason> {
-        let is_name = (1..=NAME_MAX).contains(&service.len());
-        if !is_name || service.chars().any(char::is_control) {
-            return Err(Reason::BadService);
-        }
+        check_service(service)?;
         let found = self.tunnels.get(tunnel).ok_or(Reason::ClosedConnection)?;
         let connections = &mut found.channel.connections;
         if connections.len() >= limits::CONNECTIONS_MAX {

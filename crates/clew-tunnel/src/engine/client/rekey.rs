@@ -15,7 +15,6 @@ use crate::engine::party::Party;
 use crate::keys::{self, Nonce};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
-use crate::wire::rpc::Rpc;
 use crate::x25519::Public;
 
 /// The initiation packet of a rekey.
@@ -108,13 +107,7 @@ impl Tunnel {
             let seq = self.channel.next(now.instant, room, &mut rpcs, events);
             FirstRpcs { seq, rpcs }
         });
-        let mut rpcs = Vec::new();
-        let next_tid = Rpc::NextTid {
-            tid: *self.announced.as_bytes(),
-            key: rekeying.client,
-        };
-        next_tid.write(&mut rpcs)?;
-        rpcs.extend_from_slice(&first.rpcs);
+        let rpcs = first.behind_next_tid(self.announced, rekeying.client)?;
         if rekeying.sends.count > 0 {
             self.channel.sending.mark_again();
         }

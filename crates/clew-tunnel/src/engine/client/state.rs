@@ -146,3 +146,40 @@ impl State {
         *self = Self::Closed(self.tids());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boxes::Key;
+    use crate::keys::Nonce;
+    use crate::wire::packet::{Side, Tid};
+    use crate::x25519::Public;
+
+    fn open() -> State {
+        let (key, tid) = (Key::from_bytes([1; 32]), Tid::from_random([1; 8]));
+        let binder = Binder::new(&key, tid, &Public([2; 32]), &Public([3; 32]));
+        let keys = TunnelKeys::new(PacketKeys::new(tid, key, Nonce::new(0, Side::Client)));
+        State::Open(Keyed { keys, binder })
+    }
+
+    #[test]
+    fn impossible_steps_fail_closed() {
+        let wrong = Err(Reason::WrongState);
+        let mut state = open();
+        assert_eq!(state.attempt().map(|_| ()), wrong);
+        assert_eq!(state.rekeying().map(|_| ()), wrong);
+        assert_eq!(state.rekeyed(), wrong, "OPEN");
+        assert!(matches!(state, State::Closed([None, None, None])));
+        let mut state = open();
+        assert_eq!(state.open(0).map(|_| ()), wrong, "OPEN");
+        assert!(state.keyed().is_none(), "its keys are erased");
+    }
+
+    #[test]
+    fn a_closed_tunnel_has_its_tids_and_no_keys() {
+        let mut state = open();
+        let tids = state.tids();
+        state.close();
+        assert_eq!((state.tids(), state.keyed().is_none()), (tids, true));
+    }
+}

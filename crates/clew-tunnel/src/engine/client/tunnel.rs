@@ -25,6 +25,7 @@ use crate::puzzle::{R_BYTES, Search};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
+use crate::x25519::Public;
 
 /// A connection that is asked for, as soon as there is room.
 #[derive(Clone, Debug)]
@@ -153,7 +154,8 @@ impl Tunnel {
         let mut rpcs = core::mem::take(&mut shared.common.scratch);
         rpcs.clear();
         if let Some(solved) = self.solved.as_mut().filter(|solved| solved.is_due) {
-            solved.is_due = !write_solution(&solved.r, solved.nonce, &mut rpcs);
+            let (r, nonce) = (&solved.r, solved.nonce);
+            solved.is_due = Rpc::PuzzSoln { r, nonce }.write(&mut rpcs).is_err();
         }
         let has_solution = !rpcs.is_empty();
         let events = &mut shared.common.events;
@@ -406,6 +408,15 @@ pub(super) struct FirstRpcs {
     pub rpcs: Vec<u8>,
 }
 
-fn write_solution(r: &[u8; 80], nonce: [u8; 8], rpcs: &mut Vec<u8>) -> bool {
-    Rpc::PuzzSoln { r, nonce }.write(rpcs).is_ok()
+impl FirstRpcs {
+    /// All RPCs of the packet.
+    ///
+    /// # Errors
+    /// None that an RPC of ours has.
+    pub(super) fn behind_next_tid(&self, tid: Tid, key: Public) -> Result<Vec<u8>, Reason> {
+        let (tid, mut rpcs) = (*tid.as_bytes(), Vec::new());
+        Rpc::NextTid { tid, key }.write(&mut rpcs)?;
+        rpcs.extend_from_slice(&self.rpcs);
+        Ok(rpcs)
+    }
 }

@@ -9,10 +9,9 @@ use super::Shared;
 use super::jobs::{Proof, Verify};
 use super::keys::Pair;
 use super::tunnel::Tunnel;
-use crate::engine::channel::Now;
+use crate::engine::channel::{Now, check_service};
 use crate::engine::event::{ConnectionId, Create, Event, User};
 use crate::keys;
-use crate::limits::NAME_MAX;
 use crate::reason::Reason;
 use crate::record::Authenticators;
 use crate::wire::rpc::Rpc;
@@ -67,11 +66,8 @@ impl Tunnel {
         rpc: &Rpc<'_>,
         service: &str,
     ) -> Result<Claim, Reason> {
-        let is_name = (1..=NAME_MAX).contains(&service.len());
-        if !matches!(rpc, Rpc::CreateAuthGroup { .. })
-            && (!is_name || service.chars().any(char::is_control))
-        {
-            return Err(Reason::BadService);
+        if !matches!(rpc, Rpc::CreateAuthGroup { .. }) {
+            check_service(service)?;
         }
         let limits = &shared.config.limits;
         if self.channel.connections.is_full() {

@@ -208,8 +208,7 @@ impl Server {
             source: clear.source,
             is_solved,
             packet: begin..self.shared.packets.len(),
-            keys: None,
-            is_zero: false,
+            keys: Err(Reason::BadBox),
         });
         Ok(())
     }
@@ -237,10 +236,7 @@ impl Server {
         job: &Decryption,
         initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
-        let (pair, key) = job.keys.as_ref().ok_or(match job.is_zero {
-            true => Reason::BadKey,
-            false => Reason::BadBox,
-        })?;
+        let (pair, key) = job.keys.as_ref().map_err(|reason| *reason)?;
         let text = initiation.boxed.into_text();
         let (plaintext, announced) = read(text, &clear.client)?;
         self.check_new(&clear, &plaintext, announced)?;

@@ -152,11 +152,6 @@ impl Server {
             .insert(&client.0, nonce.t(), self.shared.wall);
     }
 
-    /// How many initiation packets are remembered.
-    pub fn remembered(&self) -> usize {
-        self.shared.replays.len()
-    }
-
     /// Whether public-key work waits.
     pub fn has_jobs(&self) -> bool {
         !(self.shared.decrypt.is_empty() && self.shared.verify.is_empty())

@@ -149,3 +149,55 @@ impl State {
         *self = Self::Closed(self.tids());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Nonce;
+    use crate::wire::packet::Side;
+
+    fn tid(n: u8) -> Tid {
+        Tid::from_random([n; 8])
+    }
+
+    fn keys(n: u8) -> PacketKeys {
+        let nonce = Nonce::new(0, Side::Server);
+        PacketKeys::new(tid(n), Key::from_bytes([n; 32]), nonce)
+    }
+
+    #[test]
+    fn a_tunnel_goes_from_open_to_dormant_and_back() {
+        let now = Instant::default();
+        let mut state = State::new(keys(1), tid(2), now);
+        let next = state.next_key().expect("a key").to_bytes();
+        assert_eq!(state.rest(), Ok(()));
+        assert!(matches!(state, State::Dormant(..)), "{state:?}");
+        assert_eq!(state.next_key().expect("a key").to_bytes(), next);
+        assert_eq!(
+            state.tids(),
+            [Some((tid(2), Which::Initiation)), None, None]
+        );
+        assert_eq!(state.rekey(keys(2), tid(3), now), Ok(()));
+        let announced = Some((tid(3), Which::Initiation));
+        let current = Some((tid(2), Which::Current));
+        assert_eq!(state.tids(), [current, None, announced], "nothing drains");
+        assert_eq!(state.rekey(keys(3), tid(4), now), Ok(()));
+        assert_eq!(state.tids()[1], Some((tid(2), Which::Draining)));
+    }
+
+    #[test]
+    fn impossible_steps_fail_closed() {
+        let now = Instant::default();
+        let mut state = State::new(keys(1), tid(2), now);
+        assert_eq!(state.rest(), Ok(()));
+        assert_eq!(state.rest(), Err(Reason::WrongState));
+        assert_eq!(state.ask_rekey(now), Err(Reason::WrongState));
+        let tids = state.tids();
+        state.close();
+        assert_eq!((state.tids(), state.open().is_none()), (tids, true));
+        let rekeyed = state.rekey(keys(2), tid(3), now);
+        assert_eq!(rekeyed, Err(Reason::WrongState));
+        assert_eq!(state.next_key().map(|_| ()), Err(Reason::WrongState));
+        assert_eq!(state.rest(), Err(Reason::WrongState));
+    }
+}
