@@ -197,8 +197,8 @@ impl<T: Party> Endpoint<T> {
         }
     }
 
-    /// Does what may give a tunnel other TIDs, and brings the table up to date. What fails ends the tunnel.
-    /// None if it is gone.
+    /// Does what may give a tunnel other TIDs, if it is there, and brings the table up to date. What fails ends
+    /// the tunnel.
     pub(super) fn change(
         &mut self,
         now: Instant,
