@@ -13,7 +13,7 @@ pub const M_MAX: u16 = 1_232;
 /// Length of the server's first packet under each TID, if it needs no more.
 pub const ANSWER: usize = 256;
 /// Longest text, in bytes.
-pub(crate) const STRING_MAX: usize = 512;
+pub const STRING_MAX: usize = 512;
 /// Depth of lists, the RPC itself being 1.
 pub(crate) const LIST_DEPTH: usize = 4;
 /// Values in one RPC at all depths, the RPC itself not being one.

@@ -168,8 +168,8 @@ impl Client {
         Ok(ConnectionId { tunnel, number })
     }
 
-    /// Asks a tunnel's server for a host's record; [`Event::Reply`] brings the answer. False if the tunnel is
-    /// gone, or has too many requests.
+    /// Asks a tunnel's server for a host's record; [`Event::Reply`](super::event::Event::Reply) brings the
+    /// answer. False if the tunnel is gone, or has too many requests.
     ///
     /// # Errors
     /// `bad-identity`.
@@ -181,8 +181,8 @@ impl Client {
         Ok(self.ask(tunnel, Asked::Record, &rpc))
     }
 
-    /// Gives a record to a tunnel's server; [`Event::Reply`] brings the answer. False if the tunnel is gone,
-    /// or has too many requests.
+    /// Gives a record to a tunnel's server; [`Event::Reply`](super::event::Event::Reply) brings the answer.
+    /// False if the tunnel is gone, or has too many requests.
     pub fn register(&mut self, tunnel: TunnelId, record: &Record) -> bool {
         let (cert, ecert) = (record.cert.to_bytes(), record.ecert.to_bytes());
         let rpc = Rpc::GiveCert {
