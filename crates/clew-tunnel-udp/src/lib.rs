@@ -4,6 +4,7 @@
 //! A [`Server`] accepts connections of users to services. A [`Client`] opens tunnels to servers by
 //! their records, and connections in them. On a connection both sides send [`Message`]s: RPCs with a
 //! name and arguments. A [`driver::Program`] does without tasks and channels: the loop itself calls it.
+#![deny(unreachable_pub)]
 
 mod client;
 mod client_program;
