@@ -3,7 +3,7 @@
 use crate::{AsFrame, Fate, Randomness, SignError, Signers, Totals, Verifier};
 use clew_capture::{Damage, PacketLengths, ReadAhead, ReadError, Record, Sink, Writer};
 use clew_packet::{Conclusion, Counters, KeySource, Reason, Stripped, Timestamp};
-use std::{error, fmt, io};
+use std::io;
 
 /// Where the records of a capture come from.
 pub trait Batches {
@@ -33,30 +33,21 @@ impl Batches for ReadAhead {
 }
 
 /// Why a capture is not done to its end.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The next records cannot be had.
+    #[error(transparent)]
     Read(ReadError),
     /// The output cannot be written.
+    #[error("cannot write: {0}")]
     Write(io::Error),
     /// Packets cannot be signed.
+    #[error(transparent)]
     Sign(SignError),
     /// This packet, counted from 1, does not fit, and [`Oversize::Refuse`] was asked for.
+    #[error("packet {0} does not fit: {1}")]
     Oversize(u64, Reason),
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Write(error) => write!(f, "cannot write: {error}"),
-            Self::Sign(error) => error.fmt(f),
-            Self::Oversize(packet, reason) => write!(f, "packet {packet} does not fit: {reason}"),
-        }
-    }
-}
-
-impl error::Error for Error {}
 
 /// What to do with a packet that does not fit the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +69,28 @@ pub struct SignReport {
     pub damage: Option<Damage>,
 }
 
+/// Copies a capture into `sink`, each batch as `change` leaves it. Returns the sink, for the caller to
+/// commit, and what is wrong with the capture.
+///
+/// # Errors
+/// [`Error`], and those of the input and of `change`. The output is unfinished then.
+pub fn copy<B: Batches, S: Sink>(
+    records: &mut B,
+    sink: S,
+    lengths: PacketLengths,
+    mut change: impl FnMut(&mut [Record]) -> Result<(), B::Error>,
+) -> Result<(S, Option<Damage>), B::Error> {
+    let mut writer = Writer::new(sink, lengths);
+    while let Some(mut batch) = records.next_batch()? {
+        change(&mut batch)?;
+        for record in &batch {
+            writer.write(record).map_err(Error::Write)?;
+        }
+    }
+    let sink = writer.finish().map_err(Error::Write)?;
+    Ok((sink, records.damage().cloned()))
+}
+
 /// Signs a capture into `sink`, and returns that for the caller to commit. `clock` tells the wall
 /// time of each batch.
 ///
@@ -91,23 +104,21 @@ pub fn sign<B: Batches, S: Sink>(
     clock: impl Fn() -> Timestamp,
     randomness: &impl Randomness,
 ) -> Result<(SignReport, S), B::Error> {
-    let mut writer = Writer::new(sink, PacketLengths::MayGrow);
     let mut report = SignReport {
         packets: 0,
         reasons: Counters::new(),
         damage: None,
     };
-    while let Some(mut batch) = records.next_batch()? {
-        let fates = signers.sign(&batch, clock(), randomness);
+    let (sink, damage) = copy(records, sink, PacketLengths::MayGrow, |batch| {
+        let fates = signers.sign(batch, clock(), randomness);
         for (record, fate) in batch.iter_mut().zip(fates.map_err(Error::Sign)?) {
             if let Some(reason) = apply(record, fate) {
                 report.count(reason, oversize)?;
             }
-            writer.write(record).map_err(Error::Write)?;
         }
-    }
-    report.damage = records.damage().cloned();
-    Ok((report, writer.finish().map_err(Error::Write)?))
+        Ok(())
+    })?;
+    Ok((SignReport { damage, ..report }, sink))
 }
 
 /// Gives a packet its new bytes, if the file format lets it. Returns `None` for what is not a packet.
@@ -184,16 +195,14 @@ pub struct StripReport {
 /// # Errors
 /// [`Error`], and those of the input. The output is unfinished then.
 pub fn strip<B: Batches, S: Sink>(records: &mut B, sink: S) -> Result<(StripReport, S), B::Error> {
-    let mut writer = Writer::new(sink, PacketLengths::NeverGrow);
     let (mut report, mut out) = (StripReport::default(), Vec::new());
-    while let Some(batch) = records.next_batch()? {
-        for mut record in batch {
-            report.strip(&mut record, &mut out);
-            writer.write(&record).map_err(Error::Write)?;
+    let (sink, damage) = copy(records, sink, PacketLengths::NeverGrow, |batch| {
+        for record in batch {
+            report.strip(record, &mut out);
         }
-    }
-    report.damage = records.damage().cloned();
-    Ok((report, writer.finish().map_err(Error::Write)?))
+        Ok(())
+    })?;
+    Ok((StripReport { damage, ..report }, sink))
 }
 
 impl StripReport {

@@ -10,7 +10,6 @@ use clew_packet::{Policy, Reason, SECOND_NS, Sender, Timestamp};
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::sync::OnceLock;
-use std::{error, fmt};
 use units::Ready;
 
 /// One machine, and the sources it owns.
@@ -176,29 +175,15 @@ impl Signers {
 }
 
 /// Why a batch is not signed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
     /// The key of this machine holds no epoch.
+    #[error("machine {0}: the key holds no epoch")]
     NoEpoch(Name),
     /// The key of this machine does not sign in this epoch.
+    #[error("machine {0}: the key does not sign in epoch {1}")]
     Unfit(Name, u32),
     /// So many packets are not a block: [`Cover::Tree`] is above the format's maximum.
+    #[error("{0} packets are not a valid block")]
     NotABlock(usize),
 }
-
-impl fmt::Display for SignError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoEpoch(machine) => write!(f, "machine {machine}: the key holds no epoch"),
-            Self::Unfit(machine, epoch) => {
-                write!(
-                    f,
-                    "machine {machine}: the key does not sign in epoch {epoch}"
-                )
-            }
-            Self::NotABlock(packets) => write!(f, "{packets} packets are not a valid block"),
-        }
-    }
-}
-
-impl error::Error for SignError {}

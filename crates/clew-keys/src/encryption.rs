@@ -12,7 +12,7 @@ use clew_evidence::armor::{self, MAX_TEXT_BYTES};
 use hkdf::Hkdf;
 use rand_core::CryptoRng;
 use sha2::Sha256;
-use std::fmt;
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 const LABEL: &str = "clew-sealed-1";
@@ -57,11 +57,13 @@ pub enum Needs {
 }
 
 /// Why a key file was not decrypted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecryptError {
     /// Its text is not that of such a key.
-    Text(TextError),
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// The passphrase or unlock file does not decrypt it.
+    #[error("wrong passphrase or unlock file")]
     WrongSecret,
 }
 
@@ -76,23 +78,6 @@ impl DecryptError {
         }
     }
 }
-
-impl From<TextError> for DecryptError {
-    fn from(error: TextError) -> Self {
-        Self::Text(error)
-    }
-}
-
-impl fmt::Display for DecryptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(error) => error.fmt(f),
-            Self::WrongSecret => f.write_str("wrong passphrase or unlock file"),
-        }
-    }
-}
-
-impl std::error::Error for DecryptError {}
 
 /// Returns what the text of a key file needs.
 ///

@@ -5,13 +5,14 @@ use crate::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 use clew_evidence::{Change, CheckedGroup, Follow, GroupFile, GroupId};
 use clew_group::curve::Scalar;
 use clew_group::{Scheme, Witness};
-use std::fmt;
 use std::ops::RangeInclusive;
+use thiserror::Error;
 
 /// Why a member key was not updated. It stays as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UpdateError {
     /// The key belongs to another group.
+    #[error("key belongs to group {key}, group file to group {file}")]
     OtherGroup {
         /// The key's group.
         key: GroupId,
@@ -19,6 +20,7 @@ pub enum UpdateError {
         file: GroupId,
     },
     /// The key holds an epoch that the group file does not have yet.
+    #[error("need a group file with epoch {key}, have one up to epoch {file}")]
     KeyIsNewer {
         /// The newest epoch of the key.
         key: u32,
@@ -26,53 +28,33 @@ pub enum UpdateError {
         file: u32,
     },
     /// The key and the file know different histories of the group.
+    #[error(
+        "key and group file differ about epoch {epoch}: someone shows two histories of the group; do \
+         not sign"
+    )]
     OtherHistory {
         /// The first held epoch for which they differ.
         epoch: u32,
     },
     /// This machine was revoked, and the epoch that locks it out is in force.
+    #[error("this machine was revoked in epoch {epoch}")]
     Revoked {
         /// The epoch from which it is locked out.
         epoch: u32,
     },
     /// A rebase lies between the epochs that the key holds and one that it needs.
+    #[error(
+        "need the witness of row {index} in epoch {epoch}, which only the manager can give",
+        index = .0.index, epoch = .0.epoch
+    )]
     NeedsWitness(Need),
     /// The group file's values do not lead to a key that signs: it must not be used.
+    #[error("the updated key does not work in epoch {epoch}")]
     BadUpdate {
         /// The epoch of the bad key.
         epoch: u32,
     },
 }
-
-impl fmt::Display for UpdateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherGroup { key, file } => {
-                write!(f, "key belongs to group {key}, group file to group {file}")
-            }
-            Self::KeyIsNewer { key, file } => write!(
-                f,
-                "need a group file with epoch {key}, have one up to epoch {file}"
-            ),
-            Self::OtherHistory { epoch } => write!(
-                f,
-                "key and group file differ about epoch {epoch}: someone shows two histories of the \
-                 group; do not sign"
-            ),
-            Self::Revoked { epoch } => write!(f, "this machine was revoked in epoch {epoch}"),
-            Self::NeedsWitness(need) => write!(
-                f,
-                "need the witness of row {} in epoch {}, which only the manager can give",
-                need.index, need.epoch
-            ),
-            Self::BadUpdate { epoch } => {
-                write!(f, "the updated key does not work in epoch {epoch}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for UpdateError {}
 
 /// A key that was brought up to date.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 use clew_evidence::GroupId;
 use clew_evidence::wire::Fields;
 use clew_group::Witness;
-use std::fmt;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Rows of one bucket.
 pub const BUCKET_ROWS: u32 = 1024;
@@ -47,19 +47,25 @@ impl Need {
 }
 
 /// Why a bucket does not give the witness that is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BucketFault {
     /// It is not a witness file, or not whole.
+    #[error("not a witness file, or damaged")]
     Layout,
     /// It is of another group.
+    #[error("belongs to group {0}")]
     OtherGroup(GroupId),
     /// It is of another epoch.
+    #[error("is for epoch {0}")]
     OtherEpoch(u32),
     /// It has other rows; the first of them is this.
+    #[error("starts at row {0}")]
     OtherRows(u32),
     /// The row has no witness: it was revoked, or is younger than the rebase.
+    #[error("does not have a witness of this row: the machine was revoked, or enrolled later")]
     NoWitness,
     /// The row's witness does not decode.
+    #[error("the witness of this row does not decode")]
     Point,
 }
 
@@ -76,23 +82,6 @@ impl BucketFault {
         }
     }
 }
-
-impl fmt::Display for BucketFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Layout => f.write_str("not a witness file, or damaged"),
-            Self::OtherGroup(group) => write!(f, "belongs to group {group}"),
-            Self::OtherEpoch(epoch) => write!(f, "is for epoch {epoch}"),
-            Self::OtherRows(first) => write!(f, "starts at row {first}"),
-            Self::NoWitness => f.write_str(
-                "does not have a witness of this row: the machine was revoked, or enrolled later",
-            ),
-            Self::Point => f.write_str("the witness of this row does not decode"),
-        }
-    }
-}
-
-impl std::error::Error for BucketFault {}
 
 /// Encodes a bucket: the witnesses of consecutive rows from `first` on.
 ///

@@ -2,19 +2,25 @@
 
 use clew_group::xr::JoinError;
 use clew_trustee::dkg::DkgError;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Why the store did not do what was asked. Nothing was changed, except for
 /// [`StoreError::NotPublished`].
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum StoreError {
     /// The directory for a new store holds something already.
+    #[error("{0}: exists and is not empty")]
     Exists(PathBuf),
     /// The directory is not a store.
+    #[error("{0}: not a group's directory")]
     NotAStore(PathBuf),
     /// The store was written by an older or a newer program.
+    #[error(
+        "{path}: need layout {known}, have layout {version}: use the {} clew that made it",
+        if version > known { "newer" } else { "older" }
+    )]
     OtherLayout {
         /// The store.
         path: PathBuf,
@@ -24,17 +30,26 @@ pub enum StoreError {
         known: i64,
     },
     /// The published group file has records or machines that the store lacks, or is of another group.
+    #[error(
+        "{0}: this group file has epochs or machines that the store does not have: the store is an \
+         older copy, or another group's"
+    )]
     PublishedIsNewer(PathBuf),
     /// The published group file does not read. It may be newer than the store.
+    #[error("{0}: this group file is damaged, and may be newer than the store")]
     PublishedIsDamaged(PathBuf),
     /// The change is committed, and its files could not be published. The next [`crate::Store::open`]
     /// publishes them.
+    #[error("the change was made but not published: {0}")]
     NotPublished(Box<StoreError>),
     /// A machine of that name is enrolled.
+    #[error("machine {0} is already enrolled")]
     NameTaken(String),
     /// No machine of that name is enrolled.
+    #[error("machine {0} is not enrolled")]
     NoSuchMachine(String),
     /// The machine was revoked before.
+    #[error("machine {machine} is already revoked, in epoch {epoch}")]
     AlreadyRevoked {
         /// Its name.
         machine: String,
@@ -42,43 +57,61 @@ pub enum StoreError {
         epoch: u32,
     },
     /// The clock is behind the newest record of the group.
+    #[error("this host's clock is behind the group's newest record")]
     ClockBehind {
         /// When that record was made, nanoseconds since 1970.
         last: u64,
     },
     /// The epoch would start before it is made.
+    #[error("an epoch cannot start in the past")]
     StartInThePast,
     /// The epoch would start more than 30 days ahead, and nobody confirmed that.
+    #[error("the epoch would start more than 30 days ahead")]
     StartFarAhead,
     /// More machines than one record can revoke.
+    #[error("one epoch can revoke at most {0} machines this way")]
     TooManyAtOnce(usize),
     /// No machine is named, and nothing else would change.
+    #[error("no machine is named")]
     NobodyToRevoke,
     /// 2^16 steps were made since the last rebase.
+    #[error("65,536 machines were revoked since the last rebase, the maximum")]
     RebaseIsDue,
     /// A `bbs04` group has one opening key, from a trusted dealer.
+    #[error("a bbs04 group cannot change its opening key, which a trusted dealer generated")]
     OneOpeningKey,
     /// The group has all the epochs or machines that it may have.
+    #[error("the group has the maximum number of {0}")]
     Full(&'static str),
     /// The register got a later checkpoint than the rows that were made.
+    #[error("another process changed the register meanwhile; nothing was issued")]
     RegisterMoved,
     /// The issuer key belongs to another group than the store.
+    #[error("the issuer key belongs to another group")]
     OtherGroupsKey,
     /// A base was opened in another group, or in another history of this one.
+    #[error("the signature was opened in another group, or in another history of this group")]
     OtherGroupsBase,
     /// A group of this scheme has no join.
+    #[error("machines cannot join a bbs04 group: the issuer generates their keys")]
     NoJoin,
     /// The two sides of a join do not agree.
-    Join(JoinError),
+    #[error("the join failed: {0}")]
+    Join(#[from] JoinError),
     /// This group has no such invitation.
+    #[error("this group did not send the invitation, or withdrew it")]
     NoInvitation,
     /// No invitation of a machine of that name is open.
+    #[error("machine {0} does not have an open invitation")]
     NotInvited(String),
     /// Another request has answered this invitation.
+    #[error("another request already answered this invitation and got an offer")]
     OtherRequest,
     /// The join has no offer yet that could be accepted.
+    #[error("this join does not have an offer yet")]
     NotOffered,
     /// Another epoch is in force than when the offer was made.
+    #[error("the offer was made in epoch {offered}, but epoch {in_force} is in force")]
     OfferExpired {
         /// The epoch of the offer.
         offered: u32,
@@ -86,16 +119,22 @@ pub enum StoreError {
         in_force: u32,
     },
     /// The device did not vouch for its register entry: S or the proof of y does not hold.
+    #[error("invalid device signature of its register row")]
     Device,
     /// What trustees dealt is not for this group.
-    Dkg(DkgError),
+    #[error(transparent)]
+    Dkg(#[from] DkgError),
     /// Whoever waited for the work has enough.
+    #[error("interrupted: nothing was changed")]
     Interrupted,
     /// What the store holds does not fit together: it was damaged.
+    #[error("the store is damaged: {0}")]
     Damaged(String),
     /// The store's database is damaged, or is another program's.
+    #[error("{0}: this database is damaged or of another program")]
     OtherDatabase(PathBuf),
     /// The database refused.
+    #[error("{path}: database: {error}")]
     Database {
         /// The database.
         path: PathBuf,
@@ -103,6 +142,7 @@ pub enum StoreError {
         error: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The system refused.
+    #[error("{path}: {error}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -126,129 +166,3 @@ impl StoreError {
         move |error| Self::Io { path, error }
     }
 }
-
-impl From<JoinError> for StoreError {
-    fn from(error: JoinError) -> Self {
-        Self::Join(error)
-    }
-}
-
-impl From<DkgError> for StoreError {
-    fn from(error: DkgError) -> Self {
-        Self::Dkg(error)
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists(path) => {
-                write!(f, "{}: exists and is not empty", path.display())
-            }
-            Self::NotAStore(path) => write!(f, "{}: not a group's directory", path.display()),
-            Self::OtherLayout {
-                path,
-                version,
-                known,
-            } => {
-                let other = if version > known { "newer" } else { "older" };
-                let path = path.display();
-                write!(
-                    f,
-                    "{path}: need layout {known}, have layout {version}: use the {other} clew that \
-                     made it"
-                )
-            }
-            Self::NameTaken(name) => write!(f, "machine {name} is already enrolled"),
-            Self::NoSuchMachine(name) => write!(f, "machine {name} is not enrolled"),
-            Self::AlreadyRevoked { machine, epoch } => {
-                write!(f, "machine {machine} is already revoked, in epoch {epoch}")
-            }
-            Self::ClockBehind { .. } => {
-                f.write_str("this host's clock is behind the group's newest record")
-            }
-            Self::StartInThePast => f.write_str("an epoch cannot start in the past"),
-            Self::StartFarAhead => f.write_str("the epoch would start more than 30 days ahead"),
-            Self::TooManyAtOnce(most) => {
-                write!(f, "one epoch can revoke at most {most} machines this way")
-            }
-            Self::NobodyToRevoke => f.write_str("no machine is named"),
-            Self::RebaseIsDue => {
-                f.write_str("65,536 machines were revoked since the last rebase, the maximum")
-            }
-            Self::OneOpeningKey => f.write_str(
-                "a bbs04 group cannot change its opening key, which a trusted dealer generated",
-            ),
-            Self::RegisterMoved => {
-                f.write_str("another process changed the register meanwhile; nothing was issued")
-            }
-            Self::Full(what) => write!(f, "the group has the maximum number of {what}"),
-            Self::OtherGroupsKey => f.write_str("the issuer key belongs to another group"),
-            Self::OtherGroupsBase => f.write_str(
-                "the signature was opened in another group, or in another history of this group",
-            ),
-            Self::Dkg(error) => error.fmt(f),
-            Self::Interrupted => f.write_str("interrupted: nothing was changed"),
-            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::OtherDatabase(path) => write!(
-                f,
-                "{}: this database is damaged or of another program",
-                path.display()
-            ),
-            Self::Database { path, error } => {
-                write!(f, "{}: database: {error}", path.display())
-            }
-            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
-            other => other.fmt_of_publishing(f),
-        }
-    }
-}
-
-impl StoreError {
-    /// What is wrong with the published files.
-    fn fmt_of_publishing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PublishedIsNewer(path) => write!(
-                f,
-                "{}: this group file has epochs or machines that the store does not have: the \
-                 store is an older copy, or another group's",
-                path.display()
-            ),
-            Self::PublishedIsDamaged(path) => write!(
-                f,
-                "{}: this group file is damaged, and may be newer than the store",
-                path.display()
-            ),
-            Self::NotPublished(error) => {
-                write!(f, "the change was made but not published: {error}")
-            }
-            other => other.fmt_of_join(f),
-        }
-    }
-
-    /// What is wrong with a join.
-    fn fmt_of_join(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoJoin => {
-                f.write_str("machines cannot join a bbs04 group: the issuer generates their keys")
-            }
-            Self::NoInvitation => {
-                f.write_str("this group did not send the invitation, or withdrew it")
-            }
-            Self::NotInvited(name) => write!(f, "machine {name} does not have an open invitation"),
-            Self::OtherRequest => {
-                f.write_str("another request already answered this invitation and got an offer")
-            }
-            Self::NotOffered => f.write_str("this join does not have an offer yet"),
-            Self::OfferExpired { offered, in_force } => write!(
-                f,
-                "the offer was made in epoch {offered}, but epoch {in_force} is in force"
-            ),
-            Self::Join(error) => write!(f, "the join failed: {error}"),
-            Self::Device => f.write_str("invalid device signature of its register row"),
-            _ => f.write_str("the join failed"),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {}

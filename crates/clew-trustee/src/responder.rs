@@ -3,11 +3,12 @@
 
 use crate::TrusteeError;
 use crate::rules::{Candidate, Case};
+use crate::storage::ledger;
 use crate::storage::match_state::{MatchState, Stage};
-use crate::storage::{hex, ledger};
 use clew_evidence::{Share, Step, gather_blinds, gather_commitments};
 use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
 use clew_keys::{OpeningShare, TrusteeKeyFile};
+use clew_wire::Hex;
 use rand_core::CryptoRng;
 use std::path::{Path, PathBuf};
 
@@ -28,10 +29,10 @@ impl<'a> Responder<'a> {
             true => std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned()),
             false => key_path.to_owned(),
         };
-        let (trustee, id) = (key.trustee().index(), hex(&key.id()));
+        let (trustee, id) = (key.trustee().index(), key.id());
         Self {
             key,
-            stem: file.with_file_name(format!("trustee-{trustee}-{id}")),
+            stem: file.with_file_name(format!("trustee-{trustee}-{}", Hex(&id))),
         }
     }
 

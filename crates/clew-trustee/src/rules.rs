@@ -8,7 +8,7 @@ use clew_group::curve::G1;
 use clew_group::quorum::{Match, Set};
 use clew_keys::TrusteeKeyFile;
 use std::collections::BTreeSet;
-use std::fmt;
+use thiserror::Error;
 
 /// Most requests that a trustee answers in 24 hours.
 pub const REQUESTS_PER_DAY: usize = 1000;
@@ -119,33 +119,20 @@ pub enum Seen {
 }
 
 /// Which limit a request exceeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Limit {
     /// Its T1 was seen with another packet.
+    #[error(
+        "the signature's T1 was requested before with another packet: someone is trying to open one \
+         packet as another"
+    )]
     OtherPacket,
     /// More than [`REQUESTS_PER_DAY`] within a day.
+    #[error("limit of {REQUESTS_PER_DAY} requests in 24 hours reached")]
     TooMany,
     /// The signature was compared with [`MATCHES_PER_PACKET`] other machines.
+    #[error("this signature was already compared with {MATCHES_PER_PACKET} machines, the most")]
     TooManyMatches,
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherPacket => f.write_str(
-                "the signature's T1 was requested before with another packet: someone is trying to \
-                 open one packet as another",
-            ),
-            Self::TooMany => write!(
-                f,
-                "limit of {REQUESTS_PER_DAY} requests in 24 hours reached"
-            ),
-            Self::TooManyMatches => write!(
-                f,
-                "this signature was already compared with {MATCHES_PER_PACKET} machines, the most"
-            ),
-        }
-    }
 }
 
 /// Checks a request against all that were asked before.

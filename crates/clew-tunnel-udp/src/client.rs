@@ -97,11 +97,7 @@ impl Client {
         let (commands, asked) = mpsc::unbounded_channel();
         let (watched, metrics) = Watched::new();
         let program = ClientProgram::new(watched);
-        let driver = Driver::new(engine, program, sockets, clock, asked);
-        let driver = match trace {
-            None => driver,
-            Some(trace) => driver.traced(trace),
-        };
+        let driver = Driver::new(engine, program, sockets, clock, asked).traced(trace);
         drop(tokio::spawn(driver.run()));
         Ok(Self {
             commands,
@@ -125,7 +121,7 @@ impl Client {
     /// is in the first packet, as far as it has room: no round trip is waited for.
     pub fn open<T>(&self, target: Target, first: impl FnOnce(&mut First) -> T) -> (Tunnel, T) {
         let (tunnel, tell) = self.tunnel();
-        let open = Command::Open(tunnel.number, Box::new(target), tell);
+        let open = Command::Open(tunnel.number, Box::new(target), tell, false);
         let made = tunnel.ask(vec![open], first);
         (tunnel, made)
     }
@@ -135,7 +131,7 @@ impl Client {
     /// begun ends as one without connections does.
     pub fn prepare(&self, target: Target) -> Tunnel {
         let (tunnel, tell) = self.tunnel();
-        let prepare = Command::Prepare(tunnel.number, Box::new(target), tell);
+        let prepare = Command::Open(tunnel.number, Box::new(target), tell, true);
         let _ = self.commands.send(prepare);
         tunnel
     }

@@ -22,12 +22,12 @@ use crate::sockets::Socket;
 type Replied = oneshot::Sender<Answer>;
 
 /// What a client's driver is asked.
-pub enum Command {
+pub(crate) enum Command {
     Ask(Ask),
     All(Vec<Command>),
     User(UserSecret, oneshot::Sender<UserId>),
-    Open(u64, Box<Target>, watch::Sender<State>),
-    Prepare(u64, Box<Target>, watch::Sender<State>),
+    /// Opens a tunnel; or prepares it alone.
+    Open(u64, Box<Target>, watch::Sender<State>, bool),
     Connect(u64, String, Option<UserId>, DriverEnd),
     Say(ends::Key, Message),
     Lookup(u64, Option<[u8; 32]>, String, Replied),
@@ -43,7 +43,7 @@ impl From<Ask> for Command {
 }
 
 /// Sockets of one name: one of each family that the machine has.
-pub fn bind(name: u32) -> io::Result<Vec<Socket>> {
+pub(crate) fn bind(name: u32) -> io::Result<Vec<Socket>> {
     let v4 = Socket::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), name, false);
     let v6 = Socket::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)), name, false);
     match (v4, v6) {
@@ -53,7 +53,7 @@ pub fn bind(name: u32) -> io::Result<Vec<Socket>> {
 }
 
 /// What happens at a client, for the holders of its tunnels and connections.
-pub struct ClientProgram {
+pub(crate) struct ClientProgram {
     ends: DriverEnds,
     tunnels: HashMap<u64, Opened>,
     numbers: HashMap<TunnelId, u64>,
@@ -74,8 +74,8 @@ struct Opened {
 impl Program<client::Client> for ClientProgram {
     type Command = Command;
 
-    fn event(&mut self, engine: &mut client::Client, now: Now<'_>, event: Event) {
-        self.watched.event(&now, &event);
+    fn event(&mut self, engine: &mut client::Client, _: Now<'_>, event: Event) {
+        self.watched.event(&event);
         self.heard(&event);
         match event {
             Event::Readable(id) => self.ends.bring(engine, id),
@@ -86,10 +86,8 @@ impl Program<client::Client> for ClientProgram {
             Event::Opened(tunnel) => self.tell(tunnel, State::Open),
             Event::Silent(tunnel) => self.tell(tunnel, State::Silent),
             Event::Reply { tunnel, reply } => {
-                let asked = self
-                    .find(tunnel)
-                    .and_then(|opened| opened.asked.pop_front());
-                if let Some(asked) = asked {
+                let opened = self.find(tunnel);
+                if let Some(asked) = opened.and_then(|opened| opened.asked.pop_front()) {
                     let _ = asked.send(reply);
                 }
             }
@@ -119,13 +117,12 @@ impl Program<client::Client> for ClientProgram {
             Command::User(secret, tell) => {
                 let _ = tell.send(engine.add_user(secret));
             }
-            Command::Open(number, target, state) => {
-                let id = engine.open(now, *target, 0);
-                self.opened(number, id, state);
-            }
-            Command::Prepare(number, target, state) => {
-                let id = engine.prepare(now, *target, 0);
-                self.opened(number, id, state);
+            Command::Open(number, target, state, is_prepared) => {
+                let opened = match is_prepared {
+                    true => engine.prepare(now, *target, 0),
+                    false => engine.open(now, *target, 0),
+                };
+                self.opened(number, opened, state);
             }
             Command::Connect(number, service, user, hand) => {
                 if let Some(opened) = self.tunnels.get(&number)
@@ -140,15 +137,11 @@ impl Program<client::Client> for ClientProgram {
                     signing,
                     hostname: &hostname,
                 };
-                let asks = |engine: &mut client::Client, id| engine.request(id, &identity);
-                self.request(engine, number, tell, |engine, id| {
-                    asks(engine, id) == Ok(true)
-                });
+                let ask = |id| engine.request(id, &identity) == Ok(true);
+                self.request(number, tell, ask);
             }
             Command::Register(number, record, tell) => {
-                self.request(engine, number, tell, |engine, id| {
-                    engine.register(id, &record)
-                });
+                self.request(number, tell, |id| engine.register(id, &record));
             }
             Command::Move(number) => return self.move_tunnel(engine, now, number),
             Command::Close(number) => {
@@ -175,7 +168,7 @@ impl Program<client::Client> for ClientProgram {
 
 impl ClientProgram {
     /// Nothing is under way.
-    pub fn new(watched: Watched) -> Self {
+    pub(crate) fn new(watched: Watched) -> Self {
         Self {
             ends: DriverEnds::default(),
             tunnels: HashMap::new(),
@@ -228,15 +221,9 @@ impl ClientProgram {
         }
     }
 
-    fn request(
-        &mut self,
-        engine: &mut client::Client,
-        number: u64,
-        tell: Replied,
-        ask: impl FnOnce(&mut client::Client, TunnelId) -> bool,
-    ) {
+    fn request(&mut self, number: u64, tell: Replied, ask: impl FnOnce(TunnelId) -> bool) {
         if let Some(opened) = self.tunnels.get_mut(&number)
-            && ask(engine, opened.id)
+            && ask(opened.id)
         {
             opened.asked.push_back(tell);
         }

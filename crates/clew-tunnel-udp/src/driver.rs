@@ -106,20 +106,25 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         }
     }
 
-    /// The same, with a trace of what happens. A trace that cannot be written ends, and nothing else does.
+    /// The same, with a trace of what happens, if there is one. A trace that cannot be written ends, and nothing
+    /// else does.
     #[must_use]
-    pub fn traced(mut self, trace: Trace) -> Self {
-        self.engine.trace(TRACED);
-        self.outgoing.remember();
-        self.trace = Some(trace);
+    pub(crate) fn traced(mut self, trace: Option<Trace>) -> Self {
+        if trace.is_some() {
+            self.engine.trace(TRACED);
+            self.outgoing.remember();
+        }
+        self.trace = trace;
         self
     }
 
     /// The same, with lists of so many jobs computed by tokio's threads for blocking work: for who has cores
-    /// to spare, and one engine.
+    /// to spare, and one engine. 0: none.
     #[must_use]
-    pub fn with_help_from(mut self, many: usize) -> Self {
-        self.many = many.max(1);
+    pub(crate) fn with_help_from(mut self, many: usize) -> Self {
+        if many > 0 {
+            self.many = many;
+        }
         self
     }
 

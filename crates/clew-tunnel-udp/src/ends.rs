@@ -16,11 +16,11 @@ const WAITING: usize = 64;
 
 /// A connection's number in this program. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key(u64);
+pub(crate) struct Key(u64);
 
 impl Key {
     /// The next one.
-    pub fn draw() -> Self {
+    pub(crate) fn draw() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -28,7 +28,7 @@ impl Key {
 
 /// What a holder asks of the driver.
 #[derive(Debug)]
-pub enum Ask {
+pub(crate) enum Ask {
     /// To send this. The permit is the room that it takes.
     Send(Key, Message, OwnedSemaphorePermit),
     /// To bring more of what came: there is room again.
@@ -39,7 +39,7 @@ pub enum Ask {
 
 /// What a server said of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     Waiting,
     Taken,
     Refused,
@@ -47,7 +47,7 @@ pub enum Decision {
 
 /// A connection, at its holder.
 #[derive(Debug)]
-pub struct TaskEnd {
+pub(crate) struct TaskEnd {
     pub key: Key,
     /// The longest RPC that a packet of this side has room for, in bytes of its value.
     pub longest: usize,
@@ -59,7 +59,7 @@ pub struct TaskEnd {
 
 /// The same connection, at its driver.
 #[derive(Debug)]
-pub struct DriverEnd {
+pub(crate) struct DriverEnd {
     key: Key,
     to: mpsc::Sender<Message>,
     room: Arc<Semaphore>,
@@ -105,12 +105,12 @@ impl Drop for DriverEnd {
 }
 
 /// Bytes of the longest value: what a packet has, but for what stands around RPCs and a connection's id.
-pub const fn longest(packet: usize) -> usize {
+pub(crate) const fn longest(packet: usize) -> usize {
     packet.saturating_sub(PACKET_MIN + 4)
 }
 
 /// Both ends of a connection, for packets of at most so many bytes.
-pub fn pair(packet: usize) -> (TaskEnd, DriverEnd) {
+pub(crate) fn pair(packet: usize) -> (TaskEnd, DriverEnd) {
     let key = Key::draw();
     let (to, incoming) = mpsc::channel(WAITING);
     let is_starved = Arc::new(AtomicBool::new(false));
@@ -139,20 +139,20 @@ pub fn pair(packet: usize) -> (TaskEnd, DriverEnd) {
 
 /// All connections of a driver.
 #[derive(Debug, Default)]
-pub struct DriverEnds {
+pub(crate) struct DriverEnds {
     ends: HashMap<ConnectionId, DriverEnd>,
     ids: HashMap<Key, ConnectionId>,
 }
 
 impl DriverEnds {
     /// Adds one, as the engine calls it.
-    pub fn add(&mut self, id: ConnectionId, hand: DriverEnd) {
+    pub(crate) fn add(&mut self, id: ConnectionId, hand: DriverEnd) {
         self.ids.insert(hand.key, id);
         self.ends.insert(id, hand);
     }
 
     /// The server took it, or did not: then it is gone.
-    pub fn decided(&mut self, id: ConnectionId, decision: Decision) {
+    pub(crate) fn decided(&mut self, id: ConnectionId, decision: Decision) {
         if let Some(hand) = self.ends.get(&id) {
             hand.decision.send_replace(decision);
         }
@@ -162,19 +162,19 @@ impl DriverEnds {
     }
 
     /// It is gone: its holder reads what came, and then the end.
-    pub fn remove(&mut self, id: ConnectionId) {
+    pub(crate) fn remove(&mut self, id: ConnectionId) {
         if let Some(hand) = self.ends.remove(&id) {
             self.ids.remove(&hand.key);
         }
     }
 
     /// The tunnels that have connections.
-    pub fn tunnels(&self) -> BTreeSet<TunnelId> {
+    pub(crate) fn tunnels(&self) -> BTreeSet<TunnelId> {
         self.ends.keys().map(|id| id.tunnel).collect()
     }
 
     /// A tunnel is gone, with all its connections.
-    pub fn remove_tunnel(&mut self, tunnel: TunnelId) {
+    pub(crate) fn remove_tunnel(&mut self, tunnel: TunnelId) {
         let ids = &mut self.ids;
         self.ends.retain(|id, hand| {
             let stays = id.tunnel != tunnel;
@@ -186,7 +186,7 @@ impl DriverEnds {
     }
 
     /// The other side closed it: the rest of what came, as far as the holder has room, and the end.
-    pub fn closed(&mut self, engine: &mut impl Engine, id: ConnectionId) {
+    pub(crate) fn closed(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         if let Some(hand) = self.ends.get_mut(&id) {
             hand.is_ended = true;
         }
@@ -194,7 +194,7 @@ impl DriverEnds {
     }
 
     /// Brings what came to the holder.
-    pub fn bring(&mut self, engine: &mut impl Engine, id: ConnectionId) {
+    pub(crate) fn bring(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         let hand = self.ends.get_mut(&id);
         if hand.is_some_and(|hand| hand.bring(engine, id)) {
             self.remove(id);
@@ -202,7 +202,7 @@ impl DriverEnds {
     }
 
     /// There is room for what waits to be sent.
-    pub fn writable(&mut self, engine: &mut impl Engine, id: ConnectionId) {
+    pub(crate) fn writable(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         let Some(hand) = self.ends.get_mut(&id) else {
             return;
         };
@@ -219,7 +219,7 @@ impl DriverEnds {
     }
 
     /// Sends an RPC of a connection's first packet.
-    pub fn say(&self, engine: &mut impl Engine, key: Key, message: &Message) {
+    pub(crate) fn say(&self, engine: &mut impl Engine, key: Key, message: &Message) {
         if let Some(id) = self.ids.get(&key) {
             // A first packet has less than a connection may have waiting; if the tunnel is gone already, its
             // holder learns that.
@@ -228,7 +228,7 @@ impl DriverEnds {
     }
 
     /// What a holder asks.
-    pub fn ask(&mut self, engine: &mut impl Engine, ask: Ask) {
+    pub(crate) fn ask(&mut self, engine: &mut impl Engine, ask: Ask) {
         let key = match &ask {
             Ask::Send(key, ..) | Ask::More(key) | Ask::Close(key) => key,
         };

@@ -35,6 +35,7 @@
 //!   [`Options::offload_handshakes`] moves public-key work to other threads under load.
 //! - **[`Server::metrics`]** counts everything that is discarded, by reason. [`Options::traces`] and
 //!   [`Client::traced`] write each packet's events as qlog, without the content of RPCs.
+#![deny(unreachable_pub)]
 
 mod client;
 mod client_program;

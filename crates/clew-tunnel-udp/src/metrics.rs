@@ -51,7 +51,7 @@ impl Metrics {
 
 /// Where a driver counts.
 #[derive(Debug)]
-pub struct Watched {
+pub(crate) struct Watched {
     told: watch::Sender<Metrics>,
     at: Instant,
     /// Something was not told yet.
@@ -62,7 +62,7 @@ pub struct Watched {
 
 impl Watched {
     /// Nothing was counted.
-    pub fn new() -> (Self, watch::Receiver<Metrics>) {
+    pub(crate) fn new() -> (Self, watch::Receiver<Metrics>) {
         let (told, metrics) = watch::channel(Metrics::default());
         let watched = Self {
             told,
@@ -75,7 +75,7 @@ impl Watched {
     }
 
     /// Something happened.
-    pub fn event(&mut self, _: &Now<'_>, event: &Event) {
+    pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Create(_) | Event::Accepted(_) => self.connections += 1,
             Event::Gone(..) => self.ended += 1,
@@ -84,17 +84,17 @@ impl Watched {
     }
 
     /// When watchers are to be told what they were not, so that the last of it is never old.
-    pub fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.is_late.then_some(self.at)
     }
 
     /// Watchers are to be told the next time, however soon that is.
-    pub const fn hurry(&mut self) {
+    pub(crate) const fn hurry(&mut self) {
         self.at = Instant::from_nanos(0);
     }
 
     /// The driver is about to wait.
-    pub fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
+    pub(crate) fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
         self.is_late = now.instant < self.at;
         if self.is_late || self.told.receiver_count() == 0 {
             return;

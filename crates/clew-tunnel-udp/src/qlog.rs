@@ -46,7 +46,7 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub fn sent(&mut self, at: Instant, packet: &Seen) -> io::Result<()> {
+    pub(crate) fn sent(&mut self, at: Instant, packet: &Seen) -> io::Result<()> {
         let data = packet_json(packet);
         self.event(at, "packet_sent", &data)
     }
@@ -55,7 +55,7 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub fn received(&mut self, received: &Received) -> io::Result<()> {
+    pub(crate) fn received(&mut self, received: &Received) -> io::Result<()> {
         let Received { at, packet, status } = received;
         let data = packet_json(packet);
         self.event(*at, "packet_received", &data)?;
@@ -74,7 +74,7 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub fn discarded(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
+    pub(crate) fn discarded(&mut self, at: Instant, counters: &Counters) -> io::Result<()> {
         for reason in Reason::ALL {
             let more = counters.of(reason) - self.discarded.of(reason);
             if more > 0 {
@@ -97,7 +97,7 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
 }

@@ -139,14 +139,8 @@ impl Server {
                 ending: None,
             };
             let driver = Driver::new(engine, program, sockets, clock, asked);
-            let driver = match options.offload_handshakes {
-                0 => driver,
-                many => driver.with_help_from(many),
-            };
-            drivers.push(match traces.next() {
-                None => driver,
-                Some(trace) => driver.traced(trace),
-            });
+            let driver = driver.with_help_from(options.offload_handshakes);
+            drivers.push(driver.traced(traces.next()));
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
         Ok(Self {
@@ -307,8 +301,8 @@ struct Service {
 impl Program<server::Server> for Service {
     type Command = Command;
 
-    fn event(&mut self, engine: &mut server::Server, now: Now<'_>, event: Event) {
-        self.watched.event(&now, &event);
+    fn event(&mut self, engine: &mut server::Server, _: Now<'_>, event: Event) {
+        self.watched.event(&event);
         match event {
             Event::Create(create) => self.create(engine, create),
             Event::Readable(id) => self.ends.bring(engine, id),

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 const MAIL: usize = 4_096;
 
 /// What one shard sends to another.
-pub enum Mail {
+pub(crate) enum Mail {
     /// A datagram of a tunnel there.
     Datagram(SocketAddr, Vec<u8>),
     /// An initiation packet that would come there if it came again.
@@ -27,7 +27,7 @@ pub enum Mail {
 }
 
 /// All shards of a server.
-pub struct Shards<C> {
+pub(crate) struct Shards<C> {
     elsewhere: RwLock<HashMap<Tid, u32>>,
     boxes: Vec<Mailbox<C>>,
 }
@@ -38,14 +38,14 @@ struct Mailbox<C> {
 }
 
 /// One shard's view of all.
-pub struct OwnShard<C> {
+pub(crate) struct OwnShard<C> {
     shard: Shard,
     shards: Arc<Shards<C>>,
 }
 
 impl<C: From<Mail>> OwnShard<C> {
     /// The shards behind these channels, in their order.
-    pub fn all(channels: &[mpsc::UnboundedSender<C>]) -> Vec<Self> {
+    pub(crate) fn all(channels: &[mpsc::UnboundedSender<C>]) -> Vec<Self> {
         let boxes = channels.iter().map(|to| Mailbox {
             to: to.downgrade(),
             waiting: AtomicUsize::new(0),
@@ -63,19 +63,19 @@ impl<C: From<Mail>> OwnShard<C> {
     }
 
     /// Which shard this is.
-    pub const fn shard(&self) -> Shard {
+    pub(crate) const fn shard(&self) -> Shard {
         self.shard
     }
 
     /// The shard that has a tunnel with this TID, if it is not the one that its packets come to.
-    pub fn owner(&self, tid: Tid) -> Option<u32> {
+    pub(crate) fn owner(&self, tid: Tid) -> Option<u32> {
         let elsewhere = self.shards.elsewhere.read();
         let elsewhere = elsewhere.unwrap_or_else(PoisonError::into_inner);
         elsewhere.get(&tid).copied()
     }
 
     /// Sends mail to a shard. Returns false if there is no such shard, or its mailbox is full.
-    pub fn send(&self, to: u32, mail: Mail) -> bool {
+    pub(crate) fn send(&self, to: u32, mail: Mail) -> bool {
         let Some(mailbox) = self.shards.boxes.get(to as usize) else {
             return false;
         };
@@ -88,13 +88,13 @@ impl<C: From<Mail>> OwnShard<C> {
     }
 
     /// A mail to this shard was taken.
-    pub fn taken(&self) {
+    pub(crate) fn taken(&self) {
         let mailbox = &self.shards.boxes[self.shard.number as usize];
         mailbox.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// What this shard's engine says to the others.
-    pub fn tell(&self, messages: Vec<ShardMessage>) {
+    pub(crate) fn tell(&self, messages: Vec<ShardMessage>) {
         if messages.is_empty() {
             return;
         }

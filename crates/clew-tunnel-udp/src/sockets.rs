@@ -19,7 +19,7 @@ const TRAIN: usize = 65_536;
 /// One socket.
 pub struct Socket {
     /// The engine's name for it.
-    pub name: u32,
+    pub(crate) name: u32,
     io: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
@@ -67,7 +67,7 @@ impl Socket {
     /// # Errors
     /// The system's.
     #[cfg(target_os = "linux")]
-    pub fn spread(&self, shards: u32) -> io::Result<()> {
+    pub(crate) fn spread(&self, shards: u32) -> io::Result<()> {
         use nix::libc::{sock_filter, sock_fprog};
         use nix::sys::socket::{setsockopt, sockopt::AttachReusePortCbpf};
 
@@ -92,7 +92,7 @@ impl Socket {
     }
 
     /// Sends a run. False if the system has no room now.
-    pub fn send(&self, run: &Run<'_>) -> io::Result<bool> {
+    pub(crate) fn send(&self, run: &Run<'_>) -> io::Result<bool> {
         let most = self.state.max_gso_segments().max(1);
         for piece in run.bytes.chunks(run.segment * most) {
             let transmit = Transmit {
@@ -115,7 +115,7 @@ impl Socket {
     }
 
     /// Waits until the system may have room.
-    pub async fn writable(&self) -> io::Result<()> {
+    pub(crate) async fn writable(&self) -> io::Result<()> {
         self.io.writable().await
     }
 }
@@ -129,7 +129,7 @@ pub struct Sockets {
 }
 
 /// Memory for what one call brings.
-pub struct Incoming {
+pub(crate) struct Incoming {
     bytes: Vec<u8>,
     metas: [RecvMeta; BATCH_SIZE],
     count: usize,
@@ -138,7 +138,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// Memory for trains of datagrams if the system makes such, for single ones otherwise.
-    pub fn new(sockets: &Sockets) -> Self {
+    pub(crate) fn new(sockets: &Sockets) -> Self {
         let makes_trains = sockets.all.iter().any(|s| s.state.gro_segments() > 1);
         let train = if makes_trains { TRAIN } else { 2_048 };
         Self {
@@ -150,7 +150,7 @@ impl Incoming {
     }
 
     /// The datagrams, with where they came from.
-    pub fn datagrams(&mut self) -> impl Iterator<Item = (SocketAddr, &mut [u8])> {
+    pub(crate) fn datagrams(&mut self) -> impl Iterator<Item = (SocketAddr, &mut [u8])> {
         let trains = self.bytes.chunks_mut(self.train).zip(&self.metas);
         trains.take(self.count).flat_map(|(bytes, meta)| {
             let length = meta.len.min(bytes.len());
@@ -168,28 +168,28 @@ impl Sockets {
     }
 
     /// Keeps those alone whose names `is_used` knows.
-    pub fn retain(&mut self, mut is_used: impl FnMut(u32) -> bool) {
+    pub(crate) fn retain(&mut self, mut is_used: impl FnMut(u32) -> bool) {
         self.all.retain(|socket| is_used(socket.name));
     }
 
     /// The socket of this name for this family of addresses.
-    pub fn find(&self, name: u32, to: SocketAddr) -> Option<&Socket> {
+    pub(crate) fn find(&self, name: u32, to: SocketAddr) -> Option<&Socket> {
         let fits = |s: &&Socket| s.name == name && s.address.is_ipv4() == to.is_ipv4();
         self.all.iter().find(fits)
     }
 
     /// Where they are bound.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(Socket::address).collect()
     }
 
     /// Waits for datagrams at any socket.
-    pub async fn receive(&mut self, incoming: &mut Incoming) -> io::Result<()> {
+    pub(crate) async fn receive(&mut self, incoming: &mut Incoming) -> io::Result<()> {
         std::future::poll_fn(|cx| self.poll_receive(cx, incoming)).await
     }
 
     /// Takes what is there, without waiting. Whether there was anything.
-    pub fn try_receive(&mut self, incoming: &mut Incoming) -> io::Result<bool> {
+    pub(crate) fn try_receive(&mut self, incoming: &mut Incoming) -> io::Result<bool> {
         for _ in 0..self.all.len() {
             self.turn = (self.turn + 1) % self.all.len();
             if let Some(taken) = take(&self.all[self.turn], incoming) {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::boxes::{Key, NONCE, TAG};
 use crate::keys::{self, Binder};
 use crate::reason::Reason;
-use crate::x25519::{BYTES, Public, Secret, Shared};
+use crate::x25519::{BYTES, Public, Shared};
 
 /// Bytes of an authenticator `box`.
 pub const BOX_BYTES: usize = NONCE + TAG + BYTES;
@@ -18,16 +18,8 @@ pub const BOUND_BYTES: usize = NONCE + TAG + 4;
 
 const BOUND: &[u8; 16] = b"clew-mlt-bound-0";
 
-/// Makes an authenticator `box` of the user for the server's boxing key. `nonce` is random, and never used
-/// twice for one user.
-///
-/// # Errors
-/// `bad-key`: the boxing key has small order.
-pub fn make(user: &Secret, boxing: &Public, nonce: [u8; NONCE]) -> Result<[u8; BOX_BYTES], Reason> {
-    Ok(seal(&keys::shared(user, boxing)?, boxing, nonce))
-}
-
-/// The same by shared(u, S), for whoever keeps it.
+/// Makes an authenticator `box` of the user for the server's boxing key, by shared(u, S). `nonce` is random, and
+/// never used twice for one user.
 pub fn seal(shared: &Key, boxing: &Public, nonce: [u8; NONCE]) -> [u8; BOX_BYTES] {
     let mut out = [0; BOX_BYTES];
     out[..NONCE].copy_from_slice(&nonce);
@@ -37,24 +29,11 @@ pub fn seal(shared: &Key, boxing: &Public, nonce: [u8; NONCE]) -> [u8; BOX_BYTES
     out
 }
 
-/// Verifies an authenticator `box`. `boxing` and `public` are the server's boxing key.
+/// Verifies an authenticator `box` by shared(u, S), which may be one of many that were computed at once. U was
+/// canonical. `boxing` is the server's boxing key.
 ///
 /// # Errors
-/// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not decrypt, or has another
-/// content.
-pub fn verify(
-    (boxing, public): (&Secret, &Public),
-    user: &Public,
-    authenticator: &[u8; BOX_BYTES],
-) -> Result<(), Reason> {
-    let user = keys::canonical(user.0)?;
-    check(&keys::shared(boxing, &user)?, public, authenticator)
-}
-
-/// The same by shared(u, S), which may be one of many that were computed at once.
-///
-/// # Errors
-/// `authenticator`.
+/// `authenticator`: it does not decrypt, or has another content.
 pub fn check(shared: &Key, boxing: &Public, authenticator: &[u8; BOX_BYTES]) -> Result<(), Reason> {
     check_box(shared, authenticator, &boxing.0)
 }
@@ -97,17 +76,8 @@ impl Context<'_> {
         [&self.connection.to_be_bytes(), self.service.as_bytes()].concat()
     }
 
-    /// Makes an authenticator `bound` of [`BOUND_BYTES`] and those of the service's name. `nonce` is random.
-    ///
-    /// # Errors
-    /// `bad-key`: a key of the server has small order.
-    pub fn make(&self, user: &Secret, nonce: [u8; NONCE]) -> Result<Vec<u8>, Reason> {
-        let long = keys::dh(user, self.boxing)?;
-        let short = keys::dh(user, self.ephemeral)?;
-        Ok(self.seal([&long, &short], nonce))
-    }
-
-    /// The same by DH(u, S) and DH(u, S'), for whoever keeps them.
+    /// Makes an authenticator `bound` of [`BOUND_BYTES`] and those of the service's name, by DH(u, S) and
+    /// DH(u, S'). `nonce` is random.
     pub fn seal(&self, dhs: [&Shared; 2], nonce: [u8; NONCE]) -> Vec<u8> {
         let mut out = [&nonce[..], &[0; TAG], &self.content()].concat();
         let sealed = self.key(dhs).seal(&nonce, &mut out[NONCE..]);
@@ -115,28 +85,11 @@ impl Context<'_> {
         out
     }
 
-    /// Verifies an authenticator `bound` with the secrets of S and S'. Whether S' is live
-    /// (`stale-authenticator`) is the caller's to know.
+    /// Verifies an authenticator `bound` by DH(u, S) and DH(u, S'), which may be some of many that were computed
+    /// at once. U was canonical. Whether S' is live (`stale-authenticator`) is the caller's to know.
     ///
     /// # Errors
-    /// `bad-key`: U is not canonical, or has small order. `authenticator`: it does not decrypt, or has another
-    /// content.
-    pub fn verify(
-        &self,
-        boxing: &Secret,
-        ephemeral: &Secret,
-        authenticator: &[u8],
-    ) -> Result<(), Reason> {
-        let user = keys::canonical(self.user.0)?;
-        let long = keys::dh(boxing, &user)?;
-        let short = keys::dh(ephemeral, &user)?;
-        self.check([&long, &short], authenticator)
-    }
-
-    /// The same by DH(u, S) and DH(u, S'), which may be some of many that were computed at once.
-    ///
-    /// # Errors
-    /// `authenticator`.
+    /// `authenticator`: it does not decrypt, or has another content.
     pub fn check(&self, dhs: [&Shared; 2], authenticator: &[u8]) -> Result<(), Reason> {
         check_box(&self.key(dhs), authenticator, &self.content())
     }

@@ -171,20 +171,14 @@ impl Nonce {
     }
 
     /// The next one of the same side. None at the end of the numbers.
-    pub const fn following(self) -> Option<Self> {
-        match self.0.checked_add(2) {
-            Some(next) => Some(Self(next)),
-            None => None,
-        }
+    pub fn following(self) -> Option<Self> {
+        self.0.checked_add(2).map(Self)
     }
 
     /// The server's first one under a key, by that of the initiation packet: its nonce plus 1. None at the
     /// end of the numbers.
-    pub const fn answer(self) -> Option<Self> {
-        match self.0.checked_add(1) {
-            Some(next) => Some(Self(next)),
-            None => None,
-        }
+    pub fn answer(self) -> Option<Self> {
+        self.0.checked_add(1).map(Self)
     }
 
     /// The one of a stale-key answer: bit 0 clear.
@@ -196,11 +190,8 @@ impl Nonce {
     ///
     /// # Errors
     /// `bad-time`.
-    pub const fn check_time(self, now: WallTime) -> Result<(), Reason> {
-        if self.t().abs_diff(now.as_nanos()) <= WINDOW.as_nanos() as u64 {
-            Ok(())
-        } else {
-            Err(Reason::BadTime)
-        }
+    pub fn check_time(self, now: WallTime) -> Result<(), Reason> {
+        let is_near = self.t().abs_diff(now.as_nanos()) <= WINDOW.as_nanos() as u64;
+        is_near.then_some(()).ok_or(Reason::BadTime)
     }
 }

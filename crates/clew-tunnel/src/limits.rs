@@ -57,7 +57,7 @@ pub const AHEAD_TOTAL: usize = 64 << 20;
 /// The receive window of a new connection, in bytes.
 pub const CREDIT: u32 = 16_384;
 /// Most that a connection's receive window grows to, in bytes.
-pub const WINDOW_MAX: u32 = 1 << 20;
+pub(crate) const WINDOW_MAX: u32 = 1 << 20;
 /// Bytes that all connections of a tunnel are granted and have not read.
 pub const GRANT: u32 = 4 << 20;
 /// Unsent bytes of a connection from which on its program waits.

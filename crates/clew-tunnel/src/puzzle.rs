@@ -64,13 +64,14 @@ impl PuzzleSecret {
         r[TAG + BYTES..].copy_from_slice(&ephemeral.0);
         let sealed = self.key(source).seal(&full_nonce(tid, nonce), &mut r);
         debug_assert!(sealed, "there is room for the tag");
-        let w = w.min(W_MAX);
+        let (q, hash) = pose(&r, w);
+        let w = w.min(W_MAX).into();
         Interrogation {
             tid,
             nonce,
-            q: blanked(r, w),
-            hash: Sha512::digest(r).into(),
-            w: w.into(),
+            q,
+            hash,
+            w,
         }
     }
 

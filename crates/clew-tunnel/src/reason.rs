@@ -78,6 +78,7 @@ clew_wire::reasons! {
         TooHard = "too-hard": "A puzzle beyond the bounds.",
         NoAnswer = "no-answer": "The other side is silent.",
         Idle = "idle": "Nothing has been said for too long.",
+        WrongState = "wrong-state": "A step that a tunnel's state does not have: a defect of this program.",
     }
 }
 

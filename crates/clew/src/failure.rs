@@ -24,6 +24,15 @@ pub enum Status {
 }
 
 impl Status {
+    /// No if something is not as it has to be, else could not tell if something is open, else yes.
+    pub fn of(is_no: bool, is_open: bool) -> Self {
+        match (is_no, is_open) {
+            (true, _) => Self::No,
+            (false, true) => Self::CouldNotTell,
+            (false, false) => Self::Yes,
+        }
+    }
+
     /// The exit status.
     pub fn code(self) -> u8 {
         match self {

@@ -39,6 +39,19 @@ use std::sync::{Arc, LazyLock};
 /// Set by a signal: the program stops after the batch at hand, and leaves no partial file.
 pub static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
+/// Whether a signal came.
+fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Fails if a signal came: no output is written then.
+fn go_on() -> Result<(), Failure> {
+    match is_interrupted() {
+        true => Err(Failure::new("interrupted: no output was written")),
+        false => Ok(()),
+    }
+}
+
 /// Runs the program with these arguments, the first of which is its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let matches = match cli::Cli::command().try_get_matches_from(arguments) {

@@ -7,7 +7,6 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::{error, fmt};
 
 use clew_keys::files::{MODE_PUBLIC, Pending};
 
@@ -26,7 +25,7 @@ const MODE_BITS: u32 = 0o777;
 static UNSAID: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints a line. [`all_said`] tells of a failure.
-pub fn say(line: fmt::Arguments<'_>) {
+pub fn say(line: std::fmt::Arguments<'_>) {
     if let Err(error) = writeln!(io::stdout(), "{line}") {
         let _ = UNSAID.set(error);
     }
@@ -45,17 +44,21 @@ pub fn all_said() -> Result<(), Failure> {
 }
 
 /// Why an output cannot be opened, or made permanent.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// There is a file already, and replacing it was not asked for.
+    #[error("{}: already exists", name(.0))]
     Exists(PathBuf),
     /// The output is the input.
+    #[error("{}: this is the input", name(.0))]
     IsInput(PathBuf),
     /// The system refused.
+    #[error("{}: cannot write: {error}", name(.path))]
     Io {
         /// The output.
         path: PathBuf,
         /// The system's reason.
+        #[source]
         error: io::Error,
     },
 }
@@ -70,34 +73,11 @@ impl OutputError {
     }
 }
 
-impl fmt::Display for OutputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists(path) => {
-                write!(f, "{}: already exists", name(path))
-            }
-            Self::IsInput(path) => {
-                write!(f, "{}: this is the input", name(path))
-            }
-            Self::Io { path, error } => write!(f, "{}: cannot write: {error}", name(path)),
-        }
-    }
-}
-
 fn name(path: &Path) -> Cow<'_, str> {
     if path == Path::new(STANDARD_STREAM) {
         "standard output".into()
     } else {
         path.to_string_lossy()
-    }
-}
-
-impl error::Error for OutputError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Self::Io { error, .. } => Some(error),
-            _ => None,
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Progress lines: on standard error, on a terminal only.
 
+use crate::is_interrupted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -21,6 +22,22 @@ pub fn bytes(size: Option<u64>, doing: &'static str) -> ProgressBar {
             doing,
         ),
     }
+}
+
+/// Works on the rows of a register, under a line that tells how many are done. The work is told to
+/// stop when the program is interrupted.
+pub fn while_counting<T>(
+    doing: &'static str,
+    work: impl FnOnce(clew_manager::Progress<'_>) -> T,
+) -> T {
+    let bar = rows(doing);
+    let done = work(&mut |done, of| {
+        bar.set_length(of);
+        bar.set_position(done);
+        !is_interrupted()
+    });
+    bar.finish_and_clear();
+    done
 }
 
 /// A line about rows of a register; their number may be told later.

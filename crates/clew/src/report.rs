@@ -27,13 +27,22 @@ pub fn damage(damage: Option<impl Display>, consequence: &str) {
 /// is undecided, the file is damaged, or nothing was signed; else yes.
 pub fn status(verified: &VerifyReport, strict: bool) -> Status {
     let totals = &verified.totals;
-    if totals.of(Verdict::Invalid) > 0 || strict && totals.unsigned_ip > 0 {
-        return Status::No;
-    }
+    let is_no = totals.of(Verdict::Invalid) > 0 || strict && totals.unsigned_ip > 0;
     let is_open = totals.of(Verdict::Undecided) > 0 || verified.damage.is_some();
-    match is_open || totals.of(Verdict::Valid) == 0 {
-        true => Status::CouldNotTell,
-        false => Status::Yes,
+    Status::of(is_no, is_open || totals.of(Verdict::Valid) == 0)
+}
+
+/// Says what is wrong with a capture that was copied, and returns the answer.
+pub fn copied(found: Option<impl Display>) -> Status {
+    let status = Status::of(false, found.is_some());
+    damage(found, "the rest was copied unchanged");
+    status
+}
+
+/// Warns if none of the packets of a capture was signed.
+pub fn warn_if_none(signed: u64, packets: u64) {
+    if signed == 0 && packets > 0 {
+        eprintln!("clew: warning: no packet was signed");
     }
 }
 
@@ -75,11 +84,6 @@ pub fn endpoint(address: IpAddr, port: Option<u16>) -> String {
         Some(port) => SocketAddr::new(address, port).to_string(),
         None => address.to_string(),
     }
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A reason in a few words for people.

@@ -6,9 +6,10 @@ use crate::random;
 use clap::Args;
 use clew_capture::is_capture;
 use clew_evidence::TextError;
-use clew_keys::TextFile;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{MODE_SECRET, Written, write_atomically};
+use clew_keys::{IssuerKeyFile, TextFile};
+use clew_manager::Store;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -82,6 +83,11 @@ impl Unlock {
     ) -> Result<T, Failure> {
         let (text, _) = self.read(path)?;
         decode(&text).map_err(|e| Failure::file(path, e))
+    }
+
+    /// Reads the issuer key of a group's directory.
+    pub fn issuer(&self, store: &Store) -> Result<IssuerKeyFile, Failure> {
+        self.load(&store.issuer_key_path(), IssuerKeyFile::decode)
     }
 
     fn passphrase(&self, path: &Path) -> Result<Secret, Failure> {

@@ -214,7 +214,7 @@ impl Visiting {
     fn check(&self) {
         let load = self.client.load();
         assert_eq!(load.tids[0], load.tids[1], "{load:?}");
-        assert!(load.puzzles <= 1 && load.ready == 0, "{load:?}");
+        assert!(load.work <= 1 && load.ready == 0, "{load:?}");
         assert!(
             load.held <= AHEAD_TOTAL && load.granted <= GRANT as usize,
             "{load:?}"

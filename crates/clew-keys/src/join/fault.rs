@@ -2,14 +2,16 @@
 
 use clew_evidence::GroupId;
 use clew_group::xr::JoinError;
-use std::fmt;
+use thiserror::Error;
 
 /// Why a device does not take what it was given. Nothing of what it keeps was changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JoinFault {
     /// Machines of a `bbs04` group do not join: the issuer makes their keys.
+    #[error("machines cannot join a bbs04 group: the issuer generates their keys")]
     NoJoin,
     /// The invitation is to another group than the group file's.
+    #[error("invitation belongs to group {invitation}, group file to group {file}")]
     OtherGroup {
         /// The invitation's group.
         invitation: GroupId,
@@ -17,16 +19,22 @@ pub enum JoinFault {
         file: GroupId,
     },
     /// The group's manager did not sign the invitation.
+    #[error("the group's manager did not sign this invitation")]
     NotTheManagers,
     /// The file answers another invitation than the one that this device has.
+    #[error("belongs to another join")]
     OtherJoin,
     /// The device has accepted another offer.
+    #[error("this device has accepted another offer")]
     OtherOffer,
     /// The device has not accepted an offer yet.
+    #[error("this device has not accepted an offer yet")]
     NoOffer,
     /// The offer is for a join on the issuer's host, or for an attested device key.
+    #[error("the offer is not for a join from the device's own host")]
     How,
     /// The group file does not have this epoch yet.
+    #[error("need a group file with epoch {epoch}, have one up to epoch {newest}")]
     NoSuchEpoch {
         /// The epoch.
         epoch: u32,
@@ -34,13 +42,18 @@ pub enum JoinFault {
         newest: u32,
     },
     /// The issuer's record of this epoch is not the group file's.
+    #[error(
+        "issuer and group file differ about epoch {epoch}: someone shows two histories of the group"
+    )]
     OtherHistory {
         /// The epoch.
         epoch: u32,
     },
     /// The issuer's values do not hold for the request in this state.
-    Join(JoinError),
+    #[error("the offer does not match this state's request")]
+    Join(#[from] JoinError),
     /// A witness is not that of this machine in this epoch.
+    #[error("the witness of epoch {epoch} is not this machine's")]
     Witness {
         /// The epoch.
         epoch: u32,
@@ -65,43 +78,3 @@ impl JoinFault {
         }
     }
 }
-
-impl From<JoinError> for JoinFault {
-    fn from(error: JoinError) -> Self {
-        Self::Join(error)
-    }
-}
-
-impl fmt::Display for JoinFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoJoin => {
-                f.write_str("machines cannot join a bbs04 group: the issuer generates their keys")
-            }
-            Self::OtherGroup { invitation, file } => write!(
-                f,
-                "invitation belongs to group {invitation}, group file to group {file}"
-            ),
-            Self::NotTheManagers => f.write_str("the group's manager did not sign this invitation"),
-            Self::OtherJoin => f.write_str("belongs to another join"),
-            Self::OtherOffer => f.write_str("this device has accepted another offer"),
-            Self::NoOffer => f.write_str("this device has not accepted an offer yet"),
-            Self::How => f.write_str("the offer is not for a join from the device's own host"),
-            Self::NoSuchEpoch { epoch, newest } => write!(
-                f,
-                "need a group file with epoch {epoch}, have one up to epoch {newest}"
-            ),
-            Self::OtherHistory { epoch } => write!(
-                f,
-                "issuer and group file differ about epoch {epoch}: someone shows two histories of \
-                 the group"
-            ),
-            Self::Join(_) => f.write_str("the offer does not match this state's request"),
-            Self::Witness { epoch } => {
-                write!(f, "the witness of epoch {epoch} is not this machine's")
-            }
-        }
-    }
-}
-
-impl std::error::Error for JoinFault {}

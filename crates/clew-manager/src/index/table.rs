@@ -10,10 +10,10 @@
 
 use clew_evidence::GroupId;
 use clew_group::EpochId;
-use clew_keys::files::{MODE_SECRET, Pending};
+use clew_keys::files::{MODE_SECRET, write_atomically};
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -121,14 +121,13 @@ impl Table {
 
     /// Reads all entries. Returns `None` if the checksum says that the file was damaged.
     pub fn read(&self) -> io::Result<Option<Vec<Entry>>> {
-        let mut reader = Hashed::new(BufReader::new(At(&self.file, 0)));
-        reader.take::<HEAD_BYTES>()?;
-        let mut entries = Vec::with_capacity(self.entries as usize);
-        for _ in 0..self.entries {
-            entries.push(read_entry(&reader.take()?));
-        }
-        let (computed, stored) = reader.finish()?;
-        Ok((computed == stored).then_some(entries))
+        let mut bytes = vec![0; HEAD_BYTES + self.entries as usize * ENTRY_BYTES];
+        let mut checksum = [0; CHECKSUM_BYTES];
+        self.file.read_exact_at(&mut bytes, 0)?;
+        self.file.read_exact_at(&mut checksum, bytes.len() as u64)?;
+        let is_whole = Sha256::digest(&bytes)[..] == checksum;
+        let (entries, _) = bytes[HEAD_BYTES..].as_chunks();
+        Ok(is_whole.then(|| entries.iter().map(read_entry).collect()))
     }
 }
 
@@ -136,18 +135,14 @@ impl Table {
 pub(super) fn write(path: &Path, head: &Head, entries: &mut [Entry]) -> io::Result<()> {
     entries.sort_unstable();
     let count = u32::try_from(entries.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    let (file, pending) = Pending::create(path, MODE_SECRET, true)?;
-    let mut out = HashedWriter {
-        out: BufWriter::new(&file),
-        hash: Sha256::new(),
-    };
-    out.put(&head_bytes(head, count))?;
+    let mut bytes = head_bytes(head, count);
     for (hash, row) in entries {
-        out.put(&hash.to_be_bytes())?;
-        out.put(&row.to_be_bytes())?;
+        bytes.extend(hash.to_be_bytes());
+        bytes.extend(row.to_be_bytes());
     }
-    out.finish()?;
-    pending.commit(&file)
+    let checksum = Sha256::digest(&bytes);
+    bytes.extend(checksum);
+    write_atomically(path, &bytes, MODE_SECRET, true)
 }
 
 fn head_bytes(head: &Head, entries: u32) -> Vec<u8> {
@@ -189,59 +184,4 @@ fn read_entry(bytes: &[u8; ENTRY_BYTES]) -> Entry {
     hash.copy_from_slice(&bytes[..8]);
     row.copy_from_slice(&bytes[8..]);
     (u64::from_be_bytes(hash), u32::from_be_bytes(row))
-}
-
-/// A file read from an offset on, whatever others do with its position.
-struct At<'f>(&'f File, u64);
-
-impl Read for At<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read_at(buffer, self.1)?;
-        self.1 += read as u64;
-        Ok(read)
-    }
-}
-
-/// Reads pieces of known length, and hashes them.
-struct Hashed<R> {
-    from: R,
-    hash: Sha256,
-}
-
-impl<R: Read> Hashed<R> {
-    fn new(from: R) -> Self {
-        let hash = Sha256::new();
-        Self { from, hash }
-    }
-
-    fn take<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.from.read_exact(&mut bytes)?;
-        self.hash.update(bytes);
-        Ok(bytes)
-    }
-
-    /// The hash of all that was read, and the one that is stored behind it.
-    fn finish(mut self) -> io::Result<([u8; CHECKSUM_BYTES], [u8; CHECKSUM_BYTES])> {
-        let mut stored = [0; CHECKSUM_BYTES];
-        self.from.read_exact(&mut stored)?;
-        Ok((self.hash.finalize().into(), stored))
-    }
-}
-
-struct HashedWriter<W> {
-    out: W,
-    hash: Sha256,
-}
-
-impl<W: Write> HashedWriter<W> {
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hash.update(bytes);
-        self.out.write_all(bytes)
-    }
-
-    fn finish(mut self) -> io::Result<()> {
-        self.out.write_all(&self.hash.finalize())?;
-        self.out.flush()
-    }
 }

@@ -150,9 +150,14 @@ impl<C: Deref<Target = Connection>> Sqlite<C> {
         found().map_err(refused(&self.path))
     }
 
-    fn execute(&self, command: &str, params: impl Params) -> Result<usize> {
+    /// Returns how many rows were changed.
+    fn change(&self, command: &str, params: impl Params) -> Result<usize> {
         let done = self.db.execute(command, params);
         done.map_err(refused(&self.path))
+    }
+
+    fn execute(&self, command: &str, params: impl Params) -> Result<()> {
+        self.change(command, params).map(drop)
     }
 }
 
@@ -255,18 +260,15 @@ impl Transaction for Begun<'_> {
 
     fn add_record(&self, epoch: u32, part: &[u8]) -> Result<()> {
         self.execute("INSERT INTO part VALUES (?1, ?2)", params![epoch, part])
-            .map(drop)
     }
 
     fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()> {
         let command = "INSERT INTO checkpoint VALUES (?1, ?2, ?3)";
         self.execute(command, params![machines, root, part])
-            .map(drop)
     }
 
     fn set_head(&self, part: &[u8]) -> Result<()> {
         self.execute("UPDATE register SET bytes = ?1", [part])
-            .map(drop)
     }
 
     fn add_machine(&self, machine: &Machine) -> Result<()> {
@@ -282,28 +284,26 @@ impl Transaction for Begun<'_> {
                 machine.revoked_in,
             ],
         )
-        .map(drop)
     }
 
     fn add_node(&self, level: u32, index: u32, hash: &[u8; 32]) -> Result<()> {
         let command = "INSERT INTO node VALUES (?1, ?2, ?3)";
-        self.execute(command, params![level, index, hash]).map(drop)
+        self.execute(command, params![level, index, hash])
     }
 
     fn revoke(&self, index: u32, epoch: u32) -> Result<()> {
         let command = "UPDATE machine SET revoked_in = ?2 WHERE idx = ?1 AND revoked_in IS NULL";
-        self.execute(command, params![index, epoch]).map(drop)
+        self.execute(command, params![index, epoch])
     }
 
     fn invite(&self, nonce: &[u8; 32], name: &Name, now: u64) -> Result<()> {
         let command = "INSERT INTO joining (nonce, name, created_at) VALUES (?1, ?2, ?3)";
         self.execute(command, params![nonce, name.as_str(), now.cast_signed()])
-            .map(drop)
     }
 
     fn withdraw(&self, name: &Name) -> Result<usize> {
         let command = "DELETE FROM joining WHERE name = ?1 AND machine IS NULL";
-        self.execute(command, [name.as_str()])
+        self.change(command, [name.as_str()])
     }
 
     fn keep_offer(&self, nonce: &[u8; 32], offered: &Offered) -> Result<()> {
@@ -318,12 +318,11 @@ impl Transaction for Begun<'_> {
                 offered.replaces.map_or(-1, i64::from),
             ],
         )
-        .map(drop)
     }
 
     fn keep_joined(&self, nonce: &[u8; 32], index: u32) -> Result<()> {
         let command = "UPDATE joining SET machine = ?2 WHERE nonce = ?1";
-        self.execute(command, params![nonce, index]).map(drop)
+        self.execute(command, params![nonce, index])
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! The ledger is written and synced before a share leaves (`spec/opening.md` section 3).
 
-use super::hex;
 use crate::LedgerError;
 use crate::rules::{LedgerEntry, Seen, check_limits};
 use clew_keys::files::{directory, sync_directory};
+use clew_wire::Hex;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -64,14 +64,12 @@ fn read(file: &mut File) -> Result<Vec<LedgerEntry>, LedgerError> {
 }
 
 fn line(entry: &LedgerEntry) -> String {
-    let machine = entry.machine.map_or("-".to_owned(), |m| hex(&m));
-    let kind = if entry.machine.is_some() {
-        "match"
-    } else {
-        "open"
+    let (kind, machine) = match &entry.machine {
+        Some(machine) => ("match", Hex(machine).to_string()),
+        None => ("open", "-".to_owned()),
     };
-    let (t1, packet) = (hex(&entry.t1), hex(&entry.packet));
-    let (asked, request) = (hex(&entry.asked), hex(&entry.request));
+    let (t1, packet) = (Hex(&entry.t1), Hex(&entry.packet));
+    let (asked, request) = (Hex(&entry.asked), Hex(&entry.request));
     let time = entry.time;
     format!("{time} {kind} {t1} {packet} {asked} {machine} {request}\n")
 }

@@ -4,10 +4,10 @@
 //! twice, whoever chose the other blinds could turn a match into an opening
 //! (`spec/group-signature.md` 5.4).
 
-use super::hex;
 use crate::TrusteeError;
 use clew_evidence::{TextError, armor};
 use clew_keys::files::{self, MODE_SECRET};
+use clew_wire::Hex;
 use std::io;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -31,7 +31,7 @@ pub struct MatchState(PathBuf);
 impl MatchState {
     /// That of the session with this id, by the stem of the trustee's files.
     pub fn of(stem: &Path, session: &[u8; 32]) -> Self {
-        Self(stem.with_extension(format!("match-{}", hex(&session[..8]))))
+        Self(stem.with_extension(format!("match-{}", Hex(&session[..8]))))
     }
 
     /// Writes it, in the place of one that an abandoned match left.

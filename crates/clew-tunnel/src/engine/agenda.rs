@@ -27,9 +27,8 @@ impl Agenda {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// A tunnel that is due. It remains until it is moved.
-    pub(super) fn due(&self, now: Instant) -> Option<u32> {
-        let (at, tunnel) = self.0.first()?;
-        (*at <= now).then_some(*tunnel)
+    /// When the first one is due, and which tunnel that is. It remains until it is moved.
+    pub(super) fn due(&self, now: Instant) -> Option<(Instant, u32)> {
+        self.0.first().copied().filter(|(at, _)| *at <= now)
     }
 }

@@ -7,13 +7,14 @@ use core::net::SocketAddr;
 
 use super::connections::Connections;
 use super::draft::Draft;
-use super::event::{Event, Status, TunnelId};
+use super::event::{ConnectionId, Event, Status, TunnelId};
+use super::party::Party;
 use super::queue::Queue;
 use super::receiving::{Held, Place, Receiving};
 use super::sending::Sending;
 use super::seq::Seq;
 use super::trace::Trace;
-use crate::limits::{CONTROL_MAX, RPCS_MAX};
+use crate::limits::{CONTROL_MAX, NAME_MAX, RPCS_MAX};
 use crate::reason::{Counters, Reason};
 use crate::wire::packet::Side;
 use crate::wire::plaintext::Calls;
@@ -22,66 +23,39 @@ use crate::wire::values::{Call, CallWriter};
 
 /// What all tunnels of an engine share.
 #[derive(Debug, Default)]
-pub(crate) struct Common {
+pub struct Common {
     /// For the program.
-    pub events: VecDeque<Event>,
+    pub(super) events: VecDeque<Event>,
     /// By reason.
-    pub counters: Counters,
+    pub(super) counters: Counters,
     /// What is held ahead of its turn.
-    pub held: Held,
+    pub(super) held: Held,
     /// RPCs of the packet that is being written.
-    pub scratch: Vec<u8>,
+    pub(super) scratch: Vec<u8>,
     /// What was opened.
-    pub trace: Trace,
+    pub(super) trace: Trace,
 }
 
 /// The sequences and connections of a tunnel.
 #[derive(Debug)]
-pub(super) struct Channel {
+pub struct Channel {
     /// Whose tunnel it is.
-    pub id: TunnelId,
+    pub(super) id: TunnelId,
     /// It waits for its turn to send.
-    pub is_ready: bool,
+    pub(super) is_ready: bool,
+    /// Where it stands in the agenda.
+    pub(super) due: Option<Instant>,
     /// What this side sends.
-    pub sending: Sending,
+    pub(super) sending: Sending,
     /// What it receives.
-    pub receiving: Receiving,
+    pub(super) receiving: Receiving,
     /// Its connections.
-    pub connections: Connections,
+    pub(super) connections: Connections,
     side: Side,
     /// The longest RPC that every packet has room for.
     longest: usize,
     /// RPCs of connection 0 that wait.
     control: Queue,
-}
-
-/// One side of a tunnel: what it does with RPCs of connection 0.
-pub(super) trait Party {
-    /// What its tunnels share.
-    type Shared: AsMut<Common>;
-
-    /// Its channel.
-    fn channel(&mut self) -> &mut Channel;
-
-    /// Whether there may be such an RPC in this tunnel at all.
-    ///
-    /// # Errors
-    /// `not-allowed`.
-    fn admits(&self, call: &Call<'_>) -> Result<(), Reason> {
-        let _ = call;
-        Ok(())
-    }
-
-    /// Does an RPC of connection 0 that is in sequence.
-    ///
-    /// # Errors
-    /// A reason that closes the tunnel, or for which the RPC is passed over.
-    fn control(
-        &mut self,
-        shared: &mut Self::Shared,
-        now: Now<'_>,
-        rpc: Rpc<'_>,
-    ) -> Result<(), Reason>;
 }
 
 /// The times at which something happens, and randomness for it.
@@ -129,7 +103,7 @@ pub(super) fn receive<P: Party>(
     seq: u32,
     counted: Calls<'_>,
 ) -> Result<(), Reason> {
-    let channel = party.channel();
+    let channel = party.channel_mut();
     let Some(seq) = Seq::new(seq) else {
         return Ok(());
     };
@@ -149,8 +123,8 @@ pub(super) fn receive<P: Party>(
         Ok(Place::Next) => {
             all(party, shared, now, counted)?;
             // Those behind it wait like any other, and are sent again, as long as answers pile up.
-            while party.channel().control.bytes() <= CONTROL_MAX
-                && let Some(rpcs) = party.channel().receiving.pop(&mut shared.as_mut().held)
+            while party.channel_mut().control.bytes() <= CONTROL_MAX
+                && let Some(rpcs) = party.channel_mut().receiving.pop(&mut shared.as_mut().held)
             {
                 all(party, shared, now, Calls::parse(&rpcs)?)?;
             }
@@ -190,20 +164,16 @@ fn one<P: Party>(
     raw: &[u8],
 ) -> Result<(), Reason> {
     party.admits(call)?;
-    let channel = party.channel();
+    let channel = party.channel_mut();
     if call.connection != 0 {
         let events = &mut shared.as_mut().events;
         return channel.connections.deliver(channel.id, call, raw, events);
     }
-    let other = match channel.side {
-        Side::Client => Side::Server,
-        Side::Server => Side::Client,
-    };
-    match Rpc::of(call, other)? {
+    match Rpc::of(call, channel.other())? {
         Rpc::WindowSize { connection, bytes } => channel.connections.raise(connection, bytes),
         Rpc::Close { connection } if connection != 0 => {
             channel.connections.ended(connection)?;
-            let closed = Event::Closed(super::event::ConnectionId {
+            let closed = Event::Closed(ConnectionId {
                 tunnel: channel.id,
                 number: connection,
             });
@@ -212,6 +182,15 @@ fn one<P: Party>(
         }
         rpc => party.control(shared, now.again(), rpc),
     }
+}
+
+/// Whether a service may have such a name.
+///
+/// # Errors
+/// `bad-service`.
+pub(super) fn check_service(name: &str) -> Result<(), Reason> {
+    let is_name = (1..=NAME_MAX).contains(&name.len()) && !name.chars().any(char::is_control);
+    is_name.then_some(()).ok_or(Reason::BadService)
 }
 
 /// Whether an RPC with this reason is passed over; others close the tunnel.
@@ -239,12 +218,21 @@ impl Channel {
         Self {
             id,
             is_ready: false,
+            due: None,
             sending: Sending::new(start, packet),
             receiving: Receiving::new(),
             connections: Connections::new(side),
             side,
             longest,
             control: Queue::new(),
+        }
+    }
+
+    /// The other side.
+    pub(super) const fn other(&self) -> Side {
+        match self.side {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
         }
     }
 

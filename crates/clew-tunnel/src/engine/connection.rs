@@ -14,15 +14,24 @@ use crate::wire::values::Call;
 /// Bytes of a connection's id before a value.
 const ID_BYTES: usize = 4;
 
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A client's, which is not asked for yet: nothing is sent on it.
+    Wanted,
+    /// It was asked for, and nobody has decided.
+    Asked,
+    /// The server took it.
+    Accepted,
+}
+
 /// One connection, at one side.
 #[derive(Debug)]
 pub(super) struct Connection {
     /// 1 to 2^31 - 1.
     pub number: u32,
-    /// It was asked for: before, nothing is sent on it.
-    pub is_asked: bool,
-    /// The server took it.
-    pub is_accepted: bool,
+    /// How far it is.
+    pub stage: Stage,
     /// Its program has no more to send; close(c) follows what waits.
     pub is_closing: bool,
     /// Whole RPCs that came, and are not read.
@@ -46,11 +55,10 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A connection that nothing was sent on.
-    pub(super) const fn new(number: u32, asked: Instant) -> Self {
+    pub(super) const fn new(number: u32, stage: Stage, asked: Instant) -> Self {
         Self {
             number,
-            is_asked: false,
-            is_accepted: false,
+            stage,
             is_closing: false,
             inbox: Queue::new(),
             outbox: Queue::new(),
@@ -63,6 +71,16 @@ impl Connection {
             sent: 0,
             limit: CREDIT,
         }
+    }
+
+    /// Whether the server took it.
+    pub(super) fn is_accepted(&self) -> bool {
+        self.stage == Stage::Accepted
+    }
+
+    /// Whether it was asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        self.stage != Stage::Wanted
     }
 
     /// How many bytes may still come, and how many came and wait.
@@ -97,7 +115,7 @@ impl Connection {
 
     /// The program is told that there is something to be read, once until it has read all.
     pub(super) fn tell(&mut self, tunnel: TunnelId, events: &mut VecDeque<Event>) {
-        if self.is_accepted && !self.is_told && !self.inbox.is_empty() {
+        if self.is_accepted() && !self.is_told && !self.inbox.is_empty() {
             self.is_told = true;
             events.push_back(Event::Readable(self.id(tunnel)));
         }
@@ -150,7 +168,7 @@ impl Connection {
     pub(crate) fn due_window(&self, most: u32) -> Option<u32> {
         let (left, unread) = self.room();
         let half = self.window / 2;
-        if !self.is_accepted || left > half || unread > half {
+        if !self.is_accepted() || left > half || unread > half {
             return None;
         }
         let window = (2 * self.window).min(most).max(CREDIT);
@@ -171,12 +189,12 @@ impl Connection {
 
     /// Whether close(c) is due.
     pub(crate) fn may_close(&self) -> bool {
-        self.is_closing && self.is_asked && self.outbox.is_empty()
+        self.is_closing && self.is_asked() && self.outbox.is_empty()
     }
 
     /// The first RPC, if it may be sent now: the receive window has room for it.
     pub(crate) fn sendable(&self) -> Option<&[u8]> {
-        let rpc = self.outbox.front().filter(|_| self.is_asked)?;
+        let rpc = self.outbox.front().filter(|_| self.is_asked())?;
         let room = self.limit.wrapping_sub(self.sent) as usize;
         (rpc.len() - ID_BYTES <= room).then_some(rpc)
     }

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use clew_wire::Instant;
 
-use super::connection::Connection;
+use super::connection::{Connection, Stage};
 use super::draft::Draft;
 use super::event::{Event, TunnelId};
 use crate::limits::{CONNECTIONS_MAX, CREDIT, GRANT, SEND_BUFFER, WINDOW_MAX};
@@ -47,6 +47,11 @@ impl Connections {
         self.all.binary_search_by_key(&number, |c| c.number).ok()
     }
 
+    fn get(&mut self, number: u32) -> Option<&mut Connection> {
+        let place = self.place(number)?;
+        self.all.get_mut(place)
+    }
+
     /// The connection of this number.
     ///
     /// # Errors
@@ -65,7 +70,7 @@ impl Connections {
         let number = self.last_created + 1;
         (number < 1 << 31).then(|| {
             self.last_created = number;
-            self.all.push(Connection::new(number, now));
+            self.all.push(Connection::new(number, Stage::Wanted, now));
             number
         })
     }
@@ -93,9 +98,7 @@ impl Connections {
         if self.promised() + CREDIT > GRANT {
             return Err(Reason::NoRoom);
         }
-        let mut connection = Connection::new(number, now);
-        connection.is_asked = true;
-        self.all.push(connection);
+        self.all.push(Connection::new(number, Stage::Asked, now));
         Ok(())
     }
 
@@ -120,58 +123,62 @@ impl Connections {
     /// Whether nobody has decided about it.
     pub(crate) fn is_undecided(&self, number: u32) -> bool {
         self.place(number)
-            .is_some_and(|place| !self.all[place].is_accepted)
+            .is_some_and(|place| !self.all[place].is_accepted())
     }
 
     /// When the oldest one that nobody has decided about was asked for.
     pub(super) fn undecided(&self) -> Option<Instant> {
-        let undecided = self.all.iter().find(|c| !c.is_accepted);
+        let undecided = self.all.iter().find(|c| !c.is_accepted());
         undecided.map(|c| c.asked)
     }
 
     /// One that was asked for at `before` or earlier, and that nobody has decided about.
     pub(super) fn late(&self, before: Instant) -> Option<u32> {
-        let undecided = self.all.iter().find(|c| !c.is_accepted);
+        let undecided = self.all.iter().find(|c| !c.is_accepted());
         undecided.filter(|c| c.asked <= before).map(|c| c.number)
     }
 
     /// It was taken. What came before can be read.
     pub(super) fn accept(&mut self, tunnel: TunnelId, number: u32, events: &mut VecDeque<Event>) {
-        if let Some(place) = self.place(number) {
-            let connection = &mut self.all[place];
-            connection.is_accepted = true;
+        if let Some(connection) = self.get(number) {
+            connection.stage = Stage::Accepted;
             connection.tell(tunnel, events);
         }
     }
 
     /// Client: it is asked for in what is sent next. False if it is gone.
     pub(super) fn ask(&mut self, number: u32) -> bool {
-        let place = self.place(number);
-        let connection = place.map(|place| &mut self.all[place]);
-        connection.map(|c| c.is_asked = true).is_some()
+        self.get(number).map(|c| c.stage = Stage::Asked).is_some()
+    }
+
+    /// Client: the server answers, and has not answered before.
+    ///
+    /// # Errors
+    /// `unasked` if it took it already; `unknown-connection` if it was not asked for; as [`Self::find`].
+    fn answered(&mut self, number: u32) -> Result<&mut Connection, Reason> {
+        let connection = self.find(number)?;
+        match connection.stage {
+            Stage::Asked => Ok(connection),
+            Stage::Accepted => Err(Reason::Unasked),
+            Stage::Wanted => Err(Reason::UnknownConnection),
+        }
     }
 
     /// Client: the server took it.
     ///
     /// # Errors
-    /// `unasked` if it did already; as [`Self::find`].
+    /// As [`Self::answered`].
     pub(super) fn accepted(&mut self, number: u32) -> Result<(), Reason> {
-        let connection = self.find(number)?;
-        if connection.is_accepted {
-            return Err(Reason::Unasked);
-        }
-        connection.is_accepted = true;
+        self.answered(number)?.stage = Stage::Accepted;
         Ok(())
     }
 
     /// Client: the server did not.
     ///
     /// # Errors
-    /// As [`Self::accepted`].
+    /// As [`Self::answered`].
     pub(super) fn refused(&mut self, number: u32) -> Result<(), Reason> {
-        if self.find(number)?.is_accepted {
-            return Err(Reason::Unasked);
-        }
+        self.answered(number)?;
         self.remove(number);
         Ok(())
     }
@@ -193,7 +200,7 @@ impl Connections {
             // Nothing more is granted to it.
             connection.stop();
             // What came before it was taken, nobody reads.
-            if connection.is_accepted && !connection.inbox.is_empty() {
+            if connection.is_accepted() && !connection.inbox.is_empty() {
                 self.ended.push(connection);
             }
         }
@@ -213,7 +220,7 @@ impl Connections {
     ) -> Result<(), Reason> {
         let side = self.side;
         let connection = self.find(call.connection)?;
-        if side == Side::Client && !connection.is_accepted {
+        if side == Side::Client && !connection.is_accepted() {
             return Err(Reason::UnknownConnection);
         }
         connection.deliver(call, raw)?;
@@ -231,7 +238,7 @@ impl Connections {
 
     /// windowSize of the first connection that was asked for, as the other side knows it already.
     pub(super) fn window(&self) -> Option<Rpc<'static>> {
-        let asked = self.all.iter().find(|c| c.is_asked)?;
+        let asked = self.all.iter().find(|c| c.is_asked())?;
         Some(Rpc::WindowSize {
             connection: asked.number,
             bytes: asked.granted(),
@@ -243,7 +250,7 @@ impl Connections {
         let ended = self.ended.iter().position(|c| c.number == number);
         let connection = match (ended, self.place(number)) {
             (Some(place), _) => &mut self.ended[place],
-            (None, Some(place)) if self.all[place].is_accepted => &mut self.all[place],
+            (None, Some(place)) if self.all[place].is_accepted() => &mut self.all[place],
             _ => return false,
         };
         let Some(raw) = connection.inbox.front() else {
@@ -275,8 +282,7 @@ impl Connections {
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), Reason>,
         longest: usize,
     ) -> Option<Result<bool, Reason>> {
-        let place = self.place(number)?;
-        let connection = &mut self.all[place];
+        let connection = self.get(number)?;
         if connection.is_closing {
             return None;
         }
@@ -295,9 +301,7 @@ impl Connections {
 
     /// It ends when what waits was sent. False if there is none.
     pub(super) fn close(&mut self, number: u32) -> bool {
-        let place = self.place(number);
-        let connection = place.map(|place| &mut self.all[place]);
-        connection.map(|c| c.is_closing = true).is_some()
+        self.get(number).map(|c| c.is_closing = true).is_some()
     }
 
     /// Whether anything could be sent now.

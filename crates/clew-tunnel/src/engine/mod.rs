@@ -8,15 +8,17 @@ pub mod client;
 mod congestion;
 mod connection;
 mod connections;
-mod decryption;
 mod draft;
+mod endpoint;
 pub mod event;
 mod hash;
 mod nonces;
 mod outgoing;
 mod packet_keys;
+mod party;
 mod queue;
 pub mod rate;
+mod receive;
 mod receiving;
 mod replay;
 mod retransmission;
@@ -26,11 +28,13 @@ pub mod server;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tids;
 pub mod trace;
-mod tunnels;
+mod tunnel_keys;
 
 pub use channel::Now;
 pub use clew_wire::{Instant, WallTime};
+pub use endpoint::{Endpoint, Load};
 pub use outgoing::{Outgoing, Run};
 
 use core::net::SocketAddr;

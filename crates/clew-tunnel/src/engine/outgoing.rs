@@ -80,7 +80,7 @@ impl Outgoing {
     }
 
     /// Whether there is room for more.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.datagrams.len() < self.most
     }
 
@@ -113,7 +113,7 @@ impl Outgoing {
 
     /// Adds a packet, padded to at least `length` bytes; its bytes, or none if it would be longer than any
     /// packet.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         (from, to): (u32, SocketAddr),
         header: &Header,
@@ -146,7 +146,7 @@ impl Outgoing {
     }
 
     /// Seals all boxes. Before, nothing may leave.
-    pub fn seal(&mut self) {
+    pub(crate) fn seal(&mut self) {
         for group in self.unsealed.chunks(GROUP) {
             let mut rest = &mut self.bytes[..];
             let mut at = 0;

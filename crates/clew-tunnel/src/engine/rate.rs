@@ -18,12 +18,17 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// As many at once as in a second.
-    pub const fn per_second(per_second: u32) -> Self {
+    /// So many a second, and so many at once.
+    pub const fn new(per_second: u32, at_once: u32) -> Self {
         Self {
             per_second,
-            at_once: per_second,
+            at_once,
         }
+    }
+
+    /// As many at once as in a second.
+    pub const fn per_second(per_second: u32) -> Self {
+        Self::new(per_second, per_second)
     }
 
     fn interval(self) -> Duration {

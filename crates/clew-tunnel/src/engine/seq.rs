@@ -9,12 +9,8 @@ pub(super) struct Seq(u32);
 
 impl Seq {
     /// None for 0, which stands for no place.
-    pub(super) const fn new(number: u32) -> Option<Self> {
-        if number == 0 {
-            None
-        } else {
-            Some(Self(number))
-        }
+    pub(super) fn new(number: u32) -> Option<Self> {
+        (number != 0).then_some(Self(number))
     }
 
     /// A start, 256 r, r from 1 to 2^23 - 1 by random bits; that 0 gives 1 makes one r twice as likely.

@@ -37,20 +37,20 @@ pub struct Received {
 
 /// Packets that were decrypted, for who takes them from here.
 #[derive(Debug, Default)]
-pub struct Trace {
+pub(crate) struct Trace {
     most: usize,
     received: VecDeque<Received>,
 }
 
 impl Trace {
     /// Keeps the last `most`; 0: none.
-    pub fn keep(&mut self, most: usize) {
+    pub(crate) fn keep(&mut self, most: usize) {
         self.most = most;
         self.received.truncate(most);
     }
 
     /// A packet was decrypted.
-    pub fn note(&mut self, received: impl FnOnce() -> Received) {
+    pub(crate) fn note(&mut self, received: impl FnOnce() -> Received) {
         if self.most == 0 {
             return;
         }
@@ -61,7 +61,7 @@ impl Trace {
     }
 
     /// The oldest one.
-    pub fn take(&mut self) -> Option<Received> {
+    pub(crate) fn take(&mut self) -> Option<Received> {
         self.received.pop_front()
     }
 }

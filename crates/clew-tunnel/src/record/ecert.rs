@@ -33,7 +33,7 @@ impl Authenticators {
     pub const BOUND: Self = Self(2);
 
     /// Whether it has all of the others.
-    pub const fn has(self, others: Self) -> bool {
+    pub(crate) const fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 }

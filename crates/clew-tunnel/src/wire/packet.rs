@@ -79,7 +79,7 @@ pub struct Boxed<'a> {
 
 impl<'a> Boxed<'a> {
     /// For [`boxes::decrypt`], with others.
-    pub fn packet<'b>(&'b mut self, stream: &'b Stream) -> Option<boxes::Packet<'b>> {
+    pub(crate) fn packet<'b>(&'b mut self, stream: &'b Stream) -> Option<boxes::Packet<'b>> {
         boxes::Packet::new(stream, self.nonce.to_bytes(), self.bytes)
     }
 
@@ -229,7 +229,7 @@ impl Header {
 
     /// Appends a packet whose box is still to be encrypted, padded to at least `length` bytes. Where in `out`
     /// the box begins, tag first; none, and nothing is written, if that makes more than [`PACKET_MAX`].
-    pub fn write(
+    pub(crate) fn write(
         &self,
         (seq, ack): (u32, u32),
         rpcs: &[u8],

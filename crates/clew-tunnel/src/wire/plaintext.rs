@@ -6,7 +6,7 @@ use crate::reason::Reason;
 use clew_wire::Reader;
 
 /// Bytes of seq and ack.
-pub const FIXED_BYTES: usize = 8;
+pub(crate) const FIXED_BYTES: usize = 8;
 
 /// Least bytes of an RPC: connection id and type. Fewer are padding.
 const RPC_MIN: usize = 5;

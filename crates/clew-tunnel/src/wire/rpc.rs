@@ -9,109 +9,155 @@ use crate::puzzle::{HASH_BYTES, R_BYTES};
 use crate::reason::Reason;
 use crate::x25519::{BYTES, Public};
 
-/// An RPC of the tunnel's own. Its fields are of the right types and lengths, and not looked at beyond:
-/// keys, connection ids and names are for who does it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rpc<'a> {
+/// Declares [`Rpc`] by its rows: name, sender (none: both), and arguments with the way in which they are read and
+/// written.
+macro_rules! rpcs {
+    ($(
+        $(#[$doc:meta])*
+        $rpc:ident = $name:literal of $side:expr $(, {
+            $($(#[$field_doc:meta])* $field:ident: $kind:ty as $how:ident,)*
+        })?;
+    )*) => {
+        /// An RPC of the tunnel's own. Its fields are of the right types and lengths, and not looked at beyond:
+        /// keys, connection ids and names are for who does it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Rpc<'a> {
+            $($(#[$doc])* $rpc $({ $($(#[$field_doc])* $field: $kind),* })?,)*
+        }
+
+        impl<'a> Rpc<'a> {
+            const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Who sends it; none: both.
+            pub const fn side(&self) -> Option<Side> {
+                match self {
+                    $(Self::$rpc { .. } => $side,)*
+                }
+            }
+
+            /// The name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$rpc { .. } => $name,)*
+                }
+            }
+
+            fn read(name: &str, at: &mut Arguments<'a>) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$rpc $({ $($field: at.$how()?),* })?),)*
+                    _ => None,
+                }
+            }
+
+            fn arguments<'w>(&self, call: CallWriter<'w>) -> CallWriter<'w> {
+                match *self {
+                    $(Self::$rpc $({ $($field),* })? => call$($(.$how($field))*)?,)*
+                }
+            }
+        }
+    };
+}
+
+rpcs! {
     /// First in each initiation packet (6.1).
-    NextTid {
+    NextTid = "nextTid" of Some(Side::Client), {
         /// TID of the next initiation packet; it may have flags, which are refused (`bad-tid`).
-        tid: [u8; 8],
+        tid: [u8; 8] as long,
         /// The header's C', once more.
-        key: Public,
-    },
+        key: Public as key,
+    };
     /// The client rekeys.
-    RekeyNow,
+    RekeyNow = "rekeyNow" of Some(Side::Server);
     /// An anonymous connection.
-    Create {
+    Create = "create" of Some(Side::Client), {
         /// Its id.
-        connection: u32,
+        connection: u32 as number,
         /// The service.
-        service: &'a str,
-    },
+        service: &'a str as text,
+    };
     /// A connection of a user, with the authenticator `box`.
-    CreateAuth {
+    CreateAuth = "createAuth" of Some(Side::Client), {
         /// Its id.
-        connection: u32,
+        connection: u32 as number,
         /// The service.
-        service: &'a str,
+        service: &'a str as text,
         /// U.
-        user: Public,
+        user: Public as key,
         /// What shows that it is U.
-        authenticator: &'a [u8; BOX_BYTES],
-    },
+        authenticator: &'a [u8; BOX_BYTES] as array,
+    };
     /// A connection of a user, with the authenticator `bound`.
-    CreateAuthBound {
+    CreateAuthBound = "createAuthBound" of Some(Side::Client), {
         /// Its id.
-        connection: u32,
+        connection: u32 as number,
         /// The service.
-        service: &'a str,
+        service: &'a str as text,
         /// U.
-        user: Public,
+        user: Public as key,
         /// The S' that the authenticator is for.
-        ephemeral: Public,
+        ephemeral: Public as key,
         /// What shows that it is U: [`BOUND_BYTES`] and the service name's.
-        authenticator: &'a [u8],
-    },
+        authenticator: &'a [u8] as bytes,
+    };
     /// Reserved: refused with `not-offered`.
-    CreateAuthGroup {
+    CreateAuthGroup = "createAuthGroup" of Some(Side::Client), {
         /// Its id.
-        connection: u32,
-    },
+        connection: u32 as number,
+    };
     /// The connection is there.
-    Ack {
+    Ack = "ack" of Some(Side::Server), {
         /// Its id.
-        connection: u32,
-    },
+        connection: u32 as number,
+    };
     /// The connection is not there; 0: the control request that it answers.
-    Refuse {
+    Refuse = "refuse" of Some(Side::Server), {
         /// Its id.
-        connection: u32,
-    },
+        connection: u32 as number,
+    };
     /// The connection ends; 0: the tunnel.
-    Close {
+    Close = "close" of None, {
         /// Its id.
-        connection: u32,
-    },
+        connection: u32 as number,
+    };
     /// A receive window is raised (7.5).
-    WindowSize {
+    WindowSize = "windowSize" of None, {
         /// The connection.
-        connection: u32,
+        connection: u32 as number,
         /// Bytes since its creation, modulo 2^32.
-        bytes: u32,
-    },
+        bytes: u32 as number,
+    };
     /// A puzzle in the tunnel (10.3).
-    Puzz {
+    Puzz = "puzz" of Some(Side::Server), {
         /// r without its last w bits.
-        q: &'a [u8; R_BYTES],
+        q: &'a [u8; R_BYTES] as array,
         /// SHA-512 of r.
-        hash: &'a [u8; HASH_BYTES],
+        hash: &'a [u8; HASH_BYTES] as array,
         /// How many bits are missing.
-        w: u32,
+        w: u32 as number,
         /// Which puzzle it is.
-        nonce: [u8; 8],
-    },
+        nonce: [u8; 8] as nonce,
+    };
     /// Its solution.
-    PuzzSoln {
+    PuzzSoln = "puzzSoln" of Some(Side::Client), {
         /// The whole r.
-        r: &'a [u8; R_BYTES],
+        r: &'a [u8; R_BYTES] as array,
         /// Which puzzle it is of.
-        nonce: [u8; 8],
-    },
+        nonce: [u8; 8] as nonce,
+    };
     /// Asks for a record (12).
-    RequestCert {
+    RequestCert = "requestCert" of Some(Side::Client), {
         /// Of this host; see [`crate::record::Identity`].
-        identity: &'a [u8],
-    },
+        identity: &'a [u8] as bytes,
+    };
     /// Gives a record.
-    GiveCert {
+    GiveCert = "giveCert" of None, {
         /// Its cert, which section 3.3 judges.
-        cert: &'a [u8],
+        cert: &'a [u8] as bytes,
         /// Its ecert, which section 3.3 judges.
-        ecert: &'a [u8],
-    },
+        ecert: &'a [u8] as bytes,
+    };
     /// The giveCert that it answers was taken.
-    Ok,
+    Ok = "ok" of Some(Side::Server);
 }
 
 impl<'a> Rpc<'a> {
@@ -121,25 +167,14 @@ impl<'a> Rpc<'a> {
     /// `unknown-rpc`, which is passed over; `bad-arguments`, `wrong-side`: the first that applies.
     pub fn of(call: &Call<'a>, from: Side) -> Result<Self, Reason> {
         let mut at = Arguments(call.arguments);
-        let read = match call.name {
-            "nextTid" => at.next_tid(),
-            "rekeyNow" => Some(Self::RekeyNow),
-            "create" => at.create(),
-            "createAuth" => at.create_auth(),
-            "createAuthBound" => at.create_auth_bound(),
-            "createAuthGroup" => return reserved(&mut at, from),
-            "ack" => at.number().map(|connection| Self::Ack { connection }),
-            "refuse" => at.number().map(|connection| Self::Refuse { connection }),
-            "close" => at.number().map(|connection| Self::Close { connection }),
-            "windowSize" => at.window_size(),
-            "puzz" => at.puzz(),
-            "puzzSoln" => at.puzz_soln(),
-            "requestCert" => at.bytes().map(|identity| Self::RequestCert { identity }),
-            "giveCert" => at.give_cert(),
-            "ok" => Some(Self::Ok),
-            _ => return Err(Reason::UnknownRpc),
-        };
-        let rpc = read.filter(|_| at.0.next().is_none());
+        if call.name == "createAuthGroup" {
+            return reserved(&mut at, from);
+        }
+        if !Self::NAMES.contains(&call.name) {
+            return Err(Reason::UnknownRpc);
+        }
+        let read = Self::read(call.name, &mut at);
+        let rpc = read.filter(|rpc| at.0.next().is_none() && rpc.has_its_length());
         let rpc = rpc.ok_or(Reason::BadArguments)?;
         if rpc.side().is_some_and(|side| side != from) {
             return Err(Reason::WrongSide);
@@ -147,43 +182,15 @@ impl<'a> Rpc<'a> {
         Ok(rpc)
     }
 
-    /// Who sends it; none: both.
-    pub const fn side(&self) -> Option<Side> {
+    /// Whether an authenticator `bound` is as long as its service's name asks.
+    const fn has_its_length(&self) -> bool {
         match self {
-            Self::NextTid { .. }
-            | Self::Create { .. }
-            | Self::CreateAuth { .. }
-            | Self::CreateAuthBound { .. }
-            | Self::CreateAuthGroup { .. }
-            | Self::PuzzSoln { .. }
-            | Self::RequestCert { .. } => Some(Side::Client),
-            Self::RekeyNow
-            | Self::Ack { .. }
-            | Self::Refuse { .. }
-            | Self::Puzz { .. }
-            | Self::Ok => Some(Side::Server),
-            Self::Close { .. } | Self::WindowSize { .. } | Self::GiveCert { .. } => None,
-        }
-    }
-
-    /// The name.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::NextTid { .. } => "nextTid",
-            Self::RekeyNow => "rekeyNow",
-            Self::Create { .. } => "create",
-            Self::CreateAuth { .. } => "createAuth",
-            Self::CreateAuthBound { .. } => "createAuthBound",
-            Self::CreateAuthGroup { .. } => "createAuthGroup",
-            Self::Ack { .. } => "ack",
-            Self::Refuse { .. } => "refuse",
-            Self::Close { .. } => "close",
-            Self::WindowSize { .. } => "windowSize",
-            Self::Puzz { .. } => "puzz",
-            Self::PuzzSoln { .. } => "puzzSoln",
-            Self::RequestCert { .. } => "requestCert",
-            Self::GiveCert { .. } => "giveCert",
-            Self::Ok => "ok",
+            Self::CreateAuthBound {
+                service,
+                authenticator,
+                ..
+            } => authenticator.len() == BOUND_BYTES + service.len(),
+            _ => true,
         }
     }
 
@@ -192,44 +199,7 @@ impl<'a> Rpc<'a> {
     /// # Errors
     /// `too-long` for a service name beyond [`crate::limits::STRING_MAX`], or bytes beyond 65,535.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Reason> {
-        let call = CallWriter::new(out, 0, self.name());
-        let call = match *self {
-            Self::NextTid { tid, key } => call.long(tid).bytes(&key.0),
-            Self::RekeyNow | Self::Ok => call,
-            Self::Create {
-                connection,
-                service,
-            } => call.number(connection).text(service),
-            Self::CreateAuth {
-                connection,
-                service,
-                user,
-                authenticator,
-            } => {
-                let call = call.number(connection).text(service).bytes(&user.0);
-                call.bytes(authenticator)
-            }
-            Self::CreateAuthBound {
-                connection,
-                service,
-                user,
-                ephemeral,
-                authenticator,
-            } => {
-                let call = call.number(connection).text(service).bytes(&user.0);
-                call.bytes(&ephemeral.0).bytes(authenticator)
-            }
-            Self::CreateAuthGroup { connection }
-            | Self::Ack { connection }
-            | Self::Refuse { connection }
-            | Self::Close { connection } => call.number(connection),
-            Self::WindowSize { connection, bytes } => call.number(connection).number(bytes),
-            Self::Puzz { q, hash, w, nonce } => call.bytes(q).bytes(hash).number(w).bytes(&nonce),
-            Self::PuzzSoln { r, nonce } => call.bytes(r).bytes(&nonce),
-            Self::RequestCert { identity } => call.bytes(identity),
-            Self::GiveCert { cert, ecert } => call.bytes(cert).bytes(ecert),
-        };
-        call.end()
+        self.arguments(CallWriter::new(out, 0, self.name())).end()
     }
 }
 
@@ -287,73 +257,28 @@ impl<'a> Arguments<'a> {
         self.array::<BYTES>().copied().map(Public)
     }
 
-    fn next_tid(&mut self) -> Option<Rpc<'a>> {
-        let Value::Long(tid) = self.0.next()? else {
-            return None;
-        };
-        let key = self.key()?;
-        Some(Rpc::NextTid { tid, key })
+    fn nonce(&mut self) -> Option<[u8; 8]> {
+        self.array().copied()
     }
 
-    fn create(&mut self) -> Option<Rpc<'a>> {
-        Some(Rpc::Create {
-            connection: self.number()?,
-            service: self.text()?,
-        })
+    fn long(&mut self) -> Option<[u8; 8]> {
+        match self.0.next()? {
+            Value::Long(long) => Some(long),
+            _ => None,
+        }
+    }
+}
+
+impl CallWriter<'_> {
+    fn array<const N: usize>(self, bytes: &[u8; N]) -> Self {
+        self.bytes(bytes)
     }
 
-    fn create_auth(&mut self) -> Option<Rpc<'a>> {
-        Some(Rpc::CreateAuth {
-            connection: self.number()?,
-            service: self.text()?,
-            user: self.key()?,
-            authenticator: self.array()?,
-        })
+    fn key(self, key: Public) -> Self {
+        self.bytes(&key.0)
     }
 
-    fn create_auth_bound(&mut self) -> Option<Rpc<'a>> {
-        let connection = self.number()?;
-        let service = self.text()?;
-        let user = self.key()?;
-        let ephemeral = self.key()?;
-        let authenticator = self.bytes()?;
-        let rpc = Rpc::CreateAuthBound {
-            connection,
-            service,
-            user,
-            ephemeral,
-            authenticator,
-        };
-        (authenticator.len() == BOUND_BYTES + service.len()).then_some(rpc)
-    }
-
-    fn window_size(&mut self) -> Option<Rpc<'a>> {
-        Some(Rpc::WindowSize {
-            connection: self.number()?,
-            bytes: self.number()?,
-        })
-    }
-
-    fn puzz(&mut self) -> Option<Rpc<'a>> {
-        Some(Rpc::Puzz {
-            q: self.array()?,
-            hash: self.array()?,
-            w: self.number()?,
-            nonce: *self.array()?,
-        })
-    }
-
-    fn puzz_soln(&mut self) -> Option<Rpc<'a>> {
-        Some(Rpc::PuzzSoln {
-            r: self.array()?,
-            nonce: *self.array()?,
-        })
-    }
-
-    fn give_cert(&mut self) -> Option<Rpc<'a>> {
-        Some(Rpc::GiveCert {
-            cert: self.bytes()?,
-            ecert: self.bytes()?,
-        })
+    fn nonce(self, nonce: [u8; 8]) -> Self {
+        self.bytes(&nonce)
     }
 }

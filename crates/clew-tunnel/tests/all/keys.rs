@@ -147,27 +147,35 @@ fn the_acceptance_window_is_thirty_seconds_to_both_sides() {
 
 #[test]
 fn boxes_as_the_specification_has_them() {
-    let made = authenticator::make(&secret(1), &public(2), [9; 24]).unwrap();
+    let shared = keys::shared(&secret(1), &public(2)).unwrap();
+    let made = authenticator::seal(&shared, &public(2), [9; 24]);
     assert_eq!(made.len(), 72);
-    let key = keys::shared(&secret(1), &public(2)).unwrap().to_bytes();
+    let key = shared.to_bytes();
     assert_eq!(made[24..], sealed(key, [9; 24], &public(2).0));
-    let server = (&secret(2), &public(2));
-    assert_eq!(authenticator::verify(server, &public(1), &made), Ok(()));
+    let verify = |user: &Public, x| {
+        let user = keys::canonical(user.0)?;
+        authenticator::check(&keys::shared(&secret(2), &user)?, &public(2), x)
+    };
+    assert_eq!(verify(&public(1), &made), Ok(()));
     let refused = Err(Reason::Authenticator);
-    assert_eq!(authenticator::verify(server, &public(4), &made), refused);
+    assert_eq!(verify(&public(4), &made), refused);
     let mut changed = made;
     changed[30] ^= 1;
-    assert_eq!(authenticator::verify(server, &public(1), &changed), refused);
+    assert_eq!(verify(&public(1), &changed), refused);
     // Of another content, under the right key.
     let other = [&[9; 24][..], &sealed(key, [9; 24], &public(3).0)].concat();
     let other: [u8; BOX_BYTES] = other.try_into().unwrap();
-    assert_eq!(authenticator::verify(server, &public(1), &other), refused);
+    assert_eq!(verify(&public(1), &other), refused);
     let bad = Err(Reason::BadKey);
-    assert_eq!(
-        authenticator::verify(server, &Public([0xff; 32]), &made),
-        bad
-    );
-    assert_eq!(authenticator::verify(server, &Public([0; 32]), &made), bad);
+    assert_eq!(verify(&Public([0xff; 32]), &made), bad);
+    assert_eq!(verify(&Public([0; 32]), &made), bad);
+}
+
+/// What a server with S and S' does.
+fn verify(context: &Context<'_>, x: &[u8]) -> Result<(), Reason> {
+    let user = keys::canonical(context.user.0)?;
+    let (long, short) = (keys::dh(&secret(2), &user)?, keys::dh(&secret(3), &user)?);
+    context.check([&long, &short], x)
 }
 
 fn binder() -> Binder {
@@ -186,7 +194,8 @@ fn bound_as_the_specification_has_it() {
         connection: 7,
         service: "files",
     };
-    let made = context.make(&secret(1), [9; 24]).unwrap();
+    let [long, short] = [2, 3].map(|n| keys::dh(&secret(1), &public(n)).unwrap());
+    let made = context.seal([&long, &short], [9; 24]);
     assert_eq!(made.len(), BOUND_BYTES + 5);
     let parts: [&[u8]; 8] = [
         b"clew-mlt-bound-0",
@@ -200,44 +209,32 @@ fn bound_as_the_specification_has_it() {
     ];
     let kb: [u8; 32] = Sha256::digest(parts.concat()).into();
     assert_eq!(made[24..], sealed(kb, [9; 24], b"\0\0\0\x07files"));
-    assert_eq!(context.verify(&secret(2), &secret(3), &made), Ok(()));
+    assert_eq!(verify(&context, &made), Ok(()));
 
     let other = Context {
         connection: 8,
         ..context
     };
-    assert_eq!(
-        other.verify(&secret(2), &secret(3), &made),
-        Err(Reason::Authenticator)
-    );
+    assert_eq!(verify(&other, &made), Err(Reason::Authenticator));
     let other = Context {
         service: "file",
         ..context
     };
-    assert_eq!(
-        other.verify(&secret(2), &secret(3), &made),
-        Err(Reason::Authenticator)
-    );
+    assert_eq!(verify(&other, &made), Err(Reason::Authenticator));
     let key = public(4);
     let other = Context {
         user: &key,
         ..context
     };
-    assert_eq!(
-        other.verify(&secret(2), &secret(3), &made),
-        Err(Reason::Authenticator)
-    );
+    assert_eq!(verify(&other, &made), Err(Reason::Authenticator));
     let another = Binder::new(&Key::from_bytes([9; 32]), TID, &public(5), &public(3));
     let other = Context {
         binder: &another,
         ..context
     };
-    assert_eq!(
-        other.verify(&secret(2), &secret(3), &made),
-        Err(Reason::Authenticator)
-    );
+    assert_eq!(verify(&other, &made), Err(Reason::Authenticator));
     for short in 0..made.len() {
-        let cut = context.verify(&secret(2), &secret(3), &made[..short]);
+        let cut = verify(&context, &made[..short]);
         assert_eq!(cut, Err(Reason::Authenticator));
     }
     let bad = Public([0xff; 32]);
@@ -245,8 +242,5 @@ fn bound_as_the_specification_has_it() {
         user: &bad,
         ..context
     };
-    assert_eq!(
-        other.verify(&secret(2), &secret(3), &made),
-        Err(Reason::BadKey)
-    );
+    assert_eq!(verify(&other, &made), Err(Reason::BadKey));
 }

@@ -197,17 +197,16 @@ fn client_keys_are_canonical() {
 fn what_is_too_long_is_not_written() {
     let header = header(Side::Client, None);
     let mut out = vec![7];
-    assert_eq!(
-        header.write((0, 0), &[0; PACKET_MAX - 40], 0, &mut out),
-        Some(17)
-    );
-    out.truncate(1);
-    assert_eq!(
-        header.write((0, 0), &[0; PACKET_MAX - 39], 0, &mut out),
-        None
-    );
-    assert_eq!(header.write((0, 0), b"", PACKET_MAX + 1, &mut out), None);
-    assert_eq!(out, [7]);
+    let stream = keys::stream(&Key::from_bytes([1; 32]), header.tid);
+    let mut seal = |rpcs: &[u8], length| {
+        let sealed = header.seal((0, 0), rpcs, length, &stream, &mut out);
+        let bytes = out.len();
+        out.truncate(1);
+        (sealed.is_some(), bytes)
+    };
+    assert_eq!(seal(&[0; PACKET_MAX - 40], 0), (true, 1 + PACKET_MAX));
+    assert_eq!(seal(&[0; PACKET_MAX - 39], 0), (false, 1));
+    assert_eq!(seal(b"", PACKET_MAX + 1), (false, 1));
 }
 
 #[test]

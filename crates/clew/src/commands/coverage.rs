@@ -2,9 +2,12 @@
 
 use super::evidence::Evidence;
 use crate::capture::Capture;
+use crate::cli::PacketOf;
 use crate::failure::Failure;
+use crate::groups::read_group_file;
 use clew_capture::Record;
 use clew_engine::AsFrame;
+use clew_evidence::GroupFile;
 use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, VecDeque};
@@ -16,6 +19,34 @@ const NAMED_MAX: usize = 10;
 /// Frame numbers that are kept. A signature covers 1,024 packets at most, but a capture may repeat
 /// them without end.
 const NUMBERS_MAX: usize = 1 << 16;
+
+/// A packet that trustees and judges look at, and which packets its signature covers.
+pub struct Matter {
+    pub evidence: Evidence,
+    pub coverage: Coverage,
+}
+
+impl Matter {
+    /// The packet that a command names, verified, with its group.
+    ///
+    /// # Errors
+    /// A file cannot be read, or not twice; the packet is not valid.
+    pub fn read(of: &PacketOf) -> Result<(GroupFile, Self), Failure> {
+        check_rereadable(&of.input)?;
+        let group = read_group_file(&of.group)?;
+        let evidence = Evidence::verified(&of.input, of.packet, &group)?;
+        Ok((group, Self::of(&of.input, evidence)?))
+    }
+
+    /// A packet that is known, in that capture.
+    ///
+    /// # Errors
+    /// As [`Coverage::of`].
+    pub fn of(path: &Path, evidence: Evidence) -> Result<Self, Failure> {
+        let coverage = Coverage::of(path, &evidence)?;
+        Ok(Self { evidence, coverage })
+    }
+}
 
 /// The packets of a capture that a signature covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +65,7 @@ impl Coverage {
     ///
     /// # Errors
     /// The capture cannot be read, or does not have the packet that was asked about.
-    pub fn of(path: &Path, evidence: &Evidence) -> Result<Self, Failure> {
+    fn of(path: &Path, evidence: &Evidence) -> Result<Self, Failure> {
         let mut scan = Scan::new(evidence);
         let mut capture = Capture::open(path, "looking for its block")?;
         while let Some(batch) = capture.next_batch()? {

@@ -1,6 +1,6 @@
 //! `clew judge`: what an opening or a match proves, to anybody with public files.
 
-use super::coverage::{Coverage, check_rereadable, not_there};
+use super::coverage::{Matter, check_rereadable, not_there};
 use super::evidence::Evidence;
 use super::share::hash_of;
 use super::verdict;
@@ -9,14 +9,12 @@ use crate::failure::{Failure, Status};
 use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{
-    CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, TextError, judge_match,
-    judge_opening,
+    CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, Row, TextError,
+    judge_match, judge_opening,
 };
 use serde_json::json;
 use std::fmt::Display;
 use std::path::Path;
-
-pub use super::verdict::tell;
 
 /// The rule of `--warrant`.
 const WARRANT_PIN: &str = "warrant-pin";
@@ -41,15 +39,9 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     });
     let judgement = judged.map_err(|fault| refuted(arguments, &fault))?;
     check_warrant(arguments, file.request())?;
-    let coverage = Coverage::of(&arguments.input, &evidence)?;
-    verdict::tell(
-        &group,
-        &evidence,
-        file.request(),
-        &coverage,
-        &judgement,
-        arguments.json,
-    );
+    let matter = Matter::of(&arguments.input, evidence)?;
+    let warrant = file.request().warrant.as_ref();
+    verdict::tell(&group, &matter, warrant, &judgement, arguments.json);
     Ok(Status::Yes)
 }
 
@@ -91,10 +83,6 @@ pub enum EvidenceFile {
 
 impl EvidenceFile {
     /// Reads either; what it holds is not judged.
-    pub fn read(path: &Path, group: &CheckedGroup) -> Result<Self, Failure> {
-        Self::decode(&secrets::read_text(path)?, group).map_err(|error| unread(path, &error))
-    }
-
     fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {
         match Opening::decode(text, group) {
             Err(ReadError::Text(TextError::Label { .. })) => {}
@@ -111,13 +99,25 @@ impl EvidenceFile {
         }
     }
 
-    /// Whether the group file is as new as the evidence: an older one can't tell, which is no "no".
-    fn check_age(&self, group: &CheckedGroup, path: &Path) -> Result<(), Failure> {
-        let row = match self {
+    /// The row of its machine.
+    pub fn row(&self) -> &Row {
+        match self {
             Self::Opening(opening) => &opening.row,
             Self::Match(matched) => &matched.row,
-        };
-        let (needed, known) = (row.machines, group.register().machines);
+        }
+    }
+
+    /// Its text.
+    pub fn encode(&self) -> String {
+        match self {
+            Self::Opening(opening) => opening.encode(),
+            Self::Match(matched) => matched.encode(),
+        }
+    }
+
+    /// Whether the group file is as new as the evidence: an older one can't tell, which is no "no".
+    fn check_age(&self, group: &CheckedGroup, path: &Path) -> Result<(), Failure> {
+        let (needed, known) = (self.row().machines, group.register().machines);
         if needed <= known {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl EvidenceFile {
     }
 
     /// Judges it, for the packet that it is about.
-    pub fn judge(&self, group: &CheckedGroup, evidence: &Evidence) -> Result<Judgement, Fault> {
+    fn judge(&self, group: &CheckedGroup, evidence: &Evidence) -> Result<Judgement, Fault> {
         match self {
             Self::Opening(opening) => judge_opening(group, opening, &evidence.packet()),
             Self::Match(matched) => judge_match(group, matched, &evidence.packet()),

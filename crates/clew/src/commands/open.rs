@@ -1,14 +1,14 @@
 //! `clew open` and `clew match`: from the shares of several trustees to evidence that anybody judges.
 
-use super::coverage::{Coverage, check_rereadable};
+use super::coverage::Matter;
 use super::evidence::Evidence;
-use super::judge;
+use super::judge::EvidenceFile;
 use super::register::{Candidate, Register};
 use super::share::{check_new, read_shares, request, write};
-use crate::cli::{Match as MatchArguments, Open, PacketOf};
+use super::verdict::tell;
+use crate::cli::{Match as MatchArguments, Open};
 use crate::failure::{Failure, Status};
-use crate::groups::read_group_file;
-use crate::secrets::{self, Unlock};
+use crate::secrets;
 use clew_evidence::{
     CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
     Refused, Search, Share, Why, combine_match, combine_opening,
@@ -18,60 +18,40 @@ use std::path::Path;
 
 /// `clew open`
 pub fn run(arguments: &Open) -> Result<Status, Failure> {
-    check_new(&arguments.out.output)?;
+    let output = &arguments.out.output;
+    check_new(output)?;
     arguments.write_q.as_deref().map_or(Ok(()), check_new)?;
-    let Matter {
-        mut register,
-        evidence,
-        coverage,
-    } = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
+    let (group, matter) = Matter::read(&arguments.of)?;
+    let mut register = Register::open(&arguments.register, group, &arguments.unlock)?;
     let shares = read_shares(&arguments.share)?;
     let q = match (&arguments.q, &arguments.write_q) {
         (Some(path), _) => Q::Given(read_locator(path)?),
         (_, Some(_)) => Q::Asked,
         _ => Q::No,
     };
-    let (opened, locator) = open(&register, &evidence, &shares, q)?;
-    warn(&opened.refused);
-    register.keep(&opened.evidence.row)?;
-    write(&arguments.out.output, &opened.evidence.encode())?;
+    let (opened, locator) = open(&register, &matter.evidence, &shares, q)?;
+    for refused in &opened.refused {
+        eprintln!("clew: warning: {refused}");
+    }
+    let evidence = EvidenceFile::Opening(Box::new(opened.evidence));
+    put(&mut register, output, &evidence)?;
     if let (Some(path), Some(locator)) = (&arguments.write_q, locator) {
         write(path, &locator.encode())?;
     }
-    judge::tell(
-        register.group(),
-        &evidence,
-        &opened.evidence.request,
-        &coverage,
-        &opened.judgement,
-        arguments.json,
-    );
+    let warrant = evidence.request().warrant.as_ref();
+    let (group, judgement) = (register.group(), &opened.judgement);
+    tell(group, &matter, warrant, judgement, arguments.json);
     Ok(Status::Yes)
 }
 
-/// What `clew open` and `clew match` look at.
-struct Matter {
-    register: Register,
-    evidence: Evidence,
-    coverage: Coverage,
-}
-
-impl Matter {
-    fn read(of: &PacketOf, register: &Path, unlock: &Unlock) -> Result<Self, Failure> {
-        check_rereadable(&of.input)?;
-        let group = read_group_file(&of.group)?;
-        let evidence = Evidence::verified(&of.input, of.packet, &group)?;
-        let coverage = Coverage::of(&of.input, &evidence)?;
-        Ok(Self {
-            register: Register::open(register, group, unlock)?,
-            evidence,
-            coverage,
-        })
-    }
+/// Writes evidence, once its row is kept good.
+fn put(register: &mut Register, output: &Path, evidence: &EvidenceFile) -> Result<(), Failure> {
+    register.keep(evidence.row())?;
+    write(output, &evidence.encode())
 }
 
 /// What Q = B^gamma is used for.
-pub enum Q {
+enum Q {
     /// Nothing.
     No,
     /// To find the row.
@@ -81,7 +61,7 @@ pub enum Q {
 }
 
 /// Combines shares to an opening; with its locator if that is asked for.
-pub fn open(
+fn open(
     register: &Register,
     evidence: &Evidence,
     shares: &[Share],
@@ -142,32 +122,23 @@ fn read_locator(path: &Path) -> Result<Locator, Failure> {
 
 /// `clew match`
 pub fn run_match(arguments: &MatchArguments) -> Result<Status, Failure> {
-    check_new(&arguments.out.output)?;
-    let Matter {
-        mut register,
-        evidence,
-        coverage,
-    } = Matter::read(&arguments.of, &arguments.register, &arguments.unlock)?;
+    let output = &arguments.out.output;
+    check_new(output)?;
+    let (group, matter) = Matter::read(&arguments.of)?;
+    let mut register = Register::open(&arguments.register, group, &arguments.unlock)?;
     let shares = read_shares(&arguments.share)?;
-    let matched = compare(&register, &evidence, arguments.machine.as_str(), &shares)?;
-    register.keep(&matched.evidence.row)?;
-    write(&arguments.out.output, &matched.evidence.encode())?;
-    judge::tell(
-        register.group(),
-        &evidence,
-        &matched.evidence.request,
-        &coverage,
-        &matched.judgement,
-        arguments.json,
-    );
-    Ok(match matched.judgement.signed {
-        true => Status::Yes,
-        false => Status::No,
-    })
+    let machine = arguments.machine.as_str();
+    let matched = compare(&register, &matter.evidence, machine, &shares)?;
+    let evidence = EvidenceFile::Match(Box::new(matched.evidence));
+    put(&mut register, output, &evidence)?;
+    let warrant = evidence.request().warrant.as_ref();
+    let (group, judgement) = (register.group(), &matched.judgement);
+    tell(group, &matter, warrant, judgement, arguments.json);
+    Ok(Status::of(!judgement.signed, false))
 }
 
 /// Combines the shares of the third step to a match.
-pub fn compare(
+fn compare(
     register: &Register,
     evidence: &Evidence,
     machine: &str,
@@ -188,12 +159,6 @@ fn warrant_of(shares: &[Share]) -> Option<[u8; 32]> {
     let warrants = || shares.iter().map(|share| share.request.warrant);
     let votes = |warrant: &Option<_>| warrants().filter(|other| other == warrant).count();
     warrants().rev().max_by_key(votes).flatten()
-}
-
-fn warn(refused: &[Refused]) {
-    for one in refused {
-        eprintln!("clew: warning: {one}");
-    }
 }
 
 fn failed(error: CombineError, register: &Register) -> Failure {

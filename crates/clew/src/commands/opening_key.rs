@@ -9,8 +9,8 @@ use crate::random;
 use crate::secrets;
 use clew_evidence::{GroupFile, short_form};
 use clew_group::quorum::{Quorum, Set, Trustee};
+use clew_keys::TextFile;
 use clew_keys::files::MODE_PUBLIC;
-use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{NewGroup, Store, StoreError};
 use clew_trustee::dkg::{Deal, Dealing, DkgError, Hello, Plan, Purpose};
 use std::path::{Path, PathBuf};
@@ -81,9 +81,7 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let when = when(&arguments.start)?;
     let dealing = dealing(&arguments.plan, &arguments.deal)?;
     let mut store = Store::open(&arguments.dir)?;
-    let issuer = arguments
-        .unlock
-        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
     let start = store.group().start(epoch).unwrap_or(when.start);

@@ -1,13 +1,13 @@
 //! `clew share`: one trustee's answer to one request.
 
-use super::coverage::{Coverage, check_rereadable};
+use super::coverage::{Coverage, Matter, check_rereadable};
 use super::evidence::Evidence;
 use super::open::match_hint;
 use super::register::{Candidate, Register};
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::groups::{check, read_group_file};
+use crate::groups::check;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
@@ -25,13 +25,10 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
     check_new(&arguments.out.output)?; // before a step of a match uses up its state
     check_rereadable(&of.input)?;
-    let key = arguments
-        .unlock
-        .load(&arguments.trustee, TrusteeKeyFile::decode)?;
-    let group = read_group_file(&of.group)?;
-    let evidence = Evidence::verified(&of.input, of.packet, &group)?;
-    let coverage = Coverage::of(&of.input, &evidence)?;
-    let responder = Responder::new(&key, &arguments.trustee);
+    let (unlock, path) = (&arguments.unlock, &arguments.trustee);
+    let key = unlock.load(path, TrusteeKeyFile::decode)?;
+    let (group, Matter { evidence, coverage }) = Matter::read(of)?;
+    let responder = Responder::new(&key, path);
     let share = match &arguments.matched {
         None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
         Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,

@@ -7,6 +7,7 @@ use crate::failure::{Failure, Status};
 use crate::report;
 use clew_engine::AsFrame;
 use clew_packet::{Block, SignedPacket, Summary, flow, read};
+use clew_wire::Hex;
 
 pub fn run(arguments: &Show) -> Result<Status, Failure> {
     let record = packet::find(&arguments.input, arguments.packet)?;
@@ -38,7 +39,7 @@ fn place(block: &Block<'_>) -> String {
         Block::Window { k: 1, .. } => ": this packet alone".to_owned(),
         Block::Window { k, .. } => format!(": this packet and the {} before it in its flow", k - 1),
         Block::Tree { block, index, .. } => {
-            let (number, count, id) = (index + 1, block.count(), report::hex(block.id()));
+            let (number, count, id) = (index + 1, block.count(), Hex(block.id()));
             format!(": packet {number} of {count} of block {id}")
         }
     }
@@ -79,7 +80,7 @@ fn describe(packet: &SignedPacket<'_>) {
     }
     match trailer.coded() {
         None => {
-            let (bytes, start) = (trailer.body.len(), report::hex(&trailer.body[..16]));
+            let (bytes, start) = (trailer.body.len(), Hex(&trailer.body[..16]));
             say!("  carriage   full: the signature is in this packet");
             say!("  signature  {bytes} bytes, starts {start}");
         }

@@ -34,12 +34,7 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     let (capture, now) = (&mut capture, clock::now);
     let (signed, output) = captures::sign(capture, output, &signers, oversize, now, &random::os)?;
     output.commit()?;
-    report(&signed, &arguments.out.output);
-    Ok(if signed.damage.is_some() {
-        Status::CouldNotTell
-    } else {
-        Status::Yes
-    })
+    Ok(report(&signed, &arguments.out.output))
 }
 
 /// Only blocks are coded, and not the largest.
@@ -122,7 +117,7 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
     Ok(owned)
 }
 
-fn report(signed: &SignReport, output: &Path) {
+fn report(signed: &SignReport, output: &Path) -> Status {
     let count = signed.reasons.of(Reason::Signed);
     eprintln!(
         "signed {count} of {} packets: {}",
@@ -135,8 +130,7 @@ fn report(signed: &SignReport, output: &Path) {
             .iter()
             .filter(|(reason, _)| *reason != Reason::Signed),
     );
-    report::damage(signed.damage.as_ref(), "the rest was copied unchanged");
-    if count == 0 && signed.packets > 0 {
-        eprintln!("clew: warning: no packet was signed");
-    }
+    let status = report::copied(signed.damage.as_ref());
+    report::warn_if_none(count, signed.packets);
+    status
 }

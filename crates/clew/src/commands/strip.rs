@@ -23,10 +23,5 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
             done.unmarked
         );
     }
-    report::damage(done.damage.as_ref(), "the rest was copied unchanged");
-    Ok(if done.damage.is_some() {
-        Status::CouldNotTell
-    } else {
-        Status::Yes
-    })
+    Ok(report::copied(done.damage))
 }

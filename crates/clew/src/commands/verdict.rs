@@ -1,54 +1,44 @@
 //! What evidence that holds says, in words and in JSON.
 
-use super::coverage::Coverage;
-use super::evidence::Evidence;
+use super::coverage::Matter;
 use crate::clock;
-use crate::report;
-use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, Request, short_epoch_id};
+use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, short_epoch_id};
+use clew_wire::Hex;
 use serde_json::{Value, json};
 
-/// Says what evidence proves, and what it does not.
+/// Says what evidence about a packet proves, and what it does not.
 pub fn tell(
     group: &GroupFile,
-    evidence: &Evidence,
-    request: &Request,
-    coverage: &Coverage,
+    matter: &Matter,
+    warrant: Option<&[u8; 32]>,
     judgement: &Judgement,
     as_json: bool,
 ) {
-    let about = About {
-        signed_at: evidence.summary.timestamp.0,
-        warrant: request.warrant.as_ref().map(|hash| report::hex(hash)),
-        coverage,
-    };
+    let warrant = warrant.map(|hash| Hex(hash).to_string());
     match as_json {
-        true => say!("{}", object(group, &about, judgement)),
-        false => text(group, &about, judgement),
+        true => say!("{}", object(group, matter, warrant, judgement)),
+        false => text(group, matter, warrant, judgement),
     }
 }
 
-/// What was asked, and about what.
-struct About<'a> {
-    /// When the packet says that it was signed.
-    signed_at: u64,
-    /// SHA-256 of the warrant, if there was one.
+fn object(
+    group: &GroupFile,
+    Matter { evidence, coverage }: &Matter,
     warrant: Option<String>,
-    coverage: &'a Coverage,
-}
-
-fn object(group: &GroupFile, about: &About<'_>, judgement: &Judgement) -> Value {
+    judgement: &Judgement,
+) -> Value {
     json!({
         "holds": true,
         "machine": judgement.machine.as_str(),
         "sent": judgement.signed,
-        "asked": about.coverage.asked,
-        "packets": about.coverage.packets,
-        "more_packets": about.coverage.more,
+        "asked": coverage.asked,
+        "packets": coverage.packets,
+        "more_packets": coverage.more,
         "group": group.id().to_string(),
         "epoch": judgement.epoch,
         "epoch_id": short_epoch_id(&judgement.epoch_id),
-        "signed_at": clock::rfc3339(about.signed_at),
-        "warrant": about.warrant,
+        "signed_at": clock::rfc3339(evidence.summary.timestamp.0),
+        "warrant": warrant,
         "row": judgement.index,
         "joined": {"epoch": judgement.joined, "how": judgement.how.as_str()},
         "device": judgement.device.map(|device| device.to_string()),
@@ -68,8 +58,8 @@ fn caveat_object(caveat: &Caveat) -> Value {
     object
 }
 
-fn text(group: &GroupFile, about: &About<'_>, judgement: &Judgement) {
-    let coverage = about.coverage;
+fn text(group: &GroupFile, matter: &Matter, warrant: Option<String>, judgement: &Judgement) {
+    let Matter { evidence, coverage } = matter;
     let Judgement {
         machine,
         index,
@@ -86,13 +76,12 @@ fn text(group: &GroupFile, about: &About<'_>, judgement: &Judgement) {
     );
     say!(
         "  time       {}, as the packet states",
-        clock::to_the_second(about.signed_at)
+        clock::to_the_second(evidence.summary.timestamp.0)
     );
     say!("  signature  {}", coverage.sentence());
     say!(
         "  warrant    {}",
-        about
-            .warrant
+        warrant
             .as_deref()
             .unwrap_or("none was shown to the trustees")
     );

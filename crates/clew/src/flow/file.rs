@@ -5,15 +5,13 @@
 //! content is its place in the file (8) and the bytes from there on; the last one has no bytes, and
 //! its place is the file's size. All have one tag, so that parts of two files are never mixed.
 
-use super::keys::{FlowKey, cannot_sign};
-use super::schemes::{Flows, Signer};
-use crate::INTERRUPTED;
+use super::keys::FlowKey;
+use super::schemes::{Flows, Signer, sign_block};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::random;
+use crate::go_on;
 use clew_flow::{Acceptance, Distribution, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
 use std::io::{self, Read, Write};
-use std::sync::atomic::Ordering;
 
 /// What a signed file begins with.
 pub const MAGIC: [u8; 16] = *b"clew-flow-file1\n";
@@ -53,9 +51,7 @@ pub fn sign(
         if ended {
             return Ok(size);
         }
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Err(Failure::new("interrupted: no output was written"));
-        }
+        go_on()?;
     }
 }
 
@@ -66,19 +62,9 @@ fn write_block(
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let packets: Vec<&[u8]> = block.iter().map(|packet| &packet[..]).collect();
-    let mut outs = vec![Vec::new(); packets.len()];
     let distribution = Distribution::OneIn(packets.len() as u16);
-    sender
-        .sign_block(
-            &packets,
-            distribution,
-            clock::now_ns(),
-            &mut random::os(),
-            &mut outs,
-        )
-        .map_err(cannot_sign)?;
-    for out in outs {
-        write_record(to, &out).map_err(Failure::write)?;
+    for signed in sign_block(sender, &packets, distribution, clock::now_ns())? {
+        write_record(to, &signed).map_err(Failure::write)?;
     }
     Ok(())
 }
@@ -103,13 +89,8 @@ pub struct Verified {
 impl Verified {
     /// The answer: no if a packet is not valid; could not tell if anything is missing; else yes.
     pub fn status(&self) -> Status {
-        if self.refused.is_some() {
-            Status::No
-        } else if self.gap.is_some() || !self.ended || self.damage.is_some() {
-            Status::CouldNotTell
-        } else {
-            Status::Yes
-        }
+        let is_open = self.gap.is_some() || !self.ended || self.damage.is_some();
+        Status::of(self.refused.is_some(), is_open)
     }
 }
 
@@ -144,9 +125,7 @@ pub fn verify(
         };
         let bytes = verified.take(reason, finding.packet);
         to.write_all(bytes).map_err(Failure::write)?;
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Err(Failure::new("interrupted: no output was written"));
-        }
+        go_on()?;
     }
 }
 

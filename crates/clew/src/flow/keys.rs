@@ -7,9 +7,8 @@ use crate::random;
 use clew_evidence::wire::Fields;
 use clew_evidence::{TextError, armor};
 use clew_flow::effs::{self, Parameters, PublicKey};
-use clew_flow::{
-    Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender, Unsignable,
-};
+use clew_flow::{Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender};
+use clew_wire::Hex;
 use rand_core::Rng;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -142,15 +141,6 @@ fn ed25519_signer(secret: &[u8]) -> Option<Signer> {
     Some(Signer::Ed25519(ed25519::Signer::from_secret(secret)))
 }
 
-/// What a user is told of a block that was not signed.
-pub fn cannot_sign(why: Unsignable) -> Failure {
-    match why {
-        Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
-        Unsignable::Fault => Failure::new(effs::Fault.to_string())
-            .hint("nothing was released. Test this machine before it signs again"),
-    }
-}
-
 /// What signs a flow, in a word.
 pub fn scheme(descriptor: &Descriptor) -> String {
     match descriptor.effs() {
@@ -163,8 +153,8 @@ pub fn scheme(descriptor: &Descriptor) -> String {
 pub fn fingerprint(descriptor: &Descriptor) -> String {
     let key = descriptor.public_key();
     match key.len() {
-        ..=32 => crate::report::hex(key),
-        _ => format!("SHA-256 {}", crate::report::hex(&Sha256::digest(key)[..16])),
+        ..=32 => Hex(key).to_string(),
+        _ => format!("SHA-256 {}", Hex(&Sha256::digest(key)[..16])),
     }
 }
 
@@ -198,9 +188,10 @@ pub fn read(path: &Path) -> Result<Descriptor, Failure> {
 
 /// What people call a flow: its name, and the start of its descriptor's digest.
 pub fn title(descriptor: &Descriptor) -> String {
-    let id = crate::report::hex(&descriptor.key_id().0);
+    let id = descriptor.key_id().0;
+    let id = Hex(&id);
     match descriptor.name() {
-        "" => id,
+        "" => id.to_string(),
         name => format!("{name} ({id})"),
     }
 }

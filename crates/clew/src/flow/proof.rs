@@ -4,7 +4,6 @@
 use clew_evidence::wire::Fields;
 use clew_flow::manifest::Manifest;
 use clew_flow::{Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket};
-use std::{error, fmt};
 
 /// What a proof begins with.
 pub const MAGIC: [u8; 16] = *b"clew-flow-proof1";
@@ -22,16 +21,9 @@ pub struct Proof {
 }
 
 /// The bytes are no proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a proof of clew flow extract")]
 pub struct NotAProof;
-
-impl fmt::Display for NotAProof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is not a proof of clew flow extract")
-    }
-}
-
-impl error::Error for NotAProof {}
 
 impl Proof {
     /// Its bytes: magic (16), length of the descriptor (2), descriptor, signed packet.

@@ -3,9 +3,11 @@
 use super::ed25519;
 use super::keys::title;
 use crate::failure::Failure;
+use crate::random;
 use clew_flow::effs::{self, Assurance, Fault, Instance, Parameters};
 use clew_flow::{
-    Acceptance, Algorithm, BadDescriptor, BlockSigner, BlockVerifier, Descriptor, FlowReceiver,
+    Acceptance, Algorithm, BadDescriptor, BlockSigner, BlockVerifier, Descriptor, Distribution,
+    FlowReceiver, FlowSender, Unsignable,
 };
 use rand_core::CryptoRng;
 use sha2::{Digest as _, Sha256};
@@ -56,6 +58,41 @@ impl BlockSigner for Signer {
 
     fn prepare(&mut self, rng: &mut dyn CryptoRng) {
         self.scheme().prepare(rng);
+    }
+}
+
+/// Signs a block, and returns its packets with their signatures. `time` is in nanoseconds since 1970.
+///
+/// # Errors
+/// The block has too many packets, or a signature was computed wrongly.
+pub fn sign_block(
+    sender: &mut FlowSender<Signer>,
+    packets: &[&[u8]],
+    distribution: Distribution,
+    time: u64,
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let (rng, mut outs) = (&mut random::os(), vec![Vec::new(); packets.len()]);
+    let signed = sender.sign_block(packets, distribution, time, rng, &mut outs);
+    signed.map_err(cannot_sign)?;
+    Ok(outs)
+}
+
+/// Signs the manifest of a block whose packets stay as they are, as [`sign_block`] does.
+pub fn sign_manifest(
+    sender: &mut FlowSender<Signer>,
+    packets: &[&[u8]],
+    time: u64,
+) -> Result<Vec<u8>, Failure> {
+    let signed = sender.sign_manifest(packets, time, &mut random::os());
+    signed.map_err(cannot_sign)
+}
+
+/// What a user is told of a block that was not signed.
+fn cannot_sign(why: Unsignable) -> Failure {
+    match why {
+        Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
+        Unsignable::Fault => Failure::new(effs::Fault.to_string())
+            .hint("nothing was released. Test this machine before it signs again"),
     }
 }
 

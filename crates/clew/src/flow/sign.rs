@@ -3,13 +3,14 @@
 
 use super::capture::{datagram, signed};
 use super::file::write_record;
-use super::keys::{FlowKey, cannot_sign};
-use super::schemes::Signer;
+use super::keys::FlowKey;
+use super::schemes::{Signer, sign_block, sign_manifest};
 use super::sidecar;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::random;
-use clew_capture::{PacketLengths, Record, Sink, Writer};
+use clew_capture::{PacketLengths, Record, Sink};
+use clew_engine::captures;
 use clew_flow::{Distribution, Fixed, FlowSender, Schedule, rtp};
 use clew_packet::{Flow, SECOND_NS, Udp};
 use ipnet::IpNet;
@@ -92,20 +93,17 @@ pub fn sign_capture<S: Sink>(
     key: &FlowKey,
     options: &Options,
 ) -> Result<(Signed, S), Failure> {
-    let mut writer = Writer::new(sink, PacketLengths::MayGrow);
-    let mut done = Signed::default();
-    let mut lines = Lines::default();
-    while let Some(mut batch) = capture.next_batch()? {
-        let outcomes = sign_batch(&batch, &mut lines, key, options, &mut done.blocks)?;
+    let (mut done, mut lines) = (Signed::default(), Lines::default());
+    let (sink, damage) = captures::copy(&mut capture, sink, PacketLengths::MayGrow, |batch| {
+        let outcomes = sign_batch(batch, &mut lines, key, options, &mut done.blocks)?;
         for (record, outcome) in batch.iter_mut().zip(outcomes) {
             if let Some(outcome) = outcome {
                 done.take(record, outcome);
             }
-            writer.write(record).map_err(Failure::write)?;
         }
-    }
-    done.damage = capture.damage().map(ToString::to_string);
-    let sink = writer.finish().map_err(Failure::write)?;
+        Ok(())
+    })?;
+    done.damage = damage.map(|damage| damage.to_string());
     Ok((done, sink))
 }
 
@@ -323,9 +321,7 @@ impl Line {
 
     fn list(&mut self, block: &Block<'_>) -> Result<Vec<u8>, Failure> {
         let payloads = self.begin(block);
-        self.sender
-            .sign_manifest(&payloads, block.time, &mut random::os())
-            .map_err(cannot_sign)
+        sign_manifest(&mut self.sender, &payloads, block.time)
     }
 
     fn sign(
@@ -333,18 +329,9 @@ impl Line {
         block: &Block<'_>,
         options: &Options,
     ) -> Result<Vec<(usize, Outcome)>, Failure> {
-        let mut rng = random::os();
         let payloads = self.begin(block);
-        let mut outs = vec![Vec::new(); payloads.len()];
-        self.sender
-            .sign_block(
-                &payloads,
-                options.distribution,
-                block.time,
-                &mut rng,
-                &mut outs,
-            )
-            .map_err(cannot_sign)?;
+        let (sender, distribution) = (&mut self.sender, options.distribution);
+        let outs = sign_block(sender, &payloads, distribution, block.time)?;
         let packets = block.packets.iter().zip(payloads).zip(outs);
         let signed = packets
             .map(|(((place, udp), payload), mut out)| {

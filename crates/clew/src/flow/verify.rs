@@ -110,13 +110,7 @@ impl Verified {
     pub fn status(&self, strict: bool) -> Status {
         let no = self.of(Verdict::Invalid) > 0 || strict && self.of(Verdict::Unsigned) > 0;
         let open = self.of(Verdict::Undecided) > 0 || self.damage.is_some();
-        if no {
-            Status::No
-        } else if open || self.of(Verdict::Valid) == 0 {
-            Status::CouldNotTell
-        } else {
-            Status::Yes
-        }
+        Status::of(no, open || self.of(Verdict::Valid) == 0)
     }
 }
 

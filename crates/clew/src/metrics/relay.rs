@@ -54,79 +54,40 @@ impl Default for RelayMetrics {
 impl RelayMetrics {
     /// All zero.
     pub fn new() -> Self {
-        let mut metrics = Self {
-            registry: Registry::with_prefix("clew_flow"),
-            received: Counter::default(),
-            sent: Counter::default(),
-            refused: Counter::default(),
-            overhead: Counter::default(),
-            blocks: Counter::default(),
-            // From 16 microseconds to half a second.
-            delay: Histogram::new(exponential_buckets(16e-6, 2.0, 16)),
-            judged: Family::default(),
-            withheld: Counter::default(),
-            pending: Gauge::default(),
-            verifications: Counter::default(),
-            lost_packets: Counter::default(),
-            lost_blocks: Counter::default(),
+        let mut registry = Registry::with_prefix("clew_flow");
+        let mut counter = |name, help| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
         };
-        metrics.register();
-        metrics
-    }
-
-    fn register(&mut self) {
-        let counters = [
-            ("received", "Received datagrams", &self.received),
-            ("sent", "Forwarded datagrams", &self.sent),
-            (
-                "refused",
-                "Datagrams that the network rejected",
-                &self.refused,
-            ),
-            ("blocks", "Signed blocks", &self.blocks),
-            (
-                "withheld",
-                "Datagrams that the policy withheld",
-                &self.withheld,
-            ),
-            ("verifications", "Verified signatures", &self.verifications),
-            (
+        let mut metrics = Self {
+            received: counter("received", "Received datagrams"),
+            sent: counter("sent", "Forwarded datagrams"),
+            refused: counter("refused", "Datagrams that the network rejected"),
+            blocks: counter("blocks", "Signed blocks"),
+            withheld: counter("withheld", "Datagrams that the policy withheld"),
+            verifications: counter("verifications", "Verified signatures"),
+            lost_packets: counter(
                 "lost_packets",
                 "Lost packets of blocks that were received in part",
-                &self.lost_packets,
             ),
-            (
-                "lost_blocks",
-                "Blocks that were lost as a whole",
-                &self.lost_blocks,
-            ),
-        ];
-        for (name, help, counter) in counters {
-            self.registry.register(name, help, counter.clone());
-        }
-        let registry = &mut self.registry;
-        registry.register(
-            "packets",
-            "Packets by verdict and reason",
-            self.judged.clone(),
-        );
-        registry.register(
-            "pending",
-            "Packets waiting for a signature",
-            self.pending.clone(),
-        );
-        registry.register_with_unit(
-            "overhead",
-            "Packet signatures",
-            Unit::Bytes,
-            self.overhead.clone(),
-        );
-        registry.register_with_unit(
-            "sign_delay",
-            "How long packets waited for their block's signature",
-            Unit::Seconds,
-            self.delay.clone(),
-        );
+            lost_blocks: counter("lost_blocks", "Blocks that were lost as a whole"),
+            judged: Family::default(),
+            pending: Gauge::default(),
+            overhead: Counter::default(),
+            // From 16 microseconds to half a second.
+            delay: Histogram::new(exponential_buckets(16e-6, 2.0, 16)),
+            registry: Registry::default(),
+        };
+        let (judged, pending) = (metrics.judged.clone(), metrics.pending.clone());
+        registry.register("packets", "Packets by verdict and reason", judged);
+        registry.register("pending", "Packets waiting for a signature", pending);
+        let (overhead, delay) = (metrics.overhead.clone(), metrics.delay.clone());
+        registry.register_with_unit("overhead", "Packet signatures", Unit::Bytes, overhead);
+        let help = "How long packets waited for their block's signature";
+        registry.register_with_unit("sign_delay", help, Unit::Seconds, delay);
+        metrics.registry = registry;
+        metrics
     }
 
     /// Counts a packet that was judged.

@@ -3,6 +3,7 @@
 use super::Finding;
 use crate::{clock, report};
 use clew_packet::Block;
+use clew_wire::Hex;
 use serde_json::{Value as Json, json};
 
 /// A member of a JSON object, or a column of a log.
@@ -39,7 +40,7 @@ pub const FIELDS: [Field; 13] = [
         Block::Each | Block::Tree { .. } => None,
     }),
     field("block", "string", |f| match f.block()? {
-        Block::Tree { block, .. } => text(report::hex(block.id())),
+        Block::Tree { block, .. } => text(Hex(block.id()).to_string()),
         Block::Each | Block::Window { .. } => None,
     }),
     field("block_index", "count", |f| match f.block()? {

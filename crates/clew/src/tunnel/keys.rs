@@ -1,7 +1,6 @@
 //! Keys of servers and users in files (`spec/tunnel.md` section 3), and public keys as people write them.
 
 use crate::random;
-use crate::report::hex;
 use clew_evidence::{TextError, armor};
 use clew_tunnel::keys::{canonical, public};
 use clew_tunnel::record::{
@@ -9,6 +8,7 @@ use clew_tunnel::record::{
 };
 use clew_tunnel::x25519::Secret;
 use clew_tunnel::{Reason, record};
+use clew_wire::Hex;
 use rand_core::Rng;
 use std::fmt;
 use zeroize::Zeroizing;
@@ -22,7 +22,7 @@ pub struct PublicKey(pub [u8; BYTES]);
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        fmt::Display::fmt(&Hex(&self.0), f)
     }
 }
 

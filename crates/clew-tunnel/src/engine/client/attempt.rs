@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use clew_wire::Instant;
 
-use super::tunnel::{FirstRpcs, Sends, State, Tunnel, Wish, initiation_room};
+use super::state::State;
+use super::tunnel::{FirstRpcs, Sends, Tunnel, Wish, initiation_room};
 use super::users::Ask;
 use super::{Shared, Target};
 use crate::boxes::Key;
@@ -12,6 +13,7 @@ use crate::engine::draft::Draft;
 use crate::engine::event::{ConnectionId, Event};
 use crate::engine::outgoing::Outgoing;
 use crate::engine::packet_keys::PacketKeys;
+use crate::engine::party::Party;
 use crate::keys::{self, Binder, Nonce};
 use crate::limits::{CONNECT_MAX, PUZZLES, RPCS_MAX, SENDS_EACH, STALE_MAX};
 use crate::puzzle::{Interrogation, R_BYTES, Search, Solution};
@@ -134,14 +136,12 @@ impl Tunnel {
     /// # Errors
     /// `no-answer`.
     pub(crate) fn tick_attempt(&mut self, now: Instant) -> Result<(), Reason> {
-        let State::First(attempt) = &self.state else {
-            return Ok(());
-        };
-        if attempt.sends.count > 0 && attempt.sends.began() + CONNECT_MAX <= now {
+        let sends = &self.state.attempt()?.sends;
+        if sends.count > 0 && sends.began() + CONNECT_MAX <= now {
             return Err(Reason::NoAnswer);
         }
-        let count = attempt.sends.from_here;
-        if attempt.sends.next_due() <= now && count > 0 && count.is_multiple_of(SENDS_EACH) {
+        let count = sends.from_here;
+        if sends.next_due() <= now && count > 0 && count.is_multiple_of(SENDS_EACH) {
             self.address += 1;
         }
         Ok(())
@@ -157,9 +157,7 @@ impl Tunnel {
         now: &mut Now<'_>,
         out: &mut Outgoing,
     ) -> Result<bool, Reason> {
-        let State::First(attempt) = &mut self.state else {
-            return Ok(false);
-        };
+        let attempt = self.state.attempt()?;
         if attempt.next_due().is_none_or(|due| due > now.instant) {
             return Ok(false);
         }
@@ -168,17 +166,9 @@ impl Tunnel {
         }
         let to = (self.from, self.address());
         let m = self.target.m();
-        let State::First(attempt) = &mut self.state else {
-            return Ok(false);
-        };
+        let attempt = self.state.attempt()?;
         let client = attempt.client.ok_or(Reason::BadKey)?;
-        let mut rpcs = Vec::new();
-        let next_tid = Rpc::NextTid {
-            tid: *self.announced.as_bytes(),
-            key: client,
-        };
-        next_tid.write(&mut rpcs)?;
-        rpcs.extend_from_slice(&attempt.first.rpcs);
+        let rpcs = attempt.first.behind_next_tid(self.announced, client)?;
         let t = attempt.sends.send(now.instant, now.wall);
         let (keys, _) = attempt.keys.last_mut().ok_or(Reason::BadKey)?;
         let header = keys.initiation(Nonce::new(t, Side::Client), client, attempt.solution);
@@ -194,9 +184,7 @@ impl Tunnel {
     /// Chooses what the initiation packet carries.
     fn load(&mut self, shared: &mut Shared, now: &mut Now<'_>) -> Result<(), Reason> {
         let room = initiation_room(self.target.m(), NEXT_TID_BYTES);
-        let State::First(attempt) = &mut self.state else {
-            return Ok(());
-        };
+        let attempt = self.state.attempt()?;
         let (_, binder) = attempt.keys.last().ok_or(Reason::BadKey)?;
         let binder = binder.clone();
         let mut rpcs = Vec::new();
@@ -248,9 +236,7 @@ impl Tunnel {
         answer: &StaleKey<'_>,
     ) -> Result<(), Reason> {
         let ecert = self.check_stale(shared, now, answer)?;
-        let State::First(attempt) = &mut self.state else {
-            return Ok(());
-        };
+        let attempt = self.state.attempt()?;
         let client = attempt.client.ok_or(Reason::UnexpectedAnswer)?;
         let server = ecert.body.ephemeral;
         let key = keys::shared(&attempt.secret, &server)?;
@@ -300,19 +286,16 @@ impl Tunnel {
         let ecert = self.check_stale(shared, now, answer)?;
         self.target.renew(ecert);
         self.tell_newer(shared);
-        if let State::Rekey(rekeying) = &mut self.state {
-            // Anybody can have said so: a server that has the tunnel says the contrary, if it is asked.
-            rekeying.stale.get_or_insert(now.instant);
-            rekeying.sends.anew(now.instant);
-        }
+        // Anybody can have said so: a server that has the tunnel says the contrary, if it is asked.
+        let (_, rekeying) = self.state.rekeying()?;
+        rekeying.stale.get_or_insert(now.instant);
+        rekeying.sends.anew(now.instant);
         Ok(())
     }
 
     /// Makes the authenticators of what is carried anew, for another S'.
     fn reload(&mut self, shared: &mut Shared, now: &mut Now<'_>) -> Result<(), Reason> {
-        let State::First(attempt) = &mut self.state else {
-            return Ok(());
-        };
+        let attempt = self.state.attempt()?;
         let (_, binder) = attempt.keys.last().ok_or(Reason::BadKey)?;
         let mut rpcs = Vec::new();
         for wish in &attempt.wishes {

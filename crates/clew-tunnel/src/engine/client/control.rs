@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 
 use super::attempt::{drop_wish, write_wish};
 use super::jobs::Solve;
-use super::tunnel::{Asked, Solved, State, Tunnel};
+use super::state::State;
+use super::tunnel::{Asked, Solved, Tunnel};
 use super::{Shared, Target};
-use crate::engine::channel::{Channel, Now, Party};
-use crate::engine::event::{Answer, ConnectionId, Event};
+use crate::engine::channel::Now;
+use crate::engine::event::{Answer, Event};
 use crate::keys::Nonce;
 use crate::limits::CONTROL_MAX;
 use crate::puzzle::{R_BYTES, Search};
@@ -16,47 +17,9 @@ use crate::reason::Reason;
 use crate::record::{Identity, Record};
 use crate::wire::rpc::Rpc;
 
-impl Party for Tunnel {
-    type Shared = Shared;
-
-    fn channel(&mut self) -> &mut Channel {
-        &mut self.channel
-    }
-
-    fn control(&mut self, shared: &mut Shared, now: Now<'_>, rpc: Rpc<'_>) -> Result<(), Reason> {
-        let id = |number| ConnectionId {
-            tunnel: self.channel.id,
-            number,
-        };
-        match rpc {
-            Rpc::RekeyNow => self.rekey_at = self.rekey_at.min(now.instant),
-            Rpc::Ack { connection } => {
-                let accepted = Event::Accepted(id(connection));
-                self.channel.connections.accepted(connection)?;
-                shared.common.events.push_back(accepted);
-            }
-            Rpc::Refuse { connection: 0 } => return self.answered(shared, &now, Answer::Refused),
-            Rpc::Refuse { connection } => {
-                let refused = Event::Refused(id(connection));
-                self.channel.connections.refused(connection)?;
-                shared.common.events.push_back(refused);
-            }
-            Rpc::GiveCert { cert, ecert } => {
-                let given = Answer::Given(cert.into(), ecert.into());
-                return self.answered(shared, &now, given);
-            }
-            Rpc::Ok => return self.answered(shared, &now, Answer::Taken),
-            Rpc::Close { .. } => self.is_closed = true,
-            // Those out of sequence are done elsewhere, those of clients do not get here.
-            _ => return Err(Reason::WrongSide),
-        }
-        Ok(())
-    }
-}
-
 impl Tunnel {
     /// The answer to the first request that has none.
-    fn answered(
+    pub(super) fn answered(
         &mut self,
         shared: &mut Shared,
         now: &Now<'_>,
@@ -127,7 +90,7 @@ impl Tunnel {
 
     /// Asks for the connections that wait, once the tunnel is there.
     pub(crate) fn ask_wishes(&mut self, shared: &mut Shared, now: &mut Now<'_>) {
-        let Some(binder) = self.binder.clone() else {
+        let Some(binder) = self.state.keyed().map(|keyed| keyed.binder.clone()) else {
             return;
         };
         while self.channel.control_bytes() < CONTROL_MAX

@@ -1,24 +1,16 @@
 //! What a client does by itself: `spec/tunnel.md` sections 7.3, 8 and 13.
 
-use super::tunnel::{State, Tunnel};
+use super::state::State;
+use super::tunnel::{Tunnel, Use};
 use super::{Client, Shared, Target};
 use crate::engine::channel::Now;
 use crate::engine::event::Event;
 use crate::limits::{CLIENT_IDLE, CONNECT_MAX, DEAD_AFTER, KEEPALIVE, SILENT_AFTER, SLEPT};
 use crate::reason::Reason;
 use clew_wire::Instant;
-use core::time::Duration;
 
 /// Timers in a row after which the server is taken for silent, but for [`SILENT_AFTER`].
 const SILENT: u8 = 3;
-
-/// What a tunnel's own time brought.
-enum Due {
-    Go,
-    Rekey,
-    /// Nobody uses it.
-    Close,
-}
 
 impl Client {
     /// When [`Self::tick`] has something to do; none if nothing is under way.
@@ -28,25 +20,19 @@ impl Client {
 
     /// Does what is due.
     pub fn tick(&mut self, mut now: Now<'_>) {
-        while let Some(index) = self.agenda.due(now.instant) {
-            let Some(tunnel) = self.tunnels.at(index) else {
-                return;
-            };
-            let has_slept = tunnel.due.is_some_and(|due| due + SLEPT <= now.instant);
-            // It comes back to the agenda when it was looked at by `transmit`.
-            self.agenda.move_to(index, &mut tunnel.due, None);
-            let old = tunnel.old.take_if(|old| old.1 <= now.instant);
-            if let Some(old) = old {
-                self.tids.remove(&old.0.tid);
-            }
-            if has_slept {
-                tunnel.wake(now.instant);
-            }
-            match tunnel.tick(&mut self.shared, now.instant) {
-                Err(reason) => self.end(&mut now, index, Some(reason)),
-                Ok(Due::Close) => self.end(&mut now, index, None),
-                Ok(Due::Rekey) => self.rekey(&mut now, index, false),
-                Ok(Due::Go) => {}
+        let instant = now.instant;
+        while let Some((index, due)) = self.next_due(instant) {
+            let has_slept = due + SLEPT <= instant;
+            let mut is_over = false;
+            self.change(instant, index, |tunnel, shared| {
+                if has_slept {
+                    tunnel.wake(instant);
+                }
+                is_over = tunnel.tick(shared, &mut now)?;
+                Ok(())
+            });
+            if is_over {
+                self.end(instant, index, None);
             }
             self.touch(index);
         }
@@ -60,13 +46,18 @@ impl Tunnel {
         self.rekey_at = self.rekey_at.min(now);
     }
 
-    fn tick(&mut self, shared: &mut Shared, now: Instant) -> Result<Due, Reason> {
-        if self.closes_at().is_some_and(|at| at <= now) {
-            return Ok(Due::Close);
+    /// Does what is due. Whether nobody uses the tunnel any more.
+    fn tick(&mut self, shared: &mut Shared, time: &mut Now<'_>) -> Result<bool, Reason> {
+        let now = time.instant;
+        if let Some(keyed) = self.state.keyed_mut() {
+            keyed.keys.drain(now);
         }
-        self.tick_attempt(now)?;
+        if self.closes_at().is_some_and(|at| at <= now) {
+            return Ok(true);
+        }
         if matches!(self.state, State::First(_)) {
-            return Ok(Due::Go);
+            self.tick_attempt(now)?;
+            return Ok(false);
         }
         if self.dies_at().is_some_and(|at| at <= now) {
             return Err(Reason::NoAnswer);
@@ -79,12 +70,10 @@ impl Tunnel {
             shared.common.events.push_back(silent);
         }
         let is_due = is_silent || self.rekey_at <= now || !self.keep_alive(now);
-        let may_rekey = matches!(self.state, State::Open);
-        Ok(if may_rekey && is_due {
-            Due::Rekey
-        } else {
-            Due::Go
-        })
+        if is_due && matches!(self.state, State::Open(_)) {
+            self.rekey(time, false)?;
+        }
+        Ok(false)
     }
 
     /// Lets the timer run out, if it is time. Whether it has [`SILENT`] times, or that of a rekey.
@@ -92,7 +81,7 @@ impl Tunnel {
         let sending = &mut self.channel.sending;
         let is_over = sending.expiry().is_some_and(|at| at <= now);
         let is_silent = is_over && sending.run_out(now) >= SILENT;
-        let State::Rekey(rekeying) = &self.state else {
+        let State::Rekey(_, rekeying) = &self.state else {
             return is_silent;
         };
         let sends = &rekeying.sends;
@@ -102,7 +91,7 @@ impl Tunnel {
     /// Since when something is unanswered, and nothing was heard. None: all is answered.
     fn waiting_since(&self) -> Option<Instant> {
         let rekey = match &self.state {
-            State::Rekey(rekeying) => Some(rekeying.sends.began()),
+            State::Rekey(_, rekeying) => Some(rekeying.sends.began()),
             _ => None,
         };
         let outstanding = self.channel.sending.waiting_since();
@@ -111,9 +100,9 @@ impl Tunnel {
     }
 
     /// When the server is given up: sooner if it seems to have begun anew, without this tunnel.
-    fn dies_at(&self) -> Option<Instant> {
+    pub(super) fn dies_at(&self) -> Option<Instant> {
         let silent = self.waiting_since().map(|since| since + DEAD_AFTER);
-        let State::Rekey(rekeying) = &self.state else {
+        let State::Rekey(_, rekeying) = &self.state else {
             return silent;
         };
         let stale = rekeying.stale.map(|at| at.max(self.heard) + CONNECT_MAX);
@@ -122,23 +111,22 @@ impl Tunnel {
 
     /// When a tunnel that nobody uses is closed. That under a boxing key is for one answer, which may be asked
     /// for when it is open already.
-    fn closes_at(&self) -> Option<Instant> {
-        let is_over = matches!(
+    pub(super) fn closes_at(&self) -> Option<Instant> {
+        let is_answered = matches!(
             (&self.target, &self.state),
-            (Target::Directory { .. }, State::Open)
+            (Target::Directory { .. }, State::Open(_))
         );
-        let rest = if is_over && self.was_wanted {
-            Duration::ZERO
-        } else {
-            CLIENT_IDLE
-        };
-        self.idle_since.map(|since| since + rest)
+        match self.usage {
+            Use::Used => None,
+            Use::Idle(since) if is_answered => Some(since),
+            Use::Idle(since) | Use::Unwanted(since) => Some(since + CLIENT_IDLE),
+        }
     }
 
     /// When a client that waits for the server to speak says that it is there.
-    fn speaks_at(&self) -> Option<Instant> {
-        let is_open = matches!(self.state, State::Open) && self.waiting_since().is_none();
-        let is_waiting = is_open && self.idle_since.is_none();
+    pub(super) fn speaks_at(&self) -> Option<Instant> {
+        let is_open = matches!(self.state, State::Open(_)) && self.waiting_since().is_none();
+        let is_waiting = is_open && self.usage == Use::Used;
         is_waiting.then(|| self.heard + KEEPALIVE)
     }
 
@@ -152,26 +140,5 @@ impl Tunnel {
             self.channel.control(rpc);
         }
         window.is_some()
-    }
-
-    /// The earliest instant at which something happens by itself.
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        let old = self.old.as_ref().map(|old| old.1);
-        let closes = [old, self.closes_at()].into_iter().flatten().min();
-        let state = match &self.state {
-            State::First(attempt) => {
-                return closes.into_iter().chain(attempt.next_due()).min();
-            }
-            State::Rekey(rekeying) => rekeying.sends.next_due(),
-            State::Open => self.rekey_at,
-        };
-        let others = [
-            closes,
-            self.dies_at(),
-            self.speaks_at(),
-            self.channel.sending.expiry(),
-            self.channel.receiving.due(),
-        ];
-        others.into_iter().flatten().chain([state]).min()
     }
 }

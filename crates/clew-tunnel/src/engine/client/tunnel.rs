@@ -8,29 +8,24 @@ use clew_wire::{Instant, WallTime};
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::Target;
 use super::attempt::Attempt;
-use super::rekey::Rekeying;
+use super::state::State;
 use super::users::UserId;
+use super::{Shared, Target};
 use crate::engine::channel::{Channel, Now};
-use crate::engine::event::TunnelId;
-use crate::engine::packet_keys::PacketKeys;
+use crate::engine::event::{Answer, ConnectionId, Event, TunnelId};
+use crate::engine::outgoing::Outgoing;
+use crate::engine::party::Party;
+use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
-use crate::keys::Binder;
-use crate::limits::{NOISE, PACKET_MIN, REKEY};
-use crate::puzzle::R_BYTES;
+use crate::engine::tids::{TidList, Which};
+use crate::engine::tunnel_keys::TunnelKeys;
+use crate::limits::{KEEPALIVE, KEEPALIVE_BYTES, NOISE, PACKET_MIN, REKEY};
+use crate::puzzle::{R_BYTES, Search};
+use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
-
-/// Where a tunnel stands (section 13).
-#[derive(Debug)]
-pub(super) enum State {
-    /// Its keys are being computed, or its first packet is not answered.
-    First(Box<Attempt>),
-    /// It is there.
-    Open,
-    /// The initiation packet of a rekey is not answered.
-    Rekey(Box<Rekeying>),
-}
+use crate::wire::rpc::Rpc;
+use crate::x25519::Public;
 
 /// A connection that is asked for, as soon as there is room.
 #[derive(Clone, Debug)]
@@ -63,41 +58,42 @@ pub(super) struct Solved {
     pub is_due: bool,
 }
 
-/// A tunnel.
+/// Whether anybody uses a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Nobody has wanted anything of it since it was made.
+    Unwanted(Instant),
+    /// It has a connection, or a request without answer.
+    Used,
+    /// It had, until then.
+    Idle(Instant),
+}
+
+/// A tunnel at its client.
 #[derive(Debug)]
-pub(super) struct Tunnel {
-    pub channel: Channel,
-    pub target: Target,
-    pub state: State,
-    /// What is sent with, from the first answer on.
-    pub keys: Option<PacketKeys>,
-    /// The key before, until then.
-    pub old: Option<Box<(PacketKeys, Instant)>>,
+pub struct Tunnel {
+    pub(super) channel: Channel,
+    pub(super) target: Target,
+    pub(super) state: State,
     /// The next initiation packet's TID.
-    pub announced: Tid,
-    pub binder: Option<Binder>,
+    pub(super) announced: Tid,
     /// The program's name of the socket.
-    pub from: u32,
+    pub(super) from: u32,
     /// Which of the server's addresses.
-    pub address: usize,
+    pub(super) address: usize,
     /// Connections that are not asked for yet.
-    pub wishes: VecDeque<Wish>,
-    pub asked: VecDeque<Asked>,
+    pub(super) wishes: VecDeque<Wish>,
+    pub(super) asked: VecDeque<Asked>,
     /// The puzzle that is being solved, and the last one that was.
-    pub solving: Option<[u8; 8]>,
-    pub solved: Option<Box<Solved>>,
-    pub is_closed: bool,
+    pub(super) solving: Option<[u8; 8]>,
+    pub(super) solved: Option<Box<Solved>>,
     /// The program was told that nothing comes back.
-    pub is_silent: bool,
-    /// The last packet was opened; or the client moved or woke up, before which it could hear nothing.
-    pub heard: Instant,
+    pub(super) is_silent: bool,
+    /// The last packet was decrypted; or the client moved or woke up, before which it could hear nothing.
+    pub(super) heard: Instant,
     /// When the next rekey begins by itself.
-    pub rekey_at: Instant,
-    /// Somebody wanted something of it, once.
-    pub was_wanted: bool,
-    /// Since when there is no connection.
-    pub idle_since: Option<Instant>,
-    pub due: Option<Instant>,
+    pub(super) rekey_at: Instant,
+    pub(super) usage: Use,
 }
 
 impl Tunnel {
@@ -115,36 +111,23 @@ impl Tunnel {
             channel: Channel::new(id, Side::Client, start, packet, packet - PACKET_MIN),
             target,
             state: State::First(Box::new(attempt)),
-            keys: None,
-            old: None,
             announced: Tid::from_random(now.random()),
-            binder: None,
             from,
             address: 0,
             wishes: VecDeque::new(),
             asked: VecDeque::new(),
             solving: None,
             solved: None,
-            is_closed: false,
             is_silent: false,
             heard: now.instant,
             rekey_at: next_rekey(now),
-            was_wanted: false,
-            idle_since: Some(now.instant),
-            due: None,
+            usage: Use::Unwanted(now.instant),
         }
-    }
-
-    /// Where packets are sent.
-    pub(super) fn address(&self) -> SocketAddr {
-        let all = self.target.addresses();
-        all[self.address % all.len()]
     }
 
     /// Somebody wants something of it.
     pub(super) fn want(&mut self) {
-        self.was_wanted = true;
-        self.idle_since = None;
+        self.usage = Use::Used;
         if let State::First(attempt) = &mut self.state {
             attempt.release();
         }
@@ -152,12 +135,194 @@ impl Tunnel {
 
     /// Connections came or went.
     pub(crate) fn note_connections(&mut self, now: Instant) {
-        let has_some = self.channel.connections.len() > 0 || !self.asked.is_empty();
-        match (has_some, self.idle_since) {
-            (true, _) => self.idle_since = None,
-            (false, None) => self.idle_since = Some(now),
-            (false, Some(_)) => {}
+        if self.channel.connections.len() > 0 || !self.asked.is_empty() {
+            self.usage = Use::Used;
+        } else if self.usage == Use::Used {
+            self.usage = Use::Idle(now);
         }
+    }
+
+    /// Sends one packet of the tunnel, if there is one to be sent now.
+    pub(super) fn send_packet(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> bool {
+        self.ask_wishes(shared, now);
+        let room = shared.config.packet - PACKET_MIN;
+        let mut rpcs = core::mem::take(&mut shared.common.scratch);
+        rpcs.clear();
+        if let Some(solved) = self.solved.as_mut().filter(|solved| solved.is_due) {
+            let (r, nonce) = (&solved.r, solved.nonce);
+            solved.is_due = Rpc::PuzzSoln { r, nonce }.write(&mut rpcs).is_err();
+        }
+        let has_solution = !rpcs.is_empty();
+        let events = &mut shared.common.events;
+        let left = room - rpcs.len();
+        let seq = self.channel.next(now.instant, left, &mut rpcs, events);
+        let is_ack_due = self
+            .channel
+            .receiving
+            .due()
+            .is_some_and(|due| due <= now.instant);
+        let is_sent = seq != 0 || has_solution || is_ack_due;
+        if is_sent {
+            // After a pause a NAT may have another address for it, which has to earn what comes back.
+            let is_late = self.heard + KEEPALIVE <= now.instant;
+            let least = if is_late { KEEPALIVE_BYTES } else { 0 };
+            self.write(seq, &rpcs, least, out);
+        }
+        shared.common.scratch = rpcs;
+        self.note_connections(now.instant);
+        is_sent
+    }
+
+    /// Writes a packet of at least so many bytes, if there is a key.
+    pub(super) fn write(&mut self, seq: u32, rpcs: &[u8], least: usize, out: &mut Outgoing) {
+        let to = (self.from, self.address());
+        let Some(keyed) = self.state.keyed_mut() else {
+            return;
+        };
+        let keys = &mut keyed.keys.current;
+        let numbers = (seq, self.channel.receiving.ack());
+        let header = keys.header();
+        let sent = out.push(to, &header, numbers, rpcs, least, &keys.stream);
+        debug_assert!(sent.is_some(), "no longer than the longest");
+        self.channel.receiving.acknowledged();
+    }
+}
+
+impl Party for Tunnel {
+    type Shared = Shared;
+
+    fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    fn channel_mut(&mut self) -> &mut Channel {
+        &mut self.channel
+    }
+
+    fn address(&self) -> SocketAddr {
+        let all = self.target.addresses();
+        all[self.address % all.len()]
+    }
+
+    fn tids(&self) -> TidList {
+        self.state.tids()
+    }
+
+    fn keys(&self) -> Option<&TunnelKeys> {
+        self.state.keyed().map(|keyed| &keyed.keys)
+    }
+
+    fn keys_mut(&mut self) -> Option<&mut TunnelKeys> {
+        self.state.keyed_mut().map(|keyed| &mut keyed.keys)
+    }
+
+    fn heard(
+        &mut self,
+        _: &mut Shared,
+        now: &mut Now<'_>,
+        decrypted: &Decrypted<'_>,
+        _: bool,
+        _: bool,
+    ) -> Result<(), Reason> {
+        self.heard = now.instant;
+        self.is_silent = false;
+        if decrypted.which == Which::Current && matches!(self.state, State::Rekey(..)) {
+            self.state.rekeyed()?;
+            self.rekey_at = next_rekey(now);
+        }
+        Ok(())
+    }
+
+    fn urgent(&mut self, shared: &mut Shared, rpc: Rpc<'_>) -> Result<(), Reason> {
+        let Rpc::Puzz { q, hash, w, nonce } = rpc else {
+            return Err(Reason::Order);
+        };
+        let search = Search::new(q, hash, w, shared.config.w);
+        self.posed(shared, search, nonce)
+    }
+
+    fn control(&mut self, shared: &mut Shared, now: Now<'_>, rpc: Rpc<'_>) -> Result<(), Reason> {
+        let id = |number| ConnectionId {
+            tunnel: self.channel.id,
+            number,
+        };
+        match rpc {
+            Rpc::RekeyNow => self.rekey_at = self.rekey_at.min(now.instant),
+            Rpc::Ack { connection } => {
+                let accepted = Event::Accepted(id(connection));
+                self.channel.connections.accepted(connection)?;
+                shared.common.events.push_back(accepted);
+            }
+            Rpc::Refuse { connection: 0 } => return self.answered(shared, &now, Answer::Refused),
+            Rpc::Refuse { connection } => {
+                let refused = Event::Refused(id(connection));
+                self.channel.connections.refused(connection)?;
+                shared.common.events.push_back(refused);
+            }
+            Rpc::GiveCert { cert, ecert } => {
+                let given = Answer::Given(cert.into(), ecert.into());
+                return self.answered(shared, &now, given);
+            }
+            Rpc::Ok => return self.answered(shared, &now, Answer::Taken),
+            Rpc::Close { .. } => self.state.close(),
+            // Those out of sequence are done elsewhere, those of clients do not get here.
+            _ => return Err(Reason::WrongSide),
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Closed(_))
+    }
+
+    fn send(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> Result<bool, Reason> {
+        match &self.state {
+            State::First(_) => self.send_first(shared, now, out),
+            State::Rekey(_, rekeying) if rekeying.sends.next_due() <= now.instant => {
+                self.send_rekey(shared, now, out)
+            }
+            State::Open(_) | State::Rekey(..) => Ok(self.send_packet(shared, now, out)),
+            State::Closed(_) => Err(Reason::WrongState),
+        }
+    }
+
+    fn say_last(&mut self, _: &Shared, now: Instant, out: &mut Outgoing) {
+        let mut rpcs = Vec::new();
+        let close = Rpc::Close { connection: 0 };
+        if self.state.keyed().is_some() && close.write(&mut rpcs).is_ok() {
+            let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
+            self.write(seq.get(), &rpcs, 0, out);
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let closes = self.closes_at();
+        let state = match &self.state {
+            State::First(attempt) => {
+                return closes.into_iter().chain(attempt.next_due()).min();
+            }
+            State::Rekey(_, rekeying) => rekeying.sends.next_due(),
+            State::Open(_) | State::Closed(_) => self.rekey_at,
+        };
+        let others = [
+            closes,
+            self.state.keyed().and_then(|keyed| keyed.keys.drained_at()),
+            self.dies_at(),
+            self.speaks_at(),
+            self.channel.sending.expiry(),
+            self.channel.receiving.due(),
+        ];
+        others.into_iter().flatten().chain([state]).min()
     }
 }
 
@@ -241,4 +406,17 @@ pub(super) struct FirstRpcs {
     pub seq: u32,
     /// Its RPCs.
     pub rpcs: Vec<u8>,
+}
+
+impl FirstRpcs {
+    /// All RPCs of the packet.
+    ///
+    /// # Errors
+    /// None that an RPC of ours has.
+    pub(super) fn behind_next_tid(&self, tid: Tid, key: Public) -> Result<Vec<u8>, Reason> {
+        let (tid, mut rpcs) = (*tid.as_bytes(), Vec::new());
+        Rpc::NextTid { tid, key }.write(&mut rpcs)?;
+        rpcs.extend_from_slice(&self.rpcs);
+        Ok(rpcs)
+    }
 }

@@ -69,18 +69,9 @@ impl Default for Limits {
             auth: Rate::per_second(1_000),
             stale: Rate::per_second(10),
             stale_all: Rate::per_second(1_000),
-            creates: Rate {
-                per_second: 1_000,
-                at_once: 256,
-            },
-            rekeys: Rate {
-                per_second: 1,
-                at_once: 4,
-            },
-            moves: Rate {
-                per_second: 1,
-                at_once: 4,
-            },
+            creates: Rate::new(1_000, 256),
+            rekeys: Rate::new(1, 4),
+            moves: Rate::new(1, 4),
         }
     }
 }

@@ -9,20 +9,16 @@ use super::Shared;
 use super::jobs::{Proof, Verify};
 use super::keys::Pair;
 use super::tunnel::Tunnel;
-use crate::engine::channel::Now;
+use crate::engine::channel::{Now, check_service};
 use crate::engine::event::{ConnectionId, Create, Event, User};
 use crate::keys;
-use crate::limits::NAME_MAX;
 use crate::reason::Reason;
 use crate::record::Authenticators;
 use crate::wire::rpc::Rpc;
 use crate::x25519::Public;
 
-/// Whose a connection is to be, before that is verified.
-enum Claim {
-    Anonymous,
-    User(Public, Proof),
-}
+/// Whose a connection is to be, before that is verified; none: anonymous.
+type Claim = Option<(Public, Proof)>;
 
 impl Tunnel {
     /// create, createAuth, createAuthBound, createAuthGroup.
@@ -70,11 +66,8 @@ impl Tunnel {
         rpc: &Rpc<'_>,
         service: &str,
     ) -> Result<Claim, Reason> {
-        let is_name = (1..=NAME_MAX).contains(&service.len());
-        if !matches!(rpc, Rpc::CreateAuthGroup { .. })
-            && (!is_name || service.chars().any(char::is_control))
-        {
-            return Err(Reason::BadService);
+        if !matches!(rpc, Rpc::CreateAuthGroup { .. }) {
+            check_service(service)?;
         }
         let limits = &shared.config.limits;
         if self.channel.connections.is_full() {
@@ -99,7 +92,7 @@ impl Tunnel {
             } => {
                 offers(Authenticators::BOX)?;
                 let user = keys::canonical(user.0)?;
-                Ok(Claim::User(user, Proof::Box(*authenticator)))
+                Ok(Some((user, Proof::Box(*authenticator))))
             }
             Rpc::CreateAuthBound {
                 user,
@@ -117,10 +110,10 @@ impl Tunnel {
                     ephemeral: Arc::clone(ephemeral),
                     x: Vec::from(authenticator),
                 };
-                Ok(Claim::User(user, proof))
+                Ok(Some((user, proof)))
             }
             Rpc::CreateAuthGroup { .. } => Err(Reason::NotOffered),
-            _ => Ok(Claim::Anonymous),
+            _ => Ok(None),
         }
     }
 
@@ -136,29 +129,26 @@ impl Tunnel {
             return self.refuse(shared, number, reason);
         }
         let service = String::from(service);
-        match claim {
-            Claim::Anonymous => self.tell(shared, number, service, User::Anonymous),
-            Claim::User(user, proof) => {
-                let verify = Verify {
-                    tunnel: self.channel.id,
-                    connection: number,
-                    service,
-                    user,
-                    proof,
-                    result: Err(Reason::Authenticator),
-                };
-                if shared.auth_rate.take(self.path.address(), now.instant) {
-                    shared.verify.push(verify);
-                } else {
-                    // Who asks for more than its share works for it.
-                    let connections = &self.channel.connections;
-                    self.waiting
-                        .retain(|verify| connections.is_undecided(verify.connection));
-                    self.waiting.push(verify);
-                    self.pose_here(shared.config.w, now);
-                }
-            }
+        let Some((user, proof)) = claim else {
+            return self.tell(shared, number, service, User::Anonymous);
+        };
+        let verify = Verify {
+            tunnel: self.channel.id,
+            connection: number,
+            service,
+            user,
+            proof,
+            result: Err(Reason::Authenticator),
+        };
+        if shared.rates.auth.take(self.path.address(), now.instant) {
+            return shared.verify.push(verify);
         }
+        // Who asks for more than its share works for it.
+        let connections = &self.channel.connections;
+        self.waiting
+            .retain(|verify| connections.is_undecided(verify.connection));
+        self.waiting.push(verify);
+        self.pose_here(shared.config.w, now);
     }
 
     fn tell(&self, shared: &mut Shared, number: u32, service: String, user: User) {

@@ -4,12 +4,14 @@ use core::net::SocketAddr;
 
 use super::Server;
 use super::jobs::Decryption;
-use super::receive::Decrypted;
-use super::tunnel::{Start, Tunnel, Which};
-use crate::boxes::Key;
+use super::tunnel::{Start, Tunnel};
+use crate::boxes::Stream;
 use crate::engine::channel::Now;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::rate::Rate;
+use crate::engine::receive::Decrypted;
+use crate::engine::tids::Which;
+use crate::engine::trace::Seen;
 use crate::keys::{self, Binder, Nonce};
 use crate::puzzle::{Asked, SOLUTION_BYTES, Solution};
 use crate::reason::Reason;
@@ -36,6 +38,12 @@ enum Fate {
     Fail(Reason),
 }
 
+impl From<Reason> for Fate {
+    fn from(reason: Reason) -> Self {
+        Self::Fail(reason)
+    }
+}
+
 impl Server {
     /// Steps 3 to 6, and for tunnels that there are all others.
     pub(super) fn initiation(
@@ -45,14 +53,13 @@ impl Server {
         bytes: usize,
         initiation: Initiation<'_>,
     ) {
-        let clear = Clear {
-            source,
-            bytes,
-            tid: initiation.boxed.tid,
-            nonce: initiation.boxed.nonce,
-            client: initiation.key,
-        };
-        match self.try_initiation(now, clear, initiation) {
+        let clear = Clear::new(source, bytes, &initiation);
+        let tried = self.try_initiation(now, clear, initiation);
+        self.conclude(now, clear, tried);
+    }
+
+    fn conclude(&mut self, now: &Now<'_>, clear: Clear, tried: Result<(), Fate>) {
+        match tried {
             Ok(()) => {}
             Err(Fate::Discard(reason)) => self.count(reason),
             Err(Fate::Fail(reason)) => self.fail(now, clear, reason),
@@ -65,7 +72,10 @@ impl Server {
         clear: Clear,
         initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
-        clear.nonce.check_time(self.wall).map_err(Fate::Discard)?;
+        clear
+            .nonce
+            .check_time(self.shared.wall)
+            .map_err(Fate::Discard)?;
         let solution = initiation.solution;
         let checked = solution.map(|solution| self.check_solution(&clear, solution));
         let solved = checked.transpose().map_err(Fate::Discard)?;
@@ -73,17 +83,17 @@ impl Server {
         if let Some((index, Which::Current)) = known {
             return self.again(now, index, clear, initiation);
         }
-        let replayed = self.check_replay(&clear);
-        replayed.map_err(Fate::Discard)?;
+        self.check_replay(&clear)?;
         match known {
-            Some((index, Which::Announced)) => self.rekey(now, index, clear, initiation),
-            Some(_) => Err(Fate::Fail(Reason::BadBox)),
+            Some((index, Which::Initiation)) => self.rekey(now, index, clear, initiation),
+            Some(_) => Err(Reason::BadBox.into()),
             None => self.queue(now, clear, solved, initiation),
         }
     }
 
-    fn check_replay(&self, clear: &Clear) -> Result<(), Reason> {
-        self.replays.check(&clear.client.0, clear.nonce.t())
+    fn check_replay(&self, clear: &Clear) -> Result<(), Fate> {
+        let checked = self.shared.replays.check(&clear.client.0, clear.nonce.t());
+        checked.map_err(Fate::Discard)
     }
 
     /// Its n', if it holds.
@@ -97,7 +107,7 @@ impl Server {
             client: &clear.client,
             source: clear.source,
             live: &self.shared.keys.live_public(),
-            now: self.wall,
+            now: self.shared.wall,
         };
         self.shared.keys.verify(&asked, solution)?;
         Solution::parse(solution).map(|solution| solution.nonce)
@@ -109,24 +119,19 @@ impl Server {
         now: &mut Now<'_>,
         index: u32,
         clear: Clear,
-        mut initiation: Initiation<'_>,
+        initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
-        let tunnel = self.tunnels.at(index).ok_or(Fate::Fail(Reason::BadBox))?;
-        let keys = &tunnel.keys;
+        let tunnel = self.tunnels.at(index).ok_or(Reason::UnknownTid)?;
+        let open = tunnel.state.open().ok_or(Reason::WrongState)?;
+        let keys = &open.keys.current;
         // One that was decrypted before is met as any other that fails: its C' keeps a copy silent.
-        keys.seen.check(clear.nonce).map_err(Fate::Fail)?;
-        if !initiation.boxed.decrypt(&keys.stream) {
-            return Err(Fate::Fail(Reason::BadBox));
+        keys.seen.check(clear.nonce)?;
+        let (plaintext, tid) = decrypt(initiation, &keys.stream)?;
+        if tid != open.announced {
+            return Err(Reason::BadTid.into());
         }
-        let announced = tunnel.announced;
-        let text = initiation.boxed.into_text();
-        let (plaintext, tid) = read(text, &clear.client).map_err(Fate::Fail)?;
-        if tid != announced {
-            return Err(Fate::Fail(Reason::BadTid));
-        }
-        let sending = &tunnel.channel.sending;
-        sending.check(plaintext.ack).map_err(Fate::Fail)?;
-        self.take(now, index, clear.decrypted(plaintext));
+        tunnel.channel.sending.check(plaintext.ack)?;
+        self.take(now, index, &clear.decrypted(plaintext));
         Ok(())
     }
 
@@ -136,43 +141,27 @@ impl Server {
         now: &mut Now<'_>,
         index: u32,
         clear: Clear,
-        mut initiation: Initiation<'_>,
+        initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
         let rate = self.shared.config.limits.rekeys;
-        let tunnel = self.tunnels.at(index).ok_or(Fate::Fail(Reason::BadBox))?;
-        let key = tunnel.next_key();
-        if !initiation.boxed.decrypt(&keys::stream(&key, clear.tid)) {
-            return Err(Fate::Fail(Reason::BadBox));
-        }
-        let text = initiation.boxed.into_text();
-        let (plaintext, announced) = read(text, &clear.client).map_err(Fate::Fail)?;
+        let tunnel = self.tunnels.at(index).ok_or(Reason::UnknownTid)?;
+        let key = tunnel.state.next_key()?;
+        let (plaintext, announced) = decrypt(initiation, &keys::stream(&key, clear.tid))?;
         if self.tids.has(announced) {
-            return Err(Fate::Fail(Reason::BadTid));
+            return Err(Reason::BadTid.into());
         }
-        let sending = &tunnel.channel.sending;
-        sending.check(plaintext.ack).map_err(Fate::Fail)?;
+        tunnel.channel.sending.check(plaintext.ack)?;
         if !tunnel.rekeys.take(rate, now.instant) {
-            return Err(Fate::Fail(Reason::TooManyRekeys));
+            return Err(Reason::TooManyRekeys.into());
         }
         self.accept(&clear);
-        self.change_key(now, index, key, &clear, announced);
-        self.take(now, index, clear.decrypted(plaintext));
+        let keys = PacketKeys::new(clear.tid, key, clear.nonce.answer().unwrap_or(clear.nonce));
+        let instant = now.instant;
+        self.change(instant, index, |tunnel, _| {
+            tunnel.state.rekey(keys, announced, instant)
+        });
+        self.take(now, index, &clear.decrypted(plaintext));
         Ok(())
-    }
-
-    fn change_key(&mut self, now: &Now<'_>, index: u32, key: Key, clear: &Clear, announced: Tid) {
-        let Some(tunnel) = self.tunnels.at(index) else {
-            return;
-        };
-        let first = clear.nonce.answer().unwrap_or(clear.nonce);
-        let changed = tunnel.rekey(
-            PacketKeys::new(clear.tid, key, first),
-            announced,
-            now.instant,
-        );
-        self.forget(index, changed);
-        self.tids.insert(clear.tid, index, Which::Current);
-        self.tids.insert(announced, index, Which::Announced);
     }
 
     /// Step 6: a new tunnel, whose key is to be computed.
@@ -184,16 +173,16 @@ impl Server {
         initiation: Initiation<'_>,
     ) -> Result<(), Fate> {
         // A solution counts once; used before, it is none.
-        let is_new = |n: &Nonce| self.solutions.check(&n.to_bytes(), n.t()).is_ok();
+        let is_new = |n: &Nonce| self.shared.solutions.check(&n.to_bytes(), n.t()).is_ok();
         let solved = solved.filter(is_new);
         let is_solved = solved.is_some();
         let limits = self.shared.config.limits;
-        let waiting = self.decrypt.len() + self.taken;
+        let waiting = self.shared.decrypt.len() + self.shared.taken;
         let is_full = waiting >= limits.key_queue || self.tunnels.len() >= limits.tunnels;
         let rate = if is_solved {
-            &mut self.rates.first_solved
+            &mut self.shared.rates.first_solved
         } else {
-            &mut self.rates.first
+            &mut self.shared.rates.first
         };
         let is_too_fast = !rate.take(clear.source, now.instant);
         if is_solved && (is_full || is_too_fast) {
@@ -209,16 +198,17 @@ impl Server {
         }
         if let Some(nonce) = solved {
             let bytes = nonce.to_bytes();
-            self.solutions.insert(&bytes, nonce.t(), self.wall);
+            self.shared
+                .solutions
+                .insert(&bytes, nonce.t(), self.shared.wall);
         }
-        let begin = self.packets.len();
-        initiation.write_to(&mut self.packets);
-        self.decrypt.push(Decryption {
+        let begin = self.shared.packets.len();
+        initiation.write_to(&mut self.shared.packets);
+        self.shared.decrypt.push(Decryption {
             source: clear.source,
             is_solved,
-            packet: begin..self.packets.len(),
-            keys: None,
-            is_zero: false,
+            packet: begin..self.shared.packets.len(),
+            keys: Err(Reason::BadBox),
         });
         Ok(())
     }
@@ -234,31 +224,22 @@ impl Server {
         let Ok(Packet::Initiation(initiation)) = Packet::parse(packet, 0) else {
             return;
         };
-        let clear = Clear {
-            source: job.source,
-            bytes,
-            tid: initiation.boxed.tid,
-            nonce: initiation.boxed.nonce,
-            client: initiation.key,
-        };
-        let Some((pair, key)) = &job.keys else {
-            let reason = if job.is_zero {
-                Reason::BadKey
-            } else {
-                Reason::BadBox
-            };
-            return self.fail(now, clear, reason);
-        };
-        let (plaintext, announced) = match read(initiation.boxed.into_text(), &clear.client) {
-            Ok(read) => read,
-            Err(reason) => return self.fail(now, clear, reason),
-        };
-        if let Err(reason) = self.check_new(&clear, &plaintext, announced) {
-            return match reason {
-                Reason::Replayed | Reason::Busy => self.count(reason),
-                reason => self.fail(now, clear, reason),
-            };
-        }
+        let clear = Clear::new(job.source, bytes, &initiation);
+        let tried = self.open(now, clear, job, initiation);
+        self.conclude(now, clear, tried);
+    }
+
+    fn open(
+        &mut self,
+        now: &mut Now<'_>,
+        clear: Clear,
+        job: &Decryption,
+        initiation: Initiation<'_>,
+    ) -> Result<(), Fate> {
+        let (pair, key) = job.keys.as_ref().map_err(|reason| *reason)?;
+        let text = initiation.boxed.into_text();
+        let (plaintext, announced) = read(text, &clear.client)?;
+        self.check_new(&clear, &plaintext, announced)?;
         self.accept(&clear);
         let is_t1 = pair.public == self.shared.keys.live().boxing.public;
         let start = Start {
@@ -272,13 +253,10 @@ impl Server {
             is_t1,
         };
         let packet = self.shared.config.packet;
-        let id = self
-            .tunnels
-            .insert(|id| Tunnel::new(id, start, packet, now));
-        self.tids.insert(clear.tid, id.index, Which::Current);
-        self.tids.insert(announced, id.index, Which::Announced);
+        let id = self.insert(|id| Tunnel::new(id, start, packet, now));
         self.note_silent(id, now.instant);
-        self.take(now, id.index, clear.decrypted(plaintext));
+        self.take(now, id.index, &clear.decrypted(plaintext));
+        Ok(())
     }
 
     /// What may have changed while the key was computed, and what a new tunnel's packet has besides.
@@ -287,44 +265,46 @@ impl Server {
         clear: &Clear,
         plaintext: &Plaintext<'_>,
         announced: Tid,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), Fate> {
         self.check_replay(clear)?;
         let is_used = |tid| self.tids.has(tid);
         if is_used(announced) || is_used(clear.tid) || announced == clear.tid {
-            return Err(Reason::BadTid);
+            return Err(Reason::BadTid.into());
         }
         if plaintext.seq & 0xff != 0 || plaintext.ack != 0 {
-            return Err(Reason::BadFirst);
+            return Err(Reason::BadFirst.into());
         }
         if self.tunnels.len() >= self.shared.config.limits.tunnels {
-            return Err(Reason::Busy);
+            return Err(Fate::Discard(Reason::Busy));
         }
         Ok(())
     }
 
     fn accept(&mut self, clear: &Clear) {
         let t = clear.nonce.t();
-        self.replays.insert(&clear.client.0, t, self.wall);
+        self.shared
+            .replays
+            .insert(&clear.client.0, t, self.shared.wall);
         self.tids.accepted(clear.tid, clear.client, clear.nonce);
     }
 
     fn interrogate(&mut self, clear: &Clear) {
         let w = self.shared.config.w;
         let whom = (clear.tid, &clear.client, clear.source);
-        if let Some(asked) = self.shared.keys.interrogation(whom, self.wall, w) {
-            self.say(clear.source, asked.to_bytes().into());
+        if let Some(asked) = self.shared.keys.interrogation(whom, self.shared.wall, w) {
+            self.say((0, clear.source), asked.to_bytes().into());
         }
     }
 
     /// The one way out: a stale-key answer, if there may be one, whatever the packet was.
     fn fail(&mut self, now: &Now<'_>, clear: Clear, reason: Reason) {
         self.count(reason);
-        if self.replays.has(&clear.client.0) {
+        if self.shared.replays.has(&clear.client.0) {
             // Met with silence where its TID is not in use, and so here.
             return;
         }
         let all: Rate = self.shared.config.limits.stale_all;
-        let rates = &mut self.rates;
+        let rates = &mut self.shared.rates;
         let may =
             rates.stale.take(clear.source, now.instant) && rates.stale_all.take(all, now.instant);
         if !may {
@@ -341,21 +321,46 @@ impl Server {
             answer.len() <= clear.bytes,
             "never longer than what causes it"
         );
-        self.say(clear.source, answer.into());
+        self.say((0, clear.source), answer.into());
     }
 }
 
 impl Clear {
-    fn decrypted(self, plaintext: Plaintext<'_>) -> Decrypted<'_> {
-        Decrypted {
-            nonce: self.nonce,
-            which: Which::Current,
-            source: self.source,
-            bytes: self.bytes,
-            plaintext,
-            is_initiation: true,
+    fn new(source: SocketAddr, bytes: usize, initiation: &Initiation<'_>) -> Self {
+        Self {
+            source,
+            bytes,
+            tid: initiation.boxed.tid,
+            nonce: initiation.boxed.nonce,
+            client: initiation.key,
         }
     }
+
+    fn decrypted(self, plaintext: Plaintext<'_>) -> Decrypted<'_> {
+        Decrypted {
+            packet: Seen {
+                tid: self.tid,
+                nonce: self.nonce,
+                seq: plaintext.seq,
+                ack: plaintext.ack,
+                bytes: self.bytes,
+                is_initiation: true,
+            },
+            which: Which::Current,
+            source: self.source,
+            plaintext,
+        }
+    }
+}
+
+/// The same, once the box is decrypted.
+fn decrypt<'a>(
+    mut initiation: Initiation<'a>,
+    stream: &Stream,
+) -> Result<(Plaintext<'a>, Tid), Reason> {
+    let is_good = initiation.boxed.decrypt(stream);
+    let initiation = is_good.then_some(initiation).ok_or(Reason::BadBox)?;
+    read(initiation.boxed.into_text(), &initiation.key)
 }
 
 /// What step 8 asks of every initiation packet: its plaintext, and the TID that it announces.

@@ -29,10 +29,8 @@ pub(super) struct Decryption {
     pub is_solved: bool,
     /// Where it stands.
     pub packet: Range<usize>,
-    /// Which pair decrypted it, and K_0.
-    pub keys: Option<(Arc<Pair>, Key)>,
-    /// Whether what is shared with some key was zero.
-    pub is_zero: bool,
+    /// Which pair decrypted it, and K_0; or why none did: `bad-box`, `bad-key`.
+    pub keys: Result<(Arc<Pair>, Key), Reason>,
 }
 
 /// An authenticator that is to be verified.
@@ -118,7 +116,7 @@ impl Jobs {
             let (_, after) = rest.split_at_mut(job.packet.start - at);
             let (packet, after) = after.split_at_mut(job.packet.len());
             (rest, at) = (after, job.packet.end);
-            if job.keys.is_some() {
+            if job.keys.is_ok() {
                 continue;
             }
             // It was read before, so that this is no error any more.
@@ -154,7 +152,7 @@ fn decrypt_group(pair: &Arc<Pair>, group: &mut Vec<(&mut Decryption, Initiation<
     let mut jobs = Vec::with_capacity(GROUP);
     for ((job, initiation), key) in group.iter_mut().zip(keys) {
         let Some((key, stream)) = key else {
-            job.is_zero = true;
+            job.keys = Err(Reason::BadKey);
             continue;
         };
         jobs.push((job, &mut initiation.boxed, key, stream));
@@ -169,7 +167,7 @@ fn decrypt_group(pair: &Arc<Pair>, group: &mut Vec<(&mut Decryption, Initiation<
     let mut are_good = [false; GROUP];
     boxes::decrypt(&mut packets, &mut are_good[..found.len()]);
     for ((job, key), _) in found.into_iter().zip(are_good).filter(|(_, good)| *good) {
-        job.keys = Some((Arc::clone(pair), key.clone()));
+        job.keys = Ok((Arc::clone(pair), key.clone()));
     }
     drop(packets);
     drop(jobs);

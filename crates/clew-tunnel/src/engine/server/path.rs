@@ -15,13 +15,25 @@ pub(super) type Learnt = (Congestion, Timeout);
 #[derive(Debug)]
 pub(super) struct Path {
     address: SocketAddr,
-    is_proven: bool,
-    has_moved: bool,
-    /// Bytes of packets opened from there, and sent there, while it is not proven.
+    proof: Proof,
+}
+
+/// Whether the client has shown that it receives there.
+#[derive(Debug)]
+enum Proof {
+    /// It has.
+    Proven,
+    /// Not yet. An ack will show it: the tunnel has never moved.
+    Unproven(Budget),
+    /// Not yet, since the client moved: acks show nothing. The proven address before.
+    Moved(Budget, Option<Box<Before>>),
+}
+
+/// Bytes of packets decrypted from an unproven address, and sent there.
+#[derive(Debug, Default)]
+struct Budget {
     received: u64,
     sent: u64,
-    /// The proven one before, until then.
-    before: Option<Box<Before>>,
 }
 
 #[derive(Debug)]
@@ -33,15 +45,12 @@ struct Before {
 
 impl Path {
     /// The source of the first packet.
-    pub(super) const fn new(address: SocketAddr, is_proven: bool) -> Self {
-        Self {
-            address,
-            is_proven,
-            has_moved: false,
-            received: 0,
-            sent: 0,
-            before: None,
-        }
+    pub(super) fn new(address: SocketAddr, is_proven: bool) -> Self {
+        let proof = match is_proven {
+            true => Proof::Proven,
+            false => Proof::Unproven(Budget::default()),
+        };
+        Self { address, proof }
     }
 
     /// Where packets are sent.
@@ -51,46 +60,57 @@ impl Path {
 
     /// Whether the client has shown that it receives there.
     pub(super) const fn is_proven(&self) -> bool {
-        self.is_proven
+        matches!(self.proof, Proof::Proven)
     }
 
     /// Whether acks prove nothing there, since the client moved.
     pub(crate) const fn needs_puzzle(&self) -> bool {
-        self.has_moved && !self.is_proven
+        matches!(self.proof, Proof::Moved(..))
     }
 
-    /// A packet from there was opened.
+    const fn budget(&mut self) -> Option<&mut Budget> {
+        match &mut self.proof {
+            Proof::Proven => None,
+            Proof::Unproven(budget) | Proof::Moved(budget, _) => Some(budget),
+        }
+    }
+
+    /// A packet from there was decrypted.
     pub(super) fn received(&mut self, source: SocketAddr, bytes: usize) {
-        if source == self.address {
-            self.received = self.received.saturating_add(bytes as u64);
+        let is_here = source == self.address;
+        if let Some(budget) = self.budget().filter(|_| is_here) {
+            budget.received = budget.received.saturating_add(bytes as u64);
         }
     }
 
     /// A packet was sent there.
     pub(super) fn sent(&mut self, bytes: usize) {
-        self.sent = self.sent.saturating_add(bytes as u64);
+        if let Some(budget) = self.budget() {
+            budget.sent = budget.sent.saturating_add(bytes as u64);
+        }
     }
 
     /// How many bytes may be sent there now.
-    pub(super) fn room(&self) -> usize {
-        if self.is_proven {
+    pub(super) const fn room(&self) -> usize {
+        let (Proof::Unproven(budget) | Proof::Moved(budget, _)) = &self.proof else {
             return usize::MAX;
-        }
-        let most = AMPLIFICATION.saturating_mul(self.received);
-        most.saturating_sub(self.sent) as usize
+        };
+        let most = AMPLIFICATION.saturating_mul(budget.received);
+        most.saturating_sub(budget.sent) as usize
     }
 
     /// Something that was sent there was acknowledged. After a move this shows nothing: the client knows
     /// what it acknowledged at its old address.
     pub(super) fn acknowledged(&mut self) {
-        self.is_proven |= !self.has_moved;
+        if matches!(self.proof, Proof::Unproven(_)) {
+            self.proof = Proof::Proven;
+        }
     }
 
     /// A puzzle that was sent to this address alone was answered.
     pub(super) fn answered(&mut self, address: SocketAddr) {
         if address == self.address {
-            self.is_proven = true;
-            self.before = None;
+            self.proof = Proof::Proven;
         }
     }
 
@@ -103,31 +123,37 @@ impl Path {
         is_initiation: bool,
         now: Instant,
     ) {
-        if is_initiation {
-            self.before = None;
-        } else if self.is_proven {
-            self.before = Some(Box::new(Before {
+        let proof = core::mem::replace(&mut self.proof, Proof::Proven);
+        let before = match proof {
+            _ if is_initiation => None,
+            Proof::Proven => Some(Box::new(Before {
                 address: self.address,
                 learnt,
                 until: now + PATH_TIMEOUT,
-            }));
-        }
+            })),
+            Proof::Unproven(_) => None,
+            Proof::Moved(_, before) => before,
+        };
         self.address = source;
-        self.has_moved = true;
-        self.is_proven = false;
-        (self.received, self.sent) = (0, 0);
+        self.proof = Proof::Moved(Budget::default(), before);
     }
 
     /// When the path goes back.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.before.as_ref().map(|before| before.until)
+        match &self.proof {
+            Proof::Moved(_, before) => before.as_ref().map(|before| before.until),
+            Proof::Proven | Proof::Unproven(_) => None,
+        }
     }
 
     /// Goes back, if it is time: what was learnt of that address.
     pub(crate) fn go_back(&mut self, now: Instant) -> Option<Learnt> {
-        let before = self.before.take_if(|before| before.until <= now)?;
+        let Proof::Moved(_, before) = &mut self.proof else {
+            return None;
+        };
+        let before = before.take_if(|before| before.until <= now)?;
         self.address = before.address;
-        self.is_proven = true;
+        self.proof = Proof::Proven;
         Some(before.learnt)
     }
 }

@@ -51,21 +51,16 @@ impl Requests {
     /// Writes the answers whose turn it is.
     pub(super) fn flush(&mut self, channel: &mut Channel) {
         while channel.control_bytes() < CONTROL_MAX {
-            match self.all.front_mut() {
-                None | Some(Slot::Waiting(_)) => return,
-                Some(Slot::Refused(count)) if *count > 1 => {
-                    *count -= 1;
-                    channel.control(&Rpc::Refuse { connection: 0 });
-                }
-                Some(Slot::Refused(_)) => {
-                    self.all.pop_front();
-                    channel.control(&Rpc::Refuse { connection: 0 });
-                }
-                Some(Slot::Ready(_)) => {
-                    if let Some(Slot::Ready(reply)) = self.all.pop_front() {
-                        write(channel, &reply);
+            match self.all.pop_front() {
+                None => return,
+                Some(Slot::Ready(reply)) => write(channel, &reply),
+                Some(Slot::Refused(count)) => {
+                    if count > 1 {
+                        self.all.push_front(Slot::Refused(count - 1));
                     }
+                    channel.control(&Rpc::Refuse { connection: 0 });
                 }
+                Some(waiting) => return self.all.push_front(waiting),
             }
         }
     }
@@ -92,7 +87,7 @@ impl Tunnel {
         let is_own = parsed
             .as_ref()
             .is_ok_and(|identity| shared.keys.is_own(identity.signing, identity.hostname));
-        if self.is_t1 && !is_own {
+        if self.t1_until.is_some() && !is_own {
             return Err(Reason::NotAllowed);
         }
         match parsed {

@@ -10,66 +10,44 @@ use super::jobs::Verify;
 use super::path::Path;
 use super::puzzles::{KEPT_BACK, POSED_BYTES, Posed};
 use super::requests::Requests;
-use crate::engine::channel::{Channel, Now, Party};
+use super::state::{Rekey, State};
+use crate::engine::channel::{Channel, Now};
 use crate::engine::event::TunnelId;
+use crate::engine::outgoing::Outgoing;
 use crate::engine::packet_keys::PacketKeys;
+use crate::engine::party::Party;
 use crate::engine::rate::Bucket;
+use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
-use crate::keys::{self, Binder, Nonce};
-use crate::limits::{
-    ANSWER, AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PACKET_MIN, REKEY, REKEY_ANSWER, T1_LIFE,
-};
+use crate::engine::tids::{TidList, Which};
+use crate::engine::tunnel_keys::TunnelKeys;
+use crate::keys::{Binder, Nonce};
+use crate::limits::{ANSWER, AUTH_WAIT, IDLE_MAX, PACKET_MIN, T1_LIFE};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
 use crate::wire::values::Call;
 
-/// Which key of a tunnel a TID is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// The one it sends under.
-    Current,
-    /// The one before, which only receives.
-    Draining,
-    /// The one of the next rekey.
-    Announced,
-}
-
-/// A tunnel.
+/// A tunnel at its server.
 #[derive(Debug)]
-pub(super) struct Tunnel {
-    pub channel: Channel,
-    pub keys: PacketKeys,
-    /// The key before, until then.
-    pub old: Option<Box<(PacketKeys, Instant)>>,
-    pub announced: Tid,
-    pub binder: Binder,
-    pub path: Path,
-    pub puzzle: Option<Box<Posed>>,
+pub struct Tunnel {
+    pub(super) channel: Channel,
+    pub(super) state: State,
+    pub(super) binder: Binder,
+    pub(super) path: Path,
+    pub(super) puzzle: Option<Box<Posed>>,
     /// When the next puzzle may be sent.
-    pub may_pose: Instant,
+    pub(super) may_pose: Instant,
     /// Authenticators that wait for the puzzle.
-    pub waiting: Vec<Verify>,
-    pub requests: Requests,
-    /// K is that of the next rekey already, and nothing is sent.
-    pub is_dormant: bool,
-    /// Opened with the boxing key (12.1).
-    pub is_t1: bool,
-    /// The next packet is the first under its TID.
-    pub is_first: bool,
-    /// close(0) was received.
-    pub is_closed: bool,
-    /// The last packet was opened.
-    pub heard: Instant,
-    /// The tunnel was made, or its last rekey.
-    pub keyed: Instant,
-    /// rekeyNow was sent.
-    pub asked: Option<Instant>,
-    pub rekeys: Bucket,
-    pub moves: Bucket,
-    pub creates: Bucket,
-    /// Where it stands in the agenda.
-    pub due: Option<Instant>,
+    pub(super) waiting: Vec<Verify>,
+    pub(super) requests: Requests,
+    /// Opened with the boxing key (12.1): it ends then at the latest.
+    pub(super) t1_until: Option<Instant>,
+    /// The last packet was decrypted.
+    pub(super) heard: Instant,
+    pub(super) rekeys: Bucket,
+    pub(super) moves: Bucket,
+    pub(super) creates: Bucket,
 }
 
 /// What a new tunnel is made of.
@@ -100,72 +78,18 @@ impl Tunnel {
                 packet,
                 packet - PACKET_MIN,
             ),
-            keys,
-            old: None,
-            announced: start.announced,
+            state: State::new(keys, start.announced, now.instant),
             binder: start.binder,
             path: Path::new(start.source, start.is_solved),
             puzzle: None,
             may_pose: Instant::default(),
             waiting: Vec::new(),
             requests: Requests::default(),
-            is_dormant: false,
-            is_t1: start.is_t1,
-            is_first: true,
-            is_closed: false,
+            t1_until: start.is_t1.then(|| now.instant + T1_LIFE),
             heard: now.instant,
-            keyed: now.instant,
-            asked: None,
             rekeys: Bucket::default(),
             moves: Bucket::default(),
             creates: Bucket::default(),
-            due: None,
-        }
-    }
-
-    /// The key of the next rekey's initiation packet.
-    pub(crate) fn next_key(&self) -> crate::boxes::Key {
-        if self.is_dormant {
-            self.keys.key.clone()
-        } else {
-            keys::next(&self.keys.key)
-        }
-    }
-
-    /// The tunnel's next key is in use. What it had before, but for the announced TID.
-    pub(super) fn rekey(&mut self, keys: PacketKeys, announced: Tid, now: Instant) -> Rekeyed {
-        let before = core::mem::replace(&mut self.keys, keys);
-        let erased = self.old.take().map(|old| old.0.tid);
-        let draining = if self.is_dormant {
-            None
-        } else {
-            let tid = before.tid;
-            self.old = Some(Box::new((before, now + crate::limits::DRAIN)));
-            Some(tid)
-        };
-        self.announced = announced;
-        self.is_dormant = false;
-        self.is_first = true;
-        // A tunnel under the boxing key does not live longer by it.
-        if !self.is_t1 {
-            self.keyed = now;
-        }
-        self.asked = None;
-        Rekeyed { draining, erased }
-    }
-
-    /// The tunnel computes its next key, erases what it has, and waits: its TIDs, which are no more.
-    pub(super) fn rest(&mut self) -> Rekeyed {
-        let key = self.next_key();
-        let tid = self.keys.tid;
-        // A stream that opens nothing: the TID under it is not in the table any more.
-        self.keys = PacketKeys::new(self.announced, key, Nonce::new(0, Side::Server));
-        self.is_dormant = true;
-        self.asked = None;
-        self.channel.sending.pause();
-        Rekeyed {
-            draining: Some(tid),
-            erased: self.old.take().map(|old| old.0.tid),
         }
     }
 
@@ -174,88 +98,155 @@ impl Tunnel {
     /// it any more.
     pub(super) fn room(&self) -> usize {
         let room = self.path.room();
-        if self.path.is_proven() || self.is_first {
+        if self.path.is_proven() || self.is_first() {
             room
         } else {
             room.saturating_sub(KEPT_BACK)
         }
     }
 
-    /// Whether the other side is done with the tunnel: it closed it; or it was opened under the boxing key, and
-    /// has its answer.
-    pub(super) fn is_over(&self) -> bool {
-        let is_answered = self.channel.sending.is_done() && self.channel.control_bytes() == 0;
-        self.is_closed || (self.is_t1 && is_answered && self.requests.is_empty())
+    /// Whether the next packet is the first under its TID.
+    pub(super) fn is_first(&self) -> bool {
+        self.state.open().is_some_and(|open| open.is_first)
     }
 
     /// Whether anything may be sent now but puzzles.
     pub(crate) fn can_send(&self) -> bool {
-        !self.is_dormant && self.room() >= self.least()
+        self.state.open().is_some() && self.room() >= self.least()
     }
 
     /// Whether a puzzle may be sent now.
     pub(crate) fn can_pose(&self) -> bool {
-        !self.is_dormant && self.path.room() >= POSED_BYTES.max(self.least())
+        self.state.open().is_some() && self.path.room() >= POSED_BYTES.max(self.least())
+    }
+
+    /// The longest packet now without a puzzle, if any may be sent.
+    fn longest(&self, shared: &Shared) -> usize {
+        let room = self.room();
+        let m = usize::from(shared.config.m);
+        match self.is_first() {
+            false => shared.config.packet.min(room),
+            true if room < m => ANSWER,
+            true => m,
+        }
+    }
+
+    /// Writes a packet, if the tunnel is open.
+    fn write(&mut self, shared: &Shared, seq: u32, rpcs: &[u8], out: &mut Outgoing) {
+        let Some(open) = self.state.open_mut() else {
+            return;
+        };
+        let is_first = core::mem::replace(&mut open.is_first, false);
+        let length = match (is_first, PACKET_MIN + rpcs.len() > ANSWER) {
+            (false, _) => 0,
+            (true, false) => ANSWER,
+            (true, true) => usize::from(shared.config.m),
+        };
+        let header = open.keys.current.header();
+        let numbers = (seq, self.channel.receiving.ack());
+        let to = (0, self.path.address());
+        let stream = &open.keys.current.stream;
+        let sent = out.push(to, &header, numbers, rpcs, length, stream);
+        debug_assert!(sent.is_some(), "no longer than the longest");
+        self.path.sent(sent.unwrap_or(0));
+        self.channel.receiving.acknowledged();
+    }
+
+    /// The client is at another address.
+    fn moved(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        source: SocketAddr,
+        is_initiation: bool,
+    ) {
+        if !self.moves.take(shared.config.limits.moves, now.instant) {
+            return shared.common.counters.count(Reason::TooManyMoves);
+        }
+        let learnt = self
+            .channel
+            .sending
+            .restart(shared.config.packet, now.instant);
+        self.path
+            .move_to(source, learnt, is_initiation, now.instant);
+        self.pose(0, now);
     }
 
     /// Bytes of the shortest packet now.
-    const fn least(&self) -> usize {
-        if self.is_first { ANSWER } else { PACKET_MIN }
+    fn least(&self) -> usize {
+        if self.is_first() { ANSWER } else { PACKET_MIN }
     }
-
-    /// The earliest instant at which something happens by itself.
-    pub(crate) fn next_due(&self) -> Instant {
-        let sending = &self.channel.sending;
-        let mut due = self.heard + IDLE_MAX;
-        let mut at = |instant: Option<Instant>| {
-            due = instant.map_or(due, |instant| due.min(instant));
-        };
-        at(self.old.as_ref().map(|old| old.1));
-        at(self.path.due());
-        at(self.puzzle.as_ref().map(|posed| posed.due(self.can_pose())));
-        at(self
-            .channel
-            .connections
-            .undecided()
-            .map(|asked| asked + AUTH_WAIT));
-        at(self.is_t1.then_some(self.keyed + T1_LIFE));
-        if !self.is_dormant {
-            at(Some(match self.asked {
-                None => self.keyed + REKEY,
-                Some(asked) => asked + REKEY_ANSWER,
-            }));
-            at(sending
-                .waiting_since()
-                .map(|since| since.max(self.heard) + DEAD_AFTER));
-            at(sending.expiry());
-        }
-        if self.can_send() {
-            at(self.channel.receiving.due());
-        }
-        due
-    }
-}
-
-/// TIDs that changed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rekeyed {
-    /// The one that was current.
-    pub draining: Option<Tid>,
-    /// The one that was draining.
-    pub erased: Option<Tid>,
 }
 
 impl Party for Tunnel {
     type Shared = Shared;
 
-    fn channel(&mut self) -> &mut Channel {
+    fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    fn channel_mut(&mut self) -> &mut Channel {
         &mut self.channel
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.path.address()
+    }
+
+    fn tids(&self) -> TidList {
+        self.state.tids()
+    }
+
+    fn keys(&self) -> Option<&TunnelKeys> {
+        self.state.open().map(|open| &open.keys)
+    }
+
+    fn keys_mut(&mut self) -> Option<&mut TunnelKeys> {
+        self.state.open_mut().map(|open| &mut open.keys)
+    }
+
+    fn heard(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        decrypted: &Decrypted<'_>,
+        is_newest: bool,
+        is_ack: bool,
+    ) -> Result<(), Reason> {
+        let Decrypted {
+            packet,
+            which,
+            source,
+            ..
+        } = *decrypted;
+        self.heard = now.instant;
+        if which == Which::Current && is_newest && source != self.path.address() {
+            self.moved(shared, now, source, packet.is_initiation);
+        }
+        self.path.received(source, packet.bytes);
+        if source == self.path.address() {
+            self.pose_for_path(now);
+        }
+        if is_ack {
+            self.path.acknowledged();
+        }
+        Ok(())
+    }
+
+    fn urgent(&mut self, shared: &mut Shared, rpc: Rpc<'_>) -> Result<(), Reason> {
+        let Rpc::PuzzSoln { r, nonce } = rpc else {
+            return Err(Reason::Order);
+        };
+        if let Err(reason) = self.solved(shared, r, nonce) {
+            shared.common.counters.count(reason);
+        }
+        Ok(())
     }
 
     /// Under the boxing key: one request, and the end of the tunnel.
     fn admits(&self, call: &Call<'_>) -> Result<(), Reason> {
         let is_for_t1 = call.connection == 0 && matches!(call.name, "requestCert" | "close");
-        if self.is_t1 && !is_for_t1 {
+        if self.t1_until.is_some() && !is_for_t1 {
             return Err(Reason::NotAllowed);
         }
         Ok(())
@@ -279,11 +270,91 @@ impl Party for Tunnel {
             }
             // Nothing more of this tunnel is done.
             Rpc::Close { .. } => {
-                self.is_closed = true;
+                self.state.close();
                 Ok(())
             }
             // Those out of sequence are done elsewhere, those of servers do not get here.
             _ => Err(Reason::WrongSide),
         }
+    }
+    fn is_over(&self) -> bool {
+        let is_answered = self.channel.sending.is_done()
+            && self.channel.control_bytes() == 0
+            && self.requests.is_empty();
+        matches!(self.state, State::Closed(_)) || (self.t1_until.is_some() && is_answered)
+    }
+
+    fn send(
+        &mut self,
+        shared: &mut Shared,
+        now: &mut Now<'_>,
+        out: &mut Outgoing,
+    ) -> Result<bool, Reason> {
+        if self.state.open().is_none() {
+            return Ok(false);
+        }
+        self.requests.flush(&mut self.channel);
+        if !self.can_send() && !self.can_pose() {
+            return Ok(false);
+        }
+        let room = self.longest(shared).saturating_sub(PACKET_MIN);
+        let mut rpcs = core::mem::take(&mut shared.common.scratch);
+        rpcs.clear();
+        if self.can_pose() {
+            self.write_puzzle(now.instant, &mut rpcs);
+        }
+        let has_puzzle = !rpcs.is_empty();
+        let events = &mut shared.common.events;
+        let left = room.saturating_sub(rpcs.len());
+        let seq = self.channel.next(now.instant, left, &mut rpcs, events);
+        let is_ack_due = self
+            .channel
+            .receiving
+            .due()
+            .is_some_and(|due| due <= now.instant);
+        let is_sent = seq != 0 || has_puzzle || (is_ack_due && self.can_send());
+        if is_sent {
+            self.write(shared, seq, &rpcs, out);
+        }
+        shared.common.scratch = rpcs;
+        Ok(is_sent)
+    }
+
+    fn say_last(&mut self, shared: &Shared, now: Instant, out: &mut Outgoing) {
+        let mut rpcs = Vec::new();
+        let close = Rpc::Close { connection: 0 };
+        if self.state.open().is_none() || close.write(&mut rpcs).is_err() {
+            return;
+        }
+        // What is kept back for puzzles is of no use any more.
+        let least = self.least().max(PACKET_MIN + rpcs.len());
+        if self.path.room() >= least {
+            let seq = self.channel.sending.send(rpcs.as_slice().into(), now);
+            self.write(shared, seq.get(), &rpcs, out);
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let sending = &self.channel.sending;
+        let undecided = self.channel.connections.undecided();
+        let always = [
+            Some(self.heard + IDLE_MAX),
+            self.path.due(),
+            self.puzzle.as_ref().map(|posed| posed.due(self.can_pose())),
+            undecided.map(|asked| asked + AUTH_WAIT),
+            self.t1_until,
+        ];
+        let open = self.state.open().map(|open| {
+            let (Rekey::Due(rekey) | Rekey::Asked(rekey)) = open.rekey;
+            [
+                Some(rekey),
+                open.keys.drained_at(),
+                self.dies_at(),
+                sending.expiry(),
+                self.channel.receiving.due().filter(|_| self.can_send()),
+            ]
+        });
+        let all = always.into_iter().chain(open.into_iter().flatten());
+        all.flatten().min()
     }
 }

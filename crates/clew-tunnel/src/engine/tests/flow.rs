@@ -197,3 +197,15 @@ fn ended_connections_are_read_and_then_make_room() {
     assert_eq!(two.server.add(66, Instant::default()), Ok(()));
     assert_eq!(two.server.check_number(66), Err(Reason::BadConnection));
 }
+
+#[test]
+fn only_a_connection_that_was_asked_for_is_answered_and_once() {
+    let mut client = Connections::new(Side::Client);
+    let number = client.draw(Instant::default()).expect("a number");
+    assert_eq!(client.accepted(number), Err(Reason::UnknownConnection));
+    assert_eq!(client.refused(number), Err(Reason::UnknownConnection));
+    assert!(client.ask(number));
+    assert_eq!(client.accepted(number), Ok(()));
+    assert_eq!(client.accepted(number), Err(Reason::Unasked));
+    assert_eq!(client.refused(number), Err(Reason::Unasked));
+}

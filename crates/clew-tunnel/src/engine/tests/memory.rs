@@ -187,10 +187,10 @@ fn an_agenda_has_one_instant_for_each() {
     agenda.move_to(1, &mut one, Some(at(5)));
     assert_eq!(
         (agenda.next(), agenda.due(at(4)), agenda.due(at(5))),
-        (Some(at(5)), None, Some(1))
+        (Some(at(5)), None, Some((at(5), 1)))
     );
     agenda.move_to(1, &mut one, None);
-    assert_eq!(agenda.due(at(99)), Some(2));
+    assert_eq!(agenda.due(at(99)), Some((at(10), 2)));
     agenda.move_to(2, &mut two, None);
     assert_eq!(agenda.next(), None);
 }

@@ -64,7 +64,7 @@ fn a_full_replay_set_raises_its_floor_and_takes_nothing_twice() {
         all.push(first);
     }
     assert_eq!(alone.counted(Reason::Replayed), 0);
-    assert!(alone.server.remembered() <= 4);
+    assert!(alone.server.load().remembered <= 4);
     for first in &all {
         assert_eq!(alone.hand(first), []);
     }
@@ -224,7 +224,7 @@ fn the_reasons_of_step_eight_have_one_way_out() {
             (1, 0),
             "{reason}"
         );
-        assert_eq!(alone.server.remembered(), 0, "nothing is kept of it");
+        assert_eq!(alone.server.load().remembered, 0, "nothing is kept of it");
     }
 }
 

@@ -140,7 +140,7 @@ impl Impostor {
         }
         let load = self.client.load();
         assert_eq!(load.tids[0], load.tids[1], "{load:?}");
-        assert!(load.puzzles <= 1 && load.ready == 0);
+        assert!(load.work <= 1 && load.ready == 0);
         sent
     }
 

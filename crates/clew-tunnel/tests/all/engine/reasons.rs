@@ -57,6 +57,7 @@ fn place(reason: Reason) -> Result<&'static str, &'static str> {
         R::TooManyAnswers => "visits: stale_key_answers_are_followed_twice",
         R::TooManyPuzzles | R::Unsolvable | R::TooHard => "visits: interrogations_are_answered",
         R::NoAnswer => "visits: a_silent_server; bounds: authenticators_beyond_the_rate",
+        R::WrongState => return Err("a defect; the states' own tests ask for impossible steps"),
         R::Idle => "paths: a_tunnel_that_was_heard_a_day_ago",
     })
 }

@@ -278,7 +278,7 @@ fn a_client_solves_the_last_puzzle_alone_and_says_its_answer_again() {
             bytes: &mut bytes,
         }];
         Engine::receive(&mut impostor.client, impostor.clock.at(impostor.now), all);
-        assert!(impostor.client.load().puzzles <= 1);
+        assert!(impostor.client.load().work <= 1);
     }
     for _ in 0..2 {
         let packet = impostor.packet((0, 0), &posed(7));

@@ -59,7 +59,7 @@ impl Watch {
         let load = client.load();
         assert_eq!(load.tids[0], load.tids[1], "TIDs: {load:?}");
         assert!(load.held <= AHEAD_TOTAL && load.granted <= GRANT as usize);
-        assert!(load.puzzles <= load.tunnels && load.ready == 0 && load.plain == 0);
+        assert!(load.work <= load.tunnels && load.ready == 0 && load.plain == 0);
     }
 
     /// The same for a server alone.

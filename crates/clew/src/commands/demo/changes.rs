@@ -4,8 +4,8 @@ use super::Stage;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::output::Output;
-use clew_capture::{NotExact, PacketLengths, Record, Writer};
-use clew_engine::AsFrame;
+use clew_capture::{NotExact, PacketLengths, Record};
+use clew_engine::{AsFrame, captures};
 use clew_packet::{Frame, flow};
 use std::net::IpAddr;
 use std::path::Path;
@@ -17,17 +17,11 @@ pub fn copy(
     mut change: impl FnMut(&mut Record) -> Result<(), NotExact>,
 ) -> Result<(), Failure> {
     let mut capture = Capture::open(input, "copying")?;
-    let mut writer = Writer::new(
-        Output::create(path, input, false)?,
-        PacketLengths::NeverGrow,
-    );
-    while let Some(batch) = capture.next_batch()? {
-        for mut record in batch {
-            change(&mut record).map_err(|e| Failure::file(path, e))?;
-            writer.write(&record).map_err(|e| Failure::file(path, e))?;
-        }
-    }
-    let output = writer.finish().map_err(|e| Failure::file(path, e))?;
+    let output = Output::create(path, input, false)?;
+    let (output, _) = captures::copy(&mut capture, output, PacketLengths::NeverGrow, |batch| {
+        let changed = batch.iter_mut().try_for_each(&mut change);
+        changed.map_err(|e| Failure::file(path, e))
+    })?;
     Ok(output.commit()?)
 }
 

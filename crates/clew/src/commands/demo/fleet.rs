@@ -4,18 +4,11 @@ use super::changes::copy;
 use super::{CAPTURE, Stage};
 use crate::capture::Capture;
 use crate::clock;
-use crate::commands::group::issue;
 use crate::failure::Failure;
-use crate::random;
-use crate::secrets;
 use clew_capture::Record;
-use clew_engine::{AsFrame, Signer};
+use clew_engine::AsFrame;
 use clew_group::Scheme;
-use clew_group::quorum::Quorum;
-use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
-use clew_manager::{NewGroup, Opening, Store};
 use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
-use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -26,30 +19,15 @@ const MACHINES_MAX: usize = 16;
 
 /// One end point and its machine.
 pub struct Machine {
+    pub name: String,
     pub address: IpAddr,
-    pub key: MemberKeyFile,
     /// Packets that it sent and that can be signed.
     pub packets: u64,
 }
 
-impl Machine {
-    pub fn name(&self) -> &str {
-        self.key.machine.as_str()
-    }
-
-    pub fn signer(&self) -> Result<Signer, Failure> {
-        let from = vec![IpNet::from(self.address)];
-        let now = clock::now();
-        Ok(Signer::new(self.key.clone(), from, Policy::default(), now)?)
-    }
-}
-
-/// The demo group: machines, issuer, trustees.
+/// The machines of the demo's group.
 pub struct Fleet {
     pub machines: Vec<Machine>,
-    pub issuer: IssuerKeyFile,
-    /// Each trustee's key file and key, trustee 1 first.
-    pub trustees: Vec<(PathBuf, TrusteeKeyFile)>,
     /// Time of the first packet, nanoseconds since 1970, after the move.
     pub first_ns: u64,
 }
@@ -73,26 +51,38 @@ impl Fleet {
             stage.path("original.pcap").display()
         );
         let first_ns = survey.first_ns.unwrap_or(0);
-        let first_ns = first_ns.saturating_add_signed(later * SECOND_NS.cast_signed());
-        let mut fleet = found_group(stage, first_ns)?;
-        for (i, (address, packets)) in survey.busiest().into_iter().enumerate() {
-            let machine = enrol(stage, &fleet.issuer, &format!("machine-{}", i + 1))?;
-            say!(
-                "     {} is {address}, which sent {packets} packets",
-                machine.machine
-            );
-            fleet.machines.push(Machine {
-                address,
-                key: machine,
-                packets,
-            });
-        }
-        Ok(fleet)
+        Ok(Self {
+            machines: enrol(stage, survey.busiest())?,
+            first_ns: first_ns.saturating_add_signed(later * SECOND_NS.cast_signed()),
+        })
     }
 }
 
+/// Founds the group, and enrols a machine for each of these addresses.
+fn enrol(stage: &mut Stage, senders: Vec<(IpAddr, u64)>) -> Result<Vec<Machine>, Failure> {
+    stage.step("2. A group, and a machine enrolled for each end point");
+    stage.run("group create @acme --name acme --trustees 3 --threshold 2")?;
+    say!(
+        "   Three trustees share the opening key; any two open together. This host is the trusted \
+         dealer."
+    );
+    say!("   The demo enrols on this host; with clew enrol --invite a machine joins from its own,");
+    say!("   and then not even the issuer can sign as that machine.");
+    let enrol = |(i, (address, packets))| {
+        let name = format!("machine-{i}");
+        stage.run(&format!("enrol @acme {name} -o @keys/{name}.key"))?;
+        say!("     {name} is {address}, which sent {packets} packets");
+        Ok(Machine {
+            name,
+            address,
+            packets,
+        })
+    };
+    (1..).zip(senders).map(enrol).collect()
+}
+
 /// The capture as it was given, or the built-in one.
-fn input(stage: &Stage, given: Option<&Path>) -> Result<std::path::PathBuf, Failure> {
+fn input(stage: &Stage, given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
@@ -165,49 +155,4 @@ fn move_later(stage: &Stage, input: &Path, seconds: i64) -> Result<u64, Failure>
         Ok(())
     })?;
     Ok(packets)
-}
-
-fn found_group(stage: &mut Stage, first_ns: u64) -> Result<Fleet, Failure> {
-    stage.step("2. A group, and a machine enrolled for each end point");
-    stage.command("group create @acme --name acme --trustees 3 --threshold 2");
-    let group = NewGroup {
-        name: "acme".parse().map_err(Failure::new)?,
-        scheme: Scheme::Xr,
-        opening: Opening::TrustedDealer(Quorum::new(2, 3).map_err(Failure::new)?),
-        now: clock::now_ns(),
-    };
-    let made = Store::create(&stage.path("acme"), group, None, &mut random::os())?;
-    say!(
-        "   Three trustees share the opening key; any two open together. This host is the trusted \
-         dealer."
-    );
-    say!("   The demo enrols on this host; with clew enrol --invite a machine joins from its own,");
-    say!("   and then not even the issuer can sign as that machine.");
-    let open = secrets::Unlock::default();
-    let issuer = open.load(&made.store.issuer_key_path(), IssuerKeyFile::decode)?;
-    let load = |path: &PathBuf| {
-        let key = open.load(path, TrusteeKeyFile::decode)?;
-        Ok((path.clone(), key))
-    };
-    let trustees = made.trustee_keys.iter().map(load);
-    let trustees = trustees.collect::<Result<_, Failure>>()?;
-    Ok(Fleet {
-        machines: Vec::new(),
-        issuer,
-        trustees,
-        first_ns,
-    })
-}
-
-fn enrol(stage: &mut Stage, issuer: &IssuerKeyFile, name: &str) -> Result<MemberKeyFile, Failure> {
-    stage.command(&format!("enrol @acme {name} -o @keys/{name}.key"));
-    let mut store = Store::open(&stage.path("acme"))?;
-    let path = stage.path(&format!("keys/{name}.key"));
-    issue(
-        &mut store,
-        issuer,
-        name.parse().map_err(Failure::new)?,
-        &path,
-        None,
-    )
 }

@@ -1,10 +1,9 @@
 //! `clew demo`: the whole story on real packets, checked as it goes.
 //!
-//! It calls what the commands call and shows the command that would do the same; everything that it
-//! makes stays in its folder, all commands included.
+//! It runs the commands that it shows, and reads their answers. Everything that it makes stays in its
+//! folder, all commands included.
 
 mod changes;
-mod checks;
 mod fleet;
 mod observe;
 mod quorum;
@@ -12,10 +11,10 @@ mod steps;
 
 use crate::cli;
 use crate::failure::{Failure, Status};
-use checks::Checks;
 use fleet::Fleet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
 
 /// A real capture (SSH sessions; Zeek's test traces, BSD-3-Clause), built in.
 const CAPTURE: &[u8] = include_bytes!("../../../tests/captures/zeek--ssh-ssh.pcap");
@@ -23,7 +22,7 @@ const CAPTURE: &[u8] = include_bytes!("../../../tests/captures/zeek--ssh-ssh.pca
 /// By which a later demo knows a folder that it may replace.
 const MARKER: &str = "made-by-clew-demo";
 
-/// Every command that would do the same, in the demo's folder.
+/// Every command, in the demo's folder.
 const COMMANDS: &str = "commands.sh";
 
 /// Most commands of one kind that are shown; the file has them all.
@@ -32,10 +31,32 @@ const SHOWN_MAX: usize = 2;
 /// Where everything is.
 struct Stage {
     dir: PathBuf,
-    checks: Checks,
+    /// What was checked, and whether it holds.
+    checks: Vec<(String, bool)>,
     commands: String,
     /// Commands shown since the last step began.
     shown: usize,
+}
+
+/// What a command answered.
+struct Answer {
+    /// Whether its exit status is 0.
+    is_yes: bool,
+    out: String,
+    err: String,
+}
+
+impl Answer {
+    /// The first line of what it printed.
+    fn first(&self) -> &str {
+        self.out.lines().next().unwrap_or_default()
+    }
+
+    /// The failure of a command that did not do what it was to do.
+    fn failure(&self) -> Failure {
+        let said = self.err.trim_end();
+        Failure::new(said.strip_prefix("clew: ").unwrap_or(said))
+    }
 }
 
 impl Stage {
@@ -49,43 +70,79 @@ impl Stage {
         self.shown = 0;
     }
 
-    /// Shows the command that does what the demo does next. `@` stands for the demo's folder; words
+    /// Shows a command and runs it, whatever it answers. `@` stands for the demo's folder; words
     /// joined by `&` stay together where a long line is broken.
-    fn command(&mut self, line: &str) {
-        let line = line.replace('@', &format!("{}/", self.dir.display()));
-        self.commands += &format!("clew {}\n", line.replace('&', " "));
+    fn ask(&mut self, line: &str) -> Result<Answer, Failure> {
+        let at = format!("{}/", self.dir.display());
+        self.show(&line.replace('@', &at));
+        let words = line.split([' ', '&']).map(|word| word.replace('@', &at));
+        let failed = |e| Failure::new(format!("cannot run clew: {e}"));
+        let mut command = Command::new(env::current_exe().map_err(failed)?);
+        let output = command.args(words).stdin(Stdio::null()).output();
+        let output = output.map_err(failed)?;
+        let is_yes = output.status.success();
+        self.commands += if is_yes { "\n" } else { " || true\n" };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        Ok(Answer { is_yes, out, err })
+    }
+
+    /// The same of a command that has to answer with yes.
+    fn run(&mut self, line: &str) -> Result<Answer, Failure> {
+        let answer = self.ask(line)?;
+        match answer.is_yes {
+            true => Ok(answer),
+            false => Err(answer.failure()),
+        }
+    }
+
+    fn show(&mut self, line: &str) {
+        self.commands += &format!("clew {}", line.replace('&', " "));
         self.shown += 1;
         match self.shown {
-            1..=SHOWN_MAX => say!("   $ clew {}", shortened(&line)),
+            1..=SHOWN_MAX => say!("   $ clew {}", shortened(line)),
             n if n == SHOWN_MAX + 1 => {
                 say!("   ... and so on: {}", self.path(COMMANDS).display())
             }
             _ => {}
         }
     }
+
+    /// Notes whether something is as it must be.
+    fn check(&mut self, holds: bool, what: impl Into<String>) {
+        self.checks.push((what.into(), holds));
+    }
+
+    /// Prints all checks; yes only if all hold.
+    fn finish(self) -> Status {
+        say!("\nChecks");
+        for (what, holds) in &self.checks {
+            say!("   {}  {what}", if *holds { "ok    " } else { "FAILED" });
+        }
+        let passed = self.checks.iter().filter(|(_, holds)| *holds).count();
+        let failed = self.checks.len() - passed;
+        say!("{passed} passed, {failed} failed");
+        Status::of(failed > 0 || passed == 0, false)
+    }
 }
 
 /// Only the first of the words that repeat.
 fn shortened(line: &str) -> String {
-    let words: Vec<&str> = line.split(' ').collect();
-    let joined: Vec<usize> = (0..words.len())
-        .filter(|i| words[*i].contains('&'))
-        .collect();
-    let kept = words
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| !joined[joined.len().min(1)..].contains(i));
-    let more = |i: usize| {
-        if joined.len() > 1 && joined[0] == i {
-            " ..."
-        } else {
-            ""
-        }
+    let is_joined = |word: &&str| word.contains('&');
+    let more = match line.split(' ').filter(is_joined).count() {
+        0 | 1 => "",
+        _ => " ...",
     };
-    let text: Vec<String> = kept
-        .map(|(i, w)| format!("{}{}", w.replace('&', " "), more(i)))
-        .collect();
-    text.join(" ")
+    let mut joined = 0;
+    let words = line.split(' ').filter_map(|word| {
+        joined += usize::from(is_joined(&word));
+        match (is_joined(&word), joined) {
+            (false, _) => Some(word.to_owned()),
+            (true, 1) => Some(word.replace('&', " ") + more),
+            (true, _) => None,
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
@@ -93,7 +150,7 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
     let dir = arguments.output.clone();
     let mut stage = Stage {
         dir,
-        checks: Checks::default(),
+        checks: Vec::new(),
         commands: String::new(),
         shown: 0,
     };
@@ -103,13 +160,13 @@ pub fn run(arguments: &cli::Demo) -> Result<Status, Failure> {
     let observed = observe::observe(&mut stage, &fleet)?;
     steps::tamper(&mut stage, &observed)?;
     steps::route(&mut stage, &fleet)?;
-    quorum::open(&mut stage, &fleet, &observed)?;
+    quorum::open(&mut stage, &observed)?;
     quorum::compare_machines(&mut stage, &fleet, &observed)?;
     steps::revoke(&mut stage, &fleet)?;
-    steps::restore(&mut stage, &fleet)?;
+    steps::restore(&mut stage)?;
     let path = stage.path(COMMANDS);
     fs::write(&path, &stage.commands).map_err(|e| Failure::io(&path, &e))?;
-    Ok(stage.checks.finish())
+    Ok(stage.finish())
 }
 
 /// Makes an empty folder; one of an earlier demo is replaced if that was asked for.

@@ -9,6 +9,7 @@ use crate::flow::verify::{Judged, Verified};
 use crate::report;
 use clew_flow::{Carriage, Descriptor, Fixed, Reason, Verdict};
 use clew_packet::Flow;
+use clew_wire::Hex;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -183,7 +184,7 @@ impl Json {
     pub fn new(flows: &Flows) -> Self {
         let bits = flows.assurances();
         let bits =
-            bits.map(|(flow, _, found)| (report::hex(&flow.key_id().0), json!(found.bits())));
+            bits.map(|(flow, _, found)| (Hex(&flow.key_id().0).to_string(), json!(found.bits())));
         Self(bits.collect())
     }
 }
@@ -225,12 +226,12 @@ fn members(found: &Found) -> Map<String, Value> {
     all.insert("verdict".into(), json!(found.reason.verdict().as_str()));
     all.insert("reason".into(), json!(found.reason.as_str()));
     if let Some(fixed) = &found.signature {
-        let key = report::hex(&fixed.key.0);
+        let key = Hex(&fixed.key.0).to_string();
         let flow = found.name.as_ref().unwrap_or(&key);
         all.insert("flow".into(), json!(flow));
-        all.insert("tag".into(), json!(report::hex(&fixed.tag)));
+        all.insert("tag".into(), json!(Hex(&fixed.tag).to_string()));
         all.insert("seq".into(), json!(fixed.seq));
-        all.insert("block".into(), json!(report::hex(&fixed.id)));
+        all.insert("block".into(), json!(Hex(&fixed.id).to_string()));
         all.insert("index".into(), json!(fixed.index));
         all.insert("count".into(), json!(fixed.count));
         all.insert("carriage".into(), json!(carriage(fixed)));

@@ -14,9 +14,9 @@ use crate::flow::proof::{PROOF_BYTES_MAX, Proof, Proven};
 use crate::flow::schemes::Flows;
 use crate::flow::sidecar;
 use crate::output::{Output, STANDARD_STREAM, open_input};
-use crate::report::hex;
 use clew_capture::Record;
 use clew_flow::{Descriptor, Fixed, Reason, Verdict};
+use clew_wire::Hex;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -196,6 +196,6 @@ fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
     eprintln!(
         "  packet    {number} of {count} of block {}",
-        hex(&packet.fixed.id)
+        Hex(&packet.fixed.id)
     );
 }

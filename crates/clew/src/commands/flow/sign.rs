@@ -55,14 +55,10 @@ fn capture(
         false => sign_capture(capture, output, key, &options)?,
     };
     output.commit()?;
-    tell(&signed, arguments);
-    Ok(match signed.damage {
-        Some(_) => Status::CouldNotTell,
-        None => Status::Yes,
-    })
+    Ok(tell(&signed, arguments))
 }
 
-fn tell(signed: &Signed, arguments: &FlowSign) {
+fn tell(signed: &Signed, arguments: &FlowSign) -> Status {
     let count = signed.fates.get(&Fate::Signed).copied().unwrap_or(0);
     eprintln!(
         "signed {count} of {} packets, in {} blocks: {}",
@@ -80,10 +76,9 @@ fn tell(signed: &Signed, arguments: &FlowSign) {
     {
         eprintln!("  {count:>9}  {}", fate.explain());
     }
-    report::damage(signed.damage.as_deref(), "the rest was copied unchanged");
-    if count == 0 && signed.packets > 0 {
-        eprintln!("clew: warning: no packet was signed");
-    }
+    let status = report::copied(signed.damage.as_deref());
+    report::warn_if_none(count, signed.packets);
+    status
 }
 
 fn file(

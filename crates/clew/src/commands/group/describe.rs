@@ -4,10 +4,10 @@ use super::BBS04_WARNING;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
-use crate::report;
 use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
 use clew_group::Scheme;
 use clew_manager::{Invitation, Machine, Store};
+use clew_wire::Hex;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -28,11 +28,8 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
         register.machines,
         revocations(&group)
     );
-    say!("manager   {}", report::hex(&genesis.manager));
-    let (root, time) = (
-        report::hex(&register.root),
-        clock::to_the_second(register.time),
-    );
+    say!("manager   {}", Hex(&genesis.manager));
+    let (root, time) = (Hex(&register.root), clock::to_the_second(register.time));
     say!("register  {root} at {time}");
     Ok(Status::Yes)
 }

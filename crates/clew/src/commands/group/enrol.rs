@@ -22,9 +22,7 @@ pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
         (None, None) => return Err(Failure::new("no machine is named")),
     };
     secrets::check_named(output)?;
-    let issuer = arguments
-        .unlock
-        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let issuer = arguments.unlock.issuer(&store)?;
     match (&arguments.answer, &arguments.machine) {
         (Some(file), _) => answer(&mut store, &issuer, file, output)?,
         (None, Some(machine)) if arguments.invite => {
@@ -48,7 +46,7 @@ pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
 
 /// Enrols a machine on this host and writes its key. Room for the key is taken before the register
 /// has the machine, and the key is written afterwards: a key that is on any disk is in the register.
-pub fn issue(
+fn issue(
     store: &mut Store,
     issuer: &IssuerKeyFile,
     machine: Name,
@@ -125,9 +123,7 @@ fn withdraw(store: &mut Store, machine: &Name) -> Result<Status, Failure> {
 /// `clew group witness`
 pub fn witness(arguments: &GroupWitness) -> Result<Status, Failure> {
     let store = Store::open(&arguments.dir)?;
-    let issuer = arguments
-        .unlock
-        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let issuer = arguments.unlock.issuer(&store)?;
     let (machine, output) = (&arguments.machine, &arguments.out.output);
     let credential = store.witnesses(&issuer, machine, clock::now_ns())?;
     write(output, &credential)?;

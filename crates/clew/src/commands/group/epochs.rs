@@ -1,16 +1,13 @@
 //! `clew revoke` and `clew group rebase`: new epochs.
 
-use crate::INTERRUPTED;
 use crate::cli::{GroupRebase, Revoke, Start};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::progress;
+use crate::progress::while_counting;
 use crate::secrets::Unlock;
 use clew_evidence::{Change, GroupFile, Name};
-use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Store, StoreError, When};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
     let names: Vec<String> = arguments.machine.iter().map(Name::to_string).collect();
@@ -49,19 +46,11 @@ impl Epoch<'_> {
         let when = when(self.start)?;
         let mut store = Store::open(self.dir)?;
         check_names(&store, self.machines)?;
-        let issuer = self
-            .unlock
-            .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+        let issuer = self.unlock.issuer(&store)?;
         let before = store.group().clone();
-        let bar = progress::rows("computing the witnesses of this epoch");
-        let mut report = |done, of| {
-            bar.set_length(of);
-            bar.set_position(done);
-            !INTERRUPTED.load(Ordering::Relaxed)
-        };
-        let epoch = store.revoke(&issuer, self.machines, self.rebase, when, &mut report);
-        bar.finish_and_clear();
-        let epoch = epoch?;
+        let epoch = while_counting("computing the witnesses of this epoch", |progress| {
+            store.revoke(&issuer, self.machines, self.rebase, when, progress)
+        })?;
         let start = clock::to_the_second(when.start);
         say!("{what}: epoch {epoch} starts at {start}");
         tell_brought_forward(&before, store.group());

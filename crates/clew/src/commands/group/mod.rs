@@ -6,11 +6,11 @@ mod epochs;
 mod join;
 mod update;
 
+pub use enrol::enrol;
 use enrol::witness;
-pub use enrol::{enrol, issue};
 pub use epochs::{revoke, tell_brought_forward, when};
 pub use join::join;
-pub use update::{replace, update};
+pub use update::update;
 
 use super::{opening_key, register};
 use crate::cli::{Group, GroupCreate, GroupPath};

@@ -7,7 +7,6 @@ use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{GroupFile, short_epoch_id};
 use clew_group::Witness;
-use clew_keys::encryption::Secret;
 use clew_keys::join::{CredentialFile, Round, round};
 use clew_keys::update::{UpdateError, Witnesses, update as follow};
 use clew_keys::witness_file::{self, BUCKET_BYTES_MAX, Need};
@@ -24,22 +23,18 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
     let mut witnesses = Given::read(&arguments.witness, &key)?;
     let updated = follow(&key, &group, now, &mut witnesses)
         .map_err(|error| refused(arguments, &key, &error, &witnesses))?;
-    if updated.key.encode() == key.encode() {
+    let (text, path) = (updated.key.encode(), &arguments.key);
+    if text == key.encode() {
         say!("{} is up to date", key.machine);
     } else {
-        replace(&arguments.key, &updated.key, secret.as_ref())?;
-        say!("{} updated: {}", key.machine, arguments.key.display());
+        secrets::write(path, &text, &updated.key.comment(), secret.as_ref(), true)?;
+        say!("{} updated: {}", key.machine, path.display());
     }
     updated.key.epochs.iter().for_each(|held| tell(held, now));
     if let Some(epoch) = updated.revoked {
         tell_end(&group, epoch);
     }
     Ok(Status::Yes)
-}
-
-/// Replaces a machine's key.
-pub fn replace(path: &Path, key: &MemberKeyFile, secret: Option<&Secret>) -> Result<(), Failure> {
-    secrets::write(path, &key.encode(), &key.comment(), secret, true)
 }
 
 /// An epoch that the key holds, with the id by which people compare histories.

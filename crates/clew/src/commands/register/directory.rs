@@ -1,18 +1,16 @@
 //! The register in the group's directory, with the issuer key.
 
 use super::{Candidate, InUse, no_such_machine, not_a_member};
-use crate::INTERRUPTED;
 use crate::clock;
 use crate::failure::Failure;
-use crate::progress;
+use crate::progress::while_counting;
 use crate::secrets::Unlock;
 use clew_evidence::{Found, GroupFile, OpenedBase, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
-use clew_keys::{IssuerKeyFile, TextFile};
+use clew_keys::IssuerKeyFile;
 use clew_manager::{Machine, Store};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 pub struct Directory {
     store: Store,
@@ -26,9 +24,8 @@ impl Directory {
     pub fn open(path: &Path, given: &GroupFile, unlock: &Unlock) -> Result<Self, Failure> {
         let store = Store::open(path)?;
         check_history(path, &store, given)?;
-        let key = store.issuer_key_path();
-        let issuer = unlock.load(&key, IssuerKeyFile::decode);
-        let issuer = issuer.map_err(|failure| match key.exists() {
+        let issuer = unlock.issuer(&store);
+        let issuer = issuer.map_err(|failure| match store.issuer_key_path().exists() {
             true => failure,
             false => without_key(failure),
         })?;
@@ -66,16 +63,10 @@ impl Directory {
     }
 
     pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {
-        let bar = progress::rows("computing the index of this epoch");
-        let mut report = |done, of| {
-            bar.set_length(of);
-            bar.set_position(done);
-            !INTERRUPTED.load(Ordering::Relaxed)
-        };
-        let found = self
-            .store
-            .find_signer(&self.issuer, epoch, search, &mut report);
-        bar.finish_and_clear();
+        let (store, issuer) = (&self.store, &self.issuer);
+        let found = while_counting("computing the index of this epoch", |progress| {
+            store.find_signer(issuer, epoch, search, progress)
+        });
         Ok(found?)
     }
 

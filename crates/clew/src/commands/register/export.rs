@@ -2,23 +2,22 @@
 
 use super::directory::rows_named;
 use super::no_such_machine;
-use crate::INTERRUPTED;
 use crate::cli::GroupRegister;
 use crate::clock;
 use crate::failure::{Failure, Status};
+use crate::go_on;
 use crate::output::Output;
 use crate::progress;
 use clew_evidence::{
     GroupFile, LineValue, MAX_REGISTER_EPOCHS, RegisterFileHeader, RegisterLine, base_hash,
 };
 use clew_group::{EpochIssuer, Scheme};
-use clew_keys::{IssuerKeyFile, TextFile};
+use clew_keys::IssuerKeyFile;
 use clew_manager::{Machine, Store, keys_of};
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 /// Bytes that are read of a file to tell a register by: more than its header's first field.
 const HEADER_BYTES_MAX: u64 = 64;
@@ -29,9 +28,7 @@ const ROWS_AT_ONCE: usize = 4096;
 /// `clew group register`
 pub fn export(arguments: &GroupRegister) -> Result<Status, Failure> {
     let mut store = Store::open(&arguments.dir)?;
-    let issuer = arguments
-        .unlock
-        .load(&store.issuer_key_path(), IssuerKeyFile::decode)?;
+    let issuer = arguments.unlock.issuer(&store)?;
     let header = header(arguments, store.group())?;
     check_is_register(&arguments.out.output)?;
     let named = named(arguments, &store)?;
@@ -174,9 +171,7 @@ impl<'a> LineWriter<'a> {
     }
 
     fn write(&mut self) -> Result<(), Failure> {
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Err(Failure::new("interrupted: no output was written"));
-        }
+        go_on()?;
         let machines = std::mem::take(&mut self.waiting);
         let rows = keys_of(&machines, self.issuer)?;
         let values: Vec<_> = self.epochs.iter().map(|epoch| epoch.bases(&rows)).collect();

@@ -1,14 +1,13 @@
 //! A register file, read line by line.
 
-use crate::INTERRUPTED;
 use crate::failure::Failure;
+use crate::go_on;
 use clew_evidence::{RegisterFileHeader, RegisterLine, RegisterReader};
 use clew_group::Scheme;
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 /// How much of a register file is read at once.
 const PIECE_BYTES: usize = 1 << 16;
@@ -76,9 +75,7 @@ impl Lines {
     }
 
     fn more(&mut self) -> Result<bool, Failure> {
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Err(Failure::new("interrupted: no output was written"));
-        }
+        go_on()?;
         let read = self.file.read(&mut self.piece);
         let read = read.map_err(|e| Failure::io(&self.path, &e))?;
         self.reader.push(&self.piece[..read]);

@@ -9,8 +9,7 @@ pub use sign::{Signing, sign};
 pub use sockets::{Ends, Wire};
 pub use verify::{Verifying, verify};
 
-use crate::INTERRUPTED;
-use std::sync::atomic::Ordering;
+use crate::is_interrupted;
 use std::time::{Duration, Instant};
 
 /// Datagrams that are worked on together, at most.
@@ -31,6 +30,6 @@ impl Until {
 
     /// Whether it is time.
     pub fn is_over(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed) || self.0.is_some_and(|end| Instant::now() >= end)
+        is_interrupted() || self.0.is_some_and(|end| Instant::now() >= end)
     }
 }

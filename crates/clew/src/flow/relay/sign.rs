@@ -3,8 +3,8 @@
 use super::{BATCH, NAP, Until, Wire};
 use crate::clock;
 use crate::failure::Failure;
-use crate::flow::keys::{FlowKey, cannot_sign};
-use crate::flow::schemes::Signer;
+use crate::flow::keys::FlowKey;
+use crate::flow::schemes::{Signer, sign_block, sign_manifest};
 use crate::flow::sign::IDLE_NS;
 use crate::metrics::RelayMetrics;
 use crate::random;
@@ -68,10 +68,9 @@ impl Signing {
     fn time_of_a_block(&self, key: &FlowKey, count: u16) -> Result<Duration, Failure> {
         let packet = [0; USUAL_BYTES];
         let packets = vec![&packet[..]; count.into()];
-        let mut outs = vec![Vec::new(); count.into()];
         let mut sender = key.sender();
         let begin = Instant::now();
-        sign_block(&mut sender, self.distribution, &packets, &mut outs)?;
+        sign_block(&mut sender, &packets, self.distribution, clock::now_ns())?;
         Ok(begin.elapsed())
     }
 }
@@ -176,7 +175,7 @@ impl Line {
         let packets: Vec<&[u8]> = waiting.iter().map(|(_, packet)| &packet[..]).collect();
         metrics.blocks.inc();
         if let Some(to) = self.signing.manifests {
-            let manifest = list(&mut self.sender, &packets)?;
+            let manifest = sign_manifest(&mut self.sender, &packets, clock::now_ns())?;
             for copy in [&self.again, &manifest]
                 .into_iter()
                 .filter(|m| !m.is_empty())
@@ -189,13 +188,8 @@ impl Line {
             self.again = manifest;
             return Ok(());
         }
-        let mut outs = vec![Vec::new(); packets.len()];
-        sign_block(
-            &mut self.sender,
-            self.signing.distribution,
-            &packets,
-            &mut outs,
-        )?;
+        let (sender, distribution) = (&mut self.sender, self.signing.distribution);
+        let outs = sign_block(sender, &packets, distribution, clock::now_ns())?;
         for ((came, packet), mut out) in waiting.iter().zip(outs) {
             let signature = out.len() - packet.len();
             if self.signing.rtp {
@@ -216,29 +210,6 @@ fn pass(wire: &Wire, datagram: &[u8], metrics: &RelayMetrics) {
         true => metrics.sent.inc(),
         false => metrics.refused.inc(),
     };
-}
-
-fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Result<Vec<u8>, Failure> {
-    sender
-        .sign_manifest(packets, clock::now_ns(), &mut random::os())
-        .map_err(cannot_sign)
-}
-
-fn sign_block(
-    sender: &mut FlowSender<Signer>,
-    distribution: Distribution,
-    packets: &[&[u8]],
-    outs: &mut [Vec<u8>],
-) -> Result<(), Failure> {
-    sender
-        .sign_block(
-            packets,
-            distribution,
-            clock::now_ns(),
-            &mut random::os(),
-            outs,
-        )
-        .map_err(cannot_sign)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

@@ -167,8 +167,8 @@ fn identity(case: &Case) -> Result<(), Stop> {
 fn boxed(case: &Case) -> Result<(), Stop> {
     let boxing = secret(case, "boxing-secret")?;
     let public = keys::public(&boxing);
-    let (user, x) = (key(case, "user")?, case.array("authenticator")?);
-    Ok(authenticator::verify((&boxing, &public), &user, &x)?)
+    let shared = keys::shared(&boxing, &keys::canonical(key(case, "user")?.0)?)?;
+    Ok(authenticator::check(&shared, &public, &case.array("authenticator")?)?)
 }
 
 fn bound(case: &Case) -> Result<(), Stop> {
@@ -182,7 +182,9 @@ fn bound(case: &Case) -> Result<(), Stop> {
         connection: case.u32("connection")?,
         service: case.word("service")?,
     };
-    Ok(context.verify(&boxing, &ephemeral, case.bytes("authenticator")?)?)
+    let user = keys::canonical(context.user.0)?;
+    let (long, short) = (keys::dh(&boxing, &user)?, keys::dh(&ephemeral, &user)?);
+    Ok(context.check([&long, &short], case.bytes("authenticator")?)?)
 }
 
 fn puzzle(case: &Case) -> Result<(), Stop> {

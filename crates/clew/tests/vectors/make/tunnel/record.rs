@@ -4,6 +4,7 @@ use clew_tunnel::engine::WallTime;
 use std::net::SocketAddr;
 
 use clew_tunnel::authenticator::{self, Context};
+use clew_tunnel::boxes::Key;
 use clew_tunnel::keys::{self, Binder};
 use clew_tunnel::puzzle::{PuzzleSecret, Solution};
 use clew_tunnel::record::{Authenticators, Cert, CertBody, Ecert, EcertBody, Identity, Record, SigningSecret};
@@ -189,8 +190,9 @@ fn authenticators() -> Vec<Case> {
         connection: 7,
         service: "files",
     };
-    let made = authenticator::make(&secret("user"), &boxing, [9; 24]).unwrap();
-    let bound = context.make(&secret("user"), [9; 24]).unwrap();
+    let [long, short] = [&boxing, &ephemeral].map(|key| keys::dh(&secret("user"), key).unwrap());
+    let made = authenticator::seal(&Key::between(&long), &boxing, [9; 24]);
+    let bound = context.seal([&long, &short], [9; 24]);
     let boxed = |name: &str, expect: &str, comment: &str, user: Public, x: &[u8]| {
         Case::new(FORMAT, &format!("box-{name}"), expect, comment)
             .text("check", "box")

@@ -4,11 +4,24 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 
-use super::tunnel::Which;
-use crate::engine::hash::Hasher;
+use super::hash::Hasher;
 use crate::keys::Nonce;
 use crate::wire::packet::Tid;
 use crate::x25519::Public;
+
+/// Which packets of a tunnel have a TID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those under the key that it sends under.
+    Current,
+    /// Those under the key before, which only receives.
+    Draining,
+    /// An initiation packet: the announced one at a server, that of the attempt at a client.
+    Initiation,
+}
+
+/// The TIDs of one tunnel.
+pub(super) type TidList = [Option<(Tid, Which)>; 3];
 
 /// One of some parts of a server, which are at the same address and have the same S'. Packets come to a shard
 /// by their TID; new tunnels are where they come in.
@@ -46,7 +59,7 @@ pub enum ShardMessage {
     Accepted(Tid, Public, Nonce),
 }
 
-/// The TIDs of all tunnels of a shard.
+/// The TIDs of all tunnels of a client, or of a server's shard.
 #[derive(Debug)]
 pub(super) struct Tids {
     shard: Shard,
@@ -80,15 +93,30 @@ impl Tids {
     }
 
     /// It is this tunnel's.
-    pub(super) fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
+    fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
         let before = self.map.insert(tid, (tunnel, which));
         if before.is_none() && !self.shard.is_home(tid) {
             self.messages.push(ShardMessage::Here(tid));
         }
     }
 
+    /// A tunnel had these TIDs before, and has those now.
+    pub(super) fn change(&mut self, tunnel: u32, before: TidList, after: TidList) {
+        if before == after {
+            return;
+        }
+        for (tid, _) in before.into_iter().flatten() {
+            if !after.iter().flatten().any(|(kept, _)| *kept == tid) {
+                self.remove(tid);
+            }
+        }
+        for (tid, which) in after.into_iter().flatten() {
+            self.insert(tid, tunnel, which);
+        }
+    }
+
     /// It is no tunnel's any more.
-    pub(super) fn remove(&mut self, tid: Tid) {
+    fn remove(&mut self, tid: Tid) {
         if self.map.remove(&tid).is_some() && !self.shard.is_home(tid) {
             self.messages.push(ShardMessage::Gone(tid));
         }

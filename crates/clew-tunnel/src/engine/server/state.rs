@@ -1,0 +1,203 @@
+//! Where a tunnel stands at its server: `spec/tunnel.md` section 13. All its steps are here; an impossible one
+//! is `wrong-state`, and closes the tunnel.
+
+use clew_wire::Instant;
+
+use crate::boxes::Key;
+use crate::engine::packet_keys::PacketKeys;
+use crate::engine::tids::{TidList, Which};
+use crate::engine::tunnel_keys::TunnelKeys;
+use crate::keys;
+use crate::limits::{REKEY, REKEY_ANSWER};
+use crate::reason::Reason;
+use crate::wire::packet::Tid;
+
+/// Where a tunnel stands.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all tunnels are open, and each packet looks at their keys"
+)]
+pub(super) enum State {
+    /// Packets come and go.
+    Open(Open),
+    /// K is that of the next rekey already, and nothing is sent.
+    Dormant(Key, Tid),
+    /// The tunnel is at its end, and leaves the table with these TIDs.
+    Closed(TidList),
+}
+
+/// What an open tunnel has.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// K and TID, and those before.
+    pub keys: TunnelKeys,
+    /// The TID of the next rekey.
+    pub announced: Tid,
+    /// The next packet is the first under its TID.
+    pub is_first: bool,
+    /// What becomes of K, if no rekey comes.
+    pub rekey: Rekey,
+}
+
+/// The rekey that an open tunnel waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rekey {
+    /// rekeyNow is sent then.
+    Due(Instant),
+    /// It was sent, and then the tunnel becomes dormant.
+    Asked(Instant),
+}
+
+impl State {
+    /// The initiation packet of a new tunnel was accepted.
+    pub(super) fn new(keys: PacketKeys, announced: Tid, now: Instant) -> Self {
+        Self::Open(Open {
+            keys: TunnelKeys::new(keys),
+            announced,
+            is_first: true,
+            rekey: Rekey::Due(now + REKEY),
+        })
+    }
+
+    /// What it has, if it is open.
+    pub(super) const fn open(&self) -> Option<&Open> {
+        match self {
+            Self::Open(open) => Some(open),
+            Self::Dormant(..) | Self::Closed(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) const fn open_mut(&mut self) -> Option<&mut Open> {
+        match self {
+            Self::Open(open) => Some(open),
+            Self::Dormant(..) | Self::Closed(_) => None,
+        }
+    }
+
+    /// The TIDs of its packets.
+    pub(super) fn tids(&self) -> TidList {
+        let announced = |tid: &Tid| Some((*tid, Which::Initiation));
+        match self {
+            Self::Open(open) => {
+                let [current, draining] = open.keys.tids();
+                [current, draining, announced(&open.announced)]
+            }
+            Self::Dormant(_, tid) => [announced(tid), None, None],
+            Self::Closed(tids) => *tids,
+        }
+    }
+
+    /// The key of the next rekey's initiation packet.
+    ///
+    /// # Errors
+    /// `wrong-state`: CLOSED.
+    pub(super) fn next_key(&self) -> Result<Key, Reason> {
+        match self {
+            Self::Open(open) => Ok(keys::next(&open.keys.current.key)),
+            Self::Dormant(key, _) => Ok(key.clone()),
+            Self::Closed(_) => Err(Reason::WrongState),
+        }
+    }
+
+    /// OPEN, DORMANT: the initiation packet of the announced TID was accepted.
+    ///
+    /// # Errors
+    /// `wrong-state`: CLOSED.
+    pub(super) fn rekey(
+        &mut self,
+        keys: PacketKeys,
+        announced: Tid,
+        now: Instant,
+    ) -> Result<(), Reason> {
+        match self {
+            Self::Open(open) => {
+                open.keys.rekey(keys, now);
+                open.announced = announced;
+                open.is_first = true;
+                open.rekey = Rekey::Due(now + REKEY);
+            }
+            Self::Dormant(..) => *self = Self::new(keys, announced, now),
+            Self::Closed(_) => return Err(Reason::WrongState),
+        }
+        Ok(())
+    }
+
+    /// OPEN: rekeyNow is sent.
+    ///
+    /// # Errors
+    /// `wrong-state`: not OPEN.
+    pub(super) fn ask_rekey(&mut self, now: Instant) -> Result<(), Reason> {
+        let open = self.open_mut().ok_or(Reason::WrongState)?;
+        open.rekey = Rekey::Asked(now + REKEY_ANSWER);
+        Ok(())
+    }
+
+    /// OPEN to DORMANT: the next key takes the place of all that there are.
+    ///
+    /// # Errors
+    /// `wrong-state`: not OPEN.
+    pub(super) fn rest(&mut self) -> Result<(), Reason> {
+        let open = self.open().ok_or(Reason::WrongState)?;
+        *self = Self::Dormant(keys::next(&open.keys.current.key), open.announced);
+        Ok(())
+    }
+
+    /// CLOSED: close(0) came. All keys are erased.
+    pub(super) fn close(&mut self) {
+        *self = Self::Closed(self.tids());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Nonce;
+    use crate::wire::packet::Side;
+
+    fn tid(n: u8) -> Tid {
+        Tid::from_random([n; 8])
+    }
+
+    fn keys(n: u8) -> PacketKeys {
+        let nonce = Nonce::new(0, Side::Server);
+        PacketKeys::new(tid(n), Key::from_bytes([n; 32]), nonce)
+    }
+
+    #[test]
+    fn a_tunnel_goes_from_open_to_dormant_and_back() {
+        let now = Instant::default();
+        let mut state = State::new(keys(1), tid(2), now);
+        let next = state.next_key().expect("a key").to_bytes();
+        assert_eq!(state.rest(), Ok(()));
+        assert!(matches!(state, State::Dormant(..)), "{state:?}");
+        assert_eq!(state.next_key().expect("a key").to_bytes(), next);
+        assert_eq!(
+            state.tids(),
+            [Some((tid(2), Which::Initiation)), None, None]
+        );
+        assert_eq!(state.rekey(keys(2), tid(3), now), Ok(()));
+        let announced = Some((tid(3), Which::Initiation));
+        let current = Some((tid(2), Which::Current));
+        assert_eq!(state.tids(), [current, None, announced], "nothing drains");
+        assert_eq!(state.rekey(keys(3), tid(4), now), Ok(()));
+        assert_eq!(state.tids()[1], Some((tid(2), Which::Draining)));
+    }
+
+    #[test]
+    fn impossible_steps_fail_closed() {
+        let now = Instant::default();
+        let mut state = State::new(keys(1), tid(2), now);
+        assert_eq!(state.rest(), Ok(()));
+        assert_eq!(state.rest(), Err(Reason::WrongState));
+        assert_eq!(state.ask_rekey(now), Err(Reason::WrongState));
+        let tids = state.tids();
+        state.close();
+        assert_eq!((state.tids(), state.open().is_none()), (tids, true));
+        let rekeyed = state.rekey(keys(2), tid(3), now);
+        assert_eq!(rekeyed, Err(Reason::WrongState));
+        assert_eq!(state.next_key().map(|_| ()), Err(Reason::WrongState));
+        assert_eq!(state.rest(), Err(Reason::WrongState));
+    }
+}
