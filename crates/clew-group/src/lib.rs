@@ -5,41 +5,55 @@
 //!
 //! # Who asks whom for what
 //!
-//! In `bbs04`, which is the simpler one (for `xr` see there):
+//! In `xr` (in [`bbs04`], the simpler one, the issuer hands out whole keys):
 //!
-//! 1. The **opener** makes the opening key and publishes `h`, `u`, `v` ([`bbs04::OpenerKey`]).
-//! 2. The **issuer** makes the issuing key and publishes `w` ([`bbs04::IssuerKey`]). Both halves
-//!    together are the [`bbs04::PublicKey`] of epoch 0.
-//! 3. The issuer gives each **member** a [`bbs04::MemberKey`], and in each epoch a [`Witness`]
-//!    ([`bbs04::IssuerKey::in_epoch`]).
-//! 4. A member prepares [`bbs04::Precursor`]s ahead of time; each signs one message.
-//! 5. A **verifier** holds a [`bbs04::VerifyingKey`] and answers yes or no.
-//! 6. The opener finds the signer's base in a signature ([`bbs04::OpenerKey::open`]).
-//!    Its key can be shared among trustees, any t of whom open together ([`quorum`]).
-//! 7. A judge compares the base with a row of the register ([`bbs04::PublicKey::names`]).
-//! 8. The issuer revokes a member: in the next epoch it gives witnesses to all others only
-//!    ([`EpochIssuer`]). With `xr` it may publish a [`Step`] instead, from which the others compute
-//!    their witnesses ([`Witness::after`]).
+//! 1. The **trustees** generate the opening key xi as a quorum ([`quorum`]) and publish
+//!    `h = u^xi`. No party ever has xi as a whole.
+//! 2. The **issuer** makes the issuing key and founds the group on `h` ([`xr::IssuerKey::found`]).
+//!    The result is the [`xr::PublicKey`] of epoch 0, with a proof that everybody checks.
+//! 3. A **member** draws its own secret and asks to join ([`xr::Device`]). The issuer's offer makes
+//!    the [`xr::MemberKey`]. In each epoch a member has a [`Witness`] ([`xr::IssuerKey::in_epoch`]).
+//! 4. A member prepares [`xr::Precursor`]s ahead of time; each signs one message.
+//! 5. A **verifier** holds an [`xr::VerifyingKey`] and answers yes or no.
+//! 6. Any t trustees find the signer's base in a signature together.
+//! 7. A judge compares the base with a row of the register ([`xr::PublicKey::names`]).
+//! 8. The issuer revokes a member: it publishes a [`Step`], from which all others compute their
+//!    next witness ([`Witness::after`]), or gives new witnesses to all others ([`EpochIssuer`]).
 //!
 //! ```
 //! # use rand_core::SeedableRng;
 //! use clew_group::EpochId;
-//! use clew_group::bbs04::{IssuerKey, OpenerKey, PublicKey, SigningKey, VerifyingKey};
+//! use clew_group::curve::Scalar;
+//! use clew_group::xr::{Device, Generators, IssuerKey, SigningKey, VerifyingKey};
 //! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! let nonce = [7; 32];
-//! let (opener, opening) = OpenerKey::generate(&nonce, &mut rng);
-//! let (issuer, issuing) = IssuerKey::generate(&mut rng);
-//! let group = PublicKey::genesis(&nonce, &opening, &issuing);
-//! let epoch = EpochId([1; 32]); // of the record that founds this group
+//! let xi = Scalar::random_secret(&mut rng); // shared among trustees, and never in one place
+//! let h = Generators::of(&nonce).u.mul(&xi);
+//! let issuer = IssuerKey::generate(&mut rng);
+//! let (group, proof) = issuer.found(&nonce, &h, &mut rng);
+//! group.check_genesis(&nonce, &proof)?; // everybody who loads it
 //!
-//! let member = issuer.issue_random(&mut rng);
-//! let witness = issuer.in_epoch(&group, []).witness(member.x())?;
-//! let signer = SigningKey::new(&group, epoch, member.clone(), &witness)?;
+//! // A machine joins. x is drawn afresh for every offer.
+//! let session = [8; 32];
+//! let (device, request) = Device::new(&group, &session, &mut rng);
+//! let (x, s) = (Scalar::random_secret(&mut rng), Scalar::random(&mut rng));
+//! let offer = issuer.offer(&group, &session, &request, &x, &s)?;
+//! let member = device.accept(&group, &offer)?;
+//! // The device vouches for its row, with its device key and with y.
+//! let proof = member.prove_y(&group, b"what the row says", &mut rng);
+//! // The issuer checks both and enters the row, and only then:
+//! let c = offer.commitment(&group, &request);
+//! assert!(group.proof_of_y_holds(&c, b"what the row says", &proof));
+//! let witness = issuer.in_epoch(&group, []).witness(&x)?;
+//!
+//! let epoch = EpochId([1; 32]); // of the record that made this epoch
+//! let signer = SigningKey::new(&group, epoch, member, &witness)?;
 //! let signature = signer.precursor(&mut rng).sign(&[b"a packet"]);
+//! VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature)?;
 //!
-//! assert!(VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature).is_ok());
-//! let (base, row) = (opener.open(&signature), member.public_x());
-//! assert!(group.certifies(&member.credential(), &row) && group.names(&base, &row));
+//! // Trustees open it, and the row that fits is found.
+//! let b = *signature.t2() - signature.t1().mul(&xi);
+//! assert!(group.certifies(offer.a(), &c, &x) && group.names(&b, &c, &x));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

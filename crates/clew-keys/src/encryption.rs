@@ -1,4 +1,4 @@
-//! Encryption of key files, on request, by a passphrase or by a key file.
+//! Encryption of key files, on request, by a passphrase or by an unlock file.
 //!
 //! Passphrase: Argon2id (RFC 9106). Key file: HKDF-SHA-256 (RFC 5869) over its content. Either gives
 //! the key of XChaCha20-Poly1305 over the text of the key file, with everything before the
@@ -62,8 +62,8 @@ pub enum DecryptError {
     /// Its text is not that of such a key.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// The passphrase or key file does not open it.
-    #[error("wrong passphrase or secret file")]
+    /// The passphrase or unlock file does not decrypt it.
+    #[error("wrong passphrase or unlock file")]
     WrongSecret,
 }
 

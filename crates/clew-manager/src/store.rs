@@ -4,7 +4,7 @@
 //! DIR/public/group.clew     the group file, rewritten from the database after every change
 //! DIR/public/witnesses/E/B  after the rebase that made epoch E: the witnesses of 1,024 rows each
 //! DIR/issuer/store.db       the database (0600)
-//! DIR/issuer/issuer.key     the issuer's secrets (0600, sealed on request)
+//! DIR/issuer/issuer.key     the issuer's secrets (0600, encrypted on request)
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)

@@ -54,8 +54,8 @@
 //! }
 //! ```
 //!
-//! Packets wait that carry a share of their block's signature only ([`Policy::coded`]), until enough of
-//! the block came. [`SignedPacket::in_full`] makes one verifiable alone again, with what a
+//! In coded carriage ([`Policy::coded`]) a packet has only a share of its block's signature. It waits
+//! until enough packets of the block came. [`SignedPacket::in_full`] makes one verifiable alone again, with what a
 //! [`Restorer`] puts together.
 //!
 //! Evidence names the packet that was asked about by [`SignedPacket::asked`], and finds all packets

@@ -6,7 +6,7 @@ use core::ops::Range;
 use crate::block::{Block, Digest};
 use crate::suite::{Hasher, TOGETHER};
 
-/// TreeNodes below the root, at most: those of 1,024 packets in a binary tree.
+/// Most levels below the root: those of 1,024 packets in a binary tree.
 const LEVELS_MAX: usize = 10;
 
 /// Places for the shortened nodes below a block's root, leaves first. A node without siblings stands

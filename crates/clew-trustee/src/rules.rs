@@ -130,8 +130,8 @@ pub enum Limit {
     /// More than [`REQUESTS_PER_DAY`] within a day.
     #[error("limit of {REQUESTS_PER_DAY} requests in 24 hours reached")]
     TooMany,
-    /// The packet was compared with [`MATCHES_PER_PACKET`] other machines.
-    #[error("limit of {MATCHES_PER_PACKET} matches of one packet reached")]
+    /// The signature was compared with [`MATCHES_PER_PACKET`] other machines.
+    #[error("this signature was already compared with {MATCHES_PER_PACKET} machines, the most")]
     TooManyMatches,
 }
 

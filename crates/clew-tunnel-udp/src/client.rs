@@ -252,7 +252,7 @@ impl Tunnel {
         }
     }
 
-    /// Gives a name service a record.
+    /// Gives a name server a record.
     ///
     /// # Errors
     /// [`Error::Refused`]: `not-allowed`, which stands for any reason; [`Error::Gone`].

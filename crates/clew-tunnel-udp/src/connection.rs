@@ -13,7 +13,7 @@ use crate::message::Message;
 
 /// How a connection reaches its driver.
 pub(crate) trait Driver: Send + Sync {
-    /// DriverEnds it what is asked. False if it is gone.
+    /// Hands it a request. Returns false if the driver is gone.
     fn ask(&self, ask: Ask) -> bool;
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::engine::Engine;
 
-/// How often watchers are told at most, in nanoseconds.
+/// Least time between two reports to watchers.
 const EVERY: Duration = Duration::from_millis(200);
 
 /// What a driver has counted.

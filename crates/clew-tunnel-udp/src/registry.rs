@@ -1,4 +1,4 @@
-//! Answers for other hosts: what makes a server a directory or a name service.
+//! Answers for other hosts: what makes a server a directory or a name server.
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::event::{Reply, TunnelId};

@@ -74,7 +74,7 @@ impl<C: From<Mail>> OwnShard<C> {
         elsewhere.get(&tid).copied()
     }
 
-    /// DriverEnds something to a shard. False if it has too much.
+    /// Sends mail to a shard. Returns false if there is no such shard, or its mailbox is full.
     pub(crate) fn send(&self, to: u32, mail: Mail) -> bool {
         let Some(mailbox) = self.shards.boxes.get(to as usize) else {
             return false;

@@ -1,4 +1,5 @@
-//! Times as people write them and as formats count them. The only place that reads the clock.
+//! Times as people write them and as formats count them. The only place of this crate that reads the
+//! time of day.
 
 use crate::failure::Failure;
 use clew_packet::SECOND_NS;

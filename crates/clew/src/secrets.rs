@@ -1,4 +1,4 @@
-//! Key files on disk: reading them, asking for what unlocks them, and sealing new ones.
+//! Key files on disk: reading them, asking for what unlocks them, and encrypting new ones.
 
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Longest key, passphrase or key file that is read, in bytes.
+/// Longest key, unlock or passphrase file that is read, in bytes.
 const MAX_SECRET_BYTES: u64 = 1 << 20;
 
 /// With so much room behind its end a file is read without growing the buffer.
@@ -99,7 +99,7 @@ impl Unlock {
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
         let file = self.unlock_with.as_ref().ok_or_else(|| {
-            Failure::file(path, "encrypted with a secret file").hint("use --unlock-with FILE")
+            Failure::file(path, "encrypted with an unlock file").hint("use --unlock-with FILE")
         })?;
         key_file_from(file)
     }
@@ -116,7 +116,7 @@ pub fn check_named(path: &Path) -> Result<(), Failure> {
     Err(Failure::new("-: this output cannot go to standard output").hint("use the name of a file"))
 }
 
-/// Writes a key file under a temporary name, sealed if there is a secret; it waits for its commit.
+/// Writes a key file under a temporary name, encrypted if there is a secret; it waits for its commit.
 pub fn prepare(
     path: &Path,
     text: &Zeroizing<String>,
@@ -130,7 +130,7 @@ pub fn prepare(
     written.map_err(|e| cannot_write(path, &e))
 }
 
-/// Writes a key file, sealed if there is a secret.
+/// Writes a key file, encrypted if there is a secret.
 pub fn write(
     path: &Path,
     text: &Zeroizing<String>,

@@ -1,4 +1,4 @@
-//! The peer as client, and as a server that registers; our servers as directory, name service and host.
+//! The peer as client, and as a server that registers; our servers as directory, name server and host.
 
 use std::net::SocketAddr;
 
@@ -36,7 +36,7 @@ struct Story {
 
 /// All of it.
 pub fn run(places: &Places<'_>) -> Result<Report, String> {
-    println!("the peer as client, our servers as directory, name service and host");
+    println!("the peer as client, our servers as directory, name server and host");
     let mut story = Story::begin(places)?;
     let connection = story.first_packet()?;
     story.others(connection)?;
@@ -341,7 +341,7 @@ impl Story {
         let done = self.until_said("advertised peer.example");
         let is_taken = self.program.registered == ["peer.example"];
         self.check(
-            "a server of the peer registers with our name service: giveCert, ok",
+            "a server of the peer registers with our name server: giveCert, ok",
             done && is_taken,
         );
         Ok(())

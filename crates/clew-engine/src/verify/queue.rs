@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// is given up: too little of its block came.
 pub const HELD_MAX: usize = 1 << 16;
 
-/// The same in bytes.
+/// Most bytes that are held back between batches.
 pub const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// What is known of an item.

@@ -12,6 +12,28 @@
 //!
 //! **The issuer knows every member's key and could sign in a member's name.** Choose this scheme
 //! only where the issuer is trusted not to.
+//!
+//! ```
+//! # use rand_core::SeedableRng;
+//! use clew_group::EpochId;
+//! use clew_group::bbs04::{IssuerKey, OpenerKey, PublicKey, SigningKey, VerifyingKey};
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! let nonce = [7; 32];
+//! let (opener, opening) = OpenerKey::generate(&nonce, &mut rng);
+//! let (issuer, issuing) = IssuerKey::generate(&mut rng);
+//! let group = PublicKey::genesis(&nonce, &opening, &issuing);
+//! let epoch = EpochId([1; 32]); // of the record that founds this group
+//!
+//! let member = issuer.issue_random(&mut rng);
+//! let witness = issuer.in_epoch(&group, []).witness(member.x())?;
+//! let signer = SigningKey::new(&group, epoch, member.clone(), &witness)?;
+//! let signature = signer.precursor(&mut rng).sign(&[b"a packet"]);
+//!
+//! assert!(VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature).is_ok());
+//! let (base, row) = (opener.open(&signature), member.public_x());
+//! assert!(group.certifies(&member.credential(), &row) && group.names(&base, &row));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod challenge;
 mod issuer;

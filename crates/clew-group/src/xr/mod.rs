@@ -6,42 +6,7 @@
 //! **Nobody signs as a machine but the machine**, the issuer included: its secret y never leaves it
 //! ([`Device`]). Trustees hold the opening key together; nobody opens alone.
 //!
-//! ```
-//! # use rand_core::SeedableRng;
-//! use clew_group::EpochId;
-//! use clew_group::curve::Scalar;
-//! use clew_group::xr::{Device, Generators, IssuerKey, SigningKey, VerifyingKey};
-//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
-//! let nonce = [7; 32];
-//! let xi = Scalar::random_secret(&mut rng); // shared among trustees, and never in one place
-//! let h = Generators::of(&nonce).u.mul(&xi);
-//! let issuer = IssuerKey::generate(&mut rng);
-//! let (group, proof) = issuer.found(&nonce, &h, &mut rng);
-//! group.check_genesis(&nonce, &proof)?; // everybody who loads it
-//!
-//! // A machine joins. x is drawn afresh for every offer.
-//! let session = [8; 32];
-//! let (device, request) = Device::new(&group, &session, &mut rng);
-//! let (x, s) = (Scalar::random_secret(&mut rng), Scalar::random(&mut rng));
-//! let offer = issuer.offer(&group, &session, &request, &x, &s)?;
-//! let member = device.accept(&group, &offer)?;
-//! // The device vouches for its row, with its device key and with y.
-//! let proof = member.prove_y(&group, b"what the row says", &mut rng);
-//! // The issuer checks both and enters the row, and only then:
-//! let c = offer.commitment(&group, &request);
-//! assert!(group.proof_of_y_holds(&c, b"what the row says", &proof));
-//! let witness = issuer.in_epoch(&group, []).witness(&x)?;
-//!
-//! let epoch = EpochId([1; 32]); // of the record that made this epoch
-//! let signer = SigningKey::new(&group, epoch, member, &witness)?;
-//! let signature = signer.precursor(&mut rng).sign(&[b"a packet"]);
-//! VerifyingKey::new(&group, epoch).verify(&[b"a packet"], &signature)?;
-//!
-//! // Trustees open it, and the row that fits is found.
-//! let b = *signature.t2() - signature.t1().mul(&xi);
-//! assert!(group.certifies(offer.a(), &c, &x) && group.names(&b, &c, &x));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! The crate's page has an example.
 //!
 //! # Credential and witness
 //!

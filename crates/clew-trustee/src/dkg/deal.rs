@@ -14,7 +14,7 @@ use rand_core::CryptoRng;
 
 const SEAL_INFO: &str = "clew-dealt-share-1";
 
-/// One dealer's broadcast, and its share for each trustee, sealed to that trustee's key. Public.
+/// One dealer's broadcast, and its share for each trustee, encrypted to that trustee's key. Public.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deal {
     plan: [u8; 32],
@@ -68,7 +68,7 @@ impl Deal {
         &self.broadcast
     }
 
-    /// Bytes that the seal of this trustee's share binds beside its key, and the sealed share.
+    /// Bytes that the encryption of this trustee's share binds beside its key, and the encrypted share.
     pub(super) fn sealed_for(
         &self,
         trustee: Trustee,
@@ -146,7 +146,7 @@ impl TextFile for Deal {
     }
 }
 
-/// What a sealed share is for: the run, its dealer, its trustee.
+/// What an encrypted share is for: the run, its dealer, its trustee.
 fn info(context: &[u8; 32], dealer: Trustee, trustee: Trustee) -> Vec<u8> {
     let indices = [dealer.index(), trustee.index()];
     [&domain_separator(SEAL_INFO)[..], context, &indices].concat()

@@ -56,7 +56,7 @@ pub enum DkgError {
         /// Whose hello it says it is.
         trustee: Trustee,
     },
-    /// A hello's key is a point that no share can be sealed to.
+    /// A hello's key is a point that no share can be encrypted to.
     #[error("{trustee}: hello key invalid")]
     HelloKey {
         /// Whose hello it is.
@@ -90,7 +90,7 @@ pub enum DkgError {
     /// The old key is not one of the sharing that the plan hands on.
     #[error("the old key is not a share of the plan's opening key")]
     OldKey,
-    /// A sealed share does not open, or holds something else than a share.
+    /// An encrypted share does not decrypt, or holds something else than a share.
     #[error("{trustee}: share for this trustee does not decrypt")]
     SealedShare {
         /// The dealer.

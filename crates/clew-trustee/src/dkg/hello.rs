@@ -1,4 +1,4 @@
-//! How trustees make themselves known: the keys that shares are sealed to and deals are signed with.
+//! How trustees make themselves known: the keys that shares are encrypted to and deals are signed with.
 
 use super::seal::KEY_BYTES;
 use super::{DkgError, Plan, hash};
@@ -77,7 +77,7 @@ impl Role {
 pub struct Participant {
     /// What it is.
     pub role: Role,
-    /// X25519 key that shares are sealed to.
+    /// X25519 key that shares are encrypted to.
     pub seal_key: [u8; KEY_BYTES],
     /// Ed25519 key that its deal is signed with.
     pub sign_key: [u8; 32],
@@ -221,7 +221,7 @@ impl Participants {
         Ok(all)
     }
 
-    /// Names this run of the plan with exactly these keys: what proofs and seals bind, and what
+    /// Names this run of the plan with exactly these keys: what proofs and encryptions bind, and what
     /// trustees compare by voice.
     pub fn context(&self, plan: &Plan) -> [u8; 32] {
         let mut list = Vec::new();

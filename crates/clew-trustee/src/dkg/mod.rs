@@ -3,7 +3,7 @@
 //!
 //! 1. The manager writes a [`Plan`].
 //! 2. Each trustee begins: a [`State`] that stays secret, and a [`Hello`] with its public keys.
-//! 3. Each dealer deals: a [`Deal`] has its broadcast and a share for each trustee, each sealed to
+//! 3. Each dealer deals: a [`Deal`] has its broadcast and a share for each trustee, each encrypted to
 //!    its trustee's key. It names all hellos, so that a swapped one is noticed.
 //! 4. The manager adds the deals up ([`Dealing`]) and writes the sum into the group's record.
 //! 5. Each trustee opens what was dealt to it ([`State::receive`]), finds the same sum in the group

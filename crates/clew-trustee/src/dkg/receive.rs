@@ -1,4 +1,4 @@
-//! A trustee's share, from what all dealers sealed for it.
+//! A trustee's share, from what all dealers encrypted for it.
 
 use super::{Deal, Dealing, DkgError, Plan, State};
 use clew_evidence::GroupFile;

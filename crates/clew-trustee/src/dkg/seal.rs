@@ -1,4 +1,4 @@
-//! Shares sealed to a trustee's public key: HPKE (RFC 9180), base mode, with
+//! Shares encrypted to a trustee's public key: HPKE (RFC 9180), base mode, with
 //! DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and ChaCha20Poly1305.
 
 use clew_group::quorum::{DEALT_SHARE_BYTES, DealtShare};
@@ -18,12 +18,12 @@ pub const KEY_BYTES: usize = 32;
 
 const TAG_BYTES: usize = 16;
 
-/// Bytes of a sealed share: the encapsulated key, the encrypted share, the tag.
+/// Bytes of an encrypted share: the encapsulated key, the encrypted share, the tag.
 pub const SEALED_BYTES: usize = KEY_BYTES + DEALT_SHARE_BYTES + TAG_BYTES;
 
 type Plain = Zeroizing<[u8; DEALT_SHARE_BYTES]>;
 
-/// A secret key that opens what was sealed to its public key. Wiped when dropped.
+/// A secret key that decrypts what was encrypted to its public key. Wiped when dropped.
 pub struct SealKey(Zeroizing<[u8; KEY_BYTES]>);
 
 impl SealKey {
@@ -53,7 +53,7 @@ impl SealKey {
         X25519HkdfSha256::sk_to_pk(&secret).to_bytes().into()
     }
 
-    /// Opens a sealed share; `None` if it was sealed to another key, for another purpose (`info`),
+    /// Decrypts an encrypted share; `None` if it was encrypted to another key, for another purpose (`info`),
     /// beside other bytes (`aad`), or changed.
     pub fn open(&self, sealed: &[u8; SEALED_BYTES], info: &[u8], aad: &[u8]) -> Option<Plain> {
         let (encapped, rest) = sealed.split_at(KEY_BYTES);

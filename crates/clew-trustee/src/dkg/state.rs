@@ -77,7 +77,7 @@ impl State {
     /// # Errors
     /// [`DkgError::OtherPlan`]; as [`Participants::gather`]; [`DkgError::OwnHello`] if the own hello is
     /// missing or another; [`DkgError::DealtBefore`] if it dealt to other hellos; [`DkgError::Role`] if
-    /// it is no dealer; [`DkgError::OldKey`]; [`DkgError::HelloKey`] if no share can be sealed to one of
+    /// it is no dealer; [`DkgError::OldKey`]; [`DkgError::HelloKey`] if no share can be encrypted to one of
     /// the hellos. A deal that the state had before stays.
     pub fn deal(
         &mut self,

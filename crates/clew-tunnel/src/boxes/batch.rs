@@ -12,7 +12,7 @@ use zeroize::optimization_barrier;
 
 use super::{Packet, TAG};
 
-/// Packets that are sealed or decrypted together at most.
+/// Packets that are encrypted or decrypted together at most.
 pub(super) const GROUP: usize = poly1305::LANES;
 
 /// Bytes of a packet's stream before those for its text.

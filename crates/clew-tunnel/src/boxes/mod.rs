@@ -85,7 +85,7 @@ impl Key {
     }
 
     /// Decrypts what stands behind the tag in the first 16 bytes of `boxed`. False for a box that was not
-    /// sealed so, which remains as it is.
+    /// encrypted so, which remains as it is.
     #[must_use]
     pub fn decrypt(&self, nonce: &[u8; NONCE], boxed: &mut [u8]) -> bool {
         let mut is_good = [false];
@@ -122,7 +122,7 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// A box to be sealed or decrypted where it stands.
+/// A box to be encrypted or decrypted where it stands.
 #[derive(Debug)]
 pub struct Packet<'a> {
     /// Its key.

@@ -55,7 +55,7 @@ pub struct Create {
     pub is_proven: bool,
 }
 
-/// A request to a directory or name service: section 12.
+/// A request to a directory or name server: section 12.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// For a host's record.

@@ -1,4 +1,4 @@
-//! Datagrams on their way out: written one by one, sealed together.
+//! Datagrams on their way out: written one by one, encrypted together.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -8,7 +8,7 @@ use crate::boxes::{self, Stream};
 use crate::keys::Nonce;
 use crate::wire::packet::Header;
 
-/// Boxes that are sealed in one call.
+/// Boxes that are encrypted in one call.
 const GROUP: usize = 16;
 
 /// Most segments and bytes of one run: what systems take in one call (UDP GSO).
@@ -32,7 +32,7 @@ struct Datagram {
     begin: usize,
 }
 
-/// A box that is still to be sealed.
+/// A box that is still to be encrypted.
 #[derive(Debug)]
 struct Unsealed {
     begin: usize,

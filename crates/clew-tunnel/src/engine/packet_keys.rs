@@ -1,4 +1,4 @@
-//! A key and its TID: what packets are sealed and decrypted with (`spec/tunnel.md` section 4).
+//! A key and its TID: what packets are encrypted and decrypted with (`spec/tunnel.md` section 4).
 
 use super::nonces::NonceMemory;
 use crate::boxes::{Key, Stream};

@@ -10,7 +10,7 @@ use core::time::Duration;
 /// What a reader asks of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The host; none: any (of a name service).
+    /// The host; none: any (of a name server).
     pub hostname: Option<&'a str>,
     /// The time.
     pub now: WallTime,

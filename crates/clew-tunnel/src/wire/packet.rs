@@ -83,7 +83,7 @@ impl<'a> Boxed<'a> {
         boxes::Packet::new(stream, self.nonce.to_bytes(), self.bytes)
     }
 
-    /// Decrypts it where it stands. False if it was not sealed with this stream (`bad-box`); it remains
+    /// Decrypts it where it stands. False if it was not encrypted with this stream (`bad-box`); it remains
     /// closed then, and another may be tried.
     #[must_use]
     pub fn decrypt(&mut self, stream: &Stream) -> bool {
@@ -227,7 +227,7 @@ impl Header {
         }
     }
 
-    /// Appends a packet whose box is still to be sealed, padded to at least `length` bytes. Where in `out`
+    /// Appends a packet whose box is still to be encrypted, padded to at least `length` bytes. Where in `out`
     /// the box begins, tag first; none, and nothing is written, if that makes more than [`PACKET_MAX`].
     pub(crate) fn write(
         &self,
@@ -263,7 +263,7 @@ impl Header {
         Some(boxed)
     }
 
-    /// The same, sealed.
+    /// The same, encrypted.
     pub fn seal(
         &self,
         numbers: (u32, u32),

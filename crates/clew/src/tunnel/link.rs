@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a directory or a name service has to answer.
+/// How long a directory or a name server has to answer.
 pub const ANSWER: Duration = Duration::from_secs(20);
 
 /// Where the record of a server comes from.

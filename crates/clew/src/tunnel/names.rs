@@ -1,4 +1,4 @@
-//! Name services behind a directory: they are asked for what its folder does not have.
+//! Name servers behind a directory: they are asked for what its folder does not have.
 
 use super::link;
 use super::records;
@@ -18,10 +18,10 @@ use tracing::warn;
 /// How long a record is given without asking again: a newer one may have other addresses.
 const KEEP: Duration = Duration::from_secs(60);
 
-/// How long a host that no name service has is not asked for again.
+/// How long a host that no name server has is not asked for again.
 const KEEP_NONE: Duration = Duration::from_secs(5);
 
-/// How long a name service has to answer: less than who asks the directory waits.
+/// How long a name server has to answer: less than who asks the directory waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers that are kept; more are not.
@@ -33,7 +33,7 @@ const ASKED_MAX: usize = 256;
 /// Whom somebody looks for: the key, if it is known, and the name.
 type Question = (Option<[u8; 32]>, String);
 
-/// Name services, in the order in which they are asked.
+/// Name servers, in the order in which they are asked.
 #[derive(Clone)]
 pub struct Names(Arc<Shared>);
 
@@ -44,7 +44,7 @@ struct Shared {
     room: Arc<Semaphore>,
 }
 
-/// What the name services said, and until when that is good.
+/// What the name servers said, and until when that is good.
 struct Kept {
     record: Option<Record>,
     until: Instant,
@@ -84,7 +84,7 @@ impl Names {
         })))
     }
 
-    /// Answers with what is kept, or once a name service has answered.
+    /// Answers with what is kept, or once a name server has answered.
     pub fn find(&self, signing: Option<[u8; 32]>, hostname: &str, answer: Answer) {
         let question = (signing, hostname.to_owned());
         if let Some(known) = self.0.known(&question) {
@@ -134,7 +134,7 @@ impl Shared {
         });
     }
 
-    /// What the first name service has that has this host.
+    /// What the first name server has that has this host.
     async fn ask(&self, question: Question) -> Option<Record> {
         let mut have_all_answered = true;
         for service in &self.services {

@@ -1,4 +1,4 @@
-//! Directories and name services: records of other hosts (`spec/tunnel.md` section 12).
+//! Directories and name servers: records of other hosts (`spec/tunnel.md` section 12).
 
 use super::keys::{self, PublicKey, parse_key};
 use super::names::Names;
@@ -66,7 +66,7 @@ impl Table {
     }
 }
 
-/// A directory: the records in a folder, as they change, and those that name services have. It vouches for
+/// A directory: the records in a folder, as they change, and those that name servers have. It vouches for
 /// none of them.
 #[derive(Default)]
 pub struct Directory {
@@ -75,7 +75,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The same, which asks name services for what it does not have.
+    /// The same, which asks name servers for what it does not have.
     #[must_use]
     pub fn asking(self, names: Names) -> Self {
         Self {
@@ -200,8 +200,8 @@ fn take(path: &Path, table: &Table) -> Option<String> {
     }
 }
 
-/// A name service: it takes records by its policy of trust, and keeps them in a folder.
-pub struct NameService {
+/// A name server: it takes records by its policy of trust, and keeps them in a folder.
+pub struct NameServer {
     table: Table,
     policy: Policy,
     folder: PathBuf,
@@ -231,8 +231,8 @@ impl Policy {
     }
 }
 
-impl NameService {
-    /// A name service that has the records of this folder, and writes others there by a thread of its own.
+impl NameServer {
+    /// A name server that has the records of this folder, and writes others there by a thread of its own.
     ///
     /// # Errors
     /// The folder's.
@@ -270,7 +270,7 @@ impl NameService {
     }
 }
 
-impl Registry for NameService {
+impl Registry for NameServer {
     fn find(&mut self, signing: Option<[u8; 32]>, hostname: &str, answer: Answer) {
         answer.give(self.table.find(signing, hostname));
     }

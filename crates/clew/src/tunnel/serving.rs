@@ -25,7 +25,7 @@ use tracing::warn;
 const ROTATION: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(60)..=Duration::from_secs(12 * 3_600);
 
-/// How long after a failure a record is given to a name service again.
+/// How long after a failure a record is given to a name server again.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// A server that runs, and what it counts.
@@ -178,7 +178,7 @@ async fn keep_published(mut records: tokio::sync::watch::Receiver<Option<Record>
     }
 }
 
-/// Gives each record to a name service, as it comes.
+/// Gives each record to a name server, as it comes.
 pub async fn keep_registered(
     mut records: tokio::sync::watch::Receiver<Option<Record>>,
     service: PathBuf,

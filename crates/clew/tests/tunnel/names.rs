@@ -1,4 +1,4 @@
-//! Directories and name services.
+//! Directories and name servers.
 
 use crate::desk::Desk;
 use crate::renewal::age;

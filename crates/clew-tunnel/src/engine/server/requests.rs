@@ -1,4 +1,4 @@
-//! Requests to directory and name services: `spec/tunnel.md` section 12.
+//! Requests to directory and name servers: `spec/tunnel.md` section 12.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

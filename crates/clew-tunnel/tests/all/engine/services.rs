@@ -1,4 +1,4 @@
-//! Directory and name service: T1, T2 and T3 (`spec/tunnel.md` section 12).
+//! Directory and name server: T1, T2 and T3 (`spec/tunnel.md` section 12).
 
 use std::time::Duration;
 
@@ -24,11 +24,11 @@ struct Host {
     server: Server,
     clock: Clock,
     echo: Echo,
-    /// Records that were registered, if it is a directory or a name service.
+    /// Records that were registered, if it is a directory or a name server.
     known: Vec<Record>,
 }
 
-/// A directory that is name service too, a server, and a client, on a network that loses nothing.
+/// A directory that is name server too, a server, and a client, on a network that loses nothing.
 struct World {
     now: u64,
     hosts: Vec<Host>,
@@ -302,7 +302,7 @@ fn a_server_registers_its_record() {
         reply: Answer::Taken,
     };
     assert!(world.events.contains(&taken));
-    // A host that is no name service takes none.
+    // A host that is no name server takes none.
     let record = world.hosts[1].server.record();
     let other = world.open(target(record.clone()));
     assert!(world.client.register(other, &record));

@@ -3,7 +3,7 @@
 use crate::cli::{Serving, TunnelDirectory, TunnelName};
 use crate::failure::{Failure, Status};
 use crate::tunnel::names::Names;
-use crate::tunnel::registry::{Directory, NameService, Policy};
+use crate::tunnel::registry::{Directory, NameServer, Policy};
 use crate::tunnel::serving::{self, Begun};
 use clew_tunnel::Reason;
 use clew_tunnel_udp::{Registry, Server};
@@ -40,7 +40,7 @@ pub fn run_name(arguments: &TunnelName) -> Result<Status, Failure> {
             issuers: arguments.trust.clone(),
             pins: arguments.pin.clone(),
         };
-        let names = NameService::open(&arguments.store, policy)?;
+        let names = NameServer::open(&arguments.store, policy)?;
         let (count, folder) = (names.len(), arguments.store.display());
         let what = format!("{count} records in {folder}, and those that hosts publish");
         answer(&arguments.serving, Box::new(names), true, &what).await
