@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use clew_wire::opaque;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use rand_core::CryptoRng;
 
@@ -84,11 +85,7 @@ impl Ed25519Signer {
     }
 }
 
-impl fmt::Debug for Ed25519Signer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ed25519Signer(..)")
-    }
-}
+opaque!(Ed25519Signer);
 
 impl BlockSigner for Ed25519Signer {
     fn algorithm(&self) -> Algorithm {

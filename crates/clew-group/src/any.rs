@@ -4,9 +4,19 @@ use crate::curve::{G1, G2, Scalar};
 use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid, Scheme, Witness, bbs04, xr};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
+
+/// What the expression gives for the value of either scheme.
+macro_rules! either {
+    ($self:expr, $value:ident => $expression:expr) => {
+        match $self {
+            Self::Bbs04($value) => $expression,
+            Self::Xr($value) => $expression,
+        }
+    };
+}
 
 impl Scheme {
     /// Length of the longest signature in any form of any scheme, in bytes.
@@ -55,10 +65,7 @@ impl PublicKey {
 
     /// Encodes the founding key.
     pub fn founding_bytes(&self) -> [u8; FOUNDING_BYTES] {
-        match self {
-            Self::Bbs04(key) => key.founding_bytes(),
-            Self::Xr(key) => key.founding_bytes(),
-        }
+        either!(self, key => key.founding_bytes())
     }
 
     /// Returns the V of epoch 0.
@@ -90,18 +97,12 @@ impl PublicKey {
 
     /// Returns the V of this epoch.
     pub fn v(&self) -> &G1 {
-        match self {
-            Self::Bbs04(key) => key.v(),
-            Self::Xr(key) => key.v(),
-        }
+        either!(self, key => key.v())
     }
 
     /// Returns w = G2^gamma.
     pub fn w(&self) -> &G2 {
-        match self {
-            Self::Bbs04(key) => key.w(),
-            Self::Xr(key) => key.w(),
-        }
+        either!(self, key => key.w())
     }
 
     /// The scheme.
@@ -133,10 +134,7 @@ impl MemberKey {
 
     /// Encodes as [`Scheme::member_key_bytes`] bytes. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        match self {
-            Self::Bbs04(key) => key.to_bytes(),
-            Self::Xr(key) => key.to_bytes(),
-        }
+        either!(self, key => key.to_bytes())
     }
 
     /// The scheme.
@@ -149,18 +147,12 @@ impl MemberKey {
 
     /// Returns A, which the register has in this member's row.
     pub fn credential(&self) -> G1 {
-        match self {
-            Self::Bbs04(key) => key.credential(),
-            Self::Xr(key) => key.credential(),
-        }
+        either!(self, key => key.credential())
     }
 
     /// Returns x, which the member update needs ([`Witness::after`]). Secret.
     pub fn x(&self) -> &Scalar {
-        match self {
-            Self::Bbs04(key) => key.x(),
-            Self::Xr(key) => key.x(),
-        }
+        either!(self, key => key.x())
     }
 }
 
@@ -209,11 +201,7 @@ impl SigningKey {
     }
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningKey(..)")
-    }
-}
+opaque!(SigningKey);
 
 /// One signature but for the message. Signing consumes it.
 #[derive(Debug)]
@@ -318,15 +306,12 @@ impl VerifyingKey {
                 let signature = bbs04::IncrementalSignature::from_bytes(body)?;
                 key.verify_incremental(&[message], &signature, rng)?;
             }
-            (Self::Xr(key), false) => key.verify(&[message], &xr::Signature::from_bytes(body)?)?,
-            (Self::Xr(key), true) => {
-                key.check_hash(
-                    &[message],
-                    body.try_into().map_err(|_| DecodeError::Length)?,
-                )?;
-                let signature = xr::IncrementalSignature::from_bytes(body)?;
-                key.verify_incremental(&[message], &signature, rng)?;
-            }
+            (Self::Xr(key), _) => match Xr::decode(key, &signed)? {
+                Xr::Plain(signature) => key.verify(&[message], &signature)?,
+                Xr::Incremental(signature) => {
+                    key.verify_incremental(&[message], &signature, rng)?;
+                }
+            },
         }
         Ok(())
     }

@@ -7,6 +7,13 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid;
 
+impl Invalid {
+    /// The answer of a check that holds or not.
+    pub(crate) fn unless(holds: bool) -> Result<(), Self> {
+        holds.then_some(()).ok_or(Self)
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the signature is not valid")

@@ -4,10 +4,10 @@ use super::{PublicKey, Signature};
 use crate::DecodeError;
 use crate::curve::{G1, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::wire::Values;
 use alloc::vec::Vec;
 use clew_wire::disclose;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -42,8 +42,7 @@ impl OpenerKey {
     /// Draws a key for the group with that nonce (KeyGen, section 4).
     pub fn generate(nonce: &[u8; 32], rng: &mut impl CryptoRng) -> (Self, Opening) {
         let h = Opening::hash_h(nonce);
-        let mut secret = || Secret::new(|| Scalar::random_secret(rng));
-        let (xi1, xi2) = (secret(), secret());
+        let (xi1, xi2) = (Secret::random(rng), Secret::random(rng));
         let root = |xi: &Scalar| {
             let inverse = xi.invert().map(Zeroizing::new);
             h.mul(&inverse.expect("a secret is not zero"))
@@ -54,10 +53,10 @@ impl OpenerKey {
 
     /// Decodes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(OPENER_KEY_BYTES, bytes)?;
+        let mut values = Values::exactly(OPENER_KEY_BYTES, bytes)?;
         Ok(Self {
-            xi1: Secret::try_new(|| reader.secret())?,
-            xi2: Secret::try_new(|| reader.secret())?,
+            xi1: Secret::try_new(|| values.secret())?,
+            xi2: Secret::try_new(|| values.secret())?,
         })
     }
 
@@ -82,8 +81,4 @@ impl OpenerKey {
     }
 }
 
-impl fmt::Debug for OpenerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OpenerKey(..)")
-    }
-}
+opaque!(OpenerKey);

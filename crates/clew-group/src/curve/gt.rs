@@ -10,7 +10,7 @@ use blst::{
     blst_fp12_mul_by_xy00z0, blst_fp12_sqr, blst_p1_affine, blst_p1_affine_is_inf,
     blst_precompute_lines,
 };
-use core::fmt;
+use clew_wire::opaque;
 
 /// Size of an encoded element of GT: twelve field elements of 48 bytes, uncompressed, in the order
 /// that `spec/group-signature.md` section 2 gives.
@@ -68,11 +68,7 @@ impl PartialEq for Gt {
 
 impl Eq for Gt {}
 
-impl fmt::Debug for Gt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Gt(..)")
-    }
-}
+opaque!(Gt);
 
 /// A point of G2 with the lines of its Miller loop computed (19 kB).
 #[derive(Clone)]
@@ -89,11 +85,7 @@ impl PreparedG2 {
     }
 }
 
-impl fmt::Debug for PreparedG2 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PreparedG2(..)")
-    }
-}
+opaque!(PreparedG2);
 
 /// The product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share, and one
 /// final exponentiation. The time depends only on the number of pairs: a signer's points are secret,

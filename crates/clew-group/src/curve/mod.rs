@@ -10,6 +10,78 @@
 //! for public values only, and its names say so.
 #![allow(unsafe_code, reason = "calls into blst, each with its SAFETY line")]
 
+/// An operator on two values, which is a function of blst.
+macro_rules! binary_operator {
+    ($T:ident: $Operator:ident::$name:ident is $function:path) => {
+        impl ::core::ops::$Operator for $T {
+            type Output = Self;
+            fn $name(self, other: Self) -> Self {
+                let mut out = Self::default();
+                // SAFETY: all pointers are to live values.
+                unsafe { $function(&mut out.0, &self.0, &other.0) };
+                out
+            }
+        }
+    };
+}
+
+/// What blst's functions do with the points of either group.
+macro_rules! point_operations {
+    (
+        $T:ident, $generator:path, $mult:path, $is_inf:path, $is_equal:path, $add:path, $cneg:path
+    ) => {
+        impl $T {
+            /// The standard generator.
+            pub fn generator() -> Self {
+                // SAFETY: blst returns a pointer to a constant of its own.
+                Self(unsafe { *$generator() })
+            }
+
+            /// `scalar * self`, in constant time.
+            pub fn mul(&self, scalar: &Scalar) -> Self {
+                let bytes = scalar.to_le_bytes();
+                let mut out = Self::default();
+                // SAFETY: `bytes` has the 255 bits that are read.
+                unsafe { $mult(&mut out.0, &self.0, bytes.as_ptr(), 255) };
+                out
+            }
+
+            /// Whether this is the identity.
+            pub fn is_identity(&self) -> bool {
+                // SAFETY: the pointer is to a live value.
+                unsafe { $is_inf(&self.0) }
+            }
+        }
+
+        impl PartialEq for $T {
+            fn eq(&self, other: &Self) -> bool {
+                // SAFETY: both pointers are to live values.
+                unsafe { $is_equal(&self.0, &other.0) }
+            }
+        }
+
+        impl Eq for $T {}
+
+        binary_operator!($T: Add::add is $add);
+
+        impl ::core::ops::Neg for $T {
+            type Output = Self;
+            fn neg(mut self) -> Self {
+                // SAFETY: the pointer is to a live value.
+                unsafe { $cneg(&mut self.0, true) };
+                self
+            }
+        }
+
+        impl ::core::ops::Sub for $T {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                self + -other
+            }
+        }
+    };
+}
+
 mod affine;
 mod fixed_base;
 mod g1;

@@ -11,7 +11,7 @@ use super::glv::{Halves, beta, image, negated_if};
 use super::{G1, Scalar};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 
 pub use super::pippenger::multiexp_many_vartime;
 
@@ -98,11 +98,7 @@ pub(super) fn odd_multiples(bases: &[G1], width: u32) -> Vec<Vec<Affine>> {
     tables
 }
 
-impl fmt::Debug for OddMultiples {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OddMultiples(..)")
-    }
-}
+opaque!(OddMultiples);
 
 /// The sum of `scalar * point` over all terms. Takes time that depends on the scalars.
 pub fn multiexp_vartime<const N: usize>(terms: [(&OddMultiples, Scalar); N]) -> G1 {

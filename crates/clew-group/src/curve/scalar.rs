@@ -10,8 +10,8 @@ use blst::{
     blst_scalar_from_lendian,
 };
 use clew_wire::disclose;
-use core::fmt;
-use core::ops::{Add, Mul, Neg, Sub};
+use clew_wire::opaque;
+use core::ops::Neg;
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -208,41 +208,10 @@ impl Zeroize for Scalar {
     }
 }
 
-impl fmt::Debug for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Scalar(..)")
-    }
-}
-
-impl Add for Scalar {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let mut out = blst_fr::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_fr_add(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
-
-impl Sub for Scalar {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        let mut out = blst_fr::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_fr_sub(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
-
-impl Mul for Scalar {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        let mut out = blst_fr::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_fr_mul(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
+opaque!(Scalar);
+binary_operator!(Scalar: Add::add is blst_fr_add);
+binary_operator!(Scalar: Sub::sub is blst_fr_sub);
+binary_operator!(Scalar: Mul::mul is blst_fr_mul);
 
 impl Neg for Scalar {
     type Output = Self;

@@ -13,7 +13,7 @@ use crate::secret::{Secret, secret_bytes, shielded, shielded_shallow};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -47,7 +47,7 @@ impl Founding {
         rng: &mut impl CryptoRng,
     ) -> Result<(Broadcast, Vec<DealtShare>), QuorumError> {
         self.round.quorum.check(dealer)?;
-        let part = Secret::new(|| Scalar::random_secret(rng));
+        let part = Secret::random(rng);
         Ok(self.round.deal(dealer, &part, rng))
     }
 
@@ -69,8 +69,9 @@ impl Founding {
     ) -> Result<(Sharing, SecretShare), QuorumError> {
         let sharing = self.sharing(broadcasts)?;
         let all = self.round.quorum.all();
-        let dealt = self.round.receive(all, trustee, broadcasts, dealt)?;
-        let share = SecretShare::of_sum(trustee, dealt.iter().map(|dealt| *dealt.scalar))?;
+        let share = self
+            .round
+            .receive(all, trustee, broadcasts, dealt, |d| *d.scalar)?;
         Ok((sharing, share))
     }
 }
@@ -140,20 +141,12 @@ impl<'a> Resharing<'a> {
         dealt: &[DealtShare],
     ) -> Result<(Sharing, SecretShare), QuorumError> {
         let sharing = self.sharing(broadcasts)?;
-        let dealt = self
+        let all = self.dealers;
+        let weighted = |d: &DealtShare| all.lagrange_at_zero(d.dealer) * *d.scalar;
+        let share = self
             .round
-            .receive(self.dealers, trustee, broadcasts, dealt)?;
-        let weighted = |d: &&DealtShare| self.dealers.lagrange_at_zero(d.dealer) * *d.scalar;
-        let share = SecretShare::of_sum(trustee, dealt.iter().map(weighted))?;
+            .receive(all, trustee, broadcasts, dealt, weighted)?;
         Ok((sharing, share))
-    }
-}
-
-impl SecretShare {
-    /// Zero comes only of dealers that know each other's secrets.
-    fn of_sum(trustee: Trustee, terms: impl Iterator<Item = Scalar>) -> Result<Self, QuorumError> {
-        let sum = || terms.fold(Scalar::default(), |sum, term| sum + term);
-        Self::new(trustee, Secret::new(sum)).map_err(|_| QuorumError::Cancelled)
     }
 }
 
@@ -215,14 +208,16 @@ impl Round {
         }
     }
 
-    /// What was dealt to `trustee`, by ascending dealer, each checked with the dealer's broadcast.
-    fn receive<'b>(
+    /// The share of `trustee`: the sum of the terms that `term` makes of what all dealers gave it, each
+    /// checked with the dealer's broadcast. Zero comes only of dealers that know each other's secrets.
+    fn receive(
         &self,
         dealers: Set,
         trustee: Trustee,
         broadcasts: &[Broadcast],
-        dealt: &'b [DealtShare],
-    ) -> Result<Vec<&'b DealtShare>, QuorumError> {
+        dealt: &[DealtShare],
+        term: impl Fn(&DealtShare) -> Scalar,
+    ) -> Result<SecretShare, QuorumError> {
         self.quorum.check(trustee)?;
         let broadcasts = self.gather(dealers, broadcasts)?;
         let dealt = dealers.gather(dealt.iter().map(|d| (d.dealer, d)))?;
@@ -233,7 +228,8 @@ impl Round {
                 return Err(QuorumError::DealtShare { trustee });
             }
         }
-        Ok(dealt)
+        let sum = || dealt.iter().fold(Scalar::default(), |sum, d| sum + term(d));
+        SecretShare::new(trustee, Secret::new(sum)).map_err(|_| QuorumError::Cancelled)
     }
 
     /// The sharing whose commitments are the dealers', each k put together by `sum`.
@@ -360,8 +356,4 @@ impl DealtShare {
     }
 }
 
-impl fmt::Debug for DealtShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DealtShare(..)")
-    }
-}
+opaque!(DealtShare);

@@ -30,7 +30,7 @@ use crate::secret::{Secret, shielded};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 
@@ -245,11 +245,7 @@ impl Blinding {
     }
 }
 
-impl fmt::Debug for Blinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Blinding(..)")
-    }
-}
+opaque!(Blinding);
 
 /// What a trustee keeps between steps 2 and 3: all commitments, its own among them. Whoever could
 /// write in it could make the trustee open.
@@ -314,11 +310,7 @@ impl Revealed {
     }
 }
 
-impl fmt::Debug for Revealed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Revealed(..)")
-    }
-}
+opaque!(Revealed);
 
 /// The product (E, F) of all blinds, which is not the identity.
 #[derive(Clone, Debug)]

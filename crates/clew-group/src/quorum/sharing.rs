@@ -4,9 +4,9 @@ use super::{Quorum, QuorumError, Set, Trustee};
 use crate::DecodeError;
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G1_BYTES, Scalar};
-use crate::secret::{Secret, secret_bytes, shielded, shielded_shallow};
+use crate::secret::{Secret, shielded};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -162,12 +162,12 @@ impl SecretShare {
 
     /// Decodes the 32 bytes of that trustee's share; zero is refused.
     pub fn from_bytes(trustee: Trustee, bytes: &[u8]) -> Result<Self, DecodeError> {
-        Self::new(trustee, Secret::try_new(|| Scalar::from_bytes(bytes))?)
+        Secret::decode(bytes).map(|scalar| Self { trustee, scalar })
     }
 
     /// Encodes as 32 bytes, without the index. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        shielded_shallow(|| secret_bytes(&[Zeroizing::new(self.scalar.to_bytes()).as_slice()]))
+        self.scalar.encode()
     }
 
     /// Whose share it is.
@@ -188,8 +188,4 @@ impl SecretShare {
     }
 }
 
-impl fmt::Debug for SecretShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretShare(..)")
-    }
-}
+opaque!(SecretShare);

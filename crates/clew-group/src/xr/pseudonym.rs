@@ -8,7 +8,7 @@ use crate::curve::multiexp::{OddMultiples, WIDTH_ONCE, multiexp_vartime};
 use crate::curve::{G1, G1_BYTES};
 use crate::secret::{Secret, shielded};
 use crate::{DecodeError, Invalid};
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 
 /// Size of a signature with a pseudonym: the signature (288 bytes), nym (48).
@@ -80,11 +80,7 @@ impl PseudonymousPrecursor {
     }
 }
 
-impl fmt::Debug for PseudonymousPrecursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PseudonymousPrecursor(..)")
-    }
-}
+opaque!(PseudonymousPrecursor);
 
 /// A signature and the signer's name in a scope. What is within is not a signature by itself: its
 /// challenge binds the name.

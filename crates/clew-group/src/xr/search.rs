@@ -6,7 +6,7 @@ use crate::Invalid;
 use crate::curve::{FixedBase, G1, G2, PreparedG2, Scalar, secret_powers_of};
 use crate::pairings::equal;
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 
 /// A search for the row with one base, in one epoch.
 pub struct Search {
@@ -54,8 +54,4 @@ impl Search {
     }
 }
 
-impl fmt::Debug for Search {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Search(..)")
-    }
-}
+opaque!(Search);
