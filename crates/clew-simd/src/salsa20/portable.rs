@@ -32,6 +32,6 @@ fn xor(a: u32, b: u32) -> u32 {
 }
 
 #[inline]
-fn rotl<const N: u32>(a: u32) -> u32 {
-    a.rotate_left(N)
+fn rotr<const N: u32>(a: u32) -> u32 {
+    a.rotate_right(N)
 }

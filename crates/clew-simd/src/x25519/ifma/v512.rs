@@ -2,27 +2,8 @@
 
 use core::arch::x86_64::*;
 
+pub use crate::vector::wide::{V, add, splat, zero};
 use crate::x25519::number::MASK;
-
-pub type V = __m512i;
-
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-#[inline]
-pub fn zero() -> V {
-    _mm512_setzero_si512()
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-#[inline]
-pub fn splat(word: u64) -> V {
-    _mm512_set1_epi64(word as i64)
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-#[inline]
-pub fn add(a: V, b: V) -> V {
-    _mm512_add_epi64(a, b)
-}
 
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
