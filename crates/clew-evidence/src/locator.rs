@@ -3,13 +3,13 @@
 
 use crate::armor::{self, TextError};
 use crate::search::OpenedBase;
-use crate::wire::Fields;
 use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
 use clew_group::EpochId;
 use clew_group::curve::G1;
 use clew_packet::GroupId;
+use clew_wire::Reader;
 
 const LABEL: &str = "clew-locator-1";
 
@@ -82,7 +82,7 @@ impl Locator {
     }
 
     fn read(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
+        let mut fields = Reader(payload);
         let read = Self {
             group: GroupId(fields.array()?),
             epoch: fields.u32()?,

@@ -1,9 +1,9 @@
 //! Names of groups and machines.
 
-use crate::wire::Fields;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
+use clew_wire::Reader;
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
@@ -106,7 +106,7 @@ impl Name {
     }
 
     /// Reads an encoded name. Returns `None` if it breaks a rule of names.
-    pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    pub fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let length = usize::from(fields.u8()?);
         core::str::from_utf8(fields.take(length)?)
             .ok()?

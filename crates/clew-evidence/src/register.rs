@@ -5,12 +5,13 @@ use crate::group_file::GroupFile;
 use crate::merkle;
 use crate::name::Name;
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
-use crate::wire::{Fields, row_bytes};
+use crate::wire::{read_row, row_bytes};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use clew_group::curve::G1;
 use clew_group::{Invalid, PROOF_BYTES, Proof, PublicKey, Scheme, domain_separator};
 use clew_packet::GroupId;
+use clew_wire::Reader;
 use sha2::{Digest, Sha256};
 
 const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";
@@ -130,10 +131,10 @@ impl RegisterEntry {
     ///
     /// Returns `None` if a field or the length is wrong.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         let (index, joined) = (fields.u32()?, fields.u32()?);
         let how = How::from_code(fields.u8()?)?;
-        let replaces = fields.row()?;
+        let replaces = read_row(&mut fields)?;
         let (credential, name) = (fields.array()?, Name::read(&mut fields)?);
         let key = EntryKey::read(how, &mut fields)?;
         fields.0.is_empty().then_some(Self {
@@ -217,7 +218,7 @@ impl RegisterEntry {
 
 impl EntryKey {
     /// The scheme is told by the length.
-    fn read(how: How, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(how: How, fields: &mut Reader<'_>) -> Option<Self> {
         if fields.0.len() == XR_TAIL {
             let device = DeviceEntry {
                 commitment: fields.array()?,

@@ -3,11 +3,11 @@
 
 use crate::row::{MAX_ROW_BYTES, Row};
 use crate::search::base_hash;
-use crate::wire::Fields;
 use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_packet::GroupId;
+use clew_wire::Reader;
 use core::fmt;
 
 const MAGIC: &[u8; 16] = b"clew-register-1\n";
@@ -51,7 +51,7 @@ impl RegisterFileHeader {
     }
 
     /// Returns `Ok(None)` if there are too few bytes yet.
-    fn read(fields: &mut Fields<'_>) -> Result<Option<Self>, RegisterFileError> {
+    fn read(fields: &mut Reader<'_>) -> Result<Option<Self>, RegisterFileError> {
         if fields.0.len() < FIXED_HEADER_BYTES {
             return Ok(None);
         }
@@ -110,7 +110,7 @@ impl LineValue {
         }
     }
 
-    fn read(points: bool, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(points: bool, fields: &mut Reader<'_>) -> Option<Self> {
         Some(match points {
             true => match fields.array()? {
                 zeros if zeros == [0; POINT_BYTES] => Self::Revoked,
@@ -193,7 +193,7 @@ impl RegisterReader {
     /// [`RegisterFileError::Header`].
     pub fn header(&mut self) -> Result<Option<&RegisterFileHeader>, RegisterFileError> {
         if self.header.is_none() {
-            let mut fields = Fields(self.rest());
+            let mut fields = Reader(self.rest());
             let before = fields.0.len();
             if let Some(header) = RegisterFileHeader::read(&mut fields)? {
                 self.taken += before - fields.0.len();
@@ -212,7 +212,7 @@ impl RegisterReader {
             return Ok(None);
         };
         let (scheme, line) = (self.scheme, self.lines);
-        let mut fields = Fields(self.rest());
+        let mut fields = Reader(self.rest());
         let Some(length) = fields.u32() else {
             return Ok(None);
         };
@@ -258,7 +258,7 @@ fn read_line(
     points: bool,
     values: usize,
 ) -> Option<RegisterLine> {
-    let mut fields = Fields(bytes);
+    let mut fields = Reader(bytes);
     let row = Row::decode(scheme, fields.take(row)?)?;
     let x = read_x(scheme, &mut fields)?;
     let values = (0..values).map(|_| LineValue::read(points, &mut fields));
@@ -267,7 +267,7 @@ fn read_line(
 }
 
 /// The x of a machine, which is there with `xr` only: reduced and not zero.
-pub(crate) fn read_x(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Option<Scalar>> {
+pub(crate) fn read_x(scheme: Scheme, fields: &mut Reader<'_>) -> Option<Option<Scalar>> {
     if scheme == Scheme::Bbs04 {
         return Some(None);
     }

@@ -2,9 +2,9 @@
 //! about.
 
 use crate::group_file::GroupFile;
-use crate::wire::Fields;
 use clew_group::{EpochId, Scheme, domain_separator};
 use clew_packet::GroupId;
+use clew_wire::Reader;
 use sha2::{Digest, Sha256};
 
 /// Size of an encoded request.
@@ -109,7 +109,7 @@ impl Request {
         out
     }
 
-    pub(crate) fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    pub(crate) fn read(fields: &mut Reader<'_>) -> Option<Self> {
         fields.array().filter(|domain| domain == DOMAIN)?;
         let [kind, scheme] = fields.array()?;
         let scheme = Scheme::from_code(scheme)?;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Option<Request> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         Request::read(&mut fields).filter(|_| fields.0.is_empty())
     }
 

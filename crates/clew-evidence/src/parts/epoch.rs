@@ -1,11 +1,11 @@
 //! Record e: a later epoch (spec 2.2).
 
-use super::{KIND_EPOCH, SharingRecord, body_hash, read_size};
-use crate::wire::Fields;
+use super::{KIND_EPOCH, SharingRecord, body_hash, read_size, write_size};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::{EpochId, STEP_BYTES, Scheme, Step, xr};
+use clew_wire::Reader;
 
 const CHANGE_STEPS: u8 = 1;
 const CHANGE_SHARING: u8 = 2;
@@ -73,14 +73,13 @@ impl EpochRecord {
         out.extend_from_slice(&self.previous.0);
         out.extend_from_slice(&self.made.to_be_bytes());
         out.extend_from_slice(&self.start.to_be_bytes());
-        out.extend_from_slice(&self.machines.to_be_bytes());
-        out.extend_from_slice(&self.root);
+        write_size(&mut out, (self.machines, self.root));
         self.change.write(&mut out);
         out
     }
 
     pub(crate) fn decode(scheme: Scheme, body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body.strip_prefix(&[KIND_EPOCH])?);
+        let mut fields = Reader(body.strip_prefix(&[KIND_EPOCH])?);
         let (epoch, previous) = (fields.u32()?, fields.array()?);
         let (made, start) = (fields.u64()?, fields.u64()?);
         let (machines, root) = read_size(&mut fields)?;
@@ -142,7 +141,7 @@ impl Change {
         }
     }
 
-    fn read(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(scheme: Scheme, fields: &mut Reader<'_>) -> Option<Self> {
         match (fields.u8()?, scheme) {
             (CHANGE_STEPS, Scheme::Xr) => read_steps(fields),
             (CHANGE_SHARING, Scheme::Xr) => Some(Self::Sharing(Box::new(NewOpeningKey {
@@ -156,15 +155,15 @@ impl Change {
     }
 }
 
-fn read_steps(fields: &mut Fields<'_>) -> Option<Change> {
+fn read_steps(fields: &mut Reader<'_>) -> Option<Change> {
     let count = usize::from(fields.u8()?);
     let allowed = (1..=MAX_STEPS_PER_RECORD).contains(&count);
     let (steps, _) = fields.take(count * STEP_BYTES)?.as_chunks();
     allowed.then(|| Change::Steps(steps.to_vec()))
 }
 
-fn read_rebase(fields: &mut Fields<'_>) -> Option<Change> {
-    let count = usize::from(u16::from_be_bytes(fields.array()?));
+fn read_rebase(fields: &mut Reader<'_>) -> Option<Change> {
+    let count = usize::from(fields.u16()?);
     let (rows, _) = fields.take(4 * count)?.as_chunks();
     let revoked: Vec<u32> = rows.iter().copied().map(u32::from_be_bytes).collect();
     let increasing = revoked.is_sorted_by(|a, b| a < b);

@@ -2,12 +2,12 @@
 
 use super::{KIND_GENESIS, SharingRecord, body_hash};
 use crate::name::Name;
-use crate::wire::Fields;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::{EpochId, FOUNDING_BYTES, Scheme};
 use clew_packet::GroupId;
+use clew_wire::Reader;
 
 /// This group has no transparency log: the only value so far.
 const NO_LOG: u8 = 0;
@@ -50,7 +50,7 @@ impl Genesis {
     }
 
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body.strip_prefix(&[KIND_GENESIS])?);
+        let mut fields = Reader(body.strip_prefix(&[KIND_GENESIS])?);
         let scheme = Scheme::from_code(fields.u8()?)?;
         let (created, nonce, manager) = (fields.u64()?, fields.array()?, fields.array()?);
         fields.array().filter(|log| *log == [NO_LOG])?;

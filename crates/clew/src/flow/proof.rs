@@ -1,7 +1,7 @@
 //! Proof of one packet: what a third party needs to check who signed it, and nothing of the other
 //! packets but their digests (`spec/flow-signature.md` section 8).
 
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_flow::manifest::Manifest;
 use clew_flow::{Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket};
 use std::{error, fmt};
@@ -53,7 +53,7 @@ impl Proof {
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         if fields.array()? != MAGIC {
             return None;
         }
