@@ -22,12 +22,13 @@ mod sender;
 mod signing;
 mod wire;
 
+pub use clew_wire::{Instant, WallTime};
 pub use distribution::Distribution;
 pub use reason::{Counters, Reason, Verdict};
 pub use receiver::{
     Acceptance, BLOCKS_MAX, Effort, FLOWS_MAX, Finding, FlowReceiver, Lost, WAITING_MAX,
 };
-pub use schedule::{PeriodTooShort, Schedule, delay_bound};
+pub use schedule::{Schedule, delay_bound};
 pub use sender::{FlowSender, Unsignable};
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
 pub use wire::{

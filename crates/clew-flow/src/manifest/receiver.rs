@@ -10,6 +10,7 @@ use crate::receiver::{Acceptance, Finding, Lost, Signatures, WAITING_MAX, oldest
 use crate::signing::BlockVerifier;
 use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, KeyId};
 use clew_tree::{Block, Digest, LruMap};
+use clew_wire::WallTime;
 
 /// Sequences of blocks that are remembered: the digests of the last [`crate::BLOCKS_MAX`] blocks of
 /// each, which only the signer makes more of.
@@ -120,8 +121,8 @@ impl ManifestReceiver {
         self.finding(reason, packet)
     }
 
-    /// Judges a manifest that comes now (nanoseconds since 1970); its packet is empty.
-    pub fn receive_manifest(&mut self, bytes: &[u8], now: u64) -> Finding<'static> {
+    /// Judges a manifest that comes now; its packet is empty.
+    pub fn receive_manifest(&mut self, bytes: &[u8], now: WallTime) -> Finding<'static> {
         let reason = self.take_in(bytes, now).err().unwrap_or(Reason::Ok);
         self.finding(reason, &[])
     }
@@ -180,7 +181,7 @@ impl ManifestReceiver {
     }
 
     /// Verifies a manifest, and takes its digests in.
-    fn take_in(&mut self, bytes: &[u8], now: u64) -> Result<(), Reason> {
+    fn take_in(&mut self, bytes: &[u8], now: WallTime) -> Result<(), Reason> {
         let fixed = Fixed::of(bytes)?;
         let manifest = Manifest::of(bytes, fixed, self.signatures.flow(fixed.key)?)?;
         if manifest.packet.is_some() {

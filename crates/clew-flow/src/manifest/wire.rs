@@ -9,6 +9,7 @@ use crate::reason::Reason;
 use crate::signing::BlockVerifier;
 use crate::wire::{self, Descriptor, FIXED_BYTES, Fixed, KeyId, Message};
 use clew_tree::{Block, Digest, ID_BYTES, Suite};
+use clew_wire::WallTime;
 
 /// The carriage's code.
 const CARRIAGE: u8 = 6;
@@ -52,7 +53,7 @@ pub fn block(descriptor: &Descriptor, id: [u8; ID_BYTES], count: u16) -> Option<
 pub fn message(
     descriptor: &Descriptor,
     place: ([u8; 4], u32),
-    timestamp: u64,
+    timestamp: WallTime,
     block: &Block,
     digests: &[u8],
 ) -> Message {
@@ -132,15 +133,13 @@ impl<'a> Manifest<'a> {
         self.digests
     }
 
-    /// When it was signed, in nanoseconds since 1970.
-    pub fn timestamp(&self) -> Option<u64> {
-        self.blob
-            .first_chunk()
-            .map(|bytes| u64::from_be_bytes(*bytes))
+    /// When it was signed.
+    pub fn timestamp(&self) -> Option<WallTime> {
+        wire::blob_parts(self.blob).map(|(timestamp, _)| timestamp)
     }
 
     /// What its block signature covers.
-    pub(super) fn message(&self, descriptor: &Descriptor, timestamp: u64) -> Message {
+    pub(super) fn message(&self, descriptor: &Descriptor, timestamp: WallTime) -> Message {
         let place = (self.fixed.tag, self.fixed.seq);
         let digests = self.digests.as_flattened();
         message(descriptor, place, timestamp, &self.block, digests)
@@ -162,9 +161,8 @@ impl<'a> Manifest<'a> {
 
     /// Whether its block signature holds, by the flow's verifier.
     pub fn is_signed(&self, descriptor: &Descriptor, verifier: &dyn BlockVerifier) -> bool {
-        let parts = self.blob.split_first_chunk();
-        parts.is_some_and(|(timestamp, signature)| {
-            let message = self.message(descriptor, u64::from_be_bytes(*timestamp));
+        wire::blob_parts(self.blob).is_some_and(|(timestamp, signature)| {
+            let message = self.message(descriptor, timestamp);
             let found = verifier.verify(&message, signature);
             found.is_some_and(Assurance::is_enough)
         })

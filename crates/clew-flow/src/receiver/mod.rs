@@ -16,6 +16,7 @@ pub(crate) use signatures::Signatures;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::reason::{Counters, Reason};
 use crate::signing::BlockVerifier;
@@ -25,6 +26,7 @@ use crate::wire::{
 use ahead::Hashed;
 use clew_tree::carriage::Bins;
 use clew_tree::{Claim, Digest, LruMap, NodeCache};
+use clew_wire::WallTime;
 use flow::Flow;
 use waiting::{Queue, Waiting};
 
@@ -34,8 +36,8 @@ pub const FLOWS_MAX: usize = 1024;
 /// What a receiver accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acceptance {
-    /// How far a block's timestamp may be from the receiver's time, in nanoseconds.
-    pub window_ns: u64,
+    /// How far a block's timestamp may be from the receiver's time.
+    pub window: Duration,
     /// How many signatures are verified: of full packets, and as many of coded ones.
     pub effort: Effort,
     /// Whether shares without tags are accepted, with which whoever else can send spoils blocks.
@@ -46,7 +48,7 @@ impl Default for Acceptance {
     /// 30 seconds; shares have tags.
     fn default() -> Self {
         Self {
-            window_ns: 30_000_000_000,
+            window: Duration::from_secs(30),
             effort: Effort::default(),
             untagged: false,
         }
@@ -54,11 +56,11 @@ impl Default for Acceptance {
 }
 
 impl Acceptance {
-    fn check(&self, timestamp: u64, now: u64) -> Result<(), Reason> {
-        if now.saturating_sub(timestamp) > self.window_ns {
+    fn check(&self, timestamp: WallTime, now: WallTime) -> Result<(), Reason> {
+        if now - timestamp > self.window {
             return Err(Reason::Stale);
         }
-        if timestamp.saturating_sub(now) > self.window_ns {
+        if timestamp - now > self.window {
             return Err(Reason::Future);
         }
         Ok(())
@@ -131,9 +133,9 @@ impl FlowReceiver {
         }
     }
 
-    /// Judges a packet that comes now (nanoseconds since 1970). `ticket` is the caller's name for
+    /// Judges a packet that comes now. `ticket` is the caller's name for
     /// it: if it is `pending`, a later [`Finding`] tells by it what became of it.
-    pub fn receive<'a>(&mut self, signed: &'a [u8], now: u64, ticket: u64) -> Finding<'a> {
+    pub fn receive<'a>(&mut self, signed: &'a [u8], now: WallTime, ticket: u64) -> Finding<'a> {
         self.finding(signed, &self.parse(signed), &Hashed::default(), now, ticket)
     }
 
@@ -143,7 +145,7 @@ impl FlowReceiver {
         signed: &'a [u8],
         parsed: &Result<SignedPacket<'a>, Reason>,
         hashed: &Hashed,
-        now: u64,
+        now: WallTime,
         ticket: u64,
     ) -> Finding<'a> {
         let (packet, reason) = match parsed {
@@ -211,7 +213,7 @@ impl FlowReceiver {
         &mut self,
         packet: &SignedPacket<'_>,
         hashed: &Hashed,
-        now: u64,
+        now: WallTime,
         ticket: u64,
     ) -> Reason {
         if let Err(reason) = self.screen(packet) {
@@ -263,7 +265,7 @@ impl FlowReceiver {
         packet: &SignedPacket<'_>,
         blob: &[u8],
         root: &Digest,
-        now: u64,
+        now: WallTime,
     ) -> Result<(), Reason> {
         let fixed = &packet.fixed;
         let message = |descriptor: &Descriptor, timestamp| {

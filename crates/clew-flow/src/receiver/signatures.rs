@@ -10,7 +10,8 @@ use super::Acceptance;
 use super::refused::{Budgets, Refused};
 use crate::reason::Reason;
 use crate::signing::BlockVerifier;
-use crate::wire::{BadDescriptor, Carriage, Descriptor, KeyId, Message, TIMESTAMP_BYTES};
+use crate::wire::{BadDescriptor, Carriage, Descriptor, KeyId, Message, blob_parts};
+use clew_wire::WallTime;
 
 /// The flows that are known, and what is remembered of signatures.
 #[derive(Debug)]
@@ -76,14 +77,11 @@ impl Signatures {
         key: KeyId,
         carriage: Carriage,
         blob: &[u8],
-        now: u64,
-        message: impl FnOnce(&Descriptor, u64) -> Message,
+        now: WallTime,
+        message: impl FnOnce(&Descriptor, WallTime) -> Message,
     ) -> Result<(), Reason> {
         let (descriptor, verifier) = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
-        let (timestamp, signature) = blob
-            .split_first_chunk::<TIMESTAMP_BYTES>()
-            .ok_or(Reason::BadLength)?;
-        let timestamp = u64::from_be_bytes(*timestamp);
+        let (timestamp, signature) = blob_parts(blob).ok_or(Reason::BadLength)?;
         self.acceptance.check(timestamp, now)?;
         let message = message(descriptor, timestamp);
         let name = Sha256::new_with_prefix(message).chain_update(signature);

@@ -14,4 +14,4 @@ pub use part::{CODED_COUNT_MIN, Carriage, Coded, NEEDED_MIN, SignaturePart, TIME
 
 pub(crate) use message::{Message, message, message_in};
 pub(crate) use packet::is_signed;
-pub(crate) use part::{NEEDED_BYTES, tag_bytes};
+pub(crate) use part::{NEEDED_BYTES, blob_parts, tag_bytes};

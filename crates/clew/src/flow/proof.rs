@@ -3,7 +3,10 @@
 
 use clew_evidence::wire::Reader;
 use clew_flow::manifest::Manifest;
-use clew_flow::{Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket};
+use clew_flow::{
+    Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket, WallTime,
+};
+use std::time::Duration;
 use std::{error, fmt};
 
 /// What a proof begins with.
@@ -85,13 +88,17 @@ impl Proof {
 
     fn verify_signature(&self) -> Reason {
         let acceptance = Acceptance {
-            window_ns: u64::MAX,
+            window: Duration::MAX,
             effort: Effort::default(),
             ..Acceptance::default()
         };
         let receiver = FlowReceiver::new([self.descriptor.clone()], acceptance);
         match receiver {
-            Ok(mut receiver) => receiver.receive(&self.signed, 0, 0).reason,
+            Ok(mut receiver) => {
+                receiver
+                    .receive(&self.signed, WallTime::default(), 0)
+                    .reason
+            }
             // A key that is none signs nothing.
             Err(_) => Reason::BadSignature,
         }
@@ -121,6 +128,6 @@ pub struct Proven<'a> {
     pub fixed: Fixed,
     /// What was sent.
     pub packet: &'a [u8],
-    /// When its block was signed, in nanoseconds since 1970.
-    pub timestamp: u64,
+    /// When its block was signed.
+    pub timestamp: WallTime,
 }

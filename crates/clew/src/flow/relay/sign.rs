@@ -5,7 +5,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::flow::keys::{FlowKey, cannot_sign};
 use crate::flow::schemes::Signer;
-use crate::flow::sign::IDLE_NS;
+use crate::flow::sign::IDLE;
 use crate::metrics::RelayMetrics;
 use crate::random;
 use clew_flow::manifest::sent_max;
@@ -44,15 +44,13 @@ impl Signing {
         for _ in 0..MEASUREMENTS {
             work = work.max(self.time_of_a_block(key, most)?);
         }
-        let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
-        let bound = bound.map_err(|_| {
+        delay_bound(self.period, Duration::ZERO, work).ok_or_else(|| {
             let (period, work) = (self.period, work);
             Failure::new(format!(
                 "--period {period:?} is too short: a block of {most} packets takes {work:?} here"
             ))
             .hint("increase --period, or use a key made with a smaller --block")
-        })?;
-        Ok(Duration::from_nanos(bound))
+        })
     }
 
     /// Packets of a block at most.
@@ -90,12 +88,12 @@ pub fn sign(
     let most = signing.most(key);
     let mut line = Line {
         sender: key.sender(),
-        schedule: Schedule::new(most, nanoseconds(signing.period), IDLE_NS),
+        schedule: Schedule::new(most, signing.period, IDLE),
         signing,
         waiting: Vec::new(),
         again: Vec::new(),
         began: Instant::now(),
-        last: 0,
+        last: clew_flow::Instant::default(),
     };
     while !until.is_over() {
         let wait = line.wait();
@@ -126,21 +124,19 @@ struct Line {
     /// The last manifest: it is sent once more with the next one.
     again: Vec<u8>,
     began: Instant,
-    last: u64,
+    last: clew_flow::Instant,
 }
 
 impl Line {
-    fn now(&self) -> u64 {
-        nanoseconds(self.began.elapsed())
+    /// The time since it began.
+    fn now(&self) -> clew_flow::Instant {
+        clew_flow::Instant::default() + self.began.elapsed()
     }
 
     /// How long nothing is to be done if nothing comes.
     fn wait(&self) -> Duration {
-        let left = self
-            .schedule
-            .deadline()
-            .map(|deadline| deadline.saturating_sub(self.now()));
-        left.map_or(NAP, Duration::from_nanos)
+        let deadline = self.schedule.deadline();
+        deadline.map_or(NAP, |deadline| deadline - self.now())
     }
 
     fn take(
@@ -153,7 +149,7 @@ impl Line {
         if self.schedule.tick(now) {
             self.sign(wire, metrics)?;
         }
-        if now.saturating_sub(self.last) >= IDLE_NS && self.waiting.is_empty() {
+        if now - self.last >= IDLE && self.waiting.is_empty() {
             self.sender.renew(&mut random::os());
         }
         self.last = now;
@@ -220,7 +216,7 @@ fn pass(wire: &Wire, datagram: &[u8], metrics: &RelayMetrics) {
 
 fn list(sender: &mut FlowSender<Signer>, packets: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     sender
-        .sign_manifest(packets, clock::now_ns(), &mut random::os())
+        .sign_manifest(packets, clock::wall_time(), &mut random::os())
         .map_err(cannot_sign)
 }
 
@@ -234,13 +230,9 @@ fn sign_block(
         .sign_block(
             packets,
             distribution,
-            clock::now_ns(),
+            clock::wall_time(),
             &mut random::os(),
             outs,
         )
         .map_err(cannot_sign)
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
