@@ -9,7 +9,7 @@ use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 /// Longest name, in bytes of UTF-8.
-pub const MAX_NAME_BYTES: usize = 64;
+pub(crate) const MAX_NAME_BYTES: usize = 64;
 
 /// The code points that no name has (`group-file.md` 1): control characters, invisible ones, and
 /// blanks other than the space.

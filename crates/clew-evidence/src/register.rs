@@ -3,7 +3,7 @@
 use crate::fingerprint::DeviceFingerprint;
 use crate::group_file::GroupFile;
 use crate::merkle;
-use crate::name::Name;
+use crate::name::{MAX_NAME_BYTES, Name};
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
 use crate::wire::{read_row, row_bytes};
 use alloc::boxed::Box;
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";
 
 /// Longest encoded entry.
-pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + XR_TAIL;
+pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + MAX_NAME_BYTES + XR_TAIL;
 
 /// Size of what is behind the name of an entry: C, device key, S, proof of y.
 const XR_TAIL: usize = 48 + 32 + SIGNATURE_BYTES + PROOF_BYTES;

@@ -30,7 +30,7 @@ pub struct Request {
     pub epoch: u32,
     /// The id of that epoch.
     pub epoch_id: EpochId,
-    /// The packet's digest ([`packet_digest`]): of a block, one for all of its packets.
+    /// The packet's digest ([`Packet::digest`]): of a block, one for all of its packets.
     pub packet: [u8; 32],
     /// Which packet was asked about ([`Packet::asked`]): of a block, one of them.
     pub asked: [u8; 32],
@@ -175,7 +175,7 @@ impl Packet<'_> {
 
 /// The digest of a packet: of the message that the signature covers, and the signature in its plain
 /// form (`body`).
-pub fn packet_digest(message: &[u8], body: &[u8]) -> [u8; 32] {
+fn packet_digest(message: &[u8], body: &[u8]) -> [u8; 32] {
     Sha256::new_with_prefix(domain_separator("clew-packet-digest-1"))
         .chain_update(Sha256::digest(message))
         .chain_update(body)

@@ -33,6 +33,6 @@ pub use sender::{FlowSender, Unsignable};
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
 pub use wire::{
     Algorithm, BadDescriptor, CODED_COUNT_MIN, Carriage, Chaining, Coded, Descriptor, FIXED_BYTES,
-    Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SIGNATURE_BYTES_MAX, SignaturePart,
-    SignedPacket, TIMESTAMP_BYTES,
+    Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SIGNATURE_BYTES_MAX, SignaturePart, SignedPacket,
+    TIMESTAMP_BYTES,
 };

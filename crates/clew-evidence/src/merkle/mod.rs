@@ -4,7 +4,8 @@
 
 mod consistency;
 
-pub use consistency::{MAX_CONSISTENCY_HASHES, consistency};
+pub(crate) use consistency::MAX_CONSISTENCY_HASHES;
+pub use consistency::consistency;
 pub(crate) use consistency::{Size, leads};
 
 use alloc::vec;
@@ -12,7 +13,7 @@ use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
 
 /// Most hashes of an inclusion proof.
-pub const MAX_PROOF_HASHES: usize = 32;
+pub(crate) const MAX_PROOF_HASHES: usize = 32;
 
 /// The nodes that appending a leaf hash to a list of `entries` completes, the leaf first, each with
 /// level and index. Whoever keeps them all serves roots and proofs from them.

@@ -19,7 +19,7 @@ const EVERY: u8 = 2;
 pub const NAME_BYTES_MAX: usize = 64;
 
 /// Size of a salt.
-pub const SALT_BYTES: usize = 16;
+pub(crate) const SALT_BYTES: usize = 16;
 
 /// Longest block signature: coded carriage has room for it and its timestamp.
 pub const SIGNATURE_BYTES_MAX: usize = 1192;

@@ -12,7 +12,7 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// Size of an encoded opener key: xi1, xi2 (32 bytes each).
-pub const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
+const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
 
 const H_DOMAIN: &[u8] = b"clew-bbs04-h-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 

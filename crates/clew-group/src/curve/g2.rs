@@ -10,7 +10,7 @@ use blst::{
 use clew_wire::opaque;
 
 /// Size of an encoded point of G2: 96 bytes, compressed.
-pub const G2_BYTES: usize = 96;
+pub(crate) const G2_BYTES: usize = 96;
 
 /// A point of G2, the subgroup of prime order of the twist E'(Fp2).
 #[derive(Clone, Copy, Default)]

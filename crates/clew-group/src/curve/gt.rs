@@ -14,7 +14,7 @@ use clew_wire::opaque;
 
 /// Size of an encoded element of GT: twelve field elements of 48 bytes, uncompressed, in the order
 /// that `spec/group-signature.md` section 2 gives.
-pub const GT_BYTES: usize = 576;
+pub(crate) const GT_BYTES: usize = 576;
 
 /// Lines of one Miller loop: the loop count of BLS12-381 has 64 bits, 6 of them set.
 const LINES: usize = 68;

@@ -5,8 +5,8 @@
 //! with pointers to values that Rust owns for the length of the call.
 //!
 //! A [`G1`] or [`G2`] made from bytes is on the curve and in the subgroup of prime order `r`; a
-//! [`Scalar`] is reduced. Secrets go through [`FixedBase`], [`G1::mul`], [`secret_powers_of`] or
-//! [`product_of_secret_powers`], which take the same time whatever the scalar is; [`multiexp`] is
+//! [`Scalar`] is reduced. Secrets go through [`FixedBase`], [`G1::mul`], `secret_powers_of` or
+//! `product_of_secret_powers`, which take the same time whatever the scalar is; `multiexp` is
 //! for public values only, and its names say so.
 #![allow(unsafe_code, reason = "calls into blst, each with its SAFETY line")]
 
@@ -88,7 +88,7 @@ mod g1;
 mod g2;
 mod glv;
 mod gt;
-pub mod multiexp;
+pub(crate) mod multiexp;
 mod pippenger;
 mod powers_of_base;
 mod scalar;
@@ -96,8 +96,10 @@ mod secret_powers;
 
 pub use fixed_base::FixedBase;
 pub use g1::{G1, G1_BYTES};
-pub use g2::{G2, G2_BYTES};
-pub use gt::{GT_BYTES, Gt, PreparedG2, pairing_product};
-pub use powers_of_base::secret_powers_of;
+pub use g2::G2;
+pub(crate) use g2::G2_BYTES;
+pub(crate) use gt::GT_BYTES;
+pub use gt::{Gt, PreparedG2, pairing_product};
+pub(crate) use powers_of_base::secret_powers_of;
 pub use scalar::{SCALAR_BYTES, Scalar};
-pub use secret_powers::product_of_secret_powers;
+pub(crate) use secret_powers::product_of_secret_powers;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The most trustees that a quorum has.
-pub const TRUSTEES_MAX: u8 = 32;
+const TRUSTEES_MAX: u8 = 32;
 
 /// A trustee by its index, 1 to 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
