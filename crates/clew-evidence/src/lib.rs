@@ -44,6 +44,7 @@ pub mod wire;
 
 pub use armor::TextError;
 pub use clew_packet::GroupId;
+pub use clew_wire::WallTime;
 pub use evidence::{Match, Opening, ReadError};
 pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id, short_form};
 pub use group_file::{

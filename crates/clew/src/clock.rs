@@ -9,9 +9,9 @@ pub fn now_ns() -> u64 {
     u64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(0)
 }
 
-/// Now, for flows.
-pub fn wall_time() -> clew_flow::WallTime {
-    clew_flow::WallTime::from_nanos(now_ns())
+/// Now, for flows and group files.
+pub fn wall_time() -> clew_evidence::WallTime {
+    clew_evidence::WallTime::from_nanos(now_ns())
 }
 
 /// Now, for engines.

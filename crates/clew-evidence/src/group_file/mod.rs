@@ -20,6 +20,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{DecodeError, EpochId, PublicKey, Scheme};
 use clew_packet::GroupId;
+use clew_wire::WallTime;
 use read::Read;
 use revoked::Revoked;
 use rule::at;
@@ -37,7 +38,7 @@ pub struct GroupFile {
     first_key: PublicKey,
     epochs: Vec<EpochRecord>,
     /// Effective starts of epochs 1 and later.
-    starts: Vec<u64>,
+    starts: Vec<WallTime>,
     /// The epochs that move V, those that do it by a rebase, and those with a new sharing, ascending.
     moves: Vec<u32>,
     rebases: Vec<u32>,
@@ -140,18 +141,18 @@ impl GroupFile {
         self.epochs.get((epoch as usize).checked_sub(1)?)
     }
 
-    /// The effective start of `epoch`, in nanoseconds since 1970.
+    /// The effective start of `epoch`.
     ///
     /// It is the least start of this and all later records: an urgent epoch brings a planned one
     /// forward. Returns `None` for epoch 0 and for epochs that are not in the file.
-    pub fn start(&self, epoch: u32) -> Option<u64> {
+    pub fn start(&self, epoch: u32) -> Option<WallTime> {
         let index = (epoch as usize).checked_sub(1)?;
         self.starts.get(index).copied()
     }
 
-    /// The epoch in force at a time in nanoseconds since 1970: the last whose effective start is not
+    /// The epoch in force at a time: the last whose effective start is not
     /// after it, else epoch 0.
-    pub fn epoch_at(&self, time: u64) -> u32 {
+    pub fn epoch_at(&self, time: WallTime) -> u32 {
         self.starts.partition_point(|start| *start <= time) as u32
     }
 
@@ -326,8 +327,8 @@ fn last_not_after(epochs: &[u32], epoch: u32) -> Option<u32> {
 }
 
 /// The least start of each record and all later ones.
-fn effective_starts(epochs: &[EpochRecord]) -> Vec<u64> {
-    let mut starts: Vec<u64> = epochs.iter().map(|record| record.start).collect();
+fn effective_starts(epochs: &[EpochRecord]) -> Vec<WallTime> {
+    let mut starts: Vec<WallTime> = epochs.iter().map(|record| record.start).collect();
     for i in (1..starts.len()).rev() {
         starts[i - 1] = starts[i - 1].min(starts[i]);
     }

@@ -1,11 +1,11 @@
 //! Record e: a later epoch (spec 2.2).
 
-use super::{KIND_EPOCH, SharingRecord, body_hash, read_size, write_size};
+use super::{KIND_EPOCH, SharingRecord, body_hash, read_size, read_time, write_size};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::{EpochId, STEP_BYTES, Scheme, Step, xr};
-use clew_wire::Reader;
+use clew_wire::{Reader, WallTime};
 
 const CHANGE_STEPS: u8 = 1;
 const CHANGE_SHARING: u8 = 2;
@@ -24,11 +24,11 @@ pub struct EpochRecord {
     pub epoch: u32,
     /// The epoch id of the epoch before.
     pub previous: EpochId,
-    /// Nanoseconds since 1970 at which the record was made.
-    pub made: u64,
-    /// Nanoseconds since 1970 from which signers use this epoch, unless a later epoch starts before
+    /// When the record was made.
+    pub made: WallTime,
+    /// From when on signers use this epoch, unless a later epoch starts before
     /// ([`crate::GroupFile::start`]).
-    pub start: u64,
+    pub start: WallTime,
     /// Number of entries that the register had when the record was made: the epoch id binds them.
     pub machines: u32,
     /// Merkle tree hash over these entries; zeros if there were none.
@@ -71,8 +71,8 @@ impl EpochRecord {
         let mut out = vec![KIND_EPOCH];
         out.extend_from_slice(&self.epoch.to_be_bytes());
         out.extend_from_slice(&self.previous.0);
-        out.extend_from_slice(&self.made.to_be_bytes());
-        out.extend_from_slice(&self.start.to_be_bytes());
+        out.extend_from_slice(&self.made.as_nanos().to_be_bytes());
+        out.extend_from_slice(&self.start.as_nanos().to_be_bytes());
         write_size(&mut out, (self.machines, self.root));
         self.change.write(&mut out);
         out
@@ -81,7 +81,7 @@ impl EpochRecord {
     pub(crate) fn decode(scheme: Scheme, body: &[u8]) -> Option<Self> {
         let mut fields = Reader(body.strip_prefix(&[KIND_EPOCH])?);
         let (epoch, previous) = (fields.u32()?, fields.array()?);
-        let (made, start) = (fields.u64()?, fields.u64()?);
+        let (made, start) = (read_time(&mut fields)?, read_time(&mut fields)?);
         let (machines, root) = read_size(&mut fields)?;
         let change = Change::read(scheme, &mut fields)?;
         fields.0.is_empty().then_some(Self {

@@ -16,7 +16,7 @@ pub use sharing::{Origin, SharingRecord};
 use crate::merkle::Size;
 use crate::signed::SIGNATURE_BYTES;
 use alloc::vec::Vec;
-use clew_wire::Reader;
+use clew_wire::{Reader, WallTime};
 use ed25519_dalek::{Signer, SigningKey};
 use sha2::{Digest, Sha256};
 
@@ -71,6 +71,11 @@ impl<'a> Part<'a> {
         let (body, signature) = whole.get(LENGTH_BYTES..)?.split_last_chunk()?;
         Some(Self { body, signature })
     }
+}
+
+/// Reads a time (8): nanoseconds since 1970.
+fn read_time(fields: &mut Reader<'_>) -> Option<WallTime> {
+    fields.u64().map(WallTime::from_nanos)
 }
 
 /// Writes the size of a register.

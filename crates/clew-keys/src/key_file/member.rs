@@ -161,7 +161,7 @@ impl HeldEpoch {
         Some(Self {
             epoch,
             id: group.epoch_id(epoch)?,
-            start: group.start(epoch).unwrap_or(0),
+            start: group.start(epoch).unwrap_or_default().as_nanos(),
             public: group.public_key(epoch)?.ok()?,
             witness,
         })
