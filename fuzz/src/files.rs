@@ -1,6 +1,6 @@
 //! The group file and the key files.
 
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_evidence::{GroupFile, GroupId, MAX_STEPS, armor};
 use clew_keys::encryption::{Needs, Secret, decrypt, needs};
 use clew_keys::join::{
@@ -103,7 +103,7 @@ fn round_file<T: TextFile>(data: &[u8]) {
 
 /// A group, an epoch and a row, then a bucket of witnesses in which that row is looked for.
 pub fn witness_file(data: &[u8]) {
-    let mut fields = Fields(data);
+    let mut fields = Reader(data);
     let (Some(group), Some(epoch), Some(index)) = (fields.array(), fields.u32(), fields.u32())
     else {
         return;

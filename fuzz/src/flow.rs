@@ -6,12 +6,13 @@ use clew_flow::effs::{PublicKey, Verifier};
 use clew_flow::manifest::{Manifest, ManifestReceiver};
 use clew_flow::{
     Acceptance, Algorithm, BlockSigner, Chaining, Descriptor, Ed25519Signer, FlowReceiver, Verdict,
+    WallTime,
 };
 use clew_flow::{Fixed, rtp};
 use std::collections::HashSet;
 
 /// The time at which everything is received, in nanoseconds since 1970.
-pub const NOW: u64 = 1_800_000_000_000_000_000;
+pub const NOW: WallTime = WallTime::from_nanos(1_800_000_000_000_000_000);
 
 /// Secret of the flow that everything is received for.
 pub const SECRET: [u8; 32] = [7; 32];

@@ -16,7 +16,7 @@ use crate::{Damage, ReadError, Reader, Record};
 pub const BATCH_RECORDS: usize = 32_768;
 
 /// Or this many bytes.
-pub const BATCH_BYTES: usize = 32 << 20;
+const BATCH_BYTES: usize = 32 << 20;
 
 /// Pieces of the capture that are read ahead while a batch is worked on.
 const AHEAD_PIECES: usize = 16;

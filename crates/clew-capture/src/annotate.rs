@@ -16,7 +16,7 @@ pub const COMMENT_START: &str = "clew: ";
 /// How every JSON object of a note begins.
 const JSON_START: &str = r#"{"packet":"#;
 
-/// What is said about one packet.
+/// A note on one packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Note<'a> {
     /// A line for people: the packet's comment, `frame.comment` in Wireshark. Begins with

@@ -1,4 +1,4 @@
-//! From the ticks of a capture to nanoseconds since 1970.
+//! Converts the ticks of a capture to nanoseconds since 1970.
 
 pub(crate) const NS_PER_SECOND: i128 = 1_000_000_000;
 
@@ -22,7 +22,7 @@ impl Clock {
         offset_s: 0,
     };
 
-    /// Returns nanoseconds since 1970, or nothing where the time lies outside of what 64 bits hold.
+    /// Returns nanoseconds since 1970, or `None` if the time does not fit 64 bits.
     pub(crate) fn time_ns(self, ticks: u64) -> Option<u64> {
         // At most 2^64 * 10^9 < 2^94: the product cannot overflow.
         let scaled = u128::from(ticks) * NS_PER_SECOND as u128;
@@ -32,7 +32,7 @@ impl Clock {
         u64::try_from(ns as i128 + offset).ok()
     }
 
-    /// Returns a number of seconds in ticks, if it is a whole number that 64 bits hold.
+    /// Returns `seconds` in ticks, or `None` if that is not an integer of 64 bits.
     pub(crate) fn ticks(self, seconds: i64) -> Option<i64> {
         let per_second = i128::try_from(self.ticks_per_second()?).ok()?;
         i64::try_from(i128::from(seconds).checked_mul(per_second)?).ok()

@@ -1,10 +1,10 @@
-//! What can be wrong with a capture, in sentences for people.
+//! Errors of captures, in words for people.
 
 use std::{error, fmt, io};
 
 use crate::{INTERFACES_MAX, RECORD_LEN_MAX};
 
-/// Why an input cannot be read as a capture at all.
+/// Why an input is not a capture that clew reads.
 #[derive(Debug)]
 pub enum CaptureError {
     /// The input could not be read.
@@ -18,27 +18,32 @@ pub enum CaptureError {
         /// The command that unpacks a file to standard output.
         command: &'static str,
     },
-    /// The input is a capture of a kind that clew does not read.
+    /// The input is a capture in a format that clew does not read.
     Unsupported(&'static str),
-    /// The input begins like no kind of capture; these are its first bytes.
+    /// The input is not a capture; these are its first bytes.
     Unknown(Vec<u8>),
+}
+
+impl CaptureError {
+    /// Returns a command that helps, if one does.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Compressed { command, .. } => {
+                Some(format!("run {command} CAPTURE | clew COMMAND ... -"))
+            }
+            Self::Unsupported(_) => Some("run editcap -F pcapng CAPTURE CAPTURE.pcapng".to_owned()),
+            Self::Io(_) | Self::Empty | Self::Unknown(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "cannot read the capture: {error}"),
-            Self::Empty => write!(f, "the capture is empty: not even a file header"),
-            Self::Compressed { with, command } => write!(
-                f,
-                "the capture is compressed with {with}: unpack it on the way in, \
-                 {command} CAPTURE | clew COMMAND ... -"
-            ),
-            Self::Unsupported(kind) => write!(
-                f,
-                "the capture is {kind}, which clew does not read: convert it first, \
-                 editcap -F pcapng CAPTURE CAPTURE.pcapng"
-            ),
+            Self::Empty => f.write_str("the capture is empty"),
+            Self::Compressed { with, .. } => write!(f, "the capture is compressed with {with}"),
+            Self::Unsupported(kind) => write!(f, "the capture is {kind}, which clew does not read"),
             Self::Unknown(start) => {
                 write!(f, "neither pcap nor pcapng: the file begins with")?;
                 start.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
@@ -62,7 +67,7 @@ impl From<io::Error> for CaptureError {
     }
 }
 
-/// Why the next batch of a capture cannot be had.
+/// Why [`crate::ReadAhead`] has no next batch.
 #[derive(Debug)]
 pub enum ReadError {
     /// The input could not be read.
@@ -72,9 +77,9 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The thread that reads did not reach the end.
+    /// Returns the error of a reading thread that ended before the input did.
     pub(crate) fn ended_early() -> Self {
-        Self::Io(io::Error::other("the thread that reads it ended early"))
+        Self::Io(io::Error::other("the reading thread ended early"))
     }
 }
 
@@ -89,22 +94,19 @@ impl fmt::Display for ReadError {
 
 impl error::Error for ReadError {}
 
-/// Where a capture stops to make sense, and why. What came before is not affected.
+/// Where a capture stops making sense, and why. Records before are not affected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Offset in the input of the first byte that was not understood.
+    /// Offset in the input of the first byte that could not be read as a record.
     pub offset: u64,
-    /// The rule that was broken there.
+    /// The rule that is broken there.
     pub fault: Fault,
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the capture is damaged from byte {}: {}",
-            self.offset, self.fault
-        )
+        let Self { offset, fault } = self;
+        write!(f, "the capture is damaged from byte {offset}: {fault}")
     }
 }
 
@@ -113,7 +115,7 @@ impl fmt::Display for Damage {
 pub enum Fault {
     /// The input ends inside a record.
     Cut {
-        /// Bytes of the record that are there.
+        /// Bytes of the record in the input.
         found: usize,
         /// Bytes the record should have.
         expected: usize,
@@ -124,7 +126,7 @@ pub enum Fault {
     TooShort {
         /// The length it states.
         stated: u32,
-        /// The least that a block of its type has.
+        /// Minimum length of a block of its type.
         least: usize,
     },
     /// The length of a block is not a multiple of four.
@@ -144,7 +146,7 @@ pub enum Fault {
     CapturedTooLong {
         /// Bytes claimed.
         captured: u32,
-        /// Bytes there are.
+        /// Bytes available.
         room: usize,
     },
     /// A packet names an interface that its section has not described.
@@ -157,69 +159,59 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cut { found, expected } => {
-                write!(
-                    f,
-                    "the file ends after {found} of the {expected} bytes of a record"
-                )
+                write!(f, "truncated record: need {expected} bytes, have {found}")
             }
-            Self::TooLong(len) => write!(
-                f,
-                "a record claims {len} bytes, more than the {} MiB that any record may have",
-                RECORD_LEN_MAX >> 20
-            ),
+            Self::TooLong(len) => {
+                let most = RECORD_LEN_MAX >> 20;
+                write!(f, "record length {len} exceeds {most} MiB")
+            }
             Self::TooShort { stated, least } => {
                 write!(
                     f,
-                    "a block claims {stated} bytes, but its kind has at least {least}"
+                    "block length {stated} is below its type's minimum of {least}"
                 )
             }
             Self::Unaligned(stated) => {
-                write!(
-                    f,
-                    "a block claims {stated} bytes, which is not a multiple of four"
-                )
+                write!(f, "block length {stated} is not a multiple of 4")
             }
             Self::LengthsDiffer { first, last } => {
                 write!(
                     f,
-                    "a block claims {first} bytes at its start and {last} at its end"
+                    "block lengths differ: {first} at its start, {last} at its end"
                 )
             }
             Self::ByteOrder(magic) => {
                 write!(
                     f,
-                    "a section begins with the unknown byte-order mark {magic:02x?}"
+                    "section header has unknown byte-order magic {magic:02x?}"
                 )
             }
-            Self::Version(major) => write!(f, "a section is of the unknown version {major}"),
+            Self::Version(major) => write!(f, "section has unknown version {major}"),
             Self::CapturedTooLong { captured, room } => {
                 write!(
                     f,
-                    "a packet claims {captured} bytes in a block with room for {room}"
+                    "captured length {captured} exceeds the block's {room} bytes"
                 )
             }
             Self::UnknownInterface(interface) => {
                 write!(
                     f,
-                    "a packet names interface {interface}, which was never described"
+                    "packet names interface {interface}, which is not described"
                 )
             }
             Self::TooManyInterfaces => {
-                write!(
-                    f,
-                    "a section describes more than {INTERFACES_MAX} interfaces"
-                )
+                write!(f, "section describes more than {INTERFACES_MAX} interfaces")
             }
         }
     }
 }
 
-/// Why a packet's bytes cannot be exchanged such that exchanging them back restores the record.
+/// Why exchanging a packet's bytes, and exchanging them back, would not restore the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotExact {
-    /// The record holds no packet.
+    /// The record does not hold a packet.
     NotAPacket,
-    /// The padding behind the packet is not zero, and would be when it is written again.
+    /// The padding behind the packet is not zero; writing it again would make it zero.
     Padding,
     /// The new length does not fit: the wire length would leave its 32 bits, or the record
     /// would become larger than [`RECORD_LEN_MAX`].
@@ -232,10 +224,10 @@ pub enum NotExact {
 impl fmt::Display for NotExact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAPacket => "the record holds no packet",
+            Self::NotAPacket => "the record does not hold a packet",
             Self::Padding => "the padding behind the packet is not zero",
             Self::Length => "the new length does not fit into the record",
-            Self::SnapLength => "the block's length is bound to the interface's snap length",
+            Self::SnapLength => "the interface's snap length determines the block's length",
         })
     }
 }

@@ -64,7 +64,7 @@ mod reader;
 mod record;
 mod writer;
 
-pub use ahead::{BATCH_BYTES, BATCH_RECORDS, Input, ReadAhead};
+pub use ahead::{BATCH_RECORDS, Input, ReadAhead};
 pub use annotate::{Annotated, COMMENT_START, Note};
 pub use error::{CaptureError, Damage, Fault, NotExact, ReadError};
 pub use reader::{Reader, is_capture};

@@ -84,7 +84,7 @@ impl Pcap {
         })
     }
 
-    /// Reads the file header or the next record into `raw`; nothing at the end of the file.
+    /// Reads the file header or the next record into `raw`. Returns `None` at the end of the file.
     pub(crate) fn read<R: Read>(
         &mut self,
         source: &mut Source<R>,

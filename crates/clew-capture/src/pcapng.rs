@@ -88,7 +88,7 @@ pub(crate) fn body_end(raw: &[u8]) -> usize {
     raw.len() - TRAILING_LENGTH_LEN
 }
 
-/// What is known of an interface.
+/// The description of an interface.
 #[derive(Clone, Copy)]
 struct Interface {
     link: u16,
@@ -113,7 +113,7 @@ impl Section {
         })
     }
 
-    /// Reads the next block into `raw`; nothing at the end of the file.
+    /// Reads the next block into `raw`. Returns `None` at the end of the file.
     pub(crate) fn read<R: Read>(
         &mut self,
         source: &mut Source<R>,

@@ -28,7 +28,7 @@ enum State {
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read, and recognises the format by its first four bytes.
+    /// Recognises the format by the first four bytes of `input`.
     pub fn new(mut read: R) -> Result<Self, CaptureError> {
         let mut start = Vec::new();
         read.by_ref()
@@ -44,12 +44,12 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Returns where the capture turned out to be damaged, if it has by now.
+    /// Returns where the capture is damaged, if the damage was reached.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// Returns how many bytes of the input the records so far have used.
+    /// Returns the number of input bytes in all records so far.
     pub fn bytes_read(&self) -> u64 {
         self.source.offset
     }
@@ -97,7 +97,7 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-/// Whether an input that begins so is a capture; the first four bytes are enough.
+/// Returns whether an input is a capture, from its first four bytes.
 pub fn is_capture(start: &[u8]) -> bool {
     start
         .get(..MAGIC_LEN)
@@ -119,7 +119,7 @@ fn recognise(start: &[u8]) -> Result<State, CaptureError> {
     Err(explain(start))
 }
 
-/// Says what an input is that is not ours, where its first bytes tell.
+/// Explains an unknown input by its first bytes.
 fn explain(start: &[u8]) -> CaptureError {
     let compressed = |with, command| CaptureError::Compressed { with, command };
     match start {
@@ -136,7 +136,7 @@ fn explain(start: &[u8]) -> CaptureError {
     }
 }
 
-/// The input with its position. Memory grows with the bytes that arrive, not with those announced.
+/// The input with its position. Memory grows with received bytes, not with announced ones.
 pub(crate) struct Source<R: Read> {
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     offset: u64,

@@ -12,7 +12,7 @@ use crate::{PACKET_LEN_MAX, RECORD_LEN_MAX, pcap, pcapng};
 pub struct Record {
     pub(crate) raw: Vec<u8>,
     pub(crate) kind: Kind,
-    /// Length of `raw` in the input, whatever has been done to it since.
+    /// Length of `raw` in the input, before any change.
     pub(crate) read_len: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct PacketInfo {
 }
 
 impl Record {
-    /// Returns the packet's description, or nothing for a record that is not a packet.
+    /// Returns the packet's description, or `None` if the record is not a packet.
     pub fn packet(&self) -> Option<PacketInfo> {
         match &self.kind {
             Kind::Packet(packet) => Some(packet.info),
@@ -41,7 +41,7 @@ impl Record {
         }
     }
 
-    /// Returns the captured bytes of the packet; empty for a record that is not a packet.
+    /// Returns the captured bytes of the packet; empty if the record is not a packet.
     pub fn data(&self) -> &[u8] {
         match &self.kind {
             Kind::Packet(packet) => &self.raw[packet.range()],
@@ -146,13 +146,13 @@ impl Form {
     }
 }
 
-/// Where the parts of a packet record lie.
+/// Offsets and lengths in a packet record.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub(crate) info: PacketInfo,
     pub(crate) form: Form,
     pub(crate) order: ByteOrder,
-    /// How its interface counts time.
+    /// Clock of its interface.
     pub(crate) clock: Clock,
     /// The interface's; 0 where it has none.
     pub(crate) snaplen: u32,
@@ -172,7 +172,7 @@ impl Packet {
         self.range().end + self.form.padding(self.len)
     }
 
-    /// Whether this is a simple packet block whose captured length is the snap length's doing.
+    /// Whether the snap length determines the captured length of this simple packet block.
     pub(crate) fn is_cut_simple(&self) -> bool {
         self.form == Form::Simple && self.len < self.info.wire_len as usize
     }

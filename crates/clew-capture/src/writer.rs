@@ -1,4 +1,4 @@
-//! Writes records, and corrects the fields in front that depend on what followed.
+//! Writes records, and corrects header fields that depend on later records.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use crate::pcapng::section::{LENGTH, LENGTH_UNSTATED};
 use crate::record::{Kind, Packet, Record};
 use crate::{PIPE_SNAPLEN, pcap, pcapng};
 
-/// Where a capture goes: a stream of bytes that can perhaps be corrected afterwards.
+/// The output of a capture: a stream of bytes, some of which can be corrected later.
 pub trait Sink: Write {
     /// Returns whether [`Sink::patch`] works; a pipe cannot go back.
     fn can_patch(&self) -> bool;
@@ -224,8 +224,8 @@ impl Section {
             if interface.raised_in_front {
                 return Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "the capture has simple packet blocks cut by its snap length: \
-                     write it to a file, not to a pipe",
+                    "cannot write to a pipe: the snap length cuts simple packet blocks; \
+                     write it to a file",
                 ));
             }
             interface.has_cut_simple = true;

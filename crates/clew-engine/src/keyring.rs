@@ -68,7 +68,8 @@ impl KeySource for Keyring {
         if epoch > group.newest_epoch() {
             return Err(Unknown::Epoch);
         }
-        Ok(group.start(epoch + 1).map(Timestamp))
+        let start = group.start(epoch + 1);
+        Ok(start.map(|start| Timestamp(start.as_nanos())))
     }
 
     fn key(&self, group: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {

@@ -36,7 +36,7 @@ pub enum TextError {
 }
 
 impl TextError {
-    /// The rule's name in `spec/key-file.md` section 7.
+    /// Returns the rule's name in `spec/key-file.md` section 7.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotAKey => "not-a-key",
@@ -60,7 +60,8 @@ impl fmt::Display for TextError {
 
 impl core::error::Error for TextError {}
 
-/// The text of a payload: the comment, each of its lines with `#` before it, and the line itself.
+/// Returns the text of a payload: the comment, each of its lines with `#` before it, and the line
+/// itself.
 ///
 /// The payload may be secret: no copy of it stays in memory but the text.
 pub fn encode(comment: &str, label: &str, payload: &[u8]) -> Zeroizing<String> {
@@ -80,12 +81,12 @@ pub fn encode(comment: &str, label: &str, payload: &[u8]) -> Zeroizing<String> {
     Zeroizing::new(text.expect("a string and base64"))
 }
 
-/// The label of the line, whatever it is.
+/// Returns the label of the line, whatever it is.
 pub fn label(text: &str) -> Result<&str, TextError> {
     one_line(text).map(|(label, _)| label)
 }
 
-/// The payload, if the line has this label and its checksum holds.
+/// Returns the payload, if the line has this label and its checksum holds.
 pub fn decode(text: &str, label: &'static str) -> Result<Zeroizing<Vec<u8>>, TextError> {
     let (found, base64) = one_line(text)?;
     if found != label {

@@ -11,13 +11,13 @@ use crate::search::Found;
 use crate::share::{
     decryptions_per_share, read_blinds, read_decryptions, read_set, write_blinds, write_decryptions,
 };
-use crate::wire::Fields;
 use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Blind, Decryption, Set, Trustee};
+use clew_wire::Reader;
 use core::fmt;
 
 const OPENING_LABEL: &str = "clew-opening-1";
@@ -60,7 +60,7 @@ pub struct Match {
 }
 
 impl Opening {
-    /// The row with its x.
+    /// Returns the row with its x.
     pub fn found(&self) -> Found {
         Found {
             row: self.row.clone(),
@@ -68,7 +68,7 @@ impl Opening {
         }
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn encode(&self) -> String {
         let mut out = self.request.to_bytes().to_vec();
         for (trustee, decryptions) in &self.shares {
@@ -85,14 +85,14 @@ impl Opening {
     /// [`crate::judge_opening`].
     pub fn decode(text: &str, group: &GroupFile) -> Result<Self, ReadError> {
         let payload = armor::decode(text, OPENING_LABEL)?;
-        let mut fields = Fields(&payload);
+        let mut fields = Reader(&payload);
         let request = read_request(&mut fields, group)?;
         let is_opening = request.question == Question::Opening;
         let read = is_opening.then(|| Self::read_rest(request, fields, group));
         read.flatten().ok_or(ReadError::from(JudgeRule::Layout))
     }
 
-    fn read_rest(request: Request, mut fields: Fields<'_>, group: &GroupFile) -> Option<Self> {
+    fn read_rest(request: Request, mut fields: Reader<'_>, group: &GroupFile) -> Option<Self> {
         let (_, sharing) = group.sharing_record(request.epoch)?;
         let each = decryptions_per_share(request.scheme);
         let mut shares = Vec::new();
@@ -112,7 +112,7 @@ impl Opening {
 }
 
 impl Match {
-    /// The row with its x.
+    /// Returns the row with its x.
     pub fn found(&self) -> Found {
         Found {
             row: self.row.clone(),
@@ -120,7 +120,7 @@ impl Match {
         }
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn encode(&self) -> String {
         let mut out = self.request.to_bytes().to_vec();
         out.extend_from_slice(&self.set.to_bytes());
@@ -137,14 +137,14 @@ impl Match {
     /// [`crate::judge_match`].
     pub fn decode(text: &str, group: &GroupFile) -> Result<Self, ReadError> {
         let payload = armor::decode(text, MATCH_LABEL)?;
-        let mut fields = Fields(&payload);
+        let mut fields = Reader(&payload);
         let request = read_request(&mut fields, group)?;
         let is_match = request.question != Question::Opening;
         let read = is_match.then(|| Self::read_rest(request, fields));
         read.flatten().ok_or(ReadError::from(JudgeRule::Layout))
     }
 
-    fn read_rest(request: Request, mut fields: Fields<'_>) -> Option<Self> {
+    fn read_rest(request: Request, mut fields: Reader<'_>) -> Option<Self> {
         let (set, base) = (read_set(&mut fields)?, fields.array()?);
         let x = read_x(request.scheme, &mut fields)??;
         let blinds = read_blinds(set, &mut fields)?;
@@ -170,7 +170,7 @@ fn comment(what: &str, request: &Request) -> String {
 }
 
 /// The request in front, which has to be about this group before the rest can be read.
-fn read_request(fields: &mut Fields<'_>, group: &GroupFile) -> Result<Request, ReadError> {
+fn read_request(fields: &mut Reader<'_>, group: &GroupFile) -> Result<Request, ReadError> {
     let request = Request::read(fields).ok_or(ReadError::from(JudgeRule::Layout))?;
     if request.is_of(group) {
         return Ok(request);
@@ -201,7 +201,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The name that the specification gives the rule.
+    /// Returns the name that the specification gives the rule.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Text(error) => error.as_str(),

@@ -29,7 +29,7 @@ pub struct DeviceFingerprint(pub [u8; 32]);
 pub struct BadFingerprint;
 
 impl DeviceFingerprint {
-    /// The fingerprint of an Ed25519 public key (32 bytes).
+    /// Returns the fingerprint of an Ed25519 public key (32 bytes).
     pub fn of(key: &[u8; 32]) -> Self {
         Self(Sha256::digest(key).into())
     }
@@ -59,7 +59,8 @@ impl fmt::Display for BadFingerprint {
 
 impl core::error::Error for BadFingerprint {}
 
-/// The short form of an epoch id: 160 bits in lower-case base32 (RFC 4648), in 8 groups of 4.
+/// Returns the short form of an epoch id: 160 bits in lower-case base32 (RFC 4648), in 8 groups of
+/// 4.
 ///
 /// 160 bits because the manager itself could look for two histories with one short form (2^80).
 ///
@@ -72,7 +73,7 @@ pub fn short_epoch_id(id: &EpochId) -> String {
     short_form(&id.0)
 }
 
-/// The same short form of any SHA-256 that people compare.
+/// Returns the short form of any SHA-256 that people compare.
 pub fn short_form(hash: &[u8; 32]) -> String {
     let (fives, _) = hash[..20].as_chunks::<5>();
     let groups = fives.iter().flat_map(|five| {

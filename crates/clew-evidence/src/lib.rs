@@ -44,6 +44,7 @@ pub mod wire;
 
 pub use armor::TextError;
 pub use clew_packet::GroupId;
+pub use clew_wire::WallTime;
 pub use evidence::{Match, Opening, ReadError};
 pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id, short_form};
 pub use group_file::{
@@ -55,10 +56,8 @@ pub use judge::{
     combine_match, combine_opening, gather_blinds, gather_commitments, judge_match, judge_opening,
 };
 pub use locator::Locator;
-pub use merkle::{
-    MAX_CONSISTENCY_HASHES, MAX_PROOF_HASHES, appended_nodes, consistency, inclusion, root,
-};
-pub use name::{BadName, MAX_NAME_BYTES, Name};
+pub use merkle::{appended_nodes, consistency, inclusion, root};
+pub use name::{BadName, Name};
 pub use parts::{
     Change, Checkpoint, EpochRecord, Genesis, MAX_PART_BYTES, MAX_REBASE_ROWS,
     MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,
@@ -68,7 +67,7 @@ pub use register_file::{
     LineValue, MAX_REGISTER_EPOCHS, RegisterFileError, RegisterFileHeader, RegisterLine,
     RegisterReader,
 };
-pub use request::{Packet, Question, REQUEST_BYTES, Request, packet_digest};
+pub use request::{Packet, Question, REQUEST_BYTES, Request};
 pub use row::{MAX_ROW_BYTES, Row};
 pub use search::{Found, OpenedBase, Search, base_hash};
 pub use share::{Share, Step};

@@ -3,13 +3,13 @@
 
 use crate::armor::{self, TextError};
 use crate::search::OpenedBase;
-use crate::wire::Fields;
 use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
 use clew_group::EpochId;
 use clew_group::curve::G1;
 use clew_packet::GroupId;
+use clew_wire::Reader;
 
 const LABEL: &str = "clew-locator-1";
 
@@ -33,7 +33,7 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// The locator of an opened base.
+    /// Returns the locator of an opened base.
     pub fn new(opened: &OpenedBase, q: &G1) -> Self {
         Self::of(opened, q.to_bytes())
     }
@@ -50,13 +50,13 @@ impl Locator {
         }
     }
 
-    /// Whether it is of this base, opened for this request. Q is checked by
+    /// Returns whether it is of this base, opened for this request. Q is checked by
     /// [`crate::Search::with_q`].
     pub fn is_of(&self, opened: &OpenedBase) -> bool {
         *self == Self::of(opened, self.q)
     }
 
-    /// The text of the file: 180 bytes of payload.
+    /// Returns the text of the file: 180 bytes of payload.
     pub fn encode(&self) -> String {
         let payload = [
             &self.group.0[..],
@@ -82,7 +82,7 @@ impl Locator {
     }
 
     fn read(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
+        let mut fields = Reader(payload);
         let read = Self {
             group: GroupId(fields.array()?),
             epoch: fields.u32()?,

@@ -1,15 +1,15 @@
 //! Names of groups and machines.
 
-use crate::wire::Fields;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
+use clew_wire::Reader;
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 /// Longest name, in bytes of UTF-8.
-pub const MAX_NAME_BYTES: usize = 64;
+pub(crate) const MAX_NAME_BYTES: usize = 64;
 
 /// The code points that no name has (`group-file.md` 1): control characters, invisible ones, and
 /// blanks other than the space.
@@ -94,7 +94,7 @@ impl fmt::Display for BadName {
 impl core::error::Error for BadName {}
 
 impl Name {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -106,7 +106,7 @@ impl Name {
     }
 
     /// Reads an encoded name. Returns `None` if it breaks a rule of names.
-    pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    pub fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let length = usize::from(fields.u8()?);
         core::str::from_utf8(fields.take(length)?)
             .ok()?

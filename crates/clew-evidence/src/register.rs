@@ -3,20 +3,21 @@
 use crate::fingerprint::DeviceFingerprint;
 use crate::group_file::GroupFile;
 use crate::merkle;
-use crate::name::Name;
+use crate::name::{MAX_NAME_BYTES, Name};
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
-use crate::wire::{Fields, row_bytes};
+use crate::wire::{read_row, row_bytes};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use clew_group::curve::G1;
 use clew_group::{Invalid, PROOF_BYTES, Proof, PublicKey, Scheme, domain_separator};
 use clew_packet::GroupId;
+use clew_wire::Reader;
 use sha2::{Digest, Sha256};
 
 const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";
 
 /// Longest encoded entry.
-pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + crate::MAX_NAME_BYTES + XR_TAIL;
+pub const MAX_ENTRY_BYTES: usize = 4 + 4 + 1 + 4 + 48 + 1 + MAX_NAME_BYTES + XR_TAIL;
 
 /// Size of what is behind the name of an entry: C, device key, S, proof of y.
 const XR_TAIL: usize = 48 + 32 + SIGNATURE_BYTES + PROOF_BYTES;
@@ -75,7 +76,7 @@ pub struct DeviceEntry {
 }
 
 impl How {
-    /// The name that commands and JSON output use.
+    /// Returns the name that commands and JSON output use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::IssuerHost => "issuer-host",
@@ -84,12 +85,12 @@ impl How {
         }
     }
 
-    /// The code in entries and offers: 1 to 3.
+    /// Returns the code in entries and offers: 1 to 3.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// The value with that code.
+    /// Returns the value with that code.
     pub fn from_code(code: u8) -> Option<Self> {
         match code {
             1 => Some(Self::IssuerHost),
@@ -130,10 +131,10 @@ impl RegisterEntry {
     ///
     /// Returns `None` if a field or the length is wrong.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         let (index, joined) = (fields.u32()?, fields.u32()?);
         let how = How::from_code(fields.u8()?)?;
-        let replaces = fields.row()?;
+        let replaces = read_row(&mut fields)?;
         let (credential, name) = (fields.array()?, Name::read(&mut fields)?);
         let key = EntryKey::read(how, &mut fields)?;
         fields.0.is_empty().then_some(Self {
@@ -147,7 +148,7 @@ impl RegisterEntry {
         })
     }
 
-    /// The scheme of the group that has such entries.
+    /// Returns the scheme of the group that has such entries.
     pub fn scheme(&self) -> Scheme {
         match self.key {
             EntryKey::Bbs04(_) => Scheme::Bbs04,
@@ -155,7 +156,7 @@ impl RegisterEntry {
         }
     }
 
-    /// What ties it to its device. Returns `None` with `bbs04`.
+    /// Returns what ties the entry to its device. Returns `None` with `bbs04`.
     pub fn device(&self) -> Option<&DeviceEntry> {
         match &self.key {
             EntryKey::Bbs04(_) => None,
@@ -163,18 +164,20 @@ impl RegisterEntry {
         }
     }
 
-    /// The fingerprint of its device key. Returns `None` with `bbs04`.
+    /// Returns the fingerprint of its device key. Returns `None` with `bbs04`.
     pub fn fingerprint(&self) -> Option<DeviceFingerprint> {
         self.device()
             .map(|device| DeviceFingerprint::of(&device.key))
     }
 
-    /// SHA-256(00 || entry), by which the register's tree and a request for a match name it.
+    /// Returns SHA-256(00 || entry), by which the register's tree and a request for a match name
+    /// it.
     pub fn leaf_hash(&self) -> [u8; 32] {
         merkle::leaf(&self.encode())
     }
 
-    /// What the device vouches for when it joins: "this credential of this group is mine".
+    /// Returns the bytes for which the device vouches when it joins: "this credential of this group
+    /// is mine".
     ///
     /// Its Ed25519 signature over these bytes is S, and its proof of y is for them. Empty with
     /// `bbs04`, where no device vouches.
@@ -217,7 +220,7 @@ impl RegisterEntry {
 
 impl EntryKey {
     /// The scheme is told by the length.
-    fn read(how: How, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(how: How, fields: &mut Reader<'_>) -> Option<Self> {
         if fields.0.len() == XR_TAIL {
             let device = DeviceEntry {
                 commitment: fields.array()?,
@@ -233,7 +236,8 @@ impl EntryKey {
     }
 }
 
-/// The 32 bytes that name one join (`spec/opening.md` section 5), for the nonce that the issuer drew.
+/// Returns the 32 bytes that name one join (`spec/opening.md` section 5), for the nonce that the
+/// issuer drew.
 pub fn join_session(
     group: GroupId,
     nonce: &[u8; 32],

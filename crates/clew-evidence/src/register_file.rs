@@ -3,11 +3,11 @@
 
 use crate::row::{MAX_ROW_BYTES, Row};
 use crate::search::base_hash;
-use crate::wire::Fields;
 use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_packet::GroupId;
+use clew_wire::Reader;
 use core::fmt;
 
 const MAGIC: &[u8; 16] = b"clew-register-1\n";
@@ -40,18 +40,18 @@ impl RegisterFileHeader {
         out
     }
 
-    /// Whether these are the first bytes of a register file.
+    /// Returns whether these are the first bytes of a register file.
     pub fn begins(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
-    /// Which value of a line is of that epoch.
+    /// Returns the index of that epoch's value in a line.
     pub fn place(&self, epoch: u32) -> Option<usize> {
         self.epochs.binary_search(&epoch).ok()
     }
 
     /// Returns `Ok(None)` if there are too few bytes yet.
-    fn read(fields: &mut Fields<'_>) -> Result<Option<Self>, RegisterFileError> {
+    fn read(fields: &mut Reader<'_>) -> Result<Option<Self>, RegisterFileError> {
         if fields.0.len() < FIXED_HEADER_BYTES {
             return Ok(None);
         }
@@ -101,7 +101,7 @@ pub enum LineValue {
 }
 
 impl LineValue {
-    /// The hash of B_e. Returns `None` if the row is revoked.
+    /// Returns the hash of B_e. Returns `None` if the row is revoked.
     pub fn hash(&self) -> Option<[u8; HASH_BYTES]> {
         match self {
             Self::Revoked => None,
@@ -110,7 +110,7 @@ impl LineValue {
         }
     }
 
-    fn read(points: bool, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(points: bool, fields: &mut Reader<'_>) -> Option<Self> {
         Some(match points {
             true => match fields.array()? {
                 zeros if zeros == [0; POINT_BYTES] => Self::Revoked,
@@ -187,13 +187,13 @@ impl RegisterReader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The header. Returns `None` until that much was read.
+    /// Returns the header. Returns `None` until that much was read.
     ///
     /// # Errors
     /// [`RegisterFileError::Header`].
     pub fn header(&mut self) -> Result<Option<&RegisterFileHeader>, RegisterFileError> {
         if self.header.is_none() {
-            let mut fields = Fields(self.rest());
+            let mut fields = Reader(self.rest());
             let before = fields.0.len();
             if let Some(header) = RegisterFileHeader::read(&mut fields)? {
                 self.taken += before - fields.0.len();
@@ -203,7 +203,7 @@ impl RegisterReader {
         Ok(self.header.as_ref())
     }
 
-    /// The next line. Returns `None` if more of the file is needed.
+    /// Returns the next line. Returns `None` if more of the file is needed.
     ///
     /// # Errors
     /// The first rule that the header or this line breaks.
@@ -212,7 +212,7 @@ impl RegisterReader {
             return Ok(None);
         };
         let (scheme, line) = (self.scheme, self.lines);
-        let mut fields = Fields(self.rest());
+        let mut fields = Reader(self.rest());
         let Some(length) = fields.u32() else {
             return Ok(None);
         };
@@ -258,7 +258,7 @@ fn read_line(
     points: bool,
     values: usize,
 ) -> Option<RegisterLine> {
-    let mut fields = Fields(bytes);
+    let mut fields = Reader(bytes);
     let row = Row::decode(scheme, fields.take(row)?)?;
     let x = read_x(scheme, &mut fields)?;
     let values = (0..values).map(|_| LineValue::read(points, &mut fields));
@@ -267,7 +267,7 @@ fn read_line(
 }
 
 /// The x of a machine, which is there with `xr` only: reduced and not zero.
-pub(crate) fn read_x(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Option<Scalar>> {
+pub(crate) fn read_x(scheme: Scheme, fields: &mut Reader<'_>) -> Option<Option<Scalar>> {
     if scheme == Scheme::Bbs04 {
         return Some(None);
     }
@@ -298,7 +298,7 @@ pub enum RegisterFileError {
 }
 
 impl RegisterFileError {
-    /// The name of the rule.
+    /// Returns the name of the rule.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",

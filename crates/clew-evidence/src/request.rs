@@ -2,9 +2,9 @@
 //! about.
 
 use crate::group_file::GroupFile;
-use crate::wire::Fields;
 use clew_group::{EpochId, Scheme, domain_separator};
 use clew_packet::GroupId;
+use clew_wire::Reader;
 use sha2::{Digest, Sha256};
 
 /// Size of an encoded request.
@@ -30,7 +30,7 @@ pub struct Request {
     pub epoch: u32,
     /// The id of that epoch.
     pub epoch_id: EpochId,
-    /// The packet's digest ([`packet_digest`]): of a block, one for all of its packets.
+    /// The packet's digest ([`Packet::digest`]): of a block, one for all of its packets.
     pub packet: [u8; 32],
     /// Which packet was asked about ([`Packet::asked`]): of a block, one of them.
     pub asked: [u8; 32],
@@ -73,12 +73,12 @@ impl Request {
         request.is_possible().then_some(request)
     }
 
-    /// The request id.
+    /// Returns the request id.
     pub fn id(&self) -> [u8; 32] {
         Sha256::digest(self.to_bytes()).into()
     }
 
-    /// Whether it names this group, its scheme, an epoch of it, and that epoch's id.
+    /// Returns whether it names this group, its scheme, an epoch of it, and that epoch's id.
     pub fn is_of(&self, group: &GroupFile) -> bool {
         self.group == group.id()
             && self.scheme == group.scheme()
@@ -109,7 +109,7 @@ impl Request {
         out
     }
 
-    pub(crate) fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    pub(crate) fn read(fields: &mut Reader<'_>) -> Option<Self> {
         fields.array().filter(|domain| domain == DOMAIN)?;
         let [kind, scheme] = fields.array()?;
         let scheme = Scheme::from_code(scheme)?;
@@ -155,12 +155,13 @@ pub struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// The packet's digest.
+    /// Returns the packet's digest.
     pub fn digest(&self) -> [u8; 32] {
         packet_digest(self.message, self.body)
     }
 
-    /// What names this packet among all that its signature covers: its leaf, else SHA-256(M).
+    /// Returns the digest that names this packet among all that its signature covers: its leaf,
+    /// else SHA-256(M).
     pub fn asked(&self) -> [u8; 32] {
         let whole = || Sha256::digest(self.message).into();
         self.leaf.unwrap_or_else(whole)
@@ -175,7 +176,7 @@ impl Packet<'_> {
 
 /// The digest of a packet: of the message that the signature covers, and the signature in its plain
 /// form (`body`).
-pub fn packet_digest(message: &[u8], body: &[u8]) -> [u8; 32] {
+fn packet_digest(message: &[u8], body: &[u8]) -> [u8; 32] {
     Sha256::new_with_prefix(domain_separator("clew-packet-digest-1"))
         .chain_update(Sha256::digest(message))
         .chain_update(body)
@@ -201,7 +202,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Option<Request> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         Request::read(&mut fields).filter(|_| fields.0.is_empty())
     }
 

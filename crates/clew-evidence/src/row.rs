@@ -3,9 +3,10 @@
 use crate::group_file::GroupFile;
 use crate::merkle::{MAX_PROOF_HASHES, root_of_proof};
 use crate::register::{MAX_ENTRY_BYTES, RegisterEntry};
-use crate::wire::Fields;
+use crate::wire::{read_hashes, write_hashes};
 use alloc::vec::Vec;
 use clew_group::Scheme;
+use clew_wire::Reader;
 
 /// Longest encoded row.
 pub const MAX_ROW_BYTES: usize = 2 + MAX_ENTRY_BYTES + 4 + 1 + 32 * MAX_PROOF_HASHES;
@@ -28,8 +29,7 @@ impl Row {
         let mut out = (entry.len() as u16).to_be_bytes().to_vec();
         out.extend_from_slice(&entry);
         out.extend_from_slice(&self.machines.to_be_bytes());
-        out.push(self.hashes.len() as u8);
-        out.extend_from_slice(self.hashes.as_flattened());
+        write_hashes(&mut out, &self.hashes);
         out
     }
 
@@ -37,21 +37,20 @@ impl Row {
     ///
     /// Returns `None` if a field or the length is wrong.
     pub fn decode(scheme: Scheme, bytes: &[u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
-        let length = usize::from(u16::from_be_bytes(fields.array()?));
+        let mut fields = Reader(bytes);
+        let length = usize::from(fields.u16()?);
         let entry = RegisterEntry::decode(fields.take(length)?)?;
         let machines = fields.u32()?;
-        let count = usize::from(fields.u8()?);
-        let (hashes, _) = fields.take(32 * count)?.as_chunks();
-        let fits = entry.scheme() == scheme && count <= MAX_PROOF_HASHES && fields.0.is_empty();
-        fits.then(|| Self {
+        let hashes = read_hashes(&mut fields, MAX_PROOF_HASHES)?;
+        let fits = entry.scheme() == scheme && fields.0.is_empty();
+        fits.then_some(Self {
             entry,
             machines,
-            hashes: hashes.to_vec(),
+            hashes,
         })
     }
 
-    /// Whether the row is in the register of this group file.
+    /// Returns whether the row is in the register of this group file.
     ///
     /// Its size is that of the register or of a checkpoint, and its hashes lead to that root. Its
     /// machine joined in an epoch of the file, and replaces none but an earlier row. A register that

@@ -13,7 +13,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::{Invalid, PublicKey, xr};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of an encoded base B_e: by which an index finds its row.
+/// Returns SHA-256 of an encoded base B_e, by which an index finds its row.
 pub fn base_hash(base: &[u8; 48]) -> [u8; 32] {
     Sha256::digest(base).into()
 }
@@ -42,17 +42,17 @@ impl OpenedBase {
         Self { request, search }
     }
 
-    /// The request that the shares answer.
+    /// Returns the request that the shares answer.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// B.
+    /// Returns B.
     pub fn point(&self) -> &G1 {
         &self.search.base
     }
 
-    /// The search for the row of B.
+    /// Returns the search for the row of B.
     pub fn search(self) -> Search {
         self.search
     }
@@ -84,12 +84,12 @@ impl Search {
         }
     }
 
-    /// The base B_e that was opened.
+    /// Returns the base B_e that was opened.
     pub fn base(&self) -> &G1 {
         &self.base
     }
 
-    /// The hash of the base.
+    /// Returns the hash of the base.
     pub fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
@@ -106,8 +106,8 @@ impl Search {
         Ok(Self { by_q, ..self })
     }
 
-    /// Whether A of an entry is the issuer's credential for this x. A register with a wrong x hides a
-    /// row: who found none asks this of every row.
+    /// Returns whether A of an entry is the issuer's credential for this x. A register with a wrong
+    /// x hides a row: who found none asks this of every row.
     ///
     /// False too if a point does not decode.
     pub fn certifies(&self, entry: &RegisterEntry, x: Option<&Scalar>) -> bool {
@@ -115,7 +115,7 @@ impl Search {
         candidate.is_some_and(|candidate| candidate.is_certified(&self.group))
     }
 
-    /// Whether an entry with this x is the one: both equations of the judge hold.
+    /// Returns whether an entry with this x is the one: both equations of the judge hold.
     ///
     /// False too if a point does not decode.
     pub fn fits(&self, entry: &RegisterEntry, x: Option<&Scalar>) -> bool {

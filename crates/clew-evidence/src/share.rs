@@ -3,7 +3,6 @@
 
 use crate::armor::{self, TextError};
 use crate::request::{Question, Request};
-use crate::wire::Fields;
 use alloc::format;
 use alloc::string::String;
 use alloc::string::ToString;
@@ -13,6 +12,7 @@ use clew_group::Scheme;
 use clew_group::quorum::{
     BLIND_BYTES, Blind, BlindCommitment, DECRYPTION_BYTES, Decryption, Set, Trustee,
 };
+use clew_wire::Reader;
 
 const LABEL: &str = "clew-share-1";
 const STEP_OPENING: u8 = 1;
@@ -71,7 +71,7 @@ pub(crate) fn decryptions_per_share(scheme: Scheme) -> usize {
 }
 
 impl Share {
-    /// The text of the file. Not secret.
+    /// Returns the text of the file. Not secret.
     pub fn encode(&self) -> String {
         let mut out = vec![self.step.code()];
         out.extend_from_slice(&self.request.to_bytes());
@@ -86,7 +86,8 @@ impl Share {
         Self::from_payload(&payload).ok_or(TextError::Damaged)
     }
 
-    /// Those who answer a request for a match together. Returns `None` for an opening.
+    /// Returns the trustees who answer a request for a match together. Returns `None` for an
+    /// opening.
     pub fn set(&self) -> Option<Set> {
         match self.step {
             Step::Opening(_) => None,
@@ -97,7 +98,7 @@ impl Share {
     }
 
     fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
+        let mut fields = Reader(payload);
         let step = fields.u8()?;
         let request = Request::read(&mut fields)?;
         let trustee = Trustee::new(fields.u8()?).ok()?;
@@ -124,7 +125,7 @@ impl Share {
 }
 
 impl Step {
-    /// What it is, for people.
+    /// Returns the name of the content, for people.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Opening(_) => "opening share",
@@ -166,13 +167,13 @@ impl Step {
         }
     }
 
-    fn read_opening(step: u8, scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read_opening(step: u8, scheme: Scheme, fields: &mut Reader<'_>) -> Option<Self> {
         let of_opening = step == STEP_OPENING;
         let decryptions = read_decryptions(decryptions_per_share(scheme), fields)?;
         of_opening.then_some(Self::Opening(decryptions))
     }
 
-    fn read_match(step: u8, trustee: Trustee, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read_match(step: u8, trustee: Trustee, fields: &mut Reader<'_>) -> Option<Self> {
         let set = read_set(fields)?;
         if !set.contains(trustee) {
             return None;
@@ -204,19 +205,19 @@ pub(crate) fn write_blinds(blinds: &[Blind], out: &mut Vec<u8>) {
     out.extend(blinds.iter().flat_map(Blind::to_bytes));
 }
 
-pub(crate) fn read_set(fields: &mut Fields<'_>) -> Option<Set> {
+pub(crate) fn read_set(fields: &mut Reader<'_>) -> Option<Set> {
     Set::from_bytes(fields.take(4)?).ok()
 }
 
-pub(crate) fn read_decryptions(count: usize, fields: &mut Fields<'_>) -> Option<Vec<Decryption>> {
+pub(crate) fn read_decryptions(count: usize, fields: &mut Reader<'_>) -> Option<Vec<Decryption>> {
     (0..count).map(|_| read_decryption(fields)).collect()
 }
 
-pub(crate) fn read_blinds(set: Set, fields: &mut Fields<'_>) -> Option<Vec<Blind>> {
+pub(crate) fn read_blinds(set: Set, fields: &mut Reader<'_>) -> Option<Vec<Blind>> {
     let one = |_| Blind::from_bytes(fields.take(BLIND_BYTES)?).ok();
     set.iter().map(one).collect()
 }
 
-fn read_decryption(fields: &mut Fields<'_>) -> Option<Decryption> {
+fn read_decryption(fields: &mut Reader<'_>) -> Option<Decryption> {
     Decryption::from_bytes(fields.take(DECRYPTION_BYTES)?).ok()
 }

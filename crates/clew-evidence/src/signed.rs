@@ -14,7 +14,7 @@ pub fn strict_key(bytes: &[u8; 32]) -> Option<VerifyingKey> {
     (canonical && !key.is_weak()).then_some(key)
 }
 
-/// Whether the signature over the message holds.
+/// Returns whether the signature over the message holds.
 pub fn holds(key: &VerifyingKey, message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
     key.verify_strict(message, &Signature::from_bytes(signature))
         .is_ok()

@@ -1,49 +1,31 @@
-//! Reading fixed fields from the front of a slice.
+//! Fields that several files and messages have.
+
+use alloc::vec::Vec;
+
+pub use clew_wire::Reader;
 
 /// In the place of a row's index: none.
 const NO_ROW: u32 = u32::MAX;
 
-/// Encodes the index of a row or none, as [`Fields::row`] reads it: four bytes, big-endian.
+/// Encodes the index of a row or none, as [`read_row`] reads it: four bytes, big-endian.
 pub fn row_bytes(row: Option<u32>) -> [u8; 4] {
     row.unwrap_or(NO_ROW).to_be_bytes()
 }
 
-/// The bytes not read yet.
-#[derive(Clone, Debug)]
-pub struct Fields<'a>(pub &'a [u8]);
+/// Reads the index of a row. Returns `Some(None)` for ffffffff: none.
+pub fn read_row(fields: &mut Reader<'_>) -> Option<Option<u32>> {
+    fields.u32().map(|row| (row != NO_ROW).then_some(row))
+}
 
-impl<'a> Fields<'a> {
-    /// The next `n` bytes. Returns `None`, and takes none, if there are fewer; so do all that follow.
-    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(n)?;
-        self.0 = tail;
-        Some(head)
-    }
+/// Writes the number of hashes (1 byte) and the hashes.
+pub(crate) fn write_hashes(out: &mut Vec<u8>, hashes: &[[u8; 32]]) {
+    out.push(hashes.len() as u8);
+    out.extend_from_slice(hashes.as_flattened());
+}
 
-    /// The next `N` bytes.
-    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, tail) = self.0.split_first_chunk()?;
-        self.0 = tail;
-        Some(*head)
-    }
-
-    /// The next byte.
-    pub fn u8(&mut self) -> Option<u8> {
-        self.array().map(|[byte]| byte)
-    }
-
-    /// The next four bytes, big-endian.
-    pub fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_be_bytes)
-    }
-
-    /// The index of a row in the next four bytes. Returns `Some(None)` for ffffffff: none.
-    pub fn row(&mut self) -> Option<Option<u32>> {
-        self.u32().map(|row| (row != NO_ROW).then_some(row))
-    }
-
-    /// The next eight bytes, big-endian.
-    pub fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_be_bytes)
-    }
+/// Reads what [`write_hashes`] wrote. Returns `None` if there are more than `most`.
+pub(crate) fn read_hashes(fields: &mut Reader<'_>, most: usize) -> Option<Vec<[u8; 32]>> {
+    let count = usize::from(fields.u8()?);
+    let (hashes, _) = fields.take(32 * count)?.as_chunks();
+    (count <= most).then(|| hashes.to_vec())
 }

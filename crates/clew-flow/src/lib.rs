@@ -22,16 +22,17 @@ mod sender;
 mod signing;
 mod wire;
 
+pub use clew_wire::{Instant, WallTime};
 pub use distribution::Distribution;
 pub use reason::{Counters, Reason, Verdict};
 pub use receiver::{
     Acceptance, BLOCKS_MAX, Effort, FLOWS_MAX, Finding, FlowReceiver, Lost, WAITING_MAX,
 };
-pub use schedule::{PeriodTooShort, Schedule, delay_bound};
+pub use schedule::{Schedule, delay_bound};
 pub use sender::{FlowSender, Unsignable};
 pub use signing::{BlockSigner, BlockVerifier, Ed25519Signer};
 pub use wire::{
     Algorithm, BadDescriptor, CODED_COUNT_MIN, Carriage, Chaining, Coded, Descriptor, FIXED_BYTES,
-    Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SALT_BYTES, SIGNATURE_BYTES_MAX, SignaturePart,
-    SignedPacket, TIMESTAMP_BYTES,
+    Fixed, KeyId, NAME_BYTES_MAX, NEEDED_MIN, SIGNATURE_BYTES_MAX, SignaturePart, SignedPacket,
+    TIMESTAMP_BYTES,
 };

@@ -27,7 +27,7 @@ impl Verdict {
         Self::Invalid,
     ];
 
-    /// The name as it stands in the specification.
+    /// Returns the name as it stands in the specification.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -55,7 +55,7 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// The verdict that goes with it.
+            /// Returns the verdict that goes with it.
             pub const fn verdict(self) -> Verdict {
                 match self {
                     $(Self::$name => Verdict::$verdict,)*

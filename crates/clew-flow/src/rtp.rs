@@ -32,8 +32,8 @@ pub fn pad(signed: &mut Vec<u8>, signature: usize) -> bool {
     true
 }
 
-/// The signed packet that padded RTP holds; none if it holds none: what is no RTP, or ends in a packet
-/// signature as it is, is judged as it is.
+/// Returns the signed packet that padded RTP holds, or `None` if it holds none: what is no RTP, or
+/// ends in a packet signature as it is, is judged as it is.
 pub fn unpadded(packet: &[u8]) -> Option<Vec<u8>> {
     let [first, .., last] = *packet else {
         return None;

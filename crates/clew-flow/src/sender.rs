@@ -9,6 +9,7 @@ use crate::effs::Fault;
 use crate::signing::BlockSigner;
 use crate::wire::{BadDescriptor, Descriptor, Fixed, SALT_BYTES, message};
 use clew_tree::{Content, ID_BYTES, Tree};
+use clew_wire::WallTime;
 
 /// Starts of sequences are below this, so that none wraps for 2^31 blocks.
 const START_END: u32 = 1 << 31;
@@ -38,7 +39,7 @@ impl From<Fault> for Unsignable {
 }
 
 impl<S: BlockSigner> FlowSender<S> {
-    /// A sender of the flow that the descriptor describes.
+    /// Creates a sender of the flow that the descriptor describes.
     ///
     /// # Errors
     /// The descriptor has another key than the signer.
@@ -62,7 +63,7 @@ impl<S: BlockSigner> FlowSender<S> {
         Ok(sender)
     }
 
-    /// The flow's descriptor.
+    /// Returns the flow's descriptor.
     pub const fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
@@ -74,7 +75,7 @@ impl<S: BlockSigner> FlowSender<S> {
     }
 
     /// Signs packets as one block: each is put into its own buffer, with its packet signature behind
-    /// it. `timestamp` is in nanoseconds since 1970.
+    /// it.
     ///
     /// # Errors
     /// There are no packets, more than the flow's blocks or a coded block may have, or not as many
@@ -83,7 +84,7 @@ impl<S: BlockSigner> FlowSender<S> {
         &mut self,
         packets: &[&[u8]],
         distribution: Distribution,
-        timestamp: u64,
+        timestamp: WallTime,
         rng: &mut impl CryptoRng,
         outs: &mut [Vec<u8>],
     ) -> Result<(), Unsignable> {
@@ -134,7 +135,7 @@ impl<S: BlockSigner> FlowSender<S> {
     fn blob(
         &mut self,
         tree: &Tree,
-        timestamp: u64,
+        timestamp: WallTime,
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<u8>, Fault> {
         let place = (self.tag, self.seq);
@@ -145,7 +146,7 @@ impl<S: BlockSigner> FlowSender<S> {
             tree.block(),
             &tree.root(),
         );
-        let mut blob = timestamp.to_be_bytes().to_vec();
+        let mut blob = timestamp.as_nanos().to_be_bytes().to_vec();
         self.signer.sign(&message, rng, &mut blob)?;
         Ok(blob)
     }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use clew_wire::opaque;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use rand_core::CryptoRng;
 
@@ -40,7 +41,7 @@ pub trait BlockVerifier: fmt::Debug + Send + Sync {
 }
 
 impl Descriptor {
-    /// What verifies the flow's blocks, as far as it can be done.
+    /// Creates a verifier of the flow's blocks, to the highest level.
     ///
     /// # Errors
     /// The public key is none, has small order, or is not encoded canonically.
@@ -48,7 +49,8 @@ impl Descriptor {
         self.verifier_for(u16::MAX)
     }
 
-    /// What verifies the flow's blocks up to the level that gives so many bits, where there are levels.
+    /// Creates a verifier of the flow's blocks, up to the level that gives so many bits, if the
+    /// scheme has levels.
     ///
     /// # Errors
     /// As [`Self::verifier`].
@@ -78,17 +80,13 @@ impl Descriptor {
 pub struct Ed25519Signer(SigningKey);
 
 impl Ed25519Signer {
-    /// A signer with this secret, 32 bytes.
+    /// Creates a signer with this secret, 32 bytes.
     pub fn from_secret(secret: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(secret))
     }
 }
 
-impl fmt::Debug for Ed25519Signer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ed25519Signer(..)")
-    }
-}
+opaque!(Ed25519Signer);
 
 impl BlockSigner for Ed25519Signer {
     fn algorithm(&self) -> Algorithm {

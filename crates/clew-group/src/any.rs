@@ -4,15 +4,25 @@ use crate::curve::{G1, G2, Scalar};
 use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid, Scheme, Witness, bbs04, xr};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
+
+/// What the expression gives for the value of either scheme.
+macro_rules! either {
+    ($self:expr, $value:ident => $expression:expr) => {
+        match $self {
+            Self::Bbs04($value) => $expression,
+            Self::Xr($value) => $expression,
+        }
+    };
+}
 
 impl Scheme {
     /// Length of the longest signature in any form of any scheme, in bytes.
     pub const SIGNATURE_BYTES_MAX: usize = bbs04::INCREMENTAL_BYTES;
 
-    /// Length of a signature in bytes.
+    /// Returns the length of a signature in bytes.
     pub const fn signature_bytes(self, incremental: bool) -> usize {
         match (self, incremental) {
             (Self::Bbs04, false) => bbs04::SIGNATURE_BYTES,
@@ -22,7 +32,7 @@ impl Scheme {
         }
     }
 
-    /// Length of a member key in bytes.
+    /// Returns the length of a member key in bytes.
     pub const fn member_key_bytes(self) -> usize {
         match self {
             Self::Bbs04 => bbs04::MEMBER_KEY_BYTES,
@@ -55,10 +65,7 @@ impl PublicKey {
 
     /// Encodes the founding key.
     pub fn founding_bytes(&self) -> [u8; FOUNDING_BYTES] {
-        match self {
-            Self::Bbs04(key) => key.founding_bytes(),
-            Self::Xr(key) => key.founding_bytes(),
-        }
+        either!(self, key => key.founding_bytes())
     }
 
     /// Returns the V of epoch 0.
@@ -90,21 +97,15 @@ impl PublicKey {
 
     /// Returns the V of this epoch.
     pub fn v(&self) -> &G1 {
-        match self {
-            Self::Bbs04(key) => key.v(),
-            Self::Xr(key) => key.v(),
-        }
+        either!(self, key => key.v())
     }
 
     /// Returns w = G2^gamma.
     pub fn w(&self) -> &G2 {
-        match self {
-            Self::Bbs04(key) => key.w(),
-            Self::Xr(key) => key.w(),
-        }
+        either!(self, key => key.w())
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -133,13 +134,10 @@ impl MemberKey {
 
     /// Encodes as [`Scheme::member_key_bytes`] bytes. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        match self {
-            Self::Bbs04(key) => key.to_bytes(),
-            Self::Xr(key) => key.to_bytes(),
-        }
+        either!(self, key => key.to_bytes())
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -149,18 +147,12 @@ impl MemberKey {
 
     /// Returns A, which the register has in this member's row.
     pub fn credential(&self) -> G1 {
-        match self {
-            Self::Bbs04(key) => key.credential(),
-            Self::Xr(key) => key.credential(),
-        }
+        either!(self, key => key.credential())
     }
 
     /// Returns x, which the member update needs ([`Witness::after`]). Secret.
     pub fn x(&self) -> &Scalar {
-        match self {
-            Self::Bbs04(key) => key.x(),
-            Self::Xr(key) => key.x(),
-        }
+        either!(self, key => key.x())
     }
 }
 
@@ -192,7 +184,7 @@ impl SigningKey {
         }
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -209,11 +201,7 @@ impl SigningKey {
     }
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningKey(..)")
-    }
-}
+opaque!(SigningKey);
 
 /// One signature but for the message. Signing consumes it.
 #[derive(Debug)]
@@ -289,7 +277,7 @@ impl VerifyingKey {
         }
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Bbs04(_) => Scheme::Bbs04,
@@ -318,20 +306,18 @@ impl VerifyingKey {
                 let signature = bbs04::IncrementalSignature::from_bytes(body)?;
                 key.verify_incremental(&[message], &signature, rng)?;
             }
-            (Self::Xr(key), false) => key.verify(&[message], &xr::Signature::from_bytes(body)?)?,
-            (Self::Xr(key), true) => {
-                key.check_hash(
-                    &[message],
-                    body.try_into().map_err(|_| DecodeError::Length)?,
-                )?;
-                let signature = xr::IncrementalSignature::from_bytes(body)?;
-                key.verify_incremental(&[message], &signature, rng)?;
-            }
+            (Self::Xr(key), _) => match Xr::decode(key, &signed)? {
+                Xr::Plain(signature) => key.verify(&[message], &signature)?,
+                Xr::Incremental(signature) => {
+                    key.verify_incremental(&[message], &signature, rng)?;
+                }
+            },
         }
         Ok(())
     }
 
-    /// The same answers for many signatures, by batches where the scheme has them.
+    /// Verifies many signatures and returns an answer for each, in batches where the scheme has
+    /// them.
     pub fn verify_batch(
         &self,
         signed: &[Signed<'_>],

@@ -6,7 +6,7 @@ use crate::{Revoked, Witness};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use clew_wire::disclose;
-use core::fmt;
+use clew_wire::opaque;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -117,8 +117,4 @@ fn encoded(points: Vec<Option<G1>>) -> Vec<Option<[u8; G1_BYTES]>> {
     each.collect()
 }
 
-impl fmt::Debug for EpochIssuer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EpochIssuer(..)")
-    }
-}
+opaque!(EpochIssuer);

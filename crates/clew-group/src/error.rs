@@ -7,6 +7,13 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid;
 
+impl Invalid {
+    /// The answer of a check that holds or not.
+    pub(crate) fn unless(holds: bool) -> Result<(), Self> {
+        holds.then_some(()).ok_or(Self)
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the signature is not valid")
@@ -43,7 +50,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The rule's name in `spec/group-signature.md` section 2.
+    /// Returns the rule's name in `spec/group-signature.md` section 2.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Length => "length",

@@ -5,7 +5,7 @@ use crate::DecodeError;
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
 use crate::transcript::{long_challenge, with_points};
-use crate::wire::{Reader, concat};
+use crate::wire::{Values, concat};
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -25,10 +25,10 @@ impl Proof {
     /// Decodes 64 bytes; a c of 2^254 or more and an s that is not reduced are
     /// [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(PROOF_BYTES, bytes)?;
+        let mut values = Values::exactly(PROOF_BYTES, bytes)?;
         Ok(Self {
-            c: reader.long_challenge()?,
-            s: reader.scalar()?,
+            c: values.long_challenge()?,
+            s: values.scalar()?,
         })
     }
 

@@ -16,7 +16,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The scheme with that code point.
+    /// Returns the scheme with that code point.
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
             1 => Some(Self::Bbs04),
@@ -25,12 +25,12 @@ impl Scheme {
         }
     }
 
-    /// Its code point.
+    /// Returns its code point.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// Its name.
+    /// Returns its name: `bbs04` or `xr`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Bbs04 => "bbs04",

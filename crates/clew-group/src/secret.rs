@@ -1,9 +1,14 @@
 //! Secrets in memory: boxes that are wiped, and stack frames that are overwritten after use.
 
+use crate::DecodeError;
+use crate::curve::{SCALAR_BYTES, Scalar};
+use crate::wire::Values;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::array;
 use core::hint::black_box;
 use core::ops::{Deref, DerefMut};
+use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 /// A secret on the heap. A move copies its pointer only; a drop wipes it.
@@ -18,6 +23,37 @@ impl<T: Zeroize> Secret<T> {
     /// Does the same for a value that may fail.
     pub(crate) fn try_new<E>(make: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
         shielded(|| make().map(|value| Self(Box::new(value))))
+    }
+}
+
+impl Secret<Scalar> {
+    /// Draws a scalar that is not zero.
+    pub(crate) fn random(rng: &mut impl CryptoRng) -> Self {
+        Self::new(|| Scalar::random_secret(rng))
+    }
+
+    /// Decodes 32 bytes; zero is [`DecodeError::Scalar`].
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::try_new(|| Values::exactly(SCALAR_BYTES, bytes)?.secret())
+    }
+
+    /// Encodes as 32 bytes. Secret.
+    pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
+        shielded_shallow(|| secret_bytes(&[Zeroizing::new(self.to_bytes()).as_slice()]))
+    }
+}
+
+/// What turns a challenge c into the responses of a proof: blinding + c * witness.
+#[derive(Zeroize)]
+pub(crate) struct Prover<const N: usize> {
+    pub(crate) blinding: [Scalar; N],
+    pub(crate) witness: [Scalar; N],
+}
+
+impl<const N: usize> Prover<N> {
+    /// The responses, which are public.
+    pub(crate) fn responses(&self, c: &Scalar) -> [Scalar; N] {
+        array::from_fn(|i| self.blinding[i] + *c * self.witness[i])
     }
 }
 

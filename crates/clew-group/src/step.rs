@@ -2,7 +2,7 @@
 
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G1_BYTES, G2, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
-use crate::wire::{Reader, concat};
+use crate::wire::{Values, concat};
 use crate::{DecodeError, EpochId, Invalid};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
@@ -23,10 +23,10 @@ impl Step {
     /// # Errors
     /// [`DecodeError::Scalar`] if x* is zero.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(STEP_BYTES, bytes)?;
+        let mut values = Values::exactly(STEP_BYTES, bytes)?;
         Ok(Self {
-            x: reader.secret()?,
-            v: reader.g1()?,
+            x: values.secret()?,
+            v: values.g1()?,
         })
     }
 
@@ -74,11 +74,7 @@ pub fn check_steps(
     }
     let (in_w, in_g2) = sums.products();
     let [w, standard] = [*w, G2::generator()].map(|q| PreparedG2::new(&q));
-    if pairing_product([(&in_w, &w), (&in_g2, &standard)]).is_identity() {
-        Ok(())
-    } else {
-        Err(Invalid)
-    }
+    Invalid::unless(pairing_product([(&in_w, &w), (&in_g2, &standard)]).is_identity())
 }
 
 /// The powers of each V in both pairings, with d the weight of a step:

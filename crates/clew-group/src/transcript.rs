@@ -3,7 +3,7 @@
 use crate::curve::{G1, Scalar};
 use sha2::{Digest, Sha256};
 
-/// D("text"): the text, filled with zero bytes to 32 (`spec/group-signature.md` section 2).
+/// Returns D("text"): the text, filled with zero bytes to 32 (`spec/group-signature.md` section 2).
 pub const fn domain_separator(text: &str) -> [u8; 32] {
     let (mut out, text) = ([0; 32], text.as_bytes());
     let mut i = 0;

@@ -2,36 +2,37 @@
 
 use crate::DecodeError;
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, SCALAR_BYTES, Scalar};
+use clew_wire::Reader;
 
 /// Reads one value after the other, each with all its checks.
-pub(crate) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Values<'a>(Reader<'a>);
 
-impl<'a> Reader<'a> {
+impl<'a> Values<'a> {
     /// Of bytes that must have that length.
     pub(crate) fn exactly(length: usize, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if bytes.len() == length {
-            Ok(Self(bytes))
-        } else {
-            Err(DecodeError::Length)
-        }
+        let has_length = bytes.len() == length;
+        let values = has_length.then_some(Self(Reader(bytes)));
+        values.ok_or(DecodeError::Length)
     }
 
-    pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
-        let (head, rest) = self.0.split_first_chunk().ok_or(DecodeError::Length)?;
-        self.0 = rest;
-        Ok(head)
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+        self.0.take(length).ok_or(DecodeError::Length)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        self.0.array().ok_or(DecodeError::Length)
     }
 
     pub(crate) fn g1(&mut self) -> Result<G1, DecodeError> {
-        G1::from_bytes(self.take::<G1_BYTES>()?)
+        G1::from_bytes(self.take(G1_BYTES)?)
     }
 
     pub(crate) fn g2(&mut self) -> Result<G2, DecodeError> {
-        G2::from_bytes(self.take::<G2_BYTES>()?)
+        G2::from_bytes(self.take(G2_BYTES)?)
     }
 
     pub(crate) fn scalar(&mut self) -> Result<Scalar, DecodeError> {
-        Scalar::from_bytes(self.take::<SCALAR_BYTES>()?)
+        Scalar::from_bytes(self.take(SCALAR_BYTES)?)
     }
 
     /// A scalar that is not zero.
@@ -44,7 +45,7 @@ impl<'a> Reader<'a> {
 
     /// A long challenge: below 2^254.
     pub(crate) fn long_challenge(&mut self) -> Result<Scalar, DecodeError> {
-        match self.0.first() {
+        match self.0.0.first() {
             Some(first) if first & 0xc0 != 0 => Err(DecodeError::Scalar),
             _ => self.scalar(),
         }

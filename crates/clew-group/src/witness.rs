@@ -4,8 +4,8 @@ use crate::curve::{G1, G1_BYTES, Scalar, product_of_secret_powers};
 use crate::secret::shielded;
 use crate::{DecodeError, Revoked, Step};
 use alloc::vec::Vec;
-use core::fmt;
-use zeroize::{Zeroize, Zeroizing};
+use clew_wire::opaque;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// Size of an encoded witness.
 pub const WITNESS_BYTES: usize = G1_BYTES;
@@ -14,7 +14,7 @@ pub const WITNESS_BYTES: usize = G1_BYTES;
 ///
 /// A witness of the issuer is checked by [`crate::SigningKey::new`] only. It signs nothing without
 /// the member key.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, ZeroizeOnDrop)]
 pub struct Witness(pub(crate) G1);
 
 impl Witness {
@@ -101,14 +101,4 @@ fn negated_if(scalar: Scalar, negative: bool) -> Scalar {
     if negative { -scalar } else { scalar }
 }
 
-impl fmt::Debug for Witness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Witness(..)")
-    }
-}
-
-impl Drop for Witness {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
+opaque!(Witness);

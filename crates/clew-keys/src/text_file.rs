@@ -2,7 +2,7 @@
 
 use clew_evidence::TextError;
 use clew_evidence::armor::{self, MAX_TEXT_BYTES};
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use zeroize::Zeroizing;
 
 /// A file in clew's text form (`spec/key-file.md` section 1). It may be secret.
@@ -17,7 +17,7 @@ pub trait TextFile: Sized {
     fn write(&self, out: &mut Vec<u8>);
 
     /// Reads the payload. Returns `None` if a field does not decode.
-    fn read(fields: &mut Fields<'_>) -> Option<Self>;
+    fn read(fields: &mut Reader<'_>) -> Option<Self>;
 
     /// The payload alone.
     fn payload(&self) -> Zeroizing<Vec<u8>> {
@@ -29,7 +29,7 @@ pub trait TextFile: Sized {
 
     /// Decodes a payload. Returns `None` if a field or the length is wrong.
     fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
+        let mut fields = Reader(payload);
         let read = Self::read(&mut fields)?;
         fields.0.is_empty().then_some(read)
     }

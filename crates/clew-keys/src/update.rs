@@ -2,7 +2,7 @@
 
 use crate::witness_file::Need;
 use crate::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
-use clew_evidence::{Change, CheckedGroup, Follow, GroupFile, GroupId};
+use clew_evidence::{Change, CheckedGroup, Follow, GroupFile, GroupId, WallTime};
 use clew_group::curve::Scalar;
 use clew_group::{Scheme, Witness};
 use std::ops::RangeInclusive;
@@ -125,7 +125,7 @@ pub fn update(
 
 /// The epoch in force at `now` and those announced after it, as many as a key holds.
 pub fn held_epochs(group: &GroupFile, now: u64) -> RangeInclusive<u32> {
-    let in_force = group.epoch_at(now);
+    let in_force = group.epoch_at(WallTime::from_nanos(now));
     let last = in_force.saturating_add(MAX_HELD_EPOCHS as u32 - 1);
     in_force..=last.min(group.newest_epoch())
 }

@@ -4,7 +4,7 @@
 //! rows each, so that whoever watches the download learns no more than the bucket.
 
 use clew_evidence::GroupId;
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_group::Witness;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -144,7 +144,7 @@ struct Header<'a> {
 
 impl<'a> Header<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         fields.array().filter(|magic| magic == MAGIC)?;
         let (group, epoch, first) = (GroupId(fields.array()?), fields.u32()?, fields.u32()?);
         let count = u16::from_be_bytes(fields.array()?);

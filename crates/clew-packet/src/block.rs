@@ -56,7 +56,7 @@ impl Mode {
         }
     }
 
-    /// The word for it in files and on terminals.
+    /// Returns the word for it in files and on terminals.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Each => "each",

@@ -30,12 +30,12 @@ impl BlockName {
         }
     }
 
-    /// The hash of the block's message.
+    /// Returns the hash of the block's message.
     pub const fn message(&self) -> &Hash {
         &self.message
     }
 
-    /// The name of the signature as that of one of its packets.
+    /// Returns the name of the signature as that of one of its packets.
     pub fn id(&self, index: u16) -> SignatureId {
         SignatureId::of(&self.message, &self.signature, Some(index))
     }
@@ -59,14 +59,14 @@ struct Entry {
 }
 
 impl BlockCache {
-    /// What verifying would say, where that is known: a signature is of one message, so that a
+    /// Returns the result of verifying, where it is known: a signature is of one message, so that a
     /// changed packet of a verified block is refused without a look at the signature.
     pub fn check(&self, block: &BlockName) -> Option<Result<(), Fault>> {
         let signed = self.blocks.get(&block.body)?.name == *block;
         Some(signed.then_some(()).ok_or(Fault::Invalid))
     }
 
-    /// The block whose message has that hash, if a signature over it was verified.
+    /// Returns the block whose message has that hash, if a signature over it was verified.
     pub fn by_message(&self, message: &Hash) -> Option<BlockName> {
         let body = self.bodies.get(message)?;
         self.blocks.get(body).map(|entry| entry.name)

@@ -153,11 +153,11 @@ pub(crate) struct Coding {
 }
 
 impl Coding {
-    /// The coding of a signature of so many bytes over a block of so many packets, none where carriage
-    /// is always full. k is the least one, from a quarter of the packets on, that keeps the trailer to
-    /// [`CODED_BUDGET`]: with the longer tags if half of the packets may be lost then, else with the
-    /// shorter ones if a tenth may. If none does, it is the least one that makes the shortest trailer
-    /// of which half may be lost.
+    /// Returns the coding of a signature of so many bytes over a block of so many packets, none
+    /// where carriage is always full. k is the least one, from a quarter of the packets on, that
+    /// keeps the trailer to [`CODED_BUDGET`]: with the longer tags if half of the packets may be
+    /// lost then, else with the shorter ones if a tenth may. If none does, it is the least one that
+    /// makes the shortest trailer of which half may be lost.
     pub fn of(count: u16, digest: DigestSize, signature: usize) -> Option<Self> {
         let codings = |size, most: u16| {
             let needed = least_needed(count)..=most;
@@ -174,18 +174,18 @@ impl Coding {
             .or_else(|| codings(TagSize::T4, half).min_by_key(Self::body_max))
     }
 
-    /// The carriage of the block's packets.
+    /// Returns the carriage of the block's packets.
     pub const fn carriage(&self) -> Carriage {
         Carriage::Coded(self.size)
     }
 
-    /// Length of the longest body in bytes.
+    /// Returns the length of the longest body in bytes.
     pub fn body_max(&self) -> usize {
         let tag = self.size.bytes() * depth_max(self.code.count());
         NEEDED_BYTES + self.code.share_bytes() + tag
     }
 
-    /// The bodies of the packets of the block with that id, in their order.
+    /// Returns the bodies of the packets of the block with that id, in their order.
     pub fn bodies(&self, id: [u8; clew_tree::ID_BYTES], signature: &[u8]) -> Vec<Vec<u8>> {
         let tags = Tags::new(id, self.code, self.size);
         // The code was made for signatures of this length, and the tree for these shares.

@@ -131,7 +131,7 @@ pub(crate) struct Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// The upper layer, with trailer and mark where there are any.
+    /// Returns the upper layer, with trailer and mark where there are any.
     pub fn upper(&self) -> &'a [u8] {
         self.place.upper(self.frame)
     }

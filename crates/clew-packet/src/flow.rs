@@ -58,8 +58,8 @@ pub(crate) fn flow_of(datagram: &Datagram<'_>) -> Flow {
 }
 
 impl Flow {
-    /// Without what differs from packet to packet: by this, packets of one window or block are of
-    /// one flow.
+    /// Removes what differs from packet to packet. Packets of one window or block have the same
+    /// key.
     pub fn key(self) -> Self {
         Self {
             upper_start: None,

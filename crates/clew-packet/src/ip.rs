@@ -66,12 +66,12 @@ pub(crate) mod ipv6 {
 pub(crate) struct Ipv4<'a>(pub &'a [u8]);
 
 impl<'a> Ipv4<'a> {
-    /// Header length in bytes, as stated.
+    /// Returns the header length in bytes, as stated.
     pub fn header_length(&self) -> usize {
         usize::from(self.0[ipv4::VERSION_LENGTH] & 0x0f) * 4
     }
 
-    /// Length of header and payload in bytes, as stated.
+    /// Returns the length of header and payload in bytes, as stated.
     pub fn total_length(&self) -> usize {
         usize::from(u16_at(self.0, ipv4::TOTAL_LENGTH))
     }
@@ -81,12 +81,12 @@ impl<'a> Ipv4<'a> {
         u16_at(self.0, ipv4::FRAGMENT) & ipv4::FRAGMENT_MASK != 0
     }
 
-    /// Number of the upper layer.
+    /// Returns the number of the upper layer.
     pub fn protocol(&self) -> u8 {
         self.0[ipv4::PROTOCOL]
     }
 
-    /// The options; only of a view over the whole header.
+    /// Returns the options; only of a view over the whole header.
     pub fn options(&self) -> &'a [u8] {
         &self.0[ipv4::HEADER_MIN..]
     }
@@ -97,12 +97,12 @@ impl<'a> Ipv4<'a> {
 pub(crate) struct Ipv6<'a>(pub &'a [u8]);
 
 impl Ipv6<'_> {
-    /// Length of everything after the header in bytes, as stated.
+    /// Returns the length of everything after the header in bytes, as stated.
     pub fn payload_length(&self) -> usize {
         usize::from(u16_at(self.0, ipv6::PAYLOAD_LENGTH))
     }
 
-    /// Number of the header that follows.
+    /// Returns the number of the header that follows.
     pub fn next_header(&self) -> u8 {
         self.0[ipv6::NEXT_HEADER]
     }

@@ -157,6 +157,10 @@ struct Walk<'f, 'a> {
 }
 
 impl Walk<'_, '_> {
+    fn read<const N: usize>(&self, at: usize) -> Result<[u8; N], Reason> {
+        self.frame.read(at, Reason::NotIp)
+    }
+
     fn ip(self, start: usize, version: Version) -> Result<Descent, Reason> {
         Ok(Descent {
             start,
@@ -166,12 +170,12 @@ impl Walk<'_, '_> {
     }
 
     fn raw(self) -> Result<Descent, Reason> {
-        let [first] = self.frame.read(0, Reason::NotIp)?;
+        let [first] = self.read(0)?;
         self.ip(0, Version::from_first_byte(first).ok_or(Reason::NotIp)?)
     }
 
     fn loopback(self, byte_orders: &[fn([u8; 4]) -> u32]) -> Result<Descent, Reason> {
-        let family = self.frame.read(0, Reason::NotIp)?;
+        let family = self.read(0)?;
         for number in byte_orders.iter().map(|order| order(family)) {
             if number == loopback::INET {
                 return self.ip(loopback::HEADER, Version::V4);
@@ -192,7 +196,7 @@ impl Walk<'_, '_> {
         may_be_length: bool,
     ) -> Result<Descent, Reason> {
         for _ in 0..=VLAN_TAGS_MAX {
-            match u16::from_be_bytes(self.frame.read(at, Reason::NotIp)?) {
+            match u16::from_be_bytes(self.read(at)?) {
                 ethertype::IPV4 => return self.ip(start, Version::V4),
                 ethertype::IPV6 => return self.ip(start, Version::V6),
                 ethertype::PPPOE_SESSION => return self.pppoe(start),
@@ -208,7 +212,7 @@ impl Walk<'_, '_> {
     }
 
     fn snap(mut self, length_at: usize, from: usize) -> Result<Descent, Reason> {
-        if self.frame.read(from, Reason::NotIp)? != snap::LLC {
+        if self.read(from)? != snap::LLC {
             return Err(Reason::NotIp);
         }
         self.lengths[0] = Some(LengthField {
@@ -221,7 +225,7 @@ impl Walk<'_, '_> {
     }
 
     fn pppoe(mut self, at: usize) -> Result<Descent, Reason> {
-        if self.frame.read(at, Reason::NotIp)? != pppoe::SESSION {
+        if self.read(at)? != pppoe::SESSION {
             return Err(Reason::NotIp);
         }
         let from = at + pppoe::HEADER;
@@ -234,23 +238,15 @@ impl Walk<'_, '_> {
     }
 
     fn framed_ppp(self) -> Result<Descent, Reason> {
-        let framed = self.frame.read(0, Reason::NotIp)? == ppp::HDLC;
+        let framed = self.read(0)? == ppp::HDLC;
         self.ppp(if framed { ppp::HDLC.len() } else { 0 })
     }
 
     /// Reads the protocol at `at`: two bytes, or one odd byte where it was compressed.
     fn ppp(self, at: usize) -> Result<Descent, Reason> {
-        let compressed = self.frame.read::<1>(at, Reason::NotIp)?[0] & 1 == 1;
-        let (protocol, start) = if compressed {
-            (
-                u16::from(self.frame.read::<1>(at, Reason::NotIp)?[0]),
-                at + 1,
-            )
-        } else {
-            (
-                u16::from_be_bytes(self.frame.read(at, Reason::NotIp)?),
-                at + 2,
-            )
+        let (protocol, start) = match self.read(at)? {
+            [odd] if odd & 1 == 1 => (u16::from(odd), at + 1),
+            [_] => (u16::from_be_bytes(self.read(at)?), at + 2),
         };
         match u8::try_from(protocol) {
             Ok(ppp::IPV4) => self.ip(start, Version::V4),

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Length of the largest mark in bytes.
-pub const MARK_BYTES_MAX: usize = 6 + COUNT_BYTES + FOOT_BYTES;
+pub(crate) const MARK_BYTES_MAX: usize = 6 + COUNT_BYTES + FOOT_BYTES;
 
 const COUNT_BYTES: usize = 1;
 

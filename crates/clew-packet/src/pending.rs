@@ -134,7 +134,7 @@ impl Pending {
         self.checked(verified)
     }
 
-    /// The same for many packets, which is much cheaper for each: packets of a block share one
+    /// Checks many packets at once, which is much cheaper for each: packets of a block share one
     /// verification, those of a window if [`Windows`] says so, and where the scheme has batches,
     /// signatures are verified together. The answers are in the order of the packets, which is that
     /// of their arrival, and those of [`check`](Self::check), but for packets of whole windows.
@@ -181,7 +181,8 @@ impl Pending {
         }
     }
 
-    /// Packets of the same affinity may share a verification; those without any share none.
+    /// Returns the affinity: packets that have the same may share a verification. Returns `None` if
+    /// this packet shares none.
     pub fn affinity(&self) -> Option<Affinity> {
         match self.span {
             Span::Nothing => None,

@@ -18,7 +18,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word for it in files and on terminals.
+    /// Returns the word for it in files and on terminals.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "valid",

@@ -187,8 +187,8 @@ impl<K: KeySource> Receiver<K> {
         self.take(looked)
     }
 
-    /// The first half of [`receive`](Self::receive), on any thread: what can be said of the frame
-    /// without taking note of it. Everything looked at is given to [`take`](Self::take).
+    /// Does the first half of [`receive`](Self::receive), on any thread: what can be said of the
+    /// frame without taking note of it. Everything looked at is given to [`take`](Self::take).
     pub fn look(&self, frame: &Frame<'_>, time: Option<Timestamp>) -> Looked {
         let (packet, summary) = match read(frame) {
             Ok(packet) => (packet, packet.summary()),
@@ -200,7 +200,7 @@ impl<K: KeySource> Receiver<K> {
         }
     }
 
-    /// The second half of [`receive`](Self::receive).
+    /// Does the second half of [`receive`](Self::receive).
     pub fn take(&mut self, looked: Looked) -> Received {
         if let Some(time) = looked.fresh {
             self.forget(time);

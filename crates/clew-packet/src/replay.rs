@@ -17,7 +17,7 @@ pub enum Replay {
 
 /// The most signatures that are remembered: about 50 MB, or a window of a minute at 17,000 packets
 /// a second.
-pub const REMEMBERED_MAX: usize = 1 << 20;
+pub(crate) const REMEMBERED_MAX: usize = 1 << 20;
 
 /// Leading bytes of a body that name its signature: three compressed points of 48 bytes.
 ///

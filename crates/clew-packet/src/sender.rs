@@ -104,8 +104,8 @@ impl Sender {
         self.sign_with(frame, time, sign, out)
     }
 
-    /// As [`sign`](Self::sign), with a signature from elsewhere: `sign` reads the message `M` and
-    /// fills the body, as long as the scheme's signature in the policy's form.
+    /// Signs as [`sign`](Self::sign), with a signature from elsewhere: `sign` reads the message `M`
+    /// and fills the body, as long as the scheme's signature in the policy's form.
     pub fn sign_with(
         &self,
         frame: &Frame<'_>,

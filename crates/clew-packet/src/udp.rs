@@ -33,7 +33,7 @@ impl<'a> Udp<'a> {
         flow_of(&self.datagram).key()
     }
 
-    /// What the application sent.
+    /// Returns the payload, which the application sent.
     pub fn payload(&self) -> &'a [u8] {
         &self.datagram.upper()[udp::HEADER..]
     }

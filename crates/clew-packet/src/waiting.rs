@@ -64,7 +64,7 @@ impl CodedPacket {
         })
     }
 
-    /// The hash of its block's message.
+    /// Returns the hash of its block's message.
     pub const fn block(&self) -> &Digest {
         &self.bin.block
     }
@@ -123,7 +123,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Nobody waits yet.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         Self {
             bins: const { Bins::new(LIMITS).expect("the limits are high enough") },
@@ -152,12 +152,12 @@ impl Waiting {
         }
     }
 
-    /// The ticket of whoever waits next.
+    /// Returns the ticket of whoever waits next.
     pub const fn next(&self) -> Ticket {
         self.next
     }
 
-    /// A packet as if it waited next.
+    /// Returns a packet as if it waited next.
     pub fn waiter(&self, packet: &CodedPacket) -> Waiter {
         Waiter {
             ticket: self.next,
@@ -214,13 +214,13 @@ impl Waiting {
         self.waiters.remove(&(bin, ticket))
     }
 
-    /// Who waits for the longest time.
+    /// Returns the packet that waits for the longest time.
     pub fn first(&self) -> Option<&Waiter> {
         let (ticket, bin) = self.keys.first_key_value()?;
         self.waiters.get(&(*bin, *ticket))
     }
 
-    /// Whether nobody else may wait.
+    /// Returns whether nobody else may wait.
     pub fn is_full(&self) -> bool {
         self.keys.len() >= WAITING_MAX
     }

@@ -41,7 +41,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of `k` packets, 1 to [`WINDOW_MAX`], that has seen none yet.
+    /// Creates a window of `k` packets, 1 to [`WINDOW_MAX`], that has seen none yet.
     pub fn new(k: u16) -> Self {
         Self {
             size: usize::from(k.clamp(1, WINDOW_MAX)),

@@ -49,7 +49,7 @@ impl Backend {
         Self::all().next().unwrap_or(Self::Portable)
     }
 
-    /// Whether this machine has the instructions. Asks the processor once.
+    /// Returns whether this machine has the instructions. Asks the processor once.
     #[inline]
     pub fn is_available(self) -> bool {
         match self {
@@ -72,7 +72,7 @@ impl Backend {
         assert!(self.is_available(), "this machine has no {}", self.name());
     }
 
-    /// Its name: `avx512-ifma`, `avx512`, `avx2` or `portable`.
+    /// Returns its name: `avx512-ifma`, `avx512`, `avx2` or `portable`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Avx512Ifma => "avx512-ifma",

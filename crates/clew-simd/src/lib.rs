@@ -19,6 +19,8 @@ pub mod hash;
 pub mod mont;
 pub mod poly1305;
 pub mod salsa20;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 pub mod x25519;
 
 pub use backend::Backend;

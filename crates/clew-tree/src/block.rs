@@ -26,7 +26,7 @@ pub enum DigestSize {
 }
 
 impl DigestSize {
-    /// The size with that many bytes.
+    /// Returns the size with that number of bytes.
     pub const fn from_bytes(bytes: u8) -> Option<Self> {
         match bytes {
             16 => Some(Self::D16),
@@ -36,7 +36,7 @@ impl DigestSize {
         }
     }
 
-    /// Its bytes.
+    /// Returns the number of bytes of a digest.
     pub const fn bytes(self) -> usize {
         self as usize
     }
@@ -54,13 +54,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// A block of 1 to [`PACKETS_MAX`] packets, under a binary tree of SHA-256. A signer draws `id`
-    /// at random once the packets are fixed: who chooses packets must not know it before.
+    /// Creates a block of 1 to [`PACKETS_MAX`] packets, under a binary tree of SHA-256. A signer
+    /// draws `id` at random once the packets are fixed: who chooses packets must not know it
+    /// before.
     pub const fn new(id: [u8; ID_BYTES], count: u16, digest: DigestSize) -> Option<Self> {
         Self::shaped(id, count, digest, Degree::BINARY, Suite::Sha256)
     }
 
-    /// A block under another tree.
+    /// Creates a block under another tree.
     pub const fn shaped(
         id: [u8; ID_BYTES],
         count: u16,
@@ -80,49 +81,50 @@ impl Block {
         })
     }
 
-    /// Its id.
+    /// Returns its id.
     pub const fn id(&self) -> &[u8; ID_BYTES] {
         &self.id
     }
 
-    /// The number of its packets.
+    /// Returns the number of its packets.
     pub const fn count(&self) -> u16 {
         self.count
     }
 
-    /// The size of its digests.
+    /// Returns the size of its digests.
     pub const fn digest(&self) -> DigestSize {
         self.digest
     }
 
-    /// The degree of its tree.
+    /// Returns the degree of its tree.
     pub const fn degree(&self) -> Degree {
         self.degree
     }
 
-    /// Its hash function.
+    /// Returns its hash function.
     pub const fn suite(&self) -> Suite {
         self.suite
     }
 
-    /// The leaf of the packet at `index`, which is the concatenation of `packet`.
+    /// Returns the leaf of the packet at `index`, which is the concatenation of `packet`.
     pub fn leaf(&self, index: u16, packet: &[&[u8]]) -> Digest {
         self.hasher().leaf(index, packet)
     }
 
-    /// The leaves of packets, in their order: as [`leaf`](Self::leaf) of each, but hashed together,
-    /// which is several times as fast.
+    /// Returns the leaves of packets, in their order: as [`leaf`](Self::leaf) of each, but hashed
+    /// together, which is several times as fast.
     pub fn leaves(&self, packets: &[Content<'_>]) -> Vec<Digest> {
         self.hasher().leaves(packets)
     }
 
-    /// The number of digests in the path of the packet at `index`; none if there is no such packet.
+    /// Returns the number of digests in the path of the packet at `index`, or `None` if there is no
+    /// such packet.
     pub fn depth(&self, index: u16) -> Option<usize> {
         (index < self.count).then(|| self.steps(index).map(|step| step.siblings()).sum())
     }
 
-    /// The root that a leaf and its path lead to (RFC 9162, 2.1.3.2, for degree 2); none if there is
-    /// no such packet or the path does not have the length that it must have.
+    /// Returns the root that a leaf and its path lead to (RFC 9162, 2.1.3.2, for degree 2), or
+    /// `None` if there is no such packet or the path does not have the length that it must have.
     pub fn root(&self, index: u16, leaf: &Digest, path: &[u8]) -> Option<Digest> {
         let size = self.digest.bytes();
         if path.len() != size * self.depth(index)? {

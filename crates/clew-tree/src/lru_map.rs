@@ -11,7 +11,7 @@ pub struct LruMap<K, V> {
 }
 
 impl<K, V> LruMap<K, V> {
-    /// An empty map.
+    /// Creates an empty map.
     pub const fn new() -> Self {
         Self {
             entries: BTreeMap::new(),
@@ -28,17 +28,17 @@ impl<K, V> Default for LruMap<K, V> {
 }
 
 impl<K: Copy + Ord, V> LruMap<K, V> {
-    /// The number of its entries.
+    /// Returns the number of its entries.
     pub fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// The value of a key, which does not count as a use.
+    /// Returns the value of a key, which does not count as a use.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key).map(|(_, value)| value)
     }
 
-    /// The value of a key, which does not count as a use.
+    /// Returns the value of a key, which does not count as a use.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.entries.get_mut(key).map(|(_, value)| value)
     }
@@ -72,12 +72,12 @@ impl<K: Copy + Ord, V> LruMap<K, V> {
         Some(value)
     }
 
-    /// The key that was used least recently.
+    /// Returns the key that was used least recently.
     pub fn oldest(&self) -> Option<K> {
         self.order.first_key_value().map(|(_, key)| *key)
     }
 
-    /// The value that was used least recently, out of the map.
+    /// Returns the value that was used least recently, out of the map.
     pub fn pop_oldest(&mut self) -> Option<V> {
         self.oldest().and_then(|key| self.remove(&key))
     }

@@ -48,7 +48,7 @@ pub struct Claim<'a> {
 }
 
 impl NodeCache {
-    /// Nothing but the root, which was verified with the block.
+    /// Creates a cache that has only the root, which was verified with the block.
     pub fn new(block: Block, root: Digest) -> Self {
         let levels = TreeNodes::new(block);
         Self {
@@ -68,12 +68,12 @@ impl NodeCache {
         (known, lead)
     }
 
-    /// The block.
+    /// Returns the block whose nodes these are.
     pub fn block(&self) -> &Block {
         self.levels.block()
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> &Digest {
         &self.root
     }
@@ -95,8 +95,8 @@ impl NodeCache {
         }
     }
 
-    /// Which of these packets of the block are verified, with nodes hashed together. One that
-    /// contradicts another before it is left out and may be valid alone.
+    /// Returns which of these packets of the block are verified, with nodes hashed together. One
+    /// that contradicts another before it is left out and may be valid alone.
     pub fn verify_all(&mut self, claims: &[Claim<'_>]) -> Vec<bool> {
         let root = self.root;
         self.climb(claims, &mut Some(root))

@@ -55,17 +55,17 @@ impl TreeNodes {
         &self.block
     }
 
-    /// Their numbers, from the leaves upwards.
+    /// Returns the numbers of the levels, from the leaves upwards.
     pub const fn levels(&self) -> Range<usize> {
         0..self.levels
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub const fn len(&self) -> usize {
         self.starts[self.levels] as usize
     }
 
-    /// The family of the node at a place of a level.
+    /// Returns the family of the node at a place of a level.
     pub fn family(&self, level: usize, place: u16) -> Family {
         let degree = self.block.degree();
         let parent = degree.above(place);
@@ -79,7 +79,7 @@ impl TreeNodes {
         }
     }
 
-    /// All nodes, of `D` bytes each, which is the size of the block's digests.
+    /// Returns all nodes, of `D` bytes each, which is the size of the block's digests.
     pub fn nodes<const D: usize>(&self) -> &[[u8; D]] {
         self.bytes.as_chunks().0
     }
@@ -88,8 +88,8 @@ impl TreeNodes {
         self.bytes.as_chunks_mut().0
     }
 
-    /// The parents of families of one level, in their order. A node without siblings is its own
-    /// parent, and not for this.
+    /// Writes the parents of families of one level to `out`, in their order. A node without
+    /// siblings is its own parent, and must not be among them.
     pub fn parents(&self, level: usize, families: &[Family], out: &mut [Digest]) {
         let size = self.block.digest().bytes();
         for (families, out) in families.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {

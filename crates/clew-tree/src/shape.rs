@@ -13,7 +13,7 @@ impl Degree {
     /// All packets under the root: Wong and Lam's star (section 2.1).
     pub const STAR: Self = Self(PACKETS_MAX);
 
-    /// A degree of 2 to [`PACKETS_MAX`].
+    /// Creates a degree of 2 to [`PACKETS_MAX`].
     pub const fn new(degree: u16) -> Option<Self> {
         if degree < 2 || degree > PACKETS_MAX {
             return None;
@@ -21,7 +21,7 @@ impl Degree {
         Some(Self(degree))
     }
 
-    /// As a number.
+    /// Returns the degree as a number.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -58,7 +58,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Number of siblings, whose digests a path has.
+    /// Returns the number of siblings, whose digests a path has.
     pub fn siblings(&self) -> usize {
         usize::from(self.children) - 1
     }

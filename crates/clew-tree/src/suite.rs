@@ -27,7 +27,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// The suite with that number.
+    /// Returns the suite with that number.
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Self::Blake3),
@@ -99,7 +99,7 @@ impl Hasher {
         }
     }
 
-    /// The leaves of packets, hashed together.
+    /// Returns the leaves of packets, hashed together.
     pub fn leaves(&self, packets: &[Content<'_>]) -> Vec<Digest> {
         let mut out = alloc::vec![[0; 32]; packets.len()];
         let indices = packets.iter().map(|packet| packet.index.to_be_bytes());
@@ -131,8 +131,8 @@ impl Hasher {
         out
     }
 
-    /// Up to [`TOGETHER`] nodes of one level, each by its place and its shortened children, hashed
-    /// together.
+    /// Writes up to [`TOGETHER`] nodes of one level to `out`, hashed together: each by its place
+    /// and its shortened children.
     pub fn nodes(&self, level: u8, families: &[(u16, &[u8])], out: &mut [Digest]) {
         match self {
             Self::Blake3 { key } => blake3_nodes(key, level, families, out),
@@ -140,7 +140,7 @@ impl Hasher {
         }
     }
 
-    /// The node over its shortened children.
+    /// Returns the node over its shortened children.
     pub fn node(&self, level: u8, place: u16, children: &[&[u8]]) -> Digest {
         let place = place.to_be_bytes();
         match self {

@@ -13,7 +13,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree over the leaves of all packets of a block; none if their number is another.
+    /// Returns the tree over the leaves of all packets of a block, or `None` if their number is
+    /// another.
     pub fn new(block: Block, leaves: &[Digest]) -> Option<Self> {
         if leaves.len() != usize::from(block.count()) {
             return None;
@@ -51,18 +52,18 @@ impl Tree {
         Some(Self { levels, root })
     }
 
-    /// The block.
+    /// Returns the block whose tree this is.
     pub fn block(&self) -> &Block {
         self.levels.block()
     }
 
-    /// The root, which is signed.
+    /// Returns the root, which is signed.
     pub fn root(&self) -> Digest {
         self.root
     }
 
-    /// The path of the packet at `index`: the siblings of each node on its way, from the leaf
-    /// upwards.
+    /// Returns the path of the packet at `index`: the siblings of each node on its way, from the
+    /// leaf upwards.
     pub fn path(&self, index: u16) -> Option<Vec<u8>> {
         let size = self.block().digest().bytes();
         let mut path = Vec::with_capacity(self.block().depth(index)? * size);

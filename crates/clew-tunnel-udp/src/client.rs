@@ -72,7 +72,7 @@ impl Client {
         Self::begin(config, None)
     }
 
-    /// The same with a trace of what happens to each packet, in qlog's form:
+    /// Creates a client that traces what happens to each packet, in qlog's form:
     ///
     /// ```no_run
     /// # use clew_tunnel_udp::{Client, Trace, tunnel::engine::client::Config};
@@ -158,7 +158,7 @@ impl Client {
         while metrics.changed().await.is_ok() {}
     }
 
-    /// What it counts.
+    /// Returns the client's metrics, as they change.
     pub fn metrics(&self) -> MetricsWatch {
         MetricsWatch(vec![self.metrics.clone()])
     }
@@ -233,7 +233,7 @@ impl Tunnel {
         }
     }
 
-    /// How it stands, and will.
+    /// Returns the tunnel's state, as it changes.
     pub fn state(&self) -> watch::Receiver<State> {
         self.state.clone()
     }
@@ -266,7 +266,8 @@ impl Tunnel {
         }
     }
 
-    /// The machine is elsewhere, or woke up: the tunnel goes on from a new port, under a new key and TID.
+    /// Tells that the machine has another address, or woke up: the tunnel goes on from a new port,
+    /// under a new key and TID.
     pub fn moved(&self) {
         let _ = self.commands.send(Command::Move(self.number));
     }

@@ -167,7 +167,7 @@ impl Program<client::Client> for ClientProgram {
 }
 
 impl ClientProgram {
-    /// Nothing is under way.
+    /// Creates a program without tunnels.
     pub(crate) fn new(watched: Watched) -> Self {
         Self {
             ends: DriverEnds::default(),

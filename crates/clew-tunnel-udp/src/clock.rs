@@ -24,7 +24,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Now.
+    /// Reads both clocks.
     pub fn now(&mut self) -> Now<'_> {
         Now {
             instant: Instant::default() + self.start.elapsed(),
@@ -33,13 +33,13 @@ impl Clock {
         }
     }
 
-    /// An engine's instant.
+    /// Returns an engine's instant.
     pub fn at(&self, instant: Instant) -> tokio::time::Instant {
         tokio::time::Instant::from_std(self.start + (instant - Instant::default()))
     }
 }
 
-/// The time of day.
+/// Returns the time of day.
 pub fn wall() -> WallTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     WallTime::default() + since.unwrap_or_default()

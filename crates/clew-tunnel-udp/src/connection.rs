@@ -88,7 +88,7 @@ impl Connection {
         self.sending.end.key
     }
 
-    /// Both halves, for who sends and receives at once.
+    /// Splits the connection into halves that send and receive at the same time.
     pub fn split(self) -> (Sending, Receiving) {
         (self.sending, self.receiving)
     }
@@ -110,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// The next RPC of the other side. None when the connection has ended, or its tunnel.
+    /// Returns the next RPC of the other side. None when the connection has ended, or its tunnel.
     pub async fn receive(&mut self) -> Option<Message> {
         self.receiving.receive().await
     }
@@ -129,7 +129,7 @@ impl Connection {
         self.sending.send(name, arguments).await
     }
 
-    /// The same for a message that is there.
+    /// Sends a message that exists already, as [`Self::send`] does.
     ///
     /// # Errors
     /// As [`Self::send`].
@@ -139,7 +139,7 @@ impl Connection {
 }
 
 impl Receiving {
-    /// As [`Connection::receive`].
+    /// Receives a message, as [`Connection::receive`].
     pub async fn receive(&mut self) -> Option<Message> {
         let message = self.incoming.recv().await;
         let is_empty = self.incoming.is_empty();
@@ -151,7 +151,7 @@ impl Receiving {
 }
 
 impl Sending {
-    /// As [`Connection::send`].
+    /// Sends an RPC, as [`Connection::send`].
     ///
     /// # Errors
     /// The same.
@@ -163,7 +163,7 @@ impl Sending {
         self.send_message(Message::new(name, arguments)?).await
     }
 
-    /// As [`Connection::send_message`].
+    /// Sends a message, as [`Connection::send_message`].
     ///
     /// # Errors
     /// The same.

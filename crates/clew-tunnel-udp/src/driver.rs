@@ -84,7 +84,7 @@ enum Wake<C, J> {
 }
 
 impl<E: Engine, P: Program<E>> Driver<E, P> {
-    /// A driver that is not running yet.
+    /// Creates a driver that is not running yet.
     pub fn new(
         engine: E,
         program: P,
@@ -106,8 +106,8 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         }
     }
 
-    /// The same, with a trace of what happens, if there is one. A trace that cannot be written ends, and nothing
-    /// else does.
+    /// Adds a trace of what happens, if there is one. A trace that cannot be written ends, and
+    /// nothing else does.
     #[must_use]
     pub(crate) fn traced(mut self, trace: Option<Trace>) -> Self {
         if trace.is_some() {
@@ -118,7 +118,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         self
     }
 
-    /// The same, with lists of so many jobs computed by tokio's threads for blocking work: for who has cores
+    /// Gives lists of so many jobs or more to tokio's threads for blocking work: for who has cores
     /// to spare, and one engine. 0: none.
     #[must_use]
     pub(crate) fn with_help_from(mut self, many: usize) -> Self {

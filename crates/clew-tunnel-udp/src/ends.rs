@@ -19,7 +19,7 @@ const WAITING: usize = 64;
 pub(crate) struct Key(u64);
 
 impl Key {
-    /// The next one.
+    /// Draws a key that was never used in this process.
     pub(crate) fn draw() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -104,12 +104,13 @@ impl Drop for DriverEnd {
     }
 }
 
-/// Bytes of the longest value: what a packet has, but for what stands around RPCs and a connection's id.
+/// Returns the bytes of the longest value: what a packet has, but for what stands around RPCs and a
+/// connection's id.
 pub(crate) const fn longest(packet: usize) -> usize {
     packet.saturating_sub(PACKET_MIN + 4)
 }
 
-/// Both ends of a connection, for packets of at most so many bytes.
+/// Creates both ends of a connection, for packets of at most so many bytes.
 pub(crate) fn pair(packet: usize) -> (TaskEnd, DriverEnd) {
     let key = Key::draw();
     let (to, incoming) = mpsc::channel(WAITING);
@@ -151,7 +152,7 @@ impl DriverEnds {
         self.ends.insert(id, hand);
     }
 
-    /// The server took it, or did not: then it is gone.
+    /// Records that the server took or refused a connection. One that was refused is removed.
     pub(crate) fn decided(&mut self, id: ConnectionId, decision: Decision) {
         if let Some(hand) = self.ends.get(&id) {
             hand.decision.send_replace(decision);
@@ -161,7 +162,7 @@ impl DriverEnds {
         }
     }
 
-    /// It is gone: its holder reads what came, and then the end.
+    /// Removes a connection: its holder reads what came, and then the end.
     pub(crate) fn remove(&mut self, id: ConnectionId) {
         if let Some(hand) = self.ends.remove(&id) {
             self.ids.remove(&hand.key);
@@ -173,7 +174,7 @@ impl DriverEnds {
         self.ends.keys().map(|id| id.tunnel).collect()
     }
 
-    /// A tunnel is gone, with all its connections.
+    /// Removes a tunnel with all its connections.
     pub(crate) fn remove_tunnel(&mut self, tunnel: TunnelId) {
         let ids = &mut self.ids;
         self.ends.retain(|id, hand| {
@@ -185,7 +186,8 @@ impl DriverEnds {
         });
     }
 
-    /// The other side closed it: the rest of what came, as far as the holder has room, and the end.
+    /// Records that the other side closed a connection: brings the rest of what came, as far as the
+    /// holder has room, and the end.
     pub(crate) fn closed(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         if let Some(hand) = self.ends.get_mut(&id) {
             hand.is_ended = true;
@@ -201,7 +203,7 @@ impl DriverEnds {
         }
     }
 
-    /// There is room for what waits to be sent.
+    /// Sends what waits, because there is room now.
     pub(crate) fn writable(&mut self, engine: &mut impl Engine, id: ConnectionId) {
         let Some(hand) = self.ends.get_mut(&id) else {
             return;
@@ -227,7 +229,7 @@ impl DriverEnds {
         }
     }
 
-    /// What a holder asks.
+    /// Does what a holder asks.
     pub(crate) fn ask(&mut self, engine: &mut impl Engine, ask: Ask) {
         let key = match &ask {
             Ask::Send(key, ..) | Ask::More(key) | Ask::Close(key) => key,

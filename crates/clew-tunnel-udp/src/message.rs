@@ -36,12 +36,12 @@ impl Message {
         Call::parse(&self.0).expect("an RPC that was checked")
     }
 
-    /// Its name.
+    /// Returns the RPC's name.
     pub fn name(&self) -> &str {
         self.call().name
     }
 
-    /// Its arguments, in order.
+    /// Returns its arguments, in order.
     pub fn arguments(&self) -> Values<'_> {
         self.call().arguments
     }

@@ -31,7 +31,7 @@ pub struct Metrics {
 pub struct MetricsWatch(pub(crate) Vec<watch::Receiver<Metrics>>);
 
 impl MetricsWatch {
-    /// What was counted, a fraction of a second ago.
+    /// Returns the numbers of a fraction of a second ago.
     pub fn read(&self) -> Metrics {
         let all = self.0.iter();
         all.fold(Metrics::default(), |sum, part| sum.and(&part.borrow()))
@@ -61,7 +61,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Nothing was counted.
+    /// Creates metrics of zeros, and what shows them.
     pub(crate) fn new() -> (Self, watch::Receiver<Metrics>) {
         let (told, metrics) = watch::channel(Metrics::default());
         let watched = Self {
@@ -74,7 +74,7 @@ impl Watched {
         (watched, metrics)
     }
 
-    /// Something happened.
+    /// Counts an event.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Create(_) | Event::Accepted(_) => self.connections += 1,
@@ -83,7 +83,7 @@ impl Watched {
         }
     }
 
-    /// When watchers are to be told what they were not, so that the last of it is never old.
+    /// Returns when watchers are to be told the rest. Returns `None` if they know all.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.is_late.then_some(self.at)
     }
@@ -93,7 +93,7 @@ impl Watched {
         self.at = Instant::from_nanos(0);
     }
 
-    /// The driver is about to wait.
+    /// Tells watchers, before the driver waits; at most once in a while.
     pub(crate) fn settled(&mut self, engine: &impl Engine, now: &Now<'_>) {
         self.is_late = now.instant < self.at;
         if self.is_late || self.told.receiver_count() == 0 {

@@ -42,7 +42,7 @@ impl Trace {
         writeln!(self.to, "\u{1e}{json}")
     }
 
-    /// A packet was sent.
+    /// Writes that a packet was sent.
     ///
     /// # Errors
     /// Of writing.
@@ -51,7 +51,7 @@ impl Trace {
         self.event(at, "packet_sent", &data)
     }
 
-    /// A packet was opened.
+    /// Writes that a packet was decrypted.
     ///
     /// # Errors
     /// Of writing.
@@ -70,7 +70,7 @@ impl Trace {
         self.event(*at, "metrics_updated", &data)
     }
 
-    /// What was discarded since the last time.
+    /// Writes what was discarded since the last call.
     ///
     /// # Errors
     /// Of writing.
@@ -93,7 +93,7 @@ impl Trace {
         ))
     }
 
-    /// Nothing remains in a buffer.
+    /// Writes what remains in a buffer.
     ///
     /// # Errors
     /// Of writing.

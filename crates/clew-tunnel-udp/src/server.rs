@@ -153,22 +153,22 @@ impl Server {
         })
     }
 
-    /// The next connection that a client asks for. None if the server has ended.
+    /// Returns the next connection that a client asks for. Returns `None` if the server has ended.
     pub async fn accept(&mut self) -> Option<Incoming> {
         self.incoming.recv().await
     }
 
-    /// Where its sockets are bound.
+    /// Returns the addresses to which its sockets are bound.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The newest record, and all that follow it: to be published.
+    /// Returns the newest record, and all that follow it: to be published.
     pub fn records(&self) -> watch::Receiver<Option<Record>> {
         self.records.clone()
     }
 
-    /// The newest record.
+    /// Returns the newest record.
     pub async fn record(&self) -> Option<Record> {
         let mut records = self.records.clone();
         let record = records.wait_for(Option::is_some).await.ok()?;
@@ -184,7 +184,7 @@ impl Server {
         }
     }
 
-    /// What it counts.
+    /// Returns the server's metrics, as they change.
     pub fn metrics(&self) -> MetricsWatch {
         MetricsWatch(self.metrics.clone())
     }
@@ -199,22 +199,22 @@ impl Drop for Server {
 }
 
 impl Incoming {
-    /// The service that is asked for.
+    /// Returns the service that is asked for.
     pub fn service(&self) -> &str {
         &self.create.service
     }
 
-    /// Whose the connection is to be.
+    /// Returns the user for whom the connection is to be.
     pub const fn user(&self) -> User {
         self.create.user
     }
 
-    /// Where the client is.
+    /// Returns the client's address.
     pub const fn address(&self) -> SocketAddr {
         self.create.address
     }
 
-    /// Whether the client has shown that it receives there.
+    /// Returns whether the client has shown that it receives there.
     pub const fn is_proven(&self) -> bool {
         self.create.is_proven
     }

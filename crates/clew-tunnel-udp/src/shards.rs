@@ -62,7 +62,7 @@ impl<C: From<Mail>> OwnShard<C> {
         (0..of).map(here).collect()
     }
 
-    /// Which shard this is.
+    /// Returns which shard this is.
     pub(crate) const fn shard(&self) -> Shard {
         self.shard
     }
@@ -87,13 +87,13 @@ impl<C: From<Mail>> OwnShard<C> {
         channel.is_some_and(|channel| channel.send(mail.into()).is_ok())
     }
 
-    /// A mail to this shard was taken.
+    /// Records that a mail to this shard was taken.
     pub(crate) fn taken(&self) {
         let mailbox = &self.shards.boxes[self.shard.number as usize];
         mailbox.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// What this shard's engine says to the others.
+    /// Passes what this shard's engine says to the others.
     pub(crate) fn tell(&self, messages: Vec<ShardMessage>) {
         if messages.is_empty() {
             return;

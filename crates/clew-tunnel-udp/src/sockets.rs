@@ -86,7 +86,7 @@ impl Socket {
         setsockopt(&self.io, AttachReusePortCbpf, &program).map_err(io::Error::from)
     }
 
-    /// Where it is bound.
+    /// Returns the address to which it is bound.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -137,7 +137,8 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Memory for trains of datagrams if the system makes such, for single ones otherwise.
+    /// Allocates memory for trains of datagrams if the system makes such, for single ones
+    /// otherwise.
     pub(crate) fn new(sockets: &Sockets) -> Self {
         let makes_trains = sockets.all.iter().any(|s| s.state.gro_segments() > 1);
         let train = if makes_trains { TRAIN } else { 2_048 };
@@ -178,7 +179,7 @@ impl Sockets {
         self.all.iter().find(fits)
     }
 
-    /// Where they are bound.
+    /// Returns the addresses to which they are bound.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(Socket::address).collect()
     }

@@ -15,7 +15,7 @@ const BYTES: [u8; 256] = {
 };
 static ALL: [u8; 256] = BYTES;
 
-/// The same bytes.
+/// Replaces each byte by itself, read from a table of all bytes: the result counts as public.
 #[inline(never)]
 pub fn bytes(bytes: &mut [u8]) {
     let all = black_box(&ALL);
@@ -24,7 +24,7 @@ pub fn bytes(bytes: &mut [u8]) {
     }
 }
 
-/// Whether a bit is 1.
+/// Returns whether `bit` is 1, and makes the answer public.
 #[inline(never)]
 pub fn bit(bit: u64) -> bool {
     black_box(&ALL)[usize::from(bit as u8)] == 1

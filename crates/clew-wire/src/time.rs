@@ -10,12 +10,12 @@ macro_rules! time {
         pub struct $Time(u64);
 
         impl $Time {
-            /// The time at so many nanoseconds.
+            /// Returns the instant with that number of nanoseconds.
             pub const fn from_nanos(nanos: u64) -> Self {
                 Self(nanos)
             }
 
-            /// Its nanoseconds.
+            /// Returns the number of nanoseconds.
             pub const fn as_nanos(self) -> u64 {
                 self.0
             }
@@ -61,12 +61,13 @@ time! {
 }
 
 impl WallTime {
-    /// The time at so many milliseconds since 1970; the last time there is, instead of a later one.
+    /// Returns the time at so many milliseconds since 1970; the last time there is, instead of a
+    /// later one.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// Its milliseconds since 1970.
+    /// Returns the number of milliseconds since 1970.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }

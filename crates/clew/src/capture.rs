@@ -31,7 +31,13 @@ impl Capture {
     ) -> Result<Self, Failure> {
         let metadata = path.metadata().ok().filter(|m| m.is_file());
         let size = metadata.map(|m| m.len());
-        let reader = Reader::new(input).map_err(|e| Failure::file(path, e))?;
+        let reader = Reader::new(input).map_err(|error| {
+            let failure = Failure::file(path, &error);
+            match error.hint() {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        })?;
         let kind = size.map_or(Input::Stream, |_| Input::File);
         // It is cleared when the thread that reads drops it.
         let bar = progress::bytes(size, doing);

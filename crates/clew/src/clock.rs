@@ -10,6 +10,11 @@ pub fn now_ns() -> u64 {
     u64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(0)
 }
 
+/// Now, for flows and group files.
+pub fn wall_time() -> clew_evidence::WallTime {
+    clew_evidence::WallTime::from_nanos(now_ns())
+}
+
 /// Now, for engines.
 pub fn now() -> clew_packet::Timestamp {
     clew_packet::Timestamp(now_ns())

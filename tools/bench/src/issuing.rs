@@ -2,7 +2,7 @@
 
 use crate::groups::rng;
 use crate::nodes::Nodes;
-use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search};
+use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search, WallTime};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
@@ -95,7 +95,7 @@ impl Issuing {
     pub fn head(&self, nodes: &Nodes) -> RegisterHead {
         RegisterHead {
             last: self.store.group().last_id(),
-            time: NOW,
+            time: WallTime::from_nanos(NOW),
             machines: nodes.entries,
             root: nodes.root(),
             hashes: Vec::new(),

@@ -355,8 +355,9 @@ fn a_block_with_options_has_less_room() {
 #[test]
 fn what_is_not_a_capture_is_named() {
     let check = |bytes: &[u8], expected: &str| {
-        let error = Reader::new(bytes).err().unwrap().to_string();
-        assert!(error.contains(expected), "{error}");
+        let error = Reader::new(bytes).err().unwrap();
+        let said = format!("{error}; {}", error.hint().unwrap_or_default());
+        assert!(said.contains(expected), "{said}");
     };
     check(b"", "empty");
     check(&[0x1f, 0x8b, 8, 0], "gunzip -c CAPTURE | clew");

@@ -104,12 +104,12 @@ fn decode_steps(epochs: &[EpochRecord]) -> Result<(Vec<Step>, Vec<usize>), Group
 }
 
 impl CheckedGroup {
-    /// The file.
+    /// Returns the group file that was checked.
     pub fn file(&self) -> &GroupFile {
         &self.group
     }
 
-    /// V of an epoch. Returns `None` if the file has no such epoch.
+    /// Returns V of an epoch. Returns `None` if the file has no such epoch.
     pub fn v(&self, epoch: u32) -> Option<G1> {
         let until = *self.until.get(epoch as usize)?;
         let base = self.hashed_since(epoch);
@@ -119,7 +119,7 @@ impl CheckedGroup {
         }
     }
 
-    /// What a witness of epoch `from` has to follow to become one of epoch `to`.
+    /// Returns the steps that a witness of epoch `from` follows to become one of epoch `to`.
     ///
     /// Returns `None` if the file lacks one of them. If a rebase is in the way back to the first
     /// epochs, the witness of epoch 0 is needed, which only the manager can give.
@@ -139,21 +139,21 @@ impl CheckedGroup {
         })
     }
 
-    /// How many steps there are since epoch 0 or the last rebase, in the newest epoch: at most
-    /// [`crate::MAX_STEPS`].
+    /// Returns how many steps there are since epoch 0 or the last rebase, in the newest epoch: at
+    /// most [`crate::MAX_STEPS`].
     pub fn steps_since_rebase(&self) -> usize {
         let base = self.hashed_since(self.newest_epoch());
         self.steps.len() - self.until[base as usize]
     }
 
-    /// Every x* of a step up to and with `epoch`, oldest first.
+    /// Returns every x* of a step up to and with `epoch`, oldest first.
     pub fn revoked_x(&self, epoch: u32) -> impl Iterator<Item = &Scalar> {
         let until = self.until.get(epoch as usize).or(self.until.last());
         let until = until.copied().unwrap_or(0);
         self.steps[..until].iter().map(Step::x)
     }
 
-    /// The index of every row that a rebase up to and with `epoch` revokes.
+    /// Returns the index of every row that a rebase up to and with `epoch` revokes.
     pub fn revoked_rows(&self, epoch: u32) -> impl Iterator<Item = u32> {
         let until = self.group.epochs.len().min(epoch as usize);
         let lists = self.group.epochs[..until].iter().map(|r| match &r.change {

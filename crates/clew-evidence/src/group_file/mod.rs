@@ -20,6 +20,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{DecodeError, EpochId, PublicKey, Scheme};
 use clew_packet::GroupId;
+use clew_wire::WallTime;
 use read::Read;
 use revoked::Revoked;
 use rule::at;
@@ -37,7 +38,7 @@ pub struct GroupFile {
     first_key: PublicKey,
     epochs: Vec<EpochRecord>,
     /// Effective starts of epochs 1 and later.
-    starts: Vec<u64>,
+    starts: Vec<WallTime>,
     /// The epochs that move V, those that do it by a rebase, and those with a new sharing, ascending.
     moves: Vec<u32>,
     rebases: Vec<u32>,
@@ -100,62 +101,63 @@ impl GroupFile {
         }
     }
 
-    /// The group id.
+    /// Returns the group id.
     pub fn id(&self) -> GroupId {
         self.id
     }
 
-    /// How members sign.
+    /// Returns the scheme with which members sign.
     pub fn scheme(&self) -> Scheme {
         self.genesis.scheme
     }
 
-    /// Record 0.
+    /// Returns record 0.
     pub fn genesis(&self) -> &Genesis {
         &self.genesis
     }
 
-    /// The records of epochs 1 and later.
+    /// Returns the records of epochs 1 and later.
     pub fn epochs(&self) -> &[EpochRecord] {
         &self.epochs
     }
 
-    /// Earlier sizes of the register, smallest first.
+    /// Returns earlier sizes of the register, smallest first.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
 
-    /// The register's head.
+    /// Returns the register's head.
     pub fn register(&self) -> &RegisterHead {
         &self.register
     }
 
-    /// Number of the newest epoch.
+    /// Returns the number of the newest epoch.
     pub fn newest_epoch(&self) -> u32 {
         self.epochs.len() as u32
     }
 
-    /// The record of an epoch. Returns `None` for epoch 0 and for epochs that are not in the file.
+    /// Returns the record of an epoch. Returns `None` for epoch 0 and for epochs that are not in
+    /// the file.
     pub fn record(&self, epoch: u32) -> Option<&EpochRecord> {
         self.epochs.get((epoch as usize).checked_sub(1)?)
     }
 
-    /// The effective start of `epoch`, in nanoseconds since 1970.
+    /// Returns the effective start of `epoch`.
     ///
     /// It is the least start of this and all later records: an urgent epoch brings a planned one
     /// forward. Returns `None` for epoch 0 and for epochs that are not in the file.
-    pub fn start(&self, epoch: u32) -> Option<u64> {
+    pub fn start(&self, epoch: u32) -> Option<WallTime> {
         let index = (epoch as usize).checked_sub(1)?;
         self.starts.get(index).copied()
     }
 
-    /// The epoch in force at a time in nanoseconds since 1970: the last whose effective start is not
-    /// after it, else epoch 0.
-    pub fn epoch_at(&self, time: u64) -> u32 {
+    /// Returns the epoch in force at a time: the last whose effective start is not after it, else
+    /// epoch 0.
+    pub fn epoch_at(&self, time: WallTime) -> u32 {
         self.starts.partition_point(|start| *start <= time) as u32
     }
 
-    /// The epoch id of `epoch`. Returns `None` if the file has no such epoch.
+    /// Returns the epoch id of `epoch`. Returns `None` if the file has no such epoch.
     ///
     /// A member whose key has another id for this epoch has seen another history of the group.
     pub fn epoch_id(&self, epoch: u32) -> Option<EpochId> {
@@ -166,24 +168,24 @@ impl GroupFile {
         }
     }
 
-    /// The epoch id of the newest epoch.
+    /// Returns the epoch id of the newest epoch.
     pub fn last_id(&self) -> EpochId {
         self.register.last
     }
 
-    /// The epoch with that id. Looks at every epoch, newest first.
+    /// Returns the epoch with that id. Looks at every epoch, newest first.
     pub fn epoch_of(&self, id: &EpochId) -> Option<u32> {
         (0..=self.newest_epoch())
             .rev()
             .find(|epoch| self.epoch_id(*epoch).as_ref() == Some(id))
     }
 
-    /// The public key of epoch 0.
+    /// Returns the public key of epoch 0.
     pub fn first_public_key(&self) -> &PublicKey {
         &self.first_key
     }
 
-    /// The public key of an epoch. Returns `None` if the file has no such epoch.
+    /// Returns the public key of an epoch. Returns `None` if the file has no such epoch.
     ///
     /// Its V stands on the manager's signature alone unless this is a [`CheckedGroup`]: enough to
     /// verify packets.
@@ -202,7 +204,8 @@ impl GroupFile {
         Some(key.map_err(|_| at(epoch as usize, Rule::PublicKey)))
     }
 
-    /// How the opening key of an epoch is shared. Returns `None` if the file has no such epoch.
+    /// Returns how the opening key of an epoch is shared. Returns `None` if the file has no such
+    /// epoch.
     ///
     /// # Errors
     /// Rule `sharing` if a commitment does not decode, `public-key` as for [`Self::public_key`].
@@ -221,7 +224,8 @@ impl GroupFile {
         Some(sharing.map_err(|_| at(part, Rule::Sharing)))
     }
 
-    /// The sharing of an epoch as it stands in a record, unchecked, and the epoch of that record.
+    /// Returns the sharing of an epoch as it stands in a record, unchecked, and the epoch of that
+    /// record.
     pub fn sharing_record(&self, epoch: u32) -> Option<(u32, &SharingRecord)> {
         if epoch > self.newest_epoch() {
             return None;
@@ -232,13 +236,13 @@ impl GroupFile {
         })
     }
 
-    /// The last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and from which
-    /// the steps up to `epoch` count.
+    /// Returns the last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and
+    /// from which the steps up to `epoch` count.
     pub fn hashed_since(&self, epoch: u32) -> u32 {
         last_not_after(&self.rebases, epoch).unwrap_or(0)
     }
 
-    /// The epoch from which a machine is revoked, without a pairing.
+    /// Returns the epoch from which a machine is revoked, without a pairing.
     ///
     /// With `xr`, `x` is looked for among the x* of steps; the row's index among the lists of rebases
     /// with both schemes. Returns `None` if it is not revoked in this file.
@@ -248,7 +252,8 @@ impl GroupFile {
         [by_x, by_row].into_iter().flatten().min()
     }
 
-    /// The root of the register when it had that many machines: of the head or of a checkpoint.
+    /// Returns the root of the register when it had that many machines: of the head or of a
+    /// checkpoint.
     pub fn register_root(&self, machines: u32) -> Option<&[u8; 32]> {
         if machines == self.register.machines {
             return Some(&self.register.root);
@@ -326,8 +331,8 @@ fn last_not_after(epochs: &[u32], epoch: u32) -> Option<u32> {
 }
 
 /// The least start of each record and all later ones.
-fn effective_starts(epochs: &[EpochRecord]) -> Vec<u64> {
-    let mut starts: Vec<u64> = epochs.iter().map(|record| record.start).collect();
+fn effective_starts(epochs: &[EpochRecord]) -> Vec<WallTime> {
+    let mut starts: Vec<WallTime> = epochs.iter().map(|record| record.start).collect();
     for i in (1..starts.len()).rev() {
         starts[i - 1] = starts[i - 1].min(starts[i]);
     }

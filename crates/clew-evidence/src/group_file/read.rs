@@ -72,7 +72,7 @@ impl GroupFileReader {
         Ok(())
     }
 
-    /// The file, once all of it was pushed.
+    /// Returns the file, once all of it was pushed.
     ///
     /// # Errors
     /// As [`Self::push`]: it ends too early, or breaks a rule that needs all of it.
@@ -264,6 +264,7 @@ fn first_key(genesis: &Genesis) -> Option<PublicKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WallTime;
     use crate::parts::{Change, Origin, SharingRecord, sign_part};
     use clew_group::quorum::Quorum;
     use clew_group::{EpochId, Scheme};
@@ -279,7 +280,7 @@ mod tests {
     fn some_genesis() -> Vec<u8> {
         let genesis = Genesis {
             scheme: Scheme::Bbs04,
-            created: 5,
+            created: WallTime::from_nanos(5),
             nonce: [0; 32],
             manager: manager().verifying_key().to_bytes(),
             name: "acme".parse().unwrap(),
@@ -298,8 +299,8 @@ mod tests {
         EpochRecord {
             epoch,
             previous: EpochId(previous),
-            made: 5,
-            start: 5,
+            made: WallTime::from_nanos(5),
+            start: WallTime::from_nanos(5),
             machines: 0,
             root: [0; 32],
             change: Change::Rebase { revoked: vec![] },

@@ -54,7 +54,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The name that the specification gives it.
+    /// Returns the name that the specification gives it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",

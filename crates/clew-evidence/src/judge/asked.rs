@@ -91,12 +91,13 @@ impl Asked {
         })
     }
 
-    /// How the opening key of the packet's epoch is shared.
+    /// Returns how the opening key of the packet's epoch is shared.
     pub fn sharing(&self) -> &EpochSharing {
         &self.sharing
     }
 
-    /// What each trustee decrypts for an opening, in the order of a share's decryptions.
+    /// Returns the parts that each trustee decrypts for an opening, in the order of a share's
+    /// decryptions.
     pub fn parts(&self) -> Vec<Part<'_>> {
         let pairs = self.sharing.parts.iter().zip(&self.encrypted);
         let part = |(number, (sharing, point))| Part {
@@ -108,8 +109,8 @@ impl Asked {
         (1..).zip(pairs).map(part).collect()
     }
 
-    /// What a set of trustees answers together about the machine that signs with `base` in the
-    /// packet's epoch (`xr`).
+    /// Returns the match that a set of trustees answers together: whether the machine that signs
+    /// with `base` in the packet's epoch sent it (`xr`).
     ///
     /// # Errors
     /// As [`Match::new`]; [`QuorumError::NoAnswer`] with `bbs04`.

@@ -43,7 +43,7 @@ pub enum Caveat {
 }
 
 impl Caveat {
-    /// The stable name that the specification gives it.
+    /// Returns the stable name that the specification gives it.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::IssuerCouldSign => "issuer-could-sign",
@@ -57,7 +57,7 @@ impl Caveat {
         }
     }
 
-    /// The epoch that it is about, if it is about one.
+    /// Returns the epoch that it is about, if it is about one.
     pub fn epoch(&self) -> Option<u32> {
         match self {
             Self::JoinedLater { epoch }

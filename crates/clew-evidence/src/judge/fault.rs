@@ -41,7 +41,7 @@ pub enum JudgeRule {
 }
 
 impl JudgeRule {
-    /// The name that the specification gives it.
+    /// Returns the name that the specification gives it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Layout => "layout",

@@ -41,7 +41,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// A sentence about the trustee's share.
+    /// Returns a sentence about the trustee's share.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OtherRequest => "share is for another request",
@@ -63,8 +63,8 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Step 1 of a match: the set, and the commitments of all of it in the order of indices, or who is in
-/// the way.
+/// Gathers step 1 of a match: the set, and the commitments of all of it in the order of indices, or
+/// who is in the way.
 pub fn gather_commitments(
     request: &Request,
     shares: &[Share],
@@ -75,8 +75,8 @@ pub fn gather_commitments(
     })
 }
 
-/// Step 2, likewise: the blinds. That they are those committed to, each trustee checks before its
-/// third step.
+/// Gathers step 2, likewise: the blinds. Each trustee checks before its third step that they are
+/// those committed to.
 pub fn gather_blinds(
     request: &Request,
     shares: &[Share],

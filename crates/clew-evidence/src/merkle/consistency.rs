@@ -4,7 +4,7 @@ use super::{fold, parent, peaks};
 use alloc::vec::Vec;
 
 /// Most hashes of a consistency proof.
-pub const MAX_CONSISTENCY_HASHES: usize = 64;
+pub(crate) const MAX_CONSISTENCY_HASHES: usize = 64;
 
 /// Makes the proof that the first `before` entries are a prefix of the first `entries`.
 ///

@@ -4,7 +4,8 @@
 
 mod consistency;
 
-pub use consistency::{MAX_CONSISTENCY_HASHES, consistency};
+pub(crate) use consistency::MAX_CONSISTENCY_HASHES;
+pub use consistency::consistency;
 pub(crate) use consistency::{Size, leads};
 
 use alloc::vec;
@@ -12,10 +13,10 @@ use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
 
 /// Most hashes of an inclusion proof.
-pub const MAX_PROOF_HASHES: usize = 32;
+pub(crate) const MAX_PROOF_HASHES: usize = 32;
 
-/// The nodes that appending a leaf hash to a list of `entries` completes, the leaf first, each with
-/// level and index. Whoever keeps them all serves roots and proofs from them.
+/// Returns the nodes that appending a leaf hash to a list of `entries` completes, the leaf first,
+/// each with level and index. Whoever keeps them all serves roots and proofs from them.
 ///
 /// Returns `None` if the list is full or a node is missing.
 pub fn appended_nodes(
@@ -34,7 +35,7 @@ pub fn appended_nodes(
     Some(added)
 }
 
-/// The Merkle tree hash of the first `entries`.
+/// Returns the Merkle tree hash of the first `entries`.
 ///
 /// 32 zero bytes for the empty list: RFC 6962 would hash no bytes, and no list has a root of zeros.
 /// Returns `None` if a node is missing.

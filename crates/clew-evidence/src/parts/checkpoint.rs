@@ -1,10 +1,11 @@
 //! Checkpoints: earlier sizes of the register that rows may still name (spec 2.3).
 
-use super::{KIND_CHECKPOINT, read_hashes, read_size};
-use crate::merkle::{Size, leads};
-use crate::wire::Fields;
+use super::{KIND_CHECKPOINT, read_size, write_size};
+use crate::merkle::{MAX_CONSISTENCY_HASHES, Size, leads};
+use crate::wire::{read_hashes, write_hashes};
 use alloc::vec;
 use alloc::vec::Vec;
+use clew_wire::Reader;
 
 /// An earlier register of the same group, with the proof that later ones only added to it.
 ///
@@ -23,17 +24,15 @@ impl Checkpoint {
     /// Encodes the body, up to 2,086 bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![KIND_CHECKPOINT];
-        out.extend_from_slice(&self.machines.to_be_bytes());
-        out.extend_from_slice(&self.root);
-        out.push(self.hashes.len() as u8);
-        out.extend_from_slice(self.hashes.as_flattened());
+        write_size(&mut out, self.size());
+        write_hashes(&mut out, &self.hashes);
         out
     }
 
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body.strip_prefix(&[KIND_CHECKPOINT])?);
+        let mut fields = Reader(body.strip_prefix(&[KIND_CHECKPOINT])?);
         let (machines, root) = read_size(&mut fields).filter(|(machines, _)| *machines > 0)?;
-        let hashes = read_hashes(&mut fields)?;
+        let hashes = read_hashes(&mut fields, MAX_CONSISTENCY_HASHES)?;
         fields.0.is_empty().then_some(Self {
             machines,
             root,

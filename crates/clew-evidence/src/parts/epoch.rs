@@ -1,11 +1,11 @@
 //! Record e: a later epoch (spec 2.2).
 
-use super::{KIND_EPOCH, SharingRecord, body_hash, read_size};
-use crate::wire::Fields;
+use super::{KIND_EPOCH, SharingRecord, body_hash, read_size, read_time, write_size};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::{EpochId, STEP_BYTES, Scheme, Step, xr};
+use clew_wire::{Reader, WallTime};
 
 const CHANGE_STEPS: u8 = 1;
 const CHANGE_SHARING: u8 = 2;
@@ -24,11 +24,11 @@ pub struct EpochRecord {
     pub epoch: u32,
     /// The epoch id of the epoch before.
     pub previous: EpochId,
-    /// Nanoseconds since 1970 at which the record was made.
-    pub made: u64,
-    /// Nanoseconds since 1970 from which signers use this epoch, unless a later epoch starts before
+    /// When the record was made.
+    pub made: WallTime,
+    /// From when on signers use this epoch, unless a later epoch starts before
     /// ([`crate::GroupFile::start`]).
-    pub start: u64,
+    pub start: WallTime,
     /// Number of entries that the register had when the record was made: the epoch id binds them.
     pub machines: u32,
     /// Merkle tree hash over these entries; zeros if there were none.
@@ -71,18 +71,17 @@ impl EpochRecord {
         let mut out = vec![KIND_EPOCH];
         out.extend_from_slice(&self.epoch.to_be_bytes());
         out.extend_from_slice(&self.previous.0);
-        out.extend_from_slice(&self.made.to_be_bytes());
-        out.extend_from_slice(&self.start.to_be_bytes());
-        out.extend_from_slice(&self.machines.to_be_bytes());
-        out.extend_from_slice(&self.root);
+        out.extend_from_slice(&self.made.as_nanos().to_be_bytes());
+        out.extend_from_slice(&self.start.as_nanos().to_be_bytes());
+        write_size(&mut out, (self.machines, self.root));
         self.change.write(&mut out);
         out
     }
 
     pub(crate) fn decode(scheme: Scheme, body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body.strip_prefix(&[KIND_EPOCH])?);
+        let mut fields = Reader(body.strip_prefix(&[KIND_EPOCH])?);
         let (epoch, previous) = (fields.u32()?, fields.array()?);
-        let (made, start) = (fields.u64()?, fields.u64()?);
+        let (made, start) = (read_time(&mut fields)?, read_time(&mut fields)?);
         let (machines, root) = read_size(&mut fields)?;
         let change = Change::read(scheme, &mut fields)?;
         fields.0.is_empty().then_some(Self {
@@ -96,7 +95,7 @@ impl EpochRecord {
         })
     }
 
-    /// The epoch id of this epoch.
+    /// Returns the epoch id of this epoch.
     pub fn epoch_id(&self) -> EpochId {
         EpochId(body_hash(&self.encode()))
     }
@@ -108,7 +107,7 @@ impl Change {
         Self::Steps(steps.into_iter().map(Step::to_bytes).collect())
     }
 
-    /// A new opening key: that of the epoch's public key, or the same with other trustees.
+    /// Creates a new opening key: that of the epoch's public key, or the same with other trustees.
     pub fn sharing(next: &xr::PublicKey, sharing: SharingRecord) -> Self {
         Self::Sharing(Box::new(NewOpeningKey {
             h: next.h().to_bytes(),
@@ -117,7 +116,7 @@ impl Change {
         }))
     }
 
-    /// Whether V is another than in the epoch before.
+    /// Returns whether V is another than in the epoch before.
     pub fn moves_v(&self) -> bool {
         !matches!(self, Self::Sharing(_))
     }
@@ -142,7 +141,7 @@ impl Change {
         }
     }
 
-    fn read(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(scheme: Scheme, fields: &mut Reader<'_>) -> Option<Self> {
         match (fields.u8()?, scheme) {
             (CHANGE_STEPS, Scheme::Xr) => read_steps(fields),
             (CHANGE_SHARING, Scheme::Xr) => Some(Self::Sharing(Box::new(NewOpeningKey {
@@ -156,15 +155,15 @@ impl Change {
     }
 }
 
-fn read_steps(fields: &mut Fields<'_>) -> Option<Change> {
+fn read_steps(fields: &mut Reader<'_>) -> Option<Change> {
     let count = usize::from(fields.u8()?);
     let allowed = (1..=MAX_STEPS_PER_RECORD).contains(&count);
     let (steps, _) = fields.take(count * STEP_BYTES)?.as_chunks();
     allowed.then(|| Change::Steps(steps.to_vec()))
 }
 
-fn read_rebase(fields: &mut Fields<'_>) -> Option<Change> {
-    let count = usize::from(u16::from_be_bytes(fields.array()?));
+fn read_rebase(fields: &mut Reader<'_>) -> Option<Change> {
+    let count = usize::from(fields.u16()?);
     let (rows, _) = fields.take(4 * count)?.as_chunks();
     let revoked: Vec<u32> = rows.iter().copied().map(u32::from_be_bytes).collect();
     let increasing = revoked.is_sorted_by(|a, b| a < b);

@@ -1,13 +1,13 @@
 //! Record 0: the group (spec 2.1).
 
-use super::{KIND_GENESIS, SharingRecord, body_hash};
+use super::{KIND_GENESIS, SharingRecord, body_hash, read_time};
 use crate::name::Name;
-use crate::wire::Fields;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::{EpochId, FOUNDING_BYTES, Scheme};
 use clew_packet::GroupId;
+use clew_wire::{Reader, WallTime};
 
 /// This group has no transparency log: the only value so far.
 const NO_LOG: u8 = 0;
@@ -17,8 +17,8 @@ const NO_LOG: u8 = 0;
 pub struct Genesis {
     /// How its members sign.
     pub scheme: Scheme,
-    /// Nanoseconds since 1970.
-    pub created: u64,
+    /// When the group was founded.
+    pub created: WallTime,
     /// Generators and the bases V of epochs are derived from it.
     pub nonce: [u8; 32],
     /// Ed25519 public key of the manager.
@@ -38,7 +38,7 @@ impl Genesis {
     /// Encodes the body.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![KIND_GENESIS, self.scheme.code()];
-        out.extend_from_slice(&self.created.to_be_bytes());
+        out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.nonce);
         out.extend_from_slice(&self.manager);
         out.push(NO_LOG);
@@ -50,9 +50,9 @@ impl Genesis {
     }
 
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body.strip_prefix(&[KIND_GENESIS])?);
+        let mut fields = Reader(body.strip_prefix(&[KIND_GENESIS])?);
         let scheme = Scheme::from_code(fields.u8()?)?;
-        let (created, nonce, manager) = (fields.u64()?, fields.array()?, fields.array()?);
+        let (created, nonce, manager) = (read_time(&mut fields)?, fields.array()?, fields.array()?);
         fields.array().filter(|log| *log == [NO_LOG])?;
         let name = Name::read(&mut fields)?;
         let founding = Box::new(fields.array()?);
@@ -73,14 +73,14 @@ impl Genesis {
         })
     }
 
-    /// The id of the group that this record founds.
+    /// Returns the id of the group that this record founds.
     pub fn group_id(&self) -> GroupId {
         let mut id = [0; 16];
         id.copy_from_slice(&self.epoch_id().0[..16]);
         GroupId(id)
     }
 
-    /// The epoch id of epoch 0.
+    /// Returns the epoch id of epoch 0.
     pub fn epoch_id(&self) -> EpochId {
         EpochId(body_hash(&self.encode()))
     }

@@ -1,19 +1,20 @@
 //! The register's head (spec 2.4).
 
-use super::{Checkpoint, KIND_REGISTER, read_hashes, read_size};
-use crate::merkle::leads;
-use crate::wire::Fields;
+use super::{Checkpoint, KIND_REGISTER, read_size, read_time, write_size};
+use crate::merkle::{MAX_CONSISTENCY_HASHES, Size, leads};
+use crate::wire::{read_hashes, write_hashes};
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::EpochId;
+use clew_wire::{Reader, WallTime};
 
 /// The register's head: the last part of a group file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterHead {
     /// The epoch id of the newest epoch.
     pub last: EpochId,
-    /// Nanoseconds since 1970 at which it was made.
-    pub time: u64,
+    /// When it was made.
+    pub time: WallTime,
     /// Number of entries, revoked ones included.
     pub machines: u32,
     /// Merkle tree hash over the entries; zeros if there are none.
@@ -29,19 +30,17 @@ impl RegisterHead {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![KIND_REGISTER];
         out.extend_from_slice(&self.last.0);
-        out.extend_from_slice(&self.time.to_be_bytes());
-        out.extend_from_slice(&self.machines.to_be_bytes());
-        out.extend_from_slice(&self.root);
-        out.push(self.hashes.len() as u8);
-        out.extend_from_slice(self.hashes.as_flattened());
+        out.extend_from_slice(&self.time.as_nanos().to_be_bytes());
+        write_size(&mut out, self.size());
+        write_hashes(&mut out, &self.hashes);
         out
     }
 
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
-        let mut fields = Fields(body.strip_prefix(&[KIND_REGISTER])?);
-        let (last, time) = (fields.array()?, fields.u64()?);
+        let mut fields = Reader(body.strip_prefix(&[KIND_REGISTER])?);
+        let (last, time) = (fields.array()?, read_time(&mut fields)?);
         let (machines, root) = read_size(&mut fields)?;
-        let hashes = read_hashes(&mut fields)?;
+        let hashes = read_hashes(&mut fields, MAX_CONSISTENCY_HASHES)?;
         fields.0.is_empty().then_some(Self {
             last: EpochId(last),
             time,
@@ -51,10 +50,14 @@ impl RegisterHead {
         })
     }
 
+    pub(crate) fn size(&self) -> Size {
+        (self.machines, self.root)
+    }
+
     /// Whether the register only added to the last checkpoint.
     pub(crate) fn follows(&self, last: Option<&Checkpoint>) -> bool {
         last.map_or(self.hashes.is_empty(), |last| {
-            leads(last.size(), (self.machines, self.root), &self.hashes)
+            leads(last.size(), self.size(), &self.hashes)
         })
     }
 }

@@ -13,10 +13,10 @@ pub use genesis::Genesis;
 pub use head::RegisterHead;
 pub use sharing::{Origin, SharingRecord};
 
-use crate::merkle::{MAX_CONSISTENCY_HASHES, Size};
+use crate::merkle::Size;
 use crate::signed::SIGNATURE_BYTES;
-use crate::wire::Fields;
 use alloc::vec::Vec;
+use clew_wire::{Reader, WallTime};
 use ed25519_dalek::{Signer, SigningKey};
 use sha2::{Digest, Sha256};
 
@@ -73,18 +73,22 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Reads the size of a register: a number of entries (4) and their root, which is zeros if there are
-/// none.
-fn read_size(fields: &mut Fields<'_>) -> Option<Size> {
-    let (machines, root) = (fields.u32()?, fields.array()?);
-    (machines > 0 || root == [0; 32]).then_some((machines, root))
+/// Reads a time (8): nanoseconds since 1970.
+fn read_time(fields: &mut Reader<'_>) -> Option<WallTime> {
+    fields.u64().map(WallTime::from_nanos)
 }
 
-/// Reads a count (1) and as many hashes, at most 64.
-fn read_hashes(fields: &mut Fields<'_>) -> Option<Vec<[u8; 32]>> {
-    let count = usize::from(fields.u8()?);
-    let (hashes, _) = fields.take(32 * count)?.as_chunks();
-    (count <= MAX_CONSISTENCY_HASHES).then(|| hashes.to_vec())
+/// Writes the size of a register.
+fn write_size(out: &mut Vec<u8>, (machines, root): Size) {
+    out.extend_from_slice(&machines.to_be_bytes());
+    out.extend_from_slice(&root);
+}
+
+/// Reads the size of a register: a number of entries (4) and their root, which is zeros if there are
+/// none.
+fn read_size(fields: &mut Reader<'_>) -> Option<Size> {
+    let (machines, root) = (fields.u32()?, fields.array()?);
+    (machines > 0 || root == [0; 32]).then_some((machines, root))
 }
 
 /// The kind that a body claims to be.

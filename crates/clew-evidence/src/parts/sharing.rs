@@ -1,9 +1,9 @@
 //! How an opening key is shared (spec 2.5).
 
-use crate::wire::Fields;
 use alloc::vec::Vec;
 use clew_group::Scheme;
 use clew_group::quorum::{Quorum, Sharing};
+use clew_wire::Reader;
 
 /// Where an opening key comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    fn read(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(scheme: Scheme, fields: &mut Reader<'_>) -> Option<Self> {
         match (fields.u8()?, scheme) {
             (1, _) => Some(Self::TrustedDealer),
             (2, Scheme::Xr) => Some(Self::Dkg),
@@ -23,7 +23,7 @@ impl Origin {
         }
     }
 
-    /// The name that JSON output uses.
+    /// Returns the name that JSON output uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TrustedDealer => "trusted-dealer",
@@ -44,7 +44,7 @@ pub struct SharingRecord {
 }
 
 impl SharingRecord {
-    /// Of the sharing of an `xr` group's key.
+    /// Describes the sharing of an `xr` group's key.
     pub fn xr(origin: Origin, of_xi: &Sharing) -> Self {
         Self {
             origin,
@@ -53,7 +53,7 @@ impl SharingRecord {
         }
     }
 
-    /// Of the two sharings of a `bbs04` group's key, which have one quorum.
+    /// Describes the two sharings of a `bbs04` group's key, which have one quorum.
     pub fn bbs04([of_xi1, of_xi2]: &[Sharing; 2]) -> Self {
         Self {
             origin: Origin::TrustedDealer,
@@ -69,7 +69,7 @@ impl SharingRecord {
         out.extend_from_slice(&self.commitments);
     }
 
-    pub(super) fn read(scheme: Scheme, fields: &mut Fields<'_>) -> Option<Self> {
+    pub(super) fn read(scheme: Scheme, fields: &mut Reader<'_>) -> Option<Self> {
         let origin = Origin::read(scheme, fields)?;
         let [threshold, trustees] = fields.array()?;
         let quorum = Quorum::new(threshold, trustees).ok()?;

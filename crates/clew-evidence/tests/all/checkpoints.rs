@@ -73,7 +73,7 @@ fn an_empty_register_has_no_checkpoint() {
     let epochs = XR.bound_to(&XR.nodes, [0; 4]);
     let empty = RegisterHead {
         last: epochs[3].epoch_id(),
-        time: 7,
+        time: clew_evidence::WallTime::from_nanos(7),
         machines: 0,
         root: [0; 32],
         hashes: vec![],

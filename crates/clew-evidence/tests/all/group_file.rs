@@ -7,7 +7,8 @@
     reason = "helpers of tests fail the test"
 )]
 
-use crate::common::{BBS04, CREATED, World, XR, worlds};
+use crate::common::{BBS04, CREATED, World, XR, later, worlds};
+use clew_evidence::WallTime;
 use clew_evidence::{
     Change, EpochRecord, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, MAX_REBASE_ROWS,
     MAX_STEPS_PER_RECORD, Origin, Rule, sign_part,
@@ -15,6 +16,9 @@ use clew_evidence::{
 use clew_group::quorum::Quorum;
 use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_nanos(1);
 
 /// Parts of every file: 5 records, a checkpoint, the register.
 const PARTS: usize = 7;
@@ -63,22 +67,22 @@ fn every_epoch_has_its_id_and_its_key() {
 #[test]
 fn an_urgent_epoch_brings_planned_ones_forward() {
     let file = XR.with(|_, e| {
-        e[0].start = CREATED + 20;
-        e[1].start = CREATED + 9_000; // planned
-        e[2].start = CREATED + 300; // urgent, made later
-        e[3].start = CREATED + 8_000;
+        e[0].start = later(20);
+        e[1].start = later(9_000); // planned
+        e[2].start = later(300); // urgent, made later
+        e[3].start = later(8_000);
     });
     let group = GroupFile::from_bytes(&file).unwrap();
-    let starts = (0..=5).map(|epoch| group.start(epoch).map(|start| start - CREATED));
+    let starts = (0..=5).map(|epoch| group.start(epoch).map(|start| (start - CREATED).as_nanos()));
     let expected = [None, Some(20), Some(300), Some(300), Some(8_000), None];
     assert_eq!(starts.collect::<Vec<_>>(), expected);
-    let at = |time| group.epoch_at(CREATED + time);
+    let at = |time| group.epoch_at(later(time));
     assert_eq!([at(0), at(19), at(20), at(299)], [0, 0, 1, 1]);
     assert_eq!(
         [at(300), at(7_999), at(8_000), at(u64::MAX / 4)],
         [3, 3, 4, 4]
     );
-    assert_eq!(group.epoch_at(0), 0);
+    assert_eq!(group.epoch_at(WallTime::default()), 0);
 }
 
 #[test]
@@ -305,7 +309,7 @@ fn signature() {
     forged.extend(stranger);
     assert_eq!(refused(&forged), (PARTS - 1, Rule::Signature));
     // The signature of a register covers what it says.
-    let mut later = XR.with_register(|_, head| head.time += 1);
+    let mut later = XR.with_register(|_, head| head.time = head.time + TICK);
     let at = later.len() - 64;
     later[at..].copy_from_slice(&XR.file()[at..]);
     assert_eq!(refused(&later), (PARTS - 1, Rule::Signature));
@@ -332,11 +336,11 @@ fn chain() {
 #[test]
 fn start() {
     for world in worlds() {
-        let before_made = world.with(|_, e| e[1].start = e[1].made - 1);
+        let before_made = world.with(|_, e| e[1].start = e[1].made - TICK);
         assert_eq!(refused(&before_made), (2, Rule::Start));
-        let made_before = world.with(|_, e| e[1].made = e[0].made - 1);
+        let made_before = world.with(|_, e| e[1].made = e[0].made - TICK);
         assert_eq!(refused(&made_before), (2, Rule::Start));
-        let before_the_group = world.with(|g, e| e[0].made = g.created - 1);
+        let before_the_group = world.with(|g, e| e[0].made = g.created - TICK);
         assert_eq!(refused(&before_the_group), (1, Rule::Start));
         let at_once = world.with(|g, e| {
             (e[0].made, e[0].start) = (g.created, g.created);

@@ -8,9 +8,9 @@
 
 use crate::common::issuer::{first_v, rebased_v, secret_x};
 use crate::common::{
-    BBS04, CREATED, LOCKED_OUT, NONCE, REISSUED, REVOKED, World, XR, checked, rng, worlds,
+    BBS04, LOCKED_OUT, NONCE, REISSUED, REVOKED, World, XR, checked, later, rng, worlds,
 };
-use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule};
+use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule, WallTime};
 use clew_group::curve::{G1, Scalar};
 use clew_group::{Scheme, Step};
 
@@ -43,8 +43,8 @@ fn with_epoch_5(world: &World, change: Change) -> Vec<u8> {
 fn record(world: &World, epoch: u32, change: Change) -> EpochRecord {
     EpochRecord {
         epoch,
-        made: CREATED + 1_000,
-        start: CREATED + 1_000,
+        made: later(1_000),
+        start: later(1_000),
         change,
         ..world.epochs[3].clone()
     }
@@ -176,13 +176,13 @@ fn revoked_twice() {
     let late = XR.with(|_, e| {
         let first = steps_of(&mut e[0])[0];
         steps_of(&mut e[2]).push(first);
-        e[3].start = 0;
+        e[3].start = WallTime::default();
     });
     assert_eq!(refused(&late), (3, Rule::RevokedTwice));
     let early = XR.with(|_, e| {
         let first = steps_of(&mut e[0])[0];
         steps_of(&mut e[2]).push(first);
-        e[2].start = 0;
+        e[2].start = WallTime::default();
     });
     assert_eq!(refused(&early), (3, Rule::Start));
     // The first record that repeats is named.

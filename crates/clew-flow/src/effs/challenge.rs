@@ -28,7 +28,7 @@ pub fn write_part(key: &PublicKey, i: usize, x: &[u64], out: &mut Vec<u8>) {
     }
 }
 
-/// The challenge of a message and all X_i, one after the other; its first k t bits count.
+/// Returns the challenge of a message and all X_i, one after the other; its first k t bits count.
 pub fn challenge(key: &PublicKey, message: &[u8], parts: [&[u8]; 2]) -> [u8; 32] {
     let [.., columns, rows] = key.parameters().header();
     let mut head = [0; DOMAIN.len() + 2 + 32 + 8];

@@ -61,12 +61,12 @@ impl<H: Kernel> Pool<H> {
         }
     }
 
-    /// One of the same seed, with nothing in it.
+    /// Creates an empty pool from the same seed.
     pub fn another(&self) -> Self {
         Self::new(&self.seed)
     }
 
-    /// A nonce that nobody had.
+    /// Takes a nonce that was never given out. Draws more if the pool is empty.
     pub fn take(
         &mut self,
         roots: &Roots<H>,

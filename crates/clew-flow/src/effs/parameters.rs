@@ -16,7 +16,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Bytes of a number modulo n.
+    /// Returns the number of bytes of a number modulo n.
     pub const fn bytes(self) -> usize {
         self as usize / 8
     }
@@ -70,8 +70,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// `(k, t)` columns and rows of that size; none if k t is neither 128 nor 256, or t none of 1, 2, 4
-    /// and 8. By the paper's rule, and compact if there is more than one row.
+    /// Returns `(k, t)` columns and rows of that size, or `None` if k t is neither 128 nor 256, or
+    /// t none of 1, 2, 4 and 8. By the paper's rule, and compact if there is more than one row.
     pub const fn new(size: Size, k: u16, t: u8) -> Option<Self> {
         if !matches!(t, 1 | 2 | 4 | 8) || !matches!(k as u32 * t as u32, 128 | 256) {
             return None;
@@ -85,12 +85,12 @@ impl Parameters {
         })
     }
 
-    /// With that rule.
+    /// Replaces the rule of v.
     pub const fn with_rule(self, rule: Rule) -> Self {
         Self { rule, ..self }
     }
 
-    /// In the paper's form.
+    /// Replaces the form of signatures by the paper's.
     pub const fn in_papers_form(self) -> Self {
         Self {
             form: Form::Paper,
@@ -141,27 +141,27 @@ impl Parameters {
         ]
     }
 
-    /// Bits of the modulus.
+    /// Returns the size of the modulus.
     pub const fn size(&self) -> Size {
         self.size
     }
 
-    /// k, the columns of the challenge: bits of a row.
+    /// Returns k, the columns of the challenge: bits of a row.
     pub const fn k(&self) -> u16 {
         self.columns as u16 * 8
     }
 
-    /// t, its rows: levels of verification.
+    /// Returns t, the rows of the challenge: levels of verification.
     pub const fn t(&self) -> u8 {
         self.rows
     }
 
-    /// The rule of v.
+    /// Returns the rule by which v was chosen.
     pub const fn rule(&self) -> Rule {
         self.rule
     }
 
-    /// The form of signatures.
+    /// Returns the form of signatures.
     pub const fn form(&self) -> Form {
         self.form
     }
@@ -184,13 +184,13 @@ impl Parameters {
         }
     }
 
-    /// Size of a signature in bytes.
+    /// Returns the size of a signature in bytes.
     pub const fn signature_bytes(&self) -> usize {
         let rows = self.rows as usize;
         self.challenge_bytes() + rows * self.size.bytes() + (rows - 1) * self.part_bytes()
     }
 
-    /// Size of a public key in bytes.
+    /// Returns the size of a public key in bytes.
     pub const fn public_key_bytes(&self) -> usize {
         let v = match self.rule {
             Rule::Paper => 2 * self.k() as usize,
@@ -199,7 +199,7 @@ impl Parameters {
         5 + self.size.bytes() + v
     }
 
-    /// Size of a secret key in bytes.
+    /// Returns the size of a secret key in bytes.
     pub const fn secret_key_bytes(&self) -> usize {
         self.size.bytes() + super::secret::SEED_BYTES
     }

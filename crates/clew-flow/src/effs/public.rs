@@ -35,7 +35,7 @@ pub enum BadKey {
 }
 
 impl BadKey {
-    /// Its name in the specification.
+    /// Returns its name in the specification.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rule => "rule",
@@ -115,7 +115,7 @@ impl PublicKey {
         })
     }
 
-    /// The parameters of a public key of the right length, whatever else is wrong with it.
+    /// Returns the parameters of a public key of the right length, whatever else is wrong with it.
     ///
     /// # Errors
     /// What is wrong with them, or with the length.
@@ -147,12 +147,12 @@ impl PublicKey {
         Self::from_bytes(&bytes)
     }
 
-    /// Its bytes.
+    /// Returns the encoded public key.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its parameters.
+    /// Returns its parameters.
     pub const fn parameters(&self) -> Parameters {
         self.parameters
     }

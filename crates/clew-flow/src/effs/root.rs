@@ -32,7 +32,7 @@ impl<H: Kernel> Drop for Roots<H> {
 }
 
 impl<H: Kernel> Roots<H> {
-    /// Of two primes and what [`roots`] made of them.
+    /// Creates the roots from two primes and the result of [`roots`].
     pub fn new([p, q]: [&[u64]; 2], roots: &[u64]) -> Self {
         let prime =
             |words| Modulus::<H>::new(words).expect("primes are odd and have all their bits");
@@ -51,14 +51,14 @@ impl<H: Kernel> Roots<H> {
         }
     }
 
-    /// p, q, p, q and so on.
+    /// Returns p, q, p, q and so on.
     pub fn moduli_by_turns(&self) -> [&Modulus<H>; 8] {
         let [p, q] = [&self.p, &self.q];
         [p, q, p, q, p, q, p, q]
     }
 
-    /// `r s_1^b_1 .. s_k^b_k` modulo p and q. Four chains of each are under way, where there are as many
-    /// factors; then two, then one.
+    /// Returns `r s_1^b_1 .. s_k^b_k` modulo p and q. Four chains of each are under way, where
+    /// there are as many factors; then two, then one.
     pub fn product(&self, row: &[u8], r: &Pair<H>) -> Pair<H> {
         let n = self.moduli_by_turns();
         let pair = [n[0], n[1]];
@@ -89,7 +89,8 @@ impl<H: Kernel> Roots<H> {
         product
     }
 
-    /// `((a - b)(1/q mod p) mod p) q + b`: the number that is a modulo p and b modulo q (Wong and Lam, 3.2).
+    /// Writes `((a - b)(1/q mod p) mod p) q + b` to `out`: the number that is a modulo p and b
+    /// modulo q (Wong and Lam, 3.2).
     pub fn combine(&self, [a, b]: &Pair<H>, out: &mut [u64]) {
         let (p, q) = (&self.p, &self.q);
         let mut buffers = [[0; WORDS_MAX / 2]; 2];
@@ -107,8 +108,9 @@ impl<H: Kernel> Roots<H> {
     }
 }
 
-/// s_1 to s_k, the words of each modulo p and then modulo q: `(v^-1)^((p+1)/4)` is `v^((3p-5)/4)`, and so for q.
-/// None if one is no root of 1/v, because p or q is not prime or v not a square.
+/// Returns s_1 to s_k, the words of each modulo p and then modulo q: `(v^-1)^((p+1)/4)` is
+/// `v^((3p-5)/4)`, and so for q. Returns `None` if one is not a root of 1/v, because p or q is not
+/// prime or v not a square.
 pub fn roots<H: Kernel>([p, q]: [&[u64]; 2], v: &[V]) -> Option<Zeroizing<Vec<u64>>> {
     let (p, q) = (&Modulus::<H>::new(p)?, &Modulus::<H>::new(q)?);
     let exponents = [p, q].map(|prime| exponent(prime.words()));

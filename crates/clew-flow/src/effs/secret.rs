@@ -112,7 +112,7 @@ impl SecretKey {
         }
     }
 
-    /// Its bytes. Secret.
+    /// Returns the encoded secret key. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let half = self.public.parameters().size().bytes() / 2;
         let mut out = Zeroizing::new(vec![0; 2 * half]);
@@ -122,7 +122,7 @@ impl SecretKey {
         out
     }
 
-    /// The public key.
+    /// Returns the public key.
     pub const fn public(&self) -> &PublicKey {
         &self.public
     }

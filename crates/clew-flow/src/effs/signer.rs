@@ -55,13 +55,13 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// Of a key, in the fastest way. Roots and their products take a moment, and 1 to 3 MiB. `instance` says
-    /// in which boot and process it is called.
+    /// Creates a signer with the fastest backend. This computes roots and their products, 1 to 3
+    /// MiB. `instance` returns the boot and process in which it is called.
     pub fn new(key: &SecretKey, instance: impl Fn() -> Instance + Send + Sync + 'static) -> Self {
         Self::on(key, Backend::best(), instance)
     }
 
-    /// By a named backend: for tests and measurements.
+    /// Creates a signer with a named backend: for tests and measurements.
     ///
     /// # Panics
     ///
@@ -85,7 +85,7 @@ impl Signer {
         }
     }
 
-    /// The public key.
+    /// Returns the public key.
     pub const fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -95,7 +95,7 @@ impl Signer {
         self.engine.prepare((self.instance)(), rng);
     }
 
-    /// The signature of a message.
+    /// Returns the signature of a message.
     ///
     /// # Errors
     /// It does not hold.

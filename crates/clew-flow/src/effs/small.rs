@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 /// Primes below this have two bytes.
 const END: usize = 1 << 16;
 
-/// All primes below 2^16, ascending.
+/// Returns all primes below 2^16, ascending.
 pub fn primes() -> Vec<u16> {
     let mut composite = alloc::vec![false; END];
     let mut primes = Vec::new();
@@ -19,7 +19,7 @@ pub fn primes() -> Vec<u16> {
     primes
 }
 
-/// Whether a number is prime.
+/// Returns whether a number is prime.
 pub fn is_prime(number: u16) -> bool {
     let divides = |d: &u32| u32::from(number).is_multiple_of(*d);
     let below_root = |d: &u32| d * d <= u32::from(number);
@@ -56,9 +56,9 @@ impl Divisor {
     }
 }
 
-/// 1 if an odd prime l is a square modulo the prime `p = 3 (mod 4)`, else 0; no branch and no address depends
-/// on p. By reciprocity it is the character of p modulo l, with a sign if l is 3 modulo 4 too; and that
-/// is Euler's criterion, whose exponent is public.
+/// Returns 1 if an odd prime l is a square modulo the prime `p = 3 (mod 4)`, else 0; no branch and
+/// no address depends on p. By reciprocity it is the character of p modulo l, with a sign if l is 3
+/// modulo 4 too; and that is Euler's criterion, whose exponent is public.
 pub fn is_square(l: u16, p: &[u64]) -> u64 {
     let by = Divisor::new(l);
     let mut base = 0;

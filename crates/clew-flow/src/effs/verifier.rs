@@ -32,7 +32,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Its name in the specification.
+    /// Returns its name in the specification.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Length => "length",
@@ -62,24 +62,24 @@ impl Assurance {
     /// Less may refuse a signature, and never accepts one.
     pub const ENOUGH: Self = Self(128);
 
-    /// So many bits.
+    /// Returns the assurance in bits.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Whether the signature is to be accepted.
+    /// Returns whether the signature is to be accepted.
     pub fn is_enough(self) -> bool {
         self >= Self::ENOUGH
     }
 }
 
 impl Parameters {
-    /// What verification at a level gives.
+    /// Returns the assurance that verification to a level gives.
     pub fn assurance(&self, level: u8) -> Assurance {
         Assurance(self.k() * u16::from(level))
     }
 
-    /// The lowest level that gives so many bits, or the highest that there is.
+    /// Returns the lowest level that gives so many bits, or the highest that there is.
     pub fn level_for(&self, bits: u16) -> u8 {
         let level = bits.div_ceil(self.k()).max(1);
         level.min(self.t().into()) as u8
@@ -96,12 +96,12 @@ impl fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// Of a key, in the fastest way. It has some 70 or 140 KB.
+    /// Creates a verifier with the fastest backend. It takes some 70 or 140 KB.
     pub fn new(key: &PublicKey) -> Self {
         Self::on(key, Backend::best())
     }
 
-    /// By a named backend: for tests and measurements.
+    /// Creates a verifier with a named backend: for tests and measurements.
     ///
     /// # Panics
     ///
@@ -117,7 +117,7 @@ impl Verifier {
         Self(key.parameters().size().run(backend, Build(key)))
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &PublicKey {
         self.0.key()
     }
@@ -187,12 +187,12 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// The level so far.
+    /// Returns the level verified so far.
     pub const fn level(&self) -> u8 {
         self.level
     }
 
-    /// What it gives.
+    /// Returns the assurance of that level.
     pub fn assurance(&self) -> Assurance {
         self.verifier.key().parameters().assurance(self.level)
     }

@@ -13,11 +13,13 @@ use crate::sender::{FlowSender, Unsignable};
 use crate::signing::BlockSigner;
 use crate::wire::{Descriptor, FIXED_BYTES};
 use clew_tree::{Block, Digest, DigestSize, ID_BYTES};
+use clew_wire::WallTime;
 
 /// Longest manifest that is sent, where its packets allow.
 const SENT_BYTES: usize = 1200;
 
-/// Most packets of a manifest of the flow that is sent: 1,200 bytes hold it, or it has but one.
+/// Returns the most packets of a manifest of the flow that is sent: 1,200 bytes hold it, or it has
+/// but one.
 pub fn sent_max(descriptor: &Descriptor) -> u16 {
     let rest = FIXED_BYTES + descriptor.blob_bytes();
     let room = SENT_BYTES.saturating_sub(rest) / size_of::<Digest>();
@@ -26,7 +28,6 @@ pub fn sent_max(descriptor: &Descriptor) -> u16 {
 
 impl<S: BlockSigner> FlowSender<S> {
     /// Signs packets as one block and leaves them as they are: what is returned goes beside them.
-    /// `timestamp` is in nanoseconds since 1970.
     ///
     /// # Errors
     /// There are no packets, more than the flow's blocks may have, or the flow's packets have salts; or
@@ -34,7 +35,7 @@ impl<S: BlockSigner> FlowSender<S> {
     pub fn sign_manifest(
         &mut self,
         packets: &[&[u8]],
-        timestamp: u64,
+        timestamp: WallTime,
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<u8>, Unsignable> {
         let mut id = [0; ID_BYTES];
@@ -47,7 +48,7 @@ impl<S: BlockSigner> FlowSender<S> {
         let digests: Vec<u8> = digests.collect();
         let place = self.place();
         let message = wire::message(self.descriptor(), place, timestamp, &block, &digests);
-        let mut blob = timestamp.to_be_bytes().to_vec();
+        let mut blob = timestamp.as_nanos().to_be_bytes().to_vec();
         self.sign(&message, rng, &mut blob)?;
         let key = self.descriptor().key_id();
         self.advance(rng);

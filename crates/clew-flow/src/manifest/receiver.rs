@@ -10,6 +10,7 @@ use crate::receiver::{Acceptance, Finding, Lost, Signatures, WAITING_MAX, oldest
 use crate::signing::BlockVerifier;
 use crate::wire::{BadDescriptor, Carriage, Descriptor, Fixed, KeyId};
 use clew_tree::{Block, Digest, LruMap};
+use clew_wire::WallTime;
 
 /// Sequences of blocks that are remembered: the digests of the last [`crate::BLOCKS_MAX`] blocks of
 /// each, which only the signer makes more of.
@@ -51,7 +52,7 @@ struct Waiting {
 }
 
 impl ManifestReceiver {
-    /// A receiver of these flows.
+    /// Creates a receiver of these flows.
     ///
     /// # Errors
     /// A descriptor's public key is none.
@@ -62,7 +63,7 @@ impl ManifestReceiver {
         Ok(Self::over(Signatures::of(descriptors, acceptance)?))
     }
 
-    /// A receiver of these flows, each with what verifies its blocks, as
+    /// Creates a receiver of these flows, each with what verifies its blocks, as
     /// [`crate::FlowReceiver::with_verifiers`].
     pub fn with_verifiers(
         flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
@@ -83,17 +84,18 @@ impl ManifestReceiver {
         }
     }
 
-    /// How many packets met each reason; those that were pending by both. Manifests are not counted.
+    /// Returns how many packets met each reason; those that were pending by both. Manifests are not
+    /// counted.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Packets of manifests that are forgotten, and manifests, which never came.
+    /// Returns the numbers of packets of forgotten manifests, and of manifests, that never came.
     pub const fn lost(&self) -> Lost {
         self.lost
     }
 
-    /// How many signatures were verified.
+    /// Returns how many signatures were verified.
     pub const fn verifications(&self) -> u64 {
         self.signatures.verifications()
     }
@@ -120,8 +122,8 @@ impl ManifestReceiver {
         self.finding(reason, packet)
     }
 
-    /// Judges a manifest that comes now (nanoseconds since 1970); its packet is empty.
-    pub fn receive_manifest(&mut self, bytes: &[u8], now: u64) -> Finding<'static> {
+    /// Judges a manifest that comes now; its packet is empty.
+    pub fn receive_manifest(&mut self, bytes: &[u8], now: WallTime) -> Finding<'static> {
         let reason = self.take_in(bytes, now).err().unwrap_or(Reason::Ok);
         self.finding(reason, &[])
     }
@@ -180,7 +182,7 @@ impl ManifestReceiver {
     }
 
     /// Verifies a manifest, and takes its digests in.
-    fn take_in(&mut self, bytes: &[u8], now: u64) -> Result<(), Reason> {
+    fn take_in(&mut self, bytes: &[u8], now: WallTime) -> Result<(), Reason> {
         let fixed = Fixed::of(bytes)?;
         let manifest = Manifest::of(bytes, fixed, self.signatures.flow(fixed.key)?)?;
         if manifest.packet.is_some() {

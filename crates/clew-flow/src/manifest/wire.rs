@@ -9,6 +9,7 @@ use crate::reason::Reason;
 use crate::signing::BlockVerifier;
 use crate::wire::{self, Descriptor, FIXED_BYTES, Fixed, KeyId, Message};
 use clew_tree::{Block, Digest, ID_BYTES, Suite};
+use clew_wire::WallTime;
 
 /// The carriage's code.
 const CARRIAGE: u8 = 6;
@@ -22,7 +23,7 @@ const MESSAGE_DOMAIN: &[u8; 16] = b"clew-flow-m1\0\0\0\0";
 /// Size of a packet's digest, whatever the flow's trees have.
 const DIGEST_BYTES: usize = size_of::<Digest>();
 
-/// The digest of a packet in the flow's manifests.
+/// Returns the digest of a packet in the flow's manifests.
 pub fn digest(descriptor: &Descriptor, packet: &[u8]) -> Digest {
     match descriptor.chaining().suite {
         Suite::Blake3 => {
@@ -41,18 +42,19 @@ pub fn digest(descriptor: &Descriptor, packet: &[u8]) -> Digest {
     }
 }
 
-/// A block of the flow's; none if it may not have so many packets, or packets have salts.
+/// Returns a block of the flow's, or `None` if it may not have so many packets, or packets have
+/// salts.
 pub fn block(descriptor: &Descriptor, id: [u8; ID_BYTES], count: u16) -> Option<Block> {
     let chaining = descriptor.chaining();
     let fits = count <= chaining.most && !chaining.salted;
     fits.then(|| listed(id, count))?
 }
 
-/// What the block's signature covers.
+/// Returns the message that the block's signature covers.
 pub fn message(
     descriptor: &Descriptor,
     place: ([u8; 4], u32),
-    timestamp: u64,
+    timestamp: WallTime,
     block: &Block,
     digests: &[u8],
 ) -> Message {
@@ -60,7 +62,7 @@ pub fn message(
     wire::message_in(MESSAGE_DOMAIN, descriptor, place, timestamp, block, &root)
 }
 
-/// A manifest's bytes.
+/// Returns the encoded manifest.
 pub fn write(
     block: &Block,
     (tag, seq): ([u8; 4], u32),
@@ -89,7 +91,7 @@ pub struct Manifest<'a> {
 }
 
 impl<'a> Manifest<'a> {
-    /// Whether a fixed part says that it is one of a manifest.
+    /// Returns whether a fixed part says that it is one of a manifest.
     pub const fn is(fixed: &Fixed) -> bool {
         fixed.code() == CARRIAGE
     }
@@ -127,20 +129,18 @@ impl<'a> Manifest<'a> {
         })
     }
 
-    /// The digests of its packets, in their order.
+    /// Returns the digests of its packets, in their order.
     pub const fn digests(&self) -> &'a [Digest] {
         self.digests
     }
 
-    /// When it was signed, in nanoseconds since 1970.
-    pub fn timestamp(&self) -> Option<u64> {
-        self.blob
-            .first_chunk()
-            .map(|bytes| u64::from_be_bytes(*bytes))
+    /// Returns when it was signed.
+    pub fn timestamp(&self) -> Option<WallTime> {
+        wire::blob_parts(self.blob).map(|(timestamp, _)| timestamp)
     }
 
-    /// What its block signature covers.
-    pub(super) fn message(&self, descriptor: &Descriptor, timestamp: u64) -> Message {
+    /// Returns the message that the block's signature covers.
+    pub(super) fn message(&self, descriptor: &Descriptor, timestamp: WallTime) -> Message {
         let place = (self.fixed.tag, self.fixed.seq);
         let digests = self.digests.as_flattened();
         message(descriptor, place, timestamp, &self.block, digests)
@@ -160,18 +160,17 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// Whether its block signature holds, by the flow's verifier.
+    /// Returns whether its block signature holds, by the flow's verifier.
     pub fn is_signed(&self, descriptor: &Descriptor, verifier: &dyn BlockVerifier) -> bool {
-        let parts = self.blob.split_first_chunk();
-        parts.is_some_and(|(timestamp, signature)| {
-            let message = self.message(descriptor, u64::from_be_bytes(*timestamp));
+        wire::blob_parts(self.blob).is_some_and(|(timestamp, signature)| {
+            let message = self.message(descriptor, timestamp);
             let found = verifier.verify(&message, signature);
             found.is_some_and(Assurance::is_enough)
         })
     }
 
-    /// The full form of a packet: the packet, and the manifest behind it; none if the manifest does not
-    /// list it.
+    /// Returns the full form of a packet: the packet, and the manifest behind it, or `None` if the
+    /// manifest does not list it.
     pub fn in_full(&self, packet: &[u8], descriptor: &Descriptor) -> Option<Vec<u8>> {
         let digest = digest(descriptor, packet);
         let index = self.digests.iter().position(|listed| *listed == digest)?;

@@ -6,6 +6,7 @@ use super::{Finding, FlowReceiver};
 use crate::reason::Reason;
 use crate::wire::SignedPacket;
 use clew_tree::{Block, Claim, Digest, NodeCache};
+use clew_wire::WallTime;
 
 /// A tree is laid out for the packets of a block that is not verified if they are one in so many of
 /// its packets, at least: some 1,300 bytes for each, whatever a packet says of its block.
@@ -25,7 +26,7 @@ impl FlowReceiver {
     pub fn receive_many<'a>(
         &mut self,
         signed: &[&'a [u8]],
-        now: u64,
+        now: WallTime,
         first_ticket: u64,
     ) -> Vec<Finding<'a>> {
         let parsed: Vec<_> = signed.iter().map(|signed| self.parse(signed)).collect();

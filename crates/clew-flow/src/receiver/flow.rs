@@ -82,7 +82,7 @@ impl Flow {
         }
     }
 
-    /// Step 6: what is refused without hashing.
+    /// Checks step 6: the rules that need no hashing.
     pub fn screen(&self, packet: &SignedPacket<'_>) -> Result<(), Reason> {
         let fixed = &packet.fixed;
         if self.is_old(fixed.seq) {
@@ -95,7 +95,7 @@ impl Flow {
         }
     }
 
-    /// Step 7 of a packet that passed step 6; none if its block is not verified.
+    /// Judges a packet that passed step 6 by step 7. Returns `None` if its block is not verified.
     pub fn judge(
         &mut self,
         packet: &SignedPacket<'_>,
@@ -109,7 +109,7 @@ impl Flow {
         Some(block.judge(claim, root))
     }
 
-    /// The same for packets that waited for their block, one after the other.
+    /// Judges packets that waited for their block, one after the other.
     pub fn judge_waiting(&mut self, seq: u32, packets: &[Waiting]) -> Vec<Reason> {
         let Some(block) = self.block_mut(seq) else {
             return alloc::vec![Reason::Old; packets.len()];
@@ -127,12 +127,14 @@ impl Flow {
         packets.iter().map(judge).collect()
     }
 
-    /// What is known of a verified block.
+    /// Returns the verified nodes of a block. Returns `None` if the block is not verified, or
+    /// forgotten.
     pub fn known(&mut self, seq: u32) -> Option<&mut NodeCache> {
         self.block_mut(seq).map(|block| &mut block.known)
     }
 
-    /// The blob with which a packet's block was verified; none if the packet is not of it.
+    /// Returns the blob with which a packet's block was verified, or `None` if the packet is not of
+    /// it.
     pub fn blob(&self, packet: &SignedPacket<'_>) -> Option<&[u8]> {
         let block = self.block(packet.fixed.seq)?;
         let root = packet
@@ -160,7 +162,7 @@ impl Flow {
         lost
     }
 
-    /// All that is remembered, when the sequence itself is forgotten.
+    /// Forgets the sequence and returns its remaining losses.
     pub fn end(mut self) -> Lost {
         let from = oldest(self.latest).max(self.first);
         self.forget(from, self.latest.saturating_add(1))

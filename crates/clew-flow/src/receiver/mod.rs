@@ -16,6 +16,7 @@ pub(crate) use signatures::Signatures;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::reason::{Counters, Reason};
 use crate::signing::BlockVerifier;
@@ -25,6 +26,7 @@ use crate::wire::{
 use ahead::Hashed;
 use clew_tree::carriage::Bins;
 use clew_tree::{Claim, Digest, LruMap, NodeCache};
+use clew_wire::WallTime;
 use flow::Flow;
 use waiting::{Queue, Waiting};
 
@@ -34,8 +36,8 @@ pub const FLOWS_MAX: usize = 1024;
 /// What a receiver accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acceptance {
-    /// How far a block's timestamp may be from the receiver's time, in nanoseconds.
-    pub window_ns: u64,
+    /// How far a block's timestamp may be from the receiver's time.
+    pub window: Duration,
     /// How many signatures are verified: of full packets, and as many of coded ones.
     pub effort: Effort,
     /// Whether shares without tags are accepted, with which whoever else can send spoils blocks.
@@ -46,7 +48,7 @@ impl Default for Acceptance {
     /// 30 seconds; shares have tags.
     fn default() -> Self {
         Self {
-            window_ns: 30_000_000_000,
+            window: Duration::from_secs(30),
             effort: Effort::default(),
             untagged: false,
         }
@@ -54,11 +56,11 @@ impl Default for Acceptance {
 }
 
 impl Acceptance {
-    fn check(&self, timestamp: u64, now: u64) -> Result<(), Reason> {
-        if now.saturating_sub(timestamp) > self.window_ns {
+    fn check(&self, timestamp: WallTime, now: WallTime) -> Result<(), Reason> {
+        if now - timestamp > self.window {
             return Err(Reason::Stale);
         }
-        if timestamp.saturating_sub(now) > self.window_ns {
+        if timestamp - now > self.window {
             return Err(Reason::Future);
         }
         Ok(())
@@ -94,7 +96,7 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    /// A receiver of these flows.
+    /// Creates a receiver of these flows.
     ///
     /// # Errors
     /// A descriptor's public key is none.
@@ -108,8 +110,8 @@ impl FlowReceiver {
         ))
     }
 
-    /// A receiver of these flows, each with what verifies its blocks: another implementation than
-    /// [`Descriptor::verifier`], which has to say the same of every signature.
+    /// Creates a receiver of these flows, each with what verifies its blocks: another
+    /// implementation than [`Descriptor::verifier`], which has to say the same of every signature.
     pub fn with_verifiers(
         flows: impl IntoIterator<Item = (Descriptor, Box<dyn BlockVerifier>)>,
         acceptance: Acceptance,
@@ -131,9 +133,9 @@ impl FlowReceiver {
         }
     }
 
-    /// Judges a packet that comes now (nanoseconds since 1970). `ticket` is the caller's name for
+    /// Judges a packet that comes now. `ticket` is the caller's name for
     /// it: if it is `pending`, a later [`Finding`] tells by it what became of it.
-    pub fn receive<'a>(&mut self, signed: &'a [u8], now: u64, ticket: u64) -> Finding<'a> {
+    pub fn receive<'a>(&mut self, signed: &'a [u8], now: WallTime, ticket: u64) -> Finding<'a> {
         self.finding(signed, &self.parse(signed), &Hashed::default(), now, ticket)
     }
 
@@ -143,7 +145,7 @@ impl FlowReceiver {
         signed: &'a [u8],
         parsed: &Result<SignedPacket<'a>, Reason>,
         hashed: &Hashed,
-        now: u64,
+        now: WallTime,
         ticket: u64,
     ) -> Finding<'a> {
         let (packet, reason) = match parsed {
@@ -158,23 +160,23 @@ impl FlowReceiver {
         }
     }
 
-    /// How many packets met each reason; those that were pending by both.
+    /// Returns how many packets met each reason; those that were pending by both.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What never came of blocks that are forgotten.
+    /// Returns the packets that never came, of blocks that are forgotten.
     pub const fn lost(&self) -> Lost {
         self.lost
     }
 
-    /// How many signatures were verified.
+    /// Returns how many signatures were verified.
     pub const fn verifications(&self) -> u64 {
         self.signatures.verifications()
     }
 
-    /// A packet of a verified block with full carriage, whatever it carried: for whoever takes it on.
-    /// None if the block is not remembered, or the packet is not of it.
+    /// Returns a packet of a verified block with full carriage, whatever it carried: for whoever
+    /// takes it on. Returns `None` if the block is not remembered, or the packet is not of it.
     pub fn full_form(&self, signed: &[u8]) -> Option<Vec<u8>> {
         let packet = self.parse(signed).ok()?;
         let flow = self.flows.get(&(packet.fixed.key, packet.fixed.tag))?;
@@ -211,7 +213,7 @@ impl FlowReceiver {
         &mut self,
         packet: &SignedPacket<'_>,
         hashed: &Hashed,
-        now: u64,
+        now: WallTime,
         ticket: u64,
     ) -> Reason {
         if let Err(reason) = self.screen(packet) {
@@ -263,7 +265,7 @@ impl FlowReceiver {
         packet: &SignedPacket<'_>,
         blob: &[u8],
         root: &Digest,
-        now: u64,
+        now: WallTime,
     ) -> Result<(), Reason> {
         let fixed = &packet.fixed;
         let message = |descriptor: &Descriptor, timestamp| {

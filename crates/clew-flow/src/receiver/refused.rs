@@ -1,8 +1,11 @@
 //! Signatures that do not hold, and how many are looked at.
 
+use core::time::Duration;
+
 use crate::reason::Reason;
 use crate::wire::Carriage;
 use clew_tree::LruMap;
+use clew_wire::WallTime;
 
 /// Refused signatures that are remembered: about 400 kB.
 const REFUSED_MAX: usize = 4096;
@@ -53,7 +56,7 @@ pub(crate) struct Budget {
     effort: Effort,
     tokens: u32,
     /// Up to when the time's tokens were given.
-    given: Option<u64>,
+    given: Option<WallTime>,
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -67,13 +70,13 @@ impl Budget {
         }
     }
 
-    /// A packet was valid.
+    /// Adds effort for a valid packet.
     pub fn earn(&mut self) {
         self.tokens = self.tokens.saturating_add(1).min(self.effort.reserve);
     }
 
-    /// Whether one more signature may be verified at this time.
-    pub fn spend(&mut self, now: u64) -> bool {
+    /// Returns whether one more signature may be verified at this time.
+    pub fn spend(&mut self, now: WallTime) -> bool {
         self.refill(now);
         match self.tokens.checked_sub(1) {
             Some(left) => {
@@ -84,16 +87,17 @@ impl Budget {
         }
     }
 
-    fn refill(&mut self, now: u64) {
+    fn refill(&mut self, now: WallTime) {
         let given = *self.given.get_or_insert(now);
         let Some(each) = SECOND_NS.checked_div(self.effort.per_second.into()) else {
             return;
         };
-        let due = now.saturating_sub(given) / each.max(1);
+        let each = each.max(1);
+        let due = (now - given).as_nanos() as u64 / each;
         if due > 0 {
             let room = u64::from(self.effort.reserve - self.tokens);
             self.tokens += due.min(room) as u32;
-            self.given = Some(given + due * each.max(1));
+            self.given = Some(given + Duration::from_nanos(due * each));
         }
     }
 }
@@ -113,13 +117,13 @@ impl Budgets {
         Self { full, coded }
     }
 
-    /// A packet was valid.
+    /// Adds effort for a valid packet.
     pub fn earn(&mut self) {
         self.full.earn();
         self.coded.earn();
     }
 
-    /// The one that a packet takes from.
+    /// Returns the budget from which a packet with this carriage takes.
     pub fn of(&mut self, carriage: Carriage) -> &mut Budget {
         match carriage {
             Carriage::Coded(_) => &mut self.coded,
@@ -156,7 +160,10 @@ mod tests {
             per_second: 10,
         };
         let mut budget = Budget::new(effort);
-        let spent = |budget: &mut Budget, now| (0..100).filter(|_| budget.spend(now)).count();
+        let spent = |budget: &mut Budget, now| {
+            let now = WallTime::from_nanos(now);
+            (0..100).filter(|_| budget.spend(now)).count()
+        };
         assert_eq!(spent(&mut budget, 0), 3);
         assert_eq!(spent(&mut budget, SECOND_NS / 10 - 1), 0);
         assert_eq!(spent(&mut budget, SECOND_NS / 10), 1);

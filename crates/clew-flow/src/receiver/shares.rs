@@ -9,6 +9,7 @@ use crate::reason::Reason;
 use crate::wire::{Coded, Fixed, NEEDED_MIN, SignedPacket};
 use clew_tree::Digest;
 use clew_tree::carriage::{Answer, Bins, Inserted, Key, Limits, Tags};
+use clew_wire::WallTime;
 
 /// A block stands 63 bogus packets for each honest one that pretend to be of it, and 1,023 others.
 const LIMITS: Limits = Limits {
@@ -60,7 +61,7 @@ impl FlowReceiver {
         packet: &SignedPacket<'_>,
         coded: &Coded<'_>,
         own: Waiting,
-        now: u64,
+        now: WallTime,
     ) -> Reason {
         let Some(key) = key(packet, coded, &own.root) else {
             return Reason::BadLength;
@@ -93,7 +94,7 @@ impl FlowReceiver {
         key: Key,
         blob: &[u8],
         mut of_bin: Vec<Waiting>,
-        now: u64,
+        now: WallTime,
     ) -> Reason {
         match self.verify(packet, blob, &key.packets, now) {
             Ok(()) => {

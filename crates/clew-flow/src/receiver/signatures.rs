@@ -10,7 +10,8 @@ use super::Acceptance;
 use super::refused::{Budgets, Refused};
 use crate::reason::Reason;
 use crate::signing::BlockVerifier;
-use crate::wire::{BadDescriptor, Carriage, Descriptor, KeyId, Message, TIMESTAMP_BYTES};
+use crate::wire::{BadDescriptor, Carriage, Descriptor, KeyId, Message, blob_parts};
+use clew_wire::WallTime;
 
 /// The flows that are known, and what is remembered of signatures.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Signatures {
         }
     }
 
-    /// With the verifiers that the descriptors name.
+    /// Creates verifiers as the descriptors name them.
     pub fn of(
         descriptors: impl IntoIterator<Item = Descriptor>,
         acceptance: Acceptance,
@@ -50,7 +51,7 @@ impl Signatures {
         Ok(Self::new(flows, acceptance))
     }
 
-    /// The flow of a key id; else `unknown-flow`.
+    /// Returns the flow of a key id, or [`Reason::UnknownFlow`] if there is none.
     pub fn flow(&self, key: KeyId) -> Result<&Descriptor, Reason> {
         let known = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
         Ok(&known.0)
@@ -60,7 +61,7 @@ impl Signatures {
         self.known.values().map(|(descriptor, _)| descriptor)
     }
 
-    /// A packet was valid.
+    /// Adds effort for a valid packet.
     pub fn earn(&mut self) {
         self.budgets.earn();
     }
@@ -69,21 +70,18 @@ impl Signatures {
         self.verifications
     }
 
-    /// Whether a blob that came now, in that carriage, makes its block valid: by the message that its
-    /// timestamp leads to.
+    /// Returns whether a blob that came now, in that carriage, makes its block valid: by the
+    /// message that its timestamp leads to.
     pub fn verify(
         &mut self,
         key: KeyId,
         carriage: Carriage,
         blob: &[u8],
-        now: u64,
-        message: impl FnOnce(&Descriptor, u64) -> Message,
+        now: WallTime,
+        message: impl FnOnce(&Descriptor, WallTime) -> Message,
     ) -> Result<(), Reason> {
         let (descriptor, verifier) = self.known.get(&key).ok_or(Reason::UnknownFlow)?;
-        let (timestamp, signature) = blob
-            .split_first_chunk::<TIMESTAMP_BYTES>()
-            .ok_or(Reason::BadLength)?;
-        let timestamp = u64::from_be_bytes(*timestamp);
+        let (timestamp, signature) = blob_parts(blob).ok_or(Reason::BadLength)?;
         self.acceptance.check(timestamp, now)?;
         let message = message(descriptor, timestamp);
         let name = Sha256::new_with_prefix(message).chain_update(signature);

@@ -62,7 +62,7 @@ impl Queue {
         first.map(|packet| packet.ticket)
     }
 
-    /// The packets of a block, which wait no more.
+    /// Returns the packets of a block, which wait no more.
     pub fn take(&mut self, place: &Place) -> VecDeque<Waiting> {
         self.places.remove(place).unwrap_or_default()
     }

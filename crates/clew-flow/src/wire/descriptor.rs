@@ -19,7 +19,7 @@ const EVERY: u8 = 2;
 pub const NAME_BYTES_MAX: usize = 64;
 
 /// Size of a salt.
-pub const SALT_BYTES: usize = 16;
+pub(crate) const SALT_BYTES: usize = 16;
 
 /// Longest block signature: coded carriage has room for it and its timestamp.
 pub const SIGNATURE_BYTES_MAX: usize = 1192;
@@ -91,7 +91,7 @@ impl Default for Chaining {
 }
 
 impl Chaining {
-    /// A block of the flow; none if it may not have so many packets.
+    /// Returns a block of the flow, or `None` if it may not have so many packets.
     pub fn block(&self, id: [u8; ID_BYTES], count: u16) -> Option<Block> {
         let fits = count <= self.most;
         fits.then(|| Block::shaped(id, count, self.digest, self.degree, self.suite))?
@@ -110,7 +110,7 @@ impl Chaining {
         })
     }
 
-    /// Size of a packet's salt: 16 or 0.
+    /// Returns the size of a packet's salt: 16 or 0 bytes.
     pub const fn salt_bytes(&self) -> usize {
         if self.salted { SALT_BYTES } else { 0 }
     }
@@ -185,7 +185,7 @@ impl Descriptor {
         Self::new(chaining, algorithm, public_key, name)
     }
 
-    /// Its bytes.
+    /// Returns the encoded descriptor.
     pub fn to_bytes(&self) -> Vec<u8> {
         let c = &self.chaining;
         let mut out = Vec::from([VERSION, c.suite as u8, c.digest as u8]);
@@ -199,22 +199,24 @@ impl Descriptor {
         out
     }
 
-    /// How its blocks are made.
+    /// Returns the parameters by which blocks are made.
     pub const fn chaining(&self) -> &Chaining {
         &self.chaining
     }
 
-    /// The scheme of its block signatures.
+    /// Returns the scheme of its block signatures.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Length of its blocks' blobs, which full carriage carries: timestamp and signature.
+    /// Returns the length of its blocks' blobs, which full carriage carries: timestamp and
+    /// signature.
     pub const fn blob_bytes(&self) -> usize {
         TIMESTAMP_BYTES + self.signature_bytes
     }
 
-    /// Longest packet signature in full carriage: that of a packet of the largest block.
+    /// Returns the longest packet signature in full carriage: that of a packet of the largest
+    /// block.
     pub fn signature_bytes_max(&self) -> usize {
         let chaining = self.chaining();
         let block = chaining.block([0; ID_BYTES], chaining.most);
@@ -222,28 +224,28 @@ impl Descriptor {
         chaining.salt_bytes() + depth * chaining.digest.bytes() + self.blob_bytes() + FIXED_BYTES
     }
 
-    /// The parameters of its eFFS key, if it has one.
+    /// Returns the parameters of its eFFS key, if it has one.
     pub fn effs(&self) -> Option<Parameters> {
         let is_effs = self.algorithm == Algorithm::Effs;
         is_effs.then(|| PublicKey::parameters_of(&self.public_key).ok())?
     }
 
-    /// Whose signatures they are.
+    /// Returns the signer's encoded public key.
     pub fn public_key(&self) -> &[u8] {
         &self.public_key
     }
 
-    /// What people call it.
+    /// Returns the name for people.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What signatures bind.
+    /// Returns the digest of the descriptor, which signatures bind.
     pub const fn digest(&self) -> &Digest {
         &self.digest
     }
 
-    /// What packets name it by.
+    /// Returns the id by which packets name the flow.
     pub const fn key_id(&self) -> KeyId {
         let [a, b, c, d, ..] = self.digest;
         KeyId([a, b, c, d])

@@ -2,6 +2,7 @@
 
 use super::descriptor::Descriptor;
 use clew_tree::{Block, Digest};
+use clew_wire::WallTime;
 
 const DOMAIN: &[u8; 16] = b"clew-flow-v1\0\0\0\0";
 
@@ -11,11 +12,11 @@ pub(crate) const MESSAGE_BYTES: usize = 16 + 32 + 4 + 4 + 8 + 2 + 16 + 32;
 /// What a block signature covers.
 pub(crate) type Message = [u8; MESSAGE_BYTES];
 
-/// The message of a block. `timestamp` is in nanoseconds since 1970.
+/// The message of a block.
 pub(crate) fn message(
     descriptor: &Descriptor,
     place: ([u8; 4], u32),
-    timestamp: u64,
+    timestamp: WallTime,
     block: &Block,
     root: &Digest,
 ) -> Message {
@@ -27,7 +28,7 @@ pub(crate) fn message_in(
     domain: &[u8; 16],
     descriptor: &Descriptor,
     (tag, seq): ([u8; 4], u32),
-    timestamp: u64,
+    timestamp: WallTime,
     block: &Block,
     root: &Digest,
 ) -> Message {
@@ -36,7 +37,7 @@ pub(crate) fn message_in(
         descriptor.digest(),
         &tag,
         &seq.to_be_bytes(),
-        &timestamp.to_be_bytes(),
+        &timestamp.as_nanos().to_be_bytes(),
         &block.count().to_be_bytes(),
         block.id(),
         root,

@@ -68,7 +68,8 @@ impl Fixed {
         self.carriage
     }
 
-    /// How the packet says that it carries the block signature; none if that is not known.
+    /// Returns how the packet says that it carries the block signature, or `None` if that is not
+    /// known.
     pub const fn carriage(&self) -> Option<Carriage> {
         Carriage::from_byte(self.carriage)
     }
@@ -158,7 +159,8 @@ impl<'a> SignedPacket<'a> {
         })
     }
 
-    /// The signed packet with full carriage: `blob` is what full packets of its block carry.
+    /// Returns the signed packet with full carriage: `blob` is what full packets of its block
+    /// carry.
     pub fn in_full(&self, blob: &[u8]) -> Vec<u8> {
         let mut out = [self.packet, self.salt, self.path, blob].concat();
         let fixed = Fixed {
@@ -169,7 +171,7 @@ impl<'a> SignedPacket<'a> {
         out
     }
 
-    /// What the packet's leaf is of.
+    /// Returns the content of which the packet's leaf is the digest.
     pub const fn content(&self) -> Content<'a> {
         Content {
             index: self.fixed.index,
@@ -193,7 +195,7 @@ impl<'a> SignedPacket<'a> {
         }
     }
 
-    /// The packet's leaf.
+    /// Returns the packet's leaf.
     pub fn leaf(&self) -> Digest {
         self.block.leaf(self.fixed.index, &[self.salt, self.packet])
     }

@@ -4,9 +4,17 @@ use super::descriptor::Descriptor;
 use crate::reason::Reason;
 use clew_tree::Block;
 use clew_tree::carriage::{COUNT_MAX, Code, TagSize, Tags};
+use clew_wire::WallTime;
 
 /// Size of a timestamp.
 pub const TIMESTAMP_BYTES: usize = 8;
+
+/// The timestamp and the signature in a blob.
+pub(crate) fn blob_parts(blob: &[u8]) -> Option<(WallTime, &[u8])> {
+    let (timestamp, signature) = blob.split_first_chunk()?;
+    let timestamp = WallTime::from_nanos(u64::from_be_bytes(*timestamp));
+    Some((timestamp, signature))
+}
 
 /// Size of k, in front of a share.
 pub(crate) const NEEDED_BYTES: usize = 2;
@@ -40,7 +48,7 @@ impl Carriage {
         }
     }
 
-    /// Its name in the specification.
+    /// Returns its name in the specification.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -106,15 +114,15 @@ impl<'a> SignaturePart<'a> {
         }
     }
 
-    /// When the block was signed, in nanoseconds since 1970; none if the packet alone does not tell.
-    pub fn timestamp(&self) -> Option<u64> {
+    /// Returns when the block was signed, or `None` if the packet alone does not tell.
+    pub fn timestamp(&self) -> Option<WallTime> {
         match self {
-            Self::Full(blob) => blob.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
+            Self::Full(blob) => blob_parts(blob).map(|(timestamp, _)| timestamp),
             Self::Sparse | Self::Coded(_) => None,
         }
     }
 
-    /// The carriage.
+    /// Returns the carriage.
     pub const fn carriage(&self) -> Carriage {
         match self {
             Self::Full(_) => Carriage::Full,

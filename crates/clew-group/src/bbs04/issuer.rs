@@ -1,12 +1,11 @@
 //! The issuer: makes member keys, and witnesses for them in each epoch.
 
 use super::{MemberKey, PublicKey};
-use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
-use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::curve::{G1, G2, Scalar};
+use crate::secret::{Secret, shielded};
 use crate::{DecodeError, EpochIssuer};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -24,7 +23,7 @@ pub struct Issuing {
 impl IssuerKey {
     /// Draws a key (KeyGen, section 4).
     pub fn generate(rng: &mut impl CryptoRng) -> (Self, Issuing) {
-        let gamma = Secret::new(|| Scalar::random_secret(rng));
+        let gamma = Secret::random(rng);
         let key = Self { gamma };
         let issuing = key.issuing();
         (key, issuing)
@@ -32,13 +31,12 @@ impl IssuerKey {
 
     /// Decodes 32 bytes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let gamma = Secret::try_new(|| Reader::exactly(SCALAR_BYTES, bytes)?.secret())?;
-        Ok(Self { gamma })
+        Secret::decode(bytes).map(|gamma| Self { gamma })
     }
 
     /// Encodes as 32 bytes. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        shielded(|| secret_bytes(&[Zeroizing::new(self.gamma.to_bytes()).as_slice()]))
+        self.gamma.encode()
     }
 
     /// Returns the public half.
@@ -59,7 +57,7 @@ impl IssuerKey {
     /// Issues for a random x.
     pub fn issue_random(&self, rng: &mut impl CryptoRng) -> MemberKey {
         loop {
-            let x = Secret::new(|| Scalar::random_secret(rng));
+            let x = Secret::random(rng);
             if let Some(key) = self.issue(&x) {
                 return key;
             }
@@ -77,8 +75,4 @@ impl IssuerKey {
     }
 }
 
-impl fmt::Debug for IssuerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IssuerKey(..)")
-    }
-}
+opaque!(IssuerKey);

@@ -3,10 +3,10 @@
 use super::PublicKey;
 use crate::curve::{G1, G1_BYTES, G2, PreparedG2, SCALAR_BYTES, Scalar, pairing_product};
 use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::wire::Values;
 use crate::{DecodeError, Invalid, Witness};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Size of an encoded member key: A (48 bytes), x (32).
@@ -17,7 +17,7 @@ pub const MEMBER_KEY_BYTES: usize = G1_BYTES + SCALAR_BYTES;
 #[derive(Clone)]
 pub struct MemberKey(Secret<Parts>);
 
-#[derive(Clone)]
+#[derive(Clone, Zeroize)]
 struct Parts {
     a: G1,
     x: Scalar,
@@ -33,8 +33,8 @@ impl MemberKey {
     /// [`super::SigningKey::new`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         Secret::try_new(|| {
-            let mut reader = Reader::exactly(MEMBER_KEY_BYTES, bytes)?;
-            let (a, x) = (reader.take::<G1_BYTES>()?, reader.secret()?);
+            let mut values = Values::exactly(MEMBER_KEY_BYTES, bytes)?;
+            let (a, x) = (values.take(G1_BYTES)?, values.secret()?);
             let a = G1::from_bytes(a)?;
             Ok(Parts { a, x })
         })
@@ -74,23 +74,8 @@ impl MemberKey {
         };
         let holds =
             || is_power(&self.0.a, &G1::generator()) && is_power(&witness.0, &group.epoch_v);
-        if shielded(holds) {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(shielded(holds))
     }
 }
 
-impl Zeroize for Parts {
-    fn zeroize(&mut self) {
-        self.a.zeroize();
-        self.x.zeroize();
-    }
-}
-
-impl fmt::Debug for MemberKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemberKey(..)")
-    }
-}
+opaque!(MemberKey);

@@ -48,7 +48,7 @@ mod verifier;
 pub use challenge::Commitments;
 pub use issuer::{IssuerKey, Issuing};
 pub use member_key::{MEMBER_KEY_BYTES, MemberKey};
-pub use opener::{OPENER_KEY_BYTES, OpenerKey, Opening};
+pub use opener::{OpenerKey, Opening};
 pub use public_key::PublicKey;
 pub use signature::{INCREMENTAL_BYTES, IncrementalSignature, SIGNATURE_BYTES, Signature};
 pub use signer::{Nonces, Precursor, SigningKey};

@@ -4,15 +4,15 @@ use super::{PublicKey, Signature};
 use crate::DecodeError;
 use crate::curve::{G1, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::wire::Values;
 use alloc::vec::Vec;
 use clew_wire::disclose;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// Size of an encoded opener key: xi1, xi2 (32 bytes each).
-pub const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
+const OPENER_KEY_BYTES: usize = 2 * SCALAR_BYTES;
 
 const H_DOMAIN: &[u8] = b"clew-bbs04-h-1:BLS12381G1_XMD:SHA-256_SSWU_RO_";
 
@@ -31,8 +31,8 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// h for a group's nonce, by hashing to the curve, so that nobody knows its logarithm. Who
-    /// loads a group recomputes it.
+    /// Returns h for a group's nonce, by hashing to the curve, so that nobody knows its logarithm.
+    /// Who loads a group recomputes it.
     pub fn hash_h(nonce: &[u8; 32]) -> G1 {
         G1::hash(H_DOMAIN, nonce)
     }
@@ -42,8 +42,7 @@ impl OpenerKey {
     /// Draws a key for the group with that nonce (KeyGen, section 4).
     pub fn generate(nonce: &[u8; 32], rng: &mut impl CryptoRng) -> (Self, Opening) {
         let h = Opening::hash_h(nonce);
-        let mut secret = || Secret::new(|| Scalar::random_secret(rng));
-        let (xi1, xi2) = (secret(), secret());
+        let (xi1, xi2) = (Secret::random(rng), Secret::random(rng));
         let root = |xi: &Scalar| {
             let inverse = xi.invert().map(Zeroizing::new);
             h.mul(&inverse.expect("a secret is not zero"))
@@ -54,10 +53,10 @@ impl OpenerKey {
 
     /// Decodes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(OPENER_KEY_BYTES, bytes)?;
+        let mut values = Values::exactly(OPENER_KEY_BYTES, bytes)?;
         Ok(Self {
-            xi1: Secret::try_new(|| reader.secret())?,
-            xi2: Secret::try_new(|| reader.secret())?,
+            xi1: Secret::try_new(|| values.secret())?,
+            xi2: Secret::try_new(|| values.secret())?,
         })
     }
 
@@ -69,21 +68,17 @@ impl OpenerKey {
         })
     }
 
-    /// Whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
+    /// Returns whether this key opens signatures of `group`: u^xi1 = h = v^xi2.
     pub fn opens(&self, group: &PublicKey) -> bool {
         let is_h = |point: G1| disclose::bit((point == group.h).into());
         shielded(|| is_h(group.u.mul(&self.xi1)) && is_h(group.opener_v.mul(&self.xi2)))
     }
 
-    /// B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). Only meaningful
-    /// for a signature that verified.
+    /// Returns B = T3 / (T1^xi1 T2^xi2), the signer's base in its epoch (Open, section 4). It is
+    /// only meaningful for a signature that verified.
     pub fn open(&self, signature: &Signature) -> G1 {
         shielded(|| signature.t3 - signature.t1.mul(&self.xi1) - signature.t2.mul(&self.xi2))
     }
 }
 
-impl fmt::Debug for OpenerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OpenerKey(..)")
-    }
-}
+opaque!(OpenerKey);

@@ -4,7 +4,7 @@ use super::{Issuing, Opening};
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2};
 use crate::pairings::equal;
 use crate::step::hashed_v;
-use crate::wire::{Reader, concat};
+use crate::wire::{Values, concat};
 use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid};
 
 const _: () = assert!(FOUNDING_BYTES == 2 * G1_BYTES + G2_BYTES);
@@ -42,13 +42,13 @@ impl PublicKey {
     /// Decodes a founding key of 192 bytes, u || v || w, and returns the key of epoch 0: h and V
     /// are hashed from the nonce.
     pub fn founded(nonce: &[u8; 32], founding: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(FOUNDING_BYTES, founding)?;
-        let (u, v) = (reader.g1()?, reader.g1()?);
+        let mut values = Values::exactly(FOUNDING_BYTES, founding)?;
+        let (u, v) = (values.g1()?, values.g1()?);
         let key = Self {
             h: Opening::hash_h(nonce),
             u,
             opener_v: v,
-            w: reader.g2()?,
+            w: values.g2()?,
             epoch_v: Self::first_v(nonce),
         };
         if key.base().is_identity() {
@@ -66,11 +66,7 @@ impl PublicKey {
     /// Checks a key of epoch 0: h and V are those of the nonce. That u and v fit h is what the
     /// trustees' sharings say.
     pub fn check_genesis(&self, nonce: &[u8; 32]) -> Result<(), Invalid> {
-        if (self.h, self.epoch_v) == (Opening::hash_h(nonce), Self::first_v(nonce)) {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless((self.h, self.epoch_v) == (Opening::hash_h(nonce), Self::first_v(nonce)))
     }
 
     /// Returns the V of epoch 0.
@@ -109,14 +105,14 @@ impl PublicKey {
         &self.w
     }
 
-    /// Whether A is the credential of the row with X = G2^x: e(A, w X) = e(g1, G2) (rule
+    /// Returns whether A is the credential of the row with X = G2^x: e(A, w X) = e(g1, G2) (rule
     /// `credential`).
     pub fn certifies(&self, a: &G1, x: &G2) -> bool {
         self.is_power(a, x, &G1::generator())
     }
 
-    /// Whether the row with X = G2^x has the base B in this epoch: e(B, w X) = e(g1 V, G2) (rule
-    /// `signer`). A judge asks [`Self::certifies`] too.
+    /// Returns whether the row with X = G2^x has the base B in this epoch: e(B, w X) = e(g1 V, G2)
+    /// (rule `signer`). A judge asks [`Self::certifies`] too.
     pub fn names(&self, b: &G1, x: &G2) -> bool {
         self.is_power(b, x, &self.base())
     }

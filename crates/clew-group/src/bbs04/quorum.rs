@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
 impl OpenerKey {
-    /// Shares out xi1 and xi2: both sharings, and the shares of each by ascending index. The caller
-    /// forgets this key. [`Invalid`] if it is not that of `group`.
+    /// Shares out xi1 and xi2. Returns both sharings, and the shares of each by ascending index.
+    /// The caller forgets this key. Returns [`Invalid`] if it is not that of `group`.
     pub fn deal(
         &self,
         group: &PublicKey,
@@ -28,8 +28,8 @@ impl OpenerKey {
 }
 
 impl PublicKey {
-    /// Both sharings of the opening key, from what a group file says beside this key: C_1..C_t-1 in
-    /// base u and in base v (48 (t-1) bytes each).
+    /// Returns both sharings of the opening key, from what a group file says beside this key:
+    /// C_1..C_t-1 in base u and in base v (48 (t-1) bytes each).
     pub fn sharings(&self, rest: [&[u8]; 2], quorum: Quorum) -> Result<[Sharing; 2], DecodeError> {
         let [in_u, in_v] = rest;
         Ok([
@@ -40,23 +40,23 @@ impl PublicKey {
 }
 
 impl Signature {
-    /// T1 = u^alpha.
+    /// Returns T1 = u^alpha.
     pub fn t1(&self) -> &G1 {
         &self.t1
     }
 
-    /// T2 = v^beta.
+    /// Returns T2 = v^beta.
     pub fn t2(&self) -> &G1 {
         &self.t2
     }
 
-    /// T3 = B h^(alpha+beta), for the base B = A W that the signer has in this epoch.
+    /// Returns T3 = B h^(alpha+beta), for the base B = A W that the signer has in this epoch.
     pub fn t3(&self) -> &G1 {
         &self.t3
     }
 
-    /// What trustees decrypt to open this signature: T1 for xi1, T2 for xi2. Only for a signature
-    /// that verified.
+    /// Returns the parts that trustees decrypt to open this signature: T1 for xi1, T2 for xi2. The
+    /// signature must have been verified.
     pub fn parts<'a>(&'a self, sharings: &'a [Sharing; 2], context: &'a [u8; 32]) -> [Part<'a>; 2] {
         let part = |number, sharing, point| Part {
             number,
@@ -68,8 +68,8 @@ impl Signature {
         [part(1, in_u, &self.t1), part(2, in_v, &self.t2)]
     }
 
-    /// B = T3 / prod (D_i,1 D_i,2)^lambda_i, from both decryptions of at least t trustees, all of
-    /// which are checked.
+    /// Returns B = T3 / prod (D_i,1 D_i,2)^lambda_i, from both decryptions of at least t trustees,
+    /// all of which are checked.
     pub fn open_by_trustees(
         &self,
         sharings: &[Sharing; 2],

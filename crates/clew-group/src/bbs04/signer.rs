@@ -1,14 +1,15 @@
 //! The member: prepares precursors and signs.
 
 use super::challenge::{self, Encryption};
+use super::signature::Responses;
 use super::{Commitments, IncrementalSignature, MemberKey, PublicKey, Signature};
 use crate::curve::{FixedBase, G1, G2, Gt, PreparedG2, Scalar, pairing_product};
-use crate::secret::{Secret, shielded, shielded_shallow};
+use crate::secret::{Prover, Secret, shielded, shielded_shallow};
 use crate::{EpochId, Invalid, Witness};
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use sha2::Sha256;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A member key with its tables for one epoch (0.4 MB). Signs in constant time.
 pub struct SigningKey {
@@ -58,8 +59,8 @@ impl SigningKey {
         self.precursor_from(&Secret::new(|| Nonces::random(rng)))
     }
 
-    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
-    /// publishes the key.
+    /// Makes a precursor from given nonces, for vectors. Whoever signs two messages with the same
+    /// nonces publishes the key.
     ///
     /// ```text
     /// T1 = u^alpha   T2 = v^beta   T3 = B h^(alpha+beta)
@@ -111,22 +112,20 @@ impl SigningKey {
         pairing_product([(&in_g2, &self.g2), (&in_w, &self.w)])
     }
 
-    fn secrets(&self, n: &Nonces) -> Secret<Secrets> {
+    /// In the order alpha, beta, x, delta1, delta2.
+    fn secrets(&self, n: &Nonces) -> Secret<Prover<5>> {
         let x = self.key.x();
-        Secret::new(|| Secrets {
+        Secret::new(|| Prover {
             blinding: [n.r_alpha, n.r_beta, n.r_x, n.r_delta1, n.r_delta2],
             witness: [n.alpha, n.beta, *x, *x * n.alpha, *x * n.beta],
         })
     }
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningKey(..)")
-    }
-}
+opaque!(SigningKey);
 
 /// The random values of one signature (section 4). Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Nonces {
     /// alpha, of T1.
     pub alpha: Scalar,
@@ -159,34 +158,7 @@ impl Nonces {
     }
 }
 
-impl fmt::Debug for Nonces {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Nonces(..)")
-    }
-}
-
-impl Drop for Nonces {
-    fn drop(&mut self) {
-        self.zeroize();
-    }
-}
-
-impl Zeroize for Nonces {
-    fn zeroize(&mut self) {
-        let Self {
-            alpha,
-            beta,
-            r_alpha,
-            r_beta,
-            r_x,
-            r_delta1,
-            r_delta2,
-        } = self;
-        for secret in [alpha, beta, r_alpha, r_beta, r_x, r_delta1, r_delta2] {
-            secret.zeroize();
-        }
-    }
-}
+opaque!(Nonces);
 
 /// One signature but for the message. Signing consumes it, so that no precursor signs twice:
 ///
@@ -201,68 +173,45 @@ pub struct Precursor {
     t: [G1; 3],
     encoded_t: Encryption,
     commitments: Commitments,
-    secrets: Secret<Secrets>,
-}
-
-/// What turns a challenge into responses: s = blinding + c * witness, in the order alpha, beta, x,
-/// delta1, delta2.
-struct Secrets {
-    blinding: [Scalar; 5],
-    witness: [Scalar; 5],
-}
-
-impl Secrets {
-    /// s_alpha, s_beta, s_x, s_delta1, s_delta2, which are public.
-    fn responses(&self, c: &Scalar) -> [Scalar; 5] {
-        core::array::from_fn(|i| self.blinding[i] + *c * self.witness[i])
-    }
-}
-
-impl Zeroize for Secrets {
-    fn zeroize(&mut self) {
-        self.blinding.zeroize();
-        self.witness.zeroize();
-    }
+    secrets: Secret<Prover<5>>,
 }
 
 impl Precursor {
     /// Signs the concatenation of `message`: one hash and five multiplications of scalars.
     pub fn sign(self, message: &[&[u8]]) -> Signature {
+        self.sign_incremental(message).signature
+    }
+
+    /// Signs, and keeps R1..R5 with the signature.
+    pub fn sign_incremental(self, message: &[&[u8]]) -> IncrementalSignature {
         let Self {
             state,
             t: [t1, t2, t3],
             encoded_t,
+            commitments,
             secrets,
-            ..
         } = self;
         let c = challenge::challenge(state, message);
-        let [s_alpha, s_beta, s_x, s_delta1, s_delta2] = shielded_shallow(|| secrets.responses(&c));
-        Signature {
+        let [alpha, beta, x, delta1, delta2] = shielded_shallow(|| secrets.responses(&c));
+        let signature = Signature {
             t1,
             t2,
             t3,
             encoded_t,
             c,
-            s_alpha,
-            s_beta,
-            s_x,
-            s_delta1,
-            s_delta2,
-        }
-    }
-
-    /// Signs, and keeps R1..R5 with the signature.
-    pub fn sign_incremental(self, message: &[&[u8]]) -> IncrementalSignature {
-        let commitments = self.commitments.clone();
+            s: Responses {
+                alpha,
+                beta,
+                x,
+                delta1,
+                delta2,
+            },
+        };
         IncrementalSignature {
-            signature: self.sign(message),
+            signature,
             commitments,
         }
     }
 }
 
-impl fmt::Debug for Precursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Precursor(..)")
-    }
-}
+opaque!(Precursor);

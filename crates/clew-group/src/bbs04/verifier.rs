@@ -7,8 +7,8 @@ use super::{
 use crate::curve::multiexp::{OddMultiples, WIDTH_FIXED, WIDTH_ONCE, multiexp_vartime};
 use crate::curve::{G1, G1_BYTES, G2, GT_BYTES, PreparedG2, SCALAR_BYTES, pairing_product};
 use crate::{EpochId, Invalid};
+use clew_wire::opaque;
 use core::cell::OnceCell;
-use core::fmt;
 use rand_core::CryptoRng;
 
 /// The public key of one epoch with its tables (0.45 MB; to make takes about as long as to verify).
@@ -41,7 +41,7 @@ impl VerifyingKey {
         }
     }
 
-    /// Verify (section 4): derives R1'..R5' and accepts if they hash to c.
+    /// Verifies a signature (section 4): derives R1'..R5' and accepts if they hash to c.
     pub fn verify(&self, message: &[&[u8]], signature: &Signature) -> Result<(), Invalid> {
         let equations = Equations::with_tables(self, signature);
         let [r1, r2, r4, r5] = G1::to_bytes_many(&[
@@ -60,8 +60,8 @@ impl VerifyingKey {
         self.check_challenge(message, signature, &commitments)
     }
 
-    /// Verify in Clue's incremental form: the hash of the R's that the signature carries first, then
-    /// each R against the derived one in random order; the first mismatch rejects.
+    /// Verifies a signature in Clue's incremental form: the hash of the R's that it carries first,
+    /// then each R against the derived one in random order; the first mismatch rejects.
     pub fn verify_incremental(
         &self,
         message: &[&[u8]],
@@ -81,15 +81,11 @@ impl VerifyingKey {
             4 => equations.r4().to_bytes() == commitments.r4,
             _ => equations.r5().to_bytes() == commitments.r5,
         };
-        if random_order(rng).into_iter().all(holds) {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(random_order(rng).into_iter().all(holds))
     }
 
-    /// Whether c of an encoded incremental signature is the hash of what it carries: what a verifier
-    /// can tell before it decodes anything.
+    /// Returns whether c of an encoded incremental signature is the hash of what it carries: what a
+    /// verifier can tell before it decodes anything.
     pub fn check_hash(
         &self,
         message: &[&[u8]],
@@ -98,11 +94,7 @@ impl VerifyingKey {
         let (signature, commitments) = encoded.split_at(SIGNATURE_BYTES);
         let (t, scalars) = signature.split_at(3 * G1_BYTES);
         let derived = challenge(state_of_bytes(&self.id, t, commitments), message);
-        if derived.to_bytes() == scalars[..SCALAR_BYTES] {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(derived.to_bytes() == scalars[..SCALAR_BYTES])
     }
 
     fn check_challenge(
@@ -113,19 +105,11 @@ impl VerifyingKey {
     ) -> Result<(), Invalid> {
         let encoded_t: &Encryption = &signature.encoded_t;
         let derived = challenge(state(&self.id, encoded_t, commitments), message);
-        if derived == signature.c {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(derived == signature.c)
     }
 }
 
-impl fmt::Debug for VerifyingKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("VerifyingKey(..)")
-    }
-}
+opaque!(VerifyingKey);
 
 /// 1..=5 in random order (Fisher and Yates).
 fn random_order(rng: &mut impl CryptoRng) -> [usize; 5] {
@@ -172,35 +156,35 @@ impl<'a> Equations<'a> {
 
     /// R1' = u^s_alpha / T1^c
     fn r1(&self) -> G1 {
-        multiexp_vartime([(&self.key.u, self.s.s_alpha), (self.t1(), -self.s.c)])
+        multiexp_vartime([(&self.key.u, self.s.s.alpha), (self.t1(), -self.s.c)])
     }
 
     /// R2' = v^s_beta / T2^c
     fn r2(&self) -> G1 {
-        multiexp_vartime([(&self.key.v, self.s.s_beta), (self.t2(), -self.s.c)])
+        multiexp_vartime([(&self.key.v, self.s.s.beta), (self.t2(), -self.s.c)])
     }
 
     /// R3' = e(T3,g2)^s_x e(h,w)^(-s_alpha-s_beta) e(h,g2)^(-s_delta1-s_delta2) (e(T3,w)/e(g1 V,g2))^c
     ///     = e(T3^s_x h^(-s_delta1-s_delta2) (g1 V)^(-c), g2) e(T3^c h^(-s_alpha-s_beta), w)
     fn r3(&self) -> [u8; GT_BYTES] {
-        let (key, s) = (self.key, self.s);
+        let (key, c, s) = (self.key, self.s.c, &self.s.s);
         let in_g2 = multiexp_vartime([
-            (self.t3(), s.s_x),
-            (&key.h, -(s.s_delta1 + s.s_delta2)),
-            (&key.base, -s.c),
+            (self.t3(), s.x),
+            (&key.h, -(s.delta1 + s.delta2)),
+            (&key.base, -c),
         ]);
-        let in_w = multiexp_vartime([(self.t3(), s.c), (&key.h, -(s.s_alpha + s.s_beta))]);
+        let in_w = multiexp_vartime([(self.t3(), c), (&key.h, -(s.alpha + s.beta))]);
         pairing_product([(&in_g2, &key.g2), (&in_w, &key.w)]).to_bytes()
     }
 
     /// R4' = T1^s_x u^(-s_delta1)
     fn r4(&self) -> G1 {
-        multiexp_vartime([(self.t1(), self.s.s_x), (&self.key.u, -self.s.s_delta1)])
+        multiexp_vartime([(self.t1(), self.s.s.x), (&self.key.u, -self.s.s.delta1)])
     }
 
     /// R5' = T2^s_x v^(-s_delta2)
     fn r5(&self) -> G1 {
-        multiexp_vartime([(self.t2(), self.s.s_x), (&self.key.v, -self.s.s_delta2)])
+        multiexp_vartime([(self.t2(), self.s.s.x), (&self.key.v, -self.s.s.delta2)])
     }
 }
 

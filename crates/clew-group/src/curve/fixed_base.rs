@@ -5,7 +5,7 @@ use super::{G1, SCALAR_BYTES, Scalar};
 use alloc::vec;
 use alloc::vec::Vec;
 use blst::{blst_fp, blst_fp_cneg};
-use core::fmt;
+use clew_wire::opaque;
 use core::iter::successors;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -30,7 +30,7 @@ impl FixedBase {
         Self(multiples(&powers))
     }
 
-    /// `scalar * P`, in constant time: every window reads all its points.
+    /// Returns `scalar * P`, in constant time: every window reads all its points.
     pub fn mul(&self, scalar: &Scalar) -> G1 {
         let mut sum = G1::default();
         let windows = self.0.chunks_exact(POINTS_PER_WINDOW);
@@ -75,11 +75,7 @@ pub(super) fn signed_digits(scalar: &Scalar) -> Zeroizing<[i8; WINDOWS]> {
     digits
 }
 
-impl fmt::Debug for FixedBase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FixedBase(..)")
-    }
-}
+opaque!(FixedBase);
 
 /// `digit` times the window's first point, or the identity for 0, reading every entry.
 pub(super) fn select(window: &[Affine], digit: i8) -> Affine {

@@ -10,8 +10,8 @@ use blst::{
     blst_p1_double, blst_p1_from_affine, blst_p1_generator, blst_p1_is_equal, blst_p1_is_inf,
     blst_p1_mult, blst_p1_uncompress,
 };
-use core::fmt;
-use core::ops::{Add, AddAssign, Neg, Sub};
+use clew_wire::opaque;
+use core::ops::AddAssign;
 use core::ptr;
 use zeroize::Zeroize;
 
@@ -25,13 +25,7 @@ pub const G1_BYTES: usize = 48;
 pub struct G1(pub(super) blst_p1);
 
 impl G1 {
-    /// The standard generator.
-    pub fn generator() -> Self {
-        // SAFETY: blst returns a pointer to a constant of its own.
-        Self(unsafe { *blst_p1_generator() })
-    }
-
-    /// A point whose discrete logarithm nobody knows: `hash_to_curve` of RFC 9380, suite
+    /// Creates a point whose discrete logarithm nobody knows: `hash_to_curve` of RFC 9380, suite
     /// BLS12381G1_XMD:SHA-256_SSWU_RO_.
     pub fn hash(domain: &[u8], message: &[u8]) -> Self {
         let mut out = blst_p1::default();
@@ -111,27 +105,12 @@ impl G1 {
         to_affine(points).iter().map(compress).collect()
     }
 
-    /// `scalar * self`, in constant time.
-    pub fn mul(&self, scalar: &Scalar) -> Self {
-        let bytes = scalar.to_le_bytes();
-        let mut out = blst_p1::default();
-        // SAFETY: `bytes` has the 255 bits that are read.
-        unsafe { blst_p1_mult(&mut out, &self.0, bytes.as_ptr(), 255) };
-        Self(out)
-    }
-
-    /// `self + self`.
+    /// Returns `self + self`.
     pub fn double(&self) -> Self {
         let mut out = blst_p1::default();
         // SAFETY: both pointers are to live values.
         unsafe { blst_p1_double(&mut out, &self.0) };
         Self(out)
-    }
-
-    /// Whether this is the identity.
-    pub fn is_identity(&self) -> bool {
-        // SAFETY: the pointer is to a live value.
-        unsafe { blst_p1_is_inf(&self.0) }
     }
 
     pub(super) fn add_affine(&mut self, other: &Affine) {
@@ -160,20 +139,16 @@ impl G1 {
     }
 }
 
-impl PartialEq for G1 {
-    fn eq(&self, other: &Self) -> bool {
-        // SAFETY: both pointers are to live values.
-        unsafe { blst_p1_is_equal(&self.0, &other.0) }
-    }
-}
-
-impl Eq for G1 {}
-
-impl fmt::Debug for G1 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("G1(..)")
-    }
-}
+opaque!(G1);
+point_operations!(
+    G1,
+    blst_p1_generator,
+    blst_p1_mult,
+    blst_p1_is_inf,
+    blst_p1_is_equal,
+    blst_p1_add_or_double,
+    blst_p1_cneg
+);
 
 impl Zeroize for G1 {
     fn zeroize(&mut self) {
@@ -183,35 +158,9 @@ impl Zeroize for G1 {
     }
 }
 
-impl Add for G1 {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let mut out = blst_p1::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_p1_add_or_double(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
-
 impl AddAssign for G1 {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
-    }
-}
-
-impl Neg for G1 {
-    type Output = Self;
-    fn neg(mut self) -> Self {
-        // SAFETY: the pointer is to a live value.
-        unsafe { blst_p1_cneg(&mut self.0, true) };
-        self
-    }
-}
-
-impl Sub for G1 {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        self + -other
     }
 }
 

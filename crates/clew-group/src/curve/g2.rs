@@ -7,23 +7,16 @@ use blst::{
     blst_p2_compress, blst_p2_from_affine, blst_p2_generator, blst_p2_is_equal, blst_p2_is_inf,
     blst_p2_mult, blst_p2_to_affine, blst_p2_uncompress,
 };
-use core::fmt;
-use core::ops::{Add, Neg, Sub};
+use clew_wire::opaque;
 
 /// Size of an encoded point of G2: 96 bytes, compressed.
-pub const G2_BYTES: usize = 96;
+pub(crate) const G2_BYTES: usize = 96;
 
 /// A point of G2, the subgroup of prime order of the twist E'(Fp2).
 #[derive(Clone, Copy, Default)]
 pub struct G2(pub(super) blst_p2);
 
 impl G2 {
-    /// The standard generator.
-    pub fn generator() -> Self {
-        // SAFETY: blst returns a pointer to a constant of its own.
-        Self(unsafe { *blst_p2_generator() })
-    }
-
     /// Decodes a point that is not the identity, checking curve and subgroup.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let bytes: &[u8; G2_BYTES] = bytes.try_into().map_err(|_| DecodeError::Length)?;
@@ -57,21 +50,6 @@ impl G2 {
         bytes
     }
 
-    /// `scalar * self`, in constant time.
-    pub fn mul(&self, scalar: &Scalar) -> Self {
-        let bytes = scalar.to_le_bytes();
-        let mut out = blst_p2::default();
-        // SAFETY: `bytes` has the 255 bits that are read.
-        unsafe { blst_p2_mult(&mut out, &self.0, bytes.as_ptr(), 255) };
-        Self(out)
-    }
-
-    /// Whether this is the identity.
-    pub fn is_identity(&self) -> bool {
-        // SAFETY: the pointer is to a live value.
-        unsafe { blst_p2_is_inf(&self.0) }
-    }
-
     pub(super) fn to_affine(self) -> blst_p2_affine {
         let mut out = blst_p2_affine::default();
         // SAFETY: both pointers are to live values.
@@ -80,46 +58,16 @@ impl G2 {
     }
 }
 
-impl PartialEq for G2 {
-    fn eq(&self, other: &Self) -> bool {
-        // SAFETY: both pointers are to live values.
-        unsafe { blst_p2_is_equal(&self.0, &other.0) }
-    }
-}
-
-impl Eq for G2 {}
-
-impl fmt::Debug for G2 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("G2(..)")
-    }
-}
-
-impl Add for G2 {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let mut out = blst_p2::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_p2_add_or_double(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
-
-impl Neg for G2 {
-    type Output = Self;
-    fn neg(mut self) -> Self {
-        // SAFETY: the pointer is to a live value.
-        unsafe { blst_p2_cneg(&mut self.0, true) };
-        self
-    }
-}
-
-impl Sub for G2 {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        self + -other
-    }
-}
+opaque!(G2);
+point_operations!(
+    G2,
+    blst_p2_generator,
+    blst_p2_mult,
+    blst_p2_is_inf,
+    blst_p2_is_equal,
+    blst_p2_add_or_double,
+    blst_p2_cneg
+);
 
 #[cfg(test)]
 mod tests {

@@ -10,11 +10,11 @@ use blst::{
     blst_fp12_mul_by_xy00z0, blst_fp12_sqr, blst_p1_affine, blst_p1_affine_is_inf,
     blst_precompute_lines,
 };
-use core::fmt;
+use clew_wire::opaque;
 
 /// Size of an encoded element of GT: twelve field elements of 48 bytes, uncompressed, in the order
 /// that `spec/group-signature.md` section 2 gives.
-pub const GT_BYTES: usize = 576;
+pub(crate) const GT_BYTES: usize = 576;
 
 /// Lines of one Miller loop: the loop count of BLS12-381 has 64 bits, 6 of them set.
 const LINES: usize = 68;
@@ -36,13 +36,13 @@ impl Gt {
         bytes
     }
 
-    /// Whether this is the identity.
+    /// Returns whether this is the identity.
     pub fn is_identity(&self) -> bool {
         // SAFETY: the pointer is to a live value.
         unsafe { blst_fp12_is_one(&self.0) }
     }
 
-    /// `1/self`: the conjugate, because elements of GT have norm one.
+    /// Returns `1/self`: the conjugate, because elements of GT have norm one.
     pub fn inverse(&self) -> Self {
         let mut out = self.0;
         // SAFETY: the pointer is to a live value.
@@ -50,7 +50,7 @@ impl Gt {
         Self(out)
     }
 
-    /// The product of two elements.
+    /// Returns the product of two elements.
     pub fn mul(&self, other: &Self) -> Self {
         let mut out = blst_fp12::default();
         // SAFETY: all pointers are to live values.
@@ -68,11 +68,7 @@ impl PartialEq for Gt {
 
 impl Eq for Gt {}
 
-impl fmt::Debug for Gt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Gt(..)")
-    }
-}
+opaque!(Gt);
 
 /// A point of G2 with the lines of its Miller loop computed (19 kB).
 #[derive(Clone)]
@@ -89,15 +85,11 @@ impl PreparedG2 {
     }
 }
 
-impl fmt::Debug for PreparedG2 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PreparedG2(..)")
-    }
-}
+opaque!(PreparedG2);
 
-/// The product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share, and one
-/// final exponentiation. The time depends only on the number of pairs: a signer's points are secret,
-/// even whether one is the identity.
+/// Returns the product of e(P, Q) over all pairs: one Miller loop whose squarings all pairs share,
+/// and one final exponentiation. The time depends only on the number of pairs: a signer's points
+/// are secret, even whether one is the identity.
 pub fn pairing_product<const N: usize>(pairs: [(&G1, &PreparedG2); N]) -> Gt {
     let points = to_affine(&pairs.map(|(p, _)| *p));
     let terms: Vec<Term<'_>> = points

@@ -11,7 +11,7 @@ use super::glv::{Halves, beta, image, negated_if};
 use super::{G1, Scalar};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 
 pub use super::pippenger::multiexp_many_vartime;
 
@@ -37,21 +37,21 @@ pub struct OddMultiples {
 }
 
 impl OddMultiples {
-    /// The tables of several points, with `width - 1` inversions for all of them. No point may be
-    /// the identity.
+    /// Returns the tables of several points, with `width - 1` inversions for all of them. No point
+    /// may be the identity.
     pub fn of<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
         let bases: Vec<G1> = points.into_iter().flat_map(|p| [*p, shifted(p)]).collect();
         array(Self::of_bases(&bases, 2, width))
     }
 
-    /// The same without 2^64 P: half the table and none of its doublings, for points that meet only
-    /// scalars of [`Scalar::from_halves`] or their negatives. Any other scalar is right too, but
-    /// takes 128 doublings.
+    /// Makes tables without 2^64 P: half the table and none of its doublings, for points that meet
+    /// only scalars of [`Scalar::from_halves`] or their negatives. Any other scalar is right too,
+    /// but takes 128 doublings.
     pub fn of_short<const N: usize>(points: [&G1; N], width: u32) -> [Self; N] {
         array(Self::of_short_all(&points.map(|p| *p), width))
     }
 
-    /// The same for any number of points.
+    /// Makes tables as [`Self::of_short`] does, for any number of points.
     pub fn of_short_all(points: &[G1], width: u32) -> Vec<Self> {
         Self::of_bases(points, 1, width)
     }
@@ -98,13 +98,9 @@ pub(super) fn odd_multiples(bases: &[G1], width: u32) -> Vec<Vec<Affine>> {
     tables
 }
 
-impl fmt::Debug for OddMultiples {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OddMultiples(..)")
-    }
-}
+opaque!(OddMultiples);
 
-/// The sum of `scalar * point` over all terms. Takes time that depends on the scalars.
+/// Returns the sum of `scalar * point` over all terms. Takes time that depends on the scalars.
 pub fn multiexp_vartime<const N: usize>(terms: [(&OddMultiples, Scalar); N]) -> G1 {
     straus_vartime(terms)
 }

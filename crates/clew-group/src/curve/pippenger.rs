@@ -13,9 +13,10 @@ use core::ptr;
 /// (For scalars of 255 bits that is 28, for 128-bit challenges 16.)
 const PIPPENGER_FROM: usize = 24;
 
-/// The sum of `scalars[i] * points[i]`; of none it is the identity. Points may be the identity, equal
-/// or opposite. Takes time that depends on the scalars and on which points are the identity: scalars
-/// below 2^128, scalars of [`Scalar::from_halves`] and the negatives of both take less.
+/// Returns the sum of `scalars[i] * points[i]`; of none it is the identity. Points may be the
+/// identity, equal or opposite. Takes time that depends on the scalars and on which points are the
+/// identity: scalars below 2^128, scalars of [`Scalar::from_halves`] and the negatives of both take
+/// less.
 pub fn multiexp_many_vartime(points: &[G1], scalars: &[Scalar]) -> G1 {
     assert_eq!(points.len(), scalars.len(), "each point has its scalar");
     let terms = points.iter().zip(scalars);

@@ -32,7 +32,7 @@ type Digits = [i8; WINDOWS];
 
 /// `scalar * base` for each scalar, at half the price of [`super::FixedBase::mul`] if there are
 /// hundreds. Takes time that depends on the number of scalars only.
-pub fn secret_powers_of(base: &G1, scalars: &[Scalar]) -> Vec<G1> {
+pub(crate) fn secret_powers_of(base: &G1, scalars: &[Scalar]) -> Vec<G1> {
     if base.is_identity() || scalars.is_empty() {
         return scalars.iter().map(|_| G1::default()).collect();
     }

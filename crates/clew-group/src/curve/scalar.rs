@@ -10,8 +10,8 @@ use blst::{
     blst_scalar_from_lendian,
 };
 use clew_wire::disclose;
-use core::fmt;
-use core::ops::{Add, Mul, Neg, Sub};
+use clew_wire::opaque;
+use core::ops::Neg;
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -25,15 +25,15 @@ pub const SCALAR_BYTES: usize = 32;
 pub struct Scalar(pub(super) blst_fr);
 
 impl Scalar {
-    /// A uniform scalar: 64 random bytes reduced modulo `r` (bias below 2^-256).
+    /// Creates a uniform scalar: 64 random bytes reduced modulo `r` (bias below 2^-256).
     pub fn random(rng: &mut impl CryptoRng) -> Self {
         let mut wide = Zeroizing::new([0; 64]);
         rng.fill_bytes(wide.as_mut_slice());
         Self::from_wide(&wide)
     }
 
-    /// A uniform scalar that is not zero. A function of its own wherever it is called, so that
-    /// whoever looks for branches on secrets finds the one that asks for zero here and nowhere
+    /// Creates a uniform scalar that is not zero. A function of its own wherever it is called, so
+    /// that whoever looks for branches on secrets finds the one that asks for zero here and nowhere
     /// else.
     #[inline(never)]
     pub fn random_secret(rng: &mut impl CryptoRng) -> Self {
@@ -53,7 +53,7 @@ impl Scalar {
         Self::from_halves(&bytes)
     }
 
-    /// 64 little-endian bytes reduced modulo `r`.
+    /// Reduces 64 little-endian bytes modulo `r`.
     pub fn from_wide(wide: &[u8; 64]) -> Self {
         let mut scalar = Zeroizing::new(Raw(blst_scalar::default()));
         // SAFETY: both pointers are to live values; 64 is the length of `wide`.
@@ -61,7 +61,7 @@ impl Scalar {
         Self::from_raw(&scalar)
     }
 
-    /// The integer `n`.
+    /// Returns the integer `n`.
     pub fn from_u128(n: u128) -> Self {
         let mut bytes = [0; SCALAR_BYTES];
         bytes[..16].copy_from_slice(&n.to_le_bytes());
@@ -71,18 +71,18 @@ impl Scalar {
         Self::from_raw(&scalar)
     }
 
-    /// The 128-bit challenge `c1 + LAMBDA * c2`, with c1 the first eight bytes and c2 the last
-    /// eight, big-endian, and LAMBDA = z^2 - 1 the eigenvalue of the curve's endomorphism: chosen
-    /// so that a verifier's T^c takes 64 doublings and half the additions. No two inputs meet,
-    /// because c1 is below LAMBDA and the sum below 2^192, hence below `r`.
+    /// Returns the 128-bit challenge `c1 + LAMBDA * c2`, with c1 the first eight bytes and c2 the
+    /// last eight, big-endian, and LAMBDA = z^2 - 1 the eigenvalue of the curve's endomorphism:
+    /// chosen so that a verifier's T^c takes 64 doublings and half the additions. No two inputs
+    /// meet, because c1 is below LAMBDA and the sum below 2^192, hence below `r`.
     pub fn from_halves(bytes: &[u8; 16]) -> Self {
         let both = u128::from_be_bytes(*bytes);
         let [c1, c2] = [both >> 64, both & u128::from(u64::MAX)].map(Self::from_u128);
         c1 + Self::from_u128(LAMBDA) * c2
     }
 
-    /// 32 big-endian bytes, such as a hash, without their two most significant bits: below 2^254,
-    /// hence below `r` and not reduced.
+    /// Converts 32 big-endian bytes, such as a hash, without their two most significant bits: below
+    /// 2^254, hence below `r` and not reduced.
     pub fn from_254_bits(mut bytes: [u8; SCALAR_BYTES]) -> Self {
         bytes[0] &= 0x3f;
         let mut scalar = Zeroizing::new(Raw(blst_scalar::default()));
@@ -125,7 +125,7 @@ impl Scalar {
         bytes
     }
 
-    /// `1/self`, or nothing for zero.
+    /// Returns `1/self`, or nothing for zero.
     pub fn invert(&self) -> Option<Self> {
         (!self.is_zero()).then_some(self.inverse_or_zero())
     }
@@ -172,7 +172,7 @@ impl Scalar {
         Self(out)
     }
 
-    /// Whether this is zero.
+    /// Returns whether this is zero.
     pub fn is_zero(&self) -> bool {
         let all = self.0.l.iter().fold(0, |all, limb| all | limb);
         disclose::bit((all == 0).into())
@@ -208,41 +208,10 @@ impl Zeroize for Scalar {
     }
 }
 
-impl fmt::Debug for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Scalar(..)")
-    }
-}
-
-impl Add for Scalar {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let mut out = blst_fr::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_fr_add(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
-
-impl Sub for Scalar {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        let mut out = blst_fr::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_fr_sub(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
-
-impl Mul for Scalar {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        let mut out = blst_fr::default();
-        // SAFETY: all pointers are to live values.
-        unsafe { blst_fr_mul(&mut out, &self.0, &other.0) };
-        Self(out)
-    }
-}
+opaque!(Scalar);
+binary_operator!(Scalar: Add::add is blst_fr_add);
+binary_operator!(Scalar: Sub::sub is blst_fr_sub);
+binary_operator!(Scalar: Mul::mul is blst_fr_mul);
 
 impl Neg for Scalar {
     type Output = Self;

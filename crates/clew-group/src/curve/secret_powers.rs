@@ -17,7 +17,7 @@ const AT_ONCE: usize = 128;
 ///
 /// # Panics
 /// If there are not as many points as scalars.
-pub fn product_of_secret_powers(points: &[G1], scalars: &[Scalar]) -> G1 {
+pub(crate) fn product_of_secret_powers(points: &[G1], scalars: &[Scalar]) -> G1 {
     assert_eq!(points.len(), scalars.len(), "each point has its scalar");
     let terms = points.iter().zip(scalars);
     let terms = terms.filter(|(point, _)| !point.is_identity());

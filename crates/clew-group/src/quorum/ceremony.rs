@@ -13,7 +13,7 @@ use crate::secret::{Secret, secret_bytes, shielded, shielded_shallow};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -28,7 +28,8 @@ pub struct Founding {
 }
 
 impl Founding {
-    /// `context` names the ceremony: the same for all, and new for each.
+    /// Creates a key generation. `context` names it: the same for all trustees, and new for each
+    /// run.
     pub fn new(context: [u8; 32], base: &G1, quorum: Quorum) -> Self {
         let round = Round {
             domain: DEAL,
@@ -47,11 +48,11 @@ impl Founding {
         rng: &mut impl CryptoRng,
     ) -> Result<(Broadcast, Vec<DealtShare>), QuorumError> {
         self.round.quorum.check(dealer)?;
-        let part = Secret::new(|| Scalar::random_secret(rng));
+        let part = Secret::random(rng);
         Ok(self.round.deal(dealer, &part, rng))
     }
 
-    /// The sharing that broadcasts of all trustees make. Checks every one of them.
+    /// Returns the sharing that broadcasts of all trustees make. Checks every one of them.
     pub fn sharing(&self, broadcasts: &[Broadcast]) -> Result<Sharing, QuorumError> {
         let all = self.round.gather(self.round.quorum.all(), broadcasts)?;
         all.iter().try_for_each(|b| self.round.check(b))?;
@@ -60,7 +61,7 @@ impl Founding {
         })
     }
 
-    /// The same, and the share of `trustee`, from what all dealers gave it.
+    /// Returns the sharing, and the share of `trustee`, from what all dealers gave it.
     pub fn receive(
         &self,
         trustee: Trustee,
@@ -69,8 +70,9 @@ impl Founding {
     ) -> Result<(Sharing, SecretShare), QuorumError> {
         let sharing = self.sharing(broadcasts)?;
         let all = self.round.quorum.all();
-        let dealt = self.round.receive(all, trustee, broadcasts, dealt)?;
-        let share = SecretShare::of_sum(trustee, dealt.iter().map(|dealt| *dealt.scalar))?;
+        let share = self
+            .round
+            .receive(all, trustee, broadcasts, dealt, |d| *d.scalar)?;
         Ok((sharing, share))
     }
 }
@@ -85,8 +87,8 @@ pub struct Resharing<'a> {
 }
 
 impl<'a> Resharing<'a> {
-    /// `dealers` are those of the old trustees who hand on their shares, at least as many as open;
-    /// `quorum` is the new one.
+    /// Creates a resharing to the new `quorum`. `dealers` are the old trustees who hand on their
+    /// shares, at least as many as open.
     pub fn new(
         context: [u8; 32],
         old: &'a Sharing,
@@ -118,7 +120,7 @@ impl<'a> Resharing<'a> {
         Ok(self.round.deal(share.trustee(), &share.scalar, rng))
     }
 
-    /// The new sharing that the broadcasts of all dealers make. Checks every one of them.
+    /// Returns the new sharing that the broadcasts of all dealers make. Checks every one of them.
     pub fn sharing(&self, broadcasts: &[Broadcast]) -> Result<Sharing, QuorumError> {
         let all = self.round.gather(self.dealers, broadcasts)?;
         for broadcast in &all {
@@ -132,7 +134,7 @@ impl<'a> Resharing<'a> {
             .sum(&all, |points| interpolate(self.dealers, points))
     }
 
-    /// The same, and the new share of `trustee`, from what all dealers gave it.
+    /// Returns the new sharing, and the new share of `trustee`, from what all dealers gave it.
     pub fn receive(
         &self,
         trustee: Trustee,
@@ -140,20 +142,12 @@ impl<'a> Resharing<'a> {
         dealt: &[DealtShare],
     ) -> Result<(Sharing, SecretShare), QuorumError> {
         let sharing = self.sharing(broadcasts)?;
-        let dealt = self
+        let all = self.dealers;
+        let weighted = |d: &DealtShare| all.lagrange_at_zero(d.dealer) * *d.scalar;
+        let share = self
             .round
-            .receive(self.dealers, trustee, broadcasts, dealt)?;
-        let weighted = |d: &&DealtShare| self.dealers.lagrange_at_zero(d.dealer) * *d.scalar;
-        let share = SecretShare::of_sum(trustee, dealt.iter().map(weighted))?;
+            .receive(all, trustee, broadcasts, dealt, weighted)?;
         Ok((sharing, share))
-    }
-}
-
-impl SecretShare {
-    /// Zero comes only of dealers that know each other's secrets.
-    fn of_sum(trustee: Trustee, terms: impl Iterator<Item = Scalar>) -> Result<Self, QuorumError> {
-        let sum = || terms.fold(Scalar::default(), |sum, term| sum + term);
-        Self::new(trustee, Secret::new(sum)).map_err(|_| QuorumError::Cancelled)
     }
 }
 
@@ -215,14 +209,16 @@ impl Round {
         }
     }
 
-    /// What was dealt to `trustee`, by ascending dealer, each checked with the dealer's broadcast.
-    fn receive<'b>(
+    /// The share of `trustee`: the sum of the terms that `term` makes of what all dealers gave it, each
+    /// checked with the dealer's broadcast. Zero comes only of dealers that know each other's secrets.
+    fn receive(
         &self,
         dealers: Set,
         trustee: Trustee,
         broadcasts: &[Broadcast],
-        dealt: &'b [DealtShare],
-    ) -> Result<Vec<&'b DealtShare>, QuorumError> {
+        dealt: &[DealtShare],
+        term: impl Fn(&DealtShare) -> Scalar,
+    ) -> Result<SecretShare, QuorumError> {
         self.quorum.check(trustee)?;
         let broadcasts = self.gather(dealers, broadcasts)?;
         let dealt = dealers.gather(dealt.iter().map(|d| (d.dealer, d)))?;
@@ -233,7 +229,8 @@ impl Round {
                 return Err(QuorumError::DealtShare { trustee });
             }
         }
-        Ok(dealt)
+        let sum = || dealt.iter().fold(Scalar::default(), |sum, d| sum + term(d));
+        SecretShare::new(trustee, Secret::new(sum)).map_err(|_| QuorumError::Cancelled)
     }
 
     /// The sharing whose commitments are the dealers', each k put together by `sum`.
@@ -278,7 +275,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// Who deals.
+    /// Returns the dealer.
     pub fn dealer(&self) -> Trustee {
         self.dealer
     }
@@ -330,12 +327,12 @@ pub struct DealtShare {
 }
 
 impl DealtShare {
-    /// Who dealt it.
+    /// Returns the dealer.
     pub fn dealer(&self) -> Trustee {
         self.dealer
     }
 
-    /// Whom it is for.
+    /// Returns the trustee for whom the share is.
     pub fn trustee(&self) -> Trustee {
         self.trustee
     }
@@ -360,8 +357,4 @@ impl DealtShare {
     }
 }
 
-impl fmt::Debug for DealtShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DealtShare(..)")
-    }
-}
+opaque!(DealtShare);

@@ -6,6 +6,7 @@ use super::{QuorumError, SecretShare, Set, Sharing, Trustee};
 use crate::curve::{G1, G1_BYTES};
 use crate::secret::shielded;
 use crate::transcript::{domain_separator, with_points};
+use crate::wire::{Values, concat};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
@@ -101,20 +102,15 @@ impl Part<'_> {
 impl Decryption {
     /// Decodes, with the checks of every value.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        if bytes.len() != DECRYPTION_BYTES {
-            return Err(DecodeError::Length);
-        }
-        let (d, proof) = bytes.split_at(G1_BYTES);
-        let proof = Proof::from_bytes(proof)?;
+        let mut values = Values::exactly(DECRYPTION_BYTES, bytes)?;
+        let d = values.take(G1_BYTES)?;
+        let proof = Proof::from_bytes(values.take(PROOF_BYTES)?)?;
         let d = G1::from_bytes(d)?;
         Ok(Self { d, proof })
     }
 
     /// Encodes as D || c || s.
     pub fn to_bytes(&self) -> [u8; DECRYPTION_BYTES] {
-        let mut out = [0; DECRYPTION_BYTES];
-        out[..G1_BYTES].copy_from_slice(&self.d.to_bytes());
-        out[G1_BYTES..].copy_from_slice(&self.proof.to_bytes());
-        out
+        concat(&[&self.d.to_bytes(), &self.proof.to_bytes()])
     }
 }

@@ -96,8 +96,8 @@ pub enum QuorumError {
 }
 
 impl QuorumError {
-    /// The trustee whose contribution breaks the rule, where it is one's: the work starts again
-    /// without it.
+    /// Returns the trustee whose contribution breaks the rule, where it is one's: the work starts
+    /// again without it.
     pub fn culprit(&self) -> Option<Trustee> {
         match *self {
             Self::Decryption { trustee }

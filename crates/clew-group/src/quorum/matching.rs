@@ -30,7 +30,7 @@ use crate::secret::{Secret, shielded};
 use crate::transcript::{domain_separator, with_points};
 use crate::{DecodeError, PROOF_BYTES, Proof};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 
@@ -80,12 +80,12 @@ impl<'a> Match<'a> {
         })
     }
 
-    /// What names this match: request and set.
+    /// Returns the 32 bytes that name this match: its request and set.
     pub fn session(&self) -> &[u8; 32] {
         &self.session
     }
 
-    /// Step 1, in constant time: what `trustee` keeps and what it publishes.
+    /// Makes step 1, in constant time. Returns what `trustee` keeps and what it publishes.
     pub fn begin(
         &self,
         trustee: Trustee,
@@ -103,7 +103,8 @@ impl<'a> Match<'a> {
         Ok((Blinding { trustee, blind }, commitment))
     }
 
-    /// The product of the blinds of all of the set, in the order of indices. Checks every proof.
+    /// Returns the product of the blinds of all of the set, in the order of indices. Checks every
+    /// proof.
     pub fn product(&self, blinds: &[Blind]) -> Result<Product<'_>, QuorumError> {
         check_count(self.set, blinds)?;
         let mut pairs = self.set.iter().zip(blinds);
@@ -245,11 +246,7 @@ impl Blinding {
     }
 }
 
-impl fmt::Debug for Blinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Blinding(..)")
-    }
-}
+opaque!(Blinding);
 
 /// What a trustee keeps between steps 2 and 3: all commitments, its own among them. Whoever could
 /// write in it could make the trustee open.
@@ -314,11 +311,7 @@ impl Revealed {
     }
 }
 
-impl fmt::Debug for Revealed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Revealed(..)")
-    }
-}
+opaque!(Revealed);
 
 /// The product (E, F) of all blinds, which is not the identity.
 #[derive(Clone, Debug)]
@@ -330,7 +323,7 @@ pub struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// What is to be decrypted: E, under the id of these blinds.
+    /// Returns the part to be decrypted: E, under the id of these blinds.
     pub fn part(&self) -> Part<'_> {
         Part {
             number: 1,

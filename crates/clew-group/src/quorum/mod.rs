@@ -46,4 +46,4 @@ pub use decryption::{DECRYPTION_BYTES, Decryption, Part};
 pub use error::QuorumError;
 pub use matching::{BLIND_BYTES, Blind, BlindCommitment, Blinding, Match, Product, Revealed};
 pub use sharing::{SecretShare, Sharing};
-pub use trustee::{Quorum, Set, TRUSTEES_MAX, Trustee};
+pub use trustee::{Quorum, Set, Trustee};

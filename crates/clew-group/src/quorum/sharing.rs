@@ -4,9 +4,9 @@ use super::{Quorum, QuorumError, Set, Trustee};
 use crate::DecodeError;
 use crate::curve::multiexp::multiexp_many_vartime;
 use crate::curve::{G1, G1_BYTES, Scalar};
-use crate::secret::{Secret, secret_bytes, shielded, shielded_shallow};
+use crate::secret::{Secret, shielded};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -20,7 +20,8 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Shares out a secret that the caller knows and forgets: a dealt key (section 5.1).
+    /// Shares out a secret that the caller knows and forgets: a trusted dealer does this (section
+    /// 5.1).
     ///
     /// # Errors
     /// [`DecodeError`] if the secret is zero, or, with probability 2^-250, a share is.
@@ -72,28 +73,28 @@ impl Sharing {
         })
     }
 
-    /// C_1 to C_t-1, encoded: 48 (t-1) bytes.
+    /// Returns C_1 to C_t-1, encoded: 48 (t-1) bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let rest = self.commitments.iter().skip(1);
         rest.flat_map(G1::to_bytes).collect()
     }
 
-    /// The base.
+    /// Returns the base.
     pub fn base(&self) -> &G1 {
         &self.base
     }
 
-    /// C_0, the power of the base with the secret: h.
+    /// Returns C_0, the power of the base with the secret: h.
     pub fn public(&self) -> &G1 {
         &self.commitments[0]
     }
 
-    /// t and n.
+    /// Returns t and n.
     pub fn quorum(&self) -> Quorum {
         self.quorum
     }
 
-    /// The share key of i, base^f(i): the product of C_k^(i^k).
+    /// Returns the share key of i, base^f(i): the product of C_k^(i^k).
     pub fn share_key(&self, trustee: Trustee) -> G1 {
         evaluate(&self.commitments, trustee)
     }
@@ -162,20 +163,20 @@ impl SecretShare {
 
     /// Decodes the 32 bytes of that trustee's share; zero is refused.
     pub fn from_bytes(trustee: Trustee, bytes: &[u8]) -> Result<Self, DecodeError> {
-        Self::new(trustee, Secret::try_new(|| Scalar::from_bytes(bytes))?)
+        Secret::decode(bytes).map(|scalar| Self { trustee, scalar })
     }
 
     /// Encodes as 32 bytes, without the index. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        shielded_shallow(|| secret_bytes(&[Zeroizing::new(self.scalar.to_bytes()).as_slice()]))
+        self.scalar.encode()
     }
 
-    /// Whose share it is.
+    /// Returns the trustee whose share it is.
     pub fn trustee(&self) -> Trustee {
         self.trustee
     }
 
-    /// The share key, if this is a share of `sharing`.
+    /// Returns the share key, if this is a share of `sharing`.
     pub fn check(&self, sharing: &Sharing) -> Result<G1, QuorumError> {
         let trustee = self.trustee;
         sharing.quorum.check(trustee)?;
@@ -188,8 +189,4 @@ impl SecretShare {
     }
 }
 
-impl fmt::Debug for SecretShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretShare(..)")
-    }
-}
+opaque!(SecretShare);

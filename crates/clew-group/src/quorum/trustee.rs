@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// The most trustees that a quorum has.
-pub const TRUSTEES_MAX: u8 = 32;
+const TRUSTEES_MAX: u8 = 32;
 
 /// A trustee by its index, 1 to 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trustee(u8);
 
 impl Trustee {
-    /// The trustee with that index; zero and what is above 32 is [`QuorumError::Index`].
+    /// Returns the trustee with that index; zero and what is above 32 is [`QuorumError::Index`].
     pub const fn new(index: u8) -> Result<Self, QuorumError> {
         if index == 0 || index > TRUSTEES_MAX {
             Err(QuorumError::Index { index })
@@ -23,7 +23,7 @@ impl Trustee {
         }
     }
 
-    /// Its index.
+    /// Returns its index.
     pub const fn index(self) -> u8 {
         self.0
     }
@@ -47,7 +47,7 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// `threshold` of `trustees`; [`QuorumError::Quorum`] if there is no such quorum.
+    /// Returns `threshold` of `trustees`; [`QuorumError::Quorum`] if there is no such quorum.
     pub const fn new(threshold: u8, trustees: u8) -> Result<Self, QuorumError> {
         if threshold == 0 || threshold > trustees || trustees > TRUSTEES_MAX {
             Err(QuorumError::Quorum {
@@ -62,22 +62,22 @@ impl Quorum {
         }
     }
 
-    /// t, how many open.
+    /// Returns t, the number of trustees who open.
     pub const fn threshold(self) -> u8 {
         self.threshold
     }
 
-    /// n, how many there are.
+    /// Returns n, the number of trustees.
     pub const fn trustees(self) -> u8 {
         self.trustees
     }
 
-    /// All n trustees.
+    /// Returns all n trustees.
     pub const fn all(self) -> Set {
         Set(u32::MAX >> (TRUSTEES_MAX - self.trustees))
     }
 
-    /// [`QuorumError::Index`] if `trustee` is above n.
+    /// Returns [`QuorumError::Index`] if `trustee` is above n.
     pub fn check(self, trustee: Trustee) -> Result<(), QuorumError> {
         self.all().check_contains(trustee)
     }
@@ -88,7 +88,7 @@ impl Quorum {
 pub struct Set(u32);
 
 impl Set {
-    /// The set of those trustees; [`QuorumError::Repeated`] if one comes twice.
+    /// Returns the set of those trustees; [`QuorumError::Repeated`] if one comes twice.
     pub fn of(trustees: impl IntoIterator<Item = Trustee>) -> Result<Self, QuorumError> {
         let mut set = Self(0);
         for trustee in trustees {
@@ -121,24 +121,24 @@ impl Set {
         Ok(())
     }
 
-    /// How many they are.
+    /// Returns the number of trustees in the set.
     pub const fn count(self) -> u8 {
         self.0.count_ones() as u8
     }
 
-    /// Whether `trustee` is one of them.
+    /// Returns whether `trustee` is one of them.
     pub const fn contains(self, trustee: Trustee) -> bool {
         self.0 & bit(trustee) != 0
     }
 
-    /// [`QuorumError::Index`] if `trustee` is none of them.
+    /// Returns [`QuorumError::Index`] if `trustee` is not in the set.
     pub fn check_contains(self, trustee: Trustee) -> Result<(), QuorumError> {
         let index = trustee.index();
         let contained = self.contains(trustee);
         contained.then_some(()).ok_or(QuorumError::Index { index })
     }
 
-    /// The trustees, by ascending index.
+    /// Returns the trustees, by ascending index.
     pub fn iter(self) -> impl Iterator<Item = Trustee> {
         (1..=TRUSTEES_MAX)
             .map(Trustee)
@@ -162,8 +162,8 @@ impl Set {
         }
     }
 
-    /// lambda_i: the Lagrange coefficient at 0 of index i within this set, the product of j/(j-i)
-    /// over the others.
+    /// Returns lambda_i: the Lagrange coefficient at 0 of index i within this set, the product of
+    /// j/(j-i) over the others.
     pub fn lagrange_at_zero(self, trustee: Trustee) -> Scalar {
         let i = trustee.scalar();
         let one = Scalar::from_u128(1);

@@ -3,13 +3,12 @@
 use super::PublicKey;
 use super::join::{JoinError, JoinRequest, Offer};
 use super::public_key::issuer_hash;
-use crate::curve::{G1, G2, SCALAR_BYTES, Scalar};
-use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::curve::{G1, G2, Scalar};
+use crate::secret::{Secret, shielded};
 use crate::{DecodeError, EpochIssuer, Proof, Step};
 use alloc::vec::Vec;
 use clew_wire::disclose;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -21,19 +20,18 @@ pub struct IssuerKey {
 impl IssuerKey {
     /// Draws a key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
-        let gamma = Secret::new(|| Scalar::random_secret(rng));
+        let gamma = Secret::random(rng);
         Self { gamma }
     }
 
     /// Decodes 32 bytes; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let gamma = Secret::try_new(|| Reader::exactly(SCALAR_BYTES, bytes)?.secret())?;
-        Ok(Self { gamma })
+        Secret::decode(bytes).map(|gamma| Self { gamma })
     }
 
     /// Encodes as 32 bytes. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        shielded(|| secret_bytes(&[Zeroizing::new(self.gamma.to_bytes()).as_slice()]))
+        self.gamma.encode()
     }
 
     /// Founds a group: the public key of epoch 0 for the trustees' point `h`, with the proof of
@@ -123,8 +121,4 @@ impl IssuerKey {
     }
 }
 
-impl fmt::Debug for IssuerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IssuerKey(..)")
-    }
-}
+opaque!(IssuerKey);

@@ -3,10 +3,10 @@
 use super::PublicKey;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
 use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::wire::Values;
 use crate::{DecodeError, Invalid, Proof, Witness};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,7 +18,7 @@ pub const MEMBER_KEY_BYTES: usize = G1_BYTES + 2 * SCALAR_BYTES;
 #[derive(Clone)]
 pub struct MemberKey(Secret<Parts>);
 
-#[derive(Clone)]
+#[derive(Clone, Zeroize)]
 struct Parts {
     a: G1,
     x: Scalar,
@@ -38,9 +38,9 @@ impl MemberKey {
     /// by [`super::SigningKey::new`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         Secret::try_new(|| {
-            let mut reader = Reader::exactly(MEMBER_KEY_BYTES, bytes)?;
-            let a = reader.take::<G1_BYTES>()?;
-            let (x, y) = (reader.secret()?, reader.secret()?);
+            let mut values = Values::exactly(MEMBER_KEY_BYTES, bytes)?;
+            let a = values.take(G1_BYTES)?;
+            let (x, y) = (values.secret()?, values.secret()?);
             let a = G1::from_bytes(a)?;
             Ok(Parts { a, x, y })
         })
@@ -97,11 +97,7 @@ impl MemberKey {
     /// `group` when it was loaded, they keep a bad update from marking every signature made with it.
     pub fn check(&self, group: &PublicKey, witness: &Witness) -> Result<(), Invalid> {
         let has_witness = || shielded(|| group.is_power(&witness.0, group.v(), self.x()));
-        if self.is_certified(group) && has_witness() && group.has_good_h_w() {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(self.is_certified(group) && has_witness() && group.has_good_h_w())
     }
 
     /// e(A, w G2^x) = e(g1 h0^y, G2).
@@ -110,16 +106,4 @@ impl MemberKey {
     }
 }
 
-impl Zeroize for Parts {
-    fn zeroize(&mut self) {
-        self.a.zeroize();
-        self.x.zeroize();
-        self.y.zeroize();
-    }
-}
-
-impl fmt::Debug for MemberKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemberKey(..)")
-    }
-}
+opaque!(MemberKey);

@@ -8,7 +8,7 @@ use crate::curve::multiexp::{OddMultiples, WIDTH_ONCE, multiexp_vartime};
 use crate::curve::{G1, G1_BYTES};
 use crate::secret::{Secret, shielded};
 use crate::{DecodeError, Invalid};
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 
 /// Size of a signature with a pseudonym: the signature (288 bytes), nym (48).
@@ -25,18 +25,18 @@ fn base(scope: &[u8]) -> G1 {
 }
 
 impl SigningKey {
-    /// This machine's name in a scope (bytes that name domain, service and period).
+    /// Returns this machine's pseudonym in a scope (bytes that name domain, service and period).
     pub fn pseudonym(&self, scope: &[u8]) -> Pseudonym {
         shielded(|| base(scope).mul(self.key.y()).to_bytes())
     }
 
-    /// A precursor of a signature that shows this machine's name in a scope.
+    /// Returns a precursor of a signature that shows this machine's name in a scope.
     pub fn precursor_in(&self, scope: &[u8], rng: &mut impl CryptoRng) -> PseudonymousPrecursor {
         self.precursor_in_from(scope, &Secret::new(|| Nonces::random(rng)))
     }
 
-    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
-    /// publishes the key.
+    /// Makes the precursor of a signature with a pseudonym from given nonces, for vectors. Whoever
+    /// signs two messages with the same nonces publishes the key.
     ///
     /// ```text
     /// nym = B^y    R4 = B^ry
@@ -80,11 +80,7 @@ impl PseudonymousPrecursor {
     }
 }
 
-impl fmt::Debug for PseudonymousPrecursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PseudonymousPrecursor(..)")
-    }
-}
+opaque!(PseudonymousPrecursor);
 
 /// A signature and the signer's name in a scope. What is within is not a signature by itself: its
 /// challenge binds the name.
@@ -111,17 +107,17 @@ impl PseudonymousSignature {
         crate::wire::concat(&[&self.signature.to_bytes(), &self.encoded_nym])
     }
 
-    /// nym. Only meaningful once the signature is verified.
+    /// Returns nym. It is only meaningful once the signature is verified.
     pub fn pseudonym(&self) -> Pseudonym {
         self.encoded_nym
     }
 
-    /// T1, for those who open.
+    /// Returns T1, for those who open.
     pub fn t1(&self) -> &G1 {
         self.signature.t1()
     }
 
-    /// T2, for those who open.
+    /// Returns T2, for those who open.
     pub fn t2(&self) -> &G1 {
         self.signature.t2()
     }

@@ -5,7 +5,7 @@ use super::generators::hashed_v;
 use crate::curve::{G1, G1_BYTES, G2, G2_BYTES, PreparedG2, Scalar, pairing_product};
 use crate::pairings::equal;
 use crate::transcript::domain;
-use crate::wire::{Reader, concat};
+use crate::wire::{Values, concat};
 use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid, Proof, Step};
 use sha2::{Digest, Sha256};
 
@@ -31,9 +31,9 @@ impl PublicKey {
     /// other points are hashed from the nonce. What the points say is checked by
     /// [`Self::check_genesis`].
     pub fn founded(nonce: &[u8; 32], founding: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(FOUNDING_BYTES, founding)?;
-        let (h, h_w) = (reader.g1()?, reader.g1()?);
-        Self::assembled(nonce, h, h_w, reader.g2()?).ok_or(DecodeError::Identity)
+        let mut values = Values::exactly(FOUNDING_BYTES, founding)?;
+        let (h, h_w) = (values.g1()?, values.g1()?);
+        Self::assembled(nonce, h, h_w, values.g2()?).ok_or(DecodeError::Identity)
     }
 
     /// The key of epoch 0; `None` if g1 V is the identity, which no nonce is known to give.
@@ -65,7 +65,7 @@ impl PublicKey {
         let holds = (self.u, self.g1, self.h0, self.v) == (u, g1, h0, hashed_v(nonce, None))
             && proof.holds([[&G2::generator(), &self.w]], issuer_hash(nonce, &self.w))
             && self.has_good_h_w();
-        if holds { Ok(()) } else { Err(Invalid) }
+        Invalid::unless(holds)
     }
 
     /// Returns the V of epoch 0.
@@ -147,14 +147,14 @@ impl PublicKey {
         &self.v
     }
 
-    /// Whether A is the credential of the row with C and x: e(A, w G2^x) = e(g1 C, G2). With the
-    /// device's signature over A and C, it fixes x (rule `credential`).
+    /// Returns whether A is the credential of the row with C and x: e(A, w G2^x) = e(g1 C, G2).
+    /// With the device's signature over A and C, it fixes x (rule `credential`).
     pub fn certifies(&self, a: &G1, c: &G1, x: &Scalar) -> bool {
         self.is_power(a, &(self.g1 + *c), x)
     }
 
-    /// Whether the row with C and x has the base B in this epoch: e(B, w G2^x) = e(g1 V C, G2)
-    /// (rule `signer`). A judge asks [`Self::certifies`] too.
+    /// Returns whether the row with C and x has the base B in this epoch: e(B, w G2^x) = e(g1 V C,
+    /// G2) (rule `signer`). A judge asks [`Self::certifies`] too.
     pub fn names(&self, b: &G1, c: &G1, x: &Scalar) -> bool {
         self.is_power(b, &(self.base() + *c), x)
     }
@@ -164,8 +164,8 @@ impl PublicKey {
         self.g1 + self.v
     }
 
-    /// Whether `proof` shows that its maker knew the y of C = h0^y, and vouched with it for this
-    /// statement (rule `device`; [`super::MemberKey::prove_y`]). The key may be of any epoch.
+    /// Returns whether `proof` shows that its maker knew the y of C = h0^y, and vouched with it for
+    /// this statement (rule `device`; [`super::MemberKey::prove_y`]). The key may be of any epoch.
     pub fn proof_of_y_holds(&self, c: &G1, statement: &[u8], proof: &Proof) -> bool {
         proof.holds([[&self.h0, c]], self.row_hash(statement, c))
     }

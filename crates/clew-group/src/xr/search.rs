@@ -6,7 +6,7 @@ use crate::Invalid;
 use crate::curve::{FixedBase, G1, G2, PreparedG2, Scalar, secret_powers_of};
 use crate::pairings::equal;
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 
 /// A search for the row with one base, in one epoch.
 pub struct Search {
@@ -17,7 +17,7 @@ pub struct Search {
 }
 
 impl PublicKey {
-    /// Whether Q is B^gamma: e(Q, G2) = e(B, w).
+    /// Returns whether Q is B^gamma: e(Q, G2) = e(B, w).
     pub fn fits(&self, q: &G1, b: &G1) -> bool {
         let [standard, w] = [G2::generator(), self.w].map(|q| PreparedG2::new(&q));
         equal((q, &standard), (b, &w))
@@ -40,7 +40,7 @@ impl PublicKey {
 }
 
 impl Search {
-    /// Whether the row with C and x is the one: g1 V C B^(-x) = Q.
+    /// Returns whether the row with C and x is the one: g1 V C B^(-x) = Q.
     pub fn row_fits(&self, c: &G1, x: &Scalar) -> bool {
         self.rest + *c == self.powers.mul(x)
     }
@@ -54,8 +54,4 @@ impl Search {
     }
 }
 
-impl fmt::Debug for Search {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Search(..)")
-    }
-}
+opaque!(Search);

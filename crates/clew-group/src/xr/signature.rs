@@ -3,7 +3,7 @@
 use super::challenge::{CHALLENGE_BYTES, Challenge};
 use crate::DecodeError;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
-use crate::wire::{Reader, concat};
+use crate::wire::{Values, concat};
 
 /// Size of a signature: T1, T2, R3 (48 bytes each), c (16), sa, sx, sd, sy (32 each).
 pub const SIGNATURE_BYTES: usize = 3 * G1_BYTES + CHALLENGE_BYTES + 4 * SCALAR_BYTES;
@@ -37,15 +37,15 @@ impl Signature {
     /// Decodes 288 bytes, with the checks of every value: each encoding is the only one of its
     /// value.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(SIGNATURE_BYTES, bytes)?;
-        let encoded: [[u8; G1_BYTES]; 3] = [*reader.take()?, *reader.take()?, *reader.take()?];
-        let c = Challenge(*reader.take()?);
+        let mut values = Values::exactly(SIGNATURE_BYTES, bytes)?;
+        let encoded: [[u8; G1_BYTES]; 3] = [values.array()?, values.array()?, values.array()?];
+        let c = Challenge(values.array()?);
         // Scalars first: they cost nothing, and a forger's garbage fails here.
         let s = Responses {
-            a: reader.scalar()?,
-            x: reader.scalar()?,
-            d: reader.scalar()?,
-            y: reader.scalar()?,
+            a: values.scalar()?,
+            x: values.scalar()?,
+            d: values.scalar()?,
+            y: values.scalar()?,
         };
         let [t1, t2, r3] = &encoded;
         Ok(Self {
@@ -66,12 +66,12 @@ impl Signature {
         concat(&[points, &self.c.0, scalars.as_flattened()])
     }
 
-    /// T1 = u^alpha, of which trustees make decryptions (spec 5.3).
+    /// Returns T1 = u^alpha, of which trustees make decryptions (spec 5.3).
     pub fn t1(&self) -> &G1 {
         &self.t1
     }
 
-    /// T2 = B h^alpha, for the base B = A W that the signer has in this epoch.
+    /// Returns T2 = B h^alpha, for the base B = A W that the signer has in this epoch.
     pub fn t2(&self) -> &G1 {
         &self.t2
     }
@@ -101,7 +101,7 @@ impl IncrementalSignature {
         concat(&[&self.signature.to_bytes(), &self.encoded_r1])
     }
 
-    /// The plain signature within, without R1.
+    /// Returns the plain signature within, without R1.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }

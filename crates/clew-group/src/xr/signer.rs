@@ -4,12 +4,12 @@ use super::challenge::{self, Challenge, Transcript};
 use super::signature::Responses;
 use super::{IncrementalSignature, MemberKey, PublicKey, Signature};
 use crate::curve::{FixedBase, G1, Scalar};
-use crate::secret::{Secret, shielded, shielded_shallow};
+use crate::secret::{Prover, Secret, shielded, shielded_shallow};
 use crate::{EpochId, Invalid, Witness};
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use sha2::Sha256;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A member key with its tables for one epoch (0.4 MB). Signs in constant time.
 pub struct SigningKey {
@@ -57,8 +57,8 @@ impl SigningKey {
         self.precursor_from(&Secret::new(|| Nonces::random(rng)))
     }
 
-    /// The same from given nonces, for vectors. Whoever signs two messages with the same nonces
-    /// publishes the key.
+    /// Makes a precursor from given nonces, for vectors. Whoever signs two messages with the same
+    /// nonces publishes the key.
     pub fn precursor_from(&self, n: &Nonces) -> Precursor {
         shielded(|| {
             let commitments = self.commitments(n);
@@ -84,22 +84,20 @@ impl SigningKey {
         Commitments { points, encoded }
     }
 
-    pub(super) fn secrets(&self, n: &Nonces) -> Secret<Secrets> {
+    /// In the order alpha, x, delta, y.
+    pub(super) fn secrets(&self, n: &Nonces) -> Secret<Prover<4>> {
         let (x, y) = (self.key.x(), self.key.y());
-        Secret::new(|| Secrets {
+        Secret::new(|| Prover {
             blinding: [n.ra, n.rx, n.rd, n.ry],
             witness: [n.alpha, *x, n.alpha * *x, *y],
         })
     }
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningKey(..)")
-    }
-}
+opaque!(SigningKey);
 
 /// The random values of one signature (spec 3.3). Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Nonces {
     /// alpha, of T1 and T2.
     pub alpha: Scalar,
@@ -126,58 +124,12 @@ impl Nonces {
     }
 }
 
-impl fmt::Debug for Nonces {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Nonces(..)")
-    }
-}
-
-impl Drop for Nonces {
-    fn drop(&mut self) {
-        self.zeroize();
-    }
-}
-
-impl Zeroize for Nonces {
-    fn zeroize(&mut self) {
-        let Self {
-            alpha,
-            ra,
-            rx,
-            rd,
-            ry,
-        } = self;
-        for secret in [alpha, ra, rx, rd, ry] {
-            secret.zeroize();
-        }
-    }
-}
+opaque!(Nonces);
 
 /// T1, T2, R1, R3.
 pub(super) struct Commitments {
     pub(super) points: [G1; 4],
     pub(super) encoded: Transcript,
-}
-
-/// What turns a challenge into responses: s = blinding + c * witness, in the order alpha, x, delta,
-/// y.
-pub(super) struct Secrets {
-    blinding: [Scalar; 4],
-    witness: [Scalar; 4],
-}
-
-impl Zeroize for Secrets {
-    fn zeroize(&mut self) {
-        self.blinding.zeroize();
-        self.witness.zeroize();
-    }
-}
-
-impl Secrets {
-    /// sa, sx, sd, sy, which are public.
-    fn responses(&self, c: &Scalar) -> [Scalar; 4] {
-        core::array::from_fn(|i| self.blinding[i] + *c * self.witness[i])
-    }
 }
 
 /// One signature but for the message. Signing consumes it, so that no precursor signs twice:
@@ -191,11 +143,11 @@ impl Secrets {
 pub struct Precursor {
     state: Sha256,
     commitments: Commitments,
-    secrets: Secret<Secrets>,
+    secrets: Secret<Prover<4>>,
 }
 
 impl Precursor {
-    pub(super) fn new(state: Sha256, commitments: Commitments, secrets: Secret<Secrets>) -> Self {
+    pub(super) fn new(state: Sha256, commitments: Commitments, secrets: Secret<Prover<4>>) -> Self {
         Self {
             state,
             commitments,
@@ -235,8 +187,4 @@ impl Precursor {
     }
 }
 
-impl fmt::Debug for Precursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Precursor(..)")
-    }
-}
+opaque!(Precursor);

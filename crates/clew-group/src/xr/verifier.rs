@@ -8,7 +8,7 @@ use crate::curve::multiexp::{
 use crate::curve::{G1, G1_BYTES, G2, Gt, PreparedG2, pairing_product};
 use crate::{EpochId, Invalid};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 
 /// The public key of one epoch with its tables (0.45 MB; to make takes as long as two verifications).
@@ -41,13 +41,13 @@ impl VerifyingKey {
         }
     }
 
-    /// Verify (spec 3.4): the challenge first, with R1' derived; the pairing then.
+    /// Verifies a signature (spec 3.4): the challenge first, with R1' derived; the pairing then.
     pub fn verify(&self, message: &[&[u8]], signature: &Signature) -> Result<(), Invalid> {
         self.check_derived(message, signature)?;
         self.check_pairing(signature)
     }
 
-    /// Verify the incremental form: the hash of the R1 that the signature carries first, without
+    /// Verifies the incremental form: the hash of the R1 that the signature carries first, without
     /// any group operation; then R1 = R1' and the pairing in random order.
     pub fn verify_incremental(
         &self,
@@ -57,13 +57,7 @@ impl VerifyingKey {
     ) -> Result<(), Invalid> {
         self.check_carried(message, signature)?;
         let IncrementalSignature { signature, r1, .. } = signature;
-        let check_r1 = || {
-            if self.r1(signature) == *r1 {
-                Ok(())
-            } else {
-                Err(Invalid)
-            }
-        };
+        let check_r1 = || Invalid::unless(self.r1(signature) == *r1);
         if rng.next_u32() & 1 == 0 {
             check_r1()?;
             self.check_pairing(signature)
@@ -73,8 +67,8 @@ impl VerifyingKey {
         }
     }
 
-    /// Whether c of an encoded incremental signature is the hash of what it carries: what a verifier
-    /// can tell before it decodes anything.
+    /// Returns whether c of an encoded incremental signature is the hash of what it carries: what a
+    /// verifier can tell before it decodes anything.
     pub fn check_hash(
         &self,
         message: &[&[u8]],
@@ -84,11 +78,7 @@ impl VerifyingKey {
         let (points, _) = points.as_chunks();
         let r1 = encoded.last_chunk().ok_or(Invalid)?;
         let state = state(&self.id, &[points[0], points[1], *r1, points[2]]);
-        if Challenge::of(state, message).0 == rest[..CHALLENGE_BYTES] {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(Challenge::of(state, message).0 == rest[..CHALLENGE_BYTES])
     }
 
     /// c is the hash with R1', which is not the identity.
@@ -133,11 +123,7 @@ impl VerifyingKey {
         encoded_r1: &[u8; G1_BYTES],
     ) -> Result<(), Invalid> {
         let state = state(&self.id, &transcript(s, encoded_r1));
-        if Challenge::of(state, message) == s.c {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(Challenge::of(state, message) == s.c)
     }
 
     /// e(T2^sx h^(-sd) h0^(-sy) (g1 V)^(-c) R3^(-1), G2) e(T2^c h^(-sa), w) = 1
@@ -152,11 +138,7 @@ impl VerifyingKey {
             (&self.base, -c),
         ]);
         let in_w = multiexp_vartime([(&t2, c), (&self.h, -s.a)]);
-        if self.value(&(in_g2 - *r3), &in_w).is_identity() {
-            Ok(())
-        } else {
-            Err(Invalid)
-        }
+        Invalid::unless(self.value(&(in_g2 - *r3), &in_w).is_identity())
     }
 
     /// e(in_g2, G2) e(in_w, w)
@@ -180,8 +162,4 @@ pub(super) fn transcript(s: &Signature, encoded_r1: &[u8; G1_BYTES]) -> Transcri
     [t1, t2, *encoded_r1, r3]
 }
 
-impl fmt::Debug for VerifyingKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("VerifyingKey(..)")
-    }
-}
+opaque!(VerifyingKey);

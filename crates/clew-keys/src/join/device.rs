@@ -4,7 +4,7 @@ use super::applicant::Applicant;
 use super::fault::JoinFault;
 use super::files::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
 use crate::{HeldEpoch, MemberKeyFile, TextFile};
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_evidence::{CheckedGroup, GroupFile, How};
 use clew_group::xr::{self, Device};
 use clew_group::{MemberKey, PublicKey, Witness};
@@ -161,7 +161,7 @@ impl TextFile for Joining {
         }
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let invitation = InvitationFile::read(fields)?;
         let device = Device::from_bytes(fields.take(xr::DEVICE_BYTES)?).ok()?;
         let seed = Zeroizing::new(fields.array()?);

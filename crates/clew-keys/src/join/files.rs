@@ -3,7 +3,7 @@
 use crate::{MAX_HELD_EPOCHS, TextFile};
 use clew_evidence::armor;
 use clew_evidence::signed::{holds, strict_key};
-use clew_evidence::wire::{Fields, row_bytes};
+use clew_evidence::wire::{Reader, read_row, row_bytes};
 use clew_evidence::{
     DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry, TextError,
 };
@@ -104,7 +104,7 @@ impl TextFile for InvitationFile {
         out.extend_from_slice(&self.signature);
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             group: GroupId(fields.array()?),
             nonce: fields.array()?,
@@ -138,7 +138,7 @@ impl TextFile for RequestFile {
         out.extend_from_slice(&self.request.to_bytes());
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             nonce: fields.array()?,
             device: fields.array()?,
@@ -207,13 +207,13 @@ impl TextFile for OfferFile {
         out.extend_from_slice(&self.offer.to_bytes());
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             nonce: fields.array()?,
             joined: fields.u32()?,
             id: EpochId(fields.array()?),
             how: How::from_code(fields.u8()?)?,
-            replaces: fields.row()?,
+            replaces: read_row(fields)?,
             offer: xr::Offer::from_bytes(fields.take(xr::OFFER_BYTES)?).ok()?,
         })
     }
@@ -243,7 +243,7 @@ impl TextFile for AcceptanceFile {
         out.extend_from_slice(&self.proof.to_bytes());
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             nonce: fields.array()?,
             signature: fields.array()?,
@@ -280,7 +280,7 @@ impl TextFile for CredentialFile {
         }
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let (nonce, index) = (fields.array()?, fields.u32()?);
         let count = usize::from(fields.u8()?);
         if !(1..=MAX_HELD_EPOCHS).contains(&count) {

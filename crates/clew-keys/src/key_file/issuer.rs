@@ -3,7 +3,7 @@
 use super::scheme;
 use crate::TextFile;
 use clew_evidence::GroupId;
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_group::curve::Scalar;
 use clew_group::{DecodeError, EpochIssuer, PublicKey, Scheme, bbs04, xr};
 use ed25519_dalek::SigningKey;
@@ -93,7 +93,7 @@ impl TextFile for IssuerKeyFile {
         out.extend_from_slice(self.seed.as_slice());
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let (scheme, group) = (scheme(fields)?, fields.array()?);
         let gamma = Zeroizing::new(fields.array::<32>()?);
         let manager = Zeroizing::new(fields.array()?);

@@ -2,7 +2,7 @@
 
 use super::scheme;
 use crate::TextFile;
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_evidence::{GroupFile, GroupId, Name};
 use clew_group::curve::G1;
 use clew_group::{
@@ -115,7 +115,7 @@ impl TextFile for MemberKeyFile {
         self.epochs.iter().for_each(|held| held.write(out));
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let scheme = scheme(fields)?;
         let (group, nonce) = (fields.array()?, fields.array()?);
         let machine = Name::read(fields)?;
@@ -140,7 +140,7 @@ impl TextFile for MemberKeyFile {
 fn read_epochs(
     scheme: Scheme,
     nonce: &[u8; 32],
-    fields: &mut Fields<'_>,
+    fields: &mut Reader<'_>,
 ) -> Option<Vec<HeldEpoch>> {
     let count = usize::from(fields.u8()?);
     if !(1..=MAX_HELD_EPOCHS).contains(&count) {
@@ -161,7 +161,7 @@ impl HeldEpoch {
         Some(Self {
             epoch,
             id: group.epoch_id(epoch)?,
-            start: group.start(epoch).unwrap_or(0),
+            start: group.start(epoch).unwrap_or_default().as_nanos(),
             public: group.public_key(epoch)?.ok()?,
             witness,
         })
@@ -176,7 +176,7 @@ impl HeldEpoch {
         out.extend_from_slice(&self.witness.to_bytes()[..]);
     }
 
-    fn read(scheme: Scheme, nonce: &[u8; 32], fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(scheme: Scheme, nonce: &[u8; 32], fields: &mut Reader<'_>) -> Option<Self> {
         let (epoch, id, start) = (fields.u32()?, fields.array()?, fields.u64()?);
         let founding = PublicKey::founded(scheme, nonce, fields.take(FOUNDING_BYTES)?);
         let v = G1::from_bytes(fields.take(48)?).ok()?;

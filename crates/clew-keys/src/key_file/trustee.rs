@@ -3,7 +3,7 @@
 use super::scheme;
 use crate::TextFile;
 use clew_evidence::GroupId;
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_group::Scheme;
 use clew_group::quorum::{SecretShare, Trustee};
 use sha2::{Digest, Sha256};
@@ -87,7 +87,7 @@ impl TextFile for TrusteeKeyFile {
         }
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let scheme = scheme(fields)?;
         let (group, since) = (fields.array()?, fields.u32()?);
         let trustee = Trustee::new(fields.u8()?).ok()?;

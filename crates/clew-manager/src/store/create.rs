@@ -3,7 +3,7 @@
 use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
 use crate::storage;
-use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, sign_part};
+use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
@@ -144,7 +144,7 @@ impl Founding {
         let (nonce, keys) = Keys::new(scheme, opening, rng)?;
         let manager = SigningKey::from_bytes(&random_secret(rng));
         let genesis = Genesis {
-            created: now,
+            created: WallTime::from_nanos(now),
             nonce,
             manager: manager.verifying_key().to_bytes(),
             name,
@@ -204,7 +204,7 @@ impl Founding {
     fn write_database(&self, dir: &Path) -> Result<(), StoreError> {
         let head = RegisterHead {
             last: self.genesis.epoch_id(),
-            time: self.now,
+            time: WallTime::from_nanos(self.now),
             machines: 0,
             root: [0; 32],
             hashes: Vec::new(),

@@ -10,7 +10,7 @@ use super::revoke::not_before_newest;
 use super::{Machine, Store, read_group};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
-use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, join_session};
+use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, WallTime, join_session};
 use clew_group::curve::{G2, Scalar};
 use clew_group::{MemberKey, PublicKey, bbs04, xr};
 use clew_keys::join::{AcceptanceFile, Applicant, OfferFile, RequestFile};
@@ -75,7 +75,7 @@ impl Store {
         let group = read_group(&*transaction)?; // another process may have changed it
         let now = not_before_newest(&group, now)?;
         Ok(Place {
-            joined: group.epoch_at(now),
+            joined: group.epoch_at(WallTime::from_nanos(now)),
             replaces: free(&*transaction, &name)?,
             transaction,
             group,

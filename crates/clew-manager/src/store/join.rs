@@ -11,7 +11,7 @@ use super::revoke::not_before_newest;
 use super::{Machine, Store, read_group, register};
 use crate::error::StoreError;
 use crate::storage::{Join, Offered, Tables};
-use clew_evidence::{How, Name};
+use clew_evidence::{How, Name, WallTime};
 use clew_group::xr;
 use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
 use clew_keys::{IssuerKey, IssuerKeyFile, TextFile};
@@ -254,7 +254,7 @@ impl Repeat<'_> {
             return Err(StoreError::NameTaken(place.name.to_string()));
         }
         let now = not_before_newest(&place.group, place.now)?;
-        let in_force = place.group.epoch_at(now);
+        let in_force = place.group.epoch_at(WallTime::from_nanos(now));
         if place.joined != in_force {
             return Err(StoreError::OfferExpired {
                 offered: place.joined,

@@ -4,8 +4,8 @@ use super::{Store, read_group};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
-    Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, appended_nodes,
-    consistency, inclusion, root, sign_part,
+    Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, WallTime,
+    appended_nodes, consistency, inclusion, root, sign_part,
 };
 use clew_group::EpochId;
 use clew_group::curve::{G1, Scalar};
@@ -212,7 +212,7 @@ pub(super) fn write_head(
 ) -> Result<(), StoreError> {
     let head = RegisterHead {
         last,
-        time,
+        time: WallTime::from_nanos(time),
         machines,
         root: root(machines, nodes(db)).ok_or_else(holes)?,
         hashes: proof(db, machines)?,

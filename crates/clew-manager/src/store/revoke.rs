@@ -8,7 +8,7 @@ use crate::index::Progress;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
     Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
-    Name, sign_part,
+    Name, WallTime, sign_part,
 };
 use clew_group::{PublicKey, xr};
 use clew_keys::{IssuerKey, IssuerKeyFile};
@@ -65,7 +65,7 @@ pub const AHEAD_NS: u64 = 10 * 1_000_000_000;
 /// [`StoreError::ClockBehind`] if the newest record is further ahead than [`AHEAD_NS`].
 pub(super) fn not_before_newest(group: &GroupFile, now: u64) -> Result<u64, StoreError> {
     let newest = group.epochs().last().map(|record| record.made);
-    let last = newest.unwrap_or(group.genesis().created);
+    let last = newest.unwrap_or(group.genesis().created).as_nanos();
     match last.saturating_sub(now) <= AHEAD_NS {
         true => Ok(now.max(last)),
         false => Err(StoreError::ClockBehind { last }),
@@ -153,8 +153,8 @@ fn record(group: &GroupFile, when: When, change: Change) -> Result<EpochRecord, 
     Ok(EpochRecord {
         epoch: newest + 1,
         previous: group.last_id(),
-        made: when.now,
-        start: when.start,
+        made: WallTime::from_nanos(when.now),
+        start: WallTime::from_nanos(when.start),
         machines: group.register().machines,
         root: group.register().root,
         change,
@@ -175,7 +175,7 @@ fn write(
     }
     // Readers demand it: the record binds the register, and a checkpoint leads from there on.
     write_checkpoint(transaction, group, record.machines, issuer)?;
-    let (last, time) = (record.epoch_id(), record.made);
+    let (last, time) = (record.epoch_id(), record.made.as_nanos());
     write_head(transaction, record.machines, last, time, issuer)
 }
 

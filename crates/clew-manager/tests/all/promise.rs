@@ -9,7 +9,7 @@ use crate::common::court::*;
 use crate::common::*;
 use clew_evidence::{
     Caveat, CheckedGroup, CombineError, EntryKey, Fault, GroupFile, HEADER, JudgeRule, Judgement,
-    Opening, RegisterEntry, RegisterHead, Row, Share, Step, judge_opening, sign_part,
+    Opening, RegisterEntry, RegisterHead, Row, Share, Step, WallTime, judge_opening, sign_part,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::Set;
@@ -316,7 +316,7 @@ fn forked(loot: &Loot, entry: RegisterEntry) -> (CheckedGroup, Row) {
     let manager = &loot.acme.issuer.manager;
     let head = RegisterHead {
         last: loot.group.last_id(),
-        time: NOW,
+        time: WallTime::from_nanos(NOW),
         machines: 1,
         root: entry.leaf_hash(),
         hashes: Vec::new(),

@@ -1,7 +1,7 @@
 //! New epochs: who is locked out, when an epoch starts, and what is refused.
 
 use crate::common::*;
-use clew_evidence::{Change, EpochRecord, Name, RegisterHead, sign_part};
+use clew_evidence::{Change, EpochRecord, Name, RegisterHead, WallTime, sign_part};
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_keys::update::UpdateError;
@@ -123,22 +123,25 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
         let day = 24 * 3600 * SECOND;
         acme.try_revoke(&["planned"], false, at(LATER, LATER + 7 * day))
             .unwrap();
-        assert_eq!(acme.group().start(1), Some(LATER + 7 * day));
-        assert_eq!(acme.group().epoch_at(LATER + day), 0);
+        assert_eq!(
+            acme.group().start(1),
+            Some(WallTime::from_nanos(LATER + 7 * day))
+        );
+        assert_eq!(acme.group().epoch_at(WallTime::from_nanos(LATER + day)), 0);
         let urgent = at(LATER + day, LATER + day);
         assert_eq!(acme.try_revoke(&["stolen"], false, urgent).unwrap(), 2);
         let group = published(&acme.dir);
         assert_eq!(
             [1, 2].map(|epoch| group.start(epoch)),
-            [Some(LATER + day); 2]
+            [Some(WallTime::from_nanos(LATER + day)); 2]
         );
         assert_eq!(
-            (group.epoch_at(LATER + day - 1), group.epoch_at(LATER + day)),
-            (0, 2)
+            [LATER + day - 1, LATER + day].map(|time| group.epoch_at(WallTime::from_nanos(time))),
+            [0, 2]
         );
         assert_eq!(
             group.record(1).unwrap().start,
-            LATER + 7 * day,
+            WallTime::from_nanos(LATER + 7 * day),
             "the record stands"
         );
         let mut witnesses = acme.published_witnesses();
@@ -187,7 +190,10 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
         ..at(LATER, LATER + 2 * FAR_NS)
     };
     assert_eq!(acme.try_revoke(&["b"], false, confirmed).unwrap(), 2);
-    assert_eq!(acme.group().start(1), Some(LATER + FAR_NS));
+    assert_eq!(
+        acme.group().start(1),
+        Some(WallTime::from_nanos(LATER + FAR_NS))
+    );
 }
 
 /// Two processes read the clock, and one waits while the other makes its record. Clocks are set back a
@@ -200,9 +206,14 @@ fn a_record_that_is_a_little_ahead_refuses_nothing() {
     acme.try_revoke(&["a"], false, start).unwrap();
     let waited = When::now(LATER - AHEAD_NS);
     assert_eq!(acme.try_revoke(&["b"], false, waited).unwrap(), 2);
-    let made: Vec<u64> = acme.group().epochs().iter().map(|e| e.made).collect();
+    let made: Vec<u64> = acme
+        .group()
+        .epochs()
+        .iter()
+        .map(|e| e.made.as_nanos())
+        .collect();
     assert_eq!(made, [LATER, LATER]);
-    assert_eq!(acme.group().start(2), Some(LATER));
+    assert_eq!(acme.group().start(2), Some(WallTime::from_nanos(LATER)));
 }
 
 #[test]
@@ -316,8 +327,8 @@ fn with_steps(acme: &mut TestGroup, mut steps: u128) {
         let record = EpochRecord {
             epoch,
             previous,
-            made: NOW,
-            start: NOW,
+            made: WallTime::from_nanos(NOW),
+            start: WallTime::from_nanos(NOW),
             machines: 0,
             root: [0; 32],
             change,

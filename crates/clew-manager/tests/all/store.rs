@@ -4,7 +4,7 @@ use crate::common::court::*;
 use crate::common::*;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use clew_evidence::{OpenedBase, Origin, combine_opening};
+use clew_evidence::{OpenedBase, Origin, WallTime, combine_opening};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_keys::TextFile;
@@ -25,7 +25,10 @@ fn a_group_lives_from_creation_to_opening() {
         let [one, two] = ["web-1", "web-2"].map(|name| acme.enrol(name));
         assert_eq!(published(&acme.dir).register().machines, 2);
         assert_eq!(acme.revoke("web-1"), 1);
-        assert_eq!(published(&acme.dir).start(1), Some(NOW + 1));
+        assert_eq!(
+            published(&acme.dir).start(1),
+            Some(WallTime::from_nanos(NOW + 1))
+        );
         let revoked = UpdateError::Revoked { epoch: 1 };
         assert_eq!(acme.update(&one).unwrap_err(), revoked);
         let two = acme.update(&two).unwrap();

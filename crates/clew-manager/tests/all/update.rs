@@ -1,7 +1,7 @@
 //! Following a group from epoch to epoch: what a machine checks before it ever signs again.
 
 use crate::common::*;
-use clew_evidence::{Change, EpochRecord, GroupFile, Origin, SharingRecord};
+use clew_evidence::{Change, EpochRecord, GroupFile, Origin, SharingRecord, WallTime};
 use clew_group::curve::Scalar;
 use clew_group::quorum::Sharing;
 use clew_group::{EpochId, Scheme};
@@ -291,8 +291,8 @@ fn reopened(acme: &TestGroup) -> GroupFile {
     let one = EpochRecord {
         epoch: 1,
         previous: group.last_id(),
-        made: NOW + 5,
-        start: NOW + 5,
+        made: WallTime::from_nanos(NOW + 5),
+        start: WallTime::from_nanos(NOW + 5),
         machines: 0,
         root: [0; 32],
         change: Change::sharing(&next, SharingRecord::xr(Origin::TrustedDealer, &sharing)),
@@ -302,8 +302,8 @@ fn reopened(acme: &TestGroup) -> GroupFile {
     let two = EpochRecord {
         epoch: 2,
         previous: one.epoch_id(),
-        made: NOW + 6,
-        start: LATER + 1,
+        made: WallTime::from_nanos(NOW + 6),
+        start: WallTime::from_nanos(LATER + 1),
         change: Change::steps([&step]),
         ..one.clone()
     };

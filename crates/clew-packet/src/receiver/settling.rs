@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl<K: KeySource> Receiver<K> {
-    /// What became of packets that waited, since this was asked last. For who does not ask, the latest
-    /// [`WAITING_MAX`] are kept.
+    /// Returns the conclusions of packets that waited, since the last call. If nobody calls it, the
+    /// latest [`WAITING_MAX`] are kept.
     pub fn settled(&mut self) -> VecDeque<(Ticket, Conclusion)> {
         mem::take(&mut self.settled)
     }

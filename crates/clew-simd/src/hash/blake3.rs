@@ -23,7 +23,7 @@ const KEYED_HASH: u32 = 16;
 /// What hashes a chunk or a node in each of `N` lanes.
 pub type Kernel<const N: usize> = fn(&[u32; 8], &[ChunkLane<'_>; N], &Chunks<N>) -> [Digest; N];
 
-/// All inputs in lanes.
+/// Writes the digest of each input to its place in `out`, hashing N inputs together.
 pub fn in_lanes<const N: usize>(
     kernel: Kernel<N>,
     key: &[u8; 32],
@@ -42,7 +42,8 @@ pub fn in_lanes<const N: usize>(
     }
 }
 
-/// All inputs in lanes, of `len` bytes each, with zeros behind them.
+/// Writes the digest of each block, N together. The first `len` bytes of a block count; zeros
+/// follow.
 pub fn blocks_in_lanes<const N: usize>(
     kernel: Kernel<N>,
     key: &[u8; 32],

@@ -27,20 +27,6 @@ pub static K: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
-/// An array of vectors, made one by one. `array::from_fn` and `map` are compiled without the features
-/// of their callers, and calls of them would go through memory.
-macro_rules! vectors {
-    ($i:ident => $vector:expr) => {{
-        let mut all = [splat(0); _];
-        let mut $i = 0;
-        while $i < all.len() {
-            all[$i] = $vector;
-            $i += 1;
-        }
-        all
-    }};
-}
-
 /// The function G of BLAKE3 (its paper, 2.2) on four times four words of the state, step by step in
 /// all four, because each step waits for the one before it.
 macro_rules! blake3_g {
@@ -130,9 +116,28 @@ macro_rules! sha256_done {
     ($w:ident, $i:expr) => {};
 }
 
-/// The kernels, for the vectors of the module in which it stands: of type `V`, with [`LANES`] words.
+/// The kernels of a backend, for the vectors of the module in which it stands: of type `V`, with [`LANES`]
+/// words.
 macro_rules! kernels {
-    ($features:literal) => {
+    ($Backend:ident, $features:literal) => {
+        /// Returns the digests of the chunks or nodes in the lanes.
+        pub fn blake3(
+            key: &[u32; 8],
+            lanes: &[ChunkLane<'_>; LANES],
+            chunks: &Chunks<LANES>,
+        ) -> [Digest; LANES] {
+            Backend::$Backend.require();
+            // SAFETY: the processor has the features.
+            unsafe { blake3_lanes(key, lanes, chunks) }
+        }
+
+        /// Returns the digests of the messages in the lanes.
+        pub fn sha256(lanes: &[MessageLane<'_>; LANES], bits: &Bits<LANES>) -> [Digest; LANES] {
+            Backend::$Backend.require();
+            // SAFETY: the processor has the features.
+            unsafe { sha256_lanes(lanes, bits) }
+        }
+
         #[target_feature(enable = $features)]
         fn blake3_lanes(
             key: &[u32; 8],
@@ -221,5 +226,4 @@ macro_rules! kernels {
 
 pub(super) use {
     blake3_g, blake3_round, kernels, sha256_done, sha256_round, sha256_rounds, sha256_schedule,
-    vectors,
 };

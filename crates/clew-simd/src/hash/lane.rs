@@ -25,7 +25,7 @@ impl<'a, const PIECES: usize> Lane<'a, PIECES> {
         first_whole: 0,
     };
 
-    /// So many blocks of a message, from a byte on.
+    /// Creates a lane over `blocks` blocks of a message, from byte `from` on.
     #[inline]
     pub fn new(pieces: [&'a [u8]; PIECES], from: usize, blocks: u32) -> Self {
         let head = pieces[0].len();
@@ -41,14 +41,15 @@ impl<'a, const PIECES: usize> Lane<'a, PIECES> {
         }
     }
 
-    /// The block, if the packet has it as it is.
+    /// Returns the block, if the packet has it as it is.
     #[inline]
     pub fn in_place(&self, block: u32) -> Option<&'a [u8; 64]> {
         self.whole
             .get(block.wrapping_sub(self.first_whole) as usize)
     }
 
-    /// All pieces, each with the place at which it starts in the block: before it, within or behind.
+    /// Returns all pieces, each with the place at which it starts in the block: before it, within
+    /// or behind.
     #[inline]
     pub fn pieces(&self, block: u32) -> impl Iterator<Item = (isize, &'a [u8])> {
         let mut end = -((self.from + block as usize * 64) as isize);
@@ -59,7 +60,7 @@ impl<'a, const PIECES: usize> Lane<'a, PIECES> {
         })
     }
 
-    /// The block, with zeros behind the end of the message.
+    /// Returns the block, with zeros behind the end of the message.
     pub fn copied(&self, block: u32) -> [u8; 64] {
         let mut bytes = [0; 64];
         for (start, piece) in self.pieces(block) {
@@ -73,7 +74,7 @@ impl<'a, const PIECES: usize> Lane<'a, PIECES> {
     }
 }
 
-/// The block of each lane, if all packets have theirs as it is.
+/// Returns the block of each lane, if all packets have theirs as it is.
 #[inline]
 pub fn all_in_place<'a, const P: usize, const N: usize>(
     lanes: &[Lane<'a, P>; N],
@@ -86,12 +87,12 @@ pub fn all_in_place<'a, const P: usize, const N: usize>(
     Some(all)
 }
 
-/// How many blocks each lane has.
+/// Returns how many blocks each lane has.
 pub fn blocks<const P: usize, const N: usize>(lanes: &[Lane<'_, P>; N]) -> [u32; N] {
     array::from_fn(|i| lanes[i].blocks)
 }
 
-/// How many blocks the longest lane has.
+/// Returns how many blocks the longest lane has.
 pub fn most(blocks: &[u32]) -> u32 {
     blocks.iter().copied().max().unwrap_or(0)
 }

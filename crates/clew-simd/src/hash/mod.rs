@@ -44,7 +44,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Its bytes, in order.
+    /// Returns the three parts of the input, in order.
     pub fn parts(&self) -> [&'a [u8]; 3] {
         [self.head, self.body, self.tail]
     }
@@ -54,8 +54,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The digests of all inputs by BLAKE3 with a key, each in the place of its input, in the way that is
-/// the fastest here.
+/// Writes the keyed BLAKE3 digest of each input to its place in `out`, in the fastest way of this
+/// machine.
 ///
 /// # Panics
 ///
@@ -64,8 +64,8 @@ pub fn blake3_keyed(key: &[u8; 32], inputs: &[Input<'_>], out: &mut [Digest]) {
     for_blake3(inputs).blake3_keyed(key, inputs, out);
 }
 
-/// The digests by BLAKE3 with a key of inputs that have `len` bytes each, at most 64, and zeros behind
-/// them: in the fastest way, as [`blake3_keyed`], and with less ado.
+/// Writes the keyed BLAKE3 digests of blocks to `out`, as [`blake3_keyed`] does. The first `len`
+/// bytes of a block count, at most 64; zeros follow.
 ///
 /// # Panics
 ///
@@ -78,7 +78,8 @@ pub fn blake3_blocks(key: &[u8; 32], blocks: &[[u8; 64]], len: usize, out: &mut 
     backend.blake3_blocks(key, blocks, len, out);
 }
 
-/// The digests of all inputs by SHA-256, as [`blake3_keyed`].
+/// Writes the SHA-256 digest of each input to its place in `out`, in the fastest way of this
+/// machine.
 ///
 /// # Panics
 ///
@@ -91,7 +92,7 @@ pub fn sha256(inputs: &[Input<'_>], out: &mut [Digest]) {
     }
 }
 
-/// The backends of this machine that hash in different ways.
+/// Returns the backends of this machine that hash in different ways.
 pub fn backends() -> impl Iterator<Item = Backend> {
     Backend::all().filter(|backend| *backend != Backend::Avx512Ifma)
 }
@@ -119,7 +120,8 @@ impl Backend {
         }
     }
 
-    /// [`blake3_keyed`] with this backend, whatever is faster: for tests and measurements.
+    /// Computes [`blake3_keyed`] with this backend, even if another is faster: for tests and
+    /// measurements.
     ///
     /// # Panics
     ///
@@ -135,7 +137,8 @@ impl Backend {
         }
     }
 
-    /// [`blake3_blocks`] with this backend, whatever is faster: for tests and measurements.
+    /// Computes [`blake3_blocks`] with this backend, even if another is faster: for tests and
+    /// measurements.
     ///
     /// # Panics
     ///
@@ -159,7 +162,8 @@ impl Backend {
         }
     }
 
-    /// [`sha256`] with this backend, whatever is faster: for tests and measurements.
+    /// Computes [`sha256`] with this backend, even if another is faster: for tests and
+    /// measurements.
     ///
     /// # Panics
     ///

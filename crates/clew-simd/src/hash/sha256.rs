@@ -19,7 +19,7 @@ const BLOCKS_MAX: u32 = 1 << 13;
 /// What hashes a message in each of `N` lanes.
 pub type Kernel<const N: usize> = fn(&[MessageLane<'_>; N], &Bits<N>) -> [Digest; N];
 
-/// All inputs in lanes, but for those that one after the other take less: where all lanes together
+/// Hashes all inputs in lanes, but for those that take less one after the other. All lanes together
 /// take as long as `worth` of them would alone.
 pub fn in_lanes<const N: usize>(
     kernel: Kernel<N>,

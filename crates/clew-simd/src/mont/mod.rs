@@ -100,7 +100,8 @@ impl<K: Kernel> Drop for Modulus<K> {
 }
 
 impl<K: Kernel> Modulus<K> {
-    /// Of these words; none if it is even, has less bits than they, or the processor has no such kernel.
+    /// Creates the modulus with these words, least significant first. Returns `None` if it is even
+    /// or has fewer bits than its words, or if the processor lacks the kernel.
     pub fn new(words: &[u64]) -> Option<Self> {
         let (lowest, highest) = (words.first()?, words.last()?);
         let has_all_bits = disclose::bit(lowest & highest >> 63);
@@ -124,50 +125,52 @@ impl<K: Kernel> Modulus<K> {
         })
     }
 
-    /// Its words.
+    /// Returns the words of the modulus, least significant first.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// `a b / R`.
+    /// Returns the Montgomery product `a b / R`.
     pub fn product(&self, a: &K::Number, b: &K::Number) -> K::Number {
         let [product] = K::multiply([self], [a], [b]);
         product
     }
 
-    /// `R^e` modulo n, e at least 2: what takes a number with `e - 1` missing Rs to its Montgomery form.
+    /// Returns `R^e` modulo n, for e of 2 or more. A product with it gives the Montgomery form of a
+    /// number that lacks `e - 1` factors R.
     pub fn power_of_r(&self, e: usize) -> K::Number {
         (2..e).fold(self.r2, |power, _| self.product(&power, &self.r2))
     }
 
-    /// R: the one in Montgomery form.
+    /// Returns R modulo n: the one in Montgomery form.
     pub const fn one(&self) -> &K::Number {
         &self.one
     }
 
-    /// R^2: what takes a number to its Montgomery form.
+    /// Returns `R^2` modulo n. A product with it gives the Montgomery form of a number.
     pub const fn r2(&self) -> &K::Number {
         &self.r2
     }
 
-    /// In Montgomery form, what a number is worth that stands above all words of the modulus.
+    /// Returns the value, in Montgomery form, of a number that stands above all words of the
+    /// modulus.
     pub const fn above(&self) -> &K::Number {
         &self.above
     }
 
-    /// `a R`.
+    /// Returns `a R`: the Montgomery form of `a`.
     pub fn montgomery(&self, a: &K::Number) -> K::Number {
         self.product(a, &self.r2)
     }
 
-    /// The words, below n, of a number below 2n.
+    /// Writes the words of a number below 2n, reduced below n, to `out`.
     pub fn canonical(&self, a: &K::Number, out: &mut [u64]) {
         let out = &mut out[..K::WORDS];
         let top = K::store(a, out);
         words::reduce_once(out, top, &self.words[..K::WORDS]);
     }
 
-    /// The words of `a` of its Montgomery form.
+    /// Writes the words of a number in Montgomery form, out of that form, to `out`.
     pub fn plain(&self, a: &K::Number, out: &mut [u64]) {
         self.canonical(&self.product(a, &K::load(&[1])), out);
     }
@@ -176,7 +179,8 @@ impl<K: Kernel> Modulus<K> {
 /// Words of the longest modulus.
 pub const WORDS_MAX: usize = 48;
 
-/// `base^exponent` modulo each n, in Montgomery form; exponents have as many words as one another.
+/// Returns `base^exponent` modulo each n, in Montgomery form. All exponents have the same number of
+/// words.
 pub fn powers<K: Kernel, const S: usize>(
     n: [&Modulus<K>; S],
     base: [&K::Number; S],

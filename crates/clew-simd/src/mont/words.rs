@@ -1,7 +1,7 @@
 //! Numbers of 64-bit words, least significant first. No branch and no address depends on a word;
 //! lengths are public.
 
-/// `a += b`; the carry. They have as many words.
+/// Adds `b` to `a` and returns the carry. Both have the same number of words.
 #[inline(always)]
 pub fn add(a: &mut [u64], b: &[u64]) -> u64 {
     let mut carry = 0;
@@ -12,7 +12,7 @@ pub fn add(a: &mut [u64], b: &[u64]) -> u64 {
     carry as u64
 }
 
-/// `a -= b`; 1 if that borrows. They have as many words.
+/// Subtracts `b` from `a` and returns the borrow, 0 or 1. Both have the same number of words.
 #[inline(always)]
 pub fn sub(a: &mut [u64], b: &[u64]) -> u64 {
     let mut borrow = 0;
@@ -24,7 +24,7 @@ pub fn sub(a: &mut [u64], b: &[u64]) -> u64 {
     borrow
 }
 
-/// `a = b` if `choice` is 1, and nothing if it is 0.
+/// Copies `b` to `a` if `choice` is 1, and leaves `a` if it is 0.
 #[inline(always)]
 pub fn assign_if(choice: u64, a: &mut [u64], b: &[u64]) {
     let mask = mask(choice);
@@ -33,7 +33,7 @@ pub fn assign_if(choice: u64, a: &mut [u64], b: &[u64]) {
     }
 }
 
-/// `a += b` if `choice` is 1, and nothing if it is 0; the carry.
+/// Adds `b` to `a` if `choice` is 1, and nothing if it is 0. Returns the carry.
 #[inline(always)]
 pub fn add_if(choice: u64, a: &mut [u64], b: &[u64]) -> u64 {
     let (mask, mut carry) = (mask(choice), 0);
@@ -50,14 +50,14 @@ fn mask(choice: u64) -> u64 {
     core::hint::black_box(choice).wrapping_neg()
 }
 
-/// `a mod n` of `a + top 2^(64 W)` that is below 2n.
+/// Reduces `a + top 2^(64 W)`, a number below 2n, to `a` below n.
 #[inline(always)]
 pub fn reduce_once(a: &mut [u64], top: u64, n: &[u64]) {
     let borrow = sub(a, n);
     add_if(borrow & (top ^ 1), a, n);
 }
 
-/// 1 if a < b.
+/// Returns 1 if `a` is less than `b`, else 0.
 #[inline(always)]
 pub fn less(a: &[u64], b: &[u64]) -> u64 {
     let mut borrow = 0;
@@ -68,8 +68,8 @@ pub fn less(a: &[u64], b: &[u64]) -> u64 {
     borrow
 }
 
-/// `out += a b`, out having room for it; a has an even number of words. Two rows go together, so that one does
-/// not wait for the other's carries.
+/// Adds the product of `a` and `b` to `out`, which has room for it; `a` has an even number of
+/// words. Two rows go together, so that one does not wait for the other's carries.
 #[inline(always)]
 pub fn mul_add(out: &mut [u64], a: &[u64], b: &[u64]) {
     for (i, [low, high]) in a.as_chunks::<2>().0.iter().enumerate() {
@@ -90,7 +90,7 @@ pub fn mul_add(out: &mut [u64], a: &[u64], b: &[u64]) {
     }
 }
 
-/// `2 a mod n`, for a < n.
+/// Doubles `a` modulo n, for `a` below n.
 pub fn double_mod(a: &mut [u64], n: &[u64]) {
     let mut top = 0;
     for word in &mut *a {
@@ -99,7 +99,8 @@ pub fn double_mod(a: &mut [u64], n: &[u64]) {
     reduce_once(a, top, n);
 }
 
-/// `-1/n mod 2^64` of an odd n, by its lowest word: Newton's iteration doubles the bits that are right.
+/// Returns `-1/n mod 2^64` of an odd n, given its lowest word. Newton's iteration doubles the bits
+/// that are right.
 pub const fn negated_inverse(n: u64) -> u64 {
     let (mut inverse, mut i) = (n, 0);
     while i < 6 {

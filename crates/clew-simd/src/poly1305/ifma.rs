@@ -9,14 +9,13 @@ use core::arch::x86_64::*;
 
 use super::{BLOCK, KEY, LANES, M42, M44, TAG, WHOLE, finish, last_block, limbs_of_r};
 use crate::Backend;
+use crate::vector::wide::{V, add, load, splat, store, zero};
 
 /// Messages in a vector, and vectors.
 const WIDTH: usize = 8;
 const VECTORS: usize = LANES / WIDTH;
 
-type V = __m512i;
-
-/// The tags of the messages, at most [`LANES`].
+/// Writes the tags of at most [`LANES`] messages to `out`.
 pub fn tags(keys: &[[u8; KEY]], texts: &[&[u8]], out: &mut [[u8; TAG]]) {
     Backend::Avx512Ifma.require();
     // Lanes without a message do what the first lane does, so that they are never behind or ahead.
@@ -69,7 +68,7 @@ struct Factors {
 fn sums(r: &[[u64; 3]; LANES], lanes: &[Lane<'_>; LANES], vectors: usize) -> [[u64; 3]; LANES] {
     let (r, lanes) = (r.as_chunks::<WIDTH>().0, lanes.as_chunks::<WIDTH>().0);
     let factors: [Factors; VECTORS] = [Factors::new(&r[0]), Factors::new(&r[1])];
-    let mut h = [[_mm512_setzero_si512(); 3]; VECTORS];
+    let mut h = [[zero(); 3]; VECTORS];
     let all = || lanes.as_flattened().iter();
     let common = all().map(|lane| lane.whole.len()).min().unwrap_or(0);
     for i in 0..common {
@@ -161,7 +160,7 @@ fn message(lanes: &[Lane<'_>; WIDTH], i: usize, whole: u8) -> [V; 3] {
 fn product(h: &[V; 3], factors: &Factors) -> [V; 3] {
     let ([r0, r1, r2], [s1, s2]) = (factors.r, factors.s);
     let rows = [[r0, s2, s1], [r1, r0, s2], [r2, r1, r0]];
-    let zero = _mm512_setzero_si512();
+    let zero = zero();
     let (mut low, mut high) = ([zero; 3], [zero; 3]);
     for j in 0..3 {
         for k in 0..3 {
@@ -200,32 +199,4 @@ fn four(blocks: [&[u8; BLOCK]; 4]) -> V {
 fn one(block: &[u8; BLOCK]) -> __m128i {
     // SAFETY: 16 bytes are read, of an array of 16; every x86-64 has this instruction.
     unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load(words: &[u64; WIDTH]) -> V {
-    // SAFETY: 64 bytes are read, of an array of 8 words.
-    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store(vector: V) -> [u64; WIDTH] {
-    let mut words = [0; WIDTH];
-    // SAFETY: 64 bytes are written, to an array of 8 words.
-    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) };
-    words
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn splat(word: u64) -> V {
-    _mm512_set1_epi64(word as i64)
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn add(a: V, b: V) -> V {
-    _mm512_add_epi64(a, b)
 }

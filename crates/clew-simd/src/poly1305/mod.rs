@@ -39,7 +39,7 @@ const OF_TWO_BLOCKS: usize = 3;
 #[cfg(target_arch = "x86_64")]
 const OF_SETUP: usize = 8;
 
-/// The tags of the messages, at most [`LANES`], each under the key in its place.
+/// Writes the tags of at most [`LANES`] messages to `out`, each under the key in its place.
 #[cfg_attr(
     not(target_arch = "x86_64"),
     expect(unused_variables, reason = "without lanes there is no choice")

@@ -3,7 +3,7 @@
 
 use super::{BLOCK, KEY, M42, M44, TAG, WHOLE, finish, halves, last_block, limbs, limbs_of_r};
 
-/// The tag of one message.
+/// Returns the tag of one message.
 pub fn tag(key: &[u8; KEY], text: &[u8]) -> [u8; TAG] {
     let r = limbs_of_r(key);
     let (blocks, rest) = text.as_chunks();

@@ -1,15 +1,15 @@
 //! Salsa20 across lanes, written once for all kinds of vectors. It is a macro, and not a generic
 //! function, because what it calls exists only where the processor has it: so each copy names its
-//! instructions, and nothing in it is unsafe.
+//! instructions, and only its call is unsafe.
 
 /// The quarter round on four times four words, step by step in all four, because each step waits for
 /// the one before it.
 macro_rules! quarters {
     ($x:ident, $($a:literal $b:literal $c:literal $d:literal),*) => {
-        $($x[$b] = xor($x[$b], rotl::<7>(add($x[$a], $x[$d])));)*
-        $($x[$c] = xor($x[$c], rotl::<9>(add($x[$b], $x[$a])));)*
-        $($x[$d] = xor($x[$d], rotl::<13>(add($x[$c], $x[$b])));)*
-        $($x[$a] = xor($x[$a], rotl::<18>(add($x[$d], $x[$c])));)*
+        $($x[$b] = xor($x[$b], rotr::<{ 32 - 7 }>(add($x[$a], $x[$d])));)*
+        $($x[$c] = xor($x[$c], rotr::<{ 32 - 9 }>(add($x[$b], $x[$a])));)*
+        $($x[$d] = xor($x[$d], rotr::<{ 32 - 13 }>(add($x[$c], $x[$b])));)*
+        $($x[$a] = xor($x[$a], rotr::<{ 32 - 18 }>(add($x[$d], $x[$c])));)*
     };
 }
 
@@ -23,10 +23,17 @@ macro_rules! twenty_rounds {
     };
 }
 
-/// `blocks_in_lanes`, of the functions `columns`, `rows`, `add`, `xor` and `rotl` around it.
+/// `blocks` of a backend, of the functions `columns`, `rows`, `add`, `xor` and `rotr` around it.
 #[cfg(target_arch = "x86_64")]
 macro_rules! kernel {
-    ($features:literal) => {
+    ($Backend:ident, $features:literal) => {
+        /// Returns the blocks of the states in the lanes.
+        pub fn blocks(states: &[State; LANES]) -> [Block; LANES] {
+            Backend::$Backend.require();
+            // SAFETY: the processor has the features.
+            unsafe { blocks_in_lanes(states) }
+        }
+
         #[target_feature(enable = $features)]
         fn blocks_in_lanes(states: &[State; LANES]) -> [Block; LANES] {
             let start = columns(states);

@@ -25,7 +25,7 @@ pub const LANES: usize = 16;
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// The state whose words 6 to 9 these are.
+/// Returns the state whose words 6 to 9 these are.
 #[inline]
 pub fn state(key: &[u32; 8], middle: [u32; 4]) -> State {
     let [c0, c1, c2, c3] = CONSTANTS;
@@ -36,7 +36,7 @@ pub fn state(key: &[u32; 8], middle: [u32; 4]) -> State {
     ]
 }
 
-/// The words of these bytes, little-endian.
+/// Returns the words of these bytes, little-endian.
 #[inline]
 pub fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
     let mut words = [0; N];
@@ -46,13 +46,13 @@ pub fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
     words
 }
 
-/// The key for the first 16 bytes of a nonce.
+/// Returns the key for the first 16 bytes of a nonce.
 pub fn hsalsa20(key: &[u32; 8], nonce: &[u8; 16]) -> [u32; 8] {
     let x = portable::rounds(&state(key, words(nonce)));
     [x[0], x[5], x[10], x[15], x[6], x[7], x[8], x[9]]
 }
 
-/// The blocks of these states, at most [`LANES`], each in the place of its state.
+/// Writes the block of each state to its place in `out`, which has at most [`LANES`].
 pub fn blocks(backend: Backend, states: &[State; LANES], out: &mut [Block]) {
     match backend {
         #[cfg(target_arch = "x86_64")]

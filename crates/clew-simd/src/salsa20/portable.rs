@@ -4,7 +4,7 @@
 use super::kernel::{quarters, twenty_rounds};
 use super::{BLOCK, Block, State};
 
-/// The block of one state.
+/// Returns the block of one state.
 pub fn block([state]: &[State; 1]) -> [Block; 1] {
     let mut block = [0; BLOCK];
     let words = rounds(state).into_iter().zip(state);
@@ -14,7 +14,7 @@ pub fn block([state]: &[State; 1]) -> [Block; 1] {
     [block]
 }
 
-/// The state after 20 rounds.
+/// Returns the state after 20 rounds.
 pub fn rounds(state: &State) -> State {
     let mut x = *state;
     twenty_rounds!(x);
@@ -32,6 +32,6 @@ fn xor(a: u32, b: u32) -> u32 {
 }
 
 #[inline]
-fn rotl<const N: u32>(a: u32) -> u32 {
-    a.rotate_left(N)
+fn rotr<const N: u32>(a: u32) -> u32 {
+    a.rotate_right(N)
 }

@@ -15,7 +15,7 @@ pub struct Number(pub [u64; 5]);
 impl Number {
     pub const ONE: Self = Self([1, 0, 0, 0, 0]);
 
-    /// A u-coordinate: the topmost bit is ignored.
+    /// Decodes a u-coordinate. The topmost bit is ignored.
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Self {
         let mut words = [0; 4];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
@@ -27,7 +27,7 @@ impl Number {
         Self([h0, h1, h2, h3, d >> 12 & MASK])
     }
 
-    /// The one number below p that this stands for.
+    /// Returns the one number below p that this stands for.
     pub fn to_bytes(self) -> [u8; BYTES] {
         let mut h = self.0;
         // The first pass leaves limbs of 51 bits but for h0 < 2^51 + 38. The second leaves no exception: if
@@ -103,8 +103,8 @@ impl Number {
     }
 }
 
-/// The quotients `x / z`; 0 where z is. One inversion for all (Montgomery's trick): of the product of all
-/// z, of which each z is a part, and a 1 in the place of each 0.
+/// Returns the quotients `x / z`; 0 where z is. One inversion for all (Montgomery's trick): of the
+/// product of all z, of which each z is a part, and a 1 in the place of each 0.
 pub fn quotients<const N: usize>(x: &[Number; N], z: &[Number; N]) -> [[u8; BYTES]; N] {
     let mut z = *z;
     let is_zero = z.map(|z| z.to_bytes().ct_eq(&[0; BYTES]));

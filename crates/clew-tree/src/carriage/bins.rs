@@ -130,7 +130,7 @@ enum BlobState {
 }
 
 impl<T> Bins<T> {
-    /// Empty ones; none if a limit is too low.
+    /// Creates empty bins. Returns `None` if a limit is too low.
     pub const fn new(limits: Limits) -> Option<Self> {
         let enough = limits.blocks > 0 && limits.bins > 0 && limits.answers > 0;
         if !enough || limits.shares < COUNT_MAX as usize {
@@ -169,9 +169,9 @@ impl<T> Bins<T> {
         Inserted { answer, dropped }
     }
 
-    /// The signature of this key's blob was verified, and so was the root of its packets: the tokens
-    /// of packets that lead to that root with other shares, which somebody altered on the way. Later
-    /// ones are for the caller to know, who remembers verified roots.
+    /// Records that the signature of this key's blob, and so the root of its packets, was verified.
+    /// Returns the tokens of packets that lead to that root with other shares, which somebody
+    /// altered on the way. The caller remembers verified roots, and so knows later ones.
     pub fn verified(&mut self, key: &Key) -> Vec<T> {
         if let Some(known) = self.answers.get_mut(key)
             && let BlobState::Awaited(blob) = known
@@ -185,13 +185,14 @@ impl<T> Bins<T> {
         tokens
     }
 
-    /// The signature of this key's blob was refused: no packet that leads to this key is ever a
-    /// reason to verify again, as long as it is remembered.
+    /// Records that the signature of this key's blob was refused. While that is remembered, no
+    /// packet that leads to this key is a reason to verify again.
     pub fn refused(&mut self, key: &Key) {
         self.answer(*key, BlobState::Refused);
     }
 
-    /// The blob that was restored from this key's bin, unless it was refused or is forgotten.
+    /// Returns the blob that was restored from this key's bin, unless it was refused or is
+    /// forgotten.
     pub fn blob(&self, key: &Key) -> Option<&[u8]> {
         match self.answers.get(key)? {
             BlobState::Awaited(blob) | BlobState::Verified(blob) => Some(blob),
@@ -199,7 +200,7 @@ impl<T> Bins<T> {
         }
     }
 
-    /// The number of shares in all bins.
+    /// Returns the number of shares in all bins.
     pub const fn held(&self) -> usize {
         self.held
     }

@@ -42,7 +42,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The rule's name in `spec/flow-carriage.md`.
+    /// Returns the rule's name in `spec/flow-carriage.md`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -85,7 +85,7 @@ impl Rate {
     /// A quarter, unless something else is chosen.
     pub const QUARTER: Self = Self(25);
 
-    /// A rate of 1 to 100 percent.
+    /// Creates a rate of 1 to 100 percent.
     pub const fn new(percent: u8) -> Option<Self> {
         if percent == 0 || percent > 100 {
             return None;
@@ -93,7 +93,7 @@ impl Rate {
         Some(Self(percent))
     }
 
-    /// k = ceil(g m): how many of `count` shares are needed.
+    /// Returns k = ceil(g m): how many of `count` shares are needed.
     pub const fn needed(self, count: u16) -> u16 {
         (count as u32 * self.0 as u32).div_ceil(100) as u16
     }
@@ -108,7 +108,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// A code of `count` (m) shares, any `needed` (k) of which restore a blob of `blob` bytes.
+    /// Creates a code of `count` (m) shares, any `needed` (k) of which restore a blob of `blob`
+    /// bytes.
     pub const fn new(count: u16, needed: u16, blob: u16) -> Result<Self, Error> {
         if count < COUNT_MIN || count > COUNT_MAX {
             return Err(Error::Count);
@@ -126,27 +127,27 @@ impl Code {
         })
     }
 
-    /// m: the number of shares, one for each packet.
+    /// Returns m: the number of shares, one for each packet.
     pub const fn count(&self) -> u16 {
         self.count
     }
 
-    /// k: how many shares restore the blob.
+    /// Returns k: how many shares restore the blob.
     pub const fn needed(&self) -> u16 {
         self.needed
     }
 
-    /// Length of the blob in bytes.
+    /// Returns the length of the blob in bytes.
     pub const fn blob_bytes(&self) -> usize {
         self.blob as usize
     }
 
-    /// Length of each share in bytes.
+    /// Returns the length of each share in bytes.
     pub const fn share_bytes(&self) -> usize {
         self.blob_bytes().div_ceil(self.needed as usize)
     }
 
-    /// All shares of a blob, one after the other, each of [`Code::share_bytes`].
+    /// Returns all shares of a blob, one after the other, each of [`Code::share_bytes`].
     pub fn encode(&self, blob: &[u8]) -> Result<Vec<u8>, Error> {
         if blob.len() != self.blob_bytes() {
             return Err(Error::BlobLength);
@@ -165,8 +166,8 @@ impl Code {
         Ok(shares)
     }
 
-    /// The blob, from the first [`Code::needed`] of shares with their indices. All shares given are
-    /// checked; [`Error::Padding`] is that of shares which no blob has.
+    /// Returns the blob, from the first [`Code::needed`] of shares with their indices. All shares
+    /// given are checked; [`Error::Padding`] is that of shares which no blob has.
     pub fn decode<S: AsRef<[u8]>>(&self, shares: &[(u16, S)]) -> Result<Vec<u8>, Error> {
         self.check_all(shares)?;
         let (needed, size) = (usize::from(self.needed), self.share_bytes());
@@ -193,7 +194,7 @@ impl Code {
         Ok(blob)
     }
 
-    /// Whether a share can be one of this code's.
+    /// Returns whether a share can be one of this code's.
     pub fn check(&self, index: u16, share: &[u8]) -> Result<(), Error> {
         if index >= self.count {
             return Err(Error::Index);

@@ -18,12 +18,12 @@ const EXP_LEN: usize = 1024;
 static LOG: [Log; 256] = logs();
 static EXP: [u8; EXP_LEN] = powers();
 
-/// The logarithm of an element; any sum that zero has a part in is one of zero.
+/// Returns the logarithm of an element; any sum that zero has a part in is one of zero.
 pub fn log(element: u8) -> Log {
     LOG[usize::from(element)]
 }
 
-/// The element with that logarithm: of an element, or of the product of two.
+/// Returns the element with that logarithm: of an element, or of the product of two.
 pub fn exp(log: Log) -> u8 {
     EXP[usize::from(log) % EXP_LEN]
 }

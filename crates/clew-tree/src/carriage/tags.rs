@@ -27,7 +27,7 @@ pub enum TagSize {
 }
 
 impl TagSize {
-    /// The size with that many bytes.
+    /// Returns the size with that many bytes.
     pub const fn from_bytes(bytes: u8) -> Option<Self> {
         match bytes {
             4 => Some(Self::T4),
@@ -36,7 +36,7 @@ impl TagSize {
         }
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     pub const fn bytes(self) -> usize {
         self as usize
     }
@@ -56,12 +56,12 @@ impl Tags {
         Self { id, code, size }
     }
 
-    /// The block's code.
+    /// Returns the block's code.
     pub const fn code(&self) -> &Code {
         &self.code
     }
 
-    /// Length in bytes of the tag of the share at `index`.
+    /// Returns the length of the tag of the share at `index`, in bytes.
     pub fn tag_bytes(&self, index: u16) -> Result<usize, Error> {
         if index >= self.code.count() {
             return Err(Error::Index);
@@ -69,7 +69,7 @@ impl Tags {
         Ok(self.size.bytes() * self.paired(index).count())
     }
 
-    /// The root of all shares, which a share and its tag lead to.
+    /// Returns the root of all shares, which a share and its tag lead to.
     pub fn root(&self, index: u16, share: &[u8], tag: &[u8]) -> Result<Digest, Error> {
         self.code.check(index, share)?;
         if tag.len() != self.tag_bytes(index)? {
@@ -166,7 +166,8 @@ pub struct ShareTree {
 }
 
 impl ShareTree {
-    /// The tree over all shares, which stand one after the other as [`Code::encode`] gives them.
+    /// Returns the tree over all shares, which stand one after the other as [`Code::encode`] gives
+    /// them.
     pub fn new(tags: Tags, shares: &[u8]) -> Result<Self, Error> {
         let (size, count) = (tags.code.share_bytes(), tags.code.count());
         if shares.len() != size * usize::from(count) {
@@ -190,17 +191,17 @@ impl ShareTree {
         Ok(Self { tags, levels, root })
     }
 
-    /// The root, which tells bins apart. It is not signed and does not travel.
+    /// Returns the root, which tells bins apart. It is not signed and does not travel.
     pub const fn root(&self) -> Digest {
         self.root
     }
 
-    /// The size of the digests in tags.
+    /// Returns the size of the digests in tags.
     pub const fn size(&self) -> TagSize {
         self.tags.size
     }
 
-    /// The tag of the share at `index`: the siblings on its way, from its own upwards.
+    /// Returns the tag of the share at `index`: the siblings on its way, from its own upwards.
     pub fn tag(&self, index: u16) -> Result<Vec<u8>, Error> {
         let mut tag = Vec::with_capacity(self.tags.tag_bytes(index)?);
         self.write_tag(index, &mut tag);

@@ -4,7 +4,7 @@ use super::hello::message;
 use super::seal::{self, SEALED_BYTES};
 use super::{DkgError, Participants, Plan};
 use clew_evidence::SharingRecord;
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_group::curve::G1_BYTES;
 use clew_group::quorum::{Broadcast, DealtShare, Sharing, Trustee};
 use clew_group::{PROOF_BYTES, domain_separator};
@@ -129,7 +129,7 @@ impl TextFile for Deal {
         out.extend_from_slice(&self.signature);
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let plan = fields.array()?;
         let participants = Participants::read(fields)?;
         let [_, n, t] = *fields.0.first_chunk()?;

@@ -3,7 +3,7 @@
 use super::seal::KEY_BYTES;
 use super::{DkgError, Plan, hash};
 use clew_evidence::signed::{SIGNATURE_BYTES, holds, strict_key};
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_group::domain_separator;
 use clew_group::quorum::{Set, Trustee};
 use clew_keys::TextFile;
@@ -67,7 +67,7 @@ impl Role {
         [self.trustee(), self.dealer()].map(|role| role.map_or(0, Trustee::index))
     }
 
-    pub(super) fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    pub(super) fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Self::new(index(fields.u8()?)?, index(fields.u8()?)?)
     }
 }
@@ -140,7 +140,7 @@ impl TextFile for Hello {
         out.extend_from_slice(&payload.concat());
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             plan: fields.array()?,
             who: Participant::read(fields)?,
@@ -192,7 +192,7 @@ impl Participant {
         out
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             role: Role::read(fields)?,
             seal_key: fields.array()?,
@@ -292,7 +292,7 @@ impl Participants {
         out.extend(self.iter().flat_map(Participant::to_bytes));
     }
 
-    pub(super) fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    pub(super) fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let count = fields.u8()?;
         let one = |_| Participant::read(fields);
         let all: Vec<_> = (0..count).map(one).collect::<Option<_>>()?;

@@ -1,7 +1,7 @@
 //! What the manager asks of the trustees.
 
 use super::{DkgError, base, hash};
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_evidence::{GroupFile, GroupId, Name, Origin};
 use clew_group::curve::{G1, G1_BYTES};
 use clew_group::quorum::{Broadcast, Founding, Quorum, Resharing, Set, Sharing, Trustee};
@@ -200,7 +200,7 @@ impl TextFile for Plan {
         self.purpose.write(out);
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let code = fields.u8()?;
         let name = Name::read(fields)?;
         let (nonce, random) = (fields.array()?, fields.array()?);
@@ -239,7 +239,7 @@ impl Purpose {
         }
     }
 
-    fn read(code: u8, nonce: &[u8; 32], fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(code: u8, nonce: &[u8; 32], fields: &mut Reader<'_>) -> Option<Self> {
         Some(match code {
             FOUNDING => Self::Founding,
             NEW_KEY => Self::NewKey(Place::read(fields)?),
@@ -277,7 +277,7 @@ impl Place {
         out.extend_from_slice(&self.id.0);
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let (group, epoch, id) = (fields.array()?, fields.u32()?, fields.array()?);
         Some(Self {
             group: GroupId(group),
@@ -296,7 +296,7 @@ impl OldKey {
         out.extend_from_slice(&self.sharing.to_bytes());
     }
 
-    fn read(nonce: &[u8; 32], fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(nonce: &[u8; 32], fields: &mut Reader<'_>) -> Option<Self> {
         let since = fields.u32()?;
         let origin = match fields.u8()? {
             1 => Origin::TrustedDealer,
@@ -360,7 +360,7 @@ fn write_quorum(quorum: Quorum, out: &mut Vec<u8>) {
     out.extend_from_slice(&[quorum.threshold(), quorum.trustees()]);
 }
 
-fn read_quorum(fields: &mut Fields<'_>) -> Option<Quorum> {
+fn read_quorum(fields: &mut Reader<'_>) -> Option<Quorum> {
     let [threshold, trustees] = fields.array()?;
     Quorum::new(threshold, trustees).ok()
 }

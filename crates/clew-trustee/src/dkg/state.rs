@@ -2,7 +2,7 @@
 
 use super::seal::SealKey;
 use super::{Deal, DkgError, Hello, Participant, Participants, Plan, Role};
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_group::quorum::{SecretShare, Trustee};
 use clew_keys::{OpeningShare, TextFile, TrusteeKeyFile};
 use ed25519_dalek::SigningKey;
@@ -168,7 +168,7 @@ impl TextFile for State {
         }
     }
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    fn read(fields: &mut Reader<'_>) -> Option<Self> {
         let plan = fields.array()?;
         let role = Role::read(fields)?;
         let seal_key = SealKey::from_bytes(Zeroizing::new(fields.array()?));

@@ -3,7 +3,7 @@
 use super::run::rng;
 use clew_evidence::{
     Change, EpochRecord, Genesis, GroupFile, HEADER, Name, Origin, RegisterHead, SharingRecord,
-    sign_part,
+    WallTime, sign_part,
 };
 use clew_group::curve::G1;
 use clew_group::{PublicKey, xr};
@@ -32,7 +32,7 @@ impl Manager {
         Self {
             genesis: Genesis {
                 scheme: clew_group::Scheme::Xr,
-                created: NOW,
+                created: WallTime::from_nanos(NOW),
                 nonce,
                 manager: key().verifying_key().to_bytes(),
                 name,
@@ -48,7 +48,7 @@ impl Manager {
         let last = self.epochs.last().map(EpochRecord::epoch_id);
         let register = RegisterHead {
             last: last.unwrap_or(self.genesis.epoch_id()),
-            time: NOW,
+            time: WallTime::from_nanos(NOW),
             machines: 0,
             root: [0; 32],
             hashes: Vec::new(),
@@ -73,8 +73,8 @@ impl Manager {
         self.epochs.push(EpochRecord {
             epoch: epoch + 1,
             previous: group.last_id(),
-            made: NOW,
-            start: NOW,
+            made: WallTime::from_nanos(NOW),
+            start: WallTime::from_nanos(NOW),
             machines: 0,
             root: [0; 32],
             change: Change::sharing(&next, dealing.record()),

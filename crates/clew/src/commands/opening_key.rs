@@ -84,7 +84,8 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
-    let start = store.group().start(epoch).unwrap_or(when.start);
+    let start = store.group().start(epoch);
+    let start = start.map_or(when.start, |start| start.as_nanos());
     let what = match dealing.plan().purpose {
         Purpose::Resharing { .. } => "other trustees",
         _ => "a new opening key",

@@ -127,7 +127,7 @@ fn sentence(caveat: &Caveat, judgement: &Judgement, group: &GroupFile) -> String
         Caveat::RevokedLater { epoch } => {
             let start = group.start(*epoch);
             let when = start.map_or_else(String::new, |start| {
-                format!(" from {}", clock::to_the_second(start))
+                format!(" from {}", clock::to_the_second(start.as_nanos()))
             });
             format!(
                 "the machine is revoked in epoch {epoch},{when}; nothing proves that the packet \

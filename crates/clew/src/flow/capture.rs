@@ -2,7 +2,7 @@
 
 use clew_capture::Record;
 use clew_engine::AsFrame;
-use clew_flow::rtp;
+use clew_flow::{WallTime, rtp};
 use clew_packet::Udp;
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub fn signed(payload: &[u8]) -> Cow<'_, [u8]> {
     rtp::unpadded(payload).map_or(Cow::Borrowed(payload), Cow::Owned)
 }
 
-/// The record's time, in nanoseconds since 1970.
-pub fn time(record: &Record) -> Option<u64> {
-    record.packet()?.time_ns
+/// The record's time.
+pub fn time(record: &Record) -> Option<WallTime> {
+    record.packet()?.time_ns.map(WallTime::from_nanos)
 }

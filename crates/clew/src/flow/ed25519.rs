@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::flow::schemes::{Flows, verifier};
     use clew_flow::{
-        Acceptance, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, Reason,
+        Acceptance, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, Reason, WallTime,
     };
     use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT as BASE, EIGHT_TORSION};
     use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
@@ -206,13 +206,22 @@ mod tests {
         let descriptor = descriptor(&signer.public_key().try_into().unwrap());
         let mut sender = FlowSender::new(descriptor.clone(), signer, rng).unwrap();
         let mut outs = vec![Vec::new(); 2];
-        let signed = sender.sign_block(&[b"one", b"two"], Distribution::Every, 0, rng, &mut outs);
+        let signed = sender.sign_block(
+            &[b"one", b"two"],
+            Distribution::Every,
+            WallTime::default(),
+            rng,
+            &mut outs,
+        );
         assert_eq!(signed, Ok(()));
         let mut receiver = Flows::new(vec![descriptor])
             .receiver(Acceptance::default())
             .unwrap();
         for signed in &outs {
-            assert_eq!(receiver.receive(signed, 0, 0).reason, Reason::Ok);
+            assert_eq!(
+                receiver.receive(signed, WallTime::default(), 0).reason,
+                Reason::Ok
+            );
         }
     }
 

@@ -10,8 +10,11 @@ use super::schemes::{Flows, Signer, sign_block};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::go_on;
-use clew_flow::{Acceptance, Distribution, Fixed, FlowReceiver, FlowSender, Reason, Verdict};
+use clew_flow::{
+    Acceptance, Distribution, Fixed, FlowReceiver, FlowSender, Reason, Verdict, WallTime,
+};
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 /// What a signed file begins with.
 pub const MAGIC: [u8; 16] = *b"clew-flow-file1\n";
@@ -63,7 +66,7 @@ fn write_block(
 ) -> Result<(), Failure> {
     let packets: Vec<&[u8]> = block.iter().map(|packet| &packet[..]).collect();
     let distribution = Distribution::OneIn(packets.len() as u16);
-    for signed in sign_block(sender, &packets, distribution, clock::now_ns())? {
+    for signed in sign_block(sender, &packets, distribution, clock::wall_time())? {
         write_record(to, &signed).map_err(Failure::write)?;
     }
     Ok(())
@@ -116,7 +119,7 @@ pub fn verify(
             }
             Err(error) => return Err(Failure::new(format!("cannot read: {error}"))),
         };
-        let finding = receiver.receive(&signed, clock::now_ns(), verified.packets);
+        let finding = receiver.receive(&signed, clock::wall_time(), verified.packets);
         let fixed = Fixed::of(&signed).ok();
         let one = *of.get_or_insert(fixed.map(|fixed| (fixed.key, fixed.tag)));
         let reason = match fixed.map(|fixed| (fixed.key, fixed.tag)) == one {
@@ -141,7 +144,9 @@ pub fn full_packet(mut from: impl Read, flows: &Flows, number: u64) -> Result<Ve
     let mut packets = 0;
     while let Some(signed) = record(&mut from).map_err(cannot_read)? {
         packets += 1;
-        let reason = receiver.receive(&signed, 0, packets).reason;
+        let reason = receiver
+            .receive(&signed, WallTime::default(), packets)
+            .reason;
         if packets < number {
             continue;
         }
@@ -156,7 +161,7 @@ pub fn full_packet(mut from: impl Read, flows: &Flows, number: u64) -> Result<Ve
 
 fn receiver(flows: &Flows, max_age_ns: Option<u64>) -> Result<FlowReceiver, Failure> {
     let acceptance = Acceptance {
-        window_ns: max_age_ns.unwrap_or(u64::MAX),
+        window: max_age_ns.map_or(Duration::MAX, Duration::from_nanos),
         ..Acceptance::default()
     };
     flows.receiver(acceptance)

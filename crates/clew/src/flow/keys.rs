@@ -4,7 +4,7 @@ use super::ed25519;
 use super::schemes::{Signer, instance};
 use crate::failure::Failure;
 use crate::random;
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_evidence::{TextError, armor};
 use clew_flow::effs::{self, Parameters, PublicKey};
 use clew_flow::{Algorithm, BadDescriptor, BlockSigner, Chaining, Descriptor, FlowSender};
@@ -115,7 +115,7 @@ impl FlowKey {
     }
 
     fn from_payload(payload: &[u8]) -> Option<Self> {
-        let mut fields = Fields(payload);
+        let mut fields = Reader(payload);
         let length = u16::from_be_bytes(fields.array()?);
         let descriptor = Descriptor::from_bytes(fields.take(length.into())?).ok()?;
         let secret = Zeroizing::new(fields.0.to_vec());

@@ -1,9 +1,12 @@
 //! Proof of one packet: what a third party needs to check who signed it, and nothing of the other
 //! packets but their digests (`spec/flow-signature.md` section 8).
 
-use clew_evidence::wire::Fields;
+use clew_evidence::wire::Reader;
 use clew_flow::manifest::Manifest;
-use clew_flow::{Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket};
+use clew_flow::{
+    Acceptance, Descriptor, Effort, Fixed, FlowReceiver, Reason, SignedPacket, WallTime,
+};
+use std::time::Duration;
 
 /// What a proof begins with.
 pub const MAGIC: [u8; 16] = *b"clew-flow-proof1";
@@ -45,7 +48,7 @@ impl Proof {
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        let mut fields = Fields(bytes);
+        let mut fields = Reader(bytes);
         if fields.array()? != MAGIC {
             return None;
         }
@@ -77,13 +80,17 @@ impl Proof {
 
     fn verify_signature(&self) -> Reason {
         let acceptance = Acceptance {
-            window_ns: u64::MAX,
+            window: Duration::MAX,
             effort: Effort::default(),
             ..Acceptance::default()
         };
         let receiver = FlowReceiver::new([self.descriptor.clone()], acceptance);
         match receiver {
-            Ok(mut receiver) => receiver.receive(&self.signed, 0, 0).reason,
+            Ok(mut receiver) => {
+                receiver
+                    .receive(&self.signed, WallTime::default(), 0)
+                    .reason
+            }
             // A key that is none signs nothing.
             Err(_) => Reason::BadSignature,
         }
@@ -113,6 +120,6 @@ pub struct Proven<'a> {
     pub fixed: Fixed,
     /// What was sent.
     pub packet: &'a [u8],
-    /// When its block was signed, in nanoseconds since 1970.
-    pub timestamp: u64,
+    /// When its block was signed.
+    pub timestamp: WallTime,
 }

@@ -7,7 +7,7 @@ use crate::random;
 use clew_flow::effs::{self, Assurance, Fault, Instance, Parameters};
 use clew_flow::{
     Acceptance, Algorithm, BadDescriptor, BlockSigner, BlockVerifier, Descriptor, Distribution,
-    FlowReceiver, FlowSender, Unsignable,
+    FlowReceiver, FlowSender, Unsignable, WallTime,
 };
 use rand_core::CryptoRng;
 use sha2::{Digest as _, Sha256};
@@ -61,7 +61,7 @@ impl BlockSigner for Signer {
     }
 }
 
-/// Signs a block, and returns its packets with their signatures. `time` is in nanoseconds since 1970.
+/// Signs a block, and returns its packets with their signatures.
 ///
 /// # Errors
 /// The block has too many packets, or a signature was computed wrongly.
@@ -69,7 +69,7 @@ pub fn sign_block(
     sender: &mut FlowSender<Signer>,
     packets: &[&[u8]],
     distribution: Distribution,
-    time: u64,
+    time: WallTime,
 ) -> Result<Vec<Vec<u8>>, Failure> {
     let (rng, mut outs) = (&mut random::os(), vec![Vec::new(); packets.len()]);
     let signed = sender.sign_block(packets, distribution, time, rng, &mut outs);
@@ -81,7 +81,7 @@ pub fn sign_block(
 pub fn sign_manifest(
     sender: &mut FlowSender<Signer>,
     packets: &[&[u8]],
-    time: u64,
+    time: WallTime,
 ) -> Result<Vec<u8>, Failure> {
     let signed = sender.sign_manifest(packets, time, &mut random::os());
     signed.map_err(cannot_sign)

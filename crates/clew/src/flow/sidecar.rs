@@ -7,13 +7,14 @@ use super::verify::{Freshness, Judged, Verified};
 use crate::capture::Capture;
 use crate::failure::Failure;
 use clew_flow::manifest::{Manifest, digest};
-use clew_flow::{Descriptor, Fixed, Reason};
+use clew_flow::{Descriptor, Fixed, Reason, WallTime};
 use clew_tree::Digest;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
+use std::time::Duration;
 
 /// What a file of manifests begins with.
 pub const MAGIC: [u8; 16] = *b"clew-flow-list1\n";
@@ -22,12 +23,12 @@ pub const MAGIC: [u8; 16] = *b"clew-flow-list1\n";
 pub const LISTED_MAX: usize = 1 << 24;
 
 /// A digest in verified manifests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Listed {
     /// Places that no packet took yet.
     open: u32,
     /// When its last manifest was signed.
-    signed: u64,
+    signed: WallTime,
 }
 
 /// The verified manifests of a file.
@@ -64,12 +65,9 @@ impl Sidecar {
 
     fn add(&mut self, manifest: &Manifest<'_>) -> Result<(), &'static str> {
         for digest in manifest.digests() {
-            let listed = self
-                .listed
-                .entry(*digest)
-                .or_insert(Listed { open: 0, signed: 0 });
+            let listed = self.listed.entry(*digest).or_default();
             listed.open += 1;
-            listed.signed = manifest.timestamp().unwrap_or(0);
+            listed.signed = manifest.timestamp().unwrap_or_default();
         }
         match self.listed.len() > LISTED_MAX {
             true => Err("too many packets for this memory: sign the capture in parts"),
@@ -77,14 +75,15 @@ impl Sidecar {
         }
     }
 
-    /// Judges a packet. A manifest's time may be `window_ns` from `now`.
-    fn judge(&mut self, packet: &[u8], now: Option<u64>, window_ns: u64) -> Reason {
+    /// Judges a packet. A manifest's time may be `window` from `now`.
+    fn judge(&mut self, packet: &[u8], now: Option<WallTime>, window: Duration) -> Reason {
         let mut reason = Reason::NoSignature;
         for flow in &self.flows {
             let Some(listed) = self.listed.get_mut(&digest(flow, packet)) else {
                 continue;
             };
-            let near = now.is_none_or(|now| now.abs_diff(listed.signed) <= window_ns);
+            let signed = listed.signed;
+            let near = now.is_none_or(|now| (now - signed).max(signed - now) <= window);
             reason = match listed.open.checked_sub(1) {
                 None => Reason::Duplicate,
                 Some(_) if !near => Reason::Stale,
@@ -173,7 +172,7 @@ pub fn verify_capture(
                     Freshness::AtCaptureTime => time(&record),
                     Freshness::MaxAge(_) => Some(freshness.now(&record)),
                 };
-                sidecar.judge(udp.payload(), now, freshness.window_ns())
+                sidecar.judge(udp.payload(), now, freshness.window())
             });
             verified.count(&record, reason);
             each(Judged { record, reason })?;

@@ -11,27 +11,28 @@ use crate::failure::Failure;
 use crate::random;
 use clew_capture::{PacketLengths, Record, Sink};
 use clew_engine::captures;
-use clew_flow::{Distribution, Fixed, FlowSender, Schedule, rtp};
-use clew_packet::{Flow, SECOND_NS, Udp};
+use clew_flow::{Distribution, Fixed, FlowSender, Instant, Schedule, WallTime, rtp};
+use clew_packet::{Flow, Udp};
 use ipnet::IpNet;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
 /// Flows whose sequences go on from batch to batch; beyond, that which was silent for longest begins
 /// anew when it comes back.
 pub const FLOWS_MAX: usize = 4096;
 
 /// A pause after which a flow begins anew: with a block of one packet, and another tag.
-pub const IDLE_NS: u64 = SECOND_NS;
+pub const IDLE: Duration = Duration::from_secs(1);
 
 /// How packets are signed.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Which packets of a block carry what of its signature.
     pub distribution: Distribution,
-    /// How long a block may take, in nanoseconds.
-    pub period_ns: u64,
+    /// How long a block may take.
+    pub period: Duration,
     /// Put packet signatures into the padding of RTP packets.
     pub rtp: bool,
     /// Destinations whose packets are signed; all if there are none.
@@ -160,14 +161,14 @@ type Outcome = (Fate, Vec<u8>);
 struct Line {
     sender: FlowSender<Signer>,
     schedule: Schedule,
-    last: u64,
+    last: WallTime,
 }
 
 /// Packets of one block, by their places in the batch, and the time of the last one.
 #[derive(Default)]
 struct Block<'a> {
     packets: Vec<(usize, Udp<'a>)>,
-    time: u64,
+    time: WallTime,
     /// The flow paused before it.
     anew: bool,
 }
@@ -226,7 +227,8 @@ impl Lines {
             };
             match select(record, key, options) {
                 Ok(udp) => {
-                    let arrival = (place, udp, info.time_ns.unwrap_or(0));
+                    let time = WallTime::from_nanos(info.time_ns.unwrap_or(0));
+                    let arrival = (place, udp, time);
                     flows.entry(udp.flow()).or_default().push(arrival);
                     outcomes.push(None);
                 }
@@ -254,7 +256,7 @@ impl Lines {
 }
 
 /// A packet by its place in the batch, and its time.
-type Arrival<'a> = (usize, Udp<'a>, u64);
+type Arrival<'a> = (usize, Udp<'a>, WallTime);
 
 /// The datagram, if it is to be signed.
 fn select<'a>(record: &'a Record, key: &FlowKey, options: &Options) -> Result<Udp<'a>, Fate> {
@@ -280,8 +282,8 @@ impl Line {
         let most = key.descriptor().chaining().most;
         Self {
             sender: key.sender(),
-            schedule: Schedule::new(most, options.period_ns, IDLE_NS),
-            last: 0,
+            schedule: Schedule::new(most, options.period, IDLE),
+            last: WallTime::default(),
         }
     }
 
@@ -289,13 +291,15 @@ impl Line {
     fn cut<'a>(&mut self, packets: Vec<Arrival<'a>>) -> Vec<Block<'a>> {
         let mut blocks: Vec<Block<'a>> = vec![Block::default()];
         for (place, udp, time) in packets {
-            let ended = self.schedule.tick(time);
-            let anew = time.saturating_sub(self.last) >= IDLE_NS;
+            // The capture's clock is the one of its blocks.
+            let now = Instant::from_nanos(time.as_nanos());
+            let ended = self.schedule.tick(now);
+            let anew = time - self.last >= IDLE;
             self.last = self.last.max(time);
             if ended {
                 blocks.push(Block::default());
             }
-            let more = self.schedule.packet(time);
+            let more = self.schedule.packet(now);
             if let Some(block) = blocks.last_mut() {
                 block.anew |= anew && block.packets.is_empty();
                 block.packets.push((place, udp));

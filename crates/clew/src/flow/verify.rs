@@ -6,9 +6,10 @@ use crate::capture::Capture;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use clew_capture::Record;
-use clew_flow::{Acceptance, Effort, FlowReceiver, Lost, Reason, Verdict};
+use clew_flow::{Acceptance, Effort, FlowReceiver, Lost, Reason, Verdict, WallTime};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// Records that wait for a packet before them whose block's signature has not come yet. Beyond, that
 /// packet is given up.
@@ -17,7 +18,7 @@ pub const HELD_MAX: usize = 65_536;
 /// Packets that are looked at together, at most, and how far their times may be apart: freshness is
 /// judged by the time of the first.
 const RUN_PACKETS: usize = 1024;
-const RUN_NS: u64 = 100_000_000;
+const RUN: Duration = Duration::from_millis(100);
 
 /// What the timestamps of packets are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +30,11 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    /// How far a timestamp may be from what it is compared with, in nanoseconds.
-    pub fn window_ns(self) -> u64 {
+    /// How far a timestamp may be from what it is compared with.
+    pub fn window(self) -> Duration {
         match self {
-            Self::AtCaptureTime => Acceptance::default().window_ns,
-            Self::MaxAge(window_ns) => window_ns,
+            Self::AtCaptureTime => Acceptance::default().window,
+            Self::MaxAge(nanos) => Duration::from_nanos(nanos),
         }
     }
 
@@ -42,9 +43,9 @@ impl Freshness {
     fn acceptance(self, first: &[Record]) -> Acceptance {
         let timeless = |record: &Record| datagram(record).is_some() && time(record).is_none();
         let usual = Acceptance::default();
-        let window_ns = match self {
-            Self::AtCaptureTime if first.iter().any(timeless) => u64::MAX,
-            _ => self.window_ns(),
+        let window = match self {
+            Self::AtCaptureTime if first.iter().any(timeless) => Duration::MAX,
+            _ => self.window(),
         };
         // Nobody waits for an answer: all signatures are looked at.
         let effort = Effort {
@@ -52,7 +53,7 @@ impl Freshness {
             ..usual.effort
         };
         Acceptance {
-            window_ns,
+            window,
             effort,
             ..usual
         }
@@ -64,10 +65,10 @@ impl Freshness {
     }
 
     /// What the record's timestamp is compared with; 0 for a record without time.
-    pub fn now(self, record: &Record) -> u64 {
+    pub fn now(self, record: &Record) -> WallTime {
         match self {
-            Self::AtCaptureTime => time(record).unwrap_or(0),
-            Self::MaxAge(_) => clock::now_ns(),
+            Self::AtCaptureTime => time(record).unwrap_or_default(),
+            Self::MaxAge(_) => clock::wall_time(),
         }
     }
 }
@@ -225,7 +226,7 @@ impl Line {
 
 /// A datagram that came: its place in the batch, what was signed, and what its timestamp is compared
 /// with.
-type Arrival<'a> = (usize, Cow<'a, [u8]>, u64);
+type Arrival<'a> = (usize, Cow<'a, [u8]>, WallTime);
 
 /// How many datagrams from the first on are near enough in time to be looked at together.
 fn run(datagrams: &[Arrival<'_>]) -> usize {
@@ -233,6 +234,6 @@ fn run(datagrams: &[Arrival<'_>]) -> usize {
         return 0;
     };
     let more = datagrams.iter().skip(1).take(RUN_PACKETS - 1);
-    let near = more.take_while(|(_, _, time)| first.abs_diff(*time) < RUN_NS);
+    let near = more.take_while(|(_, _, time)| (*first - *time).max(*time - *first) < RUN);
     1 + near.count()
 }

@@ -28,7 +28,7 @@ impl Court {
         file.epochs = vec![HeldEpoch {
             epoch,
             id: group.epoch_id(epoch).unwrap(),
-            start: group.start(epoch).unwrap_or(0),
+            start: group.start(epoch).unwrap_or_default().as_nanos(),
             public: group.public_key(epoch).unwrap().unwrap(),
             witness: held.witness.before(file.key.x(), steps),
         }];

@@ -93,7 +93,7 @@ impl Public {
     fn start(&self, epoch: u32) -> u64 {
         let start = self.group.start(epoch);
         let start = start.unwrap_or(self.group.genesis().created);
-        (start / SECOND + 1) * SECOND
+        (start.as_nanos() / SECOND + 1) * SECOND
     }
 
     /// The epochs with the times at which packets of them are accepted: when it starts, and in the

@@ -10,13 +10,14 @@ use clew::flow::ed25519::Signer;
 use clew::flow::schemes;
 use clew_flow::{
     Acceptance, BlockSigner, BlockVerifier, Chaining, Descriptor, Effort, FlowReceiver, FlowSender,
+    WallTime,
 };
 use clew_simd::{Backend, hash};
 use clew_tree::{Block, Content, Degree, Digest, DigestSize, Suite};
 use rand_core::Rng as _;
 
 /// When all blocks are signed and received, in nanoseconds since 1970.
-const NOW: u64 = 1_700_000_000_000_000_000;
+const NOW: WallTime = WallTime::from_nanos(1_700_000_000_000_000_000);
 
 /// Packets that a receiver takes from the system and verifies together.
 const TOGETHER: usize = 64;

@@ -21,6 +21,7 @@
 pub mod evidence;
 pub mod issuer;
 
+use clew_evidence::WallTime;
 use clew_evidence::{
     Change, CheckedGroup, Checkpoint, EpochRecord, Found, Genesis, GroupFile, GroupFileError,
     HEADER, Origin, Packet, RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes,
@@ -35,10 +36,16 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 pub const NONCE: [u8; 32] = [9; 32];
 pub const MESSAGE: &[u8] = b"the message of a packet";
-pub const CREATED: u64 = 1_700_000_000_000_000_000;
+pub const CREATED: WallTime = WallTime::from_nanos(1_700_000_000_000_000_000);
+
+/// So many nanoseconds after the group was founded.
+pub fn later(nanos: u64) -> WallTime {
+    CREATED + Duration::from_nanos(nanos)
+}
 
 /// How many machines join. Machine 0 is an honest one.
 pub const MACHINES: usize = 5;
@@ -119,8 +126,8 @@ impl Growing {
         self.epochs.push(EpochRecord {
             epoch,
             previous: self.last_id(),
-            made: CREATED + u64::from(epoch) * 10,
-            start: CREATED + u64::from(epoch) * 10 + 5,
+            made: later(u64::from(epoch) * 10),
+            start: later(u64::from(epoch) * 10 + 5),
             machines: self.bound.0,
             root: self.bound.1,
             change,
@@ -433,7 +440,7 @@ pub fn register(nodes: &Nodes, machines: u32, last: EpochId) -> (Vec<Checkpoint>
     };
     let head = RegisterHead {
         last,
-        time: 7,
+        time: WallTime::from_nanos(7),
         machines,
         root: root_of(nodes, machines),
         hashes: consistency(CHECKPOINT, machines, node).unwrap(),

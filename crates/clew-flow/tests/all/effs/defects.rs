@@ -5,11 +5,13 @@ use super::naive::{Naive, Signature, md5};
 use super::{key, rng, signer};
 use clew_flow::effs::{Form, Refusal, Rule, Verifier};
 use clew_flow::{Acceptance, BlockSigner as _, FlowReceiver, FlowSender, Reason};
-use clew_flow::{Chaining, Descriptor, Distribution, Ed25519Signer};
+use clew_flow::{Chaining, Descriptor, Distribution, Ed25519Signer, WallTime};
 use clew_simd::Backend;
 use clew_tree::{Block, DigestSize, Tree};
 use num_bigint::BigUint;
 use std::collections::HashMap;
+
+const START: WallTime = WallTime::from_nanos(0);
 
 fn nonces(seed: u64, t: usize) -> Vec<BigUint> {
     (1..=t as u64)
@@ -183,7 +185,13 @@ fn bogus_packets_and_replays_cost_little() {
     let mut sender = FlowSender::new(descriptor.clone(), signer, rng).unwrap();
     let mut outs = vec![Vec::new(); 2];
     sender
-        .sign_block(&[b"one", b"two"], Distribution::Every, 0, rng, &mut outs)
+        .sign_block(
+            &[b"one", b"two"],
+            Distribution::Every,
+            START,
+            rng,
+            &mut outs,
+        )
         .unwrap();
     let mut receiver = FlowReceiver::new([descriptor], Acceptance::default()).unwrap();
     let naive = Naive::new(128, 1);
@@ -192,15 +200,20 @@ fn bogus_packets_and_replays_cost_little() {
         (0..2).all(|_| naive.verify(b"one", &signature, 1)),
         "a replay is as good"
     );
-    assert_eq!(receiver.receive(&outs[0], 0, 0).reason, Reason::Ok);
-    assert_eq!(receiver.receive(&outs[0], 0, 1).reason, Reason::Duplicate);
+    assert_eq!(receiver.receive(&outs[0], START, 0).reason, Reason::Ok);
+    assert_eq!(
+        receiver.receive(&outs[0], START, 1).reason,
+        Reason::Duplicate
+    );
     let before = receiver.verifications();
     for bogus in 0..10_000u32 {
         // The path's end: every one leads to another root.
         let mut packet = outs[1].clone();
         packet[3..7].copy_from_slice(&bogus.to_be_bytes());
         assert_ne!(
-            receiver.receive(&packet, 0, u64::from(bogus) + 2).reason,
+            receiver
+                .receive(&packet, START, u64::from(bogus) + 2)
+                .reason,
             Reason::Ok
         );
     }

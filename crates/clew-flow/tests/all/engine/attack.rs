@@ -2,9 +2,8 @@
 
 use crate::engine::setup::{Flow, NOW, receiver};
 use clew_flow::{Acceptance, Chaining, Distribution, Effort, FIXED_BYTES, FLOWS_MAX, Reason};
+use core::time::Duration;
 use rand_chacha::rand_core::Rng;
-
-const SECOND: u64 = 1_000_000_000;
 
 #[test]
 fn forged_blocks_cost_what_was_allowed() {
@@ -20,8 +19,8 @@ fn forged_blocks_cost_what_was_allowed() {
     flow.receiver = receiver(Chaining::default(), acceptance);
     let forged = flow.block(4, Distribution::Every).remove(0);
     let mut honest = 0;
-    for round in 0..200u64 {
-        let now = NOW + round * SECOND / 100;
+    for round in 0..200u32 {
+        let now = NOW + round * Duration::from_millis(10);
         for _ in 0..50 {
             let mut forged = forged.clone();
             let at = forged.len() - FIXED_BYTES - 1;

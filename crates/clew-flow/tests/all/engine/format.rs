@@ -37,7 +37,7 @@ fn a_packet_signature_is_what_the_specification_says() {
         fixed[28..],
         [0, 1, 0, 2, 1, 1, 0, 144, 0xc1, 0x4c, 0x46, 0x4c]
     );
-    assert_eq!(carried[..8], NOW.to_be_bytes());
+    assert_eq!(carried[..8], NOW.as_nanos().to_be_bytes());
 
     let leaf = Sha256::digest([&[0], id, &[0, 1, 0, 2, 16], salt, original].concat());
     let root = Sha256::digest([&[1], id, &[1, 0, 0], path, &leaf[..16]].concat());

@@ -4,6 +4,7 @@ use crate::engine::setup::{Flow, NOW, descriptor, packet};
 use clew_flow::manifest::{Manifest, ManifestReceiver};
 use clew_flow::{Acceptance, BLOCKS_MAX, Chaining, Fixed, Reason, WAITING_MAX};
 use clew_tree::Suite;
+use core::time::Duration;
 
 impl Flow {
     fn manifest(&mut self, packets: &[Vec<u8>]) -> Vec<u8> {
@@ -126,7 +127,7 @@ fn each_rule_has_its_reason() {
     ] {
         assert_eq!(reason(&bytes, NOW), expected, "{name}");
     }
-    let minute = 60_000_000_000;
+    let minute = Duration::from_secs(60);
     assert_eq!(reason(&manifest, NOW + minute), Reason::Stale);
     assert_eq!(reason(&manifest, NOW - minute), Reason::Future);
 

@@ -4,6 +4,7 @@ use crate::engine::setup::{Flow, NOW, descriptor, receiver};
 use clew_flow::{
     Acceptance, BLOCKS_MAX, Chaining, Descriptor, Distribution, FIXED_BYTES, Reason, WAITING_MAX,
 };
+use core::time::Duration;
 use proptest::prelude::*;
 
 fn flow() -> Flow {
@@ -76,12 +77,13 @@ fn blocks_far_behind_are_old() {
 
 #[test]
 fn timestamps_are_of_now() {
-    let window = Acceptance::default().window_ns;
+    let window = Acceptance::default().window;
+    let nanosecond = Duration::from_nanos(1);
     for (now, reason) in [
         (NOW + window, Reason::Ok),
-        (NOW + window + 1, Reason::Stale),
+        (NOW + window + nanosecond, Reason::Stale),
         (NOW - window, Reason::Ok),
-        (NOW - window - 1, Reason::Future),
+        (NOW - window - nanosecond, Reason::Future),
     ] {
         let mut flow = flow();
         let block = flow.block(1, Distribution::Every);

@@ -2,12 +2,12 @@
 
 use clew_flow::{
     Acceptance, Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer,
-    FlowReceiver, FlowSender, Reason,
+    FlowReceiver, FlowSender, Reason, WallTime,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-pub const NOW: u64 = 1_800_000_000_000_000_000;
+pub const NOW: WallTime = WallTime::from_nanos(1_800_000_000_000_000_000);
 
 pub fn rng(seed: u64) -> ChaCha20Rng {
     println!("seed {seed}");

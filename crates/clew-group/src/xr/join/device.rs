@@ -4,11 +4,10 @@ use super::JoinError;
 use super::messages::{JoinRequest, Offer};
 use crate::DecodeError;
 use crate::curve::{SCALAR_BYTES, Scalar};
-use crate::secret::{Secret, secret_bytes, shielded};
-use crate::wire::Reader;
+use crate::secret::{Secret, shielded};
 use crate::xr::{MemberKey, PublicKey};
 use alloc::vec::Vec;
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -29,20 +28,19 @@ impl Device {
         session: &[u8; 32],
         rng: &mut impl CryptoRng,
     ) -> (Self, JoinRequest) {
-        let y = Secret::new(|| Scalar::random_secret(rng));
+        let y = Secret::random(rng);
         let request = shielded(|| JoinRequest::of(genesis, session, &y, rng));
         (Self { y }, request)
     }
 
     /// Decodes what [`Self::to_bytes`] kept; zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let y = Secret::try_new(|| Reader::exactly(DEVICE_BYTES, bytes)?.secret())?;
-        Ok(Self { y })
+        Secret::decode(bytes).map(|y| Self { y })
     }
 
     /// Encodes as y', for a join that takes longer than a process lives. Secret.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        shielded(|| secret_bytes(&[Zeroizing::new(self.y.to_bytes()).as_slice()]))
+        self.y.encode()
     }
 
     /// Accepts the issuer's offer (step 3): y = y' + s, and checks e(A, w G2^x) = e(g1 h0^y, G2).
@@ -65,8 +63,4 @@ impl Device {
     }
 }
 
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Device(..)")
-    }
-}
+opaque!(Device);

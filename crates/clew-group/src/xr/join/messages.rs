@@ -2,12 +2,12 @@
 
 use super::JoinError;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
-use crate::wire::{Reader, concat};
+use crate::wire::{Values, concat};
 use crate::xr::PublicKey;
 use crate::{DecodeError, PROOF_BYTES, Proof};
-use core::fmt;
+use clew_wire::opaque;
 use rand_core::CryptoRng;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Size of an encoded request: C' (48 bytes), a proof (64).
 pub const REQUEST_BYTES: usize = G1_BYTES + PROOF_BYTES;
@@ -39,9 +39,9 @@ impl JoinRequest {
 
     /// Decodes 112 bytes, with the checks of every value.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(REQUEST_BYTES, bytes)?;
-        let c = reader.take::<G1_BYTES>()?;
-        let proof = Proof::from_bytes(reader.take::<PROOF_BYTES>()?)?;
+        let mut values = Values::exactly(REQUEST_BYTES, bytes)?;
+        let c = values.take(G1_BYTES)?;
+        let proof = Proof::from_bytes(values.take(PROOF_BYTES)?)?;
         let c = G1::from_bytes(c)?;
         Ok(Self { c, proof })
     }
@@ -72,7 +72,7 @@ impl JoinRequest {
 
 /// Step 2: A, and the x and s that the issuer drew. Signs nothing without y' and a witness. Wiped
 /// when dropped.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Offer {
     a: G1,
     x: Scalar,
@@ -86,9 +86,9 @@ impl Offer {
 
     /// Decodes 112 bytes, with the checks of every value; x of zero is [`DecodeError::Scalar`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::exactly(OFFER_BYTES, bytes)?;
-        let a = reader.take::<G1_BYTES>()?;
-        let (x, s) = (reader.secret()?, reader.scalar()?);
+        let mut values = Values::exactly(OFFER_BYTES, bytes)?;
+        let a = values.take(G1_BYTES)?;
+        let (x, s) = (values.secret()?, values.scalar()?);
         let a = G1::from_bytes(a)?;
         Ok(Self { a, x, s })
     }
@@ -121,16 +121,4 @@ impl Offer {
     }
 }
 
-impl fmt::Debug for Offer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Offer(..)")
-    }
-}
-
-impl Drop for Offer {
-    fn drop(&mut self) {
-        self.a.zeroize();
-        self.x.zeroize();
-        self.s.zeroize();
-    }
-}
+opaque!(Offer);

@@ -5,20 +5,19 @@ use core::arch::x86_64::*;
 
 use super::{BITS, DIGIT, Digits, Ifma};
 use crate::mont::Modulus;
+use crate::vector::wide::{V, add, load, splat, store, zero};
 
 /// Eight numbers, digit by digit.
-type Upright<const L: usize> = [__m512i; L];
+type Upright<const L: usize> = [V; L];
 
-/// The product of each chain's factors, of which there are two or more.
+/// Returns the product of each chain's factors, of which there are two or more.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub fn chains<const L: usize, const Z: usize, const D: usize>(
     n: [&Modulus<Ifma<L, Z, D>>; 8],
     factors: &[[&Digits<L>; 8]],
 ) -> [Digits<L>; 8] {
     let modulus = upright(&n.map(|n| &n.number));
-    let k0 = n.map(|n| n.k0);
-    // SAFETY: 8 numbers are 64 bytes.
-    let k0 = unsafe { _mm512_loadu_si512(k0.as_ptr().cast()) };
+    let k0 = load(&n.map(|n| n.k0));
     let mut product = upright(&factors[0]);
     for factor in &factors[1..] {
         multiply::<L, D>(&mut product, &upright(factor), &modulus, k0);
@@ -33,9 +32,9 @@ fn multiply<const L: usize, const D: usize>(
     a: &mut Upright<L>,
     b: &Upright<L>,
     n: &Upright<L>,
-    k0: __m512i,
+    k0: V,
 ) {
-    let zero = _mm512_setzero_si512();
+    let zero = zero();
     let mut t = [zero; L];
     for digit in &b[..D] {
         for j in 0..D {
@@ -46,16 +45,16 @@ fn multiply<const L: usize, const D: usize>(
             t[j] = _mm512_madd52lo_epu64(t[j], n[j], m);
         }
         let carry = _mm512_srli_epi64::<{ BITS as u32 }>(t[0]);
-        t[1] = _mm512_add_epi64(t[1], carry);
+        t[1] = add(t[1], carry);
         for j in 0..D {
             let above = if j + 1 < D { t[j + 1] } else { zero };
             t[j] = _mm512_madd52hi_epu64(above, a[j], *digit);
             t[j] = _mm512_madd52hi_epu64(t[j], n[j], m);
         }
     }
-    let (low, mut carry) = (_mm512_set1_epi64(DIGIT as i64), zero);
+    let (low, mut carry) = (splat(DIGIT), zero);
     for j in 0..D {
-        let sum = _mm512_add_epi64(t[j], carry);
+        let sum = add(t[j], carry);
         carry = _mm512_srli_epi64::<{ BITS as u32 }>(sum);
         a[j] = _mm512_and_si512(sum, low);
     }
@@ -65,13 +64,11 @@ fn multiply<const L: usize, const D: usize>(
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn upright<const L: usize>(numbers: &[&Digits<L>; 8]) -> Upright<L> {
-    let mut out = [_mm512_setzero_si512(); L];
+    let mut out = [zero(); L];
     for (z, out) in out.chunks_exact_mut(8).enumerate() {
-        let mut rows = [_mm512_setzero_si512(); 8];
+        let mut rows = [zero(); 8];
         for (row, number) in rows.iter_mut().zip(numbers) {
-            let digits = &number.0[8 * z..][..8];
-            // SAFETY: 8 digits are 64 bytes.
-            *row = unsafe { _mm512_loadu_si512(digits.as_ptr().cast()) };
+            *row = load(&number.0.as_chunks().0[z]);
         }
         out.copy_from_slice(&transposed(rows));
     }
@@ -85,9 +82,7 @@ fn flat<const L: usize>(numbers: &Upright<L>) -> [Digits<L>; 8] {
     let mut out = [Digits([0; L]); 8];
     for (z, columns) in numbers.as_chunks::<8>().0.iter().enumerate() {
         for (number, row) in out.iter_mut().zip(transposed(*columns)) {
-            let digits = &mut number.0[8 * z..][..8];
-            // SAFETY: 8 digits are 64 bytes.
-            unsafe { _mm512_storeu_si512(digits.as_mut_ptr().cast(), row) };
+            number.0.as_chunks_mut().0[z] = store(row);
         }
     }
     out
@@ -96,7 +91,7 @@ fn flat<const L: usize>(numbers: &Upright<L>) -> [Digits<L>; 8] {
 /// Rows for columns.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn transposed(rows: [__m512i; 8]) -> [__m512i; 8] {
+fn transposed(rows: [V; 8]) -> [V; 8] {
     let [a, b, c, d, e, f, g, h] = rows;
     let even = quarters([
         _mm512_unpacklo_epi64(a, b),
@@ -118,7 +113,7 @@ fn transposed(rows: [__m512i; 8]) -> [__m512i; 8] {
 /// Rows for columns, of quarters of vectors.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+fn quarters([a, b, c, d]: [V; 4]) -> [V; 4] {
     const EVEN: i32 = 0x88;
     const ODD: i32 = 0xdd;
     let (first, second) = (

@@ -1,8 +1,5 @@
 //! Eight points at once, one in each lane.
-#![allow(
-    unsafe_code,
-    reason = "vector loads and stores, and the call of what the processor was asked for"
-)]
+#![allow(unsafe_code, reason = "the call of what the processor was asked for")]
 
 use core::arch::x86_64::*;
 
@@ -10,6 +7,7 @@ use zeroize::Zeroize;
 
 use super::v512 as vector;
 use crate::Backend;
+use crate::vector::wide;
 use crate::x25519::number::{Number, quotients};
 use crate::x25519::{BYTES, LANES};
 use field::{BIAS, Tight, Wide, folded};
@@ -22,7 +20,8 @@ mod field;
 /// Limb by limb, each of all lanes: what a vector holds.
 type Limbs = [[u64; LANES]; 5];
 
-/// What each secret and the u-coordinate beside it give; of small order, zeros.
+/// Returns the product of each secret and the u-coordinate in its place; zeros for points of small
+/// order.
 pub fn products(
     secrets: &[&[u8; BYTES]; LANES],
     publics: &[&[u8; BYTES]; LANES],
@@ -193,24 +192,22 @@ fn ladder(bits: &[u8; 256], u: &Limbs) -> (Limbs, Limbs) {
     (store(&points.x2.carried()), store(&points.z2.carried()))
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+#[target_feature(enable = "avx512f")]
 #[inline]
 fn load(limbs: &Limbs) -> [V; 5] {
     let mut vectors = [zero(); 5];
     for (vector, limb) in vectors.iter_mut().zip(limbs) {
-        // SAFETY: 64 bytes are read, of an array of 8 words.
-        *vector = unsafe { _mm512_loadu_si512(limb.as_ptr().cast()) };
+        *vector = wide::load(limb);
     }
     vectors
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+#[target_feature(enable = "avx512f")]
 #[inline]
 fn store(number: &Tight) -> Limbs {
     let mut limbs = Limbs::default();
     for (limb, vector) in limbs.iter_mut().zip(number.0) {
-        // SAFETY: 64 bytes are written, to an array of 8 words.
-        unsafe { _mm512_storeu_si512(limb.as_mut_ptr().cast(), vector) };
+        *limb = wide::store(vector);
     }
     limbs
 }

@@ -25,8 +25,9 @@ impl Tight {
         Wide(self.0)
     }
 
-    /// The product. Of the sums below, `low[k]` and `high[k]` have at most 5 terms below 2^52. The upper
-    /// halves weigh 2^52 = 2 * 2^51, so that twice their sum belongs to the limb above.
+    /// Returns the product. Of the sums below, `low[k]` and `high[k]` have at most 5 terms below
+    /// 2^52. The upper halves weigh 2^52 = 2 * 2^51, so that twice their sum belongs to the limb
+    /// above.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     #[inline]
     pub fn times(&self, other: &Self) -> Wide {

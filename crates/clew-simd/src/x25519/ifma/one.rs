@@ -16,7 +16,7 @@ use vector::{V, add, splat, zero};
 #[allow(clippy::duplicate_mod, reason = "once for each width")]
 mod field;
 
-/// What the secret and the u-coordinate give; of small order, zeros.
+/// Returns the product of the secret and the u-coordinate; zeros for a point of small order.
 pub fn product(secret: &[u8; BYTES], public: &[u8; BYTES]) -> [u8; BYTES] {
     Backend::Avx512Ifma.require();
     // SAFETY: the processor has the features.

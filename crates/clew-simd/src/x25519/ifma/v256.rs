@@ -28,28 +28,28 @@ pub fn add(a: V, b: V) -> V {
     _mm256_add_epi64(a, b)
 }
 
-/// `sum` and the lower 52 bits of the products of 52 bits.
+/// Returns `sum` and the lower 52 bits of the products of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn add_low(sum: V, a: V, b: V) -> V {
     _mm256_madd52lo_epu64(sum, a, b)
 }
 
-/// `sum` and the upper 52 bits of the products of 52 bits.
+/// Returns `sum` and the upper 52 bits of the products of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn add_high(sum: V, a: V, b: V) -> V {
     _mm256_madd52hi_epu64(sum, a, b)
 }
 
-/// What is above 51 bits.
+/// Returns the bits above the lowest 51.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn above(word: V) -> V {
     _mm256_srli_epi64::<51>(word)
 }
 
-/// The lowest 51 bits.
+/// Returns the lowest 51 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn below(word: V) -> V {

@@ -2,27 +2,8 @@
 
 use core::arch::x86_64::*;
 
+pub use crate::vector::wide::{V, add, splat, zero};
 use crate::x25519::number::MASK;
-
-pub type V = __m512i;
-
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-#[inline]
-pub fn zero() -> V {
-    _mm512_setzero_si512()
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-#[inline]
-pub fn splat(word: u64) -> V {
-    _mm512_set1_epi64(word as i64)
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-#[inline]
-pub fn add(a: V, b: V) -> V {
-    _mm512_add_epi64(a, b)
-}
 
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
@@ -30,28 +11,28 @@ pub fn sub(a: V, b: V) -> V {
     _mm512_sub_epi64(a, b)
 }
 
-/// `sum` and the lower 52 bits of the products of 52 bits.
+/// Returns `sum` and the lower 52 bits of the products of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn add_low(sum: V, a: V, b: V) -> V {
     _mm512_madd52lo_epu64(sum, a, b)
 }
 
-/// `sum` and the upper 52 bits of the products of 52 bits.
+/// Returns `sum` and the upper 52 bits of the products of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn add_high(sum: V, a: V, b: V) -> V {
     _mm512_madd52hi_epu64(sum, a, b)
 }
 
-/// What is above 51 bits.
+/// Returns the bits above the lowest 51.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn above(word: V) -> V {
     _mm512_srli_epi64::<51>(word)
 }
 
-/// The lowest 51 bits.
+/// Returns the lowest 51 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
 pub fn below(word: V) -> V {

@@ -192,7 +192,10 @@ fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
         scheme(descriptor),
         fingerprint(descriptor)
     );
-    eprintln!("  signed at {}", clock::to_the_second(packet.timestamp));
+    eprintln!(
+        "  signed at {}",
+        clock::to_the_second(packet.timestamp.as_nanos())
+    );
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
     eprintln!(
         "  packet    {number} of {count} of block {}",

@@ -9,12 +9,12 @@ use crate::flow::keys::FlowKey;
 use crate::flow::sign::{Fate, Options, Signed, list_capture, sign_capture};
 use crate::output::Output;
 use crate::report;
-use clew_packet::SECOND_NS;
 use std::io::{BufReader, Read};
+use std::time::Duration;
 
 /// Nobody waits for a packet of a capture: a block ends where its one timestamp would be wrong by a
 /// second.
-const PERIOD_NS: u64 = SECOND_NS;
+const PERIOD: Duration = Duration::from_secs(1);
 
 pub fn run(arguments: &FlowSign) -> Result<Status, Failure> {
     let key = arguments.unlock.load(&arguments.key, FlowKey::decode)?;
@@ -40,9 +40,7 @@ fn capture(
     let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
         distribution: distribution(carrying, key)?,
-        period_ns: carrying
-            .period
-            .map_or(PERIOD_NS, |period| period.as_nanos() as u64),
+        period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
         to: arguments.to.clone(),
         port: arguments.port,

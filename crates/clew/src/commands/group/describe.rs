@@ -21,7 +21,10 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
         say!("          {BBS04_WARNING}");
     }
     say!("opening   {}", opening(&group));
-    say!("created   {}", clock::to_the_second(genesis.created));
+    say!(
+        "created   {}",
+        clock::to_the_second(genesis.created.as_nanos())
+    );
     show_epochs(&group);
     say!(
         "machines  {} enrolled, {}",
@@ -29,14 +32,17 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
         revocations(&group)
     );
     say!("manager   {}", Hex(&genesis.manager));
-    let (root, time) = (Hex(&register.root), clock::to_the_second(register.time));
+    let (root, time) = (
+        Hex(&register.root),
+        clock::to_the_second(register.time.as_nanos()),
+    );
     say!("register  {root} at {time}");
     Ok(Status::Yes)
 }
 
 /// The epoch in force and those announced, with the ids by which people compare histories.
 fn show_epochs(group: &GroupFile) {
-    let in_force = group.epoch_at(clock::now_ns());
+    let in_force = group.epoch_at(clock::wall_time());
     say!("epoch     {in_force}{}", since(group, in_force));
     say!("          id {}", id(group, in_force));
     for epoch in in_force + 1..=group.newest_epoch() {
@@ -48,7 +54,7 @@ fn show_epochs(group: &GroupFile) {
 fn since(group: &GroupFile, epoch: u32) -> String {
     let start = group.start(epoch);
     start.map_or(String::new(), |start| {
-        format!(" from {}", clock::to_the_second(start))
+        format!(" from {}", clock::to_the_second(start.as_nanos()))
     })
 }
 
@@ -59,7 +65,7 @@ fn id(group: &GroupFile, epoch: u32) -> String {
 
 /// How many machines are revoked in force, and how many more by announced epochs.
 fn revocations(group: &GroupFile) -> String {
-    let in_force = group.epoch_at(clock::now_ns()) as usize;
+    let in_force = group.epoch_at(clock::wall_time()) as usize;
     let (past, announced) = group.epochs().split_at(in_force);
     let count = |records: &[EpochRecord]| records.iter().map(revoked_by).sum::<usize>();
     match (count(past), count(announced)) {
@@ -110,7 +116,7 @@ fn list_machines(store: &Store) -> Result<(), Failure> {
         "revoked",
         "replaces"
     );
-    let in_force = store.group().epoch_at(clock::now_ns());
+    let in_force = store.group().epoch_at(clock::wall_time());
     let mut announced = BTreeSet::new();
     store.machines(|machine| {
         list_machine(&machine, in_force);
@@ -157,7 +163,7 @@ fn list_machine(machine: &Machine, in_force: u32) {
 fn list_epochs(group: &GroupFile) {
     say!("{:<7} {:<40} {:<31} change", "epoch", "id", "start");
     say!("{:<7} {:<40} {:<31} -", 0, id(group, 0), "-");
-    let in_force = group.epoch_at(clock::now_ns());
+    let in_force = group.epoch_at(clock::wall_time());
     for record in group.epochs() {
         let announced = if record.epoch > in_force {
             ", announced"
@@ -169,7 +175,7 @@ fn list_epochs(group: &GroupFile) {
         say!(
             "{epoch:<7} {:<40} {:<31} {}{announced}",
             id(group, epoch),
-            clock::rfc3339(start),
+            clock::rfc3339(start.as_nanos()),
             change(record)
         );
     }

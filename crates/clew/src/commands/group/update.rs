@@ -50,7 +50,8 @@ fn tell(held: &HeldEpoch, now: u64) {
 }
 
 fn tell_end(group: &GroupFile, epoch: u32) {
-    let start = group.start(epoch).map(clock::to_the_second);
+    let start = group.start(epoch);
+    let start = start.map(|start| clock::to_the_second(start.as_nanos()));
     let start = start.unwrap_or_default();
     eprintln!("clew: warning: this machine is revoked in epoch {epoch}, which starts at {start}");
 }

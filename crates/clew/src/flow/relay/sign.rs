@@ -5,7 +5,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::flow::keys::FlowKey;
 use crate::flow::schemes::{Signer, sign_block, sign_manifest};
-use crate::flow::sign::IDLE_NS;
+use crate::flow::sign::IDLE;
 use crate::metrics::RelayMetrics;
 use crate::random;
 use clew_flow::manifest::sent_max;
@@ -44,15 +44,13 @@ impl Signing {
         for _ in 0..MEASUREMENTS {
             work = work.max(self.time_of_a_block(key, most)?);
         }
-        let bound = delay_bound(nanoseconds(self.period), 0, nanoseconds(work));
-        let bound = bound.map_err(|_| {
+        delay_bound(self.period, Duration::ZERO, work).ok_or_else(|| {
             let (period, work) = (self.period, work);
             Failure::new(format!(
                 "--period {period:?} is too short: a block of {most} packets takes {work:?} here"
             ))
             .hint("increase --period, or use a key made with a smaller --block")
-        })?;
-        Ok(Duration::from_nanos(bound))
+        })
     }
 
     /// Packets of a block at most.
@@ -70,7 +68,7 @@ impl Signing {
         let packets = vec![&packet[..]; count.into()];
         let mut sender = key.sender();
         let begin = Instant::now();
-        sign_block(&mut sender, &packets, self.distribution, clock::now_ns())?;
+        sign_block(&mut sender, &packets, self.distribution, clock::wall_time())?;
         Ok(begin.elapsed())
     }
 }
@@ -89,12 +87,12 @@ pub fn sign(
     let most = signing.most(key);
     let mut line = Line {
         sender: key.sender(),
-        schedule: Schedule::new(most, nanoseconds(signing.period), IDLE_NS),
+        schedule: Schedule::new(most, signing.period, IDLE),
         signing,
         waiting: Vec::new(),
         again: Vec::new(),
         began: Instant::now(),
-        last: 0,
+        last: clew_flow::Instant::default(),
     };
     while !until.is_over() {
         let wait = line.wait();
@@ -125,21 +123,19 @@ struct Line {
     /// The last manifest: it is sent once more with the next one.
     again: Vec<u8>,
     began: Instant,
-    last: u64,
+    last: clew_flow::Instant,
 }
 
 impl Line {
-    fn now(&self) -> u64 {
-        nanoseconds(self.began.elapsed())
+    /// The time since it began.
+    fn now(&self) -> clew_flow::Instant {
+        clew_flow::Instant::default() + self.began.elapsed()
     }
 
     /// How long nothing is to be done if nothing comes.
     fn wait(&self) -> Duration {
-        let left = self
-            .schedule
-            .deadline()
-            .map(|deadline| deadline.saturating_sub(self.now()));
-        left.map_or(NAP, Duration::from_nanos)
+        let deadline = self.schedule.deadline();
+        deadline.map_or(NAP, |deadline| deadline - self.now())
     }
 
     fn take(
@@ -152,7 +148,7 @@ impl Line {
         if self.schedule.tick(now) {
             self.sign(wire, metrics)?;
         }
-        if now.saturating_sub(self.last) >= IDLE_NS && self.waiting.is_empty() {
+        if now - self.last >= IDLE && self.waiting.is_empty() {
             self.sender.renew(&mut random::os());
         }
         self.last = now;
@@ -175,7 +171,7 @@ impl Line {
         let packets: Vec<&[u8]> = waiting.iter().map(|(_, packet)| &packet[..]).collect();
         metrics.blocks.inc();
         if let Some(to) = self.signing.manifests {
-            let manifest = sign_manifest(&mut self.sender, &packets, clock::now_ns())?;
+            let manifest = sign_manifest(&mut self.sender, &packets, clock::wall_time())?;
             for copy in [&self.again, &manifest]
                 .into_iter()
                 .filter(|m| !m.is_empty())
@@ -189,7 +185,7 @@ impl Line {
             return Ok(());
         }
         let (sender, distribution) = (&mut self.sender, self.signing.distribution);
-        let outs = sign_block(sender, &packets, distribution, clock::now_ns())?;
+        let outs = sign_block(sender, &packets, distribution, clock::wall_time())?;
         for ((came, packet), mut out) in waiting.iter().zip(outs) {
             let signature = out.len() - packet.len();
             if self.signing.rtp {
@@ -210,8 +206,4 @@ fn pass(wire: &Wire, datagram: &[u8], metrics: &RelayMetrics) {
         true => metrics.sent.inc(),
         false => metrics.refused.inc(),
     };
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -44,7 +44,9 @@ impl Receiver {
 
     fn receive<'a>(&mut self, packets: &[&'a [u8]], first_ticket: u64) -> Vec<Finding<'a>> {
         match self {
-            Self::Signed(receiver) => receiver.receive_many(packets, clock::now_ns(), first_ticket),
+            Self::Signed(receiver) => {
+                receiver.receive_many(packets, clock::wall_time(), first_ticket)
+            }
             Self::Listed(receiver) => packets
                 .iter()
                 .zip(first_ticket..)
@@ -59,7 +61,7 @@ impl Receiver {
             Self::Signed(_) => Vec::new(),
             Self::Listed(receiver) => {
                 receiver
-                    .receive_manifest(manifest, clock::now_ns())
+                    .receive_manifest(manifest, clock::wall_time())
                     .resolved
             }
         }
@@ -103,7 +105,7 @@ pub fn verify(
     until: Until,
 ) -> Result<(), Failure> {
     let acceptance = Acceptance {
-        window_ns: verifying.max_age_ns,
+        window: Duration::from_nanos(verifying.max_age_ns),
         ..Acceptance::default()
     };
     let mut line = Line {

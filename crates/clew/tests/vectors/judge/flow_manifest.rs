@@ -1,7 +1,7 @@
 //! Manifests.
 
 use clew_flow::manifest::{ManifestReceiver, digest};
-use clew_flow::{Acceptance, Ed25519Signer, FlowSender, Reason};
+use clew_flow::{Acceptance, Ed25519Signer, FlowSender, Reason, WallTime};
 
 use super::flow_signature::{Told, descriptor, proof, signs, times};
 use super::{Stop, check_all, holds};
@@ -67,7 +67,7 @@ fn signed(case: &Case) -> Result<(), Stop> {
     let mut drawn = Drawn::new(&drawn);
     let signer = Ed25519Signer::from_secret(&case.array("secret")?);
     let mut sender = FlowSender::new(own.clone(), signer, &mut drawn)?;
-    let manifest = sender.sign_manifest(&contents, case.u64("timestamp")?, &mut drawn);
+    let manifest = sender.sign_manifest(&contents, WallTime::from_nanos(case.u64("timestamp")?), &mut drawn);
     holds(manifest.is_ok_and(|made| made == bytes), "it is signed so")?;
     let digests = contents.iter().flat_map(|packet| digest(&own, packet));
     let listed = bytes.starts_with(&digests.collect::<Vec<u8>>());

@@ -5,7 +5,7 @@ use clew::flow::proof::Proof;
 use clew::flow::schemes::{self, Flows};
 use clew_flow::{
     Acceptance, BadDescriptor, BlockVerifier, Descriptor, Distribution, Ed25519Signer, Finding, Fixed, FlowReceiver, FlowSender,
-    Reason, SignedPacket, rtp,
+    Reason, SignedPacket, WallTime, rtp,
 };
 use clew_tree::carriage::{Rate, TagSize};
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -122,9 +122,12 @@ fn together(case: &Case) -> Result<Option<Vec<Reason>>, Stop> {
     Ok(Some(told.0))
 }
 
-pub fn times(case: &Case) -> Result<Vec<u64>, Stop> {
+pub fn times(case: &Case) -> Result<Vec<WallTime>, Stop> {
     let wrong = |_| Stop::Wrong("a time has 8 bytes".to_owned());
-    let time = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).map_err(wrong);
+    let time = |bytes: &[u8]| {
+        let nanos = bytes.try_into().map(u64::from_be_bytes).map_err(wrong);
+        nanos.map(WallTime::from_nanos)
+    };
     case.all("time").into_iter().map(time).collect()
 }
 
@@ -138,7 +141,7 @@ fn signed_block(case: &Case) -> Result<(), Stop> {
     let signer = Ed25519Signer::from_secret(&case.array("secret")?);
     let mut sender = FlowSender::new(own.clone(), signer, &mut drawn)?;
     let mut signed = vec![Vec::new(); contents.len()];
-    let timestamp = case.u64("timestamp")?;
+    let timestamp = WallTime::from_nanos(case.u64("timestamp")?);
     let done = sender.sign_block(&contents, distribution(case)?, timestamp, &mut drawn, &mut signed);
     holds(done.is_ok(), "the block can be signed")?;
     for packet in case.all("packet") {

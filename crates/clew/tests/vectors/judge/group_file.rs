@@ -18,7 +18,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     case.check("name", file.genesis().name.as_str())?;
     case.check("manager", file.genesis().manager)?;
     let starts = (1..=file.newest_epoch()).filter_map(|epoch| file.start(epoch));
-    check_all(case, "start", starts.map(u64::to_be_bytes))?;
+    check_all(case, "start", starts.map(|start| start.as_nanos().to_be_bytes()))?;
     check_all(case, "founding-key", epochs.iter().map(|epoch| epoch.key.founding_bytes()))?;
     check_all(case, "v", epochs.iter().map(|epoch| epoch.key.v().to_bytes()))?;
     check_all(case, "sharing", epochs.iter().map(|epoch| sharing(&epoch.sharing)))?;
@@ -26,7 +26,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     let ids: Vec<_> = ids.collect();
     check_all(case, "epoch-id", &ids)?;
     check_all(case, "short-id", ids.iter().map(short_epoch_id))?;
-    let made = file.epochs().iter().map(|record| record.made.to_be_bytes());
+    let made = file.epochs().iter().map(|record| record.made.as_nanos().to_be_bytes());
     check_all(case, "made", made)?;
     let sizes = file.checkpoints().iter().map(|c| c.machines.to_be_bytes());
     check_all(case, "checkpoint", sizes)?;

@@ -179,7 +179,7 @@ impl KeySource for Keys {
         if epoch > self.0.newest_epoch() {
             return Err(Unknown::Epoch);
         }
-        Ok(self.0.start(epoch + 1).map(Timestamp))
+        Ok(self.0.start(epoch + 1).map(|start| Timestamp(start.as_nanos())))
     }
 
     fn key(&self, _: GroupTag, epoch: u32) -> Option<Arc<VerifyingKey>> {

@@ -3,13 +3,14 @@
 use super::chaining::{self, Side, Way};
 use super::quoted::{BLOCKS, CHAINING_16_MS, PERIOD_MS, RSA, TABLE_1};
 use super::{Finding, Measured, Table, at, signature_us};
-use clew_flow::{Schedule, delay_bound};
+use clew_flow::{Instant, Schedule, delay_bound};
+use std::time::Duration;
 
 /// Packets of a period, in the simulation: what the paper's examples have.
 const OF_PERIOD: u16 = 16;
 
 /// Periods in the simulation.
-const PERIODS: u64 = 2000;
+const PERIODS: u32 = 2000;
 
 pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
     let (bounds, mut findings) = bounds(measured);
@@ -19,11 +20,16 @@ pub fn tables(tables: &mut Vec<Table>, measured: &Measured) -> Vec<Finding> {
     findings
 }
 
-/// What chaining and signing a block takes, in nanoseconds.
-fn work_ns(measured: &Measured, degree: u16, block: u16) -> (u64, u64) {
+/// What chaining and signing a block takes.
+fn work(measured: &Measured, degree: u16, block: u16) -> (Duration, Duration) {
     let chaining = measured.us(&chaining::row(Side::Signer, Way::Blake3, degree, block));
     let [sign, _] = signature_us(measured);
-    ((chaining * 1e3) as u64, (sign * 1e3) as u64)
+    let us = |us: f64| Duration::from_nanos((us * 1e3) as u64);
+    (us(chaining), us(sign))
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
 }
 
 fn bounds(measured: &Measured) -> (Table, Vec<Finding>) {
@@ -34,14 +40,13 @@ fn bounds(measured: &Measured) -> (Table, Vec<Finding>) {
         .into_iter()
         .chain(BLOCKS.map(|m| m.to_string()));
     let mut table = Table::new("table-1", title, columns);
-    let period = (PERIOD_MS * 1e6) as u64;
+    let period = Duration::from_nanos((PERIOD_MS * 1e6) as u64);
     let mut spread = 0.0_f64;
     for (degree, paper) in TABLE_1 {
-        let work = BLOCKS.map(|m| work_ns(measured, degree, m));
-        let bound =
-            |(chain, sign)| delay_bound(period, chain, sign).unwrap_or(u64::MAX) as f64 / 1e6;
+        let work = BLOCKS.map(|m| work(measured, degree, m));
+        let bound = |(chain, sign)| delay_bound(period, chain, sign).map_or(f64::INFINITY, ms);
         let ours = work.map(bound);
-        let least = work.map(|(chain, sign)| (chain + sign) as f64 * 2.0 / 1e6);
+        let least = work.map(|(chain, sign)| ms(chain + sign) * 2.0);
         spread = spread.max(ours[6] / ours[0] - 1.0);
         for (who, row, decimals) in [
             ("paper", paper, 1),
@@ -53,8 +58,8 @@ fn bounds(measured: &Measured) -> (Table, Vec<Finding>) {
         }
     }
     let paper = TABLE_1[0].1[6] / TABLE_1[0].1[0] - 1.0;
-    let (chain, sign) = work_ns(measured, 2, 16);
-    let part = chain as f64 / sign as f64;
+    let (chain, sign) = work(measured, 2, 16);
+    let part = chain.div_duration_f64(sign);
     let papers_part = CHAINING_16_MS[0] / RSA.sign_ms;
     let findings = [
         Finding::new(
@@ -81,9 +86,9 @@ fn bounds(measured: &Measured) -> (Table, Vec<Finding>) {
 
 /// Real-time flows over our own schedule: the longest wait of a packet, beside the bound.
 fn periods(measured: &Measured) -> (Table, Finding) {
-    let (chain, sign) = work_ns(measured, 2, OF_PERIOD);
+    let (chain, sign) = work(measured, 2, OF_PERIOD);
     let work = chain + sign;
-    let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
+    let us = |time: Duration| format!("{:.1}", ms(time) * 1e3);
     let title = format!(
         "Section 2.5: period and delay in us, {OF_PERIOD} packets in a period, {PERIODS} periods, simulated with our schedule; \
          a block takes {} us",
@@ -91,12 +96,14 @@ fn periods(measured: &Measured) -> (Table, Finding) {
     );
     let columns = ["T", "D_s", "longest wait, first half", "second half"];
     let mut table = Table::new("section-2.5", title, columns);
-    let long = [50_000_000, 5_000_000, 1_000_000, 200_000].into_iter();
+    let long = [50_000, 5_000, 1_000, 200]
+        .map(Duration::from_micros)
+        .into_iter();
     let long = long.filter(|period| *period > 8 * work);
     let short = [8 * work, 4 * work, 2 * work, work + work / 10, work / 2];
-    let (mut bounded, mut grows, mut at_first) = (true, true, 0);
+    let (mut bounded, mut grows, mut at_first) = (true, true, Duration::ZERO);
     for period in long.chain(short) {
-        let bound = delay_bound(period, chain, sign).ok();
+        let bound = delay_bound(period, chain, sign);
         let [start, later] = longest_waits(period, work);
         match bound {
             Some(bound) => {
@@ -115,8 +122,8 @@ fn periods(measured: &Measured) -> (Table, Finding) {
         if bounded { "no wait" } else { "a wait" },
         if grows { "grow" } else { "do not grow" }
     );
-    if at_first > 0 {
-        let most = at_first as f64 / work as f64;
+    if !at_first.is_zero() {
+        let most = at_first.div_duration_f64(work);
         because += &format!("; at first T up to {most:.1} (chain + T_sign) exceeds it");
     }
     let says = "no packet waits longer than T + chain + T_sign, if T is longer than chain + T_sign";
@@ -127,16 +134,17 @@ fn periods(measured: &Measured) -> (Table, Finding) {
 
 /// The longest wait of a packet in the first half of the periods, and in the second. Packets come
 /// evenly, so many in a period that blocks end by time; one signer takes blocks in turn.
-fn longest_waits(period: u64, work: u64) -> [u64; 2] {
-    let mut schedule = Schedule::new(2 * OF_PERIOD, period, u64::MAX);
-    let (mut first, mut free, mut longest) = (None, 0, [0; 2]);
-    let mut end = |first: u64, now: u64| {
+fn longest_waits(period: Duration, work: Duration) -> [Duration; 2] {
+    let mut schedule = Schedule::new(2 * OF_PERIOD, period, Duration::MAX);
+    let start = Instant::default();
+    let (mut first, mut free, mut longest) = (None, start, [Duration::ZERO; 2]);
+    let mut end = |first: Instant, now: Instant| {
         free = now.max(free) + work;
-        let half = usize::from(first >= PERIODS / 2 * period);
+        let half = usize::from(first - start >= PERIODS / 2 * period);
         longest[half] = longest[half].max(free - first);
     };
-    for packet in 0..PERIODS * u64::from(OF_PERIOD) {
-        let now = packet * period / u64::from(OF_PERIOD);
+    for packet in 0..PERIODS * u32::from(OF_PERIOD) {
+        let now = start + packet * period / u32::from(OF_PERIOD);
         let deadline = schedule.deadline().filter(|deadline| *deadline <= now);
         if let (Some(deadline), Some(begun)) = (deadline, first) {
             schedule.tick(deadline);
@@ -158,12 +166,13 @@ mod tests {
 
     #[test]
     fn waits_are_bounded_while_the_signer_keeps_up() {
-        for work in [100, 800, 1500] {
-            let bound = delay_bound(1600, 0, work).unwrap();
-            let [_, later] = longest_waits(1600, work);
-            assert!((1600..=bound).contains(&later), "{later} and {bound}");
+        let period = Duration::from_nanos(1600);
+        for work in [100, 800, 1500].map(Duration::from_nanos) {
+            let bound = delay_bound(period, Duration::ZERO, work).unwrap();
+            let [_, later] = longest_waits(period, work);
+            assert!((period..=bound).contains(&later), "{later:?} and {bound:?}");
         }
-        let [start, later] = longest_waits(1600, 3200);
-        assert!(start > 100 * 1600 && later > start * 3 / 2);
+        let [start, later] = longest_waits(period, 2 * period);
+        assert!(start > 100 * period && later > start * 3 / 2);
     }
 }

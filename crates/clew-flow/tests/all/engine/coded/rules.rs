@@ -7,6 +7,7 @@ use clew_flow::{
     WAITING_MAX,
 };
 use clew_tree::carriage::{Code, Rate, ShareTree, TagSize, Tags};
+use core::time::Duration;
 
 /// The rule of section 6.
 #[test]
@@ -149,7 +150,11 @@ fn forged(flow: &mut Flow, bytes: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_refused_bin_refuses_all_its_packets() {
-    let timely = |seconds: u64| (NOW + seconds * 1_000_000_000).to_be_bytes();
+    let timely = |seconds| {
+        (NOW + Duration::from_secs(seconds))
+            .as_nanos()
+            .to_be_bytes()
+    };
     for (blob, reason, looked) in [
         ([&timely(0)[..], &[7; 64]].concat(), Reason::BadSignature, 1),
         ([&timely(31)[..], &[7; 64]].concat(), Reason::Future, 0),
@@ -174,7 +179,7 @@ fn a_refused_bin_refuses_all_its_packets() {
 fn a_restored_blob_is_looked_at_again() {
     let mut flow = flow(7);
     let block = flow.block(16, Distribution::CODED);
-    let early = NOW - 31_000_000_000;
+    let early = NOW - Duration::from_secs(31);
     for signed in &block[..3] {
         let reason = flow.receiver.receive(signed, early, 0).reason;
         assert_eq!(reason, Reason::Pending);
@@ -229,7 +234,7 @@ fn poor(seed: u64) -> Flow {
 
 /// A block that takes the effort for coded packets: its signature does not hold.
 fn bogus(flow: &mut Flow) -> Vec<Vec<u8>> {
-    let mut blob = NOW.to_be_bytes().to_vec();
+    let mut blob = NOW.as_nanos().to_be_bytes().to_vec();
     blob.extend([7; 64]);
     forged(flow, &blob)
 }

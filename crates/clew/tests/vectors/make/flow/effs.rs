@@ -1,7 +1,7 @@
 //! Vectors of flows that eFFS signs.
 
 use clew_flow::effs::{Instance, SecretKey, Signer};
-use clew_flow::{Algorithm, Chaining, Descriptor, Distribution, FlowSender};
+use clew_flow::{Algorithm, Chaining, Descriptor, Distribution, FlowSender, WallTime};
 use clew_tree::carriage::TagSize;
 
 use crate::case::Case;
@@ -49,7 +49,7 @@ fn sign(key: &SecretKey, label: &str, count: u16, distribution: Distribution) ->
     let mut sender = FlowSender::new(flow(key), signer, &mut drawn).unwrap();
     let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    sender.sign_block(&packets, distribution, TIME, &mut drawn, &mut outs).unwrap();
+    sender.sign_block(&packets, distribution, WallTime::from_nanos(TIME), &mut drawn, &mut outs).unwrap();
     outs
 }
 

@@ -1,7 +1,7 @@
 //! Vectors of manifests: signatures beside packets that stay as they are.
 
 use clew_flow::manifest::Manifest;
-use clew_flow::{BlockSigner, Chaining, Distribution, Ed25519Signer, Fixed, FlowSender};
+use clew_flow::{BlockSigner, Chaining, Distribution, Ed25519Signer, Fixed, FlowSender, WallTime};
 use clew_tree::Suite;
 use sha2::{Digest, Sha256};
 
@@ -33,7 +33,7 @@ fn list(flow: &Flow, place: &Place, contents: &[Vec<u8>]) -> Vec<u8> {
     let signer = Ed25519Signer::from_secret(flow.secret());
     let mut sender = FlowSender::new(flow.descriptor.clone(), signer, &mut drawn).unwrap();
     let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
-    sender.sign_manifest(&packets, place.time, &mut drawn).unwrap()
+    sender.sign_manifest(&packets, WallTime::from_nanos(place.time), &mut drawn).unwrap()
 }
 
 /// What the block's signature covers, by the digests of its manifest.

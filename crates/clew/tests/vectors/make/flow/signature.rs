@@ -1,6 +1,6 @@
 //! Vectors of flow signatures: descriptors, signed blocks, padded RTP.
 
-use clew_flow::{Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, rtp};
+use clew_flow::{Algorithm, BlockSigner, Chaining, Descriptor, Distribution, Ed25519Signer, FlowSender, WallTime, rtp};
 use clew_tree::carriage::{Rate, TagSize};
 use clew_tree::{Degree, DigestSize, Suite, Tree};
 
@@ -77,7 +77,7 @@ impl Flow {
         let mut sender = FlowSender::new(self.descriptor.clone(), signer, &mut drawn).unwrap();
         let packets: Vec<&[u8]> = contents.iter().map(|content| &content[..]).collect();
         let mut outs = vec![Vec::new(); packets.len()];
-        sender.sign_block(&packets, distribution, place.time, &mut drawn, &mut outs).unwrap();
+        sender.sign_block(&packets, distribution, WallTime::from_nanos(place.time), &mut drawn, &mut outs).unwrap();
         outs
     }
 

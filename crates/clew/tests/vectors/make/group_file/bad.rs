@@ -1,5 +1,7 @@
 //! Vectors of the group file: one file for each rule broken, of both schemes.
 
+use std::time::Duration;
+
 use clew_evidence::{Change, EpochRecord, Genesis, MAX_PART_BYTES};
 use ed25519_dalek::SigningKey;
 
@@ -240,7 +242,8 @@ fn signatures() -> Vec<Case> {
 
 /// Rule 6.
 fn chains() -> Vec<Case> {
-    let (start, made, created) = (bbs04().start(1), bbs04().epochs[0].made, bbs04().genesis.created);
+    let (start, made, created) = (bbs04().epochs[0].start, bbs04().epochs[0].made, bbs04().genesis.created);
+    let tick = Duration::from_nanos(1);
     let times = |number, made, start| epoch(bbs04(), number, |e| (e.made, e.start) = (made, start));
     let numbered = |number, other| epoch(bbs04(), number, |e| e.epoch = other);
     let previous = body(bbs04(), 2, |b| b[5] ^= 1);
@@ -251,9 +254,9 @@ fn chains() -> Vec<Case> {
         bad("chain-previous", "chain", 2, "Epoch 2 names another record before it.", previous),
         bad("chain-register", "chain", 3, "The newest epoch was cut away.", cut(bbs04(), 2)),
         bad("xr-chain-register", "chain", 7, "The newest epoch was cut away.", cut(xr(), 4)),
-        bad("start-before-made", "start", 1, "Epoch 1 starts before its record was made.", times(1, start + 1, start)),
-        bad("start-made-earlier", "start", 2, "Record 2 was made before record 1.", times(2, made - 1, start + 1)),
-        bad("start-made-before-group", "start", 1, "Record 1 was made before the group.", times(1, created - 1, start)),
+        bad("start-before-made", "start", 1, "Epoch 1 starts before its record was made.", times(1, start + tick, start)),
+        bad("start-made-earlier", "start", 2, "Record 2 was made before record 1.", times(2, made - tick, start + tick)),
+        bad("start-made-before-group", "start", 1, "Record 1 was made before the group.", times(1, created - tick, start)),
     ]
 }
 

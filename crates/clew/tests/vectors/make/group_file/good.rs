@@ -1,10 +1,10 @@
 //! Vectors of the group file: good ones of both schemes.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use clew_evidence::{EpochRecord, Origin, SharingRecord, short_epoch_id};
 use clew_group::quorum::{Quorum, Sharing};
-use clew_packet::SECOND_NS;
 
 use crate::case::Case;
 use crate::make::groups::bbs04_group::{self, BBS04};
@@ -62,10 +62,10 @@ fn good(name: &str, comment: &str, records: &Records, keys: Vec<([u8; 192], [u8;
         .texts("short-id", ids().map(|id| short_epoch_id(&id)))
         .each("founding-key", keys.iter().map(|(founding, _)| founding))
         .each("v", keys.iter().map(|(_, v)| v))
-        .each("made", records.epochs.iter().map(|e| e.made.to_be_bytes()))
+        .each("made", records.epochs.iter().map(|e| e.made.as_nanos().to_be_bytes()))
         .each("checkpoint", records.checkpoints.iter().map(|c| c.to_be_bytes()))
         .each("bound", records.epochs.iter().map(bound))
-        .each("start", records.epochs.iter().map(|e| e.start.to_be_bytes()))
+        .each("start", records.epochs.iter().map(|e| e.start.as_nanos().to_be_bytes()))
 }
 
 /// Origin, t, n and all commitments, from the first, of each secret.
@@ -122,10 +122,10 @@ fn urgent() -> Case {
     records.epochs.truncate(2);
     records.checkpoints = vec![2, 3];
     let planned = records.epochs[0].start;
-    records.epochs[0].start = planned + 1_000_000_000 * SECOND_NS;
+    records.epochs[0].start = planned + Duration::from_secs(1_000_000_000);
     records.epochs[1].previous = records.epoch_id(1);
     let comment = "Epoch 2 starts before the planned start of epoch 1, which begins with it.";
-    let second = records.epochs[1].start.to_be_bytes();
+    let second = records.epochs[1].start.as_nanos().to_be_bytes();
     of_xr_with("xr-urgent", comment, &records).without("start").each("start", [second; 2])
 }
 

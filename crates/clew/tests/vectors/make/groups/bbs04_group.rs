@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use clew_evidence::{Change, EntryKey, EpochRecord, Genesis, How, RegisterEntry, SharingRecord};
+use clew_evidence::{Change, EntryKey, EpochRecord, Genesis, How, RegisterEntry, SharingRecord, WallTime};
 use clew_group::bbs04::{IssuerKey, MemberKey, OpenerKey, PublicKey, SigningKey};
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
@@ -41,7 +41,7 @@ impl Bbs04 {
         let (sharings, shares) = dealt.unwrap();
         let genesis = Genesis {
             scheme: Scheme::Bbs04,
-            created: 1_740_000_000 * SECOND_NS,
+            created: WallTime::from_nanos(1_740_000_000 * SECOND_NS),
             nonce: NONCE,
             manager: manager.verifying_key().to_bytes(),
             name: "vectors".parse().unwrap(),
@@ -63,8 +63,8 @@ impl Bbs04 {
         let record = EpochRecord {
             epoch: self.public.len() as u32,
             previous: self.records.last_id(),
-            made: start - SECOND_NS,
-            start,
+            made: WallTime::from_nanos(start - SECOND_NS),
+            start: WallTime::from_nanos(start),
             machines,
             root,
             change: Change::Rebase { revoked: vec![place(machine)] },

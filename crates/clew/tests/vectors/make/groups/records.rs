@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use clew_evidence::{
-    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, appended_nodes, consistency, inclusion, root, sign_part,
+    Checkpoint, EpochRecord, Genesis, RegisterEntry, RegisterHead, Row, WallTime, appended_nodes, consistency, inclusion, root,
+    sign_part,
 };
 use clew_group::EpochId;
 use clew_packet::{GroupId, SECOND_NS, Timestamp};
@@ -44,7 +45,7 @@ impl Records {
     }
 
     pub fn start(&self, epoch: usize) -> u64 {
-        self.epochs[epoch - 1].start
+        self.epochs[epoch - 1].start.as_nanos()
     }
 
     pub fn head(&self) -> RegisterHead {
@@ -63,7 +64,7 @@ impl Records {
         let last = self.checkpoints.last();
         RegisterHead {
             last: self.last_id(),
-            time: NOW.0,
+            time: WallTime::from_nanos(NOW.0),
             machines: entries.len() as u32,
             root: tree.root(tree.entries),
             hashes: last.map_or(vec![], |last| tree.consistency(*last, tree.entries)),

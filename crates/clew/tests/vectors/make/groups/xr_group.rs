@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry, SharingRecord, join_session,
+    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry, SharingRecord, WallTime, join_session,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, SecretShare, Sharing, Trustee};
@@ -88,7 +88,7 @@ impl Xr {
         let manager = DeviceKey::from_bytes(&hash(b"xr manager"));
         let genesis = Genesis {
             scheme: Scheme::Xr,
-            created: 1_740_000_000 * SECOND_NS,
+            created: WallTime::from_nanos(1_740_000_000 * SECOND_NS),
             nonce: NONCE,
             manager: manager.verifying_key().to_bytes(),
             name: "vectors of xr".parse().unwrap(),
@@ -182,8 +182,8 @@ impl Xr {
         let record = EpochRecord {
             epoch: self.public.len() as u32,
             previous: self.records.last_id(),
-            made: start - AHEAD,
-            start,
+            made: WallTime::from_nanos(start - AHEAD),
+            start: WallTime::from_nanos(start),
             machines,
             root,
             change,
