@@ -9,6 +9,7 @@ use clew_evidence::{Share, Step, gather_blinds, gather_commitments};
 use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
 use clew_keys::{OpeningShare, TrusteeKeyFile};
 use rand_core::CryptoRng;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A trustee that answers requests: its key, and the files beside it.
@@ -23,16 +24,20 @@ impl<'a> Responder<'a> {
     /// The trustee whose key is in that file. What the trustee keeps stands in the folder
     /// of the file itself, behind all links, and is named after the key: another name of the file, or a
     /// copy beside it, has the same ledger.
-    pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> Self {
+    ///
+    /// # Errors
+    /// The path is a link, and what it leads to cannot be found: a ledger beside the link would be
+    /// another one.
+    pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> io::Result<Self> {
         let file = match key_path.is_symlink() {
-            true => std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned()),
+            true => std::fs::canonicalize(key_path)?,
             false => key_path.to_owned(),
         };
         let (trustee, id) = (key.trustee().index(), hex(&key.id()));
-        Self {
+        Ok(Self {
             key,
             stem: file.with_file_name(format!("trustee-{trustee}-{id}")),
-        }
+        })
     }
 
     /// Where the ledger is.

@@ -31,7 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let group = read_group_file(&of.group)?;
     let evidence = Evidence::verified(&of.input, of.packet, &group)?;
     let coverage = Coverage::of(&of.input, &evidence)?;
-    let responder = Responder::new(&key, &arguments.trustee);
+    let responder = Responder::new(&key, &arguments.trustee)
+        .map_err(|error| Failure::io(&arguments.trustee, &error))?;
     let share = match &arguments.matched {
         None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
         Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,

@@ -23,6 +23,12 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
             done.unmarked
         );
     }
+    if done.kept > 0 {
+        eprintln!(
+            "clew: warning: {} packets keep their signature: it cannot be removed exactly",
+            done.kept
+        );
+    }
     report::damage(done.damage.as_ref(), "the rest was copied unchanged");
     Ok(if done.damage.is_some() {
         Status::CouldNotTell

@@ -40,9 +40,9 @@ impl<'c> Court<'c> {
         self.register.group()
     }
 
-    fn responder(&self, trustee: usize) -> Responder<'_> {
+    fn responder(&self, trustee: usize) -> Result<Responder<'_>, Failure> {
         let (path, key) = &self.fleet.trustees[trustee - 1];
-        Responder::new(key, path)
+        Responder::new(key, path).map_err(|error| Failure::io(path, &error))
     }
 }
 
@@ -107,7 +107,7 @@ fn share(
              {number} -o @shares/{number}-{i}.share"
         ));
         let share = court
-            .responder(*i)
+            .responder(*i)?
             .open(case, clock::now_ns(), &mut random::os());
         let share = share.map_err(Failure::new)?;
         let path = stage.path(&format!("shares/{number}-{i}.share"));
@@ -296,7 +296,7 @@ fn three_steps(
         let mut step = Vec::new();
         for i in [1, 3] {
             stage.command(&step_command(matter.number, name, i, ending, before));
-            let responder = court.responder(i);
+            let responder = court.responder(i)?;
             let share = match ending {
                 "commit" => responder.commit(case, with, set, clock::now_ns(), &mut rng),
                 "blind" => responder.reveal(case, with, &given),

@@ -69,7 +69,7 @@ impl Signing {
         let packet = [0; USUAL_BYTES];
         let packets = vec![&packet[..]; count.into()];
         let mut outs = vec![Vec::new(); count.into()];
-        let mut sender = key.sender();
+        let mut sender = key.sender()?;
         let begin = Instant::now();
         sign_block(&mut sender, self.distribution, &packets, &mut outs)?;
         Ok(begin.elapsed())
@@ -89,7 +89,7 @@ pub fn sign(
 ) -> Result<(), Failure> {
     let most = signing.most(key);
     let mut line = Line {
-        sender: key.sender(),
+        sender: key.sender()?,
         schedule: Schedule::new(most, nanoseconds(signing.period), IDLE_NS),
         signing,
         waiting: Vec::new(),
