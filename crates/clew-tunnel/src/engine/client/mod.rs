@@ -97,7 +97,7 @@ pub struct Client {
 /// From a socket, to an address, a datagram.
 type Plain = ((u32, SocketAddr), Box<[u8]>);
 
-/// Last packets of tunnels that wait to be sent at most.
+/// Last packets of tunnels that wait to be sent at most; more are dropped, and counted (`busy`).
 const PLAIN_MAX: usize = 1_024;
 
 impl Client {
@@ -375,10 +375,11 @@ impl Client {
             let mut last = Outgoing::new(1);
             tunnel.say_last(now.instant, &mut last);
             last.seal();
-            if let Some(run) = last.runs().next()
-                && self.plain.len() < PLAIN_MAX
-            {
-                self.plain.push_back(((run.from, run.to), run.bytes.into()));
+            if let Some(run) = last.runs().next() {
+                match self.plain.len() < PLAIN_MAX {
+                    true => self.plain.push_back(((run.from, run.to), run.bytes.into())),
+                    false => self.count(Reason::Busy),
+                }
             }
         }
         self.agenda.move_to(index, &mut tunnel.due, None);

@@ -98,7 +98,8 @@ struct Rates {
     stale_all: Bucket,
 }
 
-/// Datagrams of no tunnel that wait to be sent at most; more are dropped, as any network may.
+/// Datagrams of no tunnel that wait to be sent at most; more are dropped, as any network may, and
+/// counted (`busy`).
 const PLAIN_MAX: usize = 4_096;
 
 impl Server {
@@ -331,9 +332,10 @@ impl Server {
     }
 
     fn say(&mut self, to: SocketAddr, datagram: Box<[u8]>) {
-        if self.plain.len() < PLAIN_MAX {
-            self.plain.push_back((to, datagram));
+        if self.plain.len() >= PLAIN_MAX {
+            return self.count(Reason::Busy);
         }
+        self.plain.push_back((to, datagram));
     }
 
     fn touch(&mut self, index: u32) {
