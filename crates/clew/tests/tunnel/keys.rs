@@ -28,7 +28,7 @@ fn a_record_replaces_no_other_file() {
     fs::write(desk.path("mine.txt"), "not a record\n").unwrap();
     fs::write(desk.path("mine.bin"), b"\xff\x00").unwrap();
     let (web, a) = ("--key web.key", "--key a.key");
-    drop(desk.serve("--service echo=echo"));
+    drop(desk.serve("--anonymous --service echo=echo"));
     for (key, record) in [
         (web, "web.key"),
         (web, "mine.txt"),
@@ -36,8 +36,9 @@ fn a_record_replaces_no_other_file() {
         (a, "web.record"),
     ] {
         let before = fs::read(desk.path(record)).unwrap();
-        let line =
-            format!("serve {key} --listen 127.0.0.1:0 --service echo=echo --record {record}");
+        let line = format!(
+            "serve {key} --listen 127.0.0.1:0 --anonymous --service echo=echo --record {record}"
+        );
         let (status, said) = desk.status(&format!("{line} --duration 1s"));
         assert_eq!(status, 2, "{record}: {said}");
         assert!(
@@ -49,6 +50,6 @@ fn a_record_replaces_no_other_file() {
     }
     // Its own it replaces.
     let before = fs::read(desk.path("web.record")).unwrap();
-    drop(desk.serve("--service echo=echo"));
+    drop(desk.serve("--anonymous --service echo=echo"));
     assert_ne!(fs::read(desk.path("web.record")).unwrap(), before);
 }
