@@ -186,6 +186,8 @@ pub struct StripReport {
     pub stripped: u64,
     /// Packets whose mark was lowered: signed by another run.
     pub unmarked: u64,
+    /// Packets that were copied as they were: their record cannot be exchanged exactly.
+    pub kept: u64,
     /// What is wrong with the file. What follows it was copied as it was.
     pub damage: Option<Damage>,
 }
@@ -212,11 +214,15 @@ impl StripReport {
         };
         self.packets += 1;
         let stripped = clew_packet::strip(&frame, out);
-        // What signing could write, stripping can: the container was found exact then.
-        if stripped == Stripped::Trailer && record.replace(out).is_ok() {
-            self.stripped += 1;
-        } else if stripped == Stripped::Mark && record.replace(out).is_ok() {
-            self.unmarked += 1;
+        let count = match stripped {
+            Stripped::Trailer => &mut self.stripped,
+            Stripped::Mark => &mut self.unmarked,
+            Stripped::Nothing(_) => return,
+        };
+        // What signing wrote, stripping can exchange. A capture of live traffic may be otherwise.
+        match record.replace(out) {
+            Ok(()) => *count += 1,
+            Err(_) => self.kept += 1,
         }
     }
 }

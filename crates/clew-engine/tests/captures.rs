@@ -15,6 +15,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 const CAPTURE: &[u8] = include_bytes!("../../clew/tests/captures/tcpdump--quic_handshake.pcap");
+/// Where the first record of a pcap has its packet's length on the wire.
+const WIRE_LEN: std::ops::Range<usize> = 24 + 12..24 + 16;
 const NOW: Timestamp = Timestamp(1_795_000_000_000_000_000);
 
 fn os() -> UnwrapErr<SysRng> {
@@ -78,6 +80,19 @@ fn what_is_signed_is_valid_and_can_be_stripped() {
         let restored = captures::strip(&mut read(&bytes), Vec::new());
         assert!(restored.unwrap().1 == CAPTURE);
     }
+}
+
+/// A record whose wire length cannot shrink by the trailer, as no signer writes it.
+#[test]
+fn a_packet_that_cannot_be_stripped_is_counted_and_kept() {
+    let (signed, mut bytes) = sign(Cover::Each, Policy::default()).unwrap();
+    let count = signed.reasons.of(Reason::Signed);
+    bytes[WIRE_LEN].fill(0);
+    let (report, stripped) = captures::strip(&mut read(&bytes), Vec::new()).unwrap();
+    assert_eq!((report.stripped, report.kept), (count - 1, 1));
+    let kept = read(&bytes).next_batch().unwrap().unwrap();
+    let first = stripped.get(WIRE_LEN.end..).unwrap();
+    assert!(first.starts_with(kept[0].data()));
 }
 
 #[test]

@@ -155,7 +155,8 @@ fn check_published(path: &Path, ours: &GroupFile, db: &dyn Tables) -> Result<(),
     let published = GroupFile::from_bytes(&published).map_err(damaged)?;
     let newest = ours.epoch_id(published.newest_epoch());
     let register = published.register();
-    let same_rows = root(register.machines, register::nodes(db)) == Some(register.root);
+    let our_root = register::from_nodes(db, |nodes| root(register.machines, nodes))?;
+    let same_rows = our_root == Some(register.root);
     let mut checkpoints = published.checkpoints().iter();
     let same_checkpoints = checkpoints.all(|theirs| {
         let mut ours = ours.checkpoints().iter();

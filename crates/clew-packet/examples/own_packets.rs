@@ -94,9 +94,7 @@ fn sign(
     rng.fill_bytes(&mut id); // after the packets are fixed: nobody can choose them to fit the id
     let mut signed = vec![Vec::new(); packets.len()];
     let precursor = || signing.precursor(rng); // most of the work: may be done ahead of time
-    if !sender.sign_block(&candidates, Some(NOW), id, precursor, &mut signed) {
-        return Err("a block has 1 to 1024 packets".into());
-    }
+    sender.sign_block(&candidates, Some(NOW), id, precursor, &mut signed)?;
     Ok(signed)
 }
 // ANCHOR_END: sign

@@ -188,14 +188,14 @@ impl Coding {
     /// Returns the bodies of the packets of the block with that id, in their order.
     pub fn bodies(&self, id: [u8; clew_tree::ID_BYTES], signature: &[u8]) -> Vec<Vec<u8>> {
         let tags = Tags::new(id, self.code, self.size);
-        // The code was made for signatures of this length, and the tree for these shares.
-        let shares = self.code.encode(signature).unwrap_or_default();
-        let tree = ShareTree::new(tags, &shares).ok();
+        let shares = self.code.encode(signature);
+        let shares = shares.expect("the code was made for signatures of this length");
+        let tree = ShareTree::new(tags, &shares).expect("the tags were made for these shares");
         let shares = shares.chunks_exact(self.code.share_bytes());
         let body = |(index, share): (u16, &[u8])| {
-            let tag = tree.as_ref().and_then(|tree| tree.tag(index).ok());
+            let tag = tree.tag(index).expect("the code has this share");
             let needed = self.code.needed().to_be_bytes();
-            [&needed[..], share, &tag.unwrap_or_default()].concat()
+            [&needed[..], share, &tag].concat()
         };
         (0..).zip(shares).map(body).collect()
     }

@@ -41,8 +41,8 @@ pub(crate) fn write_message(out: &mut Vec<u8>, original: &Datagram<'_>, trailer:
     if let Block::Tree { block, index, path } = trailer.block {
         let leaf = leaf(out, &block, index, original, trailer);
         let root = block.root(index, &leaf, path);
-        // The path has the length that the block asks for: parsing and signing see to that.
-        return write_block_message(out, &block, &root.unwrap_or_default(), trailer);
+        let root = root.expect("parsing and signing give paths of the block's length");
+        return write_block_message(out, &block, &root, trailer);
     }
     write_head(out, trailer);
     out.push(trailer.signed_flags());

@@ -119,7 +119,7 @@ pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver
 pub use replay::Replay;
 pub use restorer::{Restored, Restorer};
 pub use saved::Saved;
-pub use sender::{Candidate, Policy, Sender};
+pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
 pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
 pub use time::{SECOND_NS, Timestamp};
 pub use trailer::{FOOT_BYTES, GroupId, GroupTag, HEAD_BYTES, MAGIC, Trailer, VERSION};

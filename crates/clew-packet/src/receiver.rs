@@ -316,7 +316,7 @@ impl<K: KeySource> Receiver<K> {
         self.counters.count(reason);
         let verdict = reason.verdict(self.acceptance.replay);
         Conclusion {
-            verdict: verdict.unwrap_or(Verdict::Invalid),
+            verdict: verdict.expect("receiving gives no reason that only signing gives"),
             reason,
             summary,
         }

@@ -1,6 +1,7 @@
 //! The signing side.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use clew_group::{Precursor, Scheme};
 use clew_tree::{Digest, DigestSize, Tree};
@@ -73,6 +74,32 @@ pub struct Candidate<'a> {
     datagram: Datagram<'a>,
     saved: Saved,
 }
+
+/// Why packets are not signed as one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnsignableBlock {
+    /// There are no packets.
+    Empty,
+    /// There are more packets than a block may have.
+    TooMany,
+    /// There are more buffers than packets, or fewer.
+    Buffers,
+    /// A packet has no room for the trailer: it was admitted to a block of another size.
+    NoRoom,
+}
+
+impl fmt::Display for UnsignableBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "a block needs at least 1 packet",
+            Self::TooMany => "a block has at most 1024 packets",
+            Self::Buffers => "a block needs as many buffers as packets",
+            Self::NoRoom => "a packet has no room for the trailer: admit it for this block's size",
+        })
+    }
+}
+
+impl core::error::Error for UnsignableBlock {}
 
 impl Sender {
     /// Returns a sender for the member key's group and epoch.
@@ -188,9 +215,8 @@ impl Sender {
     /// Signs packets of one flow as one block, in mode `tree`, each into its own buffer. `time` is
     /// that of the first, `id` random and drawn after the packets were fixed.
     ///
-    /// False, and nothing written, if there are no packets, more than a block may have, not as many
-    /// buffers, or no room for the trailer in one that was admitted to a block of another size.
-    #[must_use]
+    /// # Errors
+    /// Why the packets are not a block. Nothing is written then.
     pub fn sign_block(
         &self,
         packets: &[Candidate<'_>],
@@ -198,14 +224,9 @@ impl Sender {
         id: [u8; clew_tree::ID_BYTES],
         precursor: impl FnOnce() -> Precursor,
         outs: &mut [Vec<u8>],
-    ) -> bool {
-        let count = u16::try_from(packets.len()).unwrap_or(0);
-        let block = clew_tree::Block::new(id, count, self.policy.digest);
-        let has_room = |packet| self.check_size(packet, Mode::Tree, count).is_ok();
-        let fits = outs.len() == packets.len() && packets.iter().all(has_room);
-        let Some(block) = block.filter(|_| fits) else {
-            return false;
-        };
+    ) -> Result<(), UnsignableBlock> {
+        let block = self.block_of(packets, id, outs.len())?;
+        let count = block.count();
         let trailers = packets.iter().map(|p| self.trailer(p, Block::Each, time));
         let trailers: Vec<Trailer<'_>> = trailers.collect();
         let mut scratch = Vec::new();
@@ -213,10 +234,8 @@ impl Sender {
             .zip(packets.iter().zip(&trailers))
             .map(|(i, (packet, trailer))| leaf(&mut scratch, &block, i, &packet.datagram, trailer))
             .collect();
-        let Some(tree) = Tree::new(block, &leaves) else {
-            return false;
-        };
-        let path = |index: u16| tree.path(index).unwrap_or_default();
+        let tree = Tree::new(block, &leaves).expect("there is a leaf for each packet");
+        let path = |index: u16| tree.path(index).expect("the block has this packet");
         let first = path(0);
         let head = Trailer {
             block: Block::Tree {
@@ -245,7 +264,30 @@ impl Sender {
             };
             write_frame(packet, &trailer, out);
         }
-        true
+        Ok(())
+    }
+
+    /// The block of these packets, if they can be signed as one.
+    fn block_of(
+        &self,
+        packets: &[Candidate<'_>],
+        id: [u8; clew_tree::ID_BYTES],
+        buffers: usize,
+    ) -> Result<clew_tree::Block, UnsignableBlock> {
+        if packets.is_empty() {
+            return Err(UnsignableBlock::Empty);
+        }
+        let count = u16::try_from(packets.len()).ok();
+        let block = count.and_then(|count| clew_tree::Block::new(id, count, self.policy.digest));
+        let block = block.ok_or(UnsignableBlock::TooMany)?;
+        if buffers != packets.len() {
+            return Err(UnsignableBlock::Buffers);
+        }
+        let has_room = |packet| self.check_size(packet, Mode::Tree, block.count()).is_ok();
+        match packets.iter().all(has_room) {
+            true => Ok(block),
+            false => Err(UnsignableBlock::NoRoom),
+        }
     }
 
     /// How a block of so many packets carries its signature; none for in full.

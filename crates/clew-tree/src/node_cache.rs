@@ -60,12 +60,14 @@ impl NodeCache {
 
     /// Builds the cache that is valid if the first packet's root verifies. The flags mark packets
     /// consistent with that root. A packet that contradicts one before it is not marked.
-    pub fn if_verified(block: Block, claims: &[Claim<'_>]) -> (Self, Vec<bool>) {
+    ///
+    /// Returns `None` if no packet leads to a root.
+    pub fn if_verified(block: Block, claims: &[Claim<'_>]) -> Option<(Self, Vec<bool>)> {
         let mut known = Self::new(block, [0; 32]);
         let mut root = None;
         let lead = known.climb(claims, &mut root);
-        known.root = root.unwrap_or_default();
-        (known, lead)
+        known.root = root?;
+        Some((known, lead))
     }
 
     /// Returns the block whose nodes these are.
@@ -303,7 +305,8 @@ mod tests {
             let alone = |claim: &Claim<'_>| block.root(claim.index, &claim.leaf, claim.path);
 
             let first = sent(&tree, &first);
-            let (known, leads) = NodeCache::if_verified(block, &claims(&first));
+            prop_assert!(NodeCache::if_verified(block, &[]).is_none());
+            let (known, leads) = NodeCache::if_verified(block, &claims(&first)).expect("a root");
             prop_assert_eq!(Some(*known.root()), alone(&claims(&first)[0]));
             prop_assert!(leads[0]);
             for (claim, leads) in claims(&first).iter().zip(leads) {

@@ -10,6 +10,7 @@ use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
 use clew_keys::{OpeningShare, TrusteeKeyFile};
 use clew_wire::Hex;
 use rand_core::CryptoRng;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A trustee that answers requests: its key, and the files beside it.
@@ -24,16 +25,20 @@ impl<'a> Responder<'a> {
     /// The trustee whose key is in that file. What the trustee keeps stands in the folder
     /// of the file itself, behind all links, and is named after the key: another name of the file, or a
     /// copy beside it, has the same ledger.
-    pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> Self {
+    ///
+    /// # Errors
+    /// The path is a link, and what it leads to cannot be found: a ledger beside the link would be
+    /// another one.
+    pub fn new(key: &'a TrusteeKeyFile, key_path: &Path) -> io::Result<Self> {
         let file = match key_path.is_symlink() {
-            true => std::fs::canonicalize(key_path).unwrap_or_else(|_| key_path.to_owned()),
+            true => std::fs::canonicalize(key_path)?,
             false => key_path.to_owned(),
         };
-        let (trustee, id) = (key.trustee().index(), key.id());
-        Self {
+        let (trustee, id) = (key.trustee().index(), Hex(&key.id()).to_string());
+        Ok(Self {
             key,
-            stem: file.with_file_name(format!("trustee-{trustee}-{}", Hex(&id))),
-        }
+            stem: file.with_file_name(format!("trustee-{trustee}-{id}")),
+        })
     }
 
     /// Where the ledger is.

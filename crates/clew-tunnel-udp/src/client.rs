@@ -12,7 +12,7 @@ use clew_tunnel::wire::values::CallWriter;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client_program::{ClientProgram, Command, bind};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::connection::{self, Connection};
 use crate::driver::Driver;
 use crate::ends;
@@ -88,6 +88,7 @@ impl Client {
     }
 
     fn begin(config: Config, trace: Option<Trace>) -> io::Result<Self> {
+        clock::check()?;
         let mut sockets = Sockets::default();
         for socket in bind(0)? {
             sockets.add(socket);

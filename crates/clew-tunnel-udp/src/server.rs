@@ -13,7 +13,7 @@ use clew_wire::Instant;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::clock::{Clock, wall};
+use crate::clock::{self, Clock, wall};
 use crate::connection::{self, Connection};
 use crate::driver::{Driver, Program};
 use crate::ends::{self, Ask, DriverEnd, DriverEnds};
@@ -95,6 +95,7 @@ impl Server {
         mut config: Config,
         options: Options,
     ) -> Result<Self, Error> {
+        clock::check()?;
         let mut bound = bind(&options.at, options.shards.max(1))?;
         let addresses = bound[0].addresses();
         if config.addresses.is_empty() {

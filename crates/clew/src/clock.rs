@@ -5,9 +5,25 @@ use crate::failure::Failure;
 use clew_packet::SECOND_NS;
 use jiff::{SignedDuration, Timestamp};
 
+/// Checks that the clock shows a time that formats can hold.
+///
+/// # Errors
+/// It is before 1970.
+pub fn check() -> Result<(), Failure> {
+    since_1970(Timestamp::now()).map(drop)
+}
+
+fn since_1970(time: Timestamp) -> Result<u64, Failure> {
+    u64::try_from(time.as_nanosecond())
+        .map_err(|_| Failure::new("the clock of this machine is before 1970").hint("set the clock"))
+}
+
 /// Now, in nanoseconds since 1970.
+///
+/// # Panics
+/// The clock is before 1970: see [`check`].
 pub fn now_ns() -> u64 {
-    u64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(0)
+    since_1970(Timestamp::now()).expect("the program checks its clock first")
 }
 
 /// Now, for flows and group files.
@@ -94,6 +110,16 @@ mod tests {
         assert_eq!(eve(ns + 999_999), "2026-11-21T10:00:00.001000+0000");
         assert_eq!(eve(ns - 2), "2026-11-21T09:59:59.999999+0000");
         assert_eq!(rfc3339(u64::MAX), "2554-07-21T23:34:33.709551615Z");
+    }
+
+    /// It would sign and judge at the time 0.
+    #[test]
+    fn a_clock_before_1970_is_an_error() {
+        let before = Timestamp::from_nanosecond(-1).unwrap();
+        let refused = since_1970(before).unwrap_err();
+        assert_eq!(refused.message, "the clock of this machine is before 1970");
+        assert_eq!(since_1970(Timestamp::UNIX_EPOCH).unwrap(), 0);
+        check().unwrap();
     }
 
     #[test]

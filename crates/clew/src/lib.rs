@@ -65,7 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let _ = ctrlc::set_handler(interrupt);
     log::begin();
-    let done = commands::run(cli, &matches);
+    let done = clock::check().and_then(|()| commands::run(cli, &matches));
     match done.and_then(|status| output::all_said().map(|()| status)) {
         Ok(status) => ExitCode::from(status.code()),
         Err(failure) => complain(&failure),

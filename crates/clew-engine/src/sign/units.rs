@@ -231,9 +231,8 @@ fn sign_block(unit: &[Packet<'_>], randomness: &impl Randomness) -> Result<Vec<P
     generator.fill_bytes(&mut id);
     let Ready { sender, key } = first.ready;
     let precursor = || key.precursor(&mut generator);
-    if !sender.sign_block(&candidates, first.time, id, precursor, &mut outs) {
-        return Err(SignError::NotABlock(block.len()));
-    }
+    let signed = sender.sign_block(&candidates, first.time, id, precursor, &mut outs);
+    signed.map_err(|_| SignError::NotABlock(block.len()))?;
     let signed = block.iter().zip(outs);
     fates.extend(signed.map(|((packet, _), out)| (packet.place, Fate::Signed(out))));
     Ok(fates)

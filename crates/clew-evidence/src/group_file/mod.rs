@@ -286,27 +286,30 @@ impl GroupFile {
 
     /// V of an epoch, by the manager's word.
     fn v_of(&self, epoch: u32) -> Result<G1, DecodeError> {
-        let moved = last_not_after(&self.moves, epoch);
-        match moved
-            .and_then(|epoch| self.record(epoch))
-            .map(|r| &r.change)
-        {
+        let moved = last_not_after(&self.moves, epoch).unwrap_or(0);
+        match self.record(moved).map(|record| &record.change) {
             Some(Change::Steps(steps)) => {
                 let last = steps.last().ok_or(DecodeError::Length)?;
                 G1::from_bytes(&last[32..])
             }
-            _ => Ok(self.hashed_v(moved.unwrap_or(0))),
+            _ => Ok(self.hashed_v(moved)),
         }
     }
 
     /// V of epoch 0, or of a rebase, which its record's id goes into: a store that was restored makes
     /// another V with the same number.
+    ///
+    /// # Panics
+    /// The file has no such epoch.
     fn hashed_v(&self, epoch: u32) -> G1 {
         let (scheme, nonce) = (self.scheme(), &self.genesis.nonce);
-        match self.epoch_id(epoch) {
-            Some(id) if epoch > 0 => PublicKey::rebased_v(scheme, nonce, epoch, &id),
-            _ => PublicKey::first_v(scheme, nonce),
+        if epoch == 0 {
+            return PublicKey::first_v(scheme, nonce);
         }
+        let id = self
+            .epoch_id(epoch)
+            .expect("a rebase is an epoch of the file");
+        PublicKey::rebased_v(scheme, nonce, epoch, &id)
     }
 }
 

@@ -84,7 +84,7 @@ impl FlowReceiver {
         if claims.len() * LAID_OUT < usize::from(fixed.count) {
             return None;
         }
-        let (known, lead) = NodeCache::if_verified(packet.block, claims);
+        let (known, lead) = NodeCache::if_verified(packet.block, claims)?;
         let root = *known.root();
         self.ahead.push(known);
         Some((root, lead))

@@ -36,8 +36,8 @@ pub(crate) trait Rows {
     /// How many rows the register has.
     fn machines(&self) -> u32;
 
-    /// Root of the register over its first rows; `None` if its tree has holes.
-    fn root(&self, machines: u32) -> Option<[u8; 32]>;
+    /// Root of the register over its first rows.
+    fn root(&self, machines: u32) -> Result<[u8; 32], StoreError>;
 
     /// B_e of each of these rows, encoded; `None` for one that is revoked at or before the epoch.
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError>;
@@ -108,15 +108,15 @@ impl Index {
     /// The table, if it is of this epoch and of the first rows of this register.
     fn of_this_history(&self, rows: &impl Rows) -> Result<Option<Table>, StoreError> {
         let table = self.io(Table::open(&self.path))?;
-        let fits = |table: &Table| {
-            let machines = table.head().machines;
-            machines <= rows.machines() && self.head(rows, machines).as_ref() == Some(table.head())
+        let Some(table) = table.filter(|table| table.head().machines <= rows.machines()) else {
+            return Ok(None);
         };
-        Ok(table.filter(fits))
+        let head = self.head(rows, table.head().machines)?;
+        Ok((head == *table.head()).then_some(table))
     }
 
-    fn head(&self, rows: &impl Rows, machines: u32) -> Option<Head> {
-        Some(Head {
+    fn head(&self, rows: &impl Rows, machines: u32) -> Result<Head, StoreError> {
+        Ok(Head {
             group: self.group,
             epoch: self.epoch,
             epoch_id: self.epoch_id,
@@ -149,7 +149,7 @@ impl Index {
         progress: Progress<'_>,
     ) -> Result<Table, StoreError> {
         let machines = rows.machines();
-        let head = self.head(rows, machines).ok_or_else(no_root)?;
+        let head = self.head(rows, machines)?;
         for first in (from..machines).step_by(ROWS_AT_ONCE as usize) {
             let piece = first..machines.min(first.saturating_add(ROWS_AT_ONCE));
             let bases = rows.bases(piece.clone())?;
@@ -182,10 +182,6 @@ impl Index {
     fn vanished(&self) -> StoreError {
         StoreError::io(&self.path)(io::ErrorKind::NotFound.into())
     }
-}
-
-fn no_root() -> StoreError {
-    StoreError::Damaged("the register's tree has holes".to_owned())
 }
 
 /// Removes the indexes written longest ago, down to [`INDEXES_MAX`], but not `keep`.

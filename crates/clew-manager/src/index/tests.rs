@@ -39,9 +39,9 @@ impl Rows for Fake {
         self.machines
     }
 
-    fn root(&self, machines: u32) -> Option<[u8; 32]> {
+    fn root(&self, machines: u32) -> Result<[u8; 32], StoreError> {
         let hash = Sha256::new_with_prefix([self.fork]);
-        Some(hash.chain_update(machines.to_be_bytes()).finalize().into())
+        Ok(hash.chain_update(machines.to_be_bytes()).finalize().into())
     }
 
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {

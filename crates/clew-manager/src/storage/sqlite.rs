@@ -239,7 +239,10 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
                     request,
                     salt: row.get(2)?,
                     joined: row.get(3)?,
-                    replaces: u32::try_from(row.get::<_, i64>(4)?).ok(),
+                    replaces: match row.get::<_, i64>(4)? {
+                        -1 => None,
+                        _ => Some(row.get(4)?),
+                    },
                     machine: row.get(5)?,
                 })
             };

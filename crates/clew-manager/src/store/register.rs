@@ -75,7 +75,7 @@ impl Store {
     pub fn row(&self, machine: &Machine) -> Result<EvidenceRow, StoreError> {
         let index = machine.entry.index;
         let machines = self.size_with(index);
-        let hashes = inclusion(index, machines, nodes(&*self.db));
+        let hashes = from_nodes(&*self.db, |nodes| inclusion(index, machines, nodes))?;
         Ok(EvidenceRow {
             entry: machine.entry.clone(),
             machines,
@@ -140,7 +140,7 @@ pub(super) fn write_checkpoint(
     }
     let checkpoint = Checkpoint {
         machines,
-        root: root(machines, nodes(db)).ok_or_else(holes)?,
+        root: root_of(db, machines)?,
         hashes: proof(db, machines)?,
     };
     let bytes = sign_part(&checkpoint.encode(), &issuer.manager);
@@ -167,19 +167,41 @@ pub(super) fn at(db: &dyn Tables, index: u32) -> Result<Machine, StoreError> {
     db.machine(index)?.ok_or_else(missing)
 }
 
-fn holes() -> StoreError {
+pub(super) fn holes() -> StoreError {
     StoreError::Damaged("the register's tree has holes".to_owned())
 }
 
-/// Roots of complete subtrees, as the tree's functions ask for them.
-pub(super) fn nodes<T: Tables + ?Sized>(db: &T) -> impl Fn(u32, u32) -> Option<[u8; 32]> {
-    |level, index| db.node(level, index).ok().flatten()
+/// A source of roots of complete subtrees, by level and index.
+pub(super) type Nodes<'a> = &'a mut dyn FnMut(u32, u32) -> Option<[u8; 32]>;
+
+/// Computes from the roots of complete subtrees. Returns `None` if `compute` does.
+///
+/// # Errors
+/// A root cannot be read: that is not the same as a missing one.
+pub(super) fn from_nodes<D: Tables + ?Sized, T>(
+    db: &D,
+    compute: impl FnOnce(Nodes<'_>) -> Option<T>,
+) -> Result<Option<T>, StoreError> {
+    let mut failed = None;
+    let computed = compute(&mut |level, index| match db.node(level, index) {
+        Ok(node) => node,
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    });
+    failed.map_or(Ok(computed), Err)
+}
+
+/// The root of the first `machines` rows.
+fn root_of(db: &dyn Transaction, machines: u32) -> Result<[u8; 32], StoreError> {
+    from_nodes(db, |nodes| root(machines, nodes))?.ok_or_else(holes)
 }
 
 /// The consistency proof from the last checkpoint to so many machines; none if there is none.
 fn proof(db: &dyn Transaction, machines: u32) -> Result<Vec<[u8; 32]>, StoreError> {
     match db.last_checkpoint()? {
-        Some(last) => consistency(last, machines, nodes(db)).ok_or_else(holes),
+        Some(last) => from_nodes(db, |nodes| consistency(last, machines, nodes))?.ok_or_else(holes),
         None => Ok(Vec::new()),
     }
 }
@@ -195,7 +217,9 @@ pub(super) fn append(
     let machines = group.register().machines;
     let after = machines.checked_add(1);
     let after = after.ok_or(StoreError::Full("machines"))?;
-    let added = appended_nodes(machines, &entry.leaf_hash(), nodes(db)).ok_or_else(holes)?;
+    let leaf = entry.leaf_hash();
+    let added =
+        from_nodes(db, |nodes| appended_nodes(machines, &leaf, nodes))?.ok_or_else(holes)?;
     for (level, index, hash) in added {
         db.add_node(level, index, &hash)?;
     }
@@ -214,7 +238,7 @@ pub(super) fn write_head(
         last,
         time: WallTime::from_nanos(time),
         machines,
-        root: root(machines, nodes(db)).ok_or_else(holes)?,
+        root: root_of(db, machines)?,
         hashes: proof(db, machines)?,
     };
     db.set_head(&sign_part(&head.encode(), &issuer.manager))

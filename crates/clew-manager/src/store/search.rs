@@ -1,6 +1,6 @@
 //! From the base of an opened signature to the row of its machine (`spec/opening.md` section 4).
 
-use super::register::{at, nodes};
+use super::register::{at, from_nodes, holes};
 use super::{Machine, Store};
 use crate::error::StoreError;
 use crate::index::{Index, Progress, Rows};
@@ -76,9 +76,14 @@ impl Store {
     }
 
     /// Root of the register when it had so many machines. `None` if it has fewer.
-    pub fn root_at(&self, machines: u32) -> Option<[u8; 32]> {
-        let has = machines <= self.group().register().machines;
-        has.then(|| root(machines, nodes(&*self.db))).flatten()
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn root_at(&self, machines: u32) -> Result<Option<[u8; 32]>, StoreError> {
+        if machines > self.group().register().machines {
+            return Ok(None);
+        }
+        from_nodes(&*self.db, |nodes| root(machines, nodes))
     }
 
     fn index(&self, epoch: u32) -> Result<Index, StoreError> {
@@ -164,8 +169,8 @@ impl Rows for EpochRows<'_> {
         self.store.group().register().machines
     }
 
-    fn root(&self, machines: u32) -> Option<[u8; 32]> {
-        self.store.root_at(machines)
+    fn root(&self, machines: u32) -> Result<[u8; 32], StoreError> {
+        self.store.root_at(machines)?.ok_or_else(holes)
     }
 
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {

@@ -37,22 +37,29 @@ pub(super) fn are_published(dir: &Path, group: &GroupFile) -> bool {
     let published = kept.is_ok_and(|kept| {
         kept.iter().all(|(epoch, kept)| {
             let public = dir.join(WITNESSES).join(epoch.to_string());
-            is_rebase(group, *epoch) && buckets(kept) == buckets(&public)
+            is_rebase(group, *epoch) && are_copied(kept, &public).unwrap_or(false)
         })
     });
     published && outdated(dir, group).is_ok_and(|old| old.is_empty())
 }
 
+/// Whether two folders have the same buckets.
+fn are_copied(kept: &Path, public: &Path) -> Result<bool, StoreError> {
+    let read = |folder| buckets(folder).map_err(StoreError::io(folder));
+    Ok(read(kept)? == read(public)?)
+}
+
 /// The buckets in a folder by name, with length and time; none if there is no folder.
-fn buckets(folder: &Path) -> BTreeMap<OsString, Option<(u64, SystemTime)>> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let facts = |entry: &DirEntry| {
-        let metadata = entry.metadata().ok()?;
-        Some((metadata.len(), metadata.modified().ok()?))
+fn buckets(folder: &Path) -> io::Result<BTreeMap<OsString, (u64, SystemTime)>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        entries => entries?,
     };
-    entries
-        .map(|entry| (entry.file_name(), facts(&entry)))
-        .collect()
+    let facts = |entry: DirEntry| {
+        let metadata = entry.metadata()?;
+        Ok((entry.file_name(), (metadata.len(), metadata.modified()?)))
+    };
+    entries.map(|entry| facts(entry?)).collect()
 }
 
 /// Computes the witnesses of every row in an epoch, and writes and syncs them in the issuer's folder.
@@ -144,7 +151,7 @@ pub(super) fn settle(dir: &Path, group: &GroupFile) -> Result<(), StoreError> {
         let public = dir.join(WITNESSES).join(epoch.to_string());
         if !is_rebase(group, epoch) {
             remove(&kept)?;
-        } else if buckets(&kept) != buckets(&public) {
+        } else if !are_copied(&kept, &public)? {
             publish(&kept, &public).map_err(StoreError::io(&public))?;
         }
     }

@@ -656,3 +656,16 @@ fn the_state_of_a_join_is_read_whole_or_not_at_all() {
         }
     }
 }
+
+/// A replaced row that is not a row is an error, and does not mean "replaces nothing".
+#[test]
+fn a_damaged_offer_is_not_given() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let far = Far::new(&acme.invite("far"), &acme.checked(), 1);
+    acme.offer(&far.request(), 1).unwrap();
+    let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
+    let damage = "UPDATE joining SET replaces = -2";
+    assert_eq!(database.execute(damage, []).unwrap(), 1);
+    let refused = acme.offer(&far.request(), 1).unwrap_err();
+    assert!(matches!(refused, StoreError::Database { .. }), "{refused}");
+}

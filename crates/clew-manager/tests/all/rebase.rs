@@ -197,6 +197,20 @@ fn damaged_witnesses_are_published_again() {
     assert!(acme.update(&key).is_ok());
 }
 
+/// Folders that cannot be read are not equal.
+#[test]
+fn unreadable_witnesses_are_an_error() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
+    acme.revoke_all(&[], true);
+    for folder in ["issuer/witnesses/1", "public/witnesses/1"] {
+        fs::remove_dir_all(acme.dir.join(folder)).unwrap();
+        fs::write(acme.dir.join(folder), "no folder").unwrap();
+    }
+    let refused = Store::open(&acme.dir).map(drop).unwrap_err();
+    assert!(matches!(refused, StoreError::Io { .. }), "{refused}");
+}
+
 /// A crash before the commit: witnesses of a rebase that never was are not seen.
 #[test]
 fn staged_witnesses_of_no_rebase_are_removed() {

@@ -448,3 +448,24 @@ fn what_the_database_refuses_is_said_with_its_path() {
     let expected = format!("{}: database: no such table", path.display());
     assert!(refused.starts_with(&expected), "{refused}");
 }
+
+/// A tree node that cannot be read is not a missing one: the published file is not called newer.
+#[test]
+fn an_unreadable_tree_node_is_an_error_of_the_database() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
+    let older = std::fs::read(acme.store.group_file_path()).unwrap();
+    acme.enrol("b");
+    std::fs::write(acme.store.group_file_path(), older).unwrap();
+    let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
+    let b = acme.store.machine("b").unwrap().unwrap();
+    let damage = "UPDATE node SET hash = x'00' WHERE level = 0 AND idx = 0";
+    assert_eq!(database.execute(damage, []).unwrap(), 1);
+    for refused in [
+        acme.store.root_at(1).map(drop).unwrap_err(),
+        acme.store.row(&b).map(drop).unwrap_err(),
+        Store::open(&acme.dir).map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(refused, StoreError::Database { .. }), "{refused}");
+    }
+}

@@ -24,7 +24,7 @@ fn fault(error: &TrusteeError) -> Option<JudgeRule> {
 
 fn ledger_path(acme: &TestGroup, index: u8) -> PathBuf {
     let (key, path) = (acme.trustee(index), acme.trustee_path(index));
-    Responder::new(&key, &path).ledger()
+    Responder::new(&key, &path).unwrap().ledger()
 }
 
 /// Lines of a trustee's ledger, without the header.
@@ -121,6 +121,7 @@ fn a_key_of_another_group_gives_nothing() {
             packet: &packet,
         };
         let refused = Responder::new(&key, &path)
+            .unwrap()
             .open(case, NOW, &mut rng(1))
             .unwrap_err();
         assert!(matches!(refused, TrusteeError::OtherGroup), "{refused}");
@@ -144,6 +145,7 @@ fn a_share_that_is_not_the_groups_is_not_used() {
         };
         let path = acme.trustee_path(1);
         let refused = Responder::new(&key, &path)
+            .unwrap()
             .open(case, NOW, &mut rng(1))
             .unwrap_err();
         assert!(matches!(refused, TrusteeError::Quorum(_)), "{refused}");
@@ -178,6 +180,15 @@ fn one_t1_is_opened_for_one_packet() {
     }
 }
 
+/// If a link leads nowhere, there is no ledger: one beside the link would be another.
+#[test]
+fn a_link_that_leads_nowhere_has_no_ledger() {
+    let acme = TestGroup::new(Scheme::Xr);
+    let link = acme.folder.path().join("link");
+    std::os::unix::fs::symlink("nothing", &link).unwrap();
+    assert!(Responder::new(&acme.trustee(1), &link).is_err());
+}
+
 /// A link to the key from elsewhere, or another name of the file, has the ledger of the key itself.
 #[test]
 fn a_key_has_one_ledger_whatever_it_is_called() {
@@ -202,7 +213,9 @@ fn a_key_has_one_ledger_whatever_it_is_called() {
         packet: &packet,
     };
     for name in names {
-        let refused = Responder::new(&trustee, &name).open(case, NOW, &mut rng(1));
+        let refused = Responder::new(&trustee, &name)
+            .unwrap()
+            .open(case, NOW, &mut rng(1));
         let Err(TrusteeError::Ledger { error, path }) = refused else {
             unreachable!("{refused:?}")
         };

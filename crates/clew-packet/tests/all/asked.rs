@@ -29,7 +29,9 @@ fn block(packets: &[Owned], policy: Policy, id: [u8; 16]) -> Vec<Owned> {
     let admit = |frame| sender.admit(frame, Mode::Tree, most, &mut out).unwrap();
     let candidates: Vec<Candidate<'_>> = frames.iter().map(admit).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    assert!(sender.sign_block(&candidates, Some(NOW), id, precursor, &mut outs));
+    sender
+        .sign_block(&candidates, Some(NOW), id, precursor, &mut outs)
+        .unwrap();
     let signed = outs.into_iter();
     signed.map(|out| Owned::new(LinkType::RAW, out)).collect()
 }

@@ -9,8 +9,8 @@ use crate::common::{
 use clew_group::Scheme;
 use clew_packet::{
     Acceptance, CODED_BUDGET, CODED_MAX, Candidate, Carriage, Conclusion, Mode, Pending, Policy,
-    Reason, Received, Receiver, Restorer, SECOND_NS, Sender, Stripped, Ticket, Timestamp, Verdict,
-    Windows, read,
+    Reason, Received, Receiver, Restorer, SECOND_NS, Sender, Stripped, Ticket, Timestamp,
+    UnsignableBlock, Verdict, Windows, read,
 };
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -37,7 +37,9 @@ fn sign(sender: &Sender, packets: &[Owned], id: u8) -> Vec<Owned> {
     let frames: Vec<_> = packets.iter().map(Owned::frame).collect();
     let candidates: Vec<Candidate<'_>> = frames.iter().map(admit).collect();
     let mut outs = vec![Vec::new(); packets.len()];
-    assert!(sender.sign_block(&candidates, Some(NOW), [id; 16], precursor, &mut outs));
+    sender
+        .sign_block(&candidates, Some(NOW), [id; 16], precursor, &mut outs)
+        .unwrap();
     outs.into_iter().map(raw).collect()
 }
 
@@ -200,7 +202,9 @@ fn trailers_keep_to_the_budget_with_xr() {
         let mut outs = vec![Vec::new(); packets.len()];
         let precursor = || signer.precursor(&mut ChaCha20Rng::seed_from_u64(count.into()));
         // UDP checksums of `flow` are right: nothing is saved.
-        assert!(sender.sign_block(&candidates, Some(NOW), [1; 16], precursor, &mut outs));
+        sender
+            .sign_block(&candidates, Some(NOW), [1; 16], precursor, &mut outs)
+            .unwrap();
         for (signed, original) in outs.iter().zip(packets) {
             let length = signed.len() - original.bytes.len();
             assert!(length <= CODED_BUDGET, "{count} packets: {length}");
@@ -247,8 +251,8 @@ fn what_was_admitted_to_a_larger_block_is_not_signed_in_a_smaller_one() {
         let outs = &mut outs[..count];
         sender.sign_block(&candidates[..count], Some(NOW), [9; 16], precursor, outs)
     };
-    assert!(sign(9));
-    assert!(!sign(8));
+    assert_eq!(sign(9), Ok(()));
+    assert_eq!(sign(8), Err(UnsignableBlock::NoRoom));
 }
 
 proptest! {
@@ -349,7 +353,9 @@ fn bogus(count: usize, id: u8) -> Vec<Owned> {
     let mut outs = vec![Vec::new(); count];
     let signer = group.signer(0);
     let precursor = || signer.precursor(&mut ChaCha20Rng::seed_from_u64(5));
-    assert!(sender.sign_block(&candidates, Some(NOW), [id; 16], precursor, &mut outs));
+    sender
+        .sign_block(&candidates, Some(NOW), [id; 16], precursor, &mut outs)
+        .unwrap();
     outs.into_iter().map(raw).collect()
 }
 

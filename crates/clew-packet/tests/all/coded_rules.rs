@@ -138,7 +138,9 @@ fn spread(count: u16, blob: &[u8]) -> Vec<Owned> {
     let admit = |frame| sender.admit(frame, Mode::Tree, count, &mut out).unwrap();
     let candidates: Vec<Candidate<'_>> = frames.iter().map(admit).collect();
     let mut outs = vec![Vec::new(); count.into()];
-    assert!(sender.sign_block(&candidates, Some(NOW), ID, precursor, &mut outs));
+    sender
+        .sign_block(&candidates, Some(NOW), ID, precursor, &mut outs)
+        .unwrap();
     let signed: Vec<Owned> = outs.into_iter().map(raw).collect();
     signed
         .iter()

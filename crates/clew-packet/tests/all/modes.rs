@@ -3,7 +3,7 @@
 use crate::common::{NOW, Owned, precursor, receiver, sender};
 use clew_packet::{
     Acceptance, Candidate, Checked, Conclusion, Frame, LinkType, Mode, Pending, Policy, Reason,
-    Received, Stripped, Verdict, Window, Windows,
+    Received, Stripped, UnsignableBlock, Verdict, Window, Windows,
 };
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -49,7 +49,9 @@ fn signed_block(packets: &[Owned], policy: Policy) -> Vec<Owned> {
     let candidates = admitted(packets, Mode::Tree);
     let mut outs = vec![Vec::new(); packets.len()];
     let sender = sender(policy);
-    assert!(sender.sign_block(&candidates, Some(NOW), [9; 16], precursor, &mut outs));
+    sender
+        .sign_block(&candidates, Some(NOW), [9; 16], precursor, &mut outs)
+        .unwrap();
     outs.into_iter()
         .map(|bytes| Owned::new(LinkType::RAW, bytes))
         .collect()
@@ -249,11 +251,18 @@ fn panic_free(what: &str) {
 fn a_block_takes_what_fits() {
     let sender = sender(Policy::default());
     let mut outs = vec![Vec::new(); 2];
-    assert!(!sender.sign_block(&[], Some(NOW), [1; 16], precursor, &mut []));
+    let mut sign = |packets: &[Candidate<'_>]| {
+        let signed = sender.sign_block(packets, Some(NOW), [1; 16], precursor, &mut outs);
+        assert!(signed.is_ok() || outs.iter().all(Vec::is_empty));
+        signed
+    };
     let packets = flow(1);
-    let one = admitted(&packets, Mode::Tree);
-    assert!(!sender.sign_block(&one, Some(NOW), [1; 16], precursor, &mut outs));
-    assert!(outs.iter().all(Vec::is_empty));
+    let one = admitted(&packets, Mode::Tree)[0];
+    assert_eq!(sign(&[]), Err(UnsignableBlock::Empty));
+    assert_eq!(sign(&[one; 1025]), Err(UnsignableBlock::TooMany));
+    assert_eq!(sign(&[one; 65_537]), Err(UnsignableBlock::TooMany));
+    assert_eq!(sign(&[one]), Err(UnsignableBlock::Buffers));
+    assert_eq!(sign(&[one; 2]), Ok(()));
 }
 
 /// A packet of another flow in the window of one: it is verified by its own signature.

@@ -37,7 +37,8 @@ pub struct Endpoint<T: Party> {
 /// From a socket, to an address, a datagram.
 pub(super) type Plain = ((u32, SocketAddr), Box<[u8]>);
 
-/// Datagrams of no tunnel that wait to be sent at most; more are dropped, as any network may.
+/// Datagrams of no tunnel that wait to be sent at most; more are dropped, as any network may, and counted
+/// (`busy`).
 const PLAIN_MAX: usize = 4_096;
 
 /// Packets of one tunnel before the next one has its turn.
@@ -192,8 +193,9 @@ impl<T: Party> Endpoint<T> {
 
     /// Sends a datagram that is of no tunnel (any more).
     pub(super) fn say(&mut self, way: (u32, SocketAddr), datagram: Box<[u8]>) {
-        if self.plain.len() < PLAIN_MAX {
-            self.plain.push_back((way, datagram));
+        match self.plain.len() < PLAIN_MAX {
+            true => self.plain.push_back((way, datagram)),
+            false => self.shared.as_mut().counters.count(Reason::Busy),
         }
     }
 

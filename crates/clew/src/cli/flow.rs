@@ -175,9 +175,9 @@ pub struct Carrying {
     /// How a block's signature is spread over its packets
     #[arg(long, value_enum, default_value = "full")]
     pub carriage: CarriageName,
-    /// Put the signature into one of N packets (1 to 1024). Requires --carriage sparse
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub every: u16,
+    /// Put the signature into one of N packets (1 to 1024). Requires --carriage sparse [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub every: Option<u16>,
     /// Longest time to fill a block [default: 5ms live, 1s in a capture]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub period: Option<Duration>,
@@ -324,15 +324,29 @@ pub struct FlowCheck {
     pub force: bool,
 }
 
+/// What a relay that verifies alone uses.
+const ONLY_VERIFYING: [&str; 5] = ["manifest_listen", "policy", "hold", "max_age", "assurance"];
+
+/// What a relay that signs alone uses.
+const ONLY_SIGNING: [&str; 7] = [
+    "manifest_to",
+    "carriage",
+    "every",
+    "period",
+    "rtp",
+    "passphrase_file",
+    "unlock_with",
+];
+
 /// `clew flow relay`
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("direction").required(true).args(["key", "flow"]))]
 pub struct FlowRelay {
     /// Sign received datagrams with this flow's key
-    #[arg(long, value_name = "NAME.key")]
+    #[arg(long, value_name = "NAME.key", conflicts_with_all = ONLY_VERIFYING)]
     pub key: Option<PathBuf>,
     /// Verify received datagrams of this flow and forward them without signatures (repeatable)
-    #[arg(long, value_name = "NAME.flow")]
+    #[arg(long, value_name = "NAME.flow", conflicts_with_all = ONLY_SIGNING)]
     pub flow: Vec<PathBuf>,
     /// Address to receive at. A multicast group is joined
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -162,12 +162,12 @@ pub struct Sign {
     #[arg(long, value_enum, default_value = "tree")]
     pub mode: ModeName,
     /// Largest window, in packets, or "adaptive": all packets since the flow last paused for 10 ms.
-    /// Requires --mode window
-    #[arg(long, value_name = "K", default_value = "8", value_parser = parse_window)]
-    pub window: WindowSize,
-    /// Largest block, in packets (1 to 1024). Requires --mode tree
-    #[arg(long, value_name = "M", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub block: u16,
+    /// Requires --mode window [default: 8]
+    #[arg(long, value_name = "K", value_parser = parse_window)]
+    pub window: Option<WindowSize>,
+    /// Largest block, in packets (1 to 1024). Requires --mode tree [default: 64]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub block: Option<u16>,
     /// How a block's signature is spread over its packets. Coded requires --mode tree
     #[arg(long, value_enum, default_value = "full")]
     pub carriage: BlockCarriage,

@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let (unlock, path) = (&arguments.unlock, &arguments.trustee);
     let key = unlock.load(path, TrusteeKeyFile::decode)?;
     let (group, Matter { evidence, coverage }) = Matter::read(of)?;
-    let responder = Responder::new(&key, path);
+    let responder = Responder::new(&key, path).map_err(|error| Failure::io(path, &error))?;
     let share = match &arguments.matched {
         None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
         Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,

@@ -9,16 +9,21 @@ use crate::random;
 use crate::report;
 use clap::ArgMatches;
 use clew_engine::captures::{self, Oversize, SignReport};
-use clew_engine::{Cover, Options, Signer, Signers, TimeSource};
+use clew_engine::{Cover, Options, Signer, Signers, TimeSource, WindowSize};
 use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;
 
+/// The largest window and block, in packets, unless others are asked for.
+const WINDOW: WindowSize = WindowSize::Fixed(8);
+const BLOCK: u16 = 64;
+
 pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
-    check_carriage(arguments)?;
+    let cover = cover(arguments)?;
+    check_carriage(arguments, cover)?;
     let options = Options {
-        cover: cover(arguments),
+        cover,
         time: match arguments.time {
             TimeName::Record => TimeSource::Frame,
             TimeName::Now => TimeSource::Now,
@@ -38,15 +43,14 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
 }
 
 /// Only blocks are coded, and not the largest.
-fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
-    let (mode, most) = (arguments.mode, arguments.block);
+fn check_carriage(arguments: &Sign, cover: Cover) -> Result<(), Failure> {
     if arguments.carriage == BlockCarriage::Full {
         return Ok(());
     }
-    if mode != ModeName::Tree {
+    let Cover::Tree(most) = cover else {
         let failure = Failure::new("--carriage coded requires --mode tree");
         return Err(failure.hint("use --mode tree, the default"));
-    }
+    };
     if most > CODED_MAX {
         let failure = Failure::new(format!(
             "--carriage coded: need blocks of at most {CODED_MAX} packets, have {most}"
@@ -56,11 +60,18 @@ fn check_carriage(arguments: &Sign) -> Result<(), Failure> {
     Ok(())
 }
 
-fn cover(arguments: &Sign) -> Cover {
-    match arguments.mode {
-        ModeName::Each => Cover::Each,
-        ModeName::Window => Cover::Window(arguments.window),
-        ModeName::Tree => Cover::Tree(arguments.block),
+/// What one signature covers. A size that the mode does not have is an error.
+fn cover(arguments: &Sign) -> Result<Cover, Failure> {
+    match (arguments.mode, arguments.window, arguments.block) {
+        (ModeName::Each, None, None) => Ok(Cover::Each),
+        (ModeName::Window, window, None) => Ok(Cover::Window(window.unwrap_or(WINDOW))),
+        (ModeName::Tree, None, block) => Ok(Cover::Tree(block.unwrap_or(BLOCK))),
+        (_, _, Some(_)) => {
+            Err(Failure::new("--block requires --mode tree")
+                .hint("use --mode tree, or omit --block"))
+        }
+        (_, Some(_), None) => Err(Failure::new("--window requires --mode window")
+            .hint("use --mode window, or omit --window")),
     }
 }
 

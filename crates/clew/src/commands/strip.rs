@@ -23,5 +23,11 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
             done.unmarked
         );
     }
+    if done.kept > 0 {
+        eprintln!(
+            "clew: warning: {} packets keep their signature: it cannot be removed exactly",
+            done.kept
+        );
+    }
     Ok(report::copied(done.damage))
 }

@@ -36,7 +36,7 @@ pub fn sign(
 ) -> Result<u64, Failure> {
     to.write_all(&MAGIC).map_err(Failure::write)?;
     let most = usize::from(key.descriptor().chaining().most);
-    let mut sender = key.sender();
+    let mut sender = key.sender()?;
     let mut size = 0;
     loop {
         let mut block = Vec::new();

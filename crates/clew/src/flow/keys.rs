@@ -1,7 +1,7 @@
 //! Keys of flows: the signer's, and the descriptor that receivers need (`spec/key-file.md`).
 
 use super::ed25519;
-use super::schemes::{Signer, instance};
+use super::schemes::{Signer, check_instance, instance};
 use crate::failure::Failure;
 use crate::random;
 use clew_evidence::wire::Reader;
@@ -82,10 +82,16 @@ impl FlowKey {
     }
 
     /// A sender of the flow, with a tag of its own.
-    pub fn sender(&self) -> FlowSender<Signer> {
+    ///
+    /// # Errors
+    /// It signs with eFFS, and the boot id cannot be read.
+    pub fn sender(&self) -> Result<FlowSender<Signer>, Failure> {
         let signer = self.signer.clone();
-        FlowSender::new(self.descriptor.clone(), signer, &mut random::os())
-            .expect("the descriptor has this key: it was made or read with it")
+        if matches!(signer, Signer::Effs(_)) {
+            check_instance()?;
+        }
+        let sender = FlowSender::new(self.descriptor.clone(), signer, &mut random::os());
+        Ok(sender.expect("the descriptor has this key: it was made or read with it"))
     }
 
     /// The text of the key file. Secret.

@@ -11,7 +11,9 @@ use clew_flow::{
 };
 use rand_core::CryptoRng;
 use sha2::{Digest as _, Sha256};
+use std::io;
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// Signs the blocks of a flow. A clone has the same key.
@@ -96,13 +98,43 @@ fn cannot_sign(why: Unsignable) -> Failure {
     }
 }
 
-/// This boot and this process, for nonces that are drawn in advance: a process that is forked or restored
-/// from a file is another.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+static BOOT: LazyLock<io::Result<Vec<u8>>> = LazyLock::new(|| boot_id(Path::new(BOOT_ID)));
+
+/// Reads the id of this boot.
+///
+/// # Errors
+/// The system's; [`io::ErrorKind::InvalidData`] if the file is empty.
+fn boot_id(path: &Path) -> io::Result<Vec<u8>> {
+    let id = std::fs::read(path)?;
+    match id.is_empty() {
+        true => Err(io::Error::new(io::ErrorKind::InvalidData, "empty boot id")),
+        false => Ok(id),
+    }
+}
+
+/// Checks that [`instance`] can tell this boot from others.
+///
+/// # Errors
+/// The boot id cannot be read.
+pub fn check_instance() -> Result<(), Failure> {
+    let boot = BOOT.as_ref().map(drop);
+    boot.map_err(|error| {
+        Failure::file(Path::new(BOOT_ID), error)
+            .hint("mount /proc: without the boot id, an eFFS nonce may be used twice")
+    })
+}
+
+/// Names this boot and this process, for nonces that are drawn in advance. A forked process is another
+/// instance. A restored virtual machine has the same instance: the operator must restart the signer.
+///
+/// # Panics
+/// The boot id cannot be read: see [`check_instance`].
 pub fn instance() -> Instance {
-    static BOOT: LazyLock<Vec<u8>> =
-        LazyLock::new(|| std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default());
+    let boot = BOOT.as_ref().expect("signers call check_instance first");
     let process = std::process::id().to_be_bytes();
-    let hash = Sha256::new_with_prefix(process).chain_update(&*BOOT);
+    let hash = Sha256::new_with_prefix(process).chain_update(boot);
     Instance(hash.finalize().into())
 }
 
@@ -179,5 +211,24 @@ impl Deref for Flows {
 
     fn deref(&self) -> &[Descriptor] {
         &self.descriptors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise every boot would be the same one.
+    #[test]
+    fn without_a_boot_id_there_is_no_instance() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("boot_id");
+        assert!(boot_id(&path).is_err());
+        std::fs::write(&path, "").unwrap();
+        assert!(boot_id(&path).is_err());
+        std::fs::write(&path, "id").unwrap();
+        assert_eq!(boot_id(&path).unwrap(), b"id");
+        check_instance().unwrap();
+        assert_eq!(instance(), instance());
     }
 }

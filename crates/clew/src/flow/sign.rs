@@ -119,7 +119,7 @@ pub fn list_capture(
     let mut lines = Lines::default();
     sink.write_all(&sidecar::MAGIC).map_err(Failure::write)?;
     while let Some(batch) = capture.next_batch()? {
-        let (outcomes, parts) = lines.cut(&batch, key, options);
+        let (outcomes, parts) = lines.cut(&batch, key, options)?;
         for (fate, _) in outcomes.into_iter().flatten() {
             done.count(fate, 1);
         }
@@ -192,7 +192,7 @@ fn sign_batch(
     options: &Options,
     blocks: &mut u64,
 ) -> Result<Vec<Option<Outcome>>, Failure> {
-    let (mut outcomes, parts) = lines.cut(batch, key, options);
+    let (mut outcomes, parts) = lines.cut(batch, key, options)?;
     let sign = |mut part: Part<'_>| {
         let sign = |block| part.line.sign(block, options);
         let signed: Result<Vec<_>, Failure> = part.blocks.iter().map(sign).collect();
@@ -217,7 +217,7 @@ impl Lines {
         batch: &'a [Record],
         key: &FlowKey,
         options: &Options,
-    ) -> (Vec<Option<Outcome>>, Vec<Part<'a>>) {
+    ) -> Result<(Vec<Option<Outcome>>, Vec<Part<'a>>), Failure> {
         let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(batch.len());
         let mut flows: BTreeMap<Flow, Vec<Arrival<'a>>> = BTreeMap::new();
         for (place, record) in batch.iter().enumerate() {
@@ -236,12 +236,15 @@ impl Lines {
             }
         }
         let part = |(flow, packets)| {
-            let line = self.0.remove(&flow);
-            let mut line = line.unwrap_or_else(|| Line::new(key, options));
+            let mut line = match self.0.remove(&flow) {
+                Some(line) => line,
+                None => Line::new(key, options)?,
+            };
             let blocks = line.cut(packets);
-            Part { flow, line, blocks }
+            Ok(Part { flow, line, blocks })
         };
-        (outcomes, flows.into_iter().map(part).collect())
+        let parts: Result<_, Failure> = flows.into_iter().map(part).collect();
+        Ok((outcomes, parts?))
     }
 
     /// Keeps a flow for the next batch; that which was silent for longest is forgotten for it.
@@ -278,13 +281,13 @@ fn select<'a>(record: &'a Record, key: &FlowKey, options: &Options) -> Result<Ud
 }
 
 impl Line {
-    fn new(key: &FlowKey, options: &Options) -> Self {
+    fn new(key: &FlowKey, options: &Options) -> Result<Self, Failure> {
         let most = key.descriptor().chaining().most;
-        Self {
-            sender: key.sender(),
+        Ok(Self {
+            sender: key.sender()?,
             schedule: Schedule::new(most, options.period, IDLE),
             last: WallTime::default(),
-        }
+        })
     }
 
     /// Cuts packets into blocks; the last one ends with the batch.

@@ -105,12 +105,22 @@ pub fn read(path: &Path) -> Result<Record, Failure> {
         .map_err(|e| Failure::file(path, e).hint("use the file of clew tunnel serve --record"))
 }
 
-/// Writes a record's file, in place of an older one.
+/// Writes a record's file, in place of an older one of the same host. No other file is replaced.
 ///
 /// # Errors
-/// The system's.
+/// [`io::ErrorKind::AlreadyExists`] if the file is not a record of this host; the system's.
 pub fn write(path: &Path, record: &Record) -> io::Result<()> {
-    write_atomically(path, encode(record).as_bytes(), MODE_PUBLIC, true)
+    let replace = match read_file(path) {
+        Ok(older) if older.cert.body.hostname == record.cert.body.hostname => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
+        Ok(_) | Err(_) => {
+            let host = keys::host(&record.cert);
+            let fault = format!("exists, and is not a tunnel record of {host}");
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, fault));
+        }
+    };
+    write_atomically(path, encode(record).as_bytes(), MODE_PUBLIC, replace)
 }
 
 /// A certificate has ended: no record of that server can be good any more.

@@ -78,7 +78,7 @@ pub async fn begin(
     let first = server.record().await;
     let first = first.ok_or_else(|| Failure::new("the server failed to start"))?;
     if let Some(path) = &serving.record {
-        publish(path, &first).map_err(|e| Failure::file(path, e))?;
+        publish(path, &first).map_err(|e| not_published(path, &e))?;
         tokio::spawn(keep_published(server.records(), path.clone()));
     }
     eprintln!("{host} at {}", addresses.join(", "));
@@ -163,6 +163,14 @@ fn cannot_serve(at: &[SocketAddr], error: Error) -> Failure {
 
 fn publish(path: &Path, record: &Record) -> std::io::Result<()> {
     records::write(path, record)
+}
+
+fn not_published(path: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::file(path, error);
+    match error.kind() {
+        ErrorKind::AlreadyExists => failure.hint("use another --record"),
+        _ => failure,
+    }
 }
 
 /// Writes each record as it comes.

@@ -118,6 +118,24 @@ fn what_was_changed_is_found_and_what_is_lost_is_named() {
     assert_eq!(verdict(packets.last().unwrap()), "replayed");
 }
 
+/// A record whose wire length cannot shrink by the signature, as no signer writes it.
+#[test]
+fn a_signature_that_cannot_be_removed_is_told() {
+    let desk = Desk::new(&[]);
+    desk.yes(&["sign", "--key", "camera.key", QUIC, "-w", "signed"]);
+    let mut bytes = fs::read(desk.path("signed")).unwrap();
+    bytes[24 + 12..24 + 16].fill(0);
+    fs::write(desk.path("odd"), &bytes).unwrap();
+    let verified = desk.run(&["verify", "--flow", "camera.flow", "odd", "-w", "out"]);
+    let said = String::from_utf8(verified.stderr).unwrap();
+    let warning = "warning: 1 packets of the output keep their signature";
+    assert!(said.contains(warning), "{said}");
+    let (odd, out) = (records(&desk.path("odd")), records(&desk.path("out")));
+    assert_eq!(odd[0].data(), out[0].data());
+    let bytes = |records: &[Record]| -> usize { records.iter().map(|r| r.data().len()).sum() };
+    assert!(bytes(&out) < bytes(&odd));
+}
+
 #[test]
 fn policies_decide_what_is_written() {
     for (keygen, kept) in [(&[][..], [4, 2, 2]), (&["--partly"], [4, 3, 2])] {

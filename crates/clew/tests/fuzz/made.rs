@@ -209,7 +209,7 @@ impl Made {
                 packet: &packet,
             };
             let path = dir.with_file_name(format!("{i}"));
-            act(Responder::new(&self.trustees[i], &path), case)
+            act(Responder::new(&self.trustees[i], &path).unwrap(), case)
         })
     }
 

@@ -1,4 +1,4 @@
-//! Keys that are sealed.
+//! Keys that are sealed, and files that are not replaced.
 
 use crate::desk::Desk;
 use std::fs;
@@ -18,4 +18,38 @@ fn keys_are_sealed_on_request() {
     let me = "--user me.key --passphrase-file";
     assert_eq!(desk.says(&format!("{me} word echo")).0, 0);
     assert_eq!(desk.says(&format!("{me} users echo")).0, 2);
+}
+
+/// `serve` and `directory` replace a record of the same host only.
+#[test]
+fn a_record_replaces_no_other_file() {
+    let desk = Desk::new();
+    desk.yes("keygen server --host a.example -o a.key");
+    fs::write(desk.path("mine.txt"), "not a record\n").unwrap();
+    fs::write(desk.path("mine.bin"), b"\xff\x00").unwrap();
+    let (web, a) = ("--key web.key", "--key a.key");
+    drop(desk.serve("--anonymous --service echo=echo"));
+    for (key, record) in [
+        (web, "web.key"),
+        (web, "mine.txt"),
+        (web, "mine.bin"),
+        (a, "web.record"),
+    ] {
+        let before = fs::read(desk.path(record)).unwrap();
+        let line = format!(
+            "serve {key} --listen 127.0.0.1:0 --anonymous --service echo=echo --record {record}"
+        );
+        let (status, said) = desk.status(&format!("{line} --duration 1s"));
+        assert_eq!(status, 2, "{record}: {said}");
+        assert!(
+            said.contains(record) && said.contains("not a tunnel record of"),
+            "{said}"
+        );
+        assert!(said.contains("hint: use another --record"), "{said}");
+        assert_eq!(fs::read(desk.path(record)).unwrap(), before, "{record}");
+    }
+    // Its own it replaces.
+    let before = fs::read(desk.path("web.record")).unwrap();
+    drop(desk.serve("--anonymous --service echo=echo"));
+    assert_ne!(fs::read(desk.path("web.record")).unwrap(), before);
 }

@@ -70,7 +70,9 @@ pub fn share(
         request,
         packet: &packet,
     };
-    Responder::new(&key, &path).open(case, NOW, &mut rng(100 + u64::from(index)))
+    Responder::new(&key, &path)
+        .unwrap()
+        .open(case, NOW, &mut rng(100 + u64::from(index)))
 }
 
 /// A match under way: one packet, one machine.
@@ -114,7 +116,7 @@ impl<'a> Comparison<'a> {
             found: &self.found,
             base: &self.base,
         };
-        act(Responder::new(&key, &path), case, with)
+        act(Responder::new(&key, &path).unwrap(), case, with)
     }
 
     pub fn commit(&self, index: u8, set: Set, seed: u64) -> Result<Share, TrusteeError> {

@@ -1,19 +1,21 @@
 //! What clients can make a server keep is bounded, and honest ones are served meanwhile.
 
 use clew_tunnel::Reason;
+use clew_tunnel::engine::Datagram;
 use clew_tunnel::engine::event::Event;
 use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::{AHEAD, CREDIT, M_MIN};
 use clew_tunnel::wire::rpc::Rpc;
 
-use crate::engine::alone::Alone;
+use crate::engine::alone::{Alone, rogue_address};
 use crate::engine::network::server_address;
-use crate::engine::node::{MS, SECOND};
+use crate::engine::node::{Engine, MS, SECOND};
 use crate::engine::rogue::{Rogue, create, rpcs, say};
 
 use crate::engine::paths::solution;
 use crate::engine::peers::connected;
+use crate::engine::watch::PLAIN_MAX;
 
 #[test]
 fn connections_are_as_many_and_as_fast_as_they_may_be() {
@@ -325,4 +327,29 @@ fn a_tunnel_under_the_boxing_key_is_for_one_question() {
     let mut rogue = Rogue::new(&boxing, 3, alone.wall());
     let said = alone.hand(&rogue.first((256, 0), &rpcs(&[own])));
     assert_eq!(Alone::heard(&rogue, &said)[0].names, ["giveCert"]);
+}
+
+/// Answers that nobody takes away are bounded, and those that are dropped are counted.
+#[test]
+fn answers_that_have_no_room_are_counted() {
+    let mut config = Config::new(vec![server_address()]);
+    let fast = Rate::per_second(1_000_000);
+    let limits = &mut config.limits;
+    (limits.first, limits.stale, limits.stale_all) = (fast, fast, fast);
+    let mut alone = Alone::with(config);
+    let wall = alone.wall();
+    let mut stranger = Rogue::new(&clew_tunnel::keys::decoy([7; 32]), 9, wall);
+    for _ in 0..PLAIN_MAX + 5 {
+        let mut bytes = stranger.first((0, 0), &[]);
+        let datagram = Datagram {
+            peer: rogue_address(),
+            bytes: &mut bytes,
+        };
+        let now = alone.clock.at(alone.now);
+        Engine::receive(&mut alone.server, now, vec![datagram]);
+        while alone.server.compute(alone.clock.at(alone.now)) {}
+    }
+    assert_eq!(alone.counted(Reason::BadBox), PLAIN_MAX as u64 + 5);
+    assert_eq!(alone.server.load().plain, PLAIN_MAX);
+    assert_eq!(alone.counted(Reason::Busy), 5);
 }

@@ -11,7 +11,7 @@ use clew_tunnel::limits::{AHEAD_TOTAL, CONNECTIONS_MAX, CONTROL_MAX, GRANT, M_MA
 pub const MARKER: &[u8] = b"<in clear>";
 
 /// Datagrams that one batch may leave behind.
-const PLAIN_MAX: usize = 4_096;
+pub const PLAIN_MAX: usize = 4_096;
 
 /// Bytes of answers to one packet: 63 times refuse(0), or one record.
 const CONTROL_OVER: usize = 64 * 20 + 1_024;

@@ -32,10 +32,13 @@ pub fn run(command: Flow) -> Result<Status, Failure> {
     }
 }
 
+/// One packet in so many has its block's signature in sparse carriage.
+const EVERY: u16 = 8;
+
 /// Which packets carry what.
 ///
 /// # Errors
-/// The flow's blocks are larger than coded carriage takes, it has salts and manifests have none, or its
+/// There is `--every` without sparse carriage. The flow's blocks are larger than coded carriage takes, it has salts and manifests have none, or its
 /// packet signatures are longer than the padding of RTP.
 fn distribution(carrying: &Carrying, key: &FlowKey) -> Result<Distribution, Failure> {
     let most = key.descriptor().chaining().most;
@@ -47,13 +50,17 @@ fn distribution(carrying: &Carrying, key: &FlowKey) -> Result<Distribution, Fail
         ))
         .hint("use a key made with --alg ed25519 and a smaller --block"));
     }
+    if carrying.every.is_some() && carrying.carriage != CarriageName::Sparse {
+        return Err(Failure::new("--every requires --carriage sparse")
+            .hint("use --carriage sparse, or omit --every"));
+    }
     match carrying.carriage {
         CarriageName::Manifest if key.descriptor().chaining().salted => Err(Failure::new(
             "--carriage manifest cannot add salts: packets are not changed",
         )
         .hint("use another --carriage, or a key made without --salted")),
         CarriageName::Full | CarriageName::Manifest => Ok(Distribution::Every),
-        CarriageName::Sparse => Ok(Distribution::OneIn(carrying.every)),
+        CarriageName::Sparse => Ok(Distribution::OneIn(carrying.every.unwrap_or(EVERY))),
         CarriageName::Coded if most > COUNT_MAX => Err(Failure::new(format!(
             "--carriage coded: need blocks of at most {COUNT_MAX} packets, this flow has up to \
              {most}"

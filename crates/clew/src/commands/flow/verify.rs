@@ -116,15 +116,26 @@ fn capture(
         true => Box::new(Json::new(flows)),
         false => Box::new(Quiet::new(arguments.strict)),
     };
+    let mut with_signature = 0_u64;
     let verified = judge(capture, flows, &arguments.known, |judged| {
         tell(listing.as_mut(), &judged, flows, &mut out).map_err(Failure::write)?;
         match &mut writer {
-            Some(writer) => pass(judged, gate, strip, writer).map_err(Failure::write),
+            Some(writer) => {
+                let bare = pass(judged, gate, strip, writer).map_err(Failure::write)?;
+                with_signature += u64::from(!bare);
+                Ok(())
+            }
             None => Ok(()),
         }
     })?;
     if let Some(writer) = writer {
         writer.finish().map_err(Failure::write)?.commit()?;
+    }
+    if with_signature > 0 {
+        eprintln!(
+            "clew: warning: {with_signature} packets of the output keep their signature: it \
+             cannot be removed exactly"
+        );
     }
     listing.end(&verified, &mut out).map_err(Failure::write)?;
     out.flush().map_err(Failure::write)?;
@@ -132,22 +143,26 @@ fn capture(
 }
 
 /// Writes a record, if the policy lets it pass; without its packet signature, if it is to be stripped.
+/// Returns false if the signature could not be removed.
 fn pass(
     mut judged: Judged,
     gate: Gate,
     strip: bool,
     writer: &mut Writer<Output>,
-) -> io::Result<()> {
+) -> io::Result<bool> {
+    let mut bare = true;
     if let Some(reason) = judged.reason {
         if !gate.passes(reason) {
-            return Ok(());
+            return Ok(true);
         }
-        if strip && let Some(bytes) = without_signature(&judged) {
-            // What signing could write, this can: the container was found exact then.
-            let _ = judged.record.replace(&bytes);
+        if strip && reason.verdict() != Verdict::Unsigned {
+            let bytes = without_signature(&judged);
+            // A capture of live traffic may have records that cannot be exchanged exactly.
+            bare = bytes.is_some_and(|bytes| judged.record.replace(&bytes).is_ok());
         }
     }
-    writer.write(&judged.record)
+    writer.write(&judged.record)?;
+    Ok(bare)
 }
 
 /// The frame with what the application sent.

@@ -124,7 +124,7 @@ fn check_history(path: &Path, store: &Store, given: &GroupFile) -> Result<(), Fa
     }
     let register = given.register();
     let same_epochs = group.epoch_id(newest) == given.epoch_id(newest);
-    let same_rows = store.root_at(register.machines) == Some(register.root);
+    let same_rows = store.root_at(register.machines)? == Some(register.root);
     match same_epochs && same_rows {
         true => Ok(()),
         false => Err(Failure::file(

@@ -66,7 +66,7 @@ impl Signing {
     fn time_of_a_block(&self, key: &FlowKey, count: u16) -> Result<Duration, Failure> {
         let packet = [0; USUAL_BYTES];
         let packets = vec![&packet[..]; count.into()];
-        let mut sender = key.sender();
+        let mut sender = key.sender()?;
         let begin = Instant::now();
         sign_block(&mut sender, &packets, self.distribution, clock::wall_time())?;
         Ok(begin.elapsed())
@@ -86,7 +86,7 @@ pub fn sign(
 ) -> Result<(), Failure> {
     let most = signing.most(key);
     let mut line = Line {
-        sender: key.sender(),
+        sender: key.sender()?,
         schedule: Schedule::new(most, signing.period, IDLE),
         signing,
         waiting: Vec::new(),

@@ -39,7 +39,7 @@ pub fn block(count: usize, policy: Policy, label: &str) -> Vec<Owned> {
     let (packets, mut outs) = (flow(count), vec![Vec::new(); count]);
     let candidates = admitted(&packets, policy, Mode::Tree);
     let precursor = || XR.precursor_of("web-1", NEWEST, label);
-    assert!(sender(policy).sign_block(&candidates, Some(NOW), *ID, precursor, &mut outs), "{label}");
+    sender(policy).sign_block(&candidates, Some(NOW), *ID, precursor, &mut outs).expect(label);
     outs.into_iter().map(raw).collect()
 }
 
