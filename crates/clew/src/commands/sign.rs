@@ -1,6 +1,6 @@
 //! `clew sign`
 
-use crate::capture::Capture;
+use crate::capture::{Capture, foresee};
 use crate::cli::{BlockCarriage, ModeName, OversizeName, Sign, TimeName};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -14,6 +14,9 @@ use clew_keys::{MemberKeyFile, TextFile};
 use clew_packet::{CODED_MAX, Policy, Reason};
 use ipnet::IpNet;
 use std::path::Path;
+
+/// No packet grows by more bytes: signature, path of a block, saved fields and mark.
+const GROWTH: usize = 4 << 10;
 
 pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     check_carriage(arguments)?;
@@ -30,7 +33,8 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     };
     let signers = Signers::new(signers(arguments, matches)?, options);
     let mut capture = Capture::open(&arguments.input, "signing")?;
-    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    foresee(&mut output, &arguments.input, GROWTH)?;
     let (capture, now) = (&mut capture, clock::now);
     let (signed, output) = captures::sign(capture, output, &signers, oversize, now, &random::os)?;
     output.commit()?;

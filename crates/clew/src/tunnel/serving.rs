@@ -78,7 +78,7 @@ pub async fn begin(
     let first = server.record().await;
     let first = first.ok_or_else(|| Failure::new("the server failed to start"))?;
     if let Some(path) = &serving.record {
-        publish(path, &first).map_err(|e| Failure::file(path, e))?;
+        publish(path, &first).map_err(|e| Failure::io(path, &e))?;
         tokio::spawn(keep_published(server.records(), path.clone()));
     }
     eprintln!("{host} at {}", addresses.join(", "));

@@ -36,7 +36,7 @@ const GRACE_NS: u64 = 60_000_000_000;
 pub fn sign(stage: &mut Stage, fleet: &Fleet) -> Result<(), Failure> {
     stage.step("3. Every machine signs the packets that it sends");
     stage.command(&format!(
-        "sign {} @original.pcap -w @signed.pcap",
+        "sign {} @original.pcap -o @signed.pcap",
         keys_and_sources(fleet)
     ));
     let signers = fleet
@@ -195,7 +195,7 @@ fn sign_later(
     say!("   The same traffic comes again later: {}", to.display());
     say!("   All machines sign it, and so does the thief:");
     stage.command(&format!(
-        "sign {} @later.pcap -w @revoked.pcap",
+        "sign {} @later.pcap -o @revoked.pcap",
         keys_and_sources(fleet)
     ));
     sign_file(stage, "later.pcap", "revoked.pcap", signers)?;
@@ -230,7 +230,7 @@ fn updated(stage: &Stage, machine: &Machine, group: &CheckedGroup) -> Result<Mac
 
 pub fn restore(stage: &mut Stage, _: &Fleet) -> Result<(), Failure> {
     stage.step("10. The original comes back, byte for byte");
-    stage.command("strip @signed.pcap -w @restored.pcap");
+    stage.command("strip @signed.pcap -o @restored.pcap");
     let (input, path) = (stage.path("signed.pcap"), stage.path("restored.pcap"));
     let mut capture = Capture::open(&input, "stripping")?;
     let (_, output) = captures::strip(&mut capture, Output::create(&path, &input, false)?)?;
