@@ -22,8 +22,9 @@ Example, on two machines:
 
 A record has a server's addresses and current key. It expires after nearly twice the time that
 clew tunnel serve --rotation sets: 5 minutes by default. connect then asks the server for a newer
-record, which costs one round trip and works until the server's certificate expires. With a directory
-(clew tunnel directory), clients need no record of each server and find servers whose address changed.";
+record, which costs one round trip and works until the server's certificate expires. With a
+directory (clew tunnel directory), clients need no record of each server and find servers whose
+address changed.";
 
 /// `clew tunnel`
 #[derive(Subcommand, Debug)]
