@@ -14,6 +14,14 @@ pub trait Sink: Write {
 
     /// Overwrites bytes already written, at `offset` from the first; further writes still append.
     fn patch(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Returns the greatest length of a packet to come, in bytes, if it is known.
+    fn longest(&self) -> Option<u32> {
+        None
+    }
+
+    /// Tells that a snap length was raised in front: nothing restores it.
+    fn raised(&mut self, _snaplen: u32) {}
 }
 
 impl Sink for Vec<u8> {
@@ -47,7 +55,7 @@ pub enum PacketLengths {
 /// from it. A **section length** that was true of the input becomes true of the output.
 ///
 /// A sink that cannot be patched gets both up front: a snap length of at least
-/// [`PIPE_SNAPLEN`] if packets may grow, and an unstated section length. If a cut simple packet
+/// [`PIPE_SNAPLEN`] if packets may grow beyond theirs, and an unstated section length. If a cut simple packet
 /// block follows then, writing it is an error, because it would be misread.
 pub struct Writer<W: Sink> {
     sink: W,
@@ -171,9 +179,13 @@ impl<W: Sink> Writer<W> {
         snaplen_at: usize,
     ) -> Option<Change> {
         let snaplen = order.u32(&record.raw, snaplen_at);
+        let longest = self.sink.longest().unwrap_or(PIPE_SNAPLEN);
         let raised_in_front = !self.sink.can_patch()
             && self.lengths == PacketLengths::MayGrow
-            && (1..PIPE_SNAPLEN).contains(&snaplen);
+            && (1..longest.min(PIPE_SNAPLEN)).contains(&snaplen);
+        if raised_in_front {
+            self.sink.raised(snaplen);
+        }
         self.section.interfaces.push(Interface {
             field_at: self.at.written + snaplen_at as u64,
             order,

@@ -2,13 +2,30 @@
 
 use crate::INTERRUPTED;
 use crate::failure::Failure;
-use crate::output::open_input;
+use crate::output::{Output, open_input};
 use crate::progress;
-use clew_capture::{Damage, Input, ReadAhead, ReadError, Reader, Record};
+use clew_capture::{Damage, Input, ReadAhead, ReadError, Reader, Record, Sink};
 use clew_engine::captures::Batches;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Tells an output that cannot be corrected afterwards how long the packets of an input file can
+/// become, so that snap lengths that suffice are kept. `growth` is in bytes.
+pub fn foresee(output: &mut Output, input: &Path, growth: usize) -> Result<(), Failure> {
+    if output.can_patch() || !input.is_file() {
+        return Ok(());
+    }
+    let (mut capture, mut longest) = (Capture::open(input, "measuring")?, 0);
+    while let Some(batch) = capture.next_batch()? {
+        let packets = batch.iter().filter(|record| record.packet().is_some());
+        longest = packets
+            .map(|packet| packet.data().len())
+            .fold(longest, usize::max);
+    }
+    output.foresee(u32::try_from(longest + growth).unwrap_or(u32::MAX));
+    Ok(())
+}
 
 /// A capture being read by a thread of its own.
 pub struct Capture {

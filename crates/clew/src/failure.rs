@@ -12,6 +12,9 @@ use std::path::Path;
 /// The first line of clew's binary files is at most so long.
 const BINARY_HEADER: usize = 16;
 
+const GROUPS_OWNER: &str = "run the command as the owner of the group's directory; others need \
+                            only public/group.clew";
+
 /// The answer of a command, and the program's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -89,12 +92,20 @@ impl Failure {
     pub fn io(path: &Path, error: &io::Error) -> Self {
         let folder = directory(path);
         let nearest = folder.ancestors().find(|folder| folder.exists());
-        let nearest = nearest.unwrap_or(Path::new(".")).display();
+        let nearest = nearest.unwrap_or(Path::new("."));
+        let is_here = [Path::new("."), Path::new("")].contains(&nearest);
+        let nearest = nearest.display();
         let (what, hint) = match error.kind() {
-            io::ErrorKind::NotFound if folder.exists() => {
-                ("file does not exist", format!("ls {nearest}"))
+            io::ErrorKind::NotFound => {
+                let what = match folder.exists() {
+                    true => "file does not exist",
+                    false => "folder does not exist",
+                };
+                if is_here {
+                    return Self::file(path, what);
+                }
+                (what, format!("ls {nearest}"))
             }
-            io::ErrorKind::NotFound => ("folder does not exist", format!("ls {nearest}")),
             io::ErrorKind::IsADirectory => (
                 "need a file, have a folder",
                 format!("ls {}", path.display()),
@@ -120,6 +131,7 @@ impl Failure {
     pub fn write(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(""),
+            _ if error.get_ref().is_some_and(|e| e.is::<OutputError>()) => Self::new(error),
             _ => Self::new(format!("cannot write: {error}")),
         }
     }
@@ -128,7 +140,11 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         if let StoreError::Io { path, error } = &error {
-            return Self::io(path, error);
+            let failure = Self::io(path, error);
+            return match error.kind() {
+                io::ErrorKind::PermissionDenied => failure.hint(GROUPS_OWNER),
+                _ => failure,
+            };
         }
         let failure = Self::new(&error);
         match hint(&error) {
@@ -251,6 +267,10 @@ mod tests {
             "{message}"
         );
         assert_eq!(hint, format!("ls {}", dir.path().display()));
+        let missing = io::ErrorKind::NotFound.into();
+        for here in ["no file", "-", "./no file", "no folder/file"] {
+            assert_eq!(said(Failure::io(Path::new(here), &missing)).1, "", "{here}");
+        }
         std::fs::create_dir(path("folder")).unwrap();
         let (message, hint) = refused("folder");
         assert!(
@@ -258,6 +278,17 @@ mod tests {
             "{message}"
         );
         assert_eq!(hint, format!("ls {}", path("folder").display()));
+    }
+
+    #[test]
+    fn what_the_groups_owner_keeps_needs_the_owner() {
+        let error = StoreError::Io {
+            path: "acme/issuer/store.db".into(),
+            error: io::ErrorKind::PermissionDenied.into(),
+        };
+        let (message, hint) = said(error.into());
+        assert_eq!(message, "acme/issuer/store.db: permission denied");
+        assert_eq!(hint, GROUPS_OWNER);
     }
 
     #[test]

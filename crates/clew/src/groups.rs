@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::random;
+use clew_capture::is_capture;
 use clew_engine::Keyring;
-use clew_evidence::{CheckedGroup, GroupFile, GroupFileReader};
+use clew_evidence::{CheckedGroup, GroupFile, GroupFileError, GroupFileReader, Rule, armor};
 use clew_manager::GROUP_FILE;
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,12 +33,28 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
             Ok(0) => break,
             Ok(read) => reader
                 .push(&piece[..read])
-                .map_err(|e| Failure::binary(path, &piece[..read], e))?,
+                .map_err(|e| undecoded(path, &piece[..read], &e))?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(unread(path, &error)),
         }
     }
     reader.finish().map_err(|e| Failure::file(path, e))
+}
+
+/// The failure to decode a piece of a group file: if it is another file, which one is wanted.
+fn undecoded(path: &Path, piece: &[u8], error: &GroupFileError) -> Failure {
+    let failure = Failure::binary(path, piece, error);
+    if error.rule != Rule::Header || failure.hint.is_some() {
+        return failure;
+    }
+    let label = std::str::from_utf8(piece).ok();
+    let label = label.and_then(|text| armor::label(text).ok());
+    let found = match label {
+        Some(label) => format!("this is a {label}: "),
+        None if is_capture(piece) => "this is a capture: ".to_owned(),
+        None => String::new(),
+    };
+    failure.hint(format!("{found}use the group's public/group.clew"))
 }
 
 /// The failure to read a group file. In a group's directory it has another name.

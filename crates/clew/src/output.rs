@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use clew_keys::files::{MODE_PUBLIC, Pending};
 
 use crate::failure::Failure;
-use clew_capture::Sink;
+use clew_capture::{PIPE_SNAPLEN, Sink};
 
 /// Stands for standard input or output among the paths of a command line.
 pub const STANDARD_STREAM: &str = "-";
@@ -103,6 +103,10 @@ pub struct Output {
     path: PathBuf,
     /// Nothing for a stream.
     pending: Option<Pending>,
+    /// The greatest length of a packet to come, if it is known.
+    longest: Option<u32>,
+    /// Whether it was said that a snap length rises.
+    has_warned: bool,
 }
 
 impl Output {
@@ -124,6 +128,7 @@ impl Output {
             file,
             path,
             pending,
+            ..
         } = &mut self;
         let committed = file.flush().and_then(|()| match pending.take() {
             Some(pending) => pending.commit(file.get_ref()),
@@ -149,17 +154,30 @@ impl Output {
             file,
             path: path.to_owned(),
             pending,
+            longest: None,
+            has_warned: false,
         })
+    }
+
+    /// Tells the greatest length of a packet that will be written, in bytes.
+    pub fn foresee(&mut self, longest: u32) {
+        self.longest = Some(longest);
+    }
+
+    /// The failure to write, with the output's name.
+    fn named(&self, error: io::Error) -> io::Error {
+        let path = self.path.clone();
+        io::Error::new(error.kind(), OutputError::Io { path, error })
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.file.write(bytes).map_err(|e| self.named(e))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush().map_err(|e| self.named(e))
     }
 }
 
@@ -169,8 +187,23 @@ impl Sink for Output {
     }
 
     fn patch(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().write_all_at(bytes, offset)
+        self.flush()?;
+        let written = self.file.get_ref().write_all_at(bytes, offset);
+        written.map_err(|e| self.named(e))
+    }
+
+    fn longest(&self) -> Option<u32> {
+        self.longest
+    }
+
+    fn raised(&mut self, snaplen: u32) {
+        if !std::mem::replace(&mut self.has_warned, true) {
+            eprintln!(
+                "clew: warning: {}: a stream's snap length must rise in front, from {snaplen} to \
+                 {PIPE_SNAPLEN}, and strip cannot restore it: to keep it, write to a file",
+                name(&self.path)
+            );
+        }
     }
 }
 

@@ -103,7 +103,7 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::ExtensionHeaders => "malformed IPv6 extension headers",
         Reason::RoutingHeader => "unsupported IPv6 routing header",
         Reason::TooBig => "too big for a trailer",
-        Reason::NoTrailer => "no trailer",
+        Reason::NoTrailer => "the packet is not signed",
         Reason::UnknownVersion => "unknown trailer version",
         Reason::BadTrailerLength => "trailer has the wrong length",
         Reason::UnknownMode => "unknown mode",

@@ -64,9 +64,14 @@ impl Unlock {
     /// Reads the text of a key file, decrypting it if it is encrypted. The secret comes with it, so
     /// that what is written again stays encrypted.
     pub fn read(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
-        let text = read_text(path)?;
+        let read = self.read_unwarned(path)?;
         warn_if_exposed(path);
-        let secret = match encryption::needs(&text).map_err(|e| Failure::file(path, e))? {
+        Ok(read)
+    }
+
+    fn read_unwarned(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
+        let text = read_text(path)?;
+        let secret = match encryption::needs(&text).map_err(|e| undecoded(path, &e))? {
             Needs::Nothing => return Ok((text, None)),
             Needs::Passphrase => self.passphrase(path)?,
             Needs::KeyFile => self.content(path)?,
@@ -81,8 +86,10 @@ impl Unlock {
         path: &Path,
         decode: impl FnOnce(&str) -> Result<T, TextError>,
     ) -> Result<T, Failure> {
-        let (text, _) = self.read(path)?;
-        decode(&text).map_err(|e| Failure::file(path, e))
+        let (text, _) = self.read_unwarned(path)?;
+        let decoded = decode(&text).map_err(|e| undecoded(path, &e))?;
+        warn_if_exposed(path); // another kind of file may be public
+        Ok(decoded)
     }
 
     /// Reads the issuer key of a group's directory.
@@ -231,12 +238,33 @@ fn hinted(failure: Failure, bytes: &[u8]) -> Failure {
     }
 }
 
+/// The failure to decode a file of clew's text form: if it is of another kind, which command writes the
+/// wanted one.
+pub fn undecoded(path: &Path, error: &TextError) -> Failure {
+    let failure = Failure::file(path, error);
+    let TextError::Label { wanted, .. } = error else {
+        return failure;
+    };
+    let hint = match *wanted {
+        "clew-member-key-1" => "use the key that clew enrol or clew join wrote",
+        "clew-trustee-key-1" => "use the key that clew group create or clew trustee finish wrote",
+        "clew-issuer-key-1" => "use issuer/issuer.key of the group's directory",
+        "clew-dkg-plan-1" => "use the plan that clew group plan wrote",
+        "clew-dkg-deal-1" => "use the deals that clew trustee deal wrote",
+        "clew-flow-key-1" => "use the NAME.key that clew flow keygen wrote",
+        "clew-tunnel-server-1" => "use the key that clew tunnel keygen server wrote",
+        "clew-tunnel-user-1" => "use the key that clew tunnel keygen user wrote",
+        _ => return failure,
+    };
+    failure.hint(hint)
+}
+
 /// Reads a file of clew's text form.
 ///
 /// # Errors
 /// As [`read_text`]; it does not decode.
 pub fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
-    T::decode(&read_text(path)?).map_err(|error| Failure::file(path, error))
+    T::decode(&read_text(path)?).map_err(|error| undecoded(path, &error))
 }
 
 /// Writes a file that a repeated command gives again. One that holds the same stays; another is never

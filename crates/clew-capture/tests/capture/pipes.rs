@@ -1,8 +1,8 @@
 //! Sinks that cannot go back, and inputs that trickle or fail.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Write};
 
-use clew_capture::{PIPE_SNAPLEN, Reader};
+use clew_capture::{PIPE_SNAPLEN, Reader, Sink};
 
 use crate::fuzz::assert_same;
 use crate::support::*;
@@ -29,6 +29,42 @@ fn snap_length_is_raised_in_front_only_if_packets_may_grow() {
         &file(PIPE_SNAPLEN),
         "restored",
     );
+}
+
+/// A pipe whose writer knows what comes.
+struct Foreseen(Vec<u8>, u32);
+
+impl Write for Foreseen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Foreseen {
+    fn can_patch(&self) -> bool {
+        false
+    }
+
+    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn longest(&self) -> Option<u32> {
+        Some(self.1)
+    }
+}
+
+#[test]
+fn a_snap_length_that_is_long_enough_stays_on_a_pipe() {
+    let file = pcap(Order::Little, MICROSECONDS, 96, 1, &[packet(b"x")]);
+    for (longest, after) in [(10, 96), (96, 96), (97, PIPE_SNAPLEN)] {
+        let signed = resize_into(Foreseen(Vec::new(), longest), &file, 9).expect("memory");
+        assert_eq!(signed.0[16..20], after.to_le_bytes(), "{longest}");
+    }
 }
 
 #[test]

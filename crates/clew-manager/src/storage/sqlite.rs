@@ -10,6 +10,7 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, TransactionBehavior, params,
 };
 use std::fs::OpenOptions;
+use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -47,8 +48,10 @@ pub(crate) fn create(dir: &Path, record: &[u8], head: &[u8]) -> Result<()> {
 /// from it.
 pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
     let path = dir.join(FILE);
-    if !path.is_file() {
-        return Err(StoreError::NotAStore(dir.to_owned()));
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() => {}
+        Err(error) if !is_missing(&error) => return Err(StoreError::io(&path)(error)),
+        _ => return Err(StoreError::NotAStore(dir.to_owned())),
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(&path, flags).map_err(refused(&path))?;
@@ -67,6 +70,11 @@ pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
     configure(&db).map_err(refused(&path))?;
     let db = Box::new(db);
     Ok(Box::new(Sqlite { db, path }))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 fn configure(db: &Connection) -> rusqlite::Result<()> {

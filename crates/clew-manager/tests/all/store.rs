@@ -318,6 +318,12 @@ fn a_directory_that_is_no_store_is_refused() {
     let dir = temp.path().join("g");
     let refused = || Store::open(&dir).err().unwrap();
     assert!(matches!(refused(), StoreError::NotAStore(_)));
+    // What the system refuses to show may be a store.
+    std::os::unix::fs::symlink("g", &dir).unwrap();
+    assert!(
+        matches!(refused(), StoreError::Io { path, .. } if path == dir.join("issuer/store.db"))
+    );
+    fs::remove_file(&dir).unwrap();
     create(&dir, Scheme::Xr, quorum(2, 3), 1).unwrap();
     let database = dir.join("issuer/store.db");
     fs::write(&database, "not a database at all, whatever its name").unwrap();

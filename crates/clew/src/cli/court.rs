@@ -18,7 +18,7 @@ The group's directory as the register requires the issuer key. Without it, use a
 machine's row is found:
   clew group register DIR -o REGISTER --epoch E     at once, if E is the packet's epoch
   clew open --register REGISTER --q FILE ...        at once, with Q from clew open --write-q FILE
-  clew open --register REGISTER ...                 otherwise row by row, with one pairing for each";
+  clew open --register REGISTER ...                 otherwise it tries row after row: slow";
 
 const MATCH_HELP: &str = "\
 For the three steps before, see clew help share.
@@ -105,10 +105,12 @@ pub struct Open {
     /// Where to write.
     #[command(flatten)]
     pub out: NewFile,
-    /// Also write Q, which finds the row in a register file. Requires --register DIR, scheme xr
+    /// Also write Q, a value with which others find the machine in a register file at once (--q).
+    /// Requires --register DIR, scheme xr
     #[arg(long, value_name = "FILE")]
     pub write_q: Option<PathBuf>,
-    /// Manager's Q, which finds the row in a register file. Scheme xr only
+    /// Q, as the manager wrote it with --write-q: finds the machine in a register file at once.
+    /// Scheme xr only
     #[arg(long, value_name = "FILE", conflicts_with = "write_q")]
     pub q: Option<PathBuf>,
     /// Print the result as a JSON object

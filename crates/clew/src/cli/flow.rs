@@ -1,6 +1,6 @@
 //! Flow signatures: `clew flow`.
 
-use super::OutputFile;
+use super::{OutputFile, parse_address};
 use crate::clock::parse_duration;
 use crate::flow::file::CONTENT_BYTES_MAX;
 use crate::flow::policy::Policy;
@@ -52,7 +52,8 @@ pub struct FlowKeygen {
     #[arg(long)]
     pub name: Option<String>,
     /// Signature algorithm of blocks. eFFS signs about as fast as Ed25519 and verifies many times
-    /// faster, but its signatures have at least 272 bytes instead of 64
+    /// faster, but its signatures have at least 272 bytes instead of 64. A key is shown as
+    /// effs-3072(128,1): modulus bits (--strength,--levels)
     #[arg(long, value_enum, default_value = "effs-3072")]
     pub alg: AlgorithmName,
     /// Bits of an eFFS challenge. With 128 others cannot forge; with 256 the signer cannot find two
@@ -349,22 +350,22 @@ pub struct FlowRelay {
     #[arg(long, value_name = "NAME.flow", conflicts_with_all = ONLY_SIGNING)]
     pub flow: Vec<PathBuf>,
     /// Address to receive at. A multicast group is joined
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub listen: SocketAddr,
     /// Interface to receive at
     #[arg(long, value_name = "NAME")]
     pub listen_on: Option<String>,
     /// Address to send to
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub to: SocketAddr,
     /// Interface to send from
     #[arg(long, value_name = "NAME")]
     pub send_by: Option<String>,
     /// Address to send manifests to, each twice, when signing with --carriage manifest
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub manifest_to: Option<SocketAddr>,
     /// Address to receive manifests at, when verifying packets without signatures
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub manifest_listen: Option<SocketAddr>,
     /// Time to live of multicast packets (0 to 255)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
@@ -384,8 +385,8 @@ pub struct FlowRelay {
     /// Verify eFFS signatures to this many bits only (1 to 256) [default: all bits]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub assurance: Option<u16>,
-    /// Address to serve Prometheus metrics at, under /metrics
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Address to serve Prometheus metrics at, under /metrics. /healthz and /readyz answer, too
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub metrics: Option<SocketAddr>,
     /// Exit after this time [default: run until interrupted]
     #[arg(long, value_name = "D", value_parser = duration)]

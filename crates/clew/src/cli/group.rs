@@ -244,8 +244,8 @@ pub struct Revoke {
     /// Machines to revoke together (xr: up to 48, with --rebase up to 900)
     #[arg(required = true)]
     pub machine: Vec<Name>,
-    /// Revoke without publishing the machines' x; all other machines need new witnesses [bbs04:
-    /// always]
+    /// Publish nothing about the revoked machines' keys. All other machines then need a new witness
+    /// (proof that they are not revoked): clew update --witness [bbs04: always]
     #[arg(long)]
     pub rebase: bool,
     /// When the new epoch starts.

@@ -34,7 +34,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clew_engine::WindowSize;
 use clew_packet::WINDOW_MAX;
 use ipnet::IpNet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -292,8 +292,13 @@ impl Verify {
     }
 }
 
+const STRIP_HELP: &str = "\
+The restored file is the original, byte for byte, except for a snap length that was too short for
+signed packets: it stays as sign raised it. When sign writes to a pipe, it warns if it raises one.";
+
 /// `clew strip`
 #[derive(Args, Debug)]
+#[command(after_help = STRIP_HELP)]
 pub struct Strip {
     /// Signed capture, or - for standard input
     #[arg(value_name = "IN")]
@@ -352,6 +357,11 @@ fn parse_net(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "write 10.0.0.1, 10.0.0.0/8 or fd00::/8".into())
 }
 
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an IP address and port, as 127.0.0.1:5004".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,5 +403,8 @@ mod tests {
         assert_eq!(parse_net("10.0.0.1").unwrap().to_string(), "10.0.0.1/32");
         assert_eq!(parse_net("fd00::/8").unwrap().to_string(), "fd00::/8");
         assert!(parse_net("10.0.0.0/33").is_err());
+        assert!(parse_address("[::1]:5004").is_ok());
+        let refused = parse_address("localhost:5004").unwrap_err();
+        assert_eq!(refused, "write an IP address and port, as 127.0.0.1:5004");
     }
 }

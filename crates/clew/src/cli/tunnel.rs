@@ -1,7 +1,7 @@
 //! MinimaLT tunnels: `clew tunnel`.
 
-use super::NewFile;
 use super::flow::duration;
+use super::{NewFile, parse_address};
 use crate::secrets::{Seal, Unlock};
 use crate::tunnel::keys::{PublicKey, parse_key};
 use crate::tunnel::registry::{Pin, parse_pin};
@@ -20,10 +20,11 @@ Example, on two machines:
 
   clew tunnel connect --record web.record --user me.key --listen 127.0.0.1:8080 web
 
-A record has a server's addresses and current key. It expires after nearly two rotations. connect
-then asks the server for a newer record, which costs one round trip and works until the server's
-certificate expires. With a directory (clew tunnel directory), clients need no record of each server
-and find servers whose address changed.";
+A record has a server's addresses and current key. It expires after nearly twice the time that
+clew tunnel serve --rotation sets: 5 minutes by default. connect then asks the server for a newer
+record, which costs one round trip and works until the server's certificate expires. With a
+directory (clew tunnel directory), clients need no record of each server and find servers whose
+address changed.";
 
 /// `clew tunnel`
 #[derive(Subcommand, Debug)]
@@ -94,10 +95,10 @@ pub struct Serving {
     #[arg(long, value_name = "SERVER.key")]
     pub key: PathBuf,
     /// UDP address to receive at (repeatable: IPv4 and IPv6)
-    #[arg(long, value_name = "ADDRESS:PORT", required = true)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address, required = true)]
     pub listen: Vec<SocketAddr>,
     /// Address for clients, if another one (repeatable, preferred first) [default: --listen]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub address: Vec<SocketAddr>,
     /// File to keep the newest record in. Public; clients need it
     #[arg(long, value_name = "FILE")]
@@ -117,8 +118,8 @@ pub struct Serving {
     /// and content. With several cores trace.sqlog becomes trace-1.sqlog, trace-2.sqlog and so on
     #[arg(long, value_name = "FILE")]
     pub qlog: Option<PathBuf>,
-    /// Address to serve Prometheus metrics at, under /metrics
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Address to serve Prometheus metrics at, under /metrics. /healthz and /readyz answer, too
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub metrics: Option<SocketAddr>,
     /// Exit after this time [default: run until interrupted]
     #[arg(long, value_name = "D", value_parser = duration)]
@@ -192,7 +193,7 @@ pub struct TunnelConnect {
     pub user: Option<PathBuf>,
     /// TCP address to listen at; each connection is forwarded to the service [default: standard
     /// input and output]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub listen: Option<SocketAddr>,
     /// Longest wait for the directory, and for the server's first answer
     #[arg(long, value_name = "D", value_parser = duration, default_value = "20s")]
@@ -242,9 +243,10 @@ pub struct TunnelName {
 
 /// `clew tunnel status`
 #[derive(Args, Debug)]
+#[command(after_help = "Section 15 of spec/tunnel.md lists the reasons of refusals.")]
 pub struct TunnelStatus {
     /// Address of the server's --metrics
-    #[arg(value_name = "ADDRESS:PORT")]
+    #[arg(value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub metrics: SocketAddr,
     /// Print JSON
     #[arg(long)]

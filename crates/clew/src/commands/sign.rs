@@ -1,6 +1,6 @@
 //! `clew sign`
 
-use crate::capture::Capture;
+use crate::capture::{Capture, foresee};
 use crate::cli::{BlockCarriage, ModeName, OversizeName, Sign, TimeName};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -19,6 +19,9 @@ use std::path::Path;
 const WINDOW: WindowSize = WindowSize::Fixed(8);
 const BLOCK: u16 = 64;
 
+/// No packet grows by more bytes: signature, path of a block, saved fields and mark.
+const GROWTH: usize = 4 << 10;
+
 pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     let cover = cover(arguments)?;
     check_carriage(arguments, cover)?;
@@ -35,7 +38,8 @@ pub fn run(arguments: &Sign, matches: &ArgMatches) -> Result<Status, Failure> {
     };
     let signers = Signers::new(signers(arguments, matches)?, options);
     let mut capture = Capture::open(&arguments.input, "signing")?;
-    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    foresee(&mut output, &arguments.input, GROWTH)?;
     let (capture, now) = (&mut capture, clock::now);
     let (signed, output) = captures::sign(capture, output, &signers, oversize, now, &random::os)?;
     output.commit()?;

@@ -102,7 +102,7 @@ pub fn read_file(path: &Path) -> io::Result<Record> {
 /// The file's, by its name.
 pub fn read(path: &Path) -> Result<Record, Failure> {
     read_file(path)
-        .map_err(|e| Failure::file(path, e).hint("use the file of clew tunnel serve --record"))
+        .map_err(|e| Failure::io(path, &e).hint("use the file of clew tunnel serve --record"))
 }
 
 /// Writes a record's file, in place of an older one of the same host. No other file is replaced.

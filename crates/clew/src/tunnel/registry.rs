@@ -91,7 +91,7 @@ impl Directory {
     pub fn open(folder: &Path) -> Result<Self, Failure> {
         let table = Table::default();
         let mut look = Look::new(folder);
-        look.look(&table).map_err(|e| Failure::file(folder, e))?;
+        look.look(&table).map_err(|e| Failure::io(folder, &e))?;
         let directory = Self {
             table: table.clone(),
             names: None,
@@ -237,10 +237,10 @@ impl NameServer {
     /// # Errors
     /// The folder's.
     pub fn open(folder: &Path, policy: Policy) -> Result<Self, Failure> {
-        std::fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
+        std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
         let table = Table::default();
         let looked = Look::new(folder).look(&table);
-        looked.map_err(|e| Failure::file(folder, e))?;
+        looked.map_err(|e| Failure::io(folder, &e))?;
         // What was taken by another policy is not given any more.
         table.with(|records| records.retain(|_, record| policy.trusts(&record.cert)));
         let (writes, written) = sync_channel::<(PathBuf, Record)>(WRITES_MAX);

@@ -131,7 +131,8 @@ impl Services {
 
     fn take(&mut self, incoming: Incoming) {
         if let Err(failure) = self.users.refresh() {
-            warn!("{}", failure.message);
+            let message = failure.message;
+            warn!("{message}: no user with a key is admitted until this file is good again");
         }
         // Whether a service is there is told to nobody who may not use it.
         if !self.users.may(&incoming.user()) {

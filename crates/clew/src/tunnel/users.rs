@@ -6,20 +6,26 @@ use clew_tunnel::engine::event::User;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// Longest file of users, in bytes: some 100,000 of them.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Which file was read, its length, and when it was last changed: contents, name or permissions.
+type Stamp = (u64, u64, (i64, i64));
 
 /// Users by their keys, from a file that may change.
 #[derive(Debug)]
 pub struct Users {
     file: Option<PathBuf>,
-    /// Time and length of what was read.
-    stamp: Option<(SystemTime, u64)>,
+    /// `None` if the file could not be opened.
+    stamp: Option<Stamp>,
+    /// Nobody while the file is bad.
     known: HashSet<PublicKey>,
     anonymous: bool,
+    /// What is wrong with the file, as it was said last.
+    complaint: Option<String>,
 }
 
 impl Users {
@@ -33,37 +39,44 @@ impl Users {
             stamp: None,
             known: HashSet::new(),
             anonymous,
+            complaint: None,
         };
         users.refresh()?;
         Ok(users)
     }
 
-    /// Reads the file again if it changed; what was known stays if it cannot be read.
+    /// Reads the file again if it changed. While it cannot be read or has a bad line, no key is known.
     ///
     /// # Errors
-    /// The file's.
+    /// The file's, once.
     pub fn refresh(&mut self) -> Result<(), Failure> {
         let Some(path) = &self.file else {
             return Ok(());
         };
-        let metadata = fs::metadata(path).map_err(|e| Failure::file(path, e))?;
-        let stamp = metadata.modified().ok().map(|time| (time, metadata.len()));
+        let stamp = fs::metadata(path).ok().map(|metadata| {
+            let changed = (metadata.ctime(), metadata.ctime_nsec());
+            (metadata.ino(), metadata.len(), changed)
+        });
         if stamp.is_some() && stamp == self.stamp {
             return Ok(());
         }
-        // A file that is wrong is complained of once.
         self.stamp = stamp;
-        let mut text = String::new();
-        let file = File::open(path).map_err(|e| Failure::file(path, e))?;
-        let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
-        read.map_err(|e| Failure::file(path, e))?;
-        self.known = parse(&text).map_err(|line| {
-            Failure::file(path, format!("line {line}: not the key of a user")).hint(
-                "write one key per line, as clew tunnel keygen user prints it, optionally followed \
-                 by a name",
-            )
-        })?;
-        Ok(())
+        self.known.clear();
+        let opened = File::open(path).map_err(|e| Failure::io(path, &e));
+        if opened.is_err() {
+            self.stamp = None; // tried again: it may be for want of file descriptors only
+        }
+        match opened.and_then(|file| read(path, file)) {
+            Ok(known) => {
+                (self.known, self.complaint) = (known, None);
+                Ok(())
+            }
+            Err(failure) if self.complaint.as_ref() == Some(&failure.message) => Ok(()),
+            Err(failure) => {
+                self.complaint = Some(failure.message.clone());
+                Err(failure)
+            }
+        }
     }
 
     /// How many there are.
@@ -83,6 +96,18 @@ impl Users {
             User::Key { key, .. } => self.known.contains(&PublicKey(key.0)),
         }
     }
+}
+
+fn read(path: &Path, file: File) -> Result<HashSet<PublicKey>, Failure> {
+    let mut text = String::new();
+    let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+    read.map_err(|e| Failure::io(path, &e))?;
+    parse(&text).map_err(|line| {
+        Failure::file(path, format!("line {line}: not the key of a user")).hint(
+            "write one key per line, as clew tunnel keygen user prints it, optionally followed by a \
+             name",
+        )
+    })
 }
 
 /// Users by their keys, or the number of the first line that is none.
@@ -132,9 +157,38 @@ mod tests {
         fs::write(&path, format!("{} new\n", "0a".repeat(32))).unwrap();
         users.refresh().unwrap();
         assert!(!users.may(&user(9)) && users.may(&user(10)));
-        fs::write(&path, "nobody").unwrap();
-        assert!(users.refresh().is_err() && users.may(&user(10)));
         assert!(Users::new(None, true).unwrap().may(&User::Anonymous));
         assert!(Users::new(Some(&folder.path().join("none")), false).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_bad_or_gone_admits_nobody_and_is_complained_of_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users");
+        let good = "09".repeat(32);
+        let user = User::Key {
+            key: clew_tunnel::x25519::Public([9; 32]),
+            by: clew_tunnel::record::Authenticators::BOUND,
+        };
+        fs::write(&path, &good).unwrap();
+        let mut users = Users::new(Some(&path), true).unwrap();
+        let mut complains_once = |what: &str| {
+            let failure = users.refresh().unwrap_err();
+            assert!(failure.message.ends_with(what), "{}", failure.message);
+            assert!(!users.may(&user) && users.may(&User::Anonymous));
+            assert!(users.refresh().is_ok() && !users.may(&user));
+            fs::remove_file(&path)
+                .or_else(|_| fs::remove_dir(&path))
+                .ok();
+            fs::write(&path, &good).unwrap();
+            assert!(users.refresh().is_ok() && users.may(&user));
+        };
+        fs::write(&path, format!("{good}\nnobody")).unwrap();
+        complains_once("line 2: not the key of a user");
+        fs::remove_file(&path).unwrap();
+        complains_once("file does not exist");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        complains_once("need a file, have a folder");
     }
 }

@@ -105,7 +105,7 @@ fn what_one_application_sends_another_gets() {
 #[test]
 fn a_period_that_is_too_short_is_refused() {
     let desk = Desk::new(&[]);
-    let [listen] = free_ports().map(|at| at.to_string());
+    let [listen, to] = free_ports().map(|at| at.to_string());
     let relay = [
         "relay",
         "--key",
@@ -113,14 +113,25 @@ fn a_period_that_is_too_short_is_refused() {
         "--listen",
         &listen,
         "--to",
-        &listen,
+        &to,
     ];
     let output = desk.run(&[&relay[..], &["--period", "1us", "--duration", "1s"]].concat());
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("is too short"), "{said}");
-    assert_eq!(
-        desk.status(&["relay", "--listen", &listen, "--to", &listen]),
-        2
-    );
+    assert_eq!(desk.status(&["relay", "--listen", &listen, "--to", &to]), 2);
+}
+
+#[test]
+fn a_relay_that_would_receive_what_it_sends_is_refused() {
+    let desk = Desk::new(&[]);
+    let [at] = free_ports();
+    let (here, all) = (at.to_string(), format!("0.0.0.0:{}", at.port()));
+    for listen in [&here, &all] {
+        let relay = ["relay", "--flow", "camera.flow", "--listen", listen];
+        let output = desk.run(&[&relay[..], &["--to", &here, "--duration", "1s"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("would receive what"), "{said}");
+    }
 }

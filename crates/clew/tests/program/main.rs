@@ -286,3 +286,26 @@ fn annotated_captures_say_each_verdict() {
         assert_eq!(packets, 18, "{name}");
     }
 }
+
+/// A stream cannot be corrected afterwards: the file is measured first.
+#[test]
+fn a_capture_that_is_signed_into_a_pipe_is_stripped_to_the_original() {
+    let desk = Desk::new();
+    beginning(
+        &Path::new(CAPTURES).join("zeek--ssh-ssh.pcap"),
+        &desk.path("in"),
+    );
+    let mut original = fs::read(desk.path("in")).unwrap();
+    for (snaplen, is_kept) in [(65_535_u32, true), (100, false)] {
+        original[16..20].copy_from_slice(&snaplen.to_le_bytes());
+        fs::write(desk.path("in"), &original).unwrap();
+        let signed = desk.clew(&["sign", "--key", "web-1.key", "in", "-o", "-"]);
+        fs::write(desk.path("signed"), signed.stdout).unwrap();
+        desk.yes(&["strip", "signed", "-o", "restored", "--force"]);
+        let restored = fs::read(desk.path("restored")).unwrap();
+        assert_eq!(restored == original, is_kept);
+        assert!(without_snaplen(restored) == without_snaplen(original.clone()));
+        let said = String::from_utf8_lossy(&signed.stderr);
+        assert_eq!(!said.contains("snap length must rise"), is_kept, "{said}");
+    }
+}

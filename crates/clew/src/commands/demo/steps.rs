@@ -122,7 +122,7 @@ fn sign_later(stage: &mut Stage, fleet: &Fleet, start: u64) -> Result<(), Failur
 
 pub fn restore(stage: &mut Stage) -> Result<(), Failure> {
     stage.step("10. The original comes back, byte for byte");
-    stage.ask("strip @signed.pcap -w @restored.pcap")?;
+    stage.ask("strip @signed.pcap -o @restored.pcap")?;
     let [original, restored] = ["original.pcap", "restored.pcap"].map(|name| stage.path(name));
     say!("   $ cmp {} {}", original.display(), restored.display());
     let (same, what) = compare(&read_file(&original)?, &read_file(&restored)?);

@@ -17,22 +17,37 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_millis(5);
 
 pub fn run(arguments: &FlowRelay) -> Result<Status, Failure> {
+    check_ends(arguments)?;
     match &arguments.key {
         Some(key) => sign(arguments, key),
         None => verify(arguments),
     }
 }
 
+/// Refuses a relay that receives what it sends. Between two interfaces, one multicast group may be both.
+fn check_ends(arguments: &FlowRelay) -> Result<(), Failure> {
+    let (listen, to) = (arguments.listen, arguments.to);
+    let is_same = listen == to && arguments.listen_on == arguments.send_by;
+    let is_all = listen.ip().is_unspecified() && to.ip().is_loopback();
+    if is_same || is_all && listen.port() == to.port() {
+        return Err(Failure::new(format!(
+            "--listen {listen} would receive what --to {to} sends"
+        ))
+        .hint("use another port for --to"));
+    }
+    Ok(())
+}
+
 fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
     let key = arguments.unlock.load(key, FlowKey::decode)?;
     let carrying = &arguments.carrying;
-    let signing = Signing {
+    let mut signing = Signing {
         distribution: distribution(carrying, &key)?,
         period: carrying.period.unwrap_or(PERIOD),
         rtp: carrying.rtp,
         manifests: manifests(arguments)?,
     };
-    let bound = signing.delay_bound(&key)?;
+    let bound = signing.delay_bound(&key, carrying.period.is_some())?;
     let (mut wire, metrics) = begin(arguments)?;
     eprintln!(
         "signing as {}; a packet waits {:.1} ms at most",

@@ -1,7 +1,7 @@
 //! `clew flow sign`
 
 use super::{Kind, distribution, peek};
-use crate::capture::Capture;
+use crate::capture::{Capture, foresee};
 use crate::cli::{CarriageName, FlowSign};
 use crate::failure::{Failure, Status};
 use crate::flow::file;
@@ -15,6 +15,9 @@ use std::time::Duration;
 /// Nobody waits for a packet of a capture: a block ends where its one timestamp would be wrong by a
 /// second.
 const PERIOD: Duration = Duration::from_secs(1);
+
+/// No packet grows by more bytes: signature, and the digests of a star of 1024 packets.
+const GROWTH: usize = 40 << 10;
 
 pub fn run(arguments: &FlowSign) -> Result<Status, Failure> {
     let key = arguments.unlock.load(&arguments.key, FlowKey::decode)?;
@@ -35,7 +38,8 @@ fn capture(
     input: Box<dyn Read + Send>,
 ) -> Result<Status, Failure> {
     let capture = Capture::of(&arguments.input, input, "signing")?;
-    let output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    let mut output = Output::create(&arguments.out.output, &arguments.input, arguments.out.force)?;
+    foresee(&mut output, &arguments.input, GROWTH)?;
     let carrying = &arguments.carrying;
     let beside = carrying.carriage == CarriageName::Manifest;
     let options = Options {
@@ -46,10 +50,7 @@ fn capture(
         port: arguments.port,
     };
     let (signed, output) = match beside {
-        true => {
-            let mut output = output;
-            (list_capture(capture, &mut output, key, &options)?, output)
-        }
+        true => (list_capture(capture, &mut output, key, &options)?, output),
         false => sign_capture(capture, output, key, &options)?,
     };
     output.commit()?;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Datagrams of this size stand for others where the time of a block is measured.
 const USUAL_BYTES: usize = 1400;
 
-/// How often it is measured.
+/// How often it is measured: the least counts, the others were disturbed.
 const MEASUREMENTS: usize = 5;
 
 /// How datagrams are signed.
@@ -34,20 +34,34 @@ pub struct Signing {
 
 impl Signing {
     /// The longest that a packet waits for its signature, with what chaining and signing take here:
-    /// D_s (Wong and Lam, 2.5).
+    /// D_s (Wong and Lam, 2.5). A period that is too short becomes longer unless it `is_fixed`.
     ///
     /// # Errors
-    /// The period is too short: blocks would pile up. Or no block is signed.
-    pub fn delay_bound(&self, key: &FlowKey) -> Result<Duration, Failure> {
-        let most = self.most(key);
-        let mut work = Duration::ZERO;
+    /// The fixed period is too short: blocks would pile up. Or no block is signed.
+    pub fn delay_bound(&mut self, key: &FlowKey, is_fixed: bool) -> Result<Duration, Failure> {
+        let (most, mut work) = (self.most(key), Duration::MAX);
         for _ in 0..MEASUREMENTS {
-            work = work.max(self.time_of_a_block(key, most)?);
+            work = work.min(self.time_of_a_block(key, most)?);
         }
-        delay_bound(self.period, Duration::ZERO, work).ok_or_else(|| {
-            let (period, work) = (self.period, work);
+        self.fit(work, most, is_fixed)
+    }
+
+    /// The same, if a block of `most` packets takes so long.
+    fn fit(&mut self, work: Duration, most: u16, is_fixed: bool) -> Result<Duration, Failure> {
+        let bound = |period| delay_bound(period, Duration::ZERO, work);
+        let (mut found, given) = (bound(self.period), self.period);
+        if found.is_none() && !is_fixed {
+            self.period = work.saturating_mul(2);
+            found = bound(self.period);
+            eprintln!(
+                "clew: warning: a block of {most} packets takes {work:?} here: the period is {:?} \
+                 instead of {given:?}",
+                self.period
+            );
+        }
+        found.ok_or_else(|| {
             Failure::new(format!(
-                "--period {period:?} is too short: a block of {most} packets takes {work:?} here"
+                "--period {given:?} is too short: a block of {most} packets takes {work:?} here"
             ))
             .hint("increase --period, or use a key made with a smaller --block")
         })
@@ -206,4 +220,28 @@ fn pass(wire: &Wire, datagram: &[u8], metrics: &RelayMetrics) {
         true => metrics.sent.inc(),
         false => metrics.refused.inc(),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_period_that_was_given_is_refused() {
+        let (period, work) = (Duration::from_millis(5), Duration::from_millis(48));
+        let signing = || Signing {
+            distribution: Distribution::Every,
+            period,
+            rtp: false,
+            manifests: None,
+        };
+        let refused = signing().fit(work, 64, true).unwrap_err();
+        assert!(refused.message.starts_with("--period 5ms is too short"));
+        let mut longer = signing();
+        assert!(longer.fit(work, 64, false).unwrap() >= 2 * work);
+        assert_eq!(longer.period, 2 * work);
+        let mut kept = signing();
+        assert!(kept.fit(period / 5, 64, false).is_ok());
+        assert_eq!(kept.period, period);
+    }
 }
