@@ -32,6 +32,12 @@ pub fn say(line: fmt::Arguments<'_>) {
     }
 }
 
+/// Prints a line on standard error. If it cannot be written, nobody can be told: the command goes on.
+pub fn mention(line: fmt::Arguments<'_>) {
+    // At once, so that the lines of several threads do not mix.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
 /// Fails if a line was not printed. A reader that went away (`clew show ... | head -1`) has read what
 /// it wanted.
 pub fn all_said() -> Result<(), Failure> {

@@ -192,7 +192,7 @@ fn warrant_of(shares: &[Share]) -> Option<[u8; 32]> {
 
 fn warn(refused: &[Refused]) {
     for one in refused {
-        eprintln!("clew: warning: {one}");
+        mention!("clew: warning: {one}");
     }
 }
 

@@ -92,7 +92,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
                 ));
             }
             if from.is_empty() {
-                eprintln!(
+                mention!(
                     "clew: warning: signing packets of every source; select the machine's with \
                      --from"
                 );
@@ -124,7 +124,7 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
 
 fn report(signed: &SignReport, output: &Path) {
     let count = signed.reasons.of(Reason::Signed);
-    eprintln!(
+    mention!(
         "signed {count} of {} packets: {}",
         signed.packets,
         output.display()
@@ -137,6 +137,6 @@ fn report(signed: &SignReport, output: &Path) {
     );
     report::damage(signed.damage.as_ref(), "the rest was copied unchanged");
     if count == 0 && signed.packets > 0 {
-        eprintln!("clew: warning: no packet was signed");
+        mention!("clew: warning: no packet was signed");
     }
 }

@@ -1,10 +1,11 @@
 //! Who may connect.
 
+use super::files::open_regular;
 use super::keys::{self, PublicKey, parse_key};
 use crate::failure::Failure;
 use clew_tunnel::engine::event::User;
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -54,7 +55,7 @@ impl Users {
         // A file that is wrong is complained of once.
         self.stamp = stamp;
         let mut text = String::new();
-        let file = File::open(path).map_err(|e| Failure::file(path, e))?;
+        let file = open_regular(path).map_err(|e| Failure::file(path, e))?;
         let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
         read.map_err(|e| Failure::file(path, e))?;
         self.known = parse(&text).map_err(|line| {

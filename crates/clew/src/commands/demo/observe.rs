@@ -25,7 +25,7 @@ pub struct Observed<'c> {
 pub fn observe<'c>(stage: &mut Stage, fleet: &'c Fleet) -> Result<Observed<'c>, Failure> {
     stage.step("4. An observer verifies, using only the public group file");
     stage.command(&format!("verify --group @{GROUP_FILE} @signed.pcap"));
-    let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
+    let keyring = Keyring::from(read_group_file(&stage.path(GROUP_FILE))?);
     let mut seen = Observer::new(fleet);
     let verified = verify_file(stage, "signed.pcap", |record, info, conclusion| {
         seen.look(record, info, conclusion, &keyring);

@@ -96,7 +96,7 @@ pub fn verify_file(
     mut each: impl FnMut(&Record, &PacketInfo, &Conclusion),
 ) -> Result<VerifyReport, Failure> {
     let mut capture = Capture::open(&stage.path(name), "verifying")?;
-    let keyring = Keyring::new(vec![read_group_file(&stage.path(GROUP_FILE))?]);
+    let keyring = Keyring::from(read_group_file(&stage.path(GROUP_FILE))?);
     let verifier = Verifier::new(&keyring, Rules::capture());
     let each = |record: Record, conclusion: Option<Conclusion>| {
         if let (Some(info), Some(conclusion)) = (record.packet(), conclusion) {

@@ -64,25 +64,25 @@ fn capture(
 
 fn tell(signed: &Signed, arguments: &FlowSign) {
     let count = signed.fates.get(&Fate::Signed).copied().unwrap_or(0);
-    eprintln!(
+    mention!(
         "signed {count} of {} packets, in {} blocks: {}",
         signed.packets,
         signed.blocks,
         arguments.out.output.display()
     );
     if let Some(each) = signed.bytes.checked_div(count) {
-        eprintln!("  {each} bytes added to each, on average");
+        mention!("  {each} bytes added to each, on average");
     }
     for (fate, count) in signed
         .fates
         .iter()
         .filter(|(fate, _)| **fate != Fate::Signed)
     {
-        eprintln!("  {count:>9}  {}", fate.explain());
+        mention!("  {count:>9}  {}", fate.explain());
     }
     report::damage(signed.damage.as_deref(), "the rest was copied unchanged");
     if count == 0 && signed.packets > 0 {
-        eprintln!("clew: warning: no packet was signed");
+        mention!("clew: warning: no packet was signed");
     }
 }
 
@@ -96,7 +96,7 @@ fn file(
     let size = file::sign(input, &mut output, key, arguments.packet_bytes)?;
     output.commit()?;
     let each = arguments.packet_bytes;
-    eprintln!(
+    mention!(
         "signed {size} bytes, in packets of {each}: {}",
         arguments.out.output.display()
     );

@@ -57,7 +57,7 @@ fn tell(held: &HeldEpoch, now: u64) {
 fn tell_end(group: &GroupFile, epoch: u32) {
     let start = group.start(epoch).map(clock::to_the_second);
     let start = start.unwrap_or_default();
-    eprintln!("clew: warning: this machine is revoked in epoch {epoch}, which starts at {start}");
+    mention!("clew: warning: this machine is revoked in epoch {epoch}, which starts at {start}");
 }
 
 fn refused(
