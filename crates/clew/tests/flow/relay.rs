@@ -124,3 +124,16 @@ fn a_period_that_is_too_short_is_refused() {
         2
     );
 }
+
+#[test]
+fn a_relay_that_nobody_hears_ends_as_it_should() {
+    let desk = Desk::new(&[]);
+    let [listen, to] = free_ports();
+    for role in ["--key camera.key", "--flow camera.flow"] {
+        let line = format!("relay {role} --listen {listen} --to {to} --duration 1s");
+        let arguments: Vec<_> = line.split_whitespace().collect();
+        let mut started = desk.start(None, &arguments);
+        drop(started.stderr.take());
+        assert_eq!(started.wait().unwrap().code(), Some(0), "{role}");
+    }
+}
