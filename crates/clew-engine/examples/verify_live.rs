@@ -25,7 +25,7 @@ fn main() -> Result<(), Failure> {
     let [group, address] = &arguments[..] else {
         return Err("give GROUPFILE ADDRESS".into());
     };
-    let keyring = Keyring::new(vec![GroupFile::from_bytes(&fs::read(group)?)?]);
+    let keyring = Keyring::from(GroupFile::from_bytes(&fs::read(group)?)?);
     let socket = UdpSocket::bind(address)?;
     let mut verifier = Verifier::new(&keyring, Rules::live(now()));
     loop {
@@ -90,7 +90,7 @@ fn signed_packets_are_valid_once() -> Result<(), Failure> {
     };
 
     let group = GroupFile::from_bytes(include_bytes!("../tests/example/group.clew"))?;
-    let keyring = Keyring::new(vec![group]);
+    let keyring = Keyring::from(group);
     let mut verifier = Verifier::new(&keyring, Rules::live(Timestamp::NONE));
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     for bytes in [signed, &packet.bytes, signed] {

@@ -1,15 +1,17 @@
 //! The groups that a verifier was given, with keys prepared when they are first needed.
 
-use clew_evidence::{GroupFile, GroupFileError};
+use clew_evidence::{GroupFile, GroupFileError, WallTime, short_epoch_id};
 use clew_group::{Scheme, VerifyingKey};
 use clew_packet::{GroupTag, KeySource, Timestamp, Unknown};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{error, fmt};
 
 /// Most prepared keys that are kept: 64 epochs, 29 MB.
 pub const PREPARED_MAX: usize = 64;
 
-/// Group files, and the prepared keys of the epochs used last.
+/// Group files, one of each group, and the prepared keys of the epochs used last.
+#[derive(Default)]
 pub struct Keyring {
     groups: Vec<GroupFile>,
     prepared: Mutex<VecDeque<Prepared>>,
@@ -21,13 +23,55 @@ struct Prepared {
     key: Result<Arc<VerifyingKey>, GroupFileError>,
 }
 
-impl Keyring {
-    /// Returns a keyring of these groups.
-    pub fn new(groups: Vec<GroupFile>) -> Self {
+/// Two files show two histories of one group (`spec/group-file.md` section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TwoHistories {
+    /// The first epoch for which they differ.
+    pub epoch: u32,
+    /// The short forms of its ids, of the file that came first and of the other.
+    pub ids: [String; 2],
+}
+
+impl fmt::Display for TwoHistories {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (epoch, [one, other]) = (self.epoch, &self.ids);
+        write!(
+            f,
+            "group files differ about epoch {epoch}, {one} and {other}: someone shows two \
+             histories of the group"
+        )
+    }
+}
+
+impl error::Error for TwoHistories {}
+
+impl From<GroupFile> for Keyring {
+    /// Returns a keyring of one group.
+    fn from(group: GroupFile) -> Self {
         Self {
-            groups,
-            prepared: Mutex::new(VecDeque::new()),
+            groups: vec![group],
+            ..Self::default()
         }
+    }
+}
+
+impl Keyring {
+    /// Adds a group file. Of files with one history the newest counts, in whatever order they come.
+    ///
+    /// # Errors
+    /// Another file of this group has another history. The keyring stays as it is.
+    pub fn add(&mut self, group: GroupFile) -> Result<(), TwoHistories> {
+        let tag = group.id().tag();
+        let Some(held) = self.groups.iter_mut().find(|held| held.id().tag() == tag) else {
+            self.groups.push(group);
+            return Ok(());
+        };
+        compare(held, &group)?;
+        if age(&group) > age(held) {
+            *held = group;
+            self.prepared().clear();
+        }
+        Ok(())
     }
 
     /// Returns the group with that tag.
@@ -56,6 +100,23 @@ impl Keyring {
         let key = group.public_key(epoch)?;
         Some(key.map(|public| Arc::new(VerifyingKey::new(&public, id))))
     }
+}
+
+/// Compares the epochs that both files have.
+fn compare(one: &GroupFile, other: &GroupFile) -> Result<(), TwoHistories> {
+    let common = 0..=one.newest_epoch().min(other.newest_epoch());
+    let ids = common.map(|epoch| (epoch, one.epoch_id(epoch), other.epoch_id(epoch)));
+    let Some((epoch, one, other)) = { ids }.find(|(_, one, other)| one != other) else {
+        return Ok(());
+    };
+    let ids = [one, other].map(|id| id.map_or_else(String::new, |id| short_epoch_id(&id)));
+    Err(TwoHistories { epoch, ids })
+}
+
+/// Orders the files of one history by their age.
+fn age(group: &GroupFile) -> (u32, u32, WallTime) {
+    let register = group.register();
+    (group.newest_epoch(), register.machines, register.time)
 }
 
 impl KeySource for Keyring {

@@ -27,6 +27,6 @@ mod sign;
 mod verify;
 
 pub use frame::{Arrival, AsFrame, Randomness, TimeSource};
-pub use keyring::{Keyring, PREPARED_MAX};
+pub use keyring::{Keyring, PREPARED_MAX, TwoHistories};
 pub use sign::{Cover, Fate, Options, SignError, Signer, Signers, WindowSize};
 pub use verify::{HELD_BYTES_MAX, HELD_MAX, Judged, Rules, Totals, Verifier};

@@ -37,7 +37,7 @@ fn signers(cover: Cover, policy: Policy) -> Signers {
 
 fn keyring() -> Keyring {
     let group = GroupFile::from_bytes(include_bytes!("example/group.clew"));
-    Keyring::new(vec![group.unwrap()])
+    Keyring::from(group.unwrap())
 }
 
 fn sign(cover: Cover, policy: Policy) -> Result<(SignReport, Vec<u8>), Error> {

@@ -17,9 +17,18 @@ const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
 const PIECE_BYTES: usize = 1 << 16;
 
 /// Reads group files, for a verifier.
+///
+/// # Errors
+/// One cannot be read, or breaks a rule; two show two histories of one group.
 pub fn read_keyring(paths: &[impl AsRef<Path>]) -> Result<Keyring, Failure> {
-    let groups = paths.iter().map(|path| read_group_file(path.as_ref()));
-    Ok(Keyring::new(groups.collect::<Result<_, _>>()?))
+    let mut keyring = Keyring::default();
+    for path in paths.iter().map(AsRef::as_ref) {
+        let added = keyring.add(read_group_file(path)?);
+        added.map_err(|error| {
+            Failure::file(path, error).hint("compare the ids with those of other machines")
+        })?;
+    }
+    Ok(keyring)
 }
 
 /// Reads and checks one group file, no further than its first bad part.

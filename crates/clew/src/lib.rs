@@ -3,10 +3,19 @@
 //! [`cli`] is the table of commands from which help, man pages and completions are made;
 //! [`commands`] has one module each. `clew-engine` signs and verifies.
 
-/// Prints a line: see [`output::say`].
+#![deny(clippy::print_stderr, clippy::print_stdout)] // they panic if they cannot write
+
+/// Prints a line of the result: see [`output::say`].
 macro_rules! say {
     ($($line:tt)*) => {
         $crate::output::say(format_args!($($line)*))
+    };
+}
+
+/// Prints a line for people beside the result: see [`output::mention`].
+macro_rules! mention {
+    ($($line:tt)*) => {
+        $crate::output::mention(format_args!($($line)*))
     };
 }
 
@@ -66,6 +75,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let _ = ctrlc::set_handler(interrupt);
     log::begin();
     let done = clock::check().and_then(|()| commands::run(cli, &matches));
+    log::end();
     match done.and_then(|status| output::all_said().map(|()| status)) {
         Ok(status) => ExitCode::from(status.code()),
         Err(failure) => complain(&failure),
@@ -89,10 +99,10 @@ fn show_usage(usage: &clap::Error) -> ExitCode {
 
 fn complain(failure: &Failure) -> ExitCode {
     if !failure.message.is_empty() {
-        eprintln!("clew: {}", failure.message);
+        mention!("clew: {}", failure.message);
     }
     if let Some(hint) = &failure.hint {
-        eprintln!("hint: {hint}");
+        mention!("hint: {hint}");
     }
     ExitCode::from(failure.status.code())
 }

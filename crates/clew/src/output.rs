@@ -1,6 +1,7 @@
 //! Files in and out: input never modified, output never overwritten unasked and never partial.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
@@ -29,6 +30,12 @@ pub fn say(line: std::fmt::Arguments<'_>) {
     if let Err(error) = writeln!(io::stdout(), "{line}") {
         let _ = UNSAID.set(error);
     }
+}
+
+/// Prints a line on standard error. If it cannot be written, nobody can be told: the command goes on.
+pub fn mention(line: fmt::Arguments<'_>) {
+    // At once, so that the lines of several threads do not mix.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Fails if a line was not printed. A reader that went away (`clew show ... | head -1`) has read what
@@ -198,7 +205,7 @@ impl Sink for Output {
 
     fn raised(&mut self, snaplen: u32) {
         if !std::mem::replace(&mut self.has_warned, true) {
-            eprintln!(
+            mention!(
                 "clew: warning: {}: a stream's snap length must rise in front, from {snaplen} to \
                  {PIPE_SNAPLEN}, and strip cannot restore it: to keep it, write to a file",
                 name(&self.path)

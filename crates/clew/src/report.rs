@@ -12,14 +12,14 @@ pub const NOT_VERIFIED: &str = "the rest could not be verified";
 /// Prints counts by reason, indented, on standard error.
 pub fn reasons(counts: impl Iterator<Item = (Reason, u64)>) {
     for (reason, count) in counts {
-        eprintln!("  {count:>9}  {reason:<18} {}", explain(reason));
+        mention!("  {count:>9}  {reason:<18} {}", explain(reason));
     }
 }
 
 /// Prints what is wrong with a file, if anything is.
 pub fn damage(damage: Option<impl Display>, consequence: &str) {
     if let Some(damage) = damage {
-        eprintln!("clew: warning: {damage}; {consequence}");
+        mention!("clew: warning: {damage}; {consequence}");
     }
 }
 
@@ -42,7 +42,7 @@ pub fn copied(found: Option<impl Display>) -> Status {
 /// Warns if none of the packets of a capture was signed.
 pub fn warn_if_none(signed: u64, packets: u64) {
     if signed == 0 && packets > 0 {
-        eprintln!("clew: warning: no packet was signed");
+        mention!("clew: warning: no packet was signed");
     }
 }
 

@@ -274,7 +274,7 @@ pub fn read<T: TextFile>(path: &Path) -> Result<T, Failure> {
 /// It cannot be written, or another file has its name.
 pub fn write_same(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     check_named(path)?;
-    let is_there = || std::fs::read(path).is_ok_and(|found| found == text.as_bytes());
+    let is_there = || read_bounded(path).is_ok_and(|found| *found == text.as_bytes());
     if is_there() {
         return Ok(());
     }
@@ -356,7 +356,7 @@ fn warn_if_exposed(path: &Path) {
         .metadata()
         .is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
     if exposed {
-        eprintln!(
+        mention!(
             "clew: warning: {0}: other users can read it: run chmod 600 {0}",
             path.display()
         );

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn who_waits_holds_up_the_others_up_to_a_bound() {
-        let keyring = Keyring::new(Vec::new());
+        let keyring = Keyring::default();
         let mut receiver = Receiver::new(&keyring, Acceptance::capture());
         let mut queue = Queue::new();
         let push = |queue: &mut Queue<_>, stage| queue.push([(arrival(), stage)].into_iter());
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn at_the_end_nobody_waits() {
-        let keyring = Keyring::new(Vec::new());
+        let keyring = Keyring::default();
         let mut receiver = Receiver::new(&keyring, Acceptance::capture());
         let mut queue = Queue::new();
         queue.push([(arrival(), Stage::Waiting(Ticket::default()))].into_iter());

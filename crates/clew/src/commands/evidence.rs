@@ -136,7 +136,7 @@ impl Evidence {
 
 /// What a record in full form is, whenever it was seen.
 pub fn conclude(record: &Record, group: &GroupFile) -> Conclusion {
-    let keyring = Keyring::new(vec![group.clone()]);
+    let keyring = Keyring::from(group.clone());
     let mut receiver = Receiver::new(&keyring, Acceptance::capture());
     let received = record
         .as_frame()

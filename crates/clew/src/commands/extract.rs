@@ -41,7 +41,7 @@ pub fn run(arguments: &Extract) -> Result<Status, Failure> {
     }
     writer.finish().map_err(Failure::write)?.commit()?;
     let path = path.display();
-    eprintln!("packet {}: valid, written to {path}", of.packet);
+    mention!("packet {}: valid, written to {path}", of.packet);
     Ok(Status::Yes)
 }
 

@@ -31,7 +31,7 @@ pub fn run(arguments: &Open) -> Result<Status, Failure> {
     };
     let (opened, locator) = open(&register, &matter.evidence, &shares, q)?;
     for refused in &opened.refused {
-        eprintln!("clew: warning: {refused}");
+        mention!("clew: warning: {refused}");
     }
     let evidence = EvidenceFile::Opening(Box::new(opened.evidence));
     put(&mut register, output, &evidence)?;

@@ -21,6 +21,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Longest warrant.
+const WARRANT_BYTES_MAX: u64 = 1 << 30;
+
 pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let of = &arguments.of;
     check_new(&arguments.out.output)?; // before a step of a match uses up its state
@@ -182,12 +185,26 @@ pub fn request(
 }
 
 /// The hash of a warrant's file.
+///
+/// # Errors
+/// It cannot be read, or is longer than [`WARRANT_BYTES_MAX`].
 pub fn hash_of(path: &Path) -> Result<[u8; 32], Failure> {
-    let mut file = File::open(path).map_err(|e| Failure::io(path, &e))?;
-    let mut hash = Sha256::new();
-    let mut piece = [0; 1 << 14];
+    let failed = |e| Failure::io(path, &e);
+    let file = File::open(path).map_err(failed)?;
+    let too_long = || {
+        Err(Failure::file(
+            path,
+            "longer than 1 GiB, the most of a warrant",
+        ))
+    };
+    if file.metadata().map_err(failed)?.len() > WARRANT_BYTES_MAX {
+        return too_long();
+    }
+    let (mut hash, mut piece) = (Sha256::new(), [0; 1 << 14]);
+    let mut file = file.take(WARRANT_BYTES_MAX + 1);
     loop {
-        match file.read(&mut piece).map_err(|e| Failure::io(path, &e))? {
+        match file.read(&mut piece).map_err(failed)? {
+            0 if file.limit() == 0 => return too_long(), // a device has no length
             0 => return Ok(hash.finalize().into()),
             n => hash.update(&piece[..n]),
         }

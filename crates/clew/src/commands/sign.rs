@@ -102,7 +102,7 @@ fn signers(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Signer>, Failur
                 ));
             }
             if from.is_empty() {
-                eprintln!(
+                mention!(
                     "clew: warning: signing packets of every source; select the machine's with \
                      --from"
                 );
@@ -134,7 +134,7 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
 
 fn report(signed: &SignReport, output: &Path) -> Status {
     let count = signed.reasons.of(Reason::Signed);
-    eprintln!(
+    mention!(
         "signed {count} of {} packets: {}",
         signed.packets,
         output.display()

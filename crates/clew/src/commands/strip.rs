@@ -13,18 +13,18 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
     let (done, output) = captures::strip(&mut capture, output)?;
     output.commit()?;
     let (stripped, packets) = (done.stripped, done.packets);
-    eprintln!(
+    mention!(
         "stripped {stripped} of {packets} packets: {}",
         arguments.out.output.display()
     );
     if done.unmarked > 0 {
-        eprintln!(
+        mention!(
             "  {} were signed in an earlier run and keep that trailer",
             done.unmarked
         );
     }
     if done.kept > 0 {
-        eprintln!(
+        mention!(
             "clew: warning: {} packets keep their signature: it cannot be removed exactly",
             done.kept
         );

@@ -26,7 +26,7 @@ pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     let verifier = Verifier::new(&keyring, rules(arguments));
     let verified = captures::verify(&mut capture, verifier, clock::now, &random::os, each)?;
     for defect in keyring.defects() {
-        eprintln!("clew: warning: group file: {defect}");
+        mention!("clew: warning: group file: {defect}");
     }
     report.finish(&verified)?;
     Ok(report::status(&verified, arguments.strict))
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
             annotated.finish().map_err(Failure::write)?.commit()?;
             if self.without_note > 0 {
                 let packets = self.without_note;
-                eprintln!(
+                mention!(
                     "clew: warning: {packets} packets of the annotated capture do not show their \
                      verdict: their blocks do not have room"
                 );

@@ -4,6 +4,7 @@ use super::ed25519;
 use super::schemes::{Signer, check_instance, instance};
 use crate::failure::Failure;
 use crate::random;
+use crate::secrets;
 use clew_evidence::wire::Reader;
 use clew_evidence::{TextError, armor};
 use clew_flow::effs::{self, Parameters, PublicKey};
@@ -184,11 +185,7 @@ pub fn decode(text: &str) -> Result<Descriptor, TextError> {
 
 /// Reads a descriptor's file.
 pub fn read(path: &Path) -> Result<Descriptor, Failure> {
-    let length = path.metadata().map_or(0, |metadata| metadata.len());
-    if length > armor::MAX_TEXT_BYTES as u64 {
-        return Err(Failure::file(path, clew_evidence::TextError::NotAKey));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+    let text = secrets::read_text(path)?;
     decode(&text).map_err(|e| Failure::file(path, e).hint("use NAME.flow of clew flow keygen"))
 }
 

@@ -8,17 +8,17 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
 
-/// Most connections at once. Further ones are closed unanswered.
+/// Most connections at once. For a further one the oldest half-sent request ends.
 pub const CONNECTIONS_MAX: usize = 64;
 
 /// Most connections at once from one IPv4 address, or from one /64 of IPv6.
@@ -33,6 +33,12 @@ const HEAD_WAIT: Duration = Duration::from_secs(3);
 /// Longest life of a connection.
 const CONNECTION_WAIT: Duration = Duration::from_secs(10);
 
+/// `/readyz` says "not ready" if the command's loop has not turned for so long.
+const READY_WAIT: Duration = Duration::from_secs(5);
+
+/// `/healthz` says "stuck" if the command's loop has not turned for so long.
+const ALIVE_WAIT: Duration = Duration::from_secs(30);
+
 /// Wait after the system refused a connection, for want of file descriptors.
 const REFUSED_WAIT: Duration = Duration::from_millis(100);
 
@@ -40,18 +46,43 @@ const REFUSED_WAIT: Duration = Duration::from_millis(100);
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Whether a command does its work. Starts as "not ready".
-#[derive(Clone, Debug, Default)]
-pub struct Ready(Arc<AtomicBool>);
+/// When a command's loop has turned last. Starts as "not ready".
+#[derive(Clone, Debug)]
+pub struct Heartbeat {
+    begin: Instant,
+    /// In milliseconds from the beginning on, and one more; 0 is never.
+    last: Arc<AtomicU64>,
+}
 
-impl Ready {
-    /// Sets what `/readyz` answers.
-    pub fn set(&self, is_ready: bool) {
-        self.0.store(is_ready, Ordering::Relaxed);
+impl Heartbeat {
+    fn new() -> Self {
+        Self {
+            begin: Instant::now(),
+            last: Arc::default(),
+        }
     }
 
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// The loop turns.
+    pub fn beat(&self) {
+        self.last.store(self.now() + 1, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX - 1)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.last.load(Ordering::Relaxed) > 0 && self.silence() < READY_WAIT
+    }
+
+    fn is_alive(&self) -> bool {
+        self.silence() < ALIVE_WAIT
+    }
+
+    /// How long the loop has not turned.
+    fn silence(&self) -> Duration {
+        let last = self.last.load(Ordering::Relaxed).saturating_sub(1);
+        Duration::from_millis(self.now().saturating_sub(last))
     }
 }
 
@@ -60,8 +91,8 @@ impl Ready {
 pub struct Endpoint {
     /// Where it listens.
     pub at: SocketAddr,
-    /// What `/readyz` answers.
-    pub ready: Ready,
+    /// What `/readyz` and `/healthz` go by.
+    pub heartbeat: Heartbeat,
 }
 
 type Text = Box<dyn Fn() -> String + Send + Sync>;
@@ -69,7 +100,7 @@ type Text = Box<dyn Fn() -> String + Send + Sync>;
 /// What the pages say.
 struct Pages {
     metrics: Text,
-    ready: Ready,
+    heartbeat: Heartbeat,
 }
 
 impl Endpoint {
@@ -89,10 +120,10 @@ impl Endpoint {
             .enable_all()
             .build()
             .map_err(|e| failed(&e))?;
-        let ready = Ready::default();
+        let heartbeat = Heartbeat::new();
         let pages = Arc::new(Pages {
             metrics: Box::new(metrics),
-            ready: ready.clone(),
+            heartbeat: heartbeat.clone(),
         });
         thread::spawn(move || {
             runtime.block_on(async {
@@ -102,26 +133,47 @@ impl Endpoint {
                 }
             });
         });
-        Ok(Self { at: bound, ready })
+        if !bound.ip().is_loopback() {
+            mention!("clew: warning: anybody who reaches {bound} can read the metrics");
+        }
+        Ok(Self {
+            at: bound,
+            heartbeat,
+        })
     }
 }
 
 async fn accept(listener: &TcpListener, pages: &Arc<Pages>) {
-    let hosts = Arc::new(Hosts::default());
-    loop {
+    let connections = Arc::new(Connections::default());
+    for number in 0.. {
         let Ok((stream, from)) = listener.accept().await else {
             tokio::time::sleep(REFUSED_WAIT).await;
             continue;
         };
-        if let Some(place) = Place::take(&hosts, from.ip()) {
-            tokio::spawn(answer(stream, Arc::clone(pages), place));
-        }
+        let host = host(from.ip());
+        connections.make_room(host);
+        let place = Place {
+            connections: Arc::clone(&connections),
+            number,
+        };
+        let task = tokio::spawn(answer(stream, Arc::clone(pages), place)).abort_handle();
+        connections.with(|all| {
+            all.push(Held {
+                number,
+                host,
+                is_asked: false,
+                task,
+            });
+        });
+        // A request that was sent at once is read before the next connection takes its place.
+        tokio::task::yield_now().await;
     }
 }
 
 /// Answers one request, and closes. The client may have gone: nobody is told.
-async fn answer(stream: TcpStream, pages: Arc<Pages>, _place: Place) {
+async fn answer(stream: TcpStream, pages: Arc<Pages>, place: Place) {
     let respond = |request: Request<_>| {
+        place.connections.asked(place.number);
         let response = pages.respond(request.method(), request.uri().path());
         async { Ok::<_, Infallible>(response) }
     };
@@ -141,8 +193,9 @@ impl Pages {
         }
         match path {
             "/metrics" => page(StatusCode::OK, METRICS, (self.metrics)()),
-            "/healthz" => page(StatusCode::OK, TEXT, "alive\n"),
-            "/readyz" if self.ready.is_set() => page(StatusCode::OK, TEXT, "ready\n"),
+            "/healthz" if self.heartbeat.is_alive() => page(StatusCode::OK, TEXT, "alive\n"),
+            "/healthz" => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "stuck\n"),
+            "/readyz" if self.heartbeat.is_ready() => page(StatusCode::OK, TEXT, "ready\n"),
             "/readyz" => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n"),
             _ => page(
                 StatusCode::NOT_FOUND,
@@ -161,39 +214,60 @@ fn page(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Respo
     response
 }
 
-/// Connections by host.
-type Hosts = Mutex<HashMap<IpAddr, usize>>;
+/// The connections that are open, in the order of their arrival.
+#[derive(Default)]
+struct Connections(Mutex<Vec<Held>>);
 
-/// One connection's place among those of its host. Dropping it frees the place.
-struct Place {
-    hosts: Arc<Hosts>,
+struct Held {
+    number: u64,
     host: IpAddr,
+    /// Its request has come whole.
+    is_asked: bool,
+    task: AbortHandle,
 }
 
-impl Place {
-    /// Returns `None` if the host, or the endpoint, has all connections it may have.
-    fn take(hosts: &Arc<Hosts>, from: IpAddr) -> Option<Self> {
-        let host = host(from);
-        let mut counts = hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = counts.values().sum();
-        let of_host = counts.get(&host).copied().unwrap_or(0);
-        if all >= CONNECTIONS_MAX || of_host >= CONNECTIONS_OF_HOST_MAX {
-            return None;
-        }
-        counts.insert(host, of_host + 1);
-        let hosts = Arc::clone(hosts);
-        Some(Self { hosts, host })
+impl Connections {
+    fn with<T>(&self, see: impl FnOnce(&mut Vec<Held>) -> T) -> T {
+        see(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Ends a connection if this host, or the endpoint, has all that it may have. That is the oldest one
+    /// whose request has not come yet, or else the oldest.
+    fn make_room(&self, host: IpAddr) {
+        self.with(|all| {
+            let of_host = all.iter().filter(|held| held.host == host).count();
+            let is_hosts_turn = of_host >= CONNECTIONS_OF_HOST_MAX;
+            if !is_hosts_turn && all.len() < CONNECTIONS_MAX {
+                return;
+            }
+            let may_end = |held: &Held| !is_hosts_turn || held.host == host;
+            let waits = all.iter().position(|held| may_end(held) && !held.is_asked);
+            if let Some(at) = waits.or_else(|| all.iter().position(may_end)) {
+                all.remove(at).task.abort();
+            }
+        });
+    }
+
+    /// A request has come whole.
+    fn asked(&self, number: u64) {
+        self.with(|all| {
+            let found = all.iter_mut().find(|held| held.number == number);
+            found.into_iter().for_each(|held| held.is_asked = true);
+        });
+    }
+}
+
+/// One connection's place. Dropping it frees the place.
+struct Place {
+    connections: Arc<Connections>,
+    number: u64,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut counts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_host = counts.get(&self.host).copied().unwrap_or(0);
-        match of_host {
-            0 | 1 => counts.remove(&self.host),
-            more => counts.insert(self.host, more - 1),
-        };
+        let number = self.number;
+        self.connections
+            .with(|all| all.retain(|held| held.number != number));
     }
 }
 
@@ -211,7 +285,6 @@ mod tests {
     use socket2::{Domain, Socket, Type};
     use std::io::{Read, Write};
     use std::net::TcpStream;
-    use std::time::Instant;
 
     fn endpoint() -> Endpoint {
         Endpoint::listen("127.0.0.1:0".parse().unwrap(), || "n 1\n".into()).unwrap()
@@ -252,7 +325,7 @@ mod tests {
         assert!(metrics.ends_with("\r\n\r\nn 1\n"), "{metrics}");
         assert!(page("/healthz").starts_with("HTTP/1.1 200 "));
         assert!(page("/readyz").starts_with("HTTP/1.1 503 "));
-        endpoint.ready.set(true);
+        endpoint.heartbeat.beat();
         assert!(page("/readyz").starts_with("HTTP/1.1 200 "));
         assert!(page("/other").starts_with("HTTP/1.1 404 "));
     }
@@ -296,20 +369,61 @@ mod tests {
         }
     }
 
+    fn half_sent(from: &str, to: SocketAddr) -> TcpStream {
+        let mut stream = connect(from, to);
+        stream.write_all(b"GET /met").unwrap();
+        stream
+    }
+
+    /// The oldest half-sent request gives its place to a newcomer: of one host, and of all.
     #[test]
-    fn hosts_and_connections_are_counted() {
-        let hosts = Arc::new(Hosts::default());
-        let take = |address: &str| Place::take(&hosts, address.parse().unwrap());
-        let of_one: Vec<_> = (0..CONNECTIONS_OF_HOST_MAX)
-            .map(|i| take(&format!("2001:db8::{i}")).expect("there is room"))
-            .collect();
-        assert!(take("2001:db8::ffff").is_none(), "the /64 is one host");
-        let others: Vec<_> = (0..CONNECTIONS_MAX - of_one.len())
-            .map(|i| take(&format!("192.0.2.{i}")).expect("there is room"))
-            .collect();
-        assert!(take("198.51.100.1").is_none(), "all places are taken");
-        drop((of_one, others));
-        assert!(take("2001:db8::1").is_some());
-        assert!(hosts.lock().unwrap().is_empty(), "nothing stays");
+    fn half_sent_requests_of_ones_own_host_do_not_refuse_a_request() {
+        let endpoint = endpoint();
+        let host = |number: usize| format!("127.0.0.{}:0", 1 + number / CONNECTIONS_OF_HOST_MAX);
+        for count in [CONNECTIONS_OF_HOST_MAX, CONNECTIONS_MAX] {
+            let half: Vec<_> = (0..count)
+                .map(|number| half_sent(&host(number), endpoint.at))
+                .collect();
+            let asked = Instant::now();
+            for from in ["127.0.0.1:0", "127.0.0.100:0"] {
+                let answer = get(&mut connect(from, endpoint.at), "/metrics");
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+            }
+            assert!(asked.elapsed() < HEAD_WAIT, "it waited for the half-sent");
+            drop(half);
+        }
+    }
+
+    #[test]
+    fn an_ipv6_host_has_a_whole_64() {
+        let of = |address: &str| host(address.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+
+    #[test]
+    fn a_loop_that_stands_still_is_not_ready_and_later_not_alive() {
+        let ago = |seconds| {
+            let begin = Instant::now().checked_sub(Duration::from_secs(seconds));
+            let heartbeat = Heartbeat::new();
+            Heartbeat {
+                begin: begin.unwrap(),
+                ..heartbeat
+            }
+        };
+        for (seconds, is_ready, is_alive) in [(0, true, true), (6, false, true), (31, false, false)]
+        {
+            let heartbeat = ago(seconds);
+            assert_eq!(
+                (heartbeat.is_ready(), heartbeat.is_alive()),
+                (false, is_alive)
+            );
+            heartbeat.last.store(1, Ordering::Relaxed);
+            let is = (heartbeat.is_ready(), heartbeat.is_alive());
+            assert_eq!(is, (is_ready, is_alive), "{seconds} s");
+            heartbeat.beat();
+            assert!(heartbeat.is_ready() && heartbeat.is_alive());
+        }
     }
 }

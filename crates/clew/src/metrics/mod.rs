@@ -7,7 +7,7 @@ pub mod http;
 pub mod relay;
 pub mod tunnel;
 
-pub use http::{Endpoint, Ready};
+pub use http::{Endpoint, Heartbeat};
 pub use relay::RelayMetrics;
 pub use tunnel::TunnelMetrics;
 

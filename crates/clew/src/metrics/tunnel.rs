@@ -63,12 +63,14 @@ impl TunnelMetrics {
     /// For a person, when the server ends.
     pub fn tell(&self) {
         let engine = self.engine();
-        eprintln!(
+        mention!(
             "{} connections were asked for; {} tunnels ended, {} are open",
-            engine.connections, engine.ended, engine.tunnels
+            engine.connections,
+            engine.ended,
+            engine.tunnels
         );
         for (reason, count) in refused(&engine) {
-            eprintln!("  {count:>9}  {reason}");
+            mention!("  {count:>9}  {reason}");
         }
     }
 }

@@ -54,7 +54,7 @@ impl Records for Tsv {
         self.head(out)?;
         report::damage(verified.damage.as_ref(), report::NOT_VERIFIED);
         if let Some(forgotten) = report::forgotten(verified.totals.forgotten) {
-            eprintln!("clew: warning: {forgotten}");
+            mention!("clew: warning: {forgotten}");
         }
         writeln!(out, "#close\t{}", self.time())
     }

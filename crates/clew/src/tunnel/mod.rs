@@ -1,6 +1,7 @@
 //! MinimaLT tunnels (`spec/tunnel.md`): keys and records in files, byte streams over connections, services,
 //! directories. The protocol is `clew-tunnel`'s, the sockets are `clew-tunnel-udp`'s.
 
+pub mod files;
 pub mod keys;
 pub mod link;
 pub mod names;

@@ -1,5 +1,6 @@
 //! Service records in files, and whom their readers trust.
 
+use super::files::open_regular;
 use super::keys::{self, PublicKey};
 use crate::clock;
 use crate::failure::Failure;
@@ -9,7 +10,6 @@ use clew_tunnel::Reason;
 use clew_tunnel::engine::WallTime;
 use clew_tunnel::engine::client::Config;
 use clew_tunnel::record::{Cert, RECORD_LABEL, Record, Wanted};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -92,7 +92,7 @@ pub fn decode(text: &str) -> Result<Record, TextError> {
 pub fn read_file(path: &Path) -> io::Result<Record> {
     let mut text = String::new();
     let most = armor::MAX_TEXT_BYTES as u64 + 1;
-    File::open(path)?.take(most).read_to_string(&mut text)?;
+    open_regular(path)?.take(most).read_to_string(&mut text)?;
     decode(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 

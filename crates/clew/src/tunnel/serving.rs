@@ -81,26 +81,27 @@ pub async fn begin(
         publish(path, &first).map_err(|e| not_published(path, &e))?;
         tokio::spawn(keep_published(server.records(), path.clone()));
     }
-    eprintln!("{host} at {}", addresses.join(", "));
-    eprintln!("key: {key}");
+    mention!("{host} at {}", addresses.join(", "));
+    mention!("key: {key}");
     if let Some(path) = &serving.qlog {
         let names = traces::names(path, parts);
         let names: Vec<String> = names
             .iter()
             .map(|name| name.display().to_string())
             .collect();
-        eprintln!("traces: {}", names.join(", "));
+        mention!("traces: {}", names.join(", "));
     }
+    let mut until = Until::after(serving.duration);
     if let Some(at) = serving.metrics {
         let metrics = metrics.clone();
         let endpoint = Endpoint::listen(at, move || metrics.text())?;
-        endpoint.ready.set(true);
-        eprintln!("metrics: http://{}/metrics", endpoint.at);
+        until = until.beating(endpoint.heartbeat);
+        mention!("metrics: http://{}/metrics", endpoint.at);
     }
     Ok(Begun {
         server,
         metrics,
-        until: Until::after(serving.duration),
+        until,
     })
 }
 

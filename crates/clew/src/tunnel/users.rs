@@ -1,5 +1,6 @@
 //! Who may connect.
 
+use super::files::open_regular;
 use super::keys::{self, PublicKey, parse_key};
 use crate::failure::Failure;
 use clew_tunnel::engine::event::User;
@@ -62,7 +63,7 @@ impl Users {
         }
         self.stamp = stamp;
         self.known.clear();
-        let opened = File::open(path).map_err(|e| Failure::io(path, &e));
+        let opened = open_regular(path).map_err(|e| Failure::io(path, &e));
         if opened.is_err() {
             self.stamp = None; // tried again: it may be for want of file descriptors only
         }

@@ -135,3 +135,16 @@ fn a_relay_that_would_receive_what_it_sends_is_refused() {
         assert!(said.contains("would receive what"), "{said}");
     }
 }
+
+#[test]
+fn a_relay_that_nobody_hears_ends_as_it_should() {
+    let desk = Desk::new(&[]);
+    let [listen, to] = free_ports();
+    for role in ["--key camera.key", "--flow camera.flow"] {
+        let line = format!("relay {role} --listen {listen} --to {to} --duration 1s");
+        let arguments: Vec<_> = line.split_whitespace().collect();
+        let mut started = desk.start(None, &arguments);
+        drop(started.stderr.take());
+        assert_eq!(started.wait().unwrap().code(), Some(0), "{role}");
+    }
+}

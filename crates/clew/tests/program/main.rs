@@ -2,6 +2,7 @@
 //! is stripped is the original, and nothing is lost when something goes wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod attacks;
 mod beginning;
 mod captures;
 mod coded;

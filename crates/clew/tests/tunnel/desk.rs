@@ -135,6 +135,13 @@ impl Desk {
         key.unwrap().trim().to_owned()
     }
 
+    /// The exit status of a command whose standard error nobody reads.
+    pub fn unheard(&self, line: &str) -> Option<i32> {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        self.command(line).stderr(writer).status().unwrap().code()
+    }
+
     /// Starts a command and waits for a line on standard error.
     pub fn start(&self, line: &str, until: &str) -> Started {
         self.start_in(None, line, until)

@@ -2,7 +2,8 @@
 
 use crate::desk::Desk;
 use serde_json::Value;
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,6 +18,11 @@ fn status_tells_what_a_server_counts() {
         .trim_start_matches("metrics: http://")
         .trim_end_matches("/metrics");
     server.line("for anybody");
+    let mut ready = TcpStream::connect(at).unwrap();
+    ready.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    ready.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(" 200 "), "{answer}");
     for _ in 0..3 {
         assert_eq!(desk.says("echo").0, 0);
     }

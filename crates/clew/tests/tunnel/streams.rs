@@ -144,3 +144,17 @@ fn a_target_that_is_not_there_is_refused() {
     assert_eq!(status, 1, "{said}");
     server.line("cannot reach the service's target service=\"web\" address=\"127.0.0.1:");
 }
+
+#[test]
+fn a_port_whose_connections_are_refused_says_so_once() {
+    let desk = Desk::new();
+    let _server = desk.serve("--service echo=echo --anonymous");
+    let (mut client, at) = desk.listen("other");
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(&at).unwrap();
+        // Refused: an error, or nothing.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    let (_, said) = client.stop();
+    assert_eq!(said.matches("refused the connection").count(), 1, "{said}");
+}

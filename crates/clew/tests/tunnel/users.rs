@@ -2,6 +2,7 @@
 
 use crate::desk::Desk;
 use std::fs;
+use std::process::Command;
 
 #[test]
 fn users_are_known_by_their_keys() {
@@ -101,4 +102,36 @@ fn wrong_usage_says_what_to_do() {
         assert_eq!(status, 2, "{line}: {said}");
         assert!(said.contains(has), "{line}: {said}");
     }
+}
+
+/// A pipe that nobody writes holds up neither the start nor a server that runs.
+#[test]
+fn a_pipe_in_place_of_a_file_blocks_nobody() {
+    let desk = Desk::new();
+    let pipe = |name: &str| {
+        let made = Command::new("mkfifo").arg(desk.path(name)).status();
+        assert!(made.unwrap().success());
+    };
+    pipe("pipe");
+    let serve = "serve --key web.key --listen 127.0.0.1:0 --service echo=echo --users pipe";
+    let (status, said) = desk.status(serve);
+    assert!(status == 2 && said.contains("not a regular file"), "{said}");
+    fs::write(desk.path("users"), desk.user("alice.key")).unwrap();
+    let _server = desk.serve("--service echo=echo --users users --anonymous");
+    assert_eq!(desk.says("echo").0, 0);
+    fs::rename(desk.path("pipe"), desk.path("users")).unwrap();
+    assert_eq!(desk.says("echo").0, 0, "it waits for the pipe");
+    fs::create_dir(desk.path("records")).unwrap();
+    pipe("records/evil.record");
+    let directory = "directory --key web.key --listen 127.0.0.1:0 --records records";
+    let mut directory = desk.start(directory, "not a record");
+    directory.line("0 records");
+}
+
+/// A server whose standard error nobody reads serves, and ends as it should.
+#[test]
+fn a_server_that_nobody_hears_serves() {
+    let desk = Desk::new();
+    let serve = "serve --key web.key --listen 127.0.0.1:0 --service echo=echo --anonymous";
+    assert_eq!(desk.unheard(&format!("{serve} --duration 1s")), Some(0));
 }

@@ -38,12 +38,12 @@ pub fn extract(arguments: &FlowExtract) -> Result<Status, Failure> {
         .map_err(Failure::write)?;
     output.commit()?;
     let path = arguments.out.output.display();
-    eprintln!(
+    mention!(
         "packet {}: valid, proof written to {path}",
         arguments.packet
     );
     if !proof.descriptor.chaining().salted {
-        eprintln!(
+        mention!(
             "  the proof has digests of other packets of the block, which confirm a correct guess \
              of a whole packet (clew flow keygen --salted prevents that)"
         );
@@ -182,22 +182,22 @@ fn tell(proof: &Proof, packet: &Proven<'_>, trusted: bool) {
         true => "as given with --flow",
         false => "as named by the proof: compare the key, or use --flow",
     };
-    eprintln!(
+    mention!(
         "the proof is valid: {} bytes were signed",
         packet.packet.len()
     );
-    eprintln!("  flow      {}, {whose}", title(descriptor));
-    eprintln!(
+    mention!("  flow      {}, {whose}", title(descriptor));
+    mention!(
         "  key       {}, {}",
         scheme(descriptor),
         fingerprint(descriptor)
     );
-    eprintln!(
+    mention!(
         "  signed at {}",
         clock::to_the_second(packet.timestamp.as_nanos())
     );
     let (number, count) = (u32::from(packet.fixed.index) + 1, packet.fixed.count);
-    eprintln!(
+    mention!(
         "  packet    {number} of {count} of block {}",
         Hex(&packet.fixed.id)
     );

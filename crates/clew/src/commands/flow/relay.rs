@@ -48,16 +48,15 @@ fn sign(arguments: &FlowRelay, key: &Path) -> Result<Status, Failure> {
         manifests: manifests(arguments)?,
     };
     let bound = signing.delay_bound(&key, carrying.period.is_some())?;
-    let (mut wire, metrics) = begin(arguments)?;
-    eprintln!(
+    let (mut wire, metrics, until) = begin(arguments)?;
+    mention!(
         "signing as {}; a packet waits {:.1} ms at most",
         title(key.descriptor()),
         bound.as_secs_f64() * 1e3
     );
-    let until = Until::after(arguments.duration);
     relay::sign(&mut wire, &key, signing, &metrics, until)?;
     let (sent, blocks) = (metrics.sent.get(), metrics.blocks.get());
-    eprintln!("signed and sent {sent} datagrams, in {blocks} blocks");
+    mention!("signed and sent {sent} datagrams, in {blocks} blocks");
     warn_refused(&metrics);
     Ok(Status::Yes)
 }
@@ -81,18 +80,17 @@ fn verify(arguments: &FlowRelay) -> Result<Status, Failure> {
         max_age_ns: arguments.max_age,
         manifests: arguments.manifest_listen.is_some(),
     };
-    let (mut wire, metrics) = begin(arguments)?;
+    let (mut wire, metrics, until) = begin(arguments)?;
     let names: Vec<String> = flows.iter().map(title).collect();
-    eprintln!("verifying {}", names.join(", "));
+    mention!("verifying {}", names.join(", "));
     say_assurance(&flows);
-    let until = Until::after(arguments.duration);
     relay::verify(&mut wire, &flows, verifying, &metrics, until)?;
     tell(&metrics);
     Ok(Status::Yes)
 }
 
 /// Opens the sockets, and serves the counters where that was asked for.
-fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<RelayMetrics>), Failure> {
+fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<RelayMetrics>, Until), Failure> {
     let wire = Wire::open(&Ends {
         listen: arguments.listen,
         listen_on: arguments.listen_on.clone(),
@@ -103,28 +101,29 @@ fn begin(arguments: &FlowRelay) -> Result<(Wire, Arc<RelayMetrics>), Failure> {
     })?;
     let metrics = Arc::new(RelayMetrics::new());
     let local = wire.local().unwrap_or(arguments.listen);
-    eprintln!("from {local} to {}", arguments.to);
+    mention!("from {local} to {}", arguments.to);
+    let mut until = Until::after(arguments.duration);
     if let Some(at) = arguments.metrics {
         let shown = Arc::clone(&metrics);
         let endpoint = Endpoint::listen(at, move || shown.text())?;
-        endpoint.ready.set(true);
-        eprintln!("metrics: http://{}/metrics", endpoint.at);
+        until = until.beating(endpoint.heartbeat);
+        mention!("metrics: http://{}/metrics", endpoint.at);
     }
-    Ok((wire, metrics))
+    Ok((wire, metrics, until))
 }
 
 fn tell(metrics: &RelayMetrics) {
     let (received, sent) = (metrics.received.get(), metrics.sent.get());
-    eprintln!("received {received} datagrams, forwarded {sent}");
+    mention!("received {received} datagrams, forwarded {sent}");
     for reason in Reason::ALL {
         let count = metrics.of(reason);
         if count > 0 {
-            eprintln!("  {count:>9}  {:<9}  {reason}", reason.verdict());
+            mention!("  {count:>9}  {:<9}  {reason}", reason.verdict());
         }
     }
     let (packets, blocks) = (metrics.lost_packets.get(), metrics.lost_blocks.get());
     if packets > 0 || blocks > 0 {
-        eprintln!("  {packets:>9}  lost, and {blocks} whole blocks");
+        mention!("  {packets:>9}  lost, and {blocks} whole blocks");
     }
     warn_refused(metrics);
 }
@@ -132,6 +131,6 @@ fn tell(metrics: &RelayMetrics) {
 fn warn_refused(metrics: &RelayMetrics) {
     let refused = metrics.refused.get();
     if refused > 0 {
-        eprintln!("clew: warning: the network rejected {refused} datagrams");
+        mention!("clew: warning: the network rejected {refused} datagrams");
     }
 }

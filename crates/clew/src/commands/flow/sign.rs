@@ -59,21 +59,21 @@ fn capture(
 
 fn tell(signed: &Signed, arguments: &FlowSign) -> Status {
     let count = signed.fates.get(&Fate::Signed).copied().unwrap_or(0);
-    eprintln!(
+    mention!(
         "signed {count} of {} packets, in {} blocks: {}",
         signed.packets,
         signed.blocks,
         arguments.out.output.display()
     );
     if let Some(each) = signed.bytes.checked_div(count) {
-        eprintln!("  {each} bytes added to each, on average");
+        mention!("  {each} bytes added to each, on average");
     }
     for (fate, count) in signed
         .fates
         .iter()
         .filter(|(fate, _)| **fate != Fate::Signed)
     {
-        eprintln!("  {count:>9}  {}", fate.explain());
+        mention!("  {count:>9}  {}", fate.explain());
     }
     let status = report::copied(signed.damage.as_deref());
     report::warn_if_none(count, signed.packets);
@@ -90,7 +90,7 @@ fn file(
     let size = file::sign(input, &mut output, key, arguments.packet_bytes)?;
     output.commit()?;
     let each = arguments.packet_bytes;
-    eprintln!(
+    mention!(
         "signed {size} bytes, in packets of {each}: {}",
         arguments.out.output.display()
     );

@@ -43,7 +43,7 @@ pub fn say_assurance(flows: &Flows) {
             true => "",
             false => ": can reject packets, but not accept them",
         };
-        eprintln!("{name}: {parameters}, verified to {bits} of {all} bits{worth}");
+        mention!("{name}: {parameters}, verified to {bits} of {all} bits{worth}");
     }
 }
 
@@ -132,7 +132,7 @@ fn capture(
         writer.finish().map_err(Failure::write)?.commit()?;
     }
     if with_signature > 0 {
-        eprintln!(
+        mention!(
             "clew: warning: {with_signature} packets of the output keep their signature: it \
              cannot be removed exactly"
         );
@@ -198,7 +198,7 @@ fn signed_file(
     tell_file(&verified, flows, arguments.json);
     match output {
         Some(output) if status == Status::Yes => output.commit()?,
-        Some(_) => eprintln!("clew: nothing was written: the file is incomplete or invalid"),
+        Some(_) => mention!("clew: nothing was written: the file is incomplete or invalid"),
         None => {}
     }
     Ok(status)

@@ -102,7 +102,7 @@ fn invite(
 fn warn_of_others(store: &Store, machine: &Name) -> Result<(), Failure> {
     let open = store.invitations()?;
     if open.iter().any(|invitation| invitation.name == *machine) {
-        eprintln!(
+        mention!(
             "clew: warning: {machine} already has an open invitation, and the first device that \
              answers any of them joins as {machine}; to withdraw all, run clew enrol DIR {machine} \
              --withdraw"

@@ -53,7 +53,7 @@ fn tell_end(group: &GroupFile, epoch: u32) {
     let start = group.start(epoch);
     let start = start.map(|start| clock::to_the_second(start.as_nanos()));
     let start = start.unwrap_or_default();
-    eprintln!("clew: warning: this machine is revoked in epoch {epoch}, which starts at {start}");
+    mention!("clew: warning: this machine is revoked in epoch {epoch}, which starts at {start}");
 }
 
 fn refused(

@@ -53,7 +53,7 @@ impl Directory {
             .keep(&self.issuer, row.machines, clock::now_ns())?;
         if !self.given.contains(&row.machines) {
             let path = self.store.group_file_path();
-            eprintln!(
+            mention!(
                 "clew: the register has grown since this group file: judging requires {} or a \
                  later one",
                 path.display()

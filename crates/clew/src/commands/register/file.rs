@@ -51,7 +51,7 @@ impl RegisterFile {
             if found.is_some() {
                 return Ok(found);
             }
-            eprintln!("clew: no value of the register file matches; comparing row by row");
+            mention!("clew: no value of the register file matches; comparing row by row");
         }
         let found = self.row_by_row(search)?;
         if found.is_none() {

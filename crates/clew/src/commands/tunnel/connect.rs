@@ -15,10 +15,12 @@ use clew_tunnel_udp::{Client, Connection, Error, Tunnel};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, Stdin};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tracing::warn;
 
 /// Connections of the TCP port at once, below what a tunnel has; others wait.
 const AT_ONCE: usize = 60;
@@ -193,6 +195,8 @@ struct Shared {
     service: String,
     user: Option<UserId>,
     timeout: Duration,
+    /// That no connection comes about was said.
+    is_down: AtomicBool,
 }
 
 impl Port {
@@ -207,12 +211,13 @@ impl Port {
         let failed = |e| Failure::new(format!("cannot listen at {at}: {e}"));
         let listener = TcpListener::bind(at).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        eprintln!("{} at {bound}", arguments.service);
+        mention!("{} at {bound}", arguments.service);
         let shared = Shared {
             link: Mutex::new(link),
             service: arguments.service.clone(),
             user,
             timeout: arguments.timeout,
+            is_down: AtomicBool::new(false),
         };
         Ok(Self {
             listener,
@@ -240,7 +245,9 @@ impl Shared {
         let _ = stream.set_nodelay(true);
         if let Err(failure) = self.carry(&mut stream).await {
             break_off(&stream);
-            eprintln!("clew: warning: {}", failure.message);
+            if !self.is_down.swap(true, Ordering::Relaxed) {
+                warn!("{}", failure.message);
+            }
         }
     }
 
@@ -252,6 +259,7 @@ impl Shared {
         let taken = answer(&tunnel, taken, &self.service, self.timeout);
         let (answered, carried) = both(taken, carried).await;
         answered?;
+        self.is_down.store(false, Ordering::Relaxed);
         carried.map_err(|broken| Failure::new(format!("{}: {broken}", self.service)))
     }
 

@@ -62,7 +62,7 @@ async fn answer(
         metrics,
         until,
     } = serving::begin(serving, configure, Some(registry)).await?;
-    eprintln!("{what}");
+    mention!("{what}");
     let stopped = tokio::select! {
         () = refuse(&mut server) => Err(Failure::new("the sockets were closed")),
         () = crate::tunnel::over(until) => Ok(Status::Yes),

@@ -32,9 +32,9 @@ async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
             Target::Echo => "echo",
             Target::Tcp(address) => address,
         };
-        eprintln!("service {}: {target}", service.name);
+        mention!("service {}: {target}", service.name);
     }
-    eprintln!("for {who}");
+    mention!("for {who}");
     for name in &arguments.publish_to {
         tokio::spawn(serving::keep_registered(server.records(), name.clone()));
     }

@@ -53,7 +53,7 @@ impl Signing {
         if found.is_none() && !is_fixed {
             self.period = work.saturating_mul(2);
             found = bound(self.period);
-            eprintln!(
+            mention!(
                 "clew: warning: a block of {most} packets takes {work:?} here: the period is {:?} \
                  instead of {given:?}",
                 self.period
