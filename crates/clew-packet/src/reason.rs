@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::replay::Replay;
+use crate::receiver::replay::Replay;
 
 /// What a reader may think of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

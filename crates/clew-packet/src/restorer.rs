@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use clew_tree::carriage::{Answer, Bins};
 
 use crate::{
+    receiver::waiting::{LIMITS, bin},
     signed::SignedPacket,
-    waiting::{LIMITS, bin},
 };
 
 /// Puts shares together, in the bounds that a receiver has.

@@ -4,21 +4,21 @@ use alloc::vec::Vec;
 use clew_group::Scheme;
 
 use crate::{
-    block::{Block, MARK, Mode},
-    bytes::{put_u16, u16_at},
-    carriage::Carriage,
-    datagram::Datagram,
-    fields::{append_zeroed, leaf, write_message},
-    flow::{Flow, flow_of},
-    frame::Frame,
-    mark::{MARK_BYTES_MAX, Mark},
+    net::datagram::Datagram,
+    net::flow::{Flow, flow_of},
+    net::frame::Frame,
+    net::upper::Upper,
     reason::Reason,
-    replay::message_hash,
-    saved::Saved,
-    signable,
+    receiver::replay::message_hash,
     time::Timestamp,
-    trailer::{FOOT_BYTES, Foot, GroupTag, Trailer},
-    upper::Upper,
+    wire::block::{Block, MARK, Mode},
+    wire::bytes::{put_u16, u16_at},
+    wire::carriage::Carriage,
+    wire::fields::{append_zeroed, leaf, write_message},
+    wire::mark::{MARK_BYTES_MAX, Mark},
+    wire::saved::Saved,
+    wire::signable,
+    wire::trailer::{FOOT_BYTES, Foot, GroupTag, Trailer},
 };
 
 /// Reads the trailer of a frame, through a mark if there is one: steps 1 to 3 of section 6.

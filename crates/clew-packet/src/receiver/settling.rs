@@ -5,11 +5,11 @@ use core::mem;
 
 use super::{Conclusion, KeySource, Received, Receiver};
 use crate::{
-    block_cache::BlockName,
-    pending::Checked,
     reason::{Reason, Verdict},
+    receiver::block_cache::BlockName,
+    receiver::pending::Checked,
+    receiver::waiting::{CodedPacket, Outcome, Ticket, WAITING_MAX, Waiter},
     time::Timestamp,
-    waiting::{CodedPacket, Outcome, Ticket, WAITING_MAX, Waiter},
 };
 
 impl<K: KeySource> Receiver<K> {

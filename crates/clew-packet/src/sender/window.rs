@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 
 use sha2::{Digest, Sha256};
 
-use crate::block::WINDOW_MAX;
+use crate::wire::block::WINDOW_MAX;
 
 const DOMAIN: &[u8; 16] = b"clew-window-v1\0\0";
 

@@ -3,10 +3,10 @@
 use alloc::{collections::BTreeMap, vec, vec::Vec};
 
 use crate::{
-    block_cache::BlockName,
-    flow::Flow,
-    pending::{Pending, Span, Windows},
-    window,
+    net::flow::Flow,
+    receiver::block_cache::BlockName,
+    receiver::pending::{Pending, Span, Windows},
+    sender::window,
 };
 
 /// By what a packet is verified.

@@ -1,9 +1,9 @@
 //! What the original had in the fields that signing rewrites: specification sections 3 and 5.
 
 use crate::{
-    bytes::{put_u16, u16_at},
-    datagram::{Datagram, Place},
-    upper::Upper,
+    net::datagram::{Datagram, Place},
+    net::upper::Upper,
+    wire::bytes::{put_u16, u16_at},
 };
 
 /// Bits of the flags that say which values are saved.

@@ -1,11 +1,11 @@
 //! A signable datagram, and where its parts stand.
 
 use crate::{
-    bytes::{length_u16, put_u16},
-    checksum::Sum,
-    ip::{Version, ipv4, ipv6},
-    link::LengthField,
-    upper::{Upper, udp},
+    net::checksum::Sum,
+    net::ip::{Version, ipv4, ipv6},
+    net::link::LengthField,
+    net::upper::{Upper, udp},
+    wire::bytes::{length_u16, put_u16},
 };
 
 /// Where the parts of a datagram stand in its frame. All offsets count from the frame's first byte,

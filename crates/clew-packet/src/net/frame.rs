@@ -1,6 +1,6 @@
 //! A frame as it was captured: the one input of everything in this crate.
 
-use crate::{link::LinkType, reason::Reason};
+use crate::{net::link::LinkType, reason::Reason};
 
 /// One frame of a capture or of a live interface.
 #[derive(Clone, Copy, Debug)]

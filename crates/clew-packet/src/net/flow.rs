@@ -2,7 +2,9 @@
 
 use core::{iter, net::IpAddr};
 
-use crate::{datagram::Datagram, frame::Frame, reason::Reason, signable, upper::Upper};
+use crate::{
+    net::datagram::Datagram, net::frame::Frame, net::upper::Upper, reason::Reason, wire::signable,
+};
 
 /// Addresses and ports of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,10 +8,10 @@ use clew_tree::Digest;
 use clew_tree::carriage::{Answer, Bins, Code, Key, Limits, Rate};
 
 use crate::{
-    carriage::{CODED_MIN, Coded},
-    pending::Pending,
-    replay::message_hash,
+    receiver::pending::Pending,
+    receiver::replay::message_hash,
     signed::{SignedPacket, Summary},
+    wire::carriage::{CODED_MIN, Coded},
 };
 
 /// Most packets that wait: about 30 MB. The one that came first is given up for another.

@@ -11,12 +11,12 @@ use clew_group::Scheme;
 use clew_wire::Hex;
 
 use crate::{
-    block::{Block, Mode},
-    bytes::{length_u16, put_u16, u16_at},
-    carriage::{Carriage, Coded, coded_parts},
     reason::Reason,
-    saved::Saved,
     time::Timestamp,
+    wire::block::{Block, Mode},
+    wire::bytes::{length_u16, put_u16, u16_at},
+    wire::carriage::{Carriage, Coded, coded_parts},
+    wire::saved::Saved,
 };
 
 /// The last four bytes of every packet with a trailer or a mark.

@@ -3,8 +3,8 @@
 use clew_tree::DigestSize;
 
 use crate::{
-    bytes::{put_u16, u16_at},
     reason::Reason,
+    wire::bytes::{put_u16, u16_at},
 };
 
 /// Most packets of a window.

@@ -1,7 +1,12 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
+pub(crate) mod block_cache;
+pub(crate) mod cover;
+pub(crate) mod pending;
+pub(crate) mod replay;
 mod settling;
+pub(crate) mod waiting;
 
 use alloc::{boxed::Box, collections::VecDeque, sync::Arc};
 use core::ops::Deref;
@@ -11,15 +16,15 @@ use clew_group::{Scheme, VerifyingKey};
 use settling::Settled;
 
 use crate::{
-    block_cache::BlockCache,
-    frame::Frame,
-    pending::{Checked, Pending},
+    net::frame::Frame,
     reason::{Counters, Reason, Verdict},
-    replay::{Memory, REMEMBERED_MAX, Replay},
+    receiver::block_cache::BlockCache,
+    receiver::pending::{Checked, Pending},
+    receiver::replay::{Memory, REMEMBERED_MAX, Replay},
+    receiver::waiting::{CodedPacket, Ticket, Waiting},
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
-    trailer::GroupTag,
-    waiting::{CodedPacket, Ticket, Waiting},
+    wire::trailer::GroupTag,
 };
 
 /// The groups that a receiver knows. Preparing a key is expensive, so that a source may do it when

@@ -7,10 +7,10 @@ use clew_tree::DigestSize;
 use clew_tree::carriage::{Code, Rate, ShareTree, TagSize, Tags};
 
 use crate::{
-    block::{Block, Mode, depth_max},
-    bytes::u16_at,
     reason::Reason,
-    trailer::{FOOT_BYTES, HEAD_BYTES},
+    wire::block::{Block, Mode, depth_max},
+    wire::bytes::u16_at,
+    wire::trailer::{FOOT_BYTES, HEAD_BYTES},
 };
 
 /// Fewest packets of a block in coded carriage: smaller ones have their signature in full.

@@ -1,12 +1,12 @@
 //! Which datagrams can carry a trailer: the table of specification section 2, in its order.
 
 use crate::{
-    datagram::{Datagram, Place},
-    frame::Frame,
-    ip::{
+    net::datagram::{Datagram, Place},
+    net::frame::Frame,
+    net::ip::{
         Extension, Extensions, Ipv4, Ipv6, Version, extension_length, ipv4, ipv6, option, protocol,
     },
-    link::{self, Descent, LengthField},
+    net::link::{self, Descent, LengthField},
     reason::Reason,
 };
 

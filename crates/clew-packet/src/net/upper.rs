@@ -1,6 +1,6 @@
 //! The upper layers whose fields this crate knows: specification sections 4 and 5.
 
-use crate::ip::{Version, protocol};
+use crate::net::ip::{Version, protocol};
 
 /// What the upper layer of a datagram is, as far as the specification tells upper layers apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

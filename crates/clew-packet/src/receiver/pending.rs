@@ -8,15 +8,15 @@ use clew_tree::carriage::Key;
 use rand_core::CryptoRng;
 
 use crate::{
-    block::Block,
-    block_cache::BlockName,
-    cover::{Cover, covers},
-    flow::Flow,
+    net::flow::Flow,
     reason::Reason,
-    replay::{SignatureId, message_hash, naming_hash},
+    receiver::block_cache::BlockName,
+    receiver::cover::{Cover, covers},
+    receiver::replay::{SignatureId, message_hash, naming_hash},
+    receiver::waiting::{Ticket, Waiter},
+    sender::window::{self, PacketDigest},
     signed::{SignedPacket, Summary},
-    waiting::{Ticket, Waiter},
-    window::{self, PacketDigest},
+    wire::block::Block,
 };
 
 /// What a message has besides the bytes of its packet, at most: one allocation is enough.

@@ -1,7 +1,7 @@
 //! Views of IPv4 and IPv6 headers. Each view is made over bytes that were checked to hold it; after
 //! that nothing panics.
 
-use crate::{bytes::u16_at, reason::Reason};
+use crate::{reason::Reason, wire::bytes::u16_at};
 
 /// The version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use crate::{
-    bytes::{put_u16, u16_at},
-    datagram::{Datagram, Place},
-    flow::{Flow, flow_of},
-    frame::Frame,
-    signable,
-    upper::{Upper, udp},
+    net::datagram::{Datagram, Place},
+    net::flow::{Flow, flow_of},
+    net::frame::Frame,
+    net::upper::{Upper, udp},
+    wire::bytes::{put_u16, u16_at},
+    wire::signable,
 };
 
 /// A frame whose outermost IP datagram is whole, no fragment, and holds one UDP datagram.
@@ -88,7 +88,7 @@ fn keep_checksums(old: &[u8], before: &Place, new: &mut [u8], after: &Place) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::LinkType;
+    use crate::net::link::LinkType;
     use alloc::vec;
 
     /// An IPv4 frame without link layer around a UDP datagram.

@@ -1,5 +1,7 @@
 //! The signing side.
 
+pub(crate) mod window;
+
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -7,19 +9,19 @@ use clew_group::{Precursor, Scheme};
 use clew_tree::{Digest, DigestSize, Tree};
 
 use crate::{
-    block::{Block, Mode},
-    carriage::{Carriage, Coding},
-    datagram::Datagram,
-    fields::{leaf, write_block_message, write_message},
-    frame::Frame,
-    mark::MARK_BYTES_MAX,
+    net::datagram::Datagram,
+    net::frame::Frame,
     reason::Reason,
-    saved::Saved,
-    signable,
+    sender::window::Window,
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
-    trailer::{FOOT_BYTES, GroupId, HEAD_BYTES, Trailer},
-    window::{self, Window},
+    wire::block::{Block, Mode},
+    wire::carriage::{Carriage, Coding},
+    wire::fields::{leaf, write_block_message, write_message},
+    wire::mark::MARK_BYTES_MAX,
+    wire::saved::Saved,
+    wire::signable,
+    wire::trailer::{FOOT_BYTES, GroupId, HEAD_BYTES, Trailer},
 };
 
 /// What a sender signs, and how.

@@ -1,6 +1,6 @@
 //! The way from the link header down to the outermost IP datagram: specification section 2.1.
 
-use crate::{bytes::u16_at, frame::Frame, ip::Version, reason::Reason};
+use crate::{net::frame::Frame, net::ip::Version, reason::Reason, wire::bytes::u16_at};
 
 /// A link type by its number in the registry of capture formats (`LINKTYPE_...`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

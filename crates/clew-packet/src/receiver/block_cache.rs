@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use clew_group::Fault;
 use sha2::{Digest, Sha256};
 
-use crate::replay::{SignatureId, message_hash, naming_hash};
+use crate::receiver::replay::{SignatureId, message_hash, naming_hash};
 
 /// Most blocks that are remembered: about 5 MB.
 const BLOCKS_MAX: usize = 1 << 14;

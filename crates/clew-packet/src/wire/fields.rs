@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use crate::{
-    block::Block,
-    bytes::{length_u16, put_u16},
-    datagram::Datagram,
-    ip::{Extensions, Ipv4, Ipv6, Version, ipv6, option, protocol},
-    trailer::Trailer,
-    upper::{Upper, icmp, tcp, udp},
+    net::datagram::Datagram,
+    net::ip::{Extensions, Ipv4, Ipv6, Version, ipv6, option, protocol},
+    net::upper::{Upper, icmp, tcp, udp},
+    wire::block::Block,
+    wire::bytes::{length_u16, put_u16},
+    wire::trailer::Trailer,
 };
 
 /// Names the format and its version; the last two bytes are zero.

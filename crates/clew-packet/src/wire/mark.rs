@@ -1,10 +1,10 @@
 //! The mark, which says that signing met a trailer: specification section 3.1.
 
 use crate::{
-    block::MARK,
     reason::Reason,
-    saved::{self, Saved},
-    trailer::{FOOT_BYTES, Foot, VERSION, split_end},
+    wire::block::MARK,
+    wire::saved::{self, Saved},
+    wire::trailer::{FOOT_BYTES, Foot, VERSION, split_end},
 };
 
 /// Length of the largest mark in bytes.
