@@ -457,7 +457,7 @@ fn what_the_database_refuses_is_said_with_its_path() {
 
 /// A tree node that cannot be read is not a missing one: the published file is not called newer.
 #[test]
-fn an_unreadable_tree_node_is_an_error_of_the_database() {
+fn an_unreadable_tree_node_is_damage() {
     let mut acme = TestGroup::new(Scheme::Xr);
     acme.enrol("a");
     let older = std::fs::read(acme.store.group_file_path()).unwrap();
@@ -472,6 +472,6 @@ fn an_unreadable_tree_node_is_an_error_of_the_database() {
         acme.store.row(&b).map(drop).unwrap_err(),
         Store::open(&acme.dir).map(drop).unwrap_err(),
     ] {
-        assert!(matches!(refused, StoreError::Database { .. }), "{refused}");
+        assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
     }
 }

@@ -260,7 +260,7 @@ fn a_block_takes_what_fits() {
     let one = admitted(&packets, Mode::Tree)[0];
     assert_eq!(sign(&[]), Err(UnsignableBlock::Empty));
     assert_eq!(sign(&[one; 1025]), Err(UnsignableBlock::TooMany));
-    assert_eq!(sign(&[one; 65_537]), Err(UnsignableBlock::TooMany));
+    assert_eq!(sign(&vec![one; 65_537]), Err(UnsignableBlock::TooMany));
     assert_eq!(sign(&[one]), Err(UnsignableBlock::Buffers));
     assert_eq!(sign(&[one; 2]), Ok(()));
 }

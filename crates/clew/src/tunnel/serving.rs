@@ -167,7 +167,7 @@ fn publish(path: &Path, record: &Record) -> std::io::Result<()> {
 }
 
 fn not_published(path: &Path, error: &std::io::Error) -> Failure {
-    let failure = Failure::file(path, error);
+    let failure = Failure::io(path, error);
     match error.kind() {
         ErrorKind::AlreadyExists => failure.hint("use another --record"),
         _ => failure,
