@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> io::Result<()> {
 /// How many a second.
 fn rates(rows: &[Row]) -> Table {
     let columns = ["row", "us", "a second", "Gbit/s of bytes in RPCs", "work"];
-    let title = "Medians on one core, without sockets; decryption, engine and sealing included";
+    let title = "Medians on one core, without sockets; decryption, engine and encryption included";
     let mut table = Table::new("rates", title, columns);
     for row in rows {
         let rate = 1e6 / row.median_us;
