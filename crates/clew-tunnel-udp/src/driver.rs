@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::qlog::Trace;
-use crate::sockets::{Incoming, Socket, Sockets};
+use crate::sockets::{ReceiveBuffer, Socket, Sockets};
 
 /// Datagrams that are written before any is sent.
 const BATCH: usize = 256;
@@ -63,7 +63,7 @@ pub struct Driver<E: Engine, P: Program<E>> {
     program: P,
     sockets: Sockets,
     clock: Clock,
-    incoming: Incoming,
+    incoming: ReceiveBuffer,
     outgoing: Outgoing,
     commands: mpsc::UnboundedReceiver<P::Command>,
     /// Work that other threads are at. It comes back to the engine, which has a bound for it.
@@ -93,7 +93,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         commands: mpsc::UnboundedReceiver<P::Command>,
     ) -> Self {
         Self {
-            incoming: Incoming::new(&sockets),
+            incoming: ReceiveBuffer::new(&sockets),
             outgoing: Outgoing::new(BATCH),
             engine,
             program,

@@ -10,7 +10,7 @@ use crate::common::evidence::{device_of, set};
 use crate::common::issuer::{device_key, proof_of_y, vouch};
 use crate::common::{EPOCH, LATE, World, XR, row_of, tree, worlds};
 use clew_evidence::{
-    Asked, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
+    Asked, EntryKey, Fault, FoundRow, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
     Request, Row, Step, judge_match, judge_opening,
 };
 use clew_group::PublicKey;
@@ -272,7 +272,7 @@ fn no_match_is_about_an_accomplice() {
     let machine = row.entry.leaf_hash();
     let request = Request::new(&group, Question::Match { machine }, &XR.packet(0), None).unwrap();
     let asked = Asked::new(&group, &request, &XR.packet(0)).unwrap();
-    let found = Found { row, x: Some(x) };
+    let found = FoundRow { row, x: Some(x) };
     let candidate = asked.check_candidate(&group, &request, &found, &XR.bases[0]);
     assert_eq!(candidate, Err(JudgeRule::Device.into()));
     let staged = match_about(&XR.bases[0], x, found.row);

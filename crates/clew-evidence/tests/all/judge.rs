@@ -177,8 +177,8 @@ fn signature() {
                 leaf: None,
             };
             let mut opening = world.opening(0);
-            opening.request.packet = packet.digest();
-            opening.request.asked = packet.asked();
+            opening.request.signature_digest = packet.digest();
+            opening.request.asked_packet = packet.asked();
             let found = judge_opening(&world.group, &opening, &packet);
             assert_eq!(found, Err(fault(JudgeRule::Signature)));
         }
@@ -188,7 +188,7 @@ fn signature() {
         ..XR.packet(0)
     };
     let mut matched = XR.matched(0, 0, &[1, 2]).evidence;
-    matched.request.packet = short.digest();
+    matched.request.signature_digest = short.digest();
     let found = judge_match(&XR.group, &matched, &short);
     assert_eq!(found, Err(fault(JudgeRule::Signature)));
 }
@@ -238,7 +238,7 @@ fn device() {
         |e| device_of(e).commitment = XR.issuer.commitment(1).to_bytes(),
         |e| e.credential = XR.entries[1].credential,
         |e| e.name = "web-9".parse().unwrap(),
-        |e| e.how = clew_evidence::How::Attested,
+        |e| e.how = clew_evidence::KeyOrigin::Attested,
         |e| e.joined = 1,
     ];
     for change in changes {

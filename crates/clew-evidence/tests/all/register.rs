@@ -4,7 +4,7 @@ use crate::common::evidence::device_of;
 use crate::common::issuer::{device_key, proof_of_y, vouch};
 use crate::common::{BBS04, World, XR, worlds};
 use clew_evidence::{
-    EntryKey, GroupId, How, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterEntry,
+    EntryKey, GroupId, KeyOrigin, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterEntry,
     RegisterFileError, RegisterFileHeader, RegisterLine, RegisterReader, Row, base_hash,
 };
 use clew_group::Scheme;
@@ -71,7 +71,7 @@ fn the_device_vouches_for_every_field_but_the_place() {
     assert!(vouched(&|e| e.index += 1));
     let changes: [fn(&mut RegisterEntry); 6] = [
         |e| e.joined += 1,
-        |e| e.how = How::Attested,
+        |e| e.how = KeyOrigin::Attested,
         |e| e.replaces = Some(0),
         |e| e.name = "web-9".parse().unwrap(),
         |e| e.credential = XR.issuer.credential(2).to_bytes(),

@@ -2,7 +2,7 @@
 
 use super::{World, XR, rng};
 use clew_evidence::{
-    Asked, Combined, DeviceEntry, EntryKey, Fault, Found, JudgeRule, Match, OpenedBase, Opening,
+    Asked, Combined, DeviceEntry, EntryKey, Fault, FoundRow, JudgeRule, Match, OpenedBase, Opening,
     Packet, Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
     gather_blinds, gather_commitments, judge_match, judge_opening,
 };
@@ -53,7 +53,7 @@ impl World {
     }
 
     /// The row that an opened base leads to, asked for one by one.
-    pub fn find(&self, search: &Search) -> Option<Found> {
+    pub fn find(&self, search: &Search) -> Option<FoundRow> {
         let mut all = (0..self.entries.len()).map(|machine| self.found(machine));
         all.find(|found| search.fits(&found.row.entry, found.x.as_ref()))
     }

@@ -23,7 +23,7 @@ pub mod issuer;
 
 use clew_evidence::WallTime;
 use clew_evidence::{
-    Change, CheckedGroup, Checkpoint, EpochRecord, Found, Genesis, GroupFile, GroupFileError,
+    Change, CheckedGroup, Checkpoint, EpochRecord, FoundRow, Genesis, GroupFile, GroupFileError,
     HEADER, Origin, Packet, RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes,
     consistency, inclusion, root, sign_part,
 };
@@ -250,9 +250,9 @@ impl World {
         (self.genesis.scheme == Scheme::Xr).then(|| secret_x(machine))
     }
 
-    pub fn found(&self, machine: usize) -> Found {
+    pub fn found(&self, machine: usize) -> FoundRow {
         let (row, x) = (self.row(machine), self.x(machine));
-        Found { row, x }
+        FoundRow { row, x }
     }
 
     /// The group and a row of a register in which one entry is another, all signed by the manager.

@@ -28,7 +28,7 @@ use keys::ServerKeys;
 pub use tunnel::Tunnel;
 
 use super::channel::{Common, Now};
-use super::endpoint::{Endpoint, Load};
+use super::endpoint::{Endpoint, Usage};
 use super::event::{ConnectionId, Event, Reply, TunnelId};
 use super::hash::Hasher;
 use super::rate::{Bucket, Prefixes};
@@ -210,11 +210,11 @@ impl Server {
     }
 
     /// How much there is of everything. Looks at each tunnel.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> Usage {
         let shared = &self.shared;
         let waiting = self.tunnels.iter().map(|tunnel| tunnel.waiting.len());
         let work = shared.decrypt.len() + shared.taken + shared.verify.len();
-        Load {
+        Usage {
             remembered: shared.replays.len(),
             work: work + waiting.sum::<usize>(),
             silent: shared.silent.len(),
