@@ -140,7 +140,7 @@ impl Server {
                 ending: None,
             };
             let driver = Driver::new(engine, program, sockets, clock, asked);
-            let driver = driver.with_help_from(options.offload_handshakes);
+            let driver = driver.with_offload(options.offload_handshakes);
             drivers.push(driver.traced(traces.next()));
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));

@@ -7,7 +7,7 @@
 )]
 
 use crate::common::evidence::{set, trustee};
-use crate::common::{MACHINES, World, XR, worlds};
+use crate::common::{Fixture, MACHINES, XR, fixtures};
 use clew_evidence::{
     Asked, CombineError, Fault, FoundRow, JudgeRule, Locator, OpenedBase, Packet, Refused, Request,
     Search, Share, ShareFault, Step, combine_match, combine_opening, gather_blinds,
@@ -31,12 +31,12 @@ fn named(error: CombineError) -> Vec<Refused> {
 
 #[test]
 fn any_t_trustees_open_the_same() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for who in [[1, 2], [1, 3], [3, 2]] {
-            let shares = world.opening_shares(0, &who);
-            let combined = world.combined(0, &shares);
+            let shares = fixture.opening_shares(0, &who);
+            let combined = fixture.combined(0, &shares);
             assert!(combined.refused.is_empty());
-            assert_eq!(combined.judgement.machine, world.entries[0].name);
+            assert_eq!(combined.judgement.machine, fixture.entries[0].name);
             let asked: Vec<Trustee> = combined.evidence.shares.iter().map(|s| s.0).collect();
             assert!(asked.is_sorted());
         }
@@ -45,8 +45,8 @@ fn any_t_trustees_open_the_same() {
 
 #[test]
 fn bad_shares_are_named_and_left_out() {
-    for world in worlds() {
-        let good = world.opening_shares(0, &[1, 2, 3]);
+    for fixture in fixtures() {
+        let good = fixture.opening_shares(0, &[1, 2, 3]);
         let mut bad = good.clone();
         bad[0].step = good[1].step.clone();
         let mut other_request = good[1].clone();
@@ -61,7 +61,7 @@ fn bad_shares_are_named_and_left_out() {
             good[1].clone(),
             good[2].clone(),
         ];
-        let combined = world.combined(0, &shares);
+        let combined = fixture.combined(0, &shares);
         let expected = [
             refused(1, ShareFault::Decryption),
             refused(2, ShareFault::OtherRequest),
@@ -82,17 +82,17 @@ fn a_bad_share_does_not_shut_out_a_good_one_of_its_trustee() {
     assert_eq!(combined.refused, [refused(1, ShareFault::Decryption)]);
 }
 
-fn combine(world: &World, request: &Request, shares: &[Share]) -> CombineError {
-    let find = |opened: OpenedBase| world.find(&opened.search());
-    combine_opening(&world.group, request, shares, &world.packet(0), find).unwrap_err()
+fn combine(fixture: &Fixture, request: &Request, shares: &[Share]) -> CombineError {
+    let find = |opened: OpenedBase| fixture.find(&opened.search());
+    combine_opening(&fixture.group, request, shares, &fixture.packet(0), find).unwrap_err()
 }
 
 #[test]
 fn too_few() {
-    for world in worlds() {
-        let request = world.request(0);
-        let shares = world.opening_shares(0, &[2]);
-        let error = combine(world, &request, &shares);
+    for fixture in fixtures() {
+        let request = fixture.request(0);
+        let shares = fixture.opening_shares(0, &[2]);
+        let error = combine(fixture, &request, &shares);
         let (good, needed, refused) = (1, 2, vec![]);
         let expected = CombineError::TooFew {
             good,
@@ -105,7 +105,7 @@ fn too_few() {
             step: Step::Opening(vec![]),
             ..shares[0].clone()
         };
-        let error = combine(world, &request, &[empty]);
+        let error = combine(fixture, &request, &[empty]);
         assert_eq!(
             named(error),
             [super::combine::refused(2, ShareFault::Decryption)]
@@ -148,29 +148,29 @@ fn other_steps_and_unknown_machines() {
 /// The three ways to a row: its hash, equations row by row, and the manager's Q.
 #[test]
 fn every_way_finds_the_row() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for machine in 0..MACHINES {
-            let base = &world.bases[machine];
-            let search = || Search::new(&world.group, crate::common::EPOCH, base).unwrap();
+            let base = &fixture.bases[machine];
+            let search = || Search::new(&fixture.group, crate::common::EPOCH, base).unwrap();
             assert_eq!(search().hash(), &clew_evidence::base_hash(&base.to_bytes()));
             let fits = |search: &Search| {
-                let all = (0..MACHINES).map(|i| world.found(i));
+                let all = (0..MACHINES).map(|i| fixture.found(i));
                 let fits = all.map(|found| search.fits(&found.row.entry, found.x.as_ref()));
                 fits.collect::<Vec<bool>>()
             };
             let expected: Vec<bool> = (0..MACHINES).map(|i| i == machine).collect();
             assert_eq!(fits(&search()), expected);
-            let q = base.mul(&world.issuer.gamma);
+            let q = base.mul(&fixture.issuer.gamma);
             match search().with_q(&q) {
                 Ok(by_q) => assert_eq!(fits(&by_q), expected),
-                Err(_) => assert!(world.x(0).is_none(), "bbs04 has no x to search by"),
+                Err(_) => assert!(fixture.x(0).is_none(), "bbs04 has no x to search by"),
             }
             assert!(search().with_q(base).is_err(), "Q is checked");
         }
         let absent = clew_group::curve::G1::generator();
-        let search = Search::new(&world.group, crate::common::EPOCH, &absent).unwrap();
-        assert!(world.find(&search).is_none());
-        assert!(Search::new(&world.group, 5, &absent).is_none());
+        let search = Search::new(&fixture.group, crate::common::EPOCH, &absent).unwrap();
+        assert!(fixture.find(&search).is_none());
+        assert!(Search::new(&fixture.group, 5, &absent).is_none());
     }
     let search = Search::new(&XR.group, crate::common::EPOCH, &XR.bases[0]).unwrap();
     let entry = &XR.entries[0];

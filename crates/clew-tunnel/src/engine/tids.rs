@@ -23,7 +23,7 @@ pub enum TidUse {
 /// The TIDs of one tunnel.
 pub(super) type TidList = [Option<(Tid, TidUse)>; 3];
 
-/// One of some parts of a server, which are at the same address and have the same S'. Packets come to a shard
+/// One of some engines of a server, which are at the same address and have the same S'. Packets come to a shard
 /// by their TID; new tunnels are where they come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
@@ -48,7 +48,7 @@ impl Shard {
     }
 }
 
-/// What other parts have to know.
+/// What other shards have to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardMessage {
     /// A tunnel of this shard has this TID, whose packets come to another.
@@ -130,7 +130,7 @@ impl Tids {
         }
     }
 
-    /// What other parts have to know since the last time.
+    /// What other shards have to know since the last time.
     pub(super) fn messages(&mut self) -> Vec<ShardMessage> {
         core::mem::take(&mut self.messages)
     }

@@ -1,6 +1,6 @@
 //! Trustees who answer.
 
-use super::{World, XR, rng};
+use super::{Fixture, XR, rng};
 use clew_evidence::{
     Asked, Combined, DeviceEntry, EntryKey, Fault, FoundRow, JudgeRule, Match, OpenedBase, Opening,
     Packet, Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
@@ -17,7 +17,7 @@ pub fn set(indices: &[u8]) -> Set {
     Set::of(indices.iter().map(|index| trustee(*index))).unwrap()
 }
 
-impl World {
+impl Fixture {
     pub fn request(&self, machine: usize) -> Request {
         let packet = self.packet(machine);
         Request::new(&self.group, Question::Opening, &packet, Some([8; 32])).unwrap()
@@ -147,10 +147,10 @@ pub fn blamed(rule: JudgeRule, trustee: Trustee) -> Fault {
 }
 
 /// Judges an opening of machine 0 after a change.
-pub fn opening_fault(world: &World, change: impl FnOnce(&mut Opening)) -> Fault {
-    let mut opening = world.opening(0);
+pub fn opening_fault(fixture: &Fixture, change: impl FnOnce(&mut Opening)) -> Fault {
+    let mut opening = fixture.opening(0);
     change(&mut opening);
-    judge_opening(&world.group, &opening, &world.packet(0)).unwrap_err()
+    judge_opening(&fixture.group, &opening, &fixture.packet(0)).unwrap_err()
 }
 
 /// Judges a match that says yes about machine 0 after a change.

@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn at_desk<T>(
+    fn as_trustee<T>(
         &self,
         index: u8,
         act: impl FnOnce(Responder<'_>, Case<'_>, Candidate<'_>) -> T,
@@ -120,19 +120,19 @@ impl<'a> Comparison<'a> {
     }
 
     pub fn commit(&self, index: u8, set: Set, seed: u64) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |responder, case, with| {
+        self.as_trustee(index, |responder, case, with| {
             responder.commit(case, with, set, NOW, &mut rng(seed))
         })
     }
 
     pub fn reveal(&self, index: u8, commitments: &[Share]) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |responder, case, with| {
+        self.as_trustee(index, |responder, case, with| {
             responder.reveal(case, with, commitments)
         })
     }
 
     pub fn compare(&self, index: u8, blinds: &[Share]) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |responder, case, with| {
+        self.as_trustee(index, |responder, case, with| {
             responder.compare(case, with, blinds, &mut rng(7))
         })
     }

@@ -60,7 +60,7 @@ pub struct Xr {
 
 pub static XR: LazyLock<Xr> = LazyLock::new(Xr::make);
 
-/// The context of the ceremony.
+/// The context of the DKG.
 pub fn context() -> [u8; 32] {
     hash(b"context of the ceremony")
 }
