@@ -34,7 +34,7 @@ const HOMES: [(&str, &str, &str); 1] = [(
 
 /// Files of other packages than the `no_std` ones that decide by their arguments alone.
 const PURE: [&str; 1] = ["crates/clew-trustee/src/rules.rs"];
-/// Modules of `std` by which the world comes in.
+/// Modules of `std` by which a program sees its system.
 const SYSTEM: [&str; 8] = ["env", "fs", "io", "net", "os", "process", "thread", "time"];
 
 const FILE_LINES_MAX: usize = 450;

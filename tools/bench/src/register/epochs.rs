@@ -8,7 +8,7 @@ use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_keys::update::{NoWitnesses, update};
 use clew_keys::{IssuerKeyFile, MemberKeyFile};
-use clew_manager::{GROUP_FILE, Store, EpochStart};
+use clew_manager::{EpochStart, GROUP_FILE, Store};
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;

@@ -158,7 +158,10 @@ fn own(secret: &[u8; 32]) -> SecretShare {
 }
 
 pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
-    [key_generation(f), opening(f)].into_iter().flatten().collect()
+    [key_generation(f), opening(f)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn key_generation(f: &Fixture) -> Vec<Operation<'_>> {
